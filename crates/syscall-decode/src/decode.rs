@@ -36,7 +36,7 @@ mod wait;
 
 use crate::format::{self, NamedNumber};
 use crate::memory::{CapturePoint, CapturedMemory, MemoryRequest};
-use crate::table::{Direction, IntegerWidth, Names, SpecialKind, SyscallDefinition, ValueKind};
+use crate::table::{DataDirection, IntegerWidth, Names, SpecialKind, SyscallDefinition, ValueKind};
 use crate::{Abi, SyscallOutcome, SyscallRecord};
 pub(crate) use dependent_fields::put_parts;
 pub(crate) use signal::information as signal_information;
@@ -558,7 +558,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Processors(way) => self.processors(raw, way),
             SpecialKind::ProcessorsOf(length) => {
                 let length = self.size_of_argument(length);
-                self.processor_bits(raw, Direction::In, length);
+                self.processor_bits(raw, DataDirection::In, length);
             }
             SpecialKind::SizedSignals(way, size) => match self.size_of_argument(size) {
                 8 => self.set_behind(raw, 8, way),
@@ -603,7 +603,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         self.to(
             raw,
-            Direction::In,
+            DataDirection::In,
             &ValueKind::Unsigned(IntegerWidth::Eight),
             0,
         );
@@ -611,11 +611,12 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     fn offset_became(&mut self, raw: u64) {
         if let Some(bytes) = self
-            .read(raw, 8, Direction::Out)
+            .read(raw, 8, DataDirection::Out)
             .filter(|bytes| bytes.len() == 8)
         {
             let (before, after) = (
-                self.read(raw, 8, Direction::In).map(|bytes| load(bytes, 8)),
+                self.read(raw, 8, DataDirection::In)
+                    .map(|bytes| load(bytes, 8)),
                 load(bytes, 8),
             );
             if before == Some(after) {

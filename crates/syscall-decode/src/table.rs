@@ -21,7 +21,7 @@ use backsight_syscall_tables::syscalls as numbered;
 use crate::Abi;
 pub use classes::{SyscallClass, SyscallClasses};
 pub use kind::{
-    BitField, BitFieldStyle, CustomFormat, Direction, ExtensibleStructure, FieldCondition,
+    BitField, BitFieldStyle, CustomFormat, DataDirection, ExtensibleStructure, FieldCondition,
     FieldSource, FieldVisibility, IntegerWidth, LengthSource, Names, NetworkKind, PidKind,
     SpecialKind, StructureField, StructureLayout, UnnamedStyle, ValueKind,
 };

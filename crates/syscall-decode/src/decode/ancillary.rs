@@ -9,7 +9,7 @@ use backsight_syscall_tables::sets::{
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::table::structure::{IP_ERROR, PACKET_INFORMATION, TIMESPEC, TIMEVAL, UCRED};
-use crate::table::{Direction, IntegerWidth, StructureLayout, ValueKind, flags};
+use crate::table::{DataDirection, IntegerWidth, StructureLayout, ValueKind, flags};
 
 const HEAD: usize = 16;
 /// As much is captured of them.
@@ -63,7 +63,7 @@ static HELD: &[(u32, u32, usize, Data)] = &[
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// What rides along with a message.
-    pub(super) fn control_messages(&mut self, address: u64, length: u64, way: Direction) {
+    pub(super) fn control_messages(&mut self, address: u64, length: u64, way: DataDirection) {
         let said = usize::try_from(length).unwrap_or(usize::MAX);
         let length = said.min(LONGEST);
         let Some(all) = self

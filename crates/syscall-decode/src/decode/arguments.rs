@@ -5,7 +5,7 @@
 use super::Walk;
 use super::sink::ValueSink;
 use crate::SyscallOutcome;
-use crate::table::{Direction, IntegerWidth, ResultKind, SpecialKind, ValueKind};
+use crate::table::{DataDirection, IntegerWidth, ResultKind, SpecialKind, ValueKind};
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// Which arguments are shown, in this order: some calls have fewer, by what they are asked to do.
@@ -141,26 +141,26 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     fn filled_in(&self, number: usize) -> bool {
         match self.kind(number) {
-            ValueKind::To(Direction::Out, _)
-            | ValueKind::Sized(Direction::Out, ..)
+            ValueKind::To(DataDirection::Out, _)
+            | ValueKind::Sized(DataDirection::Out, ..)
             | ValueKind::InOut(_)
             | ValueKind::Exchange(..)
             | ValueKind::Answered(..)
             | ValueKind::Cleared(..)
             | ValueKind::Despite(_)
-            | ValueKind::Many(Direction::Out, ..)
-            | ValueKind::Bytes(Direction::Out, _)
-            | ValueKind::Binary(Direction::Out, _)
-            | ValueKind::Value(Direction::Out, _)
-            | ValueKind::Path(Direction::Out)
-            | ValueKind::Name(Direction::Out, _)
-            | ValueKind::Text(Direction::Out) => true,
+            | ValueKind::Many(DataDirection::Out, ..)
+            | ValueKind::Bytes(DataDirection::Out, _)
+            | ValueKind::Binary(DataDirection::Out, _)
+            | ValueKind::Value(DataDirection::Out, _)
+            | ValueKind::Path(DataDirection::Out)
+            | ValueKind::Name(DataDirection::Out, _)
+            | ValueKind::Text(DataDirection::Out) => true,
             ValueKind::Growing(growing, _) => growing.changes(),
             ValueKind::Within(
                 ..,
-                ValueKind::Bytes(Direction::Out, _)
-                | ValueKind::Value(Direction::Out, _)
-                | ValueKind::To(Direction::Out, _),
+                ValueKind::Bytes(DataDirection::Out, _)
+                | ValueKind::Value(DataDirection::Out, _)
+                | ValueKind::To(DataDirection::Out, _),
             ) => true,
             ValueKind::Special(special) => match special {
                 SpecialKind::Signals(way)
@@ -179,7 +179,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 | SpecialKind::RegisterSet(way)
                 | SpecialKind::Key(way)
                 | SpecialKind::SayingKey(way)
-                | SpecialKind::Vectors(way, _) => way == Direction::Out,
+                | SpecialKind::Vectors(way, _) => way == DataDirection::Out,
                 SpecialKind::Status
                 | SpecialKind::Messages(_)
                 | SpecialKind::AddressOut(_)
@@ -197,10 +197,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 | SpecialKind::Mapper
                 | SpecialKind::Mappings
                 | SpecialKind::Resident => true,
-                SpecialKind::Terminal(way, _) => way == Direction::Out,
+                SpecialKind::Terminal(way, _) => way == DataDirection::Out,
                 SpecialKind::Fcntl => self.fcntl_fills_in(),
                 SpecialKind::ArchPrctl => self.arch_prctl_fills_in(),
-                SpecialKind::ThreadName(way) => way == Direction::Out,
+                SpecialKind::ThreadName(way) => way == DataDirection::Out,
                 _ => false,
             },
             _ => false,
@@ -212,7 +212,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         match self.kind(number) {
             ValueKind::Growing(growing, _) => growing.anew.is_some(),
             ValueKind::Special(SpecialKind::Clone) => self.clone3_becomes(),
-            ValueKind::Special(SpecialKind::Offset | SpecialKind::Schedule(Direction::In)) => true,
+            ValueKind::Special(SpecialKind::Offset | SpecialKind::Schedule(DataDirection::In)) => {
+                true
+            }
             _ => false,
         }
     }
@@ -229,7 +231,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             ValueKind::Special(SpecialKind::Offset) => {
                 self.offset_became(self.call.arguments[number])
             }
-            ValueKind::Special(SpecialKind::Schedule(Direction::In)) => {
+            ValueKind::Special(SpecialKind::Schedule(DataDirection::In)) => {
                 self.schedule_became(self.call.arguments[number])
             }
             _ => {}
@@ -282,9 +284,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         &mut self,
         address: u64,
         length: usize,
-        way: Direction,
+        way: DataDirection,
     ) -> Option<&'a [u8]> {
-        if self.late && way == Direction::In {
+        if self.late && way == DataDirection::In {
             None
         } else {
             self.read(address, length, way)

@@ -5,7 +5,7 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::format::{self, NamedNumber};
-use crate::table::{Direction, Names, ValueKind};
+use crate::table::{DataDirection, Names, ValueKind};
 
 /// As many names of bits are shown where not everything is asked for.
 const FEW: usize = 4;
@@ -33,7 +33,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let length = usize::try_from(self.result()).unwrap_or(0);
         let most = names.list.iter().map(|(_, bit)| *bit).max().unwrap_or(0) as usize / 8 + 1;
         let words = length.min(most).div_ceil(WORD);
-        let bytes = self.read(raw, words * WORD, Direction::Out);
+        let bytes = self.read(raw, words * WORD, DataDirection::Out);
         let Some(bytes) =
             bytes.filter(|bytes| length > 0 && bytes.len() >= length.min(words * WORD))
         else {
@@ -71,7 +71,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     pub fn slots(&mut self, raw: u64, names: &'static Names) {
         const CODE: usize = 4;
         let size = self.requested_size() / CODE * CODE;
-        let bytes = self.read(raw, size, Direction::Out);
+        let bytes = self.read(raw, size, DataDirection::Out);
         let Some(bytes) = bytes.filter(|bytes| size >= CODE && bytes.len() == size) else {
             self.address(raw);
             return;
@@ -92,7 +92,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Sets of bits as words with all of their digits.
-    pub fn nodes(&mut self, raw: u64, way: Direction, count: usize) {
+    pub fn nodes(&mut self, raw: u64, way: DataDirection, count: usize) {
         const WORD: usize = 8;
         const MOST: usize = 4096;
         if raw == 0 {
@@ -105,7 +105,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let words = count.saturating_sub(1).div_ceil(64);
         // Into more than a page the kernel writes nothing.
-        if way == Direction::Out && (words == 0 || words * WORD > MOST) {
+        if way == DataDirection::Out && (words == 0 || words * WORD > MOST) {
             self.address(raw);
             return;
         }

@@ -5,7 +5,7 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, long_at, short_at};
 use crate::table::ioctl::console as layout;
-use crate::table::{Direction, StructureLayout, ValueKind};
+use crate::table::{DataDirection, StructureLayout, ValueKind};
 use crate::{SyscallOutcome, format};
 
 /// So often a second its timer counts.
@@ -37,7 +37,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// What a key does.
-    pub(super) fn key(&mut self, raw: u64, way: Direction) {
+    pub(super) fn key(&mut self, raw: u64, way: DataDirection) {
         self.key_of(raw, way, &layout::KEY_OF, 2, |walk, bytes| match bytes {
             Some(bytes) if bytes.len() >= 2 => {
                 walk.fields(&layout::KEY_DOES, &bytes[..2], 0, false);
@@ -47,7 +47,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// What a key says.
-    pub(super) fn saying_key(&mut self, raw: u64, way: Direction) {
+    pub(super) fn saying_key(&mut self, raw: u64, way: DataDirection) {
         // strace shows what a key does wherever no structures are wanted, too, but not what it says.
         if self.style.opaque {
             return self.address(raw);
@@ -72,20 +72,20 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     fn key_of(
         &mut self,
         raw: u64,
-        way: Direction,
+        way: DataDirection,
         which: &'static StructureLayout,
         more: usize,
         show: impl FnOnce(&mut Self, Option<&'a [u8]>),
     ) {
         let size = which.size;
-        let before = self.read_text(raw, size + more, Direction::In);
+        let before = self.read_text(raw, size + more, DataDirection::In);
         let after = self.read_text(raw, size + more, way);
         let Some(before) = before.filter(|bytes| bytes.len() >= size) else {
             return self.address(raw);
         };
         self.sink.begin(Bracket::Structure);
         self.fields(which, &before[..size], 0, true);
-        if way == Direction::In || !self.failed() {
+        if way == DataDirection::In || !self.failed() {
             show(self, after.and_then(|after| after.get(size..)));
         }
         self.sink.end(Bracket::Structure);
@@ -102,8 +102,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         const SIZE: usize = 16;
         const NO_ROOM: i64 = 12;
         let whole = |bytes: &&[u8]| bytes.len() >= SIZE;
-        let before = self.read(raw, SIZE, Direction::In).filter(whole);
-        let after = self.read_always(raw, SIZE, Direction::Out).filter(whole);
+        let before = self.read(raw, SIZE, DataDirection::In).filter(whole);
+        let after = self
+            .read_always(raw, SIZE, DataDirection::Out)
+            .filter(whole);
         let Some(before) = before else {
             return self.address(raw);
         };
@@ -124,7 +126,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             } else {
                 let despite = std::mem::replace(&mut self.despite, true);
                 let inner = ValueKind::Structure(&layout::MAPPING);
-                self.elements(entries, Direction::Out, inner, usize::from(room), 0);
+                self.elements(entries, DataDirection::Out, inner, usize::from(room), 0);
                 self.despite = despite;
             }
         }
@@ -133,7 +135,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// The name of a font, which has to end.
     pub(super) fn font_name(&mut self, raw: u64) {
-        let bytes = self.read(raw, FONT_NAME, Direction::In).unwrap_or_default();
+        let bytes = self
+            .read(raw, FONT_NAME, DataDirection::In)
+            .unwrap_or_default();
         let end = bytes.iter().position(|byte| *byte == 0);
         let most = match end {
             Some(end) => end,

@@ -4,7 +4,7 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
 use crate::format::{self, ConstantStyle, NamedNumber};
-use crate::table::{Direction, PidKind, StructureLayout, flags, structure};
+use crate::table::{DataDirection, PidKind, StructureLayout, flags, structure};
 
 const CREAT: u64 = 0o100;
 const TMPFILE: u64 = 0o20_000_000;
@@ -43,7 +43,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     pub fn fcntl(&mut self, raw: u64, number: usize) {
-        let lock: (Direction, &'static StructureLayout) = match self.fcntl_asked() {
+        let lock: (DataDirection, &'static StructureLayout) = match self.fcntl_asked() {
             0 | 1030 | 1031 => return self.sink.signed(i64::from(raw as i32)),
             2 => return self.flags(raw, &flags::FD_FLAGS),
             4 => return self.open_flags(raw),
@@ -52,19 +52,19 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             1024 => return self.one(raw, &flags::LOCK_TYPE),
             1026 => return self.flags(raw, &flags::NOTIFY),
             1033 => return self.flags(raw, &flags::SEALS),
-            5 | 36 => (Direction::Out, &structure::FLOCK_GET),
-            6 | 7 | 37 | 38 => (Direction::In, &structure::FLOCK),
-            15 => return self.owner(raw, Direction::In),
-            16 => return self.owner(raw, Direction::Out),
-            1035 | 1037 => return self.hint(raw, Direction::Out),
-            1036 | 1038 => return self.hint(raw, Direction::In),
+            5 | 36 => (DataDirection::Out, &structure::FLOCK_GET),
+            6 | 7 | 37 | 38 => (DataDirection::In, &structure::FLOCK),
+            15 => return self.owner(raw, DataDirection::In),
+            16 => return self.owner(raw, DataDirection::Out),
+            1035 | 1037 => return self.hint(raw, DataDirection::Out),
+            1036 | 1038 => return self.hint(raw, DataDirection::In),
             _ => return self.sink.hex(raw),
         };
         self.structure_behind(raw, lock.0, lock.1, number);
     }
 
     /// Who is told of what happens to a file.
-    fn owner(&mut self, raw: u64, way: Direction) {
+    fn owner(&mut self, raw: u64, way: DataDirection) {
         let bytes = self.read(raw, 8, way).filter(|bytes| bytes.len() == 8);
         let Some(bytes) = bytes.filter(|_| !self.narrow()) else {
             self.address(raw);
@@ -84,7 +84,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    fn hint(&mut self, raw: u64, way: Direction) {
+    fn hint(&mut self, raw: u64, way: DataDirection) {
         match self.read(raw, 8, way).filter(|bytes| bytes.len() == 8) {
             Some(bytes) => {
                 self.sink.begin(Bracket::Array);
@@ -99,7 +99,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     fn structure_behind(
         &mut self,
         raw: u64,
-        way: Direction,
+        way: DataDirection,
         structure: &'static StructureLayout,
         number: usize,
     ) {
@@ -113,14 +113,14 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A thread's name. The kernel looks at no more than fifteen letters.
-    pub fn thread_name(&mut self, raw: u64, way: Direction) {
+    pub fn thread_name(&mut self, raw: u64, way: DataDirection) {
         const NAME: usize = 15;
         match self.read_text(raw, NAME, way) {
             Some(bytes) if bytes.contains(&0) || bytes.len() == NAME => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 let name = &bytes[..length.unwrap_or(NAME)];
                 let shown = name.len().min(self.style.string);
-                let cut = shown < name.len() || (length.is_none() && way == Direction::In);
+                let cut = shown < name.len() || (length.is_none() && way == DataDirection::In);
                 self.sink.text(&name[..shown], cut);
             }
             _ => self.address(raw),
@@ -137,7 +137,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     pub fn arch_prctl(&mut self, raw: u64) {
         match self.call.arguments[0] & 0xffff_ffff {
             0x1003 | 0x1004 => match self
-                .read(raw, 8, Direction::Out)
+                .read(raw, 8, DataDirection::Out)
                 .filter(|bytes| bytes.len() == 8)
             {
                 Some(bytes) => {
@@ -158,7 +158,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// Parts of the processor's state, as the kernel says them.
     fn features(&mut self, raw: u64) {
         let Some(bytes) = self
-            .read(raw, 8, Direction::Out)
+            .read(raw, 8, DataDirection::Out)
             .filter(|bytes| bytes.len() == 8)
         else {
             self.address(raw);

@@ -6,8 +6,9 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, load, long_at};
 use crate::format::{self, NamedNumber, has_words, moment};
 use crate::table::{
-    BitField, BitFieldStyle, CustomFormat, Direction, FieldCondition, FieldSource, FieldVisibility,
-    IntegerWidth, NetworkKind, StructureField, StructureLayout, UnnamedStyle, ValueKind,
+    BitField, BitFieldStyle, CustomFormat, DataDirection, FieldCondition, FieldSource,
+    FieldVisibility, IntegerWidth, NetworkKind, StructureField, StructureLayout, UnnamedStyle,
+    ValueKind,
 };
 
 impl<'a, S: ValueSink> Walk<'a, S> {
@@ -235,13 +236,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             Some(end) if awaits => end,
             _ => structure.size,
         };
-        let before = self.read(address, structure.size, Direction::In);
+        let before = self.read(address, structure.size, DataDirection::In);
         let before = before.filter(|bytes| bytes.len() >= least);
         let whole = |bytes: &&[u8]| bytes.len() >= structure.size;
         let all = structure.fields.iter();
         let end = all.map(|field| field.at + self.size(field.kind)).max();
         let most = end.unwrap_or(0).max(structure.size);
-        let after = self.read(address, most, Direction::Out).filter(whole);
+        let after = self.read(address, most, DataDirection::Out).filter(whole);
         let outer = std::mem::replace(&mut self.base, address);
         match before {
             Some(before) => self.said(structure, before, after, number),
@@ -259,17 +260,17 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         number: usize,
     ) {
         let size = self.size(*before);
-        let said = self.read(address, size, Direction::In);
+        let said = self.read(address, size, DataDirection::In);
         let start = self.sink.begins();
         let outer = std::mem::take(&mut self.partly);
-        self.value(ValueKind::To(Direction::In, before), address, number);
+        self.value(ValueKind::To(DataDirection::In, before), address, number);
         // What was said in part, or is nothing that the kernel would answer to, is all there is.
         let partly = std::mem::replace(&mut self.partly, outer);
         let there = said.is_some_and(|bytes| bytes.len() >= size) && !partly;
         let answers = always || self.despite || !self.failed();
         if there && answers && self.says_something(after, said.unwrap_or_default()) {
             let middle = self.sink.turns();
-            self.value(ValueKind::To(Direction::Out, after), address, number);
+            self.value(ValueKind::To(DataDirection::Out, after), address, number);
             self.sink.turned(start, middle);
         }
     }
@@ -303,9 +304,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         after: &'static ValueKind,
         number: usize,
     ) {
-        let said = self.read(address, self.size(*before), Direction::In);
+        let said = self.read(address, self.size(*before), DataDirection::In);
         if said.is_none_or(|said| said.iter().all(|byte| *byte == 0)) {
-            self.value(ValueKind::To(Direction::Out, after), address, number);
+            self.value(ValueKind::To(DataDirection::Out, after), address, number);
         } else {
             self.exchange(address, (before, after), true, number);
         }

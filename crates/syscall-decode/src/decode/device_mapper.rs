@@ -5,7 +5,7 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::table::ioctl::device_mapper as layout;
-use crate::table::{Direction, StructureLayout, ValueKind};
+use crate::table::{DataDirection, StructureLayout, ValueKind};
 
 /// What of the header is looked at; behind it there may be data at once.
 const HEADER: usize = 305;
@@ -46,7 +46,7 @@ struct Header<'a> {
     /// Where it lies.
     at: u64,
     bytes: &'a [u8],
-    way: Direction,
+    way: DataDirection,
 }
 
 impl Header<'_> {
@@ -100,14 +100,14 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             (bytes.len() >= HEADER && header.size() >= 12).then_some(header)
         };
         // strace shows the header wherever no structures are wanted, too.
-        let before = self.read_text(raw, HEADER, Direction::In);
-        let after = self.read_text_always(raw, HEADER, Direction::Out);
-        let Some(before) = before.and_then(|bytes| header(bytes, Direction::In)) else {
+        let before = self.read_text(raw, HEADER, DataDirection::In);
+        let after = self.read_text_always(raw, HEADER, DataDirection::Out);
+        let Some(before) = before.and_then(|bytes| header(bytes, DataDirection::In)) else {
             return self.address(raw);
         };
         let start = self.sink.begins();
         self.mapped(before);
-        let after = after.and_then(|bytes| header(bytes, Direction::Out));
+        let after = after.and_then(|bytes| header(bytes, DataDirection::Out));
         if let Some(after) = after.filter(|after| !self.failed() || after.differs(before)) {
             let middle = self.sink.turns();
             self.mapped(after);
@@ -167,8 +167,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// What belongs to a header.
     fn mapper_data(&mut self, header: Header<'a>) {
         let is_empty = header.start() == header.size();
-        let answered = header.way == Direction::Out && !self.failed();
-        let is_said = header.way == Direction::In;
+        let answered = header.way == DataDirection::Out && !self.failed();
+        let is_said = header.way == DataDirection::In;
         let (there, show): (bool, fn(&mut Self, Header<'a>)) = match header.request {
             DEV_WAIT | TABLE_STATUS => (answered && header.targets() > 0, Self::mapper_targets),
             TABLE_LOAD => (is_said && header.targets() > 0, Self::mapper_targets),
@@ -235,16 +235,16 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             };
             self.sink.begin(Bracket::Structure);
             let shown = match header.way {
-                Direction::In => &layout::TARGET,
-                Direction::Out => &layout::TARGET_STATUS,
+                DataDirection::In => &layout::TARGET,
+                DataDirection::Out => &layout::TARGET_STATUS,
             };
             self.fields(shown, target, 0, true);
             self.mapper_string(header, false, "string", end);
             self.sink.end(Bracket::Structure);
             let next = int_at(target, 20);
             offset = match header.way {
-                Direction::In => offset.wrapping_add(next),
-                Direction::Out => header.start().wrapping_add(next),
+                DataDirection::In => offset.wrapping_add(next),
+                DataDirection::Out => header.start().wrapping_add(next),
             };
         }
     }
@@ -395,12 +395,12 @@ impl Header<'_> {
     }
 
     fn says_targets(self) -> bool {
-        self.way == Direction::In && self.request == TABLE_LOAD
+        self.way == DataDirection::In && self.request == TABLE_LOAD
     }
 
     fn says_event(self) -> bool {
         let resumes = self.flags() & SUSPEND == 0;
-        self.way == Direction::In
+        self.way == DataDirection::In
             && match self.request {
                 DEV_SUSPEND => resumes,
                 request => matches!(request, DEV_RENAME | DEV_REMOVE | DEV_WAIT),
@@ -409,7 +409,7 @@ impl Header<'_> {
 
     /// Whether the kernel says of a device how it is.
     fn is_answer(self) -> bool {
-        self.way == Direction::Out
+        self.way == DataDirection::Out
             && matches!(
                 self.request,
                 DEV_CREATE

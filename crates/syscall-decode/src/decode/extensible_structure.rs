@@ -6,7 +6,9 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, load};
 use crate::format;
-use crate::table::{Direction, ExtensibleStructure, FieldSource, FieldVisibility, StructureField};
+use crate::table::{
+    DataDirection, ExtensibleStructure, FieldSource, FieldVisibility, StructureField,
+};
 
 /// The kernel takes no more.
 const PAGE: usize = 4096;
@@ -54,9 +56,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return self.address(raw);
         }
         let whole = |bytes: &&[u8]| bytes.len() >= length;
-        let before = self.read(raw, length, Direction::In).filter(whole);
+        let before = self.read(raw, length, DataDirection::In).filter(whole);
         let after = if growing.changes() {
-            self.read_always(raw, length, Direction::Out).filter(whole)
+            self.read_always(raw, length, DataDirection::Out)
+                .filter(whole)
         } else {
             None
         };
@@ -155,9 +158,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             let whole = bytes.len() >= length;
             whole.then(|| bytes.get(field.at..).map_or(0, |rest| load(rest, 4)))
         };
-        let before = self.read(raw, length, Direction::In).and_then(number);
+        let before = self.read(raw, length, DataDirection::In).and_then(number);
         let after = self
-            .read_always(raw, length, Direction::Out)
+            .read_always(raw, length, DataDirection::Out)
             .and_then(number);
         if let (Some(before), Some(after)) = (before, after)
             && before != after

@@ -3,7 +3,7 @@
 use super::Walk;
 use super::sink::ValueSink;
 use crate::format::{self, NamedNumber};
-use crate::table::{Direction, Names, flags, structure};
+use crate::table::{DataDirection, Names, flags, structure};
 
 const PRIVATE: u64 = 128;
 const REALTIME: u64 = 256;
@@ -70,7 +70,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 if raw == 0 {
                     self.sink.null();
                 } else if let Some(bytes) = self
-                    .read(raw, 16, Direction::In)
+                    .read(raw, 16, DataDirection::In)
                     .filter(|bytes| bytes.len() == 16)
                 {
                     self.structure(&structure::TIMESPEC, bytes, number);

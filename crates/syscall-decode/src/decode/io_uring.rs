@@ -6,7 +6,7 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, short_at};
 use crate::format;
 use crate::table::rings::{OPERATIONS, RESTRICTIONS, SUPPORTED, WORKERS};
-use crate::table::{CustomFormat, Direction, IntegerWidth, ValueKind};
+use crate::table::{CustomFormat, DataDirection, IntegerWidth, ValueKind};
 
 const HEADER: usize = 16;
 const OPERATION: usize = 8;
@@ -36,8 +36,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let length = HEADER + OPERATION * count;
         let whole = |bytes: &&[u8]| bytes.len() >= length;
-        let before = self.read(raw, length, Direction::In).filter(whole);
-        let after = self.read(raw, length, Direction::Out).filter(whole);
+        let before = self.read(raw, length, DataDirection::In).filter(whole);
+        let after = self.read(raw, length, DataDirection::Out).filter(whole);
         let Some(before) = before else {
             return self.address(raw);
         };
@@ -129,8 +129,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return self.sink.end(Bracket::Array);
         }
         let looked_at = count.min(self.shown_elements() + 1);
-        let before = self.read(raw, looked_at * COUNT, Direction::In);
-        let after = self.read(raw, looked_at * COUNT, Direction::Out);
+        let before = self.read(raw, looked_at * COUNT, DataDirection::In);
+        let after = self.read(raw, looked_at * COUNT, DataDirection::Out);
         let Some(bytes) = before.filter(|bytes| bytes.len() >= COUNT) else {
             return self.address(raw);
         };

@@ -9,7 +9,7 @@ use super::{Walk, int_at, short_at};
 use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::ioctl::{self, RequestResult};
 use crate::table::kind::TermiosVersion;
-use crate::table::{Direction, Names, ValueKind, flags};
+use crate::table::{DataDirection, Names, ValueKind, flags};
 
 impl<S: ValueSink> Walk<'_, S> {
     pub fn request(&mut self, raw: u64) {
@@ -45,7 +45,7 @@ impl<S: ValueSink> Walk<'_, S> {
             RequestResult::Behind(structure) => {
                 let address = self.call.arguments[2];
                 if let Some(bytes) = self
-                    .read(address, structure.size, Direction::Out)
+                    .read(address, structure.size, DataDirection::Out)
                     .filter(|bytes| bytes.len() == structure.size)
                 {
                     self.sink.beside(true, "");
@@ -57,7 +57,7 @@ impl<S: ValueSink> Walk<'_, S> {
     }
 
     /// A terminal's settings.
-    pub fn terminal(&mut self, raw: u64, way: Direction, settings: TermiosVersion) {
+    pub fn terminal(&mut self, raw: u64, way: DataDirection, settings: TermiosVersion) {
         let size = settings.bytes();
         let Some(bytes) = self
             .read(raw, size, way)

@@ -6,13 +6,13 @@ use super::sink::{Bracket, ValueSink};
 use super::{MOST_BYTES, Walk, load};
 use crate::Abi;
 use crate::memory::MAX_ELEMENTS;
-use crate::table::{Direction, IntegerWidth, LengthSource, SpecialKind, ValueKind};
+use crate::table::{DataDirection, IntegerWidth, LengthSource, SpecialKind, ValueKind};
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     pub(super) fn to(
         &mut self,
         address: u64,
-        way: Direction,
+        way: DataDirection,
         inner: &'static ValueKind,
         number: usize,
     ) {
@@ -26,7 +26,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         &mut self,
         address: u64,
         size: usize,
-        way: Direction,
+        way: DataDirection,
         inner: &'static ValueKind,
         number: usize,
     ) {
@@ -68,7 +68,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     pub(super) fn many(
         &mut self,
         address: u64,
-        way: Direction,
+        way: DataDirection,
         inner: &'static ValueKind,
         length: LengthSource,
         number: usize,
@@ -83,7 +83,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                     | LengthSource::Capped(..)
                     | LengthSource::Argument(_)
             );
-        if way == Direction::Out && self.failed() && !self.despite && !none {
+        if way == DataDirection::Out && self.failed() && !self.despite && !none {
             self.address(address);
             return;
         }
@@ -117,7 +117,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     pub fn elements(
         &mut self,
         address: u64,
-        way: Direction,
+        way: DataDirection,
         inner: ValueKind,
         count: usize,
         number: usize,
@@ -129,7 +129,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     fn elements_and_more(
         &mut self,
         address: u64,
-        way: Direction,
+        way: DataDirection,
         inner: ValueKind,
         (count, more): (usize, bool),
         number: usize,

@@ -5,11 +5,11 @@
 use super::sink::ValueSink;
 use super::{MOST_BYTES, MOST_OF_BUFFER, MOST_WANTS, PATH_MAX, Walk, int_at, word32};
 use crate::memory::{CapturePoint, MemoryRequest, ReadExtent};
-use crate::table::{Direction, IntegerWidth, LengthSource, SpecialKind, ValueKind};
+use crate::table::{DataDirection, IntegerWidth, LengthSource, SpecialKind, ValueKind};
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// Memory that was there when it is to be shown, up to so many bytes; what isn't there is asked for on a walk that asks.
-    pub fn read(&mut self, address: u64, length: usize, way: Direction) -> Option<&'a [u8]> {
+    pub fn read(&mut self, address: u64, length: usize, way: DataDirection) -> Option<&'a [u8]> {
         if self.style.opaque {
             return None;
         }
@@ -17,7 +17,12 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// The same of what is shown wherever structures aren't, as text.
-    pub fn read_text(&mut self, address: u64, length: usize, way: Direction) -> Option<&'a [u8]> {
+    pub fn read_text(
+        &mut self,
+        address: u64,
+        length: usize,
+        way: DataDirection,
+    ) -> Option<&'a [u8]> {
         let length = length.min(MOST_OF_BUFFER);
         self.fetch(address, ReadExtent::Bytes(length), length, way)
     }
@@ -27,16 +32,21 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         address: u64,
         extent: ReadExtent,
         length: usize,
-        way: Direction,
+        way: DataDirection,
     ) -> Option<&'a [u8]> {
-        if address == 0 || (way == Direction::Out && self.failed() && !self.reads_failures()) {
+        if address == 0 || (way == DataDirection::Out && self.failed() && !self.reads_failures()) {
             return None;
         }
         self.fetch_always(address, extent, length, way)
     }
 
     /// Like [`Self::read`], also where the call failed.
-    pub fn read_always(&mut self, address: u64, length: usize, way: Direction) -> Option<&'a [u8]> {
+    pub fn read_always(
+        &mut self,
+        address: u64,
+        length: usize,
+        way: DataDirection,
+    ) -> Option<&'a [u8]> {
         if self.style.opaque {
             return None;
         }
@@ -48,7 +58,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         &mut self,
         address: u64,
         length: usize,
-        way: Direction,
+        way: DataDirection,
     ) -> Option<&'a [u8]> {
         self.fetch_always(address, ReadExtent::Bytes(length), length, way)
     }
@@ -58,11 +68,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         address: u64,
         extent: ReadExtent,
         length: usize,
-        way: Direction,
+        way: DataDirection,
     ) -> Option<&'a [u8]> {
         let when = match way {
-            Direction::In => CapturePoint::Entered,
-            Direction::Out => CapturePoint::Left,
+            DataDirection::In => CapturePoint::Entered,
+            DataDirection::Out => CapturePoint::Left,
         };
         let call = self.call;
         if let Some(bytes) = call.memory.at(address, length, when) {
@@ -78,7 +88,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return None;
         }
         // What couldn't be read as the call was entered may have been as it came back: pages that it brought in.
-        if way == Direction::In {
+        if way == DataDirection::In {
             call.memory.at(address, length, CapturePoint::Left)
         } else {
             None
@@ -98,12 +108,12 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Text up to a zero byte, in full.
-    pub(super) fn path(&mut self, address: u64, way: Direction) {
+    pub(super) fn path(&mut self, address: u64, way: DataDirection) {
         self.zero_terminated(address, way, PATH_MAX - 1, PATH_MAX);
     }
 
     /// Text up to a zero byte, cut.
-    pub fn text(&mut self, address: u64, way: Direction) {
+    pub fn text(&mut self, address: u64, way: DataDirection) {
         let most = self.style.string.min(MOST_BYTES);
         self.zero_terminated(address, way, most, most + 1);
     }
@@ -111,7 +121,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     pub(super) fn zero_terminated(
         &mut self,
         address: u64,
-        way: Direction,
+        way: DataDirection,
         shown: usize,
         read: usize,
     ) {
@@ -137,11 +147,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// A length that lies behind an argument; nothing where it can't be read.
     fn length_at(&mut self, number: usize, at: usize, size: usize) -> Option<usize> {
-        let bytes = self.read(self.call.arguments[number], size, Direction::In)?;
+        let bytes = self.read(self.call.arguments[number], size, DataDirection::In)?;
         (bytes.len() >= size).then(|| int_at(bytes, at) as usize)
     }
 
-    pub(super) fn bytes(&mut self, address: u64, way: Direction, length: LengthSource) {
+    pub(super) fn bytes(&mut self, address: u64, way: DataDirection, length: LengthSource) {
         if let LengthSource::At(number, at, size) = length
             && self.length_at(number, at, size).is_none()
         {
@@ -152,7 +162,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.buffer(address, length, way);
     }
 
-    pub(super) fn binary(&mut self, address: u64, way: Direction, length: LengthSource) {
+    pub(super) fn binary(&mut self, address: u64, way: DataDirection, length: LengthSource) {
         let length = self.length(length);
         let shown = length.min(self.style.string);
         // Whether there is another byte is looked at before it is left out.
@@ -166,9 +176,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A buffer that is text more often than not: the zero byte at its end isn't shown.
-    pub(super) fn text_value(&mut self, address: u64, way: Direction, length: LengthSource) {
+    pub(super) fn text_value(&mut self, address: u64, way: DataDirection, length: LengthSource) {
         let length = self.length(length);
-        if length == 0 || length > self.style.string || (way == Direction::Out && self.failed()) {
+        if length == 0 || length > self.style.string || (way == DataDirection::Out && self.failed())
+        {
             self.buffer(address, length, way);
             return;
         }
@@ -182,8 +193,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A buffer of this length, cut where it is longer than what is shown.
-    pub fn buffer(&mut self, address: u64, length: usize, way: Direction) {
-        if way == Direction::Out && self.failed() && !self.despite {
+    pub fn buffer(&mut self, address: u64, length: usize, way: DataDirection) {
+        if way == DataDirection::Out && self.failed() && !self.despite {
             self.address(address);
             return;
         }
@@ -270,8 +281,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// The 32-bit number that an argument points to.
     pub fn behind(&mut self, number: usize) -> usize {
         let address = self.call.arguments[number];
-        let before = self.read(address, 4, Direction::In).and_then(word32);
-        let after = self.read(address, 4, Direction::Out).and_then(word32);
+        let before = self.read(address, 4, DataDirection::In).and_then(word32);
+        let after = self.read(address, 4, DataDirection::Out).and_then(word32);
         match (before, after) {
             (Some(before), Some(after)) => before.min(after) as usize,
             (Some(one), None) | (None, Some(one)) => one as usize,

@@ -5,7 +5,7 @@
 use super::Walk;
 use super::sink::ValueSink;
 use crate::format::{self, NamedNumber};
-use crate::table::Direction;
+use crate::table::DataDirection;
 
 /// What stood in the upper half of `mount`'s flags once, and still may.
 const MOUNT_MAGIC: u64 = 0xc0ed_0000;
@@ -45,7 +45,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let ignored = bits & (MOVED_OR_SHARED | BIND) != 0 || (!data && bits & REMOUNT != 0);
         let remounted = data && bits & REMOUNT != 0 && bits & MOVED_OR_SHARED == 0;
         if raw != 0 && (!ignored || remounted) {
-            self.text(raw, Direction::In);
+            self.text(raw, DataDirection::In);
         } else {
             self.address(raw);
         }

@@ -15,7 +15,7 @@ use crate::table::netlink::{
     ALGORITHM, ALGORITHM_ATTRIBUTES, ERROR, MessageAttributes, MessageLayout, NETFILTER, ROUTING,
     SELINUX, Sockets, UDEV,
 };
-use crate::table::{Direction, Names, PidKind, StructureLayout, flags};
+use crate::table::{DataDirection, Names, PidKind, StructureLayout, flags};
 pub(super) use span::Span;
 
 const HEAD: usize = 16;
@@ -63,8 +63,8 @@ struct Head {
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// What goes through a socket.
-    pub fn spoken(&mut self, raw: u64, length: usize, way: Direction) {
-        let received = way == Direction::In || !self.failed();
+    pub fn spoken(&mut self, raw: u64, length: usize, way: DataDirection) {
+        let received = way == DataDirection::In || !self.failed();
         match self.call.memory.netlink() {
             Some(protocol) if received && raw != 0 && !self.style.opaque => {
                 let bytes = self.read_text(raw, length, way).unwrap_or(&[]);

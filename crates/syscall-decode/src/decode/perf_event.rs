@@ -6,7 +6,7 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
 use crate::SyscallOutcome;
 use crate::format::{self, NamedNumber};
-use crate::table::{Direction, Names, counters as c, flags};
+use crate::table::{DataDirection, Names, counters as c, flags};
 
 /// What it was at first, what is known of it, and what is shown of it where not everything is.
 const LEAST: usize = 64;
@@ -31,7 +31,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         if raw == 0 {
             return self.sink.null();
         }
-        let said = self.read(raw.wrapping_add(SIZE_AT), 4, Direction::In);
+        let said = self.read(raw.wrapping_add(SIZE_AT), 4, DataDirection::In);
         let said = said.filter(|bytes| bytes.len() == 4);
         let Some(said) = said.map(|bytes| int_at(bytes, 0) as usize) else {
             return self.address(raw);
@@ -45,8 +45,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             true => known,
             false => FEW,
         };
-        let bytes = self.read(raw, known, Direction::In);
-        let became = self.read_always(raw.wrapping_add(SIZE_AT), 4, Direction::Out);
+        let bytes = self.read(raw, known, DataDirection::In);
+        let became = self.read_always(raw.wrapping_add(SIZE_AT), 4, DataDirection::Out);
         let Some(bytes) = bytes.filter(|bytes| known > 0 && bytes.len() >= known) else {
             return self.address(raw);
         };

@@ -5,7 +5,7 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, held, int_at, long_at};
 use crate::format::{self, NamedNumber};
 use crate::memory::MAX_ELEMENTS;
-use crate::table::{Direction, PidKind, flags, structure};
+use crate::table::{DataDirection, PidKind, flags, structure};
 use crate::{Abi, CapturePoint};
 
 const PIDFD: u64 = 0x1000;
@@ -79,7 +79,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     fn child_out(&mut self, raw: u64) {
         let bits = self.call.arguments[0];
         if bits & PIDFD != 0 && bits & PARENT_SETTID == 0 {
-            let kind = crate::table::ValueKind::To(Direction::Out, &crate::table::ValueKind::Fd);
+            let kind =
+                crate::table::ValueKind::To(DataDirection::Out, &crate::table::ValueKind::Fd);
             self.value(kind, raw, 2);
         } else {
             self.number_out(raw);
@@ -89,7 +90,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// A number that the kernel writes.
     fn number_out(&mut self, raw: u64) {
         match self
-            .read(raw, 4, Direction::Out)
+            .read(raw, 4, DataDirection::Out)
             .filter(|bytes| bytes.len() == 4)
         {
             Some(bytes) => {
@@ -109,7 +110,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let all = if known < CLONE_LEAST {
             None
         } else {
-            self.read(raw, size.min(PAGE), Direction::In)
+            self.read(raw, size.min(PAGE), DataDirection::In)
         };
         let Some(all) = all.filter(|bytes| bytes.len() >= known) else {
             self.address(raw);
@@ -152,7 +153,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 self.address(set);
             } else {
                 let number = crate::table::ValueKind::Signed(crate::table::IntegerWidth::Four);
-                self.elements(set, Direction::In, number, count as usize, 0);
+                self.elements(set, DataDirection::In, number, count as usize, 0);
             }
             self.sink.field(false, "set_tid_size");
             self.sink.unsigned(count);
@@ -177,7 +178,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         if self.failed() || known < CLONE_LEAST || self.style.opaque {
             return;
         }
-        let asked = self.read(raw, size.min(PAGE), Direction::In);
+        let asked = self.read(raw, size.min(PAGE), DataDirection::In);
         let Some(asked) = asked.filter(|bytes| bytes.len() >= known) else {
             return;
         };
@@ -215,7 +216,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             let held = held(&self.call.memory, at, CapturePoint::Entered);
             let bytes = match held.filter(|bytes| bytes.len() >= width) {
                 Some(bytes) => Some(bytes),
-                None => self.read(at, STEP * width, Direction::In),
+                None => self.read(at, STEP * width, DataDirection::In),
             };
             let Some(bytes) = bytes.filter(|bytes| bytes.len() >= width) else {
                 break;
@@ -246,7 +247,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.begin(Bracket::Array);
         for (index, address) in addresses.into_iter().take(shown).enumerate() {
             self.sink.item(index == 0);
-            self.text(address, Direction::In);
+            self.text(address, DataDirection::In);
         }
         if count > shown {
             self.sink.more(Bracket::Array, shown == 0);
@@ -288,7 +289,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return;
         }
         match self
-            .read(raw, 4, Direction::Out)
+            .read(raw, 4, DataDirection::Out)
             .filter(|bytes| bytes.len() == 4)
         {
             Some(bytes) => {
@@ -314,7 +315,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.address(raw);
         } else {
             match self
-                .read(raw, structure::RUSAGE.size, Direction::Out)
+                .read(raw, structure::RUSAGE.size, DataDirection::Out)
                 .filter(|bytes| bytes.len() == structure::RUSAGE.size)
             {
                 Some(bytes) => self.structure(&structure::RUSAGE, bytes, number),

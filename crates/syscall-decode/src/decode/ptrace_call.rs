@@ -7,7 +7,7 @@ use super::{Walk, int_at, long_at};
 use crate::Abi;
 use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::tracing::{FLOATING, GENERAL, STOPPED, USER};
-use crate::table::{Direction, IntegerWidth, StructureLayout, ValueKind};
+use crate::table::{DataDirection, IntegerWidth, StructureLayout, ValueKind};
 
 const VECTOR: usize = 16;
 const WORD: usize = 8;
@@ -46,7 +46,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// All registers.
-    pub(super) fn registers(&mut self, raw: u64, way: Direction, floating: bool) {
+    pub(super) fn registers(&mut self, raw: u64, way: DataDirection, floating: bool) {
         match self.layout(floating) {
             Some(layout) => self.registers_of(raw, layout.size, way, layout),
             None => self.address(raw),
@@ -58,7 +58,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         &mut self,
         raw: u64,
         size: usize,
-        way: Direction,
+        way: DataDirection,
         layout: &'static StructureLayout,
     ) {
         let known = size.min(layout.size);
@@ -94,16 +94,18 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A set of registers by a vector, as long as that was and became.
-    pub(super) fn register_set(&mut self, raw: u64, way: Direction) {
+    pub(super) fn register_set(&mut self, raw: u64, way: DataDirection) {
         let whole = |bytes: &&[u8]| bytes.len() == VECTOR;
-        let before = self.read(raw, VECTOR, Direction::In).filter(whole);
-        let after = self.read_always(raw, VECTOR, Direction::Out).filter(whole);
+        let before = self.read(raw, VECTOR, DataDirection::In).filter(whole);
+        let after = self
+            .read_always(raw, VECTOR, DataDirection::Out)
+            .filter(whole);
         let Some(before) = before else {
             return self.address(raw);
         };
         let now = match way {
-            Direction::In => before,
-            Direction::Out => after.unwrap_or(before),
+            DataDirection::In => before,
+            DataDirection::Out => after.unwrap_or(before),
         };
         let (base, length) = (long_at(now, 0), long_at(now, 8));
         self.sink.begin(Bracket::Structure);
@@ -138,7 +140,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let size = self.size_of_argument(2).min(came).min(LONGEST);
         let bytes = match size {
             0 => None,
-            _ => self.read(raw, size, Direction::Out),
+            _ => self.read(raw, size, DataDirection::Out),
         };
         let Some(bytes) = bytes.filter(|bytes| bytes.len() >= size) else {
             return self.address(raw);

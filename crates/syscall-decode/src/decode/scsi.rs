@@ -5,16 +5,16 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::table::ioctl::scsi::{SgBuffer, SgVersion, VERSIONS};
-use crate::table::{Direction, IntegerWidth, LengthSource};
+use crate::table::{DataDirection, IntegerWidth, LengthSource};
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// The request, whichever version of it.
     pub(super) fn scsi(&mut self, raw: u64) {
         let sizes = VERSIONS.iter().map(|version| version.said.size);
         let most = sizes.max().unwrap_or(0);
-        let before = self.read(raw, most, Direction::In);
+        let before = self.read(raw, most, DataDirection::In);
         // The kernel tells how it went where the device refused, too.
-        let after = self.read_always(raw, most, Direction::Out);
+        let after = self.read_always(raw, most, DataDirection::Out);
         let Some(before) = before.filter(|bytes| bytes.len() >= 4) else {
             return self.address(raw);
         };
@@ -113,7 +113,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     pub(super) fn scattered(
         &mut self,
         raw: u64,
-        way: Direction,
+        way: DataDirection,
         (at, width): (usize, IntegerWidth),
         bytes: LengthSource,
     ) {

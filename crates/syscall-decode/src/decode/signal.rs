@@ -3,7 +3,7 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::format::{self, NamedNumber};
-use crate::table::{Direction, IntegerWidth, Names, PidKind, ValueKind, flags};
+use crate::table::{DataDirection, IntegerWidth, Names, PidKind, ValueKind, flags};
 use crate::{Abi, SyscallRecord};
 
 fn codes(signal: i32) -> Option<&'static Names> {
@@ -229,7 +229,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A set of signals behind a pointer.
-    pub fn signal_set(&mut self, raw: u64, way: Direction, number: usize) {
+    pub fn signal_set(&mut self, raw: u64, way: DataDirection, number: usize) {
         const SIZE: ValueKind = ValueKind::Unsigned(IntegerWidth::Eight);
         // The size of the set stands in the next argument that is one.
         let size = (number + 1..6).find(|place| self.row.kinds[*place] == SIZE);
@@ -248,7 +248,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A set of signals of so many bytes.
-    pub(super) fn set_behind(&mut self, raw: u64, size: usize, way: Direction) {
+    pub(super) fn set_behind(&mut self, raw: u64, size: usize, way: DataDirection) {
         match self.read_in_time(raw, size, way) {
             Some(bytes) if bytes.len() == size => self
                 .sink
@@ -266,7 +266,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         };
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "mask");
-        self.set_behind(raw.wrapping_add(mask), 8, Direction::In);
+        self.set_behind(raw.wrapping_add(mask), 8, DataDirection::In);
         self.sink.end(Bracket::Structure);
     }
 
@@ -277,7 +277,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return;
         }
         let Some(bytes) = self
-            .read(raw, 16, Direction::In)
+            .read(raw, 16, DataDirection::In)
             .filter(|bytes| bytes.len() == 16)
         else {
             self.sink.address(raw);
@@ -289,7 +289,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         if set == 0 || size != 8 {
             self.address(set);
         } else {
-            self.set_behind(set, 8, Direction::In);
+            self.set_behind(set, 8, DataDirection::In);
         }
         self.sink.field(false, "sigsetsize");
         self.sink.unsigned(long_at(bytes, 8));
@@ -297,7 +297,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// What is done with a signal.
-    pub fn signal_action(&mut self, raw: u64, way: Direction) {
+    pub fn signal_action(&mut self, raw: u64, way: DataDirection) {
         if raw == 0 {
             self.sink.null();
             return;
@@ -331,7 +331,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A signal's circumstances behind a pointer.
-    pub fn signal_information(&mut self, raw: u64, way: Direction) {
+    pub fn signal_information(&mut self, raw: u64, way: DataDirection) {
         if raw == 0 {
             self.sink.null();
             return;

@@ -6,7 +6,7 @@ use super::netlink::Span;
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::SyscallOutcome;
-use crate::table::{Direction, LengthSource, StructureLayout, structure};
+use crate::table::{DataDirection, LengthSource, StructureLayout, structure};
 
 /// More is never looked at.
 const PAGE: usize = 4096;
@@ -21,13 +21,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     pub(super) fn sized(
         &mut self,
         raw: u64,
-        way: Direction,
+        way: DataDirection,
         structure: &'static StructureLayout,
         least: usize,
         length: LengthSource,
     ) {
         let length = self.length(length);
-        let failed = way == Direction::Out && self.failed();
+        let failed = way == DataDirection::Out && self.failed();
         let known = length.min(structure.size);
         let bytes = if length < least || failed {
             None
@@ -44,13 +44,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// What is said of a thread's schedule.
-    pub(super) fn schedule(&mut self, raw: u64, way: Direction) {
+    pub(super) fn schedule(&mut self, raw: u64, way: DataDirection) {
         let whole = &structure::SCHED_ATTR;
         let most = match way {
-            Direction::Out => (self.size_of_argument(2) & 0xffff_ffff).min(whole.size),
-            Direction::In => whole.size,
+            DataDirection::Out => (self.size_of_argument(2) & 0xffff_ffff).min(whole.size),
+            DataDirection::In => whole.size,
         };
-        let least = if way == Direction::Out {
+        let least = if way == DataDirection::Out {
             most.max(SCHEDULE_LEAST)
         } else {
             4
@@ -62,11 +62,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return self.address(raw);
         };
         let size = match (int_at(bytes, 0) as usize, way) {
-            (0, Direction::In) => SCHEDULE_LEAST,
+            (0, DataDirection::In) => SCHEDULE_LEAST,
             (size, _) => size,
         };
         let known = size.min(whole.size);
-        if way == Direction::In && size >= SCHEDULE_LEAST && bytes.len() < known {
+        if way == DataDirection::In && size >= SCHEDULE_LEAST && bytes.len() < known {
             return self.address(raw);
         }
         let bytes = &bytes[..bytes.len().min(known.max(4))];
@@ -86,10 +86,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         &mut self,
         whole: &'static StructureLayout,
         bytes: &'a [u8],
-        way: Direction,
+        way: DataDirection,
     ) {
         let bits = long_at(bytes, 8);
-        let keeps = |bit| way == Direction::In && bits & bit != 0;
+        let keeps = |bit| way == DataDirection::In && bits & bit != 0;
         for field in &whole.fields[1..] {
             let size = self.size(field.kind);
             let Some(there) = bytes.get(field.at..field.at + size) else {
@@ -115,11 +115,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     pub(super) fn schedule_became(&mut self, raw: u64) {
         const TOO_BIG: i64 = 7;
         let too_big = matches!(self.call.outcome, SyscallOutcome::Returned { value, .. } if value == -TOO_BIG);
-        if !too_big || self.read(raw, 4, Direction::In).is_none() {
+        if !too_big || self.read(raw, 4, DataDirection::In).is_none() {
             return;
         }
         if let Some(bytes) = self
-            .read_always(raw, 4, Direction::Out)
+            .read_always(raw, 4, DataDirection::Out)
             .filter(|bytes| bytes.len() == 4)
         {
             self.sink.became();

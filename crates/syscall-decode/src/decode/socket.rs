@@ -4,7 +4,7 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::format;
 use crate::memory::MAX_ELEMENTS;
-use crate::table::{Direction, flags};
+use crate::table::{DataDirection, flags};
 
 const INET: u16 = 2;
 const INET6: u16 = 10;
@@ -25,10 +25,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        self.address_of_length(raw, length as u32, Direction::In);
+        self.address_of_length(raw, length as u32, DataDirection::In);
     }
 
-    fn address_of_length(&mut self, raw: u64, length: u32, way: Direction) {
+    fn address_of_length(&mut self, raw: u64, length: u32, way: DataDirection) {
         let length = match usize::try_from(length as i32) {
             Ok(length) if length >= 2 => length.min(LONGEST),
             _ => return self.address(raw),
@@ -53,7 +53,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         } else if length == 0 {
             self.sink.text(&[], false);
         } else {
-            self.address_of_length(raw, length.min(LONGEST) as u32, Direction::Out);
+            self.address_of_length(raw, length.min(LONGEST) as u32, DataDirection::Out);
         }
     }
 
@@ -64,8 +64,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return;
         }
         let number = |bytes: &[u8]| (bytes.len() == 4).then(|| int_at(bytes, 0));
-        let before = self.read_always(raw, 4, Direction::In).and_then(number);
-        let after = self.read(raw, 4, Direction::Out).and_then(number);
+        let before = self.read_always(raw, 4, DataDirection::In).and_then(number);
+        let after = self.read(raw, 4, DataDirection::Out).and_then(number);
         let (Some(before), after) = (before.or(after), after) else {
             self.address(raw);
             return;
@@ -87,13 +87,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Vectors of buffers; for what was received, no more than what came.
-    pub fn vectors(&mut self, raw: u64, count: usize, way: Direction) {
-        let came = if way == Direction::Out && !self.failed() {
+    pub fn vectors(&mut self, raw: u64, count: usize, way: DataDirection) {
+        let came = if way == DataDirection::Out && !self.failed() {
             Some(self.result() as usize)
         } else {
             None
         };
-        self.vectors_of(raw, count, (Direction::In, way), came);
+        self.vectors_of(raw, count, (DataDirection::In, way), came);
     }
 
     /// The same, read as each of both says: the vectors, and what they hold, no more than so many bytes of it.
@@ -101,7 +101,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         &mut self,
         raw: u64,
         count: usize,
-        (told, way): (Direction, Direction),
+        (told, way): (DataDirection, DataDirection),
         came: Option<usize>,
     ) {
         if raw == 0 {
@@ -125,7 +125,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.address(raw);
             return;
         };
-        if way == Direction::Out && came.is_none() && !self.failed_shows_vectors() {
+        if way == DataDirection::Out && came.is_none() && !self.failed_shows_vectors() {
             self.address(raw);
             return;
         }
@@ -143,8 +143,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                     left -= here;
                     self.spoken(base, here, way);
                 }
-                (Direction::Out, None) => self.address(base),
-                _ => self.spoken(base, length_here, Direction::In),
+                (DataDirection::Out, None) => self.address(base),
+                _ => self.spoken(base, length_here, DataDirection::In),
             }
             self.sink.field(false, "iov_len");
             self.sink.unsigned(length);
@@ -166,19 +166,19 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A message.
-    pub fn message(&mut self, raw: u64, way: Direction) {
-        if raw == 0 || (way == Direction::Out && self.failed() && !self.is_asking()) {
+    pub fn message(&mut self, raw: u64, way: DataDirection) {
+        if raw == 0 || (way == DataDirection::Out && self.failed() && !self.is_asking()) {
             self.message_failed(raw);
             return;
         }
-        let came = (way == Direction::Out && !self.failed()).then(|| self.result() as usize);
+        let came = (way == DataDirection::Out && !self.failed()).then(|| self.result() as usize);
         self.message_of(raw, way, came, HEADER);
     }
 
     /// A message that wasn't received: only how long a name could have been.
     fn message_failed(&mut self, raw: u64) {
         match self
-            .read(raw, HEADER, Direction::In)
+            .read(raw, HEADER, DataDirection::In)
             .filter(|bytes| bytes.len() == HEADER)
         {
             Some(bytes) => {
@@ -191,12 +191,12 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
-    fn message_of(&mut self, raw: u64, way: Direction, came: Option<usize>, size: usize) {
+    fn message_of(&mut self, raw: u64, way: DataDirection, came: Option<usize>, size: usize) {
         let before = self
-            .read(raw, size, Direction::In)
+            .read(raw, size, DataDirection::In)
             .filter(|bytes| bytes.len() >= HEADER);
-        let after = if way == Direction::Out {
-            self.read(raw, size, Direction::Out)
+        let after = if way == DataDirection::Out {
+            self.read(raw, size, DataDirection::Out)
                 .filter(|bytes| bytes.len() >= HEADER)
         } else {
             None
@@ -212,7 +212,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         if name == 0 {
             self.sink.null();
         } else {
-            let readable = if way == Direction::Out {
+            let readable = if way == DataDirection::Out {
                 length.min(before_length)
             } else {
                 length
@@ -220,7 +220,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.address_of_length(name, readable, way);
         }
         self.sink.field(false, "msg_namelen");
-        if way == Direction::Out && before_length != length {
+        if way == DataDirection::Out && before_length != length {
             self.sink.word(|out| {
                 format::signed(out, i64::from(before_length as i32));
                 out.extend_from_slice(b" => ");
@@ -231,7 +231,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         self.sink.field(false, "msg_iov");
         let count = usize::try_from(long_at(now, 24)).unwrap_or(usize::MAX);
-        self.vectors_of(long_at(now, 16), count, (Direction::In, way), came);
+        self.vectors_of(long_at(now, 16), count, (DataDirection::In, way), came);
         self.sink.field(false, "msg_iovlen");
         self.sink.unsigned(long_at(now, 24));
         let (control, control_length) = (long_at(now, 32), long_at(now, 40));
@@ -247,8 +247,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Several messages: of those that were sent, how long they were.
-    pub fn messages(&mut self, raw: u64, way: Direction) {
-        let gone = way == Direction::Out && self.failed() && !self.is_asking();
+    pub fn messages(&mut self, raw: u64, way: DataDirection) {
+        let gone = way == DataDirection::Out && self.failed() && !self.is_asking();
         if raw == 0 || gone || self.style.opaque {
             self.address(raw);
             return;
@@ -258,20 +258,20 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         } else {
             self.result() as usize
         };
-        let count = if way == Direction::In || self.failed() {
+        let count = if way == DataDirection::In || self.failed() {
             self.size_of_argument(2) & 0xffff_ffff
         } else {
             done
         };
         let shown = self.allow(count.min(MOST_MESSAGES));
-        let first = self.read(raw, HEADER, Direction::In);
+        let first = self.read(raw, HEADER, DataDirection::In);
         if shown > 0 && first.is_none_or(|bytes| bytes.len() < HEADER) {
             return self.address(raw);
         }
         self.sink.begin(Bracket::Array);
         for index in 0..shown {
             let address = raw.wrapping_add((index * MESSAGE) as u64);
-            let there = self.read(address, HEADER, Direction::In);
+            let there = self.read(address, HEADER, DataDirection::In);
             if !self.is_asking() && there.is_none_or(|bytes| bytes.len() < HEADER) {
                 self.sink.item(false);
                 self.sink.unreadable(address);
@@ -287,10 +287,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.end(Bracket::Array);
     }
 
-    fn message_and_length(&mut self, address: u64, way: Direction, done: bool) {
+    fn message_and_length(&mut self, address: u64, way: DataDirection, done: bool) {
         let at = address.wrapping_add(HEADER as u64);
         let length = match done {
-            true => self.read(at, 4, Direction::Out),
+            true => self.read(at, 4, DataDirection::Out),
             false => None,
         };
         let length = length
@@ -298,7 +298,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             .map(|bytes| int_at(bytes, 0));
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "msg_hdr");
-        let came = length.filter(|_| way == Direction::Out);
+        let came = length.filter(|_| way == DataDirection::Out);
         self.message_of(address, way, came.map(|length| length as usize), HEADER);
         if let Some(length) = length {
             self.sink.field(false, "msg_len");

@@ -8,7 +8,7 @@ use super::{Walk, int_at, load, long_at, short_at};
 use crate::format::{self, NamedNumber};
 use crate::table::option::names::{ICMP, PACKET_MEMBER};
 use crate::table::option::{self, OptionKind};
-use crate::table::{Direction, Names, StructureLayout};
+use crate::table::{DataDirection, Names, StructureLayout};
 
 const NUMBER: usize = 4;
 const OPERATION: usize = 8;
@@ -29,9 +29,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// How long an option is: nothing where that is no length.
-    fn option_length(&mut self, way: Direction) -> Option<usize> {
+    fn option_length(&mut self, way: DataDirection) -> Option<usize> {
         let length = self.call.arguments[4];
-        if way == Direction::In {
+        if way == DataDirection::In {
             return usize::try_from(length as i32).ok();
         }
         if self.failed() {
@@ -39,15 +39,17 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let number = |bytes: &[u8]| (bytes.len() == NUMBER).then(|| int_at(bytes, 0) as i32);
         let room = self
-            .read_always(length, NUMBER, Direction::In)
+            .read_always(length, NUMBER, DataDirection::In)
             .and_then(number);
-        let came = self.read(length, NUMBER, Direction::Out).and_then(number);
+        let came = self
+            .read(length, NUMBER, DataDirection::Out)
+            .and_then(number);
         let (room, came) = (room.or(came)?, came?);
         (room > 0 && came > 0).then_some(came as usize)
     }
 
     /// What a socket is set to.
-    pub fn socket_option(&mut self, raw: u64, way: Direction) {
+    pub fn socket_option(&mut self, raw: u64, way: DataDirection) {
         if raw == 0 || self.style.opaque {
             return self.address(raw);
         }
@@ -56,7 +58,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let length = match self.option_length(way) {
             Some(length) => length,
             // What was told may be longer than anything.
-            None if way == Direction::In && setting.is_none() => self.size_of_argument(4),
+            None if way == DataDirection::In && setting.is_none() => self.size_of_argument(4),
             None => return self.address(raw),
         };
         match setting {
@@ -66,7 +68,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
-    fn setting(&mut self, raw: u64, way: Direction, length: usize, setting: &'static OptionKind) {
+    fn setting(
+        &mut self,
+        raw: u64,
+        way: DataDirection,
+        length: usize,
+        setting: &'static OptionKind,
+    ) {
         match setting {
             OptionKind::Number if length < NUMBER => self.short_option(raw, way, length),
             OptionKind::Named(_) if length < NUMBER => self.short_option(raw, way, length),
@@ -90,7 +98,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
-    fn option_bytes(&mut self, raw: u64, length: usize, way: Direction) -> Option<&'a [u8]> {
+    fn option_bytes(&mut self, raw: u64, length: usize, way: DataDirection) -> Option<&'a [u8]> {
         let bytes = self.read(raw, length, way);
         let bytes = bytes.filter(|bytes| bytes.len() >= length);
         if bytes.is_none() {
@@ -100,8 +108,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Of what is too short: what the kernel said of it; what a program said isn't looked at.
-    fn short_option(&mut self, raw: u64, way: Direction, length: usize) {
-        if way == Direction::In {
+    fn short_option(&mut self, raw: u64, way: DataDirection, length: usize) {
+        if way == DataDirection::In {
             return self.address(raw);
         }
         if let Some(bytes) = self.option_bytes(raw, length, way) {
@@ -109,7 +117,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
-    fn option_number(&mut self, raw: u64, way: Direction, names: Option<&'static Names>) {
+    fn option_number(&mut self, raw: u64, way: DataDirection, names: Option<&'static Names>) {
         let Some(bytes) = self.option_bytes(raw, NUMBER, way) else {
             return;
         };
@@ -133,7 +141,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.end(Bracket::Array);
     }
 
-    fn option_error(&mut self, raw: u64, way: Direction) {
+    fn option_error(&mut self, raw: u64, way: DataDirection) {
         if let Some(bytes) = self.option_bytes(raw, NUMBER, way) {
             let value = int_at(bytes, 0);
             self.sink.begin(Bracket::Array);
@@ -148,12 +156,12 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
-    fn option_numbers(&mut self, raw: u64, way: Direction, length: usize) {
+    fn option_numbers(&mut self, raw: u64, way: DataDirection, length: usize) {
         const NUMBERS: crate::table::ValueKind =
             crate::table::ValueKind::Unsigned(crate::table::IntegerWidth::Four);
         let room = self.call.arguments[4];
         let room = self
-            .read_always(room, NUMBER, Direction::In)
+            .read_always(room, NUMBER, DataDirection::In)
             .map_or(length, |bytes| int_at(bytes, 0) as usize);
         self.elements(raw, way, NUMBERS, length.min(room) / NUMBER, 0);
     }
@@ -162,7 +170,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     fn option_part(
         &mut self,
         raw: u64,
-        way: Direction,
+        way: DataDirection,
         length: usize,
         structure: &'static StructureLayout,
     ) {
@@ -184,13 +192,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    fn option_whole(&mut self, raw: u64, way: Direction, structure: &'static StructureLayout) {
+    fn option_whole(&mut self, raw: u64, way: DataDirection, structure: &'static StructureLayout) {
         if let Some(bytes) = self.option_bytes(raw, structure.size, way) {
             self.structure(structure, bytes, 0);
         }
     }
 
-    fn option_member(&mut self, raw: u64, way: Direction, length: usize) {
+    fn option_member(&mut self, raw: u64, way: DataDirection, length: usize) {
         const SIZE: usize = 16;
         if length != SIZE {
             return self.address(raw);
@@ -213,7 +221,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    fn option_filter(&mut self, raw: u64, way: Direction, length: usize) {
+    fn option_filter(&mut self, raw: u64, way: DataDirection, length: usize) {
         const SIZE: usize = 16;
         if length != SIZE {
             return self.address(raw);
@@ -226,11 +234,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.field(true, "len");
         self.sink.unsigned(count as u64);
         self.sink.field(false, "filter");
-        self.operations(long_at(bytes, 8), Direction::In, count);
+        self.operations(long_at(bytes, 8), DataDirection::In, count);
         self.sink.end(Bracket::Structure);
     }
 
-    fn option_operations(&mut self, raw: u64, way: Direction, count: usize) {
+    fn option_operations(&mut self, raw: u64, way: DataDirection, count: usize) {
         if count > usize::from(u16::MAX) {
             return self.address(raw);
         }
@@ -238,7 +246,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Operations of a filter, where everything is asked for.
-    fn operations(&mut self, raw: u64, way: Direction, count: usize) {
+    fn operations(&mut self, raw: u64, way: DataDirection, count: usize) {
         if !self.style.verbose || raw == 0 {
             return self.address(raw);
         }
@@ -257,7 +265,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Which messages are let through: those that aren't, where these are fewer.
-    fn option_messages(&mut self, raw: u64, way: Direction, length: usize) {
+    fn option_messages(&mut self, raw: u64, way: DataDirection, length: usize) {
         if length == 0 {
             return self.address(raw);
         }

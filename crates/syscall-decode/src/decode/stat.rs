@@ -4,7 +4,7 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, device_major, device_minor, int_at, load, long_at, short_at};
 use crate::Abi;
 use crate::format::{self, NamedNumber};
-use crate::table::{Direction, flags};
+use crate::table::{DataDirection, flags};
 
 /// Where the fields of `struct stat` lie.
 struct Places {
@@ -251,7 +251,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let read = if length == 0 {
             Some(&[][..])
         } else {
-            self.read(raw, length, Direction::Out)
+            self.read(raw, length, DataDirection::Out)
         };
         let Some(bytes) = read.filter(|bytes| bytes.len() == length || length > super::MOST_BYTES)
         else {

@@ -3,7 +3,7 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::format::{has_words, moment};
-use crate::table::{Direction, flags};
+use crate::table::{DataDirection, flags};
 
 const NOW: u64 = 0x3fff_ffff;
 const OMIT: u64 = 0x3fff_fffe;
@@ -29,7 +29,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return;
         }
         let Some(bytes) = self
-            .read(raw, 32, Direction::In)
+            .read(raw, 32, DataDirection::In)
             .filter(|bytes| bytes.len() == 32)
         else {
             self.address(raw);
@@ -87,7 +87,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.null();
         } else if interrupted
             && let Some(bytes) = self
-                .read_always(raw, 16, Direction::Out)
+                .read_always(raw, 16, DataDirection::Out)
                 .filter(|bytes| bytes.len() == 16)
         {
             self.structure(&crate::table::structure::TIMESPEC, bytes, 0);
@@ -103,7 +103,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return;
         }
         let Some(bytes) = self
-            .read(raw, 64, Direction::In)
+            .read(raw, 64, DataDirection::In)
             .filter(|bytes| bytes.len() >= 20)
         else {
             self.address(raw);

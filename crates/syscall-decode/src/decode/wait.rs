@@ -6,7 +6,7 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
 use crate::format::{self, NamedNumber};
 use crate::memory::MAX_ELEMENTS;
-use crate::table::{Direction, ResultKind, SpecialKind, ValueKind, flags, structure};
+use crate::table::{DataDirection, ResultKind, SpecialKind, ValueKind, flags, structure};
 
 const POLLFD: usize = 8;
 
@@ -33,7 +33,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             wanted
         };
         let Some(bytes) = self
-            .read(raw, asked * POLLFD, Direction::In)
+            .read(raw, asked * POLLFD, DataDirection::In)
             .filter(|bytes| bytes.len() >= POLLFD)
         else {
             self.address(raw);
@@ -83,7 +83,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 &ValueKind::Structure(&structure::EPOLL_EVENT_X86),
                 &ValueKind::Structure(&structure::EPOLL_EVENT),
             );
-            self.value(ValueKind::To(Direction::In, &EVENT), raw, number);
+            self.value(ValueKind::To(DataDirection::In, &EVENT), raw, number);
         }
     }
 
@@ -106,23 +106,23 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let length = self.set_bytes();
         let bytes = self
-            .read(raw, length, Direction::In)
+            .read(raw, length, DataDirection::In)
             .filter(|bytes| length > 0 && bytes.len() == length);
         let Some(bytes) = bytes else {
             self.address(raw);
             return;
         };
-        self.descriptors_in(bytes, Direction::In);
+        self.descriptors_in(bytes, DataDirection::In);
     }
 
-    fn descriptors_in(&mut self, bytes: &[u8], way: Direction) {
+    fn descriptors_in(&mut self, bytes: &[u8], way: DataDirection) {
         let most = self.set_size();
         self.sink.begin(Bracket::Array);
         let mut first = true;
         for fd in (0..most).filter(|fd| bytes[fd / 8] & (1 << (fd % 8)) != 0) {
             self.sink.member(first);
             first = false;
-            if way == Direction::In {
+            if way == DataDirection::In {
                 self.sink.fd(fd as i32, self.call)
             } else {
                 self.sink.unsigned(fd as u64)
@@ -164,8 +164,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let count = self.size_of_argument(1) & 0xffff_ffff;
         let address = self.call.arguments[0];
-        let Some(bytes) = self.read(address, count.min(MAX_ELEMENTS) * POLLFD, Direction::Out)
-        else {
+        let Some(bytes) = self.read(
+            address,
+            count.min(MAX_ELEMENTS) * POLLFD,
+            DataDirection::Out,
+        ) else {
             return;
         };
         self.sink.beside(true, "");
@@ -223,7 +226,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.address(address);
         } else if address != 0
             && let Some(bytes) = self
-                .read(address, 16, Direction::Out)
+                .read(address, 16, DataDirection::Out)
                 .filter(|bytes| bytes.len() == 16)
         {
             self.sink.beside(first, "left");
@@ -244,7 +247,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             // These are shown wherever sets that are asked for aren't.
             let Some(bytes) = self
-                .read_text(address, length, Direction::Out)
+                .read_text(address, length, DataDirection::Out)
                 .filter(|bytes| bytes.len() == length)
             else {
                 continue;
@@ -254,7 +257,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             self.sink.beside(first, name);
             first = false;
-            self.descriptors_in(bytes, Direction::Out);
+            self.descriptors_in(bytes, DataDirection::Out);
         }
         let spec = if self.row.name == "select" {
             &structure::TIMEVAL
@@ -270,8 +273,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Bits of processors.
-    pub fn processors(&mut self, raw: u64, way: Direction) {
-        let length = if way == Direction::Out {
+    pub fn processors(&mut self, raw: u64, way: DataDirection) {
+        let length = if way == DataDirection::Out {
             self.result() as usize
         } else {
             self.size_of_argument(1)
@@ -280,18 +283,18 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// The same of so many bytes.
-    pub fn processor_bits(&mut self, raw: u64, way: Direction, length: usize) {
+    pub fn processor_bits(&mut self, raw: u64, way: DataDirection, length: usize) {
         if raw == 0 {
             self.sink.null();
             return;
         }
-        if way == Direction::Out && self.failed() {
+        if way == DataDirection::Out && self.failed() {
             self.address(raw);
             return;
         }
         let most = length.min(MAX_ELEMENTS);
         let bytes = match length {
-            0 if way == Direction::In && !self.style.opaque => Some(&[][..]),
+            0 if way == DataDirection::In && !self.style.opaque => Some(&[][..]),
             _ => self
                 .read(raw, most, way)
                 .filter(|bytes| bytes.len() >= most && most > 0),
@@ -319,7 +322,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let shown = self.allow(pages);
         let Some(bytes) = self
-            .read(raw, shown, Direction::Out)
+            .read(raw, shown, DataDirection::Out)
             .filter(|bytes| bytes.len() == shown && shown > 0)
         else {
             self.address(raw);
@@ -345,7 +348,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let shown = length.min(self.style.string);
         match self
-            .read_text(raw, shown, Direction::Out)
+            .read_text(raw, shown, DataDirection::Out)
             .filter(|bytes| bytes.len() == shown)
         {
             Some(bytes) => self.sink.binary(bytes, length > shown),
@@ -397,11 +400,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A message of a queue: its type, and as many bytes as it was sent or received with.
-    pub fn queued(&mut self, raw: u64, way: Direction) {
+    pub fn queued(&mut self, raw: u64, way: DataDirection) {
         const TYPE: usize = 8;
         let length = match way {
-            Direction::In => self.size_of_argument(2),
-            Direction::Out => usize::try_from(self.result()).unwrap_or(0),
+            DataDirection::In => self.size_of_argument(2),
+            DataDirection::Out => usize::try_from(self.result()).unwrap_or(0),
         };
         let shown = length.min(self.style.string);
         let bytes = self
@@ -440,7 +443,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// Whose capabilities.
     pub fn capability_header(&mut self, raw: u64) {
         let Some(bytes) = self
-            .read(raw, 8, Direction::In)
+            .read(raw, 8, DataDirection::In)
             .filter(|bytes| bytes.len() == 8)
         else {
             self.address(raw);
@@ -455,8 +458,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Capabilities.
-    pub fn capabilities(&mut self, raw: u64, way: Direction) {
-        if raw == 0 || (way == Direction::Out && self.failed()) {
+    pub fn capabilities(&mut self, raw: u64, way: DataDirection) {
+        if raw == 0 || (way == DataDirection::Out && self.failed()) {
             self.address(raw);
             return;
         }

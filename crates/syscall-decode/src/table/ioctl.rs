@@ -30,7 +30,7 @@ use std::sync::LazyLock;
 
 use backsight_syscall_tables::{REQUESTS, request_names};
 
-use super::kind::Direction::{self, In, Out};
+use super::kind::DataDirection::{self, In, Out};
 use super::kind::IntegerWidth::{Eight, Four, One as Byte, Two};
 use super::kind::ValueKind::{self, *};
 use super::kind::{

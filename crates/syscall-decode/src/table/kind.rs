@@ -31,7 +31,7 @@ impl IntegerWidth {
 
 /// Whether memory is read as a call is entered, or as it comes back because the kernel writes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum DataDirection {
     /// The program says something to the kernel.
     In,
     /// The kernel says something to the program: nothing if the call failed.
@@ -311,28 +311,28 @@ pub enum ValueKind {
     /// Not shown.
     Hidden,
     /// A path: always shown in full.
-    Path(Direction),
+    Path(DataDirection),
     /// Text up to a zero byte.
-    Text(Direction),
+    Text(DataDirection),
     /// Bytes.
-    Bytes(Direction, LengthSource),
+    Bytes(DataDirection, LengthSource),
     /// Bytes that are never text.
-    Binary(Direction, LengthSource),
+    Binary(DataDirection, LengthSource),
     /// Bytes that are text more often than not.
-    Value(Direction, LengthSource),
+    Value(DataDirection, LengthSource),
     /// Something of its own.
-    To(Direction, &'static ValueKind),
+    To(DataDirection, &'static ValueKind),
     /// A structure that grew, as long as this says: no less than so many bytes, and what is behind those that are known is
     /// shown where it isn't zero.
-    Sized(Direction, &'static StructureLayout, usize, LengthSource),
+    Sized(DataDirection, &'static StructureLayout, usize, LengthSource),
     /// Such a structure, which this argument says the length of.
     Growing(&'static ExtensibleStructure, usize),
     /// Several of the same.
-    Many(Direction, &'static ValueKind, LengthSource),
+    Many(DataDirection, &'static ValueKind, LengthSource),
     /// Text up to a zero byte, of which the kernel looks at no more than so many bytes.
-    Name(Direction, usize),
+    Name(DataDirection, usize),
     /// Text up to a zero byte, and no more than so many bytes.
-    Limited(Direction, LengthSource),
+    Limited(DataDirection, LengthSource),
     /// This where another argument is in a range, else an address: the argument, its least and its most.
     Within(usize, u64, u64, &'static ValueKind),
     /// A descriptor of the process that this argument names.
@@ -488,7 +488,7 @@ pub enum SpecialKind {
     /// A wait status.
     Status,
     /// A set of signals.
-    Signals(Direction),
+    Signals(DataDirection),
     /// What a signal's handler goes back to: of that, the signals that were blocked.
     SignalFrame,
     /// A socket's address, its length in this argument.
@@ -500,26 +500,26 @@ pub enum SpecialKind {
     /// The length of that.
     AddressLength,
     /// A message.
-    Message(Direction),
+    Message(DataDirection),
     /// Several messages.
-    Messages(Direction),
+    Messages(DataDirection),
     /// A message of a queue, its length in the next argument or the result.
-    Queued(Direction),
+    Queued(DataDirection),
     /// What goes through a socket: bytes, but what a netlink socket carries.
-    Spoken(Direction, LengthSource),
+    Spoken(DataDirection, LengthSource),
     /// Vectors of buffers, so many as this argument says.
-    Vectors(Direction, usize),
+    Vectors(DataDirection, usize),
     /// Vectors of buffers or one of bytes that are never text: where in the same structure the number of vectors lies, none
     /// for one buffer, and how many bytes there are in all.
-    Scattered(Direction, usize, IntegerWidth, LengthSource),
+    Scattered(DataDirection, usize, IntegerWidth, LengthSource),
     /// A console's tone: how high, and how long.
     Tone,
     /// A signal in eight bytes, which may be more than any is.
     WideSignal,
     /// What a key does.
-    Key(Direction),
+    Key(DataDirection),
     /// What a key says.
-    SayingKey(Direction),
+    SayingKey(DataDirection),
     /// Which places of a font show which letters, as the kernel says.
     Mappings,
     /// The name of a font.
@@ -539,7 +539,7 @@ pub enum SpecialKind {
     /// What `fcntl` is given.
     Fcntl,
     /// A thread's name.
-    ThreadName(Direction),
+    ThreadName(DataDirection),
     /// What `arch_prctl` is given.
     ArchPrctl,
     /// The timeout of a futex, or its second number.
@@ -551,11 +551,11 @@ pub enum SpecialKind {
     /// What `clone3` is asked.
     Clone,
     /// A signal's circumstances.
-    Information(Direction),
+    Information(DataDirection),
     /// Whose events a timer raises.
     Event,
     /// What a socket is set to.
-    Option(Direction),
+    Option(DataDirection),
     /// The protocol of a socket, by its domain.
     Protocol,
     /// The name of a socket's option, by its level.
@@ -563,13 +563,13 @@ pub enum SpecialKind {
     /// Directory entries.
     Entries,
     /// Capabilities.
-    Capabilities(Direction),
+    Capabilities(DataDirection),
     /// The times of a file.
     Times,
     /// The remainder of a sleep, said when it was interrupted.
     Remainder,
     /// Bits of processors, the length in the argument before or the result.
-    Processors(Direction),
+    Processors(DataDirection),
     /// A set of signals with its size, as `pselect6` has it.
     SignalsAndSize,
     /// A limit, of which the highest is no limit.
@@ -581,25 +581,25 @@ pub enum SpecialKind {
     /// A descriptor in eight bytes, which may be more than any has.
     WideFd,
     /// What `sched_setattr` is told.
-    Schedule(Direction),
+    Schedule(DataDirection),
     /// What `stat` says.
     Stat,
     /// What `statx` says.
     Statx,
     /// Terminal settings.
-    Terminal(Direction, TermiosVersion),
+    Terminal(DataDirection, TermiosVersion),
     /// The bits that are set of as many bytes as the result says.
     BitSet(&'static Names),
     /// Seconds and nanoseconds, with the moment that they are where they are one.
     Instant(&'static StructureLayout),
     /// Sets of nodes of memory, of as many bits as this argument says but one.
-    Nodes(Direction, usize),
+    Nodes(DataDirection, usize),
     /// What each contact of a touch screen says of one thing, as many as the request says.
     Slots(&'static Names),
     /// Two things in brackets.
     Pair(&'static ValueKind, &'static ValueKind),
     /// What is done with a signal.
-    Action(Direction),
+    Action(DataDirection),
     /// A device's number, where the mode in this argument says that it is one.
     NodeDevice(usize),
     /// A moment in seconds and microseconds.
@@ -651,15 +651,15 @@ pub enum SpecialKind {
     /// An instruction of a program that the kernel runs.
     Instruction,
     /// A set of signals, its size in this argument.
-    SizedSignals(Direction, usize),
+    SizedSignals(DataDirection, usize),
     /// A signal's circumstances in place.
     InformationInPlace,
     /// Where a part begins of what a debugger sees of a thread.
     UserOffset,
     /// A thread's registers: those of floating numbers, or the general ones.
-    Registers(Direction, bool),
+    Registers(DataDirection, bool),
     /// A set of registers by a vector, its kind in the argument before.
-    RegisterSet(Direction),
+    RegisterSet(DataDirection),
     /// At what a thread has stopped, its size in the argument before.
     StopInformation,
     /// What is counted.

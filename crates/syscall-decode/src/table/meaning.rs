@@ -18,7 +18,7 @@ use super::flags as f;
 use super::kind::IntegerWidth::{Eight, Four, Two};
 use super::kind::ValueKind::*;
 use super::kind::{
-    Direction::In, Direction::Out, LengthSource, PidKind, SpecialKind as S, ValueKind,
+    DataDirection::In, DataDirection::Out, LengthSource, PidKind, SpecialKind as S, ValueKind,
 };
 use super::structure as s;
 use super::{Argument, SyscallDefinition};

@@ -6,8 +6,8 @@
 use backsight_syscall_decode::Abi;
 use backsight_syscall_decode::memory::{CaptureLimits, MAX_ELEMENTS};
 use backsight_syscall_decode::table::{
-    Direction, IntegerWidth, LengthSource, ResultKind, SpecialKind, SyscallDefinition, ValueKind,
-    find_syscall,
+    DataDirection, IntegerWidth, LengthSource, ResultKind, SpecialKind, SyscallDefinition,
+    ValueKind, find_syscall,
 };
 
 use super::records::PIECE_MOST;
@@ -202,10 +202,10 @@ enum Behind {
     Guessed(Vec<Step>),
 }
 
-fn at(way: Direction) -> At {
+fn at(way: DataDirection) -> At {
     match way {
-        Direction::In => At::Entry,
-        Direction::Out => At::Exit,
+        DataDirection::In => At::Entry,
+        DataDirection::Out => At::Exit,
     }
 }
 
@@ -309,7 +309,7 @@ fn holds_filter(kind: ValueKind) -> bool {
             && matches!(
                 operations,
                 ValueKind::Many(
-                    Direction::In,
+                    DataDirection::In,
                     _,
                     LengthSource::Field(0, IntegerWidth::Two, 1)
                 )
@@ -346,7 +346,7 @@ fn either(kinds: impl Iterator<Item = ValueKind>, argument: u8) -> Vec<Step> {
     all
 }
 
-fn bytes(argument: u8, way: Direction, length: LengthSource) -> Behind {
+fn bytes(argument: u8, way: DataDirection, length: LengthSource) -> Behind {
     let all = step(What::Bytes, argument, at(way));
     match (length, count(length)) {
         (_, Some(count)) => Behind::Known(vec![Step { count, ..all }]),
@@ -479,22 +479,24 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
                 ..step(What::Bytes, argument, Entry)
             };
             Known(match way {
-                Direction::In => vec![vectors],
-                Direction::Out => vec![places, vectors],
+                DataDirection::In => vec![vectors],
+                DataDirection::Out => vec![places, vectors],
             })
         }
-        SpecialKind::Message(Direction::In) => Known(vec![step(What::Message, argument, Entry)]),
+        SpecialKind::Message(DataDirection::In) => {
+            Known(vec![step(What::Message, argument, Entry)])
+        }
         // Its lengths are shown as they were, too.
-        SpecialKind::Message(Direction::Out) => Known(vec![
+        SpecialKind::Message(DataDirection::Out) => Known(vec![
             structure(argument, 56, Entry),
             step(What::Message, argument, Exit),
         ]),
         // Where they failed is only told of what was to be sent.
-        SpecialKind::Messages(Direction::In) => Guessed(vec![
+        SpecialKind::Messages(DataDirection::In) => Guessed(vec![
             step(What::Messages, argument, Entry),
             step(What::Messages, argument, Exit),
         ]),
-        SpecialKind::Messages(Direction::Out) => Guessed(vec![
+        SpecialKind::Messages(DataDirection::Out) => Guessed(vec![
             step(What::Messages, argument, Entry),
             step(What::Messages, argument, Exit),
         ]),
@@ -551,8 +553,10 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
             most: Most::Bytes(8 * 1024),
             ..step(What::Bytes, argument, Both)
         }]),
-        SpecialKind::Schedule(Direction::In) => Guessed(vec![structure(argument, 56, BothAlways)]),
-        SpecialKind::Schedule(Direction::Out) => Guessed(vec![Step {
+        SpecialKind::Schedule(DataDirection::In) => {
+            Guessed(vec![structure(argument, 56, BothAlways)])
+        }
+        SpecialKind::Schedule(DataDirection::Out) => Guessed(vec![Step {
             count: Count::Argument(2),
             most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Exit)
@@ -573,7 +577,7 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
             },
             step(What::Tids, argument, Entry),
         ]),
-        SpecialKind::Option(Direction::In) => Guessed(vec![
+        SpecialKind::Option(DataDirection::In) => Guessed(vec![
             Step {
                 count: Count::Argument(4),
                 most: Most::Bytes(256),
@@ -582,17 +586,17 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
             step(What::Filter, argument, Entry),
         ]),
         // Of a filter the length counts operations of eight bytes.
-        SpecialKind::Option(Direction::Out) => Guessed(vec![Step {
+        SpecialKind::Option(DataDirection::Out) => Guessed(vec![Step {
             size: 8,
             count: Count::Behind(4),
             most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Exit)
         }]),
-        SpecialKind::Processors(Direction::Out) => Guessed(vec![Step {
+        SpecialKind::Processors(DataDirection::Out) => Guessed(vec![Step {
             most: Most::Bytes(1024),
             ..got(argument)
         }]),
-        SpecialKind::Processors(Direction::In) => Guessed(vec![Step {
+        SpecialKind::Processors(DataDirection::In) => Guessed(vec![Step {
             count: Count::Argument(1),
             most: Most::Bytes(1024),
             ..step(What::Bytes, argument, Entry)

@@ -137,7 +137,7 @@ pub(super) fn put_mixer(out: &mut Vec<u8>, request: u32) -> bool {
 enum Asked {
     Sized(&'static str, ValueKind),
     Bits(u32),
-    Axis(&'static str, u32, Direction),
+    Axis(&'static str, u32, DataDirection),
 }
 
 fn asked(request: u32) -> Option<Asked> {

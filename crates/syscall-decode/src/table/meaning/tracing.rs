@@ -40,7 +40,7 @@ const WORD: ValueKind = To(Out, &Address);
 const GOES_ON: &[ValueKind] = &[PID, Address, Signal];
 const SET_UP: &[ValueKind] = &[PID, Address, Flags(Eight, &OPTIONS)];
 
-const fn registers(way: super::super::kind::Direction, floating: bool) -> [ValueKind; 3] {
+const fn registers(way: super::super::kind::DataDirection, floating: bool) -> [ValueKind; 3] {
     [PID, Skipped, Special(S::Registers(way, floating))]
 }
 

@@ -93,7 +93,7 @@ const EXAMPLES: &[Examples] = &[
     ),
     (
         "accept",
-        &["backsight accept --target app HEAD~2 --why 'safer, and worth its price'"],
+        &["backsight accept --target app HEAD~2 --reason 'safer, and worth its price'"],
     ),
     ("publish", &["backsight publish site"]),
     (

@@ -980,6 +980,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "ALTER TABLE sample DROP COLUMN measured_checksum",
         "ALTER TABLE sample DROP COLUMN within_checksum",
         "ALTER TABLE trial DROP COLUMN session",
+        "ALTER TABLE trial DROP COLUMN host",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
         change(dir.path(), before.into()).await;

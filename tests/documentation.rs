@@ -29,6 +29,62 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
     found.map(str::to_owned).collect()
 }
 
+/// A room of the table of floors: its floor, its crate, and the sentence that says what it may use.
+fn rooms() -> Vec<(u32, String, String)> {
+    let text = std::fs::read_to_string(project().join("docs/architecture.md")).unwrap();
+    let floors = text.split("\n## Floors\n").nth(1).unwrap();
+    let rows = floors.lines().filter_map(|line| line.strip_prefix("| "));
+    let rooms = rows.filter_map(|row| {
+        let cells: Vec<&str> = row.trim_end_matches(" |").split(" | ").collect();
+        let name = cells.get(1)?.split('`').nth(1)?;
+        Some((
+            cells[0].parse().ok()?,
+            name.to_owned(),
+            (*cells.last()?).to_owned(),
+        ))
+    });
+    rooms.collect()
+}
+
+#[test]
+fn crates_use_what_the_table_of_floors_says() {
+    let rooms = rooms();
+    let floor = |name: &str| rooms.iter().find(|room| room.1 == name).map(|room| room.0);
+    let mut seen = 0;
+    for entry in std::fs::read_dir(project().join("crates")).unwrap() {
+        let folder = entry.unwrap().path();
+        let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let room = rooms.iter().find(|room| room.1 == name);
+        let (own, _, may_use) =
+            room.unwrap_or_else(|| panic!("`{name}` isn't in the table of floors"));
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+        let dependencies = dependencies.split("\n[").next().unwrap_or_default();
+        for line in dependencies.lines() {
+            let Some(used) = line.strip_prefix("backsight-") else {
+                continue;
+            };
+            let used = used.split(['.', ' ', '=']).next().unwrap();
+            let words = may_use.split(|c: char| !c.is_alphanumeric() && c != '-');
+            let is_named = may_use == "all" || words.clone().any(|word| word == used);
+            assert!(
+                is_named,
+                "`{name}` uses `{used}`, which its row doesn't say: {may_use}"
+            );
+            assert!(
+                floor(used).is_some_and(|floor| floor <= *own),
+                "`{name}` on floor {own} uses `{used}` above it"
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen} edges");
+    assert_eq!(
+        rooms.len(),
+        std::fs::read_dir(project().join("crates")).unwrap().count()
+    );
+}
+
 /// Follows a page to the letter: its `console` blocks, in a folder of its own.
 fn follow(page: &str) {
     let root = rustix::process::geteuid().is_root();

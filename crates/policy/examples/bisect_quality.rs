@@ -19,6 +19,8 @@ const JOBS: u64 = 400;
 const APART: usize = 8;
 /// The level before the first step, in standard deviations of the noise: one is 5 % of it.
 const LEVEL: f64 = 20.0;
+/// Where nothing changed, whether anything is named is asked whenever so much more was measured.
+const ASKED_AGAIN: usize = 10;
 /// A job that asks for more has failed.
 const MOST: usize = 20_000;
 
@@ -46,6 +48,7 @@ struct Row {
 
 const GAUSS: Noise = Noise::Gauss;
 const LOGNORMAL: Noise = Noise::Lognormal { sigma: 0.5 };
+const HEAVY: Noise = Noise::Lognormal { sigma: 1.0 };
 const BIMODAL: Noise = Noise::Bimodal {
     upper_share: 0.3,
     apart: 4.0,
@@ -162,6 +165,20 @@ fn rows() -> Vec<Row> {
             ..row(name, 128, &[1.0])
         });
     }
+    // Where nothing changed and the noise looks like changes, nothing may be named on the way to the answer either.
+    for (name, noise, trial, share) in [
+        ("none, heavy tails, trials of 250 ms", HEAVY, 250, 20),
+        ("none, bimodal, trials of 250 ms", BIMODAL, 250, 20),
+        ("none, heavy tails, trials of 10 ms", HEAVY, 10, 20),
+        ("none, bimodal, trials of 10 ms", BIMODAL, 10, 20),
+    ] {
+        rows.push(Row {
+            noise,
+            trial: Duration::from_millis(trial),
+            share,
+            ..row(name, 128, &[])
+        });
+    }
     // Of a program that needs at most 1.9 times as long when a neighbour is busy: +3%, +8%, -5%, +2%.
     rows.push(Row {
         noise: Noise::Disturbed { keep: 0.9 },
@@ -245,6 +262,7 @@ impl<'a> World<'a> {
 /// What came of a job.
 struct Job {
     right: bool,
+    /// Changes that were named in the end; where there is none, at any time.
     named: usize,
     measured: usize,
     builds: usize,
@@ -277,6 +295,7 @@ fn bisected(row: &Row, job: u64) -> Job {
     let mut built: BTreeMap<usize, Duration> = BTreeMap::new();
     let mut testbeds: Vec<Option<(Duration, Observation)>> = vec![None; row.testbeds];
     let (mut now, mut workshop) = (Duration::ZERO, Duration::ZERO);
+    let mut named_before = 0;
     let verdict = 'all: loop {
         for testbed in 0..row.testbeds {
             if testbeds[testbed].is_some() {
@@ -314,10 +333,13 @@ fn bisected(row: &Row, job: u64) -> Job {
             .expect("nobody waits for nothing");
         now = ends;
         evidence.observations.push(seen);
+        if row.steps.is_empty() && evidence.observations.len().is_multiple_of(ASKED_AGAIN) {
+            named_before = named_before.max(policy.verdict(&evidence).culprits.len());
+        }
     };
     Job {
         right: verdict.ended == Some(BisectEnd::Decided) && world.is_right(&verdict),
-        named: verdict.culprits.len(),
+        named: named_before.max(verdict.culprits.len()),
         measured: verdict.trials.0,
         builds: built.len(),
         said: verdict.probability,

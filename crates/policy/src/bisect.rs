@@ -694,12 +694,14 @@ impl BisectPolicy {
         };
         let (steps, probability) = belief.as_ref().map_or((Vec::new(), 0.0), Belief::best);
         let places = belief.as_ref().map_or(Vec::new(), Belief::places);
-        // As long as it isn't decided only steps are named that won't be taken back.
+        // As long as it isn't decided only steps are named that won't be taken back: none before the noise is known.
+        let is_beginning =
+            self.noise_first(&seen, ALONE.testbed) || self.open_end(&seen, ALONE.testbed).is_some();
         let is_found = |place: &Place| {
             let mut known = places.iter().filter(|(other, _)| other == place);
             let is_sure = known.any(|(_, probability)| *probability >= self.aim.confidence);
             let is_worth = belief.as_ref().is_some_and(|it| !it.is_below_margin());
-            ended == Some(BisectEnd::Decided) || (is_sure && is_worth)
+            ended == Some(BisectEnd::Decided) || (is_sure && is_worth && !is_beginning)
         };
         let mut steps = steps;
         steps.retain(is_found);

@@ -272,6 +272,78 @@ fn a_change_below_the_margin_is_named_only_where_it_is_plain_or_asked_for() {
     assert_eq!(found(&verdict), [20]);
 }
 
+/// What is named at any time, whenever ten more were measured, until it is decided.
+fn named_on_the_way(policy: &BisectPolicy, world: &World) -> (Vec<Culprit>, BisectVerdict) {
+    let mut evidence = Evidence::default();
+    let mut named = Vec::new();
+    loop {
+        match policy.decide(&evidence) {
+            Decision::Done(verdict) => return (named, verdict),
+            Decision::Measure(request) => evidence.observations.push(world.answer(request)),
+        }
+        if evidence.observations.len().is_multiple_of(10) {
+            named.extend(policy.verdict(&evidence).culprits);
+        }
+        assert!(evidence.observations.len() < 5000, "asks for ever");
+    }
+}
+
+#[test]
+fn nothing_below_the_margin_is_named_before_it_is_decided() {
+    // .06 %, so plain that its place is sure long before it is decided.
+    let plain = World {
+        noise: 0.01,
+        ..world(60, &[(20, 0.06)])
+    };
+    let (named, verdict) = named_on_the_way(&policy(&plain), &plain);
+    assert_eq!((named, found(&verdict)), (vec![], vec![20]));
+    let shapes = [
+        Noise::Lognormal { sigma: 1.0 },
+        Noise::Bimodal {
+            upper_share: 0.3,
+            apart: 4.0,
+        },
+    ];
+    for (seed, shape) in (0..).zip(shapes.iter().cycle().take(8)) {
+        let unchanged = World {
+            seed,
+            noise: 2.0,
+            shape: *shape,
+            trial: Duration::from_millis(10),
+            ..world(60, &[])
+        };
+        let (named, verdict) = named_on_the_way(&policy(&unchanged), &unchanged);
+        assert_eq!(
+            (named, found(&verdict), verdict.ended),
+            (vec![], vec![], Some(BisectEnd::Decided)),
+            "{seed}"
+        );
+    }
+}
+
+/// A few trials of heavy-tailed noise seem to differ by several percent.
+#[test]
+fn nobody_is_named_before_it_is_known_what_the_noise_is_like() {
+    for seed in 0..40 {
+        let unchanged = World {
+            seed,
+            noise: 5.0,
+            shape: Noise::Lognormal { sigma: 1.0 },
+            trial: Duration::from_millis(10),
+            ..world(60, &[])
+        };
+        let policy = policy(&unchanged);
+        let mut evidence = Evidence::default();
+        for _ in 0..2 * EACH_FIRST - 1 {
+            let Decision::Measure(request) = policy.decide(&evidence) else {
+                panic!("{seed} is decided");
+            };
+            evidence.observations.push(unchanged.answer(request));
+            assert_eq!(found(&policy.verdict(&evidence)), [0; 0], "{seed}");
+        }
+    }
+}
+
 #[test]
 fn as_long_as_it_is_not_decided_nobody_is_named_for_what_may_be_chance() {
     for seed in 0..8 {

@@ -55,6 +55,10 @@ const LOOKED_INTO: f64 = 0.04;
 /// It may be where a version is off by this share of the largest step, and so many standard deviations.
 const OFF: (f64, f64) = (0.5, 1.0);
 
+/// *Nothing changed* is the answer only where the ends differ no more probably than this. Trades measurements where nothing
+/// changed for steps of half a standard deviation, which look like none at first (docs/quality.md).
+const CHANGED_BESIDE_NONE: f64 = 0.02;
+
 /// Where a step may be: behind the measured version `after`, at the latest at the measured version `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
@@ -309,6 +313,9 @@ impl Belief {
             return true;
         }
         let (steps, probability) = &self.sets[0];
+        if steps.is_empty() && self.changed > CHANGED_BESIDE_NONE {
+            return false;
+        }
         *probability >= self.aim.confidence && steps.iter().all(|gap| self.is_resolved(*gap))
     }
 

@@ -1,17 +1,16 @@
 //! `backsight bisect`: the changes along a history that made a metric worse or better, each with its size and how sure it
 //! is; and whether taking them back undoes them.
-//!
-//! Refuses: a metric that several cells have, unless it is said which; and to go on when an end can't be measured.
 
 use backsight_model::{
     Every, HostName, Range, StudyName, TestbedName, Time, Version, shell_quoted,
 };
 use backsight_stats::Confidence;
 use backsight_study::{
-    BisectChoices, BuildContext, HistoryChoices, HistoryStudy, OpenTarget, Outcome, ResolvedPlan,
-    VerdictReport, resolve_version,
+    BisectChoices, BuildContext, HistoryChoices, HistoryStudy, OpenTarget, ResolvedPlan,
+    StudyEnding, StudyOutcome, VerdictReport, resolve_version,
     verbs::{
-        bisect::{self, Verification},
+        Verb as _,
+        bisect::{BisectVerb, Verification},
         try_patch,
     },
 };
@@ -20,6 +19,7 @@ use std::{num::NonZeroU32, process::ExitCode};
 use crate::{
     cli::Shared,
     compare::{confidence, percent},
+    exit_status::ExitStatus,
     files,
     open_target::open_target,
     outcome,
@@ -29,7 +29,7 @@ use crate::{
 
 /// Arguments of `bisect`.
 #[derive(Debug, clap::Args)]
-pub struct Bisect {
+pub struct BisectArgs {
     #[command(flatten)]
     plan: PlanArgs,
     /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there
@@ -96,11 +96,13 @@ pub struct Bisect {
     session: SessionArgs,
 }
 
-impl Bisect {
+impl BisectArgs {
     /// Measures until the changes are known.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         self.session.check()?;
-        let plan = self.plan.resolve(shared, bisect::NAME, true, self.seed)?;
+        let plan = self
+            .plan
+            .resolve(shared, BisectVerb::NAME, true, self.seed)?;
         let metric = self.metric(&plan.metrics())?;
         let more_testbeds = self.more_testbeds(&plan)?;
         crate::block_on(async {
@@ -129,10 +131,10 @@ impl Bisect {
             let options = self.session.options()?;
             let site =
                 BuildContext::open(opened.clone(), versions, Vec::new(), &options.reach).await?;
-            let study = HistoryStudy::<bisect::Bisect>::new(plan.clone());
+            let study = HistoryStudy::<BisectVerb>::new(plan.clone());
             let outcome = study.begin(&store, site, self.name, &options).await?;
-            let status = outcome::show(&outcome, &store, &self.session.told()).await?;
-            if let Outcome::Ended(ended) = &outcome
+            let status = outcome::show(&outcome, &store, &self.session.outcome_options()).await?;
+            if let StudyOutcome::Ended(ended) = &outcome
                 && let VerdictReport::Bisect(report) = &ended.verdict
                 && !self.no_verify
             {
@@ -143,12 +145,14 @@ impl Bisect {
                     builds_ahead: !self.no_builds_ahead,
                     options: &options,
                 };
-                let told = self.session.told_of_part();
+                let told = self.session.part_options();
                 let show = async |outcome| {
                     outcome::show(&outcome, &store, &told).await?;
                     Ok(())
                 };
-                verification.run(report, show).await?;
+                if verification.run(report, show).await? == StudyEnding::Interrupted {
+                    return Ok(ExitStatus::Interrupted.into());
+                }
             }
             Ok(status)
         })

@@ -58,25 +58,25 @@ enum Verb {
     /// Make, show or remove the namespaces of a lab
     Lab(lab::LabArguments),
     /// Measure every cell of a plan, round by round
-    Run(run::Run),
+    Run(run::RunArgs),
     /// Measure versions of a target along its history
-    Step(Box<step::Step>),
+    Step(Box<step::StepArgs>),
     /// Find the changes that made a metric worse or better
-    Bisect(Box<bisect::Bisect>),
+    Bisect(Box<bisect::BisectArgs>),
     /// Find what watching costs: each monitor alone and all together, beside nothing
-    Overhead(overhead::Overhead),
+    Overhead(overhead::OverheadArgs),
     /// Measure patches side by side with what they change, until it is decided
-    Try(Box<try_patch::Try>),
+    Try(Box<try_patch::TryArgs>),
     /// Measure how much benchmarks vary, and how many repeats to buy
-    Noise(Box<noise::Noise>),
+    Noise(Box<noise::NoiseArgs>),
     /// Find the highest load that meets a goal: no loss, little loss, a latency
-    Search(Box<search::Search>),
+    Search(Box<search::SearchArgs>),
     /// Every system call of a command or a process, with strace's options
     Trace(Box<trace::Trace>),
     /// The commits between two versions of a target: authors, messages, files
     Log(step::Log),
     /// Go on with a study that was stopped or killed
-    Resume(resume::Resume),
+    Resume(resume::ResumeArgs),
     /// Compare result sets: differences with their intervals
     Compare(compare::Compare),
     /// Find where numbers changed: change points of a file or of studies

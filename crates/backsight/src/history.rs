@@ -14,13 +14,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
-use crate::{
-    cli::Shared,
-    exit_status::ExitStatus,
-    files,
-    output::{Output, Told},
-    publish,
-};
+use crate::{cli::Shared, exit_status::ExitStatus, files, output::Output, publish};
 
 /// What makes the exit status 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -214,15 +208,6 @@ impl History {
 fn say_all(gaps: &[Gap]) {
     for gap in gaps {
         files::say(&gap.to_string());
-    }
-}
-
-/// Tells what is known along a target's history, as a verb that measures it was asked to.
-pub async fn tell(store: &Store, target: &TargetName, told: &Told) -> miette::Result<()> {
-    let is_wanted = !told.quiet && !told.events;
-    match is_wanted || told.output.is_asked() {
-        true => tell_in(store, target, &told.output).await,
-        false => Ok(()),
     }
 }
 

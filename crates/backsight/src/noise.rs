@@ -6,7 +6,10 @@
 use backsight_model::{BootKind, LayoutKind, StudyName, Time};
 use backsight_study::{
     BuildContext, HistoryChoices, HistoryStudy, NoiseChoices, OpenTarget, resolve_version,
-    verbs::noise,
+    verbs::{
+        Verb as _,
+        noise::{self, NoiseVerb},
+    },
 };
 use std::{num::NonZeroU32, process::ExitCode};
 
@@ -33,7 +36,7 @@ enum Repeated {
 
 /// Arguments of `noise`.
 #[derive(Debug, clap::Args)]
-pub struct Noise {
+pub struct NoiseArgs {
     #[command(flatten)]
     plan: PlanArgs,
     /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there. Without one the software is
@@ -96,14 +99,14 @@ impl Repeats {
     }
 }
 
-impl Noise {
+impl NoiseArgs {
     /// Measures, and says how much it varies.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         self.session.check()?;
         let along_history = self.target.is_some();
         let plan = self
             .plan
-            .resolve(shared, noise::NAME, along_history, self.seed)?;
+            .resolve(shared, NoiseVerb::NAME, along_history, self.seed)?;
         let most = self.plan.rounds().map_or(HIGHEST, NonZeroU32::get);
         crate::block_on(async {
             let Some(target) = &self.target else {
@@ -113,7 +116,7 @@ impl Noise {
                 let store = files::open_store(shared).await?;
                 let options = self.session.options()?;
                 let begun = noise::begin_as_found(plan, &store, self.name.clone(), &options);
-                return outcome::show(&begun.await?, &store, &self.session.told()).await;
+                return outcome::show(&begun.await?, &store, &self.session.outcome_options()).await;
             };
             let opened = open_target(shared, target, self.plan.plan()).await?;
             let levels = self.levels(Some(&opened))?;
@@ -136,9 +139,9 @@ impl Noise {
             let options = self.session.options()?;
             let site =
                 BuildContext::open(opened, vec![version], Vec::new(), &options.reach).await?;
-            let study = HistoryStudy::<noise::NoiseOfVersion>::new(plan);
+            let study = HistoryStudy::<NoiseVerb>::new(plan);
             let outcome = study.begin(&store, site, self.name, &options).await?;
-            outcome::show(&outcome, &store, &self.session.told()).await
+            outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
     }
 

@@ -1,45 +1,55 @@
 //! The outcome of a study, shown: its verdict, how far it came, how it goes on; and the exit status.
 
 use backsight_model::StudyName;
+use backsight_report::Format;
 use backsight_store::Store;
-use backsight_study::{Ending, Outcome, Progress, StudyLoopError, VerdictReport};
+use backsight_study::{Progress, StudyEnding, StudyLoopError, StudyOutcome, VerdictReport};
 use std::process::ExitCode;
 
-use crate::{exit_status::ExitStatus, files, history, output::Told};
+use crate::{exit_status::ExitStatus, files, history, output::OutcomeOptions};
 
-impl From<Ending> for ExitStatus {
-    fn from(ending: Ending) -> Self {
+impl From<StudyEnding> for ExitStatus {
+    fn from(ending: StudyEnding) -> Self {
         match ending {
-            Ending::Success => Self::Success,
-            Ending::Failed => Self::Failed,
-            Ending::Undecided => Self::Undecided,
-            Ending::Interrupted => Self::Interrupted,
+            StudyEnding::Success => Self::Success,
+            StudyEnding::Failed => Self::Failed,
+            StudyEnding::Undecided => Self::Undecided,
+            StudyEnding::Interrupted => Self::Interrupted,
         }
     }
 }
 
 /// Shows the outcome of a study; the exit status.
-pub async fn show(outcome: &Outcome, store: &Store, told: &Told) -> miette::Result<ExitCode> {
+pub async fn show(
+    outcome: &StudyOutcome,
+    store: &Store,
+    options: &OutcomeOptions,
+) -> miette::Result<ExitCode> {
+    let output = &options.output;
     match outcome {
-        Outcome::NothingMissing { target, said, .. } => {
+        StudyOutcome::NothingMissing { target, said, .. } => {
             files::say(said);
             // Who asked for a format waits for it, also where nothing was to be measured.
-            if told.output.is_asked() {
-                history::tell_in(store, target, &told.output).await?;
+            if output.is_asked() {
+                history::tell_in(store, target, output).await?;
             }
         }
-        Outcome::Ended(ended) => {
+        StudyOutcome::Ended(ended) => {
             match &ended.verdict {
-                VerdictReport::History(target) => history::tell(store, target, told).await?,
                 VerdictReport::None => {}
-                verdict => told.verdict(&ended.study, verdict, store).await?,
+                _ if !options.is_wanted() => {}
+                VerdictReport::History(target) => history::tell_in(store, target, output).await?,
+                verdict => {
+                    let written = output.write(&ended.study, verdict, store, Format::Text);
+                    written.await?;
+                }
             }
             for note in &ended.notes {
                 files::say(note);
             }
             say_progress(&ended.study.name, &ended.progress);
         }
-        Outcome::BrokeOff { name, error } => say_broken_off(name, error),
+        StudyOutcome::BrokeOff { name, error } => say_broken_off(name, error),
     }
     Ok(ExitStatus::from(outcome.ending()).into())
 }

@@ -81,32 +81,18 @@ async fn written(
     }
 }
 
-/// How a verb tells what comes of its study.
+/// How the outcome of a study is shown.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
-    /// Whether no table is wanted.
-    pub quiet: bool,
-    /// Whether everything is told as lines of JSON.
-    pub events: bool,
+pub struct OutcomeOptions {
+    /// Whether the verdict is shown where no output was asked for.
+    pub shows_verdict: bool,
     /// How the verdict is written.
     pub output: Output,
 }
 
-impl Told {
-    /// Tells a verdict: as the last line of the events, into the file, or to standard output.
-    pub async fn verdict(
-        &self,
-        study: &StudyRow,
-        verdict: &VerdictReport,
-        store: &Store,
-    ) -> miette::Result<()> {
-        if self.events {
-            files::print_made(&verdict_output::event(verdict)?)?;
-        }
-        let is_wanted = !self.quiet && !self.events;
-        match is_wanted || self.output.is_asked() {
-            true => self.output.write(study, verdict, store, Format::Text).await,
-            false => Ok(()),
-        }
+impl OutcomeOptions {
+    /// Whether the verdict is to be written.
+    pub fn is_wanted(&self) -> bool {
+        self.shows_verdict || self.output.is_asked()
     }
 }

@@ -4,7 +4,10 @@ use backsight_catalog::Catalog;
 use backsight_model::{MonitorName, StudyName, Time, did_you_mean};
 use backsight_study::{
     OverheadChoices, ResolvedPlan,
-    verbs::overhead::{self, AskedMonitors},
+    verbs::{
+        Verb as _,
+        overhead::{self, AskedMonitors, OverheadVerb},
+    },
 };
 use std::process::ExitCode;
 
@@ -12,7 +15,7 @@ use crate::{cli::Shared, files, outcome, plan_args::PlanArgs, session_args::Sess
 
 /// Arguments of `overhead`.
 #[derive(Debug, clap::Args)]
-pub struct Overhead {
+pub struct OverheadArgs {
     // Its --rounds fixes the number of rounds beforehand.
     #[command(flatten)]
     plan: PlanArgs,
@@ -38,11 +41,11 @@ pub struct Overhead {
     session: SessionArgs,
 }
 
-impl Overhead {
+impl OverheadArgs {
     /// Measures it.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         self.session.check()?;
-        let (mut question, catalog) = self.plan.question(shared, overhead::NAME)?;
+        let (mut question, catalog) = self.plan.question(shared, OverheadVerb::NAME)?;
         let asked = self.monitors(&catalog)?;
         let choices = OverheadChoices {
             monitors: asked.names.clone(),
@@ -56,7 +59,7 @@ impl Overhead {
             let store = files::open_store(shared).await?;
             let options = self.session.options()?;
             let outcome = overhead::begin(plan, asked, &store, self.name, &options).await?;
-            outcome::show(&outcome, &store, &self.session.told()).await
+            outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
     }
 

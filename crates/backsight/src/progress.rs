@@ -13,7 +13,7 @@ use std::{
 use crate::files::say;
 
 /// A progress line on standard error.
-pub struct Progress {
+pub struct TerminalProgress {
     bar: ProgressBar,
     began: Instant,
     done_before: u64,
@@ -30,15 +30,14 @@ struct Doing {
     step: String,
 }
 
-impl Progress {
+impl TerminalProgress {
     /// A line on the terminal; nothing at all where standard error is none.
-    pub fn on_terminal() -> Self {
+    pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(
             ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
-        bar.enable_steady_tick(Duration::from_secs(1));
         Self {
             bar,
             began: Instant::now(),
@@ -89,10 +88,16 @@ impl Progress {
     }
 }
 
-impl Listener for Progress {
+impl Listener for TerminalProgress {
     fn hear(&mut self, event: &Event, testbed: Option<&TestbedName>) {
         match event {
             Event::StudyStarted { trials, done, .. } => {
+                // The line of the study before it, which one that was cleared never shows again.
+                self.bar.reset();
+                self.bar.enable_steady_tick(Duration::from_secs(1));
+                self.round.clear();
+                self.doing.clear();
+                self.ahead = None;
                 self.bar.set_length(*trials as u64);
                 self.bar.set_position(*done as u64);
                 self.done_before = *done as u64;
@@ -180,7 +185,7 @@ impl Listener for Progress {
             } => self
                 .bar
                 .suspend(|| say(&format!("{version} didn't boot: {failure}"))),
-            Event::StepFinished { .. } | Event::BootFinished { .. } => {}
+            Event::StepFinished { .. } | Event::BootFinished { .. } | Event::Verdict { .. } => {}
         }
     }
 }
@@ -229,7 +234,10 @@ impl Listener for JsonLines {
         let Ok(mut line) = serde_json::to_value(event) else {
             return;
         };
-        if let Some(fields) = line.as_object_mut() {
+        // The same evidence gives the same line of a verdict, whenever it is printed.
+        if let (Some(fields), false) =
+            (line.as_object_mut(), matches!(event, Event::Verdict { .. }))
+        {
             fields.insert("time".into(), jiff::Timestamp::now().to_string().into());
             if let Some(testbed) = testbed {
                 fields.insert("testbed".into(), testbed.as_str().into());

@@ -9,7 +9,12 @@ use backsight_report::{
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
     VerdictReport,
-    verbs::{overhead::known_costs, run, step},
+    verbs::{
+        Verb as _,
+        overhead::known_costs,
+        run::{self, RunVerb},
+        step::StepVerb,
+    },
 };
 use miette::IntoDiagnostic as _;
 use std::{
@@ -45,8 +50,8 @@ impl Report {
             }
             let format = self.format(&studies)?;
             if let [study] = &studies[..]
-                && (self.by.is_none() || study.verb != run::NAME)
-                && (study.target.is_none() || study.verb != step::NAME)
+                && (self.by.is_none() || study.verb != RunVerb::NAME)
+                && (study.target.is_none() || study.verb != StepVerb::NAME)
             {
                 let verdict = VerdictReport::from_store(&store, study).await?;
                 let text = match format {
@@ -97,7 +102,7 @@ impl Report {
     /// The format of the file's name.
     fn format(&self, studies: &[StudyRow]) -> miette::Result<Format> {
         let format = chosen(None, self.output.as_deref(), Format::Html)?;
-        let is_history = |study: &StudyRow| study.verb == step::NAME && study.target.is_some();
+        let is_history = |study: &StudyRow| study.verb == StepVerb::NAME && study.target.is_some();
         match studies {
             [study] if is_history(study) && format != Format::Html => Err(miette::miette!(
                 help = format!(

@@ -7,7 +7,7 @@ use crate::{cli::Shared, files, outcome, session_args::SessionArgs};
 
 /// Arguments of `resume`.
 #[derive(Debug, clap::Args)]
-pub struct Resume {
+pub struct ResumeArgs {
     /// The study: its name or its number
     study: String,
     /// Add so many rounds to it, also if it is finished
@@ -17,7 +17,7 @@ pub struct Resume {
     session: SessionArgs,
 }
 
-impl Resume {
+impl ResumeArgs {
     /// Goes on with a study for so many rounds more.
     pub fn with_more(study: &str, rounds: NonZeroU32, session: SessionArgs) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Resume {
             let study = store.study(&self.study).await.into_diagnostic()?;
             let options = self.session.options()?;
             let resumed = backsight_study::resume(&store, study, self.rounds, &options).await?;
-            outcome::show(&resumed, &store, &self.session.told()).await
+            outcome::show(&resumed, &store, &self.session.outcome_options()).await
         })
     }
 }

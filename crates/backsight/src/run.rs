@@ -2,11 +2,17 @@
 
 use backsight_model::{StudyName, Time};
 use backsight_stats::Confidence;
-use backsight_study::{RunChoices, UntilChoices, verbs::run};
+use backsight_study::{
+    RunChoices, UntilChoices,
+    verbs::{
+        Verb as _,
+        run::{self, RunVerb},
+    },
+};
 use std::{num::NonZeroU32, path::Path, process::ExitCode};
 
 use crate::{
-    cli::Shared, compare::percent, files, outcome, plan_args::PlanArgs, resume::Resume,
+    cli::Shared, compare::percent, files, outcome, plan_args::PlanArgs, resume::ResumeArgs,
     session_args::SessionArgs,
 };
 
@@ -49,7 +55,7 @@ impl UntilArgs {
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
-pub struct Run {
+pub struct RunArgs {
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
@@ -67,7 +73,7 @@ pub struct Run {
     session: SessionArgs,
 }
 
-impl Run {
+impl RunArgs {
     /// Measures it.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         self.session.check()?;
@@ -80,19 +86,19 @@ impl Run {
                     "rounds are to be added to which study?"
                 )
             })?;
-            return Resume::with_more(study, more, self.session).execute(shared);
+            return ResumeArgs::with_more(study, more, self.session).execute(shared);
         }
         let choices = RunChoices {
             from: None,
             until: self.until.choices(self.plan.rounds()),
         };
-        let plan = self.plan.resolve(shared, run::NAME, false, self.seed)?;
+        let plan = self.plan.resolve(shared, RunVerb::NAME, false, self.seed)?;
         let plan = plan.with_verb(choices)?;
         crate::block_on(async {
             let store = files::open_store(shared).await?;
             let options = self.session.options()?;
             let outcome = run::begin(plan, &store, self.name, &options).await?;
-            outcome::show(&outcome, &store, &self.session.told()).await
+            outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
     }
 }

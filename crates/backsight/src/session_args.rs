@@ -5,14 +5,18 @@ use backsight_model::Time;
 use backsight_report::Format;
 use backsight_study::SessionOptions;
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use std::{io::IsTerminal as _, time::Duration};
+use std::{
+    io::IsTerminal as _,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use tokio::sync::watch;
 
 use crate::{
     exit_status::ExitStatus,
     files,
-    output::{Output, Told},
-    progress::{JsonLines, Lines, Progress},
+    output::{OutcomeOptions, Output},
+    progress::{JsonLines, Lines, TerminalProgress},
 };
 
 /// How a study is watched and how long it waits for its hosts.
@@ -37,7 +41,7 @@ pub struct SessionArgs {
 }
 
 impl SessionArgs {
-    /// The options of a session. Has to be called in the runtime: it listens to signals.
+    /// The options of a session.
     pub fn options(&self) -> miette::Result<SessionOptions> {
         let mut reach = Reach::with_this_program()
             .into_diagnostic()
@@ -46,7 +50,7 @@ impl SessionArgs {
         Ok(SessionOptions {
             reach,
             events: self.events(),
-            stop: stop_on_interrupt(),
+            listen_for_stop: Arc::new(|| STOP.get_or_init(stop_on_interrupt).clone()),
             wait: self.wait.0,
         })
     }
@@ -57,7 +61,7 @@ impl SessionArgs {
         if self.json {
             events.listen(JsonLines);
         } else if !self.quiet && std::io::stderr().is_terminal() {
-            events.listen(Progress::on_terminal());
+            events.listen(TerminalProgress::new());
         } else {
             events.listen(Lines);
         }
@@ -76,28 +80,29 @@ impl SessionArgs {
         }
     }
 
-    /// How the verdict of the study is written.
-    pub fn told(&self) -> Told {
-        Told {
-            quiet: self.quiet,
-            events: self.json,
+    /// How the outcome of the study is shown.
+    pub fn outcome_options(&self) -> OutcomeOptions {
+        OutcomeOptions {
+            shows_verdict: !self.quiet && !self.json,
             output: self.output.clone(),
         }
     }
 
-    /// How the verdict of a part of the study is written: the output that was asked for is the whole study's.
-    pub fn told_of_part(&self) -> Told {
-        Told {
-            quiet: self.quiet || self.output.is_asked(),
-            events: self.json,
+    /// How the outcome of a part of the study is shown: the output that was asked for is the whole study's.
+    pub fn part_options(&self) -> OutcomeOptions {
+        OutcomeOptions {
+            shows_verdict: !self.quiet && !self.json && !self.output.is_asked(),
             output: Output::default(),
         }
     }
 }
 
+/// One listener for all sessions of this program.
+static STOP: OnceLock<watch::Receiver<bool>> = OnceLock::new();
+
 /// Becomes true on the first ^C, SIGTERM or hang-up (the terminal was closed, the connection to this machine
 /// was lost): the trial under way is put back and the study stops in order. A second one ends the program at
-/// once; its agents then clean up by themselves.
+/// once; its agents then clean up by themselves. Has to be called in the runtime.
 fn stop_on_interrupt() -> watch::Receiver<bool> {
     use tokio::signal::unix::{SignalKind, signal};
     let (stop, stopped) = watch::channel(false);

@@ -4,7 +4,10 @@ use backsight_model::{
     Back, BootKind, Change, Every, Layout, LayoutKind, Range, StudyName, Version,
 };
 use backsight_policy::StepOrder;
-use backsight_study::{BuildContext, HistoryStudy, OpenTarget, Repeats, StepChoices, verbs::step};
+use backsight_study::{
+    BuildContext, HistoryStudy, OpenTarget, Repeats, StepChoices,
+    verbs::{Verb as _, step::StepVerb},
+};
 use miette::IntoDiagnostic as _;
 use std::{collections::HashSet, process::ExitCode};
 
@@ -54,7 +57,7 @@ impl From<Order> for StepOrder {
 
 /// Arguments of `step`.
 #[derive(Debug, clap::Args)]
-pub struct Step {
+pub struct StepArgs {
     #[command(flatten)]
     plan: PlanArgs,
     /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there
@@ -111,11 +114,11 @@ pub struct Step {
     session: SessionArgs,
 }
 
-impl Step {
+impl StepArgs {
     /// Measures what isn't known yet.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         self.session.check()?;
-        let plan = self.plan.resolve(shared, step::NAME, true, self.seed)?;
+        let plan = self.plan.resolve(shared, StepVerb::NAME, true, self.seed)?;
         crate::block_on(async {
             let opened = open_target(shared, &self.target, self.plan.plan()).await?;
             let repeats = self.repeats(&opened, plan.arrangement.rounds)?;
@@ -134,9 +137,9 @@ impl Step {
             let store = files::open_store(shared).await?;
             let options = self.session.options()?;
             let site = BuildContext::open(opened, versions, Vec::new(), &options.reach).await?;
-            let study = HistoryStudy::<step::Step>::new(plan);
+            let study = HistoryStudy::<StepVerb>::new(plan);
             let outcome = study.begin(&store, site, self.name, &options).await?;
-            outcome::show(&outcome, &store, &self.session.told()).await
+            outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
     }
 

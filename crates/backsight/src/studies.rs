@@ -5,7 +5,10 @@ use backsight_model::{
 };
 use backsight_report::{Format, Look, escape::visible_bytes, wrapped};
 use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
-use backsight_study::{VerdictReport, verbs::step};
+use backsight_study::{
+    VerdictReport,
+    verbs::{Verb as _, step::StepVerb},
+};
 use miette::IntoDiagnostic as _;
 use serde::Serialize;
 use std::{path::Path, process::ExitCode};
@@ -140,7 +143,7 @@ impl Show {
             if self.output.is_asked() {
                 self.refuse_parts()?;
                 match (&study.target, study.verb.as_str()) {
-                    (Some(target), step::NAME) => {
+                    (Some(target), StepVerb::NAME) => {
                         crate::history::tell_in(&store, target, &self.output).await?;
                     }
                     _ => {
@@ -308,7 +311,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         text.push_str(&builds_and_boots(history));
     }
     match (&study.target, study.verb.as_str()) {
-        (Some(target), step::NAME) => text.push_str(&format!(
+        (Some(target), StepVerb::NAME) => text.push_str(&format!(
             "what was measured: backsight history --target {target}\n"
         )),
         _ => {

@@ -9,7 +9,10 @@ use backsight_stats::Confidence;
 use backsight_store::StudyRow;
 use backsight_study::{
     BuildContext, HistoryChoices, HistoryStudy, OpenTarget, TryChoices, resolve_version,
-    verbs::try_patch::{self, MOST_PASSES},
+    verbs::{
+        Verb as _,
+        try_patch::{self, MOST_PASSES, TryVerb},
+    },
 };
 use std::{
     num::NonZeroU32,
@@ -34,7 +37,7 @@ const LONGEST_PATCH: u64 = 64 << 20;
 
 /// Arguments of `try`.
 #[derive(Debug, clap::Args)]
-pub struct Try {
+pub struct TryArgs {
     #[command(flatten)]
     plan: PlanArgs,
     /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there
@@ -87,13 +90,11 @@ pub struct Try {
     session: SessionArgs,
 }
 
-impl Try {
+impl TryArgs {
     /// Measures until it is decided.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         self.session.check()?;
-        let plan = self
-            .plan
-            .resolve(shared, try_patch::NAME, true, self.seed)?;
+        let plan = self.plan.resolve(shared, TryVerb::NAME, true, self.seed)?;
         try_patch::check_metrics(&self.metrics, &plan.metrics())?;
         let patches = self.patches()?;
         crate::block_on(async {
@@ -126,7 +127,7 @@ impl Try {
             let site = BuildContext::open(opened, versions, diffs, &options.reach).await?;
             let study = HistoryStudy::new(plan);
             let outcome = try_patch::begin(study, &store, site, self.name, &options).await?;
-            outcome::show(&outcome, &store, &self.session.told()).await
+            outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
     }
 
@@ -229,7 +230,7 @@ fn short_name(path: &Path) -> String {
 
 /// Refuses a study whose trials are those of several sides, where trials of one thing are asked for.
 pub fn refuse_sides(study: &StudyRow) -> miette::Result<()> {
-    match study.verb == try_patch::NAME {
+    match study.verb == TryVerb::NAME {
         false => Ok(()),
         true => Err(miette::miette!(
             help = format!(

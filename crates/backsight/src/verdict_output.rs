@@ -7,7 +7,7 @@ use backsight_report::{
     comparison::{self, ComparisonFormat, DisplayOptions},
 };
 use backsight_store::{Store, StudyRow};
-use backsight_study::{VerdictReport, verbs};
+use backsight_study::{VerdictReport, verbs::overhead::known_costs};
 use miette::IntoDiagnostic as _;
 
 /// A verdict as text, Markdown or JSON; of results every metric where `all_metrics`, else the primary ones.
@@ -38,21 +38,6 @@ pub fn render(
             comparison::render(&results.comparison(), None, format, &options)
         }
         VerdictReport::History(_) | VerdictReport::None => Ok(String::new()),
-    }
-    .into_diagnostic()
-}
-
-/// A verdict as the last line of events; empty where a study only measured.
-pub fn event(verdict: &VerdictReport) -> miette::Result<String> {
-    match verdict {
-        VerdictReport::Try(report) => report.study().event(report.verb),
-        VerdictReport::Bisect(report) => report.study().event(verbs::bisect::NAME),
-        VerdictReport::Noise(report) => report.study().event(verbs::noise::NAME),
-        VerdictReport::Overhead(study) => study.event(verbs::overhead::NAME),
-        VerdictReport::Search(report) => report.study().event(verbs::search::NAME),
-        VerdictReport::Results(_) | VerdictReport::History(_) | VerdictReport::None => {
-            Ok(String::new())
-        }
     }
     .into_diagnostic()
 }
@@ -114,7 +99,7 @@ async fn page_of_trials(
         collected.overhead = Some((**overhead).clone());
     }
     let sets = collected.studies.iter().map(|study| &study.results);
-    let known = verbs::overhead::known_costs(store, sets.collect::<Vec<_>>()).await?;
+    let known = known_costs(store, sets.collect::<Vec<_>>()).await?;
     collected.notes = known.iter().map(ToString::to_string).collect();
     match verdict {
         Some(VerdictReport::Search(report)) => {

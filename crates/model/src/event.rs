@@ -195,6 +195,14 @@ pub enum Event {
         /// Trials that are still to do.
         left: usize,
     },
+    /// The verdict of a study that has ended, or was stopped.
+    Verdict {
+        /// Its verb.
+        verb: String,
+        /// The verdict as JSON; its schema is that of `backsight schema verdict-VERB`.
+        #[serde(flatten)]
+        verdict: serde_json::Map<String, serde_json::Value>,
+    },
 }
 
 /// A stretch of a history that may have a change.

@@ -44,7 +44,7 @@ pub use document::{Body, Document, Section, Sentence};
 pub use format::{Format, FormatError};
 pub use json::{json, json_line};
 pub use more_rounds::MoreRounds;
-pub use render::{Render, VerdictEvent};
+pub use render::Render;
 pub use series_text::SeriesText;
 pub use table::{
     Column, Field, Line, Look, Table, Tone, clipped, field, left, list_table, right, wrapped,

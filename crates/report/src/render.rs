@@ -1,9 +1,11 @@
 //! One renderer a format over the verdicts of all verbs.
 
+use backsight_model::Event;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, ser::Error as _};
+use serde_json::Value;
 
-use crate::{Document, Format, Look, json, json_line};
+use crate::{Document, Format, Look, json};
 
 /// A study with its verdict, which every format is written from.
 pub trait Render {
@@ -31,27 +33,17 @@ pub trait Render {
         })
     }
 
-    /// The last line of a verb's events.
+    /// The verdict as an event of its study.
     ///
     /// # Errors
     /// As those of [`Render::render`].
-    fn event(&self, verb: &str) -> Result<String, serde_json::Error> {
-        json_line(&VerdictEvent {
-            event: "verdict",
-            verb,
-            verdict: self.view(),
-        })
+    fn event(&self, verb: &str) -> Result<Event, serde_json::Error> {
+        match serde_json::to_value(self.view())? {
+            Value::Object(verdict) => Ok(Event::Verdict {
+                verb: verb.to_owned(),
+                verdict,
+            }),
+            _ => Err(serde_json::Error::custom("a view isn't an object")),
+        }
     }
-}
-
-/// The last line of a verb's events.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct VerdictEvent<'a, T> {
-    /// `verdict`.
-    event: &'static str,
-    /// The verb.
-    verb: &'a str,
-    /// The verdict.
-    #[serde(flatten)]
-    verdict: T,
 }

@@ -8,12 +8,13 @@ use backsight_conductor::{Events, Listener, Reach};
 use backsight_model::{Document, Event, Every, Layout, Range, TestbedName};
 use backsight_store::Store;
 use backsight_study::{
-    BisectChoices, BuildContext, Choices, HistoryChoices, HistoryStudy, OpenTarget, Outcome,
-    Question, ResolvedPlan, SessionOptions, VerdictReport, resume, verbs::bisect::Bisect,
+    BisectChoices, BuildContext, Choices, HistoryChoices, HistoryStudy, OpenTarget, Question,
+    ResolvedPlan, SessionOptions, StudyOutcome, VerdictReport, resume, verbs::bisect::BisectVerb,
 };
 use miette::IntoDiagnostic as _;
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 use tokio::sync::watch;
@@ -68,11 +69,11 @@ fn main() -> miette::Result<()> {
 
 async fn bisect(folder: &Path) -> miette::Result<()> {
     let store = Store::open(folder.join("store")).await.into_diagnostic()?;
-    let (_never_stopped, stop) = watch::channel(false);
+    let never_stopped = watch::Sender::new(false);
     let options = SessionOptions {
         reach: Reach::with_this_program().into_diagnostic()?,
         events: Events::default(),
-        stop,
+        listen_for_stop: Arc::new(move || never_stopped.subscribe()),
         wait: Duration::from_secs(60),
     };
     options.events.listen(Trials);
@@ -80,7 +81,7 @@ async fn bisect(folder: &Path) -> miette::Result<()> {
         Ok(study) => resume(&store, study, None, &options).await?,
         Err(_) => begin(folder.to_owned(), &store, &options).await?,
     };
-    if let Outcome::Ended(ended) = outcome
+    if let StudyOutcome::Ended(ended) = outcome
         && let VerdictReport::Bisect(report) = &ended.verdict
     {
         for culprit in &report.verdict.culprits {
@@ -95,7 +96,7 @@ async fn begin(
     folder: PathBuf,
     store: &Store,
     options: &SessionOptions,
-) -> miette::Result<Outcome> {
+) -> miette::Result<StudyOutcome> {
     let target = Document::new("app.toml", TARGET);
     let target = OpenTarget::open(target, folder.clone(), store.dir().to_owned()).await?;
     let range = Range::Between {
@@ -133,7 +134,7 @@ async fn begin(
     let plan = ResolvedPlan::new(question, catalog, 1)?;
     let site = BuildContext::open(target, versions, Vec::new(), &options.reach).await?;
     let name = Some(NAME.parse().into_diagnostic()?);
-    HistoryStudy::<Bisect>::new(plan)
+    HistoryStudy::<BisectVerb>::new(plan)
         .begin(store, site, name, options)
         .await
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, de::Error as _, ser::Error as _};
 use serde_json::{Map, Value};
 use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
-use crate::verbs::VerbChoices;
+use crate::verbs::{InRegistry, VerbChoices};
 
 /// The choices of a study.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +79,15 @@ impl Choices {
     /// Another program wrote them.
     pub fn from_study(study: &StudyRow) -> Result<Self, serde_json::Error> {
         serde_json::from_str(&study.arguments)
+    }
+
+    /// The verb's own choices.
+    ///
+    /// # Errors
+    /// They are another verb's: another program wrote the study.
+    pub fn of_verb<V: InRegistry>(&self) -> miette::Result<&V::Choices> {
+        V::choices_in(&self.verb)
+            .ok_or_else(|| miette::miette!("this study says nothing of what `{}` asks", V::NAME))
     }
 
     /// The choices along a history; none where the software is measured as it is found.

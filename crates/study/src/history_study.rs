@@ -1,8 +1,6 @@
 //! Studies along a history: where versions are built, beginning a study, measuring, going on.
 //!
 //! A verb adds its policy ([`HistoryVerb::policy`]) and its outcome ([`HistoryVerb::conclude`]).
-//!
-//! Refuses: to know what a verb wants to find out.
 
 use backsight_conductor::{Reach, Workbench};
 use backsight_history::{Diff, Workshop};
@@ -19,18 +17,16 @@ use std::{
 };
 
 use crate::{
-    BootPlace, Choices, Ending, HistoryChoices, HistoryMeasurer, OpenTarget, Outcome, Progress,
-    ResolvedPlan, Session, SessionOptions, Study,
+    BootPlace, Choices, EndedStudy, HistoryChoices, HistoryMeasurer, OpenTarget, Progress,
+    ResolvedPlan, Session, SessionOptions, Study, StudyEnding, StudyOutcome,
     evidence::{EvidenceScope, evidence_along, evidence_of, questions},
     resolved_plan::{Naming, metric_shapes},
     study_loop::run_study_loop,
-    verbs::Resumed,
+    verbs::{Resumed, Verb},
 };
 
 /// A verb along a history.
-pub trait HistoryVerb {
-    /// The verb's name in the store.
-    const NAME: &'static str;
+pub trait HistoryVerb: Verb {
     /// Whether evidence of other studies is evidence for it. Builds are shared by all.
     const SHARES_EVIDENCE: bool;
     /// Its policy.
@@ -58,14 +54,14 @@ pub trait HistoryVerb {
         _known: usize,
         _verdict: &<Self::Policy as Policy>::Verdict,
         _versions: &[Version],
-    ) -> Option<(String, Ending)> {
+    ) -> Option<(String, StudyEnding)> {
         None
     }
 
-    /// The outcome of a study that has ended, or was stopped.
+    /// The verdict of a study that has ended, or was stopped, and what it means.
     fn conclude(
         ended: EndedLoop<'_, <Self::Policy as Policy>::Verdict>,
-    ) -> impl Future<Output = miette::Result<Outcome>>;
+    ) -> impl Future<Output = miette::Result<EndedStudy>>;
 }
 
 /// What a policy along a history is made from.
@@ -95,11 +91,6 @@ pub struct EndedLoop<'a, Verdict> {
     pub target: &'a TargetName,
     /// How far it came.
     pub progress: Progress<Verdict>,
-}
-
-/// The choices of a verb, which its studies have.
-pub(crate) fn expect_choices<T>(choices: Option<&T>) -> miette::Result<&T> {
-    choices.ok_or_else(|| miette::miette!("this study says nothing of what it asks"))
 }
 
 /// Where versions are built: the target with its workshop, and what makes measurements on it comparable.
@@ -346,7 +337,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         site: BuildContext,
         name: Option<StudyName>,
         options: &SessionOptions,
-    ) -> miette::Result<Outcome> {
+    ) -> miette::Result<StudyOutcome> {
         let naming = Naming::new(store, name, V::NAME).await?;
         let session = self.session(&site, &naming.name, options).await?;
         let cells = session.cells()?;
@@ -366,7 +357,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
             session.finish().await;
             let target = (*site.workshop.target().name).clone();
             site.workshop.finish().await;
-            return Ok(Outcome::NothingMissing {
+            return Ok(StudyOutcome::NothingMissing {
                 target,
                 said,
                 ending,
@@ -421,7 +412,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         site: BuildContext,
         mut session: Session,
         begun: Begun,
-    ) -> miette::Result<Outcome> {
+    ) -> miette::Result<StudyOutcome> {
         let Begun { id, cells, .. } = begun;
         let policy = self.policy(&site, &cells)?;
         let revisits = site.revisits();
@@ -472,15 +463,15 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         }
         match ended {
             Ok(progress) => {
-                V::conclude(EndedLoop {
+                let ended = V::conclude(EndedLoop {
                     store,
                     study: store.study_of(id).await.into_diagnostic()?,
                     target: &target,
                     progress,
-                })
-                .await
+                });
+                StudyOutcome::from_ended(ended.await?, &events)
             }
-            Err(error) => Ok(Outcome::BrokeOff {
+            Err(error) => Ok(StudyOutcome::BrokeOff {
                 name: row.name,
                 error,
             }),
@@ -491,7 +482,10 @@ impl<V: HistoryVerb> HistoryStudy<V> {
     ///
     /// # Errors
     /// What it was built from isn't the same any more, a host can't be had, or the store refuses.
-    pub async fn resume(resumed: Resumed<'_>, options: &SessionOptions) -> miette::Result<Outcome> {
+    pub async fn resume(
+        resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
         let Resumed {
             store,
             study,

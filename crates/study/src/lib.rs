@@ -5,8 +5,6 @@
 //! verb: a policy says what it wants to know next, a measurer finds out, the store keeps it before anything else is measured.
 //! [`Testbed`] measures on real hosts, [`HistoryMeasurer`] any version of a target on them, [`Simulated`] in a made-up world.
 //! Verbs are entries of one registry ([`verbs`]); a [`VerdictReport`] is made of stored evidence alone.
-//!
-//! Refuses: to measure anything twice, to go on when a result can't be kept, and to print.
 
 mod background_builds;
 mod choices;
@@ -21,6 +19,7 @@ mod resolved_plan;
 mod resume;
 mod session;
 mod simulated;
+mod study_as_found;
 mod study_loop;
 mod testbed;
 pub mod verbs;
@@ -34,7 +33,7 @@ pub use evidence::{EvidenceScope, evidence_along, evidence_before, evidence_of, 
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
 pub use open_target::{OpenTarget, resolve_version};
-pub use outcome::{EndedStudy, Ending, Outcome};
+pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};
 pub use question::{Question, QuestionError};
 pub use resolved_plan::{ResolvedPlan, drawn_seed, free_name, metric_shapes};
 pub use resume::resume;

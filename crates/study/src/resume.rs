@@ -7,20 +7,20 @@ use miette::IntoDiagnostic as _;
 use std::num::NonZeroU32;
 
 use crate::{
-    Choices, Outcome, Question, SessionOptions,
+    Choices, Question, SessionOptions, StudyOutcome,
     verbs::{Resumed, VERBS, verb},
 };
 
 /// Goes on with a study, for so many rounds more where that is said.
 ///
 /// # Errors
-/// The study is running, was imported, or takes no rounds; or as [`crate::verbs::MeasuringVerb::resume`].
+/// The study is running, was imported, or takes no rounds; or as [`crate::verbs::Verb::resume`].
 pub async fn resume(
     store: &Store,
     study: StudyRow,
     more: Option<NonZeroU32>,
     options: &SessionOptions,
-) -> miette::Result<Outcome> {
+) -> miette::Result<StudyOutcome> {
     if study.is_measuring() {
         return Err(miette::miette!(
             help = "watch it, or stop it with ^C; then resume",
@@ -37,9 +37,9 @@ pub async fn resume(
             study.name
         ));
     };
-    if more.is_some() && !entry.takes_rounds() {
-        let takes = VERBS.iter().filter(|verb| verb.takes_rounds());
-        let takes: Vec<String> = takes.map(|verb| format!("`{}`", verb.name())).collect();
+    if more.is_some() && !entry.takes_rounds {
+        let takes = VERBS.iter().filter(|verb| verb.takes_rounds);
+        let takes: Vec<String> = takes.map(|verb| format!("`{}`", verb.name)).collect();
         return Err(miette::miette!(
             help = format!(
                 "`backsight resume {}` goes on with it; what it may take is its own verb's --budget",

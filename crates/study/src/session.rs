@@ -1,17 +1,11 @@
 //! A session: the testbeds of a study are leased, an agent runs on each host, and somebody watches.
-//!
-//! Refuses: to measure on hosts that another study has, and on several testbeds whose machines give the plan other cells.
 
-use backsight_catalog::Catalog;
 use backsight_conductor::{Conductor, ConnectError, Events, Lease, LeaseError, Reach};
 use backsight_model::{Arrangement, Cell, Event, HostName, StudyName, TestbedName};
-use backsight_policy::{Evidence, Policy};
 use backsight_store::{Store, StudyId};
 use miette::IntoDiagnostic as _;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
-
-use crate::{Measurer, Progress, Study, StudyLoopError, Testbed, study_loop::run_study_loop};
 
 /// How a session is watched, stopped, and how long it waits for its hosts.
 #[derive(Clone)]
@@ -20,8 +14,10 @@ pub struct SessionOptions {
     pub reach: Reach,
     /// Whoever shows what happens listens here.
     pub events: Events,
-    /// Becomes true when the user wants to stop: the trial under way is put back, and the study stops in order.
-    pub stop: watch::Receiver<bool>,
+    /// Gives what becomes true when the user wants to stop: the trial under way is put back, and the study stops in order.
+    /// It is called when the hosts are leased and their agents are there; before, nothing has to be put back, and a signal
+    /// may end the program at once.
+    pub listen_for_stop: Arc<dyn Fn() -> watch::Receiver<bool> + Send + Sync>,
     /// How long to wait for hosts that another study has.
     pub wait: Duration,
 }
@@ -122,7 +118,7 @@ impl Session {
             conductor,
             others: more,
             events: events.clone(),
-            stop: options.stop.clone(),
+            stop: (options.listen_for_stop)(),
             _lease: lease,
         })
     }
@@ -212,47 +208,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    /// Measures what a policy asks for of the software as it is found, then ends the agents.
-    ///
-    /// # Errors
-    /// The store refuses.
-    pub async fn measure_as_found<P: Policy>(
-        self,
-        policy: &P,
-        study: Study,
-        evidence: Evidence,
-        store: &Store,
-        catalog: &Catalog,
-    ) -> Result<Progress<P::Verdict>, StudyLoopError> {
-        self.measure_bounded(policy, study, evidence, store, catalog, |testbed| testbed)
-            .await
-    }
-
-    /// The same through a measurer that `bound` makes of the testbed.
-    ///
-    /// # Errors
-    /// The store refuses.
-    pub(crate) async fn measure_bounded<'a, P: Policy, M: Measurer + Into<Testbed<'a>>>(
-        self,
-        policy: &P,
-        study: Study,
-        evidence: Evidence,
-        store: &Store,
-        catalog: &'a Catalog,
-        bound: impl FnOnce(Testbed<'a>) -> M,
-    ) -> Result<Progress<P::Verdict>, StudyLoopError> {
-        let mut measurer = bound(Testbed {
-            conductor: self.conductor,
-            catalog,
-            cells: study.cells.clone(),
-            stop: self.stop,
-        });
-        let measurers = std::slice::from_mut(&mut measurer);
-        let ended = run_study_loop(policy, study, evidence, store, measurers, &self.events).await;
-        measurer.into().conductor.finish().await;
-        ended
     }
 }
 

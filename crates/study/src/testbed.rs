@@ -1,28 +1,27 @@
 //! Measuring on real hosts.
-//!
-//! Refuses: nothing of its own; the conductor's refusals are told as they are.
 
 use backsight_catalog::Catalog;
 use backsight_conductor::{Conductor, Measured as Conducted};
 use backsight_model::Cell;
 use backsight_policy::Request;
+use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::{Measured, Measurer, Unmeasurable};
 
 /// A testbed that is ours, with an agent on each host.
-pub struct Testbed<'a> {
+pub struct Testbed {
     /// Its conductor.
     pub conductor: Conductor,
     /// The definitions, which know how output becomes samples.
-    pub catalog: &'a Catalog,
+    pub catalog: Arc<Catalog>,
     /// The cells, by number.
     pub cells: Vec<Cell>,
     /// Becomes true when the user wants to stop.
     pub stop: watch::Receiver<bool>,
 }
 
-impl Measurer for Testbed<'_> {
+impl Measurer for Testbed {
     fn add_cell(&mut self, cell: Cell) {
         self.cells.push(cell);
     }
@@ -34,7 +33,7 @@ impl Measurer for Testbed<'_> {
         let cell = &self.cells[request.cell];
         match self
             .conductor
-            .trial(self.catalog, cell, self.stop.clone())
+            .trial(&self.catalog, cell, self.stop.clone())
             .await
         {
             Ok(Conducted::Trial(record)) => Ok(Measured::Trial(record)),

@@ -1,16 +1,20 @@
-//! The verdict of a study, made of its stored evidence: live, when it ends, and afterwards alike.
-//!
-//! Refuses: to remember a verdict. The same evidence gives the same one.
+//! The verdict of a study, made of its stored evidence: live, when it ends, and afterwards alike. It isn't stored: the same
+//! evidence gives the same one.
 
-use backsight_model::{ResultSet, TargetName};
+use backsight_model::{Event, ResultSet, TargetName};
 use backsight_policy::{CompareOptions, Comparison, Warning, compare};
-use backsight_report::overhead::OverheadStudy;
+use backsight_report::{Render as _, overhead::OverheadStudy};
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
 
 use crate::verbs::{
-    bisect::BisectReport, noise::NoiseReport, overhead::known_costs, search::SearchReport,
-    try_patch::TryReport, verb,
+    Verb as _,
+    bisect::{BisectReport, BisectVerb},
+    noise::{NoiseReport, NoiseVerb},
+    overhead::{OverheadVerb, known_costs},
+    search::{SearchReport, SearchVerb},
+    try_patch::TryReport,
+    verb,
 };
 
 /// The verdict of a study with everything that is shown of it.
@@ -43,6 +47,22 @@ impl VerdictReport {
             Some(verb) => verb.judge(store, study).await,
             None => ResultsReport::from_store(store, study).await,
         }
+    }
+
+    /// The verdict as an event of its study; none where a study only measured.
+    ///
+    /// # Errors
+    /// None that is known: every name and number has a form in JSON.
+    pub fn event(&self) -> serde_json::Result<Option<Event>> {
+        match self {
+            Self::Try(report) => report.study().event(report.verb),
+            Self::Bisect(report) => report.study().event(BisectVerb::NAME),
+            Self::Noise(report) => report.study().event(NoiseVerb::NAME),
+            Self::Overhead(study) => study.event(OverheadVerb::NAME),
+            Self::Search(report) => report.study().event(SearchVerb::NAME),
+            Self::Results(_) | Self::History(_) | Self::None => return Ok(None),
+        }
+        .map(Some)
     }
 }
 

@@ -11,7 +11,11 @@ use backsight_report::{
 use backsight_site::Report;
 use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
-use backsight_study::verbs::{overhead::known_costs, run};
+use backsight_study::verbs::{
+    Verb as _,
+    overhead::known_costs,
+    run::{self, RunVerb},
+};
 use clap::ValueEnum;
 use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
@@ -182,7 +186,7 @@ pub async fn more_rounds(
     let mut takes_rounds = Vec::new();
     for study in studies {
         let row = store.study_of(*study).await.into_diagnostic()?;
-        takes_rounds.extend((row.verb == run::NAME).then_some(study.0));
+        takes_rounds.extend((row.verb == RunVerb::NAME).then_some(study.0));
     }
     Ok(MoreRounds::of_comparison(comparison, &takes_rounds))
 }

@@ -6,7 +6,13 @@ mod quantity;
 mod wanted;
 
 use backsight_model::{Benchmark, BenchmarkName, Cell, StudyName, Time};
-use backsight_study::{ResolvedPlan, SearchChoices, verbs::search};
+use backsight_study::{
+    ResolvedPlan, SearchChoices,
+    verbs::{
+        Verb as _,
+        search::{self, SearchVerb},
+    },
+};
 use std::{num::NonZeroU32, path::PathBuf, process::ExitCode};
 
 use crate::{
@@ -20,7 +26,7 @@ use wanted::Wanted;
 
 /// Arguments of `search`.
 #[derive(Debug, clap::Args)]
-pub struct Search {
+pub struct SearchArgs {
     /// The plan's file; without one, --use says what is measured
     plan: Option<PathBuf>,
     /// The benchmark, instead of the plan's
@@ -92,7 +98,7 @@ pub struct Search {
     session: SessionArgs,
 }
 
-impl Search {
+impl SearchArgs {
     /// Searches.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         self.session.check()?;
@@ -111,14 +117,14 @@ impl Search {
             };
             let name = self.name.clone();
             let outcome = search::begin(plan, choices, &store, name, &options).await?;
-            outcome::show(&outcome, &store, &self.session.told()).await
+            outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
     }
 
     /// The plan, narrowed to the one benchmark that is searched.
     fn resolve(&self, shared: &Shared) -> miette::Result<ResolvedPlan> {
         let named: Vec<BenchmarkName> = self.benchmark.iter().cloned().collect();
-        let asked = (search::NAME, self.plan.as_deref());
+        let asked = (SearchVerb::NAME, self.plan.as_deref());
         let (mut question, catalog) = question_of(shared, asked, &named, self.lab.as_deref())?;
         let all = question.arrange(&catalog)?;
         if all.benchmarks.len() > 1 {

@@ -9,7 +9,7 @@ use backsight_model::{
 use backsight_policy::{Goal, Ladder, LossReading, Reading, SearchPhase, SearchPolicy, Subject};
 
 use super::{
-    Search,
+    SearchArgs,
     quantity::{Percent, quantity},
 };
 
@@ -27,7 +27,7 @@ pub struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     /// What is wanted of this benchmark.
-    pub fn new(search: &Search, arrangement: &'a Arrangement) -> miette::Result<Self> {
+    pub fn new(search: &SearchArgs, arrangement: &'a Arrangement) -> miette::Result<Self> {
         let first = arrangement.benchmarks.values().next();
         let benchmark = first.ok_or_else(|| miette::miette!("this plan has no benchmark"))?;
         let declared = benchmark.search.as_ref();
@@ -93,7 +93,7 @@ impl<'a> Wanted<'a> {
     /// The policy, for the cells of the plan.
     pub fn policy(
         &self,
-        search: &Search,
+        search: &SearchArgs,
         cells: &[Cell],
         seed: u32,
     ) -> miette::Result<SearchPolicy> {
@@ -121,7 +121,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// The plan's cells without their load and duration, each once; those of the baseline are known by its name.
-    fn subjects(&self, search: &Search, cells: &[Cell]) -> miette::Result<Vec<Subject>> {
+    fn subjects(&self, search: &SearchArgs, cells: &[Cell]) -> miette::Result<Vec<Subject>> {
         let searched =
             |name: &ParamName| *name == self.load || Some(name) == self.duration.as_ref();
         let mut subjects: Vec<Subject> = Vec::new();
@@ -166,7 +166,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// The phases, and the length that makes a load a bound.
-    fn lengths(&self, search: &Search, cell: &Cell) -> miette::Result<(Vec<SearchPhase>, f64)> {
+    fn lengths(&self, search: &SearchArgs, cell: &Cell) -> miette::Result<(Vec<SearchPhase>, f64)> {
         let Some(name) = &self.duration else {
             return self.lengths_in_trials(search);
         };
@@ -231,7 +231,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// Of a benchmark whose trials are all as long as they are.
-    fn lengths_in_trials(&self, search: &Search) -> miette::Result<(Vec<SearchPhase>, f64)> {
+    fn lengths_in_trials(&self, search: &SearchArgs) -> miette::Result<(Vec<SearchPhase>, f64)> {
         for (option, given) in [("--trial", &search.trial), ("--first", &search.first)] {
             if given.is_some() {
                 return Err(miette::miette!(
@@ -335,7 +335,7 @@ fn goal(benchmark: &Benchmark, text: &str) -> miette::Result<Goal> {
 }
 
 fn ladder(
-    search: &Search,
+    search: &SearchArgs,
     benchmark: &Benchmark,
     load: &ParamName,
     declared: Option<&Searched>,
@@ -386,7 +386,7 @@ fn ladder(
 }
 
 fn reading(
-    search: &Search,
+    search: &SearchArgs,
     (benchmark, declared): (&Benchmark, Option<&Searched>),
     unit: Option<Unit>,
     goals: &[Goal],
@@ -440,7 +440,7 @@ fn reading(
 }
 
 fn loss_of(
-    search: &Search,
+    search: &SearchArgs,
     (name, metric): (&MetricName, &Metric),
     unit: Option<Unit>,
 ) -> miette::Result<LossReading> {

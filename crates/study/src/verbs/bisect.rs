@@ -1,7 +1,5 @@
 //! `bisect`: the changes along a history that made a metric worse or better, each with its size and its probability; and
 //! whether reverting them undoes them.
-//!
-//! Refuses: a metric that several cells have, unless it is said which; and to go on when an end can't be measured.
 
 use backsight_history::Diff;
 use backsight_model::{
@@ -15,22 +13,18 @@ use backsight_stats::{
     culprits::{Aim, Estimate},
 };
 use backsight_store::{Store, StudyRow};
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::time::Duration;
 
 use super::{
-    MeasuringVerb, Resumed, VerbChoices,
-    try_patch::{self, MOST_PASSES, Try},
+    Resumed, Verb,
+    try_patch::{self, MOST_PASSES, TryVerb},
 };
 use crate::{
-    BisectChoices, BuildContext, Choices, EndedStudy, Ending, HistoryChoices, HistoryStudy,
-    HistoryVerb, OpenTarget, Outcome, PolicyInputs, ResolvedPlan, SessionOptions, TryChoices,
-    VerdictReport,
-    evidence::evidence_before,
-    free_name,
-    history_study::{EndedLoop, expect_choices},
+    BisectChoices, BuildContext, Choices, EndedLoop, EndedStudy, HistoryChoices, HistoryStudy,
+    HistoryVerb, OpenTarget, PolicyInputs, ResolvedPlan, SessionOptions, StudyEnding, StudyOutcome,
+    TryChoices, VerdictReport, evidence::evidence_before, free_name,
 };
 
 /// Measurements at most: more would not be asked by anybody who waits for it.
@@ -40,48 +34,32 @@ const MOST_VERIFIED: usize = 10;
 /// Least time for each of these measurements.
 const LEAST_VERIFIED: Duration = Duration::from_secs(30);
 
-/// The verb's name.
-pub const NAME: &str = "bisect";
+/// The verb.
+pub struct BisectVerb;
 
-/// The entry in the registry.
-pub struct Verb;
+impl Verb for BisectVerb {
+    const NAME: &'static str = "bisect";
+    type Choices = BisectChoices;
 
-impl MeasuringVerb for Verb {
-    fn name(&self) -> &'static str {
-        NAME
+    async fn resume(
+        resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        HistoryStudy::<Self>::resume(resumed, options).await
     }
 
-    fn resume<'a>(
-        &'a self,
-        resumed: Resumed<'a>,
-        options: &'a SessionOptions,
-    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
-        HistoryStudy::<Bisect>::resume(resumed, options).boxed_local()
-    }
-
-    fn judge<'a>(
-        &'a self,
-        store: &'a Store,
-        study: &'a StudyRow,
-    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
-        async move {
-            let report = BisectReport::from_store(store, study).await?;
-            Ok(VerdictReport::Bisect(Box::new(report)))
-        }
-        .boxed_local()
+    async fn judge(store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
+        let report = BisectReport::from_store(store, study).await?;
+        Ok(VerdictReport::Bisect(Box::new(report)))
     }
 }
 
-/// `bisect` along a history.
-pub struct Bisect;
-
-impl HistoryVerb for Bisect {
-    const NAME: &'static str = NAME;
+impl HistoryVerb for BisectVerb {
     const SHARES_EVIDENCE: bool = true;
     type Policy = BisectPolicy;
 
     fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<BisectPolicy> {
-        let choices = expect_choices(of_bisect(inputs.choices))?;
+        let choices = inputs.choices.of_verb::<Self>()?;
         policy(
             choices,
             (inputs.versions, 1 + choices.history.more_testbeds.len()),
@@ -96,7 +74,7 @@ impl HistoryVerb for Bisect {
         0
     }
 
-    async fn conclude(ended: EndedLoop<'_, BisectVerdict>) -> miette::Result<Outcome> {
+    async fn conclude(ended: EndedLoop<'_, BisectVerdict>) -> miette::Result<EndedStudy> {
         let EndedLoop {
             store,
             study,
@@ -106,24 +84,12 @@ impl HistoryVerb for Bisect {
         let report = BisectReport::from_store(store, &study).await?;
         let ending = match (&progress.stopped, report.verdict.ended) {
             (Some(_), _) => progress.ending(),
-            (None, Some(BisectEnd::Decided)) => Ending::Success,
-            (None, Some(BisectEnd::End(_) | BisectEnd::Short)) => Ending::Failed,
-            (None, _) => Ending::Undecided,
+            (None, Some(BisectEnd::Decided)) => StudyEnding::Success,
+            (None, Some(BisectEnd::End(_) | BisectEnd::Short)) => StudyEnding::Failed,
+            (None, _) => StudyEnding::Undecided,
         };
-        Ok(Outcome::Ended(Box::new(EndedStudy {
-            study,
-            verdict: VerdictReport::Bisect(Box::new(report)),
-            notes: Vec::new(),
-            progress: progress.without_verdict(),
-            ending,
-        })))
-    }
-}
-
-fn of_bisect(choices: &Choices) -> Option<&BisectChoices> {
-    match &choices.verb {
-        VerbChoices::Bisect(bisect) => Some(bisect),
-        _ => None,
+        let verdict = VerdictReport::Bisect(Box::new(report));
+        Ok(EndedStudy::new(study, verdict, progress, ending))
     }
 }
 
@@ -143,37 +109,49 @@ pub struct Verification<'a> {
 
 impl Verification<'_> {
     /// Measures whether reverting the changes undoes them: each culprit against the version before it, and the newest
-    /// version against itself without the culprit. `show` is given each outcome.
+    /// version against itself without the culprit. `show` is given each outcome. How it ended: as the user wants to stop,
+    /// or well.
     ///
     /// # Errors
     /// A host can't be had, or the store refuses. A change that can't be reverted is only noted.
     pub async fn run(
         &self,
         report: &BisectReport,
-        mut show: impl AsyncFnMut(Outcome) -> miette::Result<()>,
-    ) -> miette::Result<()> {
+        mut show: impl AsyncFnMut(StudyOutcome) -> miette::Result<()>,
+    ) -> miette::Result<StudyEnding> {
+        let mut show = async |outcome: StudyOutcome| -> miette::Result<bool> {
+            let is_interrupted = outcome.ending() == StudyEnding::Interrupted;
+            show(outcome).await?;
+            Ok(is_interrupted)
+        };
         if report.verdict.ended != Some(BisectEnd::Decided) {
-            return Ok(());
+            return Ok(StudyEnding::Success);
         }
         let culprits = report.verdict.culprits.iter();
         let places = culprits.map(|culprit| culprit.place);
         let single: Vec<Place> = places.filter(|p| p.until - p.after == 1).collect();
         let budget = budget_of_each(report, 2 * single.len().min(MOST_VERIFIED));
         for (n, place) in single.iter().take(MOST_VERIFIED).enumerate() {
-            show(self.pair(report, n + 1, *place, budget).await?).await?;
+            if show(self.pair(report, n + 1, *place, budget).await?).await? {
+                return Ok(StudyEnding::Interrupted);
+            }
             let Some(newest) = report.history.versions.last() else {
                 continue;
             };
             let culprit = &report.history.versions[place.until];
             match self.revert(report, n + 1, (newest, culprit), budget).await {
-                Ok(outcome) => show(outcome).await?,
+                Ok(outcome) => {
+                    if show(outcome).await? {
+                        return Ok(StudyEnding::Interrupted);
+                    }
+                }
                 Err(why) => self.note(format!(
                     "{}: {} isn't taken back on top of {}: {why}; try a revert made by hand: backsight try … --at {} --patch FILE",
                     report.history.name, culprit.name, newest.name, newest.name
                 )),
             }
         }
-        Ok(())
+        Ok(StudyEnding::Success)
     }
 
     fn note(&self, message: String) {
@@ -186,7 +164,7 @@ impl Verification<'_> {
         number: usize,
         place: Place,
         budget: Duration,
-    ) -> miette::Result<Outcome> {
+    ) -> miette::Result<StudyOutcome> {
         let versions = &report.history.versions;
         let sides = vec![versions[place.after].clone(), versions[place.until].clone()];
         let bisection = &report.history.name;
@@ -205,7 +183,7 @@ impl Verification<'_> {
         number: usize,
         (newest, culprit): (&Version, &Version),
         budget: Duration,
-    ) -> miette::Result<Outcome> {
+    ) -> miette::Result<StudyOutcome> {
         let asked = culprit.id.clone();
         let revert = self
             .target
@@ -232,7 +210,7 @@ impl Verification<'_> {
         name: &str,
         (sides, diffs): (Vec<Version>, Vec<Diff>),
         budget: Duration,
-    ) -> miette::Result<Outcome> {
+    ) -> miette::Result<StudyOutcome> {
         let bisected = &report.choices;
         let choices = TryChoices {
             history: HistoryChoices {
@@ -254,11 +232,11 @@ impl Verification<'_> {
         let plan = self.plan.with_verb(choices)?;
         let name: StudyName = match name.parse::<StudyName>() {
             Ok(name) if self.store.study(name.as_str()).await.is_err() => name,
-            _ => free_name(self.store, try_patch::NAME).await?,
+            _ => free_name(self.store, TryVerb::NAME).await?,
         };
         let reach = &self.options.reach;
         let site = BuildContext::open(self.target.clone(), sides, diffs, reach).await?;
-        let study = HistoryStudy::<Try>::new(plan);
+        let study = HistoryStudy::<TryVerb>::new(plan);
         try_patch::begin(study, self.store, site, Some(name), self.options).await
     }
 }
@@ -348,7 +326,7 @@ pub async fn named_changes(
 ) -> miette::Result<(Vec<BisectedChange>, Vec<String>)> {
     let studies = store.studies().await.into_diagnostic()?;
     let is_bisection =
-        |study: &&StudyRow| study.verb == NAME && study.target.as_ref() == Some(target);
+        |study: &&StudyRow| study.verb == BisectVerb::NAME && study.target.as_ref() == Some(target);
     let bisections: Vec<&StudyRow> = studies.iter().filter(is_bisection).collect();
     if bisections.is_empty() {
         return Ok((Vec::new(), Vec::new()));
@@ -365,6 +343,10 @@ pub async fn named_changes(
         }
     }
     Ok((named, left_out))
+}
+
+fn no_target() -> miette::Report {
+    miette::miette!("this study has no target")
 }
 
 /// A bisection as the store has it.
@@ -387,10 +369,10 @@ impl Bisection {
     ) -> miette::Result<Self> {
         let history = store.study_history(study.id).await.into_diagnostic()?;
         let choices = Choices::from_study(study).into_diagnostic()?;
-        let choices = expect_choices(of_bisect(&choices))?.clone();
+        let choices = choices.of_verb::<BisectVerb>()?.clone();
         let documents = store.documents(study.id).await.into_diagnostic()?;
         let document = documents.iter().find(|document| document.kind == "target");
-        let document = expect_choices(document)?;
+        let document = document.ok_or_else(no_target)?;
         let target = Document::new(document.name.clone(), document.text.as_str());
         let revisits = backsight_model::Target::read(&target)?
             .activate
@@ -468,7 +450,7 @@ pub struct BisectReport {
 impl BisectReport {
     /// Reads the evidence from the store, and what lies at the culprits from the target's history.
     async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
-        let target: &TargetName = expect_choices(study.target.as_ref())?;
+        let target: &TargetName = study.target.as_ref().ok_or_else(no_target)?;
         let asked = store.asked_along(target).await.into_diagnostic()?;
         let Bisection {
             history,

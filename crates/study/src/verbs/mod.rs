@@ -1,8 +1,5 @@
-//! The registry of verbs that measure. A verb is one module here and one line of [`registry!`]: its name, its choices, and
-//! what resumes and judges its studies. Whoever goes on with, shows, publishes or queues a study asks the registry; nobody
-//! compares names of verbs.
-//!
-//! Refuses: arguments of a command line, and how a verdict is written.
+//! The registry of verbs that measure. A verb is one module here, with a type that implements [`Verb`], and one line of
+//! [`registry!`]. Whoever goes on with, shows, publishes or queues a study asks the registry; nobody compares names of verbs.
 
 pub mod bisect;
 pub mod noise;
@@ -16,11 +13,11 @@ pub mod try_patch;
 
 use backsight_catalog::Catalog;
 use backsight_store::{Store, StudyDocument, StudyRow};
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::{Map, Value};
 use std::num::NonZeroU32;
 
-use crate::{Outcome, Question, SessionOptions, VerdictReport};
+use crate::{Question, SessionOptions, StudyOutcome, VerdictReport};
 
 /// A study that is resumed, with everything that was stored when it began.
 pub struct Resumed<'a> {
@@ -38,55 +35,114 @@ pub struct Resumed<'a> {
     pub more: Option<NonZeroU32>,
 }
 
-/// A verb that measures.
-pub trait MeasuringVerb: Sync {
+/// A verb that measures. Its studies have choices of a type of their own.
+pub trait Verb: 'static {
     /// The verb's name, on the command line and in the store.
-    fn name(&self) -> &'static str;
-
+    const NAME: &'static str;
     /// Whether rounds can be added to a study of it.
-    fn takes_rounds(&self) -> bool {
-        false
-    }
+    const TAKES_ROUNDS: bool = false;
+    /// The choices of its studies.
+    type Choices;
 
     /// Goes on with a study, measuring nothing twice.
     ///
     /// # Errors
     /// The study's own documents don't fit any more, a host can't be had, or the store refuses.
-    fn resume<'a>(
-        &'a self,
-        resumed: Resumed<'a>,
-        options: &'a SessionOptions,
-    ) -> LocalBoxFuture<'a, miette::Result<Outcome>>;
+    fn resume(
+        resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> impl Future<Output = miette::Result<StudyOutcome>>;
 
     /// The verdict of a study as its stored evidence stands.
     ///
     /// # Errors
     /// The store's own, or a study that another program wrote.
-    fn judge<'a>(
-        &'a self,
-        store: &'a Store,
-        study: &'a StudyRow,
-    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>>;
+    fn judge(
+        store: &Store,
+        study: &StudyRow,
+    ) -> impl Future<Output = miette::Result<VerdictReport>>;
+}
+
+/// A verb whose choices are a variant of [`VerbChoices`].
+pub trait InRegistry: Verb {
+    /// The choices, if they are this verb's.
+    fn choices_in(choices: &VerbChoices) -> Option<&Self::Choices>;
+}
+
+/// A [`Verb`] as whoever doesn't know its type sees it.
+pub struct RegisteredVerb {
+    /// The verb's name.
+    pub name: &'static str,
+    /// Whether rounds can be added to a study of it.
+    pub takes_rounds: bool,
+    resume: ResumeFn,
+    judge: JudgeFn,
+}
+
+type ResumeFn =
+    for<'a> fn(Resumed<'a>, &'a SessionOptions) -> LocalBoxFuture<'a, miette::Result<StudyOutcome>>;
+type JudgeFn =
+    for<'a> fn(&'a Store, &'a StudyRow) -> LocalBoxFuture<'a, miette::Result<VerdictReport>>;
+
+impl RegisteredVerb {
+    const fn new<V: Verb>() -> Self {
+        Self {
+            name: V::NAME,
+            takes_rounds: V::TAKES_ROUNDS,
+            resume: |resumed, options| V::resume(resumed, options).boxed_local(),
+            judge: |store, study| V::judge(store, study).boxed_local(),
+        }
+    }
+
+    /// [`Verb::resume`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn resume(
+        &self,
+        resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        (self.resume)(resumed, options).await
+    }
+
+    /// [`Verb::judge`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn judge(&self, store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
+        (self.judge)(store, study).await
+    }
 }
 
 /// Makes [`VerbChoices`] and [`VERBS`] of one line a verb.
 macro_rules! registry {
-    ($($(#[$attribute:meta])* $verb:ident($choices:ty): $module:ident,)*) => {
+    ($($(#[$attribute:meta])* $variant:ident($verb:ty),)*) => {
         /// A verb with its own choices.
         #[derive(Debug, Clone, PartialEq)]
         pub enum VerbChoices {
             $(
                 $(#[$attribute])*
-                #[doc = concat!("Choices of `", stringify!($module), "`.")]
-                $verb($choices),
+                #[doc = concat!("Choices of [`", stringify!($verb), "`].")]
+                $variant(<$verb as Verb>::Choices),
             )*
         }
 
         $(
             $(#[$attribute])*
-            impl From<$choices> for VerbChoices {
-                fn from(choices: $choices) -> Self {
-                    Self::$verb(choices)
+            impl From<<$verb as Verb>::Choices> for VerbChoices {
+                fn from(choices: <$verb as Verb>::Choices) -> Self {
+                    Self::$variant(choices)
+                }
+            }
+
+            $(#[$attribute])*
+            impl InRegistry for $verb {
+                fn choices_in(choices: &VerbChoices) -> Option<&Self::Choices> {
+                    match choices {
+                        VerbChoices::$variant(choices) => Some(choices),
+                        _ => None,
+                    }
                 }
             }
         )*
@@ -95,21 +151,21 @@ macro_rules! registry {
             /// The verb's name.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $($(#[$attribute])* Self::$verb(_) => $module::NAME,)*
+                    $($(#[$attribute])* Self::$variant(_) => <$verb>::NAME,)*
                 }
             }
 
             fn to_value(&self) -> serde_json::Result<Value> {
                 match self {
-                    $($(#[$attribute])* Self::$verb(choices) => serde_json::to_value(choices),)*
+                    $($(#[$attribute])* Self::$variant(choices) => serde_json::to_value(choices),)*
                 }
             }
 
             fn from_value(name: &str, value: Value) -> Option<serde_json::Result<Self>> {
                 $(
                     $(#[$attribute])*
-                    if name == $module::NAME {
-                        return Some(serde_json::from_value(value).map(Self::$verb));
+                    if name == <$verb>::NAME {
+                        return Some(serde_json::from_value(value).map(Self::$variant));
                     }
                 )*
                 None
@@ -117,20 +173,21 @@ macro_rules! registry {
         }
 
         /// Every verb that measures.
-        pub static VERBS: &[&dyn MeasuringVerb] = &[$($(#[$attribute])* &$module::Verb,)*];
+        pub static VERBS: &[RegisteredVerb] =
+            &[$($(#[$attribute])* RegisteredVerb::new::<$verb>(),)*];
     };
 }
 
 registry! {
-    Run(crate::RunChoices): run,
-    Step(crate::StepChoices): step,
-    Bisect(crate::BisectChoices): bisect,
-    Try(crate::TryChoices): try_patch,
-    Noise(crate::NoiseChoices): noise,
-    Overhead(crate::OverheadChoices): overhead,
-    Search(crate::SearchChoices): search,
+    Run(run::RunVerb),
+    Step(step::StepVerb),
+    Bisect(bisect::BisectVerb),
+    Try(try_patch::TryVerb),
+    Noise(noise::NoiseVerb),
+    Overhead(overhead::OverheadVerb),
+    Search(search::SearchVerb),
     #[cfg(test)]
-    Toy(toy::ToyChoices): toy,
+    Toy(toy::ToyVerb),
 }
 
 impl VerbChoices {
@@ -161,6 +218,6 @@ impl VerbChoices {
 }
 
 /// The verb of this name; none if it isn't one that measures.
-pub fn verb(name: &str) -> Option<&'static dyn MeasuringVerb> {
-    VERBS.iter().copied().find(|verb| verb.name() == name)
+pub fn verb(name: &str) -> Option<&'static RegisteredVerb> {
+    VERBS.iter().find(|verb| verb.name == name)
 }

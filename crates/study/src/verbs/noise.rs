@@ -4,72 +4,51 @@ use backsight_model::{CellMetric, HistoryCell, StudyHistory, StudyName, TargetNa
 use backsight_policy::{NoiseEnd, NoisePolicy, NoiseVerdict};
 use backsight_report::noise::NoiseStudy;
 use backsight_store::{Store, StudyRow};
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use miette::IntoDiagnostic as _;
 
-use super::{MeasuringVerb, Resumed, VerbChoices};
+use super::{Resumed, Verb};
 use crate::{
-    Choices, EndedStudy, Ending, HistoryStudy, HistoryVerb, NoiseChoices, Outcome, PolicyInputs,
-    Progress, Question, ResolvedPlan, Session, SessionOptions, Study, VerdictReport,
+    Choices, EndedLoop, EndedStudy, HistoryStudy, HistoryVerb, NoiseChoices, PolicyInputs,
+    Progress, Question, ResolvedPlan, SessionOptions, StudyEnding, StudyOutcome, VerdictReport,
     evidence::evidence_of,
-    history_study::{EndedLoop, expect_choices},
-    resolved_plan::Naming,
+    study_as_found::{LeasedPlan, StudyAsFound},
     study_loop::evidence_with_figures,
 };
 
-/// The verb's name.
-pub const NAME: &str = "noise";
+/// The verb: of a version of a target, or of the software as it is found.
+pub struct NoiseVerb;
 
-/// The entry in the registry.
-pub struct Verb;
+impl Verb for NoiseVerb {
+    const NAME: &'static str = "noise";
+    type Choices = NoiseChoices;
 
-impl MeasuringVerb for Verb {
-    fn name(&self) -> &'static str {
-        NAME
+    async fn resume(
+        resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        match resumed.question.choices.history() {
+            Some(_) => HistoryStudy::<Self>::resume(resumed, options).await,
+            None => measure(StudyAsFound::resume(resumed, options, |_| Ok(())).await?).await,
+        }
     }
 
-    fn resume<'a>(
-        &'a self,
-        resumed: Resumed<'a>,
-        options: &'a SessionOptions,
-    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
-        async move {
-            match resumed.question.choices.history() {
-                Some(_) => HistoryStudy::<NoiseOfVersion>::resume(resumed, options).await,
-                None => resume_as_found(resumed, options).await,
-            }
-        }
-        .boxed_local()
-    }
-
-    fn judge<'a>(
-        &'a self,
-        store: &'a Store,
-        study: &'a StudyRow,
-    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
-        async move {
-            let report = NoiseReport::from_store(store, study).await?;
-            Ok(VerdictReport::Noise(Box::new(report)))
-        }
-        .boxed_local()
+    async fn judge(store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
+        let report = NoiseReport::from_store(store, study).await?;
+        Ok(VerdictReport::Noise(Box::new(report)))
     }
 }
 
-/// `noise` of a version along a history.
-pub struct NoiseOfVersion;
-
-impl HistoryVerb for NoiseOfVersion {
-    const NAME: &'static str = NAME;
+impl HistoryVerb for NoiseVerb {
     const SHARES_EVIDENCE: bool = false;
     type Policy = NoisePolicy;
 
     fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<NoisePolicy> {
-        let choices = expect_choices(of_noise(inputs.choices))?;
+        let choices = inputs.choices.of_verb::<Self>()?;
         Ok(policy(choices, inputs.cells.len(), inputs.seed))
     }
 
     fn rounds(choices: &Choices) -> u32 {
-        of_noise(choices).map_or(1, |noise| noise.trials)
+        choices.of_verb::<Self>().map_or(1, |noise| noise.trials)
     }
 
     /// A layout costs what it costs alone: with one version the tree stays built.
@@ -77,15 +56,8 @@ impl HistoryVerb for NoiseOfVersion {
         false
     }
 
-    async fn conclude(ended: EndedLoop<'_, NoiseVerdict>) -> miette::Result<Outcome> {
+    async fn conclude(ended: EndedLoop<'_, NoiseVerdict>) -> miette::Result<EndedStudy> {
         conclude(ended.store, ended.study, ended.progress).await
-    }
-}
-
-fn of_noise(choices: &Choices) -> Option<&NoiseChoices> {
-    match &choices.verb {
-        VerbChoices::Noise(noise) => Some(noise),
-        _ => None,
     }
 }
 
@@ -107,19 +79,14 @@ async fn conclude(
     store: &Store,
     study: StudyRow,
     progress: Progress<NoiseVerdict>,
-) -> miette::Result<Outcome> {
+) -> miette::Result<EndedStudy> {
     let report = NoiseReport::from_store(store, &study).await?;
     let ending = match report.verdict.ended {
-        Some(NoiseEnd::Dead) => Ending::Failed,
+        Some(NoiseEnd::Dead) => StudyEnding::Failed,
         _ => progress.ending(),
     };
-    Ok(Outcome::Ended(Box::new(EndedStudy {
-        study,
-        verdict: VerdictReport::Noise(Box::new(report)),
-        notes: Vec::new(),
-        progress: progress.without_verdict(),
-        ending,
-    })))
+    let verdict = VerdictReport::Noise(Box::new(report));
+    Ok(EndedStudy::new(study, verdict, progress, ending))
 }
 
 /// Measures the software as it is found.
@@ -131,61 +98,19 @@ pub async fn begin_as_found(
     store: &Store,
     name: Option<StudyName>,
     options: &SessionOptions,
-) -> miette::Result<Outcome> {
-    let naming = Naming::new(store, name, NAME).await?;
-    let session = Session::open(&plan.arrangement, &naming.name, options).await?;
-    let cells = session.cells()?;
-    let new = plan.new_study(naming.name.clone(), &cells, None)?;
-    let id = naming.create(store, new, None).await?;
-    let study = store.study_of(id).await.into_diagnostic()?;
-    measure(&plan, store, session, study, false).await
+) -> miette::Result<StudyOutcome> {
+    let leased = LeasedPlan::open(plan, NoiseVerb::NAME, store, name, options).await?;
+    let cells = leased.cells.clone();
+    measure(leased.create_study(&cells).await?).await
 }
 
-async fn resume_as_found(
-    resumed: Resumed<'_>,
-    options: &SessionOptions,
-) -> miette::Result<Outcome> {
-    let Resumed {
-        store,
-        study,
-        question,
-        catalog,
-        ..
-    } = resumed;
-    let was_killed = study.was_killed();
-    let plan = ResolvedPlan::new(question, catalog, study.seed)?;
-    let session = Session::open(&plan.arrangement, &study.name, options).await?;
-    measure(&plan, store, session, study, was_killed).await
-}
-
-async fn measure(
-    plan: &ResolvedPlan,
-    store: &Store,
-    mut session: Session,
-    row: StudyRow,
-    after_kill: bool,
-) -> miette::Result<Outcome> {
-    let cells = store.cells(row.id).await.into_diagnostic()?;
-    session.prepare(store, row.id, &cells, after_kill).await?;
-    let choices = expect_choices(of_noise(&plan.question.choices))?;
-    let policy = policy(choices, cells.len(), plan.seed);
-    let evidence = evidence_with_figures(store, row.id)
-        .await
-        .into_diagnostic()?;
-    let study = Study {
-        rounds: choices.trials,
-        seed: plan.seed,
-        on_failure: plan.arrangement.on_failure,
-        ..Study::as_found(&row, cells, &evidence)
-    };
-    let measured = session.measure_as_found(&policy, study, evidence, store, &plan.catalog);
-    match measured.await {
-        Ok(progress) => conclude(store, row, progress).await,
-        Err(error) => Ok(Outcome::BrokeOff {
-            name: row.name,
-            error,
-        }),
-    }
+async fn measure(study: StudyAsFound<'_>) -> miette::Result<StudyOutcome> {
+    let store = study.store;
+    let cells = store.cells(study.row.id).await.into_diagnostic()?;
+    let choices = study.plan.question.choices.of_verb::<NoiseVerb>()?;
+    let (policy, rounds) = (policy(choices, cells.len(), study.row.seed), choices.trials);
+    let conclude = async |row, progress| conclude(store, row, progress).await;
+    study.measure(&cells, &policy, rounds, conclude).await
 }
 
 /// A study of noise, as its evidence stands.
@@ -207,7 +132,7 @@ pub struct NoiseReport {
 impl NoiseReport {
     async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         let all = Choices::from_study(study).into_diagnostic()?;
-        let choices = expect_choices(of_noise(&all))?.clone();
+        let choices = all.of_verb::<NoiseVerb>()?.clone();
         let command = match &choices.history {
             Some(_) => None,
             None => Some(run_command(store, study, &all).await?),

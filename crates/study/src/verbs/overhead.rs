@@ -7,64 +7,45 @@ use backsight_model::{
     Cell, Event, MonitorName, ResultSet, StudyName, StudyState, Time, Unit, counted,
 };
 use backsight_policy::{
-    AskedMetric, Cost, CostCall, OverheadPolicy, Warning, Watched, same_machine,
+    AskedMetric, Cost, CostCall, OverheadPolicy, OverheadVerdict, Warning, Watched, same_machine,
 };
 use backsight_report::overhead::OverheadStudy;
 use backsight_store::{Store, StudyId, StudyRow};
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use miette::IntoDiagnostic as _;
 use std::{num::NonZeroU32, time::Duration};
 
-use super::{MeasuringVerb, Resumed, VerbChoices};
+use super::{Resumed, Verb, VerbChoices};
 use crate::{
-    Choices, EndedStudy, Outcome, OverheadChoices, ResolvedPlan, Session, SessionOptions, Study,
-    VerdictReport, history_study::expect_choices, resolved_plan::Naming,
+    Choices, EndedStudy, OverheadChoices, Progress, ResolvedPlan, Session, SessionOptions,
+    StudyOutcome, VerdictReport,
+    study_as_found::{LeasedPlan, StudyAsFound},
     study_loop::evidence_with_figures,
 };
 
 /// Fewest whole rounds that a budget should have room for.
 const ENOUGH_ROUNDS: u32 = 4;
 
-/// The verb's name.
-pub const NAME: &str = "overhead";
+/// The verb.
+pub struct OverheadVerb;
 
-/// The entry in the registry.
-pub struct Verb;
+impl Verb for OverheadVerb {
+    const NAME: &'static str = "overhead";
+    const TAKES_ROUNDS: bool = true;
+    type Choices = OverheadChoices;
 
-impl MeasuringVerb for Verb {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn takes_rounds(&self) -> bool {
-        true
-    }
-
-    fn resume<'a>(
-        &'a self,
-        resumed: Resumed<'a>,
-        options: &'a SessionOptions,
-    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
-        resume(resumed, options).boxed_local()
-    }
-
-    fn judge<'a>(
-        &'a self,
-        store: &'a Store,
-        study: &'a StudyRow,
-    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
-        async move {
-            let report = judge(store, study).await?;
-            Ok(VerdictReport::Overhead(Box::new(report)))
+    async fn resume(
+        mut resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        if let Some(more) = resumed.more {
+            resumed.study.arguments = add_rounds(resumed.store, &resumed.study, more).await?;
         }
-        .boxed_local()
+        measure(StudyAsFound::resume(resumed, options, |_| Ok(())).await?).await
     }
-}
 
-fn of_overhead(choices: &Choices) -> Option<&OverheadChoices> {
-    match &choices.verb {
-        VerbChoices::Overhead(overhead) => Some(overhead),
-        _ => None,
+    async fn judge(store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
+        let report = judge(store, study).await?;
+        Ok(VerdictReport::Overhead(Box::new(report)))
     }
 }
 
@@ -87,27 +68,22 @@ pub async fn begin(
     store: &Store,
     name: Option<StudyName>,
     options: &SessionOptions,
-) -> miette::Result<Outcome> {
-    let naming = Naming::new(store, name, NAME).await?;
-    let mut session = Session::open(&plan.arrangement, &naming.name, options).await?;
-    let cells = session.cells()?;
-    let monitors = match monitors_that_run(&mut session, asked).await {
+) -> miette::Result<StudyOutcome> {
+    let mut leased = LeasedPlan::open(plan, OverheadVerb::NAME, store, name, options).await?;
+    let monitors = match monitors_that_run(&mut leased.session, asked).await {
         Ok(monitors) => monitors,
         Err(why) => {
-            session.finish().await;
+            leased.session.finish().await;
             return Err(why);
         }
     };
-    let cells = watched_cells(&cells, &monitors);
-    let chosen = expect_choices(of_overhead(&plan.question.choices))?;
-    let plan = plan.with_verb(OverheadChoices {
+    let cells = watched_cells(&leased.cells, &monitors);
+    let chosen = leased.plan.question.choices.of_verb::<OverheadVerb>()?;
+    leased.plan = leased.plan.with_verb(OverheadChoices {
         monitors,
         ..chosen.clone()
     })?;
-    let new = plan.new_study(naming.name.clone(), &cells, None)?;
-    let id = naming.create(store, new, None).await?;
-    let study = store.study_of(id).await.into_diagnostic()?;
-    measure(&plan, store, session, study, false).await
+    measure(leased.create_study(&cells).await?).await
 }
 
 /// The monitors that run on these hosts.
@@ -141,24 +117,6 @@ async fn monitors_that_run(
     Ok(asked)
 }
 
-async fn resume(resumed: Resumed<'_>, options: &SessionOptions) -> miette::Result<Outcome> {
-    let Resumed {
-        store,
-        mut study,
-        question,
-        catalog,
-        more,
-        ..
-    } = resumed;
-    if let Some(more) = more {
-        study.arguments = add_rounds(store, &study, more).await?;
-    }
-    let was_killed = study.was_killed();
-    let plan = ResolvedPlan::new(question, catalog, study.seed)?;
-    let session = Session::open(&plan.arrangement, &study.name, options).await?;
-    measure(&plan, store, session, study, was_killed).await
-}
-
 /// Stores that so many more rounds are asked for, at whose end it is looked at once more; the new arguments.
 async fn add_rounds(store: &Store, study: &StudyRow, more: NonZeroU32) -> miette::Result<String> {
     let policy = OverheadQuestion::from_store(store, study).await?.policy;
@@ -169,44 +127,35 @@ async fn add_rounds(store: &Store, study: &StudyRow, more: NonZeroU32) -> miette
     let last = policy.rounds.or(begun.max()).unwrap_or(0);
     let mut choices = Choices::from_study(study).into_diagnostic()?;
     choices.rounds = NonZeroU32::new(last.saturating_add(more.get()));
-    if let VerbChoices::Overhead(overhead) = &mut choices.verb {
-        overhead.looked = policy.looks();
-        overhead.budget = None;
-    }
+    let overhead = choices.of_verb::<OverheadVerb>()?.clone();
+    choices.verb = VerbChoices::from(OverheadChoices {
+        looked: policy.looks(),
+        budget: None,
+        ..overhead
+    });
     let arguments = serde_json::to_string(&choices).into_diagnostic()?;
     let stored = store.set_arguments(study.id, &arguments).await;
     stored.into_diagnostic()?;
     Ok(arguments)
 }
 
-async fn measure(
-    plan: &ResolvedPlan,
+async fn measure(study: StudyAsFound<'_>) -> miette::Result<StudyOutcome> {
+    let store = study.store;
+    let policy = OverheadQuestion::from_store(store, &study.row)
+        .await?
+        .policy;
+    let cells = store.cells(study.row.id).await.into_diagnostic()?;
+    let conclude = async |row, progress| conclude(store, row, &policy, progress).await;
+    let rounds = policy.most_rounds();
+    study.measure(&cells, &policy, rounds, conclude).await
+}
+
+async fn conclude(
     store: &Store,
-    mut session: Session,
-    row: StudyRow,
-    after_kill: bool,
-) -> miette::Result<Outcome> {
-    let policy = OverheadQuestion::from_store(store, &row).await?.policy;
-    let evidence = evidence_with_figures(store, row.id)
-        .await
-        .into_diagnostic()?;
-    let cells = store.cells(row.id).await.into_diagnostic()?;
-    session.prepare(store, row.id, &cells, after_kill).await?;
-    let study = Study {
-        rounds: policy.most_rounds(),
-        on_failure: plan.arrangement.on_failure,
-        ..Study::as_found(&row, cells, &evidence)
-    };
-    let measured = session.measure_as_found(&policy, study, evidence, store, &plan.catalog);
-    let progress = match measured.await {
-        Ok(progress) => progress,
-        Err(error) => {
-            return Ok(Outcome::BrokeOff {
-                name: row.name,
-                error,
-            });
-        }
-    };
+    study: StudyRow,
+    policy: &OverheadPolicy,
+    progress: Progress<OverheadVerdict>,
+) -> miette::Result<EndedStudy> {
     let mut notes = Vec::new();
     if let Some(verdict) = &progress.verdict {
         let ended_early = policy.rounds.is_none() && verdict.rounds < ENOUGH_ROUNDS;
@@ -214,27 +163,21 @@ async fn measure(
             let enough = Time(round * ENOUGH_ROUNDS);
             notes.push(format!(
                 "{}: only {}: a round takes about {}; to decide anything, give it --budget {enough} or more",
-                row.name,
+                study.name,
                 counted(verdict.rounds as usize, "whole round"),
                 Time(round)
             ));
         }
     }
     let verdict = match &progress.verdict {
-        Some(_) => {
-            let report = judge(store, &row).await?;
-            VerdictReport::Overhead(Box::new(report))
-        }
+        Some(_) => OverheadVerb::judge(store, &study).await?,
         None => VerdictReport::None,
     };
     let ending = progress.ending();
-    Ok(Outcome::Ended(Box::new(EndedStudy {
-        study: row,
-        verdict,
+    Ok(EndedStudy {
         notes,
-        progress: progress.without_verdict(),
-        ending,
-    })))
+        ..EndedStudy::new(study, verdict, progress, ending)
+    })
 }
 
 /// The verdict of a study as its evidence stands.
@@ -267,7 +210,7 @@ pub async fn known_costs<'a>(
         let study = StudyId(set.study);
         let watched = store.monitors(study).await.into_diagnostic()?;
         // A study of the costs themselves has unwatched sides, and says which is which.
-        let asks_for_it = store.study_of(study).await.into_diagnostic()?.verb == NAME;
+        let asks_for_it = store.study_of(study).await.into_diagnostic()?.verb == OverheadVerb::NAME;
         if watched.is_empty() || asks_for_it {
             continue;
         }
@@ -294,7 +237,7 @@ struct Known {
 /// Every one, the latest first.
 async fn known(store: &Store) -> miette::Result<Vec<Known>> {
     let mut studies = store.studies().await.into_diagnostic()?;
-    studies.retain(|study| study.verb == NAME && study.state == StudyState::Finished);
+    studies.retain(|study| study.verb == OverheadVerb::NAME && study.state == StudyState::Finished);
     studies.sort_by_key(|study| std::cmp::Reverse(study.id));
     let mut found = Vec::new();
     for study in studies {
@@ -360,9 +303,7 @@ impl OverheadQuestion {
     /// The store's own, or a study of another verb.
     pub async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         let choices = Choices::from_study(study).into_diagnostic()?;
-        let asked = of_overhead(&choices)
-            .ok_or_else(|| miette::miette!("study `{}` asks for no cost", study.name))?
-            .clone();
+        let asked = choices.of_verb::<OverheadVerb>()?.clone();
         let metrics = store.declared_metrics(study.id).await.into_diagnostic()?;
         let all = store.cells(study.id).await.into_diagnostic()?;
         let unwatched = |cell: &&Cell| cell.monitors.as_ref().is_some_and(Vec::is_empty);

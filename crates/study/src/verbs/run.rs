@@ -1,7 +1,5 @@
 //! `run`: every cell of a plan, round by round; or rounds until every primary metric of every variant has its verdict against
 //! the first variant (`run --until decided`).
-//!
-//! Refuses: to decide where there is nothing to compare.
 
 use backsight_model::{
     BenchmarkName, Cell, CellMetric, HistoryCell, StudyHistory, StudyName, VariantName, Version,
@@ -12,61 +10,44 @@ use backsight_policy::{
 };
 use backsight_stats::Confidence;
 use backsight_store::{MetricShape, Store, StudyRow};
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use std::num::NonZeroU32;
 
-use super::{MeasuringVerb, Resumed, VerbChoices, try_patch::TryReport};
+use super::{Resumed, Verb, try_patch::TryReport};
 use crate::{
-    Choices, EndedStudy, Ending, Outcome, ResolvedPlan, ResultsReport, RunChoices, Session,
-    SessionOptions, Study, UntilChoices, VerdictReport,
-    resolved_plan::{Naming, metric_shapes},
+    Choices, EndedStudy, Progress, ResolvedPlan, ResultsReport, RunChoices, SessionOptions,
+    StudyEnding, StudyOutcome, UntilChoices, VerdictReport,
+    resolved_plan::metric_shapes,
+    study_as_found::{LeasedPlan, StudyAsFound},
     study_loop::{evidence_as_found, evidence_with_figures},
 };
 
-/// The verb's name.
-pub const NAME: &str = "run";
+/// The verb.
+pub struct RunVerb;
 
-/// The entry in the registry.
-pub struct Verb;
+impl Verb for RunVerb {
+    const NAME: &'static str = "run";
+    const TAKES_ROUNDS: bool = true;
+    type Choices = RunChoices;
 
-impl MeasuringVerb for Verb {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn takes_rounds(&self) -> bool {
-        true
-    }
-
-    fn resume<'a>(
-        &'a self,
-        resumed: Resumed<'a>,
-        options: &'a SessionOptions,
-    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
-        resume(resumed, options).boxed_local()
-    }
-
-    fn judge<'a>(
-        &'a self,
-        store: &'a Store,
-        study: &'a StudyRow,
-    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
-        async move {
-            Ok(match until_report(store, study).await? {
-                Some(report) => VerdictReport::Try(Box::new(report)),
-                None => ResultsReport::from_store(store, study).await?,
-            })
+    async fn resume(
+        mut resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        if let Some(more) = resumed.more {
+            let rounds = resumed.question.arrange(&resumed.catalog)?.rounds;
+            let choices = &mut resumed.question.choices;
+            add_rounds(resumed.store, &resumed.study, choices, (rounds, more.get())).await?;
         }
-        .boxed_local()
+        measure(StudyAsFound::resume(resumed, options, |_| Ok(())).await?).await
     }
-}
 
-fn of_run(choices: &Choices) -> Option<&RunChoices> {
-    match &choices.verb {
-        VerbChoices::Run(run) => Some(run),
-        _ => None,
+    async fn judge(store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
+        Ok(match until_report(store, study).await? {
+            Some(report) => VerdictReport::Try(Box::new(report)),
+            None => ResultsReport::from_store(store, study).await?,
+        })
     }
 }
 
@@ -79,42 +60,18 @@ pub async fn begin(
     store: &Store,
     name: Option<StudyName>,
     options: &SessionOptions,
-) -> miette::Result<Outcome> {
-    let naming = Naming::new(store, name, NAME).await?;
-    let session = Session::open(&plan.arrangement, &naming.name, options).await?;
-    let cells = session.cells()?;
-    if let Some(until) = of_run(&plan.question.choices).and_then(|run| run.until.as_ref()) {
+) -> miette::Result<StudyOutcome> {
+    let leased = LeasedPlan::open(plan, RunVerb::NAME, store, name, options).await?;
+    let (plan, cells) = (&leased.plan, leased.cells.clone());
+    if let Some(until) = &plan.question.choices.of_verb::<RunVerb>()?.until {
         let benchmarks = plan.arrangement.benchmarks.iter();
         let metrics = benchmarks.map(|(name, b)| (name.clone(), metric_shapes(b, None)));
         if let Err(nothing) = policy(until, &cells, &metrics.collect(), plan.seed) {
-            session.finish().await;
+            leased.session.finish().await;
             return Err(nothing);
         }
     }
-    let new = plan.new_study(naming.name.clone(), &cells, None)?;
-    let id = naming.create(store, new, None).await?;
-    let study = store.study_of(id).await.into_diagnostic()?;
-    measure(&plan, store, session, study, false).await
-}
-
-async fn resume(resumed: Resumed<'_>, options: &SessionOptions) -> miette::Result<Outcome> {
-    let Resumed {
-        store,
-        study,
-        mut question,
-        catalog,
-        more,
-        ..
-    } = resumed;
-    if let Some(more) = more {
-        let rounds = question.arrange(&catalog)?.rounds;
-        let asked = (rounds, more.get());
-        add_rounds(store, &study, &mut question.choices, asked).await?;
-    }
-    let was_killed = study.was_killed();
-    let plan = ResolvedPlan::new(question, catalog, study.seed)?;
-    let session = Session::open(&plan.arrangement, &study.name, options).await?;
-    measure(&plan, store, session, study, was_killed).await
+    measure(leased.create_study(&cells).await?).await
 }
 
 /// Asks for so many rounds more, which is kept, so that a study that is stopped meanwhile goes on with them. One whose
@@ -125,7 +82,7 @@ async fn add_rounds(
     choices: &mut Choices,
     (arranged, more): (u32, u32),
 ) -> miette::Result<()> {
-    let mut run = of_run(choices).cloned().unwrap_or_default();
+    let mut run = choices.of_verb::<RunVerb>()?.clone();
     let last = match (&run.until, run.from) {
         (Some(_), None) => {
             let evidence = evidence_as_found(store, study.id).await.into_diagnostic()?;
@@ -143,73 +100,41 @@ async fn add_rounds(
     kept.into_diagnostic()
 }
 
-async fn measure(
-    plan: &ResolvedPlan,
+async fn measure(study: StudyAsFound<'_>) -> miette::Result<StudyOutcome> {
+    let (store, rounds) = (study.store, study.plan.arrangement.rounds);
+    let (id, seed) = (study.row.id, study.row.seed);
+    let cells = store.cells(id).await.into_diagnostic()?;
+    let choices = study.plan.question.choices.of_verb::<RunVerb>()?.clone();
+    if let (Some(until), None) = (&choices.until, choices.from) {
+        let metrics = store.declared_metrics(id).await.into_diagnostic()?;
+        let policy = policy(until, &cells, &metrics, seed)?;
+        let conclude = async |row, progress| conclude(store, row, progress).await;
+        return study.measure(&cells, &policy, 0, conclude).await;
+    }
+    let policy = RunPolicy {
+        cells: cells.len(),
+        from: choices.from.map_or(1, NonZeroU32::get),
+        rounds,
+        seed,
+    };
+    let conclude = async |row, progress| conclude(store, row, progress).await;
+    study.measure(&cells, &policy, rounds, conclude).await
+}
+
+async fn conclude<Verdict>(
     store: &Store,
-    mut session: Session,
-    row: StudyRow,
-    after_kill: bool,
-) -> miette::Result<Outcome> {
-    let rounds = plan.arrangement.rounds;
-    let cells = store.cells(row.id).await.into_diagnostic()?;
-    let choices = of_run(&plan.question.choices).cloned().unwrap_or_default();
-    let until = match (&choices.until, choices.from) {
-        (Some(until), None) => {
-            let metrics = store.declared_metrics(row.id).await.into_diagnostic()?;
-            Some(policy(until, &cells, &metrics, row.seed)?)
-        }
-        _ => None,
-    };
-    session.prepare(store, row.id, &cells, after_kill).await?;
-    let evidence = evidence_with_figures(store, row.id)
-        .await
-        .into_diagnostic()?;
-    let study = Study {
-        // Nobody knows how many it takes.
-        rounds: if until.is_some() { 0 } else { rounds },
-        on_failure: plan.arrangement.on_failure,
-        ..Study::as_found(&row, cells, &evidence)
-    };
-    let catalog = &plan.catalog;
-    let ended = match &until {
-        Some(policy) => {
-            let measured = session.measure_as_found(policy, study, evidence, store, catalog);
-            measured.await.map(|progress| progress.without_verdict())
-        }
-        None => {
-            let policy = RunPolicy {
-                cells: study.cells.len(),
-                from: choices.from.map_or(1, NonZeroU32::get),
-                rounds,
-                seed: row.seed,
-            };
-            let measured = session.measure_as_found(&policy, study, evidence, store, catalog);
-            measured.await.map(|progress| progress.without_verdict())
-        }
-    };
-    let progress = match ended {
-        Ok(progress) => progress,
-        Err(error) => {
-            return Ok(Outcome::BrokeOff {
-                name: row.name,
-                error,
-            });
-        }
-    };
-    let study = store.study_of(row.id).await.into_diagnostic()?;
-    let verdict = Verb.judge(store, &study).await?;
+    study: StudyRow,
+    progress: Progress<Verdict>,
+) -> miette::Result<EndedStudy> {
+    let verdict = RunVerb::judge(store, &study).await?;
     let is_whole = progress.stopped.is_none() && progress.failed == 0;
     let ending = match &verdict {
-        VerdictReport::Try(report) if is_whole && !is_decided(&report.verdict) => Ending::Undecided,
+        VerdictReport::Try(report) if is_whole && !is_decided(&report.verdict) => {
+            StudyEnding::Undecided
+        }
         _ => progress.ending(),
     };
-    Ok(Outcome::Ended(Box::new(EndedStudy {
-        study,
-        verdict,
-        notes: Vec::new(),
-        progress,
-        ending,
-    })))
+    Ok(EndedStudy::new(study, verdict, progress, ending))
 }
 
 type Shapes = IndexMap<BenchmarkName, Vec<MetricShape>>;
@@ -251,7 +176,7 @@ fn policy(
 /// The verdict of a study of `run --until`; none of any other study.
 async fn until_report(store: &Store, study: &StudyRow) -> miette::Result<Option<TryReport>> {
     let choices = Choices::from_study(study).into_diagnostic()?;
-    let Some(until) = of_run(&choices).and_then(|run| run.until.clone()) else {
+    let Some(until) = choices.of_verb::<RunVerb>()?.until.clone() else {
         return Ok(None);
     };
     let cells = store.cells(study.id).await.into_diagnostic()?;
@@ -269,7 +194,7 @@ async fn until_report(store: &Store, study: &StudyRow) -> miette::Result<Option<
             .map_or_else(Vec::new, |shapes| shapes.iter().map(in_history).collect()),
     });
     Ok(Some(TryReport {
-        verb: NAME,
+        verb: RunVerb::NAME,
         history: StudyHistory {
             study: study.id.0,
             name: study.name.clone(),
@@ -299,10 +224,7 @@ pub async fn at_every_look(
     study: &StudyRow,
     comparison: Comparison,
 ) -> miette::Result<Comparison> {
-    if comparison.by != Some(By::Variant) {
-        return Ok(comparison);
-    }
-    if study.verb != NAME {
+    if comparison.by != Some(By::Variant) || study.verb != RunVerb::NAME {
         return Ok(comparison);
     }
     let Some(report) = until_report(store, study).await? else {

@@ -1,6 +1,4 @@
 //! `search`: the highest load that meets a goal, for several goals in one search.
-//!
-//! Refuses: a baseline on another generator.
 
 use backsight_catalog::Catalog;
 use backsight_model::{
@@ -10,54 +8,39 @@ use backsight_model::{
 use backsight_policy::{Evidence, Policy as _, Request, SearchPolicy, SearchVerdict};
 use backsight_report::search::SearchStudy;
 use backsight_store::{Store, StudyRow};
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use std::time::{Duration, Instant};
 
-use super::{MeasuringVerb, Resumed, VerbChoices};
+use super::{Resumed, Verb};
 use crate::{
-    Choices, EndedStudy, Ending, Measured, Measurer, Outcome, ResolvedPlan, SearchChoices, Session,
-    SessionOptions, Study, Testbed, Unmeasurable, VerdictReport, history_study::expect_choices,
-    resolved_plan::Naming, study_loop::evidence_with_figures,
+    Choices, EndedStudy, Measured, Measurer, Progress, ResolvedPlan, SearchChoices, SessionOptions,
+    StudyEnding, StudyOutcome, Testbed, Unmeasurable, VerdictReport,
+    study_as_found::{LeasedPlan, StudyAsFound},
+    study_loop::evidence_with_figures,
 };
 
-/// The verb's name.
-pub const NAME: &str = "search";
+/// The verb.
+pub struct SearchVerb;
 
-/// The entry in the registry.
-pub struct Verb;
+impl Verb for SearchVerb {
+    const NAME: &'static str = "search";
+    type Choices = SearchChoices;
 
-impl MeasuringVerb for Verb {
-    fn name(&self) -> &'static str {
-        NAME
+    async fn resume(
+        resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        let choices = resumed.question.choices.of_verb::<Self>()?;
+        let baseline = choices.baseline.clone();
+        let adapt =
+            |plan: &mut ResolvedPlan| add_baseline(&mut plan.arrangement, baseline.as_deref());
+        measure(StudyAsFound::resume(resumed, options, adapt).await?).await
     }
 
-    fn resume<'a>(
-        &'a self,
-        resumed: Resumed<'a>,
-        options: &'a SessionOptions,
-    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
-        resume(resumed, options).boxed_local()
-    }
-
-    fn judge<'a>(
-        &'a self,
-        store: &'a Store,
-        study: &'a StudyRow,
-    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
-        async move {
-            let report = SearchReport::from_store(store, study).await?;
-            Ok(VerdictReport::Search(Box::new(report)))
-        }
-        .boxed_local()
-    }
-}
-
-fn of_search(choices: &Choices) -> Option<&SearchChoices> {
-    match &choices.verb {
-        VerbChoices::Search(search) => Some(search),
-        _ => None,
+    async fn judge(store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
+        let report = SearchReport::from_store(store, study).await?;
+        Ok(VerdictReport::Search(Box::new(report)))
     }
 }
 
@@ -71,90 +54,40 @@ pub async fn begin(
     store: &Store,
     name: Option<StudyName>,
     options: &SessionOptions,
-) -> miette::Result<Outcome> {
-    let naming = Naming::new(store, name, NAME).await?;
-    let session = Session::open(&plan.arrangement, &naming.name, options).await?;
-    let choices = choices(&session.cells()?, plan.seed)?;
+) -> miette::Result<StudyOutcome> {
+    let mut leased = LeasedPlan::open(plan, SearchVerb::NAME, store, name, options).await?;
+    let choices = choices(&leased.cells, leased.plan.seed)?;
     check_budget(&choices)?;
-    let mut plan = plan;
-    plan.question.choices.verb = choices.into();
-    let new = plan.new_study(naming.name.clone(), &[], None)?;
-    let id = naming.create(store, new, None).await?;
-    let study = store.study_of(id).await.into_diagnostic()?;
-    measure(&plan, store, session, study, false).await
+    leased.plan.question.choices.verb = choices.into();
+    measure(leased.create_study(&[]).await?).await
 }
 
-async fn resume(resumed: Resumed<'_>, options: &SessionOptions) -> miette::Result<Outcome> {
-    let Resumed {
-        store,
-        study,
-        question,
-        catalog,
-        ..
-    } = resumed;
-    let baseline = of_search(&question.choices).and_then(|search| search.baseline.clone());
-    let was_killed = study.was_killed();
-    let mut plan = ResolvedPlan::new(question, catalog, study.seed)?;
-    add_baseline(&mut plan.arrangement, baseline.as_deref())?;
-    let session = Session::open(&plan.arrangement, &study.name, options).await?;
-    measure(&plan, store, session, study, was_killed).await
-}
-
-async fn measure(
-    plan: &ResolvedPlan,
-    store: &Store,
-    mut session: Session,
-    row: StudyRow,
-    after_kill: bool,
-) -> miette::Result<Outcome> {
-    let choices = expect_choices(of_search(&plan.question.choices))?;
+async fn measure(study: StudyAsFound<'_>) -> miette::Result<StudyOutcome> {
+    let store = study.store;
+    let choices = study.plan.question.choices.of_verb::<SearchVerb>()?.clone();
     let policy = &choices.policy;
     let subjects: Vec<Cell> = policy.subjects.iter().map(|s| s.cell.clone()).collect();
-    session
-        .prepare(store, row.id, &subjects, after_kill)
-        .await?;
-    let cells = store.cells(row.id).await.into_diagnostic()?;
-    let evidence = evidence_with_figures(store, row.id)
-        .await
-        .into_diagnostic()?;
     let longest = policy.phases.last().map_or(1.0, |phase| phase.seconds);
-    let study = Study {
-        rounds: (policy.sum / longest).ceil() as u32 * policy.repeat,
-        on_failure: plan.arrangement.on_failure,
-        ..Study::as_found(&row, cells, &evidence)
-    };
+    let rounds = (policy.sum / longest).ceil() as u32 * policy.repeat;
     let budget = choices.budget.map(Duration::from_secs_f64);
-    let bound = |testbed| Bounded {
+    let bounded = |testbed| Bounded {
         testbed,
         policy,
         budget: budget.map(|budget| (Instant::now(), budget)),
     };
-    let catalog = &plan.catalog;
-    let measured = session.measure_bounded(policy, study, evidence, store, catalog, bound);
-    let progress = match measured.await {
-        Ok(progress) => progress,
-        Err(error) => {
-            return Ok(Outcome::BrokeOff {
-                name: row.name,
-                error,
-            });
-        }
+    let conclude = async |row: StudyRow, progress: Progress<SearchVerdict>| {
+        // Trials that failed were made again: the answer is there, if anything was measured.
+        let ending = match &progress.verdict {
+            Some(verdict) if verdict.complete && progress.measured > 0 => StudyEnding::Success,
+            Some(_) => StudyEnding::Failed,
+            None => progress.ending(),
+        };
+        let verdict = SearchVerb::judge(store, &row).await?;
+        Ok(EndedStudy::new(row, verdict, progress, ending))
     };
-    let study = store.study_of(row.id).await.into_diagnostic()?;
-    let report = SearchReport::from_store(store, &study).await?;
-    // Trials that failed were made again: the answer is there, if anything was measured.
-    let ending = match &progress.verdict {
-        Some(verdict) if verdict.complete && progress.measured > 0 => Ending::Success,
-        Some(_) => Ending::Failed,
-        None => progress.ending(),
-    };
-    Ok(Outcome::Ended(Box::new(EndedStudy {
-        study,
-        verdict: VerdictReport::Search(Box::new(report)),
-        notes: Vec::new(),
-        progress: progress.without_verdict(),
-        ending,
-    })))
+    study
+        .measure_through(bounded, &subjects, policy, rounds, conclude)
+        .await
 }
 
 fn check_budget(choices: &SearchChoices) -> miette::Result<()> {
@@ -253,7 +186,7 @@ pub fn add_baseline(arrangement: &mut Arrangement, baseline: Option<&str>) -> mi
 
 /// A testbed that is asked for no more than a budget allows.
 struct Bounded<'a> {
-    testbed: Testbed<'a>,
+    testbed: Testbed,
     policy: &'a SearchPolicy,
     /// Since when, and how long.
     budget: Option<(Instant, Duration)>,
@@ -281,8 +214,8 @@ impl Measurer for Bounded<'_> {
     }
 }
 
-impl<'a> From<Bounded<'a>> for Testbed<'a> {
-    fn from(bounded: Bounded<'a>) -> Self {
+impl From<Bounded<'_>> for Testbed {
+    fn from(bounded: Bounded<'_>) -> Self {
         bounded.testbed
     }
 }
@@ -303,7 +236,7 @@ impl SearchReport {
     async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         let choices = Choices::from_study(study).into_diagnostic()?;
         let incomplete = || miette::miette!("study `{}` doesn't say what it searches", study.name);
-        let policy = of_search(&choices).ok_or_else(incomplete)?.policy.clone();
+        let policy = choices.of_verb::<SearchVerb>()?.policy.clone();
         let documents = store.documents(study.id).await.into_diagnostic()?;
         let definitions = documents
             .iter()

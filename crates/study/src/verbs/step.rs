@@ -3,55 +3,32 @@
 use backsight_model::{HistoryCell, MetricName, TargetName, Version};
 use backsight_policy::{StepPolicy, StepVerdict};
 use backsight_store::{Store, StudyRow};
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use miette::IntoDiagnostic as _;
 
-use super::{MeasuringVerb, Resumed, VerbChoices};
+use super::{Resumed, Verb};
 use crate::{
-    Choices, EndedStudy, Ending, HistoryStudy, HistoryVerb, Outcome, PolicyInputs, SessionOptions,
-    StepChoices, VerdictReport,
-    history_study::{EndedLoop, expect_choices},
+    Choices, EndedLoop, EndedStudy, HistoryStudy, HistoryVerb, PolicyInputs, SessionOptions,
+    StepChoices, StudyEnding, StudyOutcome, VerdictReport,
 };
 
-/// The verb's name.
-pub const NAME: &str = "step";
+/// The verb.
+pub struct StepVerb;
 
-/// The entry in the registry.
-pub struct Verb;
+impl Verb for StepVerb {
+    const NAME: &'static str = "step";
+    type Choices = StepChoices;
 
-impl MeasuringVerb for Verb {
-    fn name(&self) -> &'static str {
-        NAME
+    async fn resume(
+        resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        HistoryStudy::<Self>::resume(resumed, options).await
     }
 
-    fn resume<'a>(
-        &'a self,
-        resumed: Resumed<'a>,
-        options: &'a SessionOptions,
-    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
-        HistoryStudy::<Step>::resume(resumed, options).boxed_local()
-    }
-
-    fn judge<'a>(
-        &'a self,
-        _store: &'a Store,
-        study: &'a StudyRow,
-    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
-        async move {
-            let target = expect_choices(study.target.as_ref())?;
-            Ok(VerdictReport::History(target.clone()))
-        }
-        .boxed_local()
-    }
-}
-
-/// `step` along a history.
-pub struct Step;
-
-fn of_step(choices: &Choices) -> Option<&StepChoices> {
-    match &choices.verb {
-        VerbChoices::Step(step) => Some(step),
-        _ => None,
+    async fn judge(_store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
+        let target = study.target.clone();
+        let target = target.ok_or_else(|| miette::miette!("this study has no target"))?;
+        Ok(VerdictReport::History(target))
     }
 }
 
@@ -61,13 +38,12 @@ fn primary(cell: &HistoryCell) -> Vec<MetricName> {
     primary.map(|metric| metric.name.clone()).collect()
 }
 
-impl HistoryVerb for Step {
-    const NAME: &'static str = NAME;
+impl HistoryVerb for StepVerb {
     const SHARES_EVIDENCE: bool = true;
     type Policy = StepPolicy;
 
     fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<StepPolicy> {
-        let choices = expect_choices(of_step(inputs.choices))?;
+        let choices = inputs.choices.of_verb::<Self>()?;
         Ok(StepPolicy {
             versions: inputs.versions,
             wanted: choices.wanted.clone(),
@@ -85,7 +61,9 @@ impl HistoryVerb for Step {
     }
 
     fn rounds(choices: &Choices) -> u32 {
-        of_step(choices).map_or(1, |step| step.repeats.again)
+        choices
+            .of_verb::<Self>()
+            .map_or(1, |step| step.repeats.again)
     }
 
     fn nothing_missing(
@@ -93,7 +71,7 @@ impl HistoryVerb for Step {
         known: usize,
         verdict: &StepVerdict,
         versions: &[Version],
-    ) -> Option<(String, Ending)> {
+    ) -> Option<(String, StudyEnding)> {
         let gap = gap(verdict, versions);
         let mut said = format!(
             "{target}: nothing is missing: {known} trials of this are in the store; `backsight history --target {target}` shows them"
@@ -106,7 +84,7 @@ impl HistoryVerb for Step {
         Some((said, ending_of(gap.as_deref())))
     }
 
-    async fn conclude(ended: EndedLoop<'_, StepVerdict>) -> miette::Result<Outcome> {
+    async fn conclude(ended: EndedLoop<'_, StepVerdict>) -> miette::Result<EndedStudy> {
         let EndedLoop {
             store,
             study,
@@ -131,16 +109,14 @@ impl HistoryVerb for Step {
             let versions = store.versions(study.id).await.into_diagnostic()?;
             if let Some(gap) = gap(verdict, &versions) {
                 notes.push(format!("{name}: {gap}"));
-                ending = Ending::Failed;
+                ending = StudyEnding::Failed;
             }
         }
-        Ok(Outcome::Ended(Box::new(EndedStudy {
-            verdict: VerdictReport::History(target.clone()),
-            study,
+        let verdict = VerdictReport::History(target.clone());
+        Ok(EndedStudy {
             notes,
-            progress: progress.without_verdict(),
-            ending,
-        })))
+            ..EndedStudy::new(study, verdict, progress, ending)
+        })
     }
 }
 
@@ -156,9 +132,9 @@ fn gap(verdict: &StepVerdict, versions: &[Version]) -> Option<String> {
     ))
 }
 
-fn ending_of(gap: Option<&str>) -> Ending {
+fn ending_of(gap: Option<&str>) -> StudyEnding {
     match gap {
-        Some(_) => Ending::Failed,
-        None => Ending::Success,
+        Some(_) => StudyEnding::Failed,
+        None => StudyEnding::Success,
     }
 }

@@ -1,14 +1,10 @@
 //! A verb for tests: one module, and one line of the registry.
 
 use backsight_store::{Store, StudyRow};
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 
-use super::{MeasuringVerb, Resumed};
-use crate::{Outcome, SessionOptions, VerdictReport};
-
-/// The verb's name.
-pub const NAME: &str = "toy";
+use super::{Resumed, Verb};
+use crate::{SessionOptions, StudyOutcome, VerdictReport};
 
 /// Choices of the toy verb.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,32 +13,23 @@ pub struct ToyChoices {
     pub times: u32,
 }
 
-/// The entry in the registry.
-pub struct Verb;
+/// The verb.
+pub struct ToyVerb;
 
-impl MeasuringVerb for Verb {
-    fn name(&self) -> &'static str {
-        NAME
+impl Verb for ToyVerb {
+    const NAME: &'static str = "toy";
+    const TAKES_ROUNDS: bool = true;
+    type Choices = ToyChoices;
+
+    async fn resume(
+        resumed: Resumed<'_>,
+        _options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        Err(miette::miette!("`{}` is only a toy", resumed.study.name))
     }
 
-    fn takes_rounds(&self) -> bool {
-        true
-    }
-
-    fn resume<'a>(
-        &'a self,
-        resumed: Resumed<'a>,
-        _options: &'a SessionOptions,
-    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
-        async move { Err(miette::miette!("`{}` is only a toy", resumed.study.name)) }.boxed_local()
-    }
-
-    fn judge<'a>(
-        &'a self,
-        _store: &'a Store,
-        _study: &'a StudyRow,
-    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
-        async { Ok(VerdictReport::None) }.boxed_local()
+    async fn judge(_store: &Store, _study: &StudyRow) -> miette::Result<VerdictReport> {
+        Ok(VerdictReport::None)
     }
 }
 
@@ -62,6 +49,6 @@ mod tests {
         let read: Choices = serde_json::from_str(&stored).unwrap();
         assert_eq!(read.verb, VerbChoices::Toy(ToyChoices { times: 3 }));
         let entry = verb(read.verb.name()).unwrap();
-        assert!(entry.takes_rounds());
+        assert!(entry.takes_rounds);
     }
 }

@@ -1,7 +1,5 @@
-//! `try`: patches and reverts measured side by side with what they change, until each difference is decided.
-//!
-//! Refuses: a patch that doesn't apply, before anything is measured; and to compare with what was measured at another
-//! time.
+//! `try`: patches and reverts measured side by side with what they change, until each difference is decided. Only what was
+//! measured at the same time is compared.
 
 use backsight_history::WorkshopError;
 use backsight_model::{HistoryCell, StudyHistory, StudyName, did_you_mean};
@@ -9,63 +7,44 @@ use backsight_policy::{AskedMetric, AttemptPolicy, AttemptVerdict, SideOutcome};
 use backsight_report::try_patch::TryStudy;
 use backsight_stats::Confidence;
 use backsight_store::{Store, StudyRow};
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use miette::IntoDiagnostic as _;
 use std::time::Duration;
 
-use super::{MeasuringVerb, Resumed, VerbChoices, verb};
+use super::{Resumed, Verb, verb};
 use crate::{
-    BuildContext, Choices, EndedStudy, Ending, HistoryStudy, HistoryVerb, Outcome, PolicyInputs,
-    SessionOptions, TryChoices, VerdictReport,
-    evidence::evidence_of,
-    history_study::{EndedLoop, expect_choices},
+    BuildContext, Choices, EndedLoop, EndedStudy, HistoryStudy, HistoryVerb, PolicyInputs,
+    SessionOptions, StudyEnding, StudyOutcome, TryChoices, VerdictReport, evidence::evidence_of,
 };
-
-/// The verb's name.
-pub const NAME: &str = "try";
 
 /// Passes without end: the budget comes before.
 pub const MOST_PASSES: u32 = 10_000;
 
-/// The entry in the registry.
-pub struct Verb;
+/// The verb.
+pub struct TryVerb;
 
-impl MeasuringVerb for Verb {
-    fn name(&self) -> &'static str {
-        NAME
+impl Verb for TryVerb {
+    const NAME: &'static str = "try";
+    type Choices = TryChoices;
+
+    async fn resume(
+        resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        HistoryStudy::<Self>::resume(resumed, options).await
     }
 
-    fn resume<'a>(
-        &'a self,
-        resumed: Resumed<'a>,
-        options: &'a SessionOptions,
-    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
-        HistoryStudy::<Try>::resume(resumed, options).boxed_local()
-    }
-
-    fn judge<'a>(
-        &'a self,
-        store: &'a Store,
-        study: &'a StudyRow,
-    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
-        async move {
-            let report = TryReport::from_store(store, study).await?;
-            Ok(VerdictReport::Try(Box::new(report)))
-        }
-        .boxed_local()
+    async fn judge(store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
+        let report = TryReport::from_store(store, study).await?;
+        Ok(VerdictReport::Try(Box::new(report)))
     }
 }
 
-/// `try` along a history.
-pub struct Try;
-
-impl HistoryVerb for Try {
-    const NAME: &'static str = NAME;
+impl HistoryVerb for TryVerb {
     const SHARES_EVIDENCE: bool = false;
     type Policy = AttemptPolicy;
 
     fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<AttemptPolicy> {
-        let choices = expect_choices(of_try(inputs.choices))?;
+        let choices = inputs.choices.of_verb::<Self>()?;
         Ok(policy(choices, inputs.versions, inputs.cells, inputs.seed))
     }
 
@@ -74,7 +53,7 @@ impl HistoryVerb for Try {
         0
     }
 
-    async fn conclude(ended: EndedLoop<'_, AttemptVerdict>) -> miette::Result<Outcome> {
+    async fn conclude(ended: EndedLoop<'_, AttemptVerdict>) -> miette::Result<EndedStudy> {
         let EndedLoop {
             store,
             study,
@@ -86,20 +65,8 @@ impl HistoryVerb for Try {
             Some(_) => progress.ending(),
             None => report.ending(),
         };
-        Ok(Outcome::Ended(Box::new(EndedStudy {
-            study,
-            verdict: VerdictReport::Try(Box::new(report)),
-            notes: Vec::new(),
-            progress: progress.without_verdict(),
-            ending,
-        })))
-    }
-}
-
-fn of_try(choices: &Choices) -> Option<&TryChoices> {
-    match &choices.verb {
-        VerbChoices::Try(choices) => Some(choices),
-        _ => None,
+        let verdict = VerdictReport::Try(Box::new(report));
+        Ok(EndedStudy::new(study, verdict, progress, ending))
     }
 }
 
@@ -129,12 +96,12 @@ pub fn check_metrics(asked: &[String], known: &[(String, String)]) -> miette::Re
 /// # Errors
 /// An amendment doesn't apply, or as [`HistoryStudy::begin`].
 pub async fn begin(
-    study: HistoryStudy<Try>,
+    study: HistoryStudy<TryVerb>,
     store: &Store,
     site: BuildContext,
     name: Option<StudyName>,
     options: &SessionOptions,
-) -> miette::Result<Outcome> {
+) -> miette::Result<StudyOutcome> {
     if let Err(refused) = check_amendments(&site).await {
         site.workshop.finish().await;
         return Err(refused);
@@ -219,11 +186,11 @@ impl TryReport {
     async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         let history = store.study_history(study.id).await.into_diagnostic()?;
         let choices = Choices::from_study(study).into_diagnostic()?;
-        let choices = expect_choices(of_try(&choices))?.clone();
+        let choices = choices.of_verb::<TryVerb>()?.clone();
         let policy = policy(&choices, history.versions.len(), &history.cells, study.seed);
         let verdict = policy.verdict(&evidence_of(&history, &choices.history.layouts));
         Ok(Self {
-            verb: NAME,
+            verb: TryVerb::NAME,
             history,
             budget: choices.budget,
             confidence: choices.confidence,
@@ -242,16 +209,16 @@ impl TryReport {
             confidence: self.confidence,
             equal: self.equal,
             called: self.called.as_ref(),
-            takes_rounds: verb(self.verb).is_some_and(|verb| verb.takes_rounds()),
+            takes_rounds: verb(self.verb).is_some_and(|verb| verb.takes_rounds),
         }
     }
 
     /// What it means to a script.
-    fn ending(&self) -> Ending {
+    fn ending(&self) -> StudyEnding {
         match self.verdict.overall() {
-            SideOutcome::Worse | SideOutcome::Dead => Ending::Failed,
-            SideOutcome::Undecided => Ending::Undecided,
-            SideOutcome::Better | SideOutcome::Equal => Ending::Success,
+            SideOutcome::Worse | SideOutcome::Dead => StudyEnding::Failed,
+            SideOutcome::Undecided => StudyEnding::Undecided,
+            SideOutcome::Better | SideOutcome::Equal => StudyEnding::Success,
         }
     }
 }

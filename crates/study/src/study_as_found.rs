@@ -1,0 +1,153 @@
+//! Studies of software as it is found: beginning, going on, measuring. [`crate::HistoryStudy`] does the same along a history.
+
+use backsight_model::{Cell, StudyName};
+use backsight_policy::Policy;
+use backsight_store::{Store, StudyRow};
+use miette::IntoDiagnostic as _;
+
+use crate::{
+    EndedStudy, Measurer, Progress, ResolvedPlan, Session, SessionOptions, Study, StudyOutcome,
+    Testbed,
+    resolved_plan::Naming,
+    study_loop::{evidence_with_figures, run_study_loop},
+    verbs::Resumed,
+};
+
+/// A plan whose hosts are leased, before there is a study of it.
+pub(crate) struct LeasedPlan<'a> {
+    /// The plan.
+    pub(crate) plan: ResolvedPlan,
+    /// Its hosts.
+    pub(crate) session: Session,
+    /// Its cells on these hosts.
+    pub(crate) cells: Vec<Cell>,
+    store: &'a Store,
+    naming: Naming,
+}
+
+impl<'a> LeasedPlan<'a> {
+    /// Leases the hosts of the plan's testbed and starts their agents.
+    pub(crate) async fn open(
+        plan: ResolvedPlan,
+        verb: &str,
+        store: &'a Store,
+        name: Option<StudyName>,
+        options: &SessionOptions,
+    ) -> miette::Result<Self> {
+        let naming = Naming::new(store, name, verb).await?;
+        let session = Session::open(&plan.arrangement, &naming.name, options).await?;
+        Ok(Self {
+            cells: session.cells()?,
+            plan,
+            session,
+            store,
+            naming,
+        })
+    }
+
+    /// Stores the study, with the plan's choices and these cells.
+    pub(crate) async fn create_study(self, cells: &[Cell]) -> miette::Result<StudyAsFound<'a>> {
+        let new = self.plan.new_study(self.naming.name.clone(), cells, None)?;
+        let id = self.naming.create(self.store, new, None).await?;
+        Ok(StudyAsFound {
+            row: self.store.study_of(id).await.into_diagnostic()?,
+            plan: self.plan,
+            store: self.store,
+            session: self.session,
+            was_killed: false,
+        })
+    }
+}
+
+/// A study that is about to be measured.
+pub(crate) struct StudyAsFound<'a> {
+    /// Its plan.
+    pub(crate) plan: ResolvedPlan,
+    /// The study as it was stored.
+    pub(crate) row: StudyRow,
+    /// Where it is stored.
+    pub(crate) store: &'a Store,
+    session: Session,
+    was_killed: bool,
+}
+
+impl<'a> StudyAsFound<'a> {
+    /// Goes on with a study; `adapt` changes its plan before the hosts are leased.
+    pub(crate) async fn resume(
+        resumed: Resumed<'a>,
+        options: &SessionOptions,
+        adapt: impl FnOnce(&mut ResolvedPlan) -> miette::Result<()>,
+    ) -> miette::Result<Self> {
+        let row = resumed.study;
+        let mut plan = ResolvedPlan::new(resumed.question, resumed.catalog, row.seed)?;
+        adapt(&mut plan)?;
+        Ok(Self {
+            session: Session::open(&plan.arrangement, &row.name, options).await?,
+            was_killed: row.was_killed(),
+            store: resumed.store,
+            plan,
+            row,
+        })
+    }
+
+    /// Prepares the hosts for `cells`, measures what a policy asks for, `rounds` at most (0: nobody knows beforehand), and
+    /// ends the agents.
+    pub(crate) async fn measure<P: Policy>(
+        self,
+        cells: &[Cell],
+        policy: &P,
+        rounds: u32,
+        conclude: impl AsyncFnOnce(StudyRow, Progress<P::Verdict>) -> miette::Result<EndedStudy>,
+    ) -> miette::Result<StudyOutcome> {
+        let through = |testbed| testbed;
+        self.measure_through(through, cells, policy, rounds, conclude)
+            .await
+    }
+
+    /// The same through a measurer that is made of the testbed.
+    pub(crate) async fn measure_through<P: Policy, M: Measurer + Into<Testbed>>(
+        self,
+        measurer: impl FnOnce(Testbed) -> M,
+        cells: &[Cell],
+        policy: &P,
+        rounds: u32,
+        conclude: impl AsyncFnOnce(StudyRow, Progress<P::Verdict>) -> miette::Result<EndedStudy>,
+    ) -> miette::Result<StudyOutcome> {
+        let Self {
+            plan,
+            row,
+            store,
+            mut session,
+            was_killed,
+        } = self;
+        session.prepare(store, row.id, cells, was_killed).await?;
+        let cells = store.cells(row.id).await.into_diagnostic()?;
+        let evidence = evidence_with_figures(store, row.id).await;
+        let evidence = evidence.into_diagnostic()?;
+        let study = Study {
+            rounds,
+            on_failure: plan.arrangement.on_failure,
+            ..Study::as_found(&row, cells.clone(), &evidence)
+        };
+        let mut measurer = measurer(Testbed {
+            conductor: session.conductor,
+            catalog: plan.catalog,
+            cells,
+            stop: session.stop,
+        });
+        let measurers = std::slice::from_mut(&mut measurer);
+        let events = &session.events;
+        let ended = run_study_loop(policy, study, evidence, store, measurers, events).await;
+        measurer.into().conductor.finish().await;
+        match ended {
+            Ok(progress) => {
+                let row = store.study_of(row.id).await.into_diagnostic()?;
+                StudyOutcome::from_ended(conclude(row, progress).await?, events)
+            }
+            Err(error) => Ok(StudyOutcome::BrokeOff {
+                name: row.name,
+                error,
+            }),
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The changes that did it, along a repository whose slow-downs are known: found, resumed, refused.
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::process::Command;
 
@@ -165,6 +166,25 @@ fn a_change_is_verified_by_its_neighbour_and_by_taking_it_back() {
         came,
         expected.map(|(name, came)| (name.to_owned(), came.to_owned()))
     );
+}
+
+#[test]
+fn an_interrupt_while_a_change_is_verified_ends_all_that_is_left() {
+    let place = place();
+    let range = ["--good", "c22", "--bad", "c32", "--name", "b"];
+    let mut run = place.begins(&[&["bisect", "plan.toml", "--target", "app"], &range[..]].concat());
+    run.until("the verdict", |event| event["event"] == "verdict");
+    run.until("a trial of the pair", |event| {
+        event["event"] == "trial-started"
+    });
+    run.signal(Signal::SIGINT);
+    let ended = run.ends();
+    ended.assert_code(130);
+    assert_eq!(names(&verdict(&ended)), ["c27"]);
+    assert_eq!(place.study("b-pair-1")["state"], "stopped");
+    let revert = place.ends(&["show", "b-revert-1"]);
+    assert_eq!(revert.status.code(), Some(2), "it isn't begun");
+    place.assert_nothing_left();
 }
 
 #[test]

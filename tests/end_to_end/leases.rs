@@ -1,5 +1,7 @@
 //! Two who want the same hosts: the second is told who has them, or waits.
 
+use nix::sys::signal::Signal;
+
 use crate::place::{Place, is_root};
 use crate::processes;
 use crate::running::Running;
@@ -110,6 +112,24 @@ fn who_waits_for_a_host_says_so_also_when_piped() {
     for run in [first, piped, told] {
         run.ends().assert_code(0);
     }
+}
+
+#[test]
+fn an_interrupt_while_a_host_is_awaited_ends_the_study_at_once() {
+    let place = logged();
+    place.hold("run", 1);
+    let first = place.begins(&["run", "plan.toml", "--name", "first"]);
+    place.until_held("run");
+    let arguments = ["run", "plan.toml", "--name", "second", "--wait", "10m"];
+    let mut second = place.begins(&arguments);
+    second.until("a wait", |event| event["event"] == "lease-awaited");
+    second.signal(Signal::SIGINT);
+    assert_ne!(second.ends().status.code(), Some(0));
+    // It had nothing to put back, and nothing of it is in the store.
+    assert_eq!(place.ends(&["show", "second"]).status.code(), Some(2));
+    place.release("run");
+    first.ends().assert_code(0);
+    place.assert_complete("first", 1, 2);
 }
 
 #[test]

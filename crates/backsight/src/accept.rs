@@ -1,8 +1,6 @@
-//! `backsight accept`: a change that somebody knows of and lives with is no reason for alarm, and stays in the history.
+//! `backsight accept`: marks a change as known. It stays in the history and raises no alarm.
 //!
 //! A version is named as for `bisect`: by its name, its identity, or whatever the target's history resolves, as `HEAD~2`.
-//!
-//! Refuses: to accept without a reason, and a version that no study of the target knows.
 
 use backsight_model::{Acceptance, TargetName, Version, did_you_mean};
 use backsight_policy::{History, history};

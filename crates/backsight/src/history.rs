@@ -1,6 +1,4 @@
 //! `backsight history`: what was measured along a target's versions, and where it changed.
-//!
-//! Refuses: to choose between several targets, and a metric that nothing has measured.
 
 use backsight_model::{Back, StudyHistory, TargetName, did_you_mean};
 use backsight_policy::{ChangePoint, Direction, Gap, History as Verdict, VersionSeries, history};

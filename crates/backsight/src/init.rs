@@ -1,6 +1,4 @@
-//! `backsight init`: a lab and a plan that run here, to begin with.
-//!
-//! Refuses: to overwrite anything.
+//! `backsight init`: writes a lab and a plan that run on this machine. Never overwrites a file.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,7 +1,5 @@
-//! What lies between versions, kept beside the target's builds: a history may take long to say it, and says the same
-//! each time.
-//!
-//! Refuses: to be needed. What can't be read is asked for again, and what can't be written is asked for the next time.
+//! Cache of what lies between versions (commits, authors, files), beside the target's builds: reading a long history takes
+//! long. An entry that can't be read is made anew.
 
 use backsight_model::{Change, Version};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,5 @@
 //! `backsight noise`: how much a benchmark varies on the same boot, another boot, another layout; and how many repeats of what
 //! to buy.
-//!
-//! Refuses: levels that there aren't here.
 
 use backsight_model::{BootKind, LayoutKind, StudyName, Time};
 use backsight_study::{

@@ -1,6 +1,4 @@
-//! `backsight publish`: the histories of targets as a site of plain files.
-//!
-//! Refuses: a folder with files that it hasn't written.
+//! `backsight publish`: the histories of targets as a site of plain files. Never overwrites files of others.
 
 use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};

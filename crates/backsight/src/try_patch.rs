@@ -1,7 +1,4 @@
 //! `backsight try`: patches and reverts measured side by side with what they change, until each difference is decided.
-//!
-//! Refuses: a patch that doesn't apply, before anything is measured; and to compare with what was measured at another
-//! time.
 
 use backsight_history::Diff;
 use backsight_model::{Amendment, StudyName, Time, Version};

@@ -1,10 +1,8 @@
-//! Background builds: while other machines measure, this machine builds the versions that will be asked for next.
+//! Background builds: while other machines measure, this machine builds the versions that will be asked for next, one at a
+//! time and only a few ahead.
 //!
-//! The outcome of a build is stored and announced at once, but changes nothing of what is measured: that a version doesn't
-//! build becomes evidence when the version is asked for, as if it had been built then.
-//!
-//! Refuses: to make two builds at once, to run far ahead of what is measured, and to stop a study for what it isn't
-//! asked for yet.
+//! The outcome of a build is stored and announced at once, but changes nothing of what is measured: a failed build becomes
+//! evidence, or stops the study, when its version is asked for, as if it had been built then.
 
 use backsight_conductor::Events;
 use backsight_history::{Workshop, WorkshopError};

@@ -1,7 +1,7 @@
-//! What is known already along a target's history, from all its studies.
+//! Evidence along a target's history, from all its studies.
 //!
-//! Refuses: evidence of another question. A version counts as measured only on the same build, with the same
-//! definition, parameters, variant and testbed, on the same kind of machine.
+//! A trial is evidence for a question only if build, definition, parameters, variant, testbed and kind of machine are the
+//! same.
 
 use crate::HistoryChoices;
 use backsight_history::Workshop;

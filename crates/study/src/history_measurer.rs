@@ -1,9 +1,7 @@
-//! Measuring along a target's history: what is asked for is built and booted first.
+//! Measurer along a target's history: builds and boots the version that a request names, then measures on it.
 //!
-//! Several testbeds that measure at once have one workshop: no build is made twice, and where something that is measured
-//! runs on the machine that builds, the one waits for the other.
-//!
-//! Refuses: to measure on a build that hasn't proved that it is the one.
+//! A build counts as booted only when its proof says so. Several testbeds that measure at once share one workshop: no build is
+//! made twice, and where something that is measured runs on the machine that builds, one waits for the other.
 
 use backsight_catalog::Catalog;
 use backsight_conductor::{

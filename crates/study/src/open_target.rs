@@ -1,6 +1,4 @@
-//! An open target: its file is found, its history is open.
-//!
-//! Refuses: to guess. A target that isn't found says where it was looked for.
+//! A target whose file is found and whose history is open.
 
 use backsight_history::{History, HistoryError};
 use backsight_model::{

@@ -1,7 +1,5 @@
-//! The question of a study: the plan, the lab and the definitions as they were, and the choices of whoever asked. Stored
+//! The question of a study: the plan, the lab and the definitions as they were, and the choices of the user. Stored
 //! with the study, it can be published and asked again, here or elsewhere.
-//!
-//! Refuses: plans that name what doesn't exist; the problem points at the place.
 
 use backsight_catalog::{Catalog, CatalogError};
 use backsight_model::{

@@ -1,7 +1,5 @@
 //! Activation of a build on remote hosts: its files are uploaded, a command installs it, another reboots the host into
-//! it.
-//!
-//! Refuses: to take a machine that came back for one that runs the build: it is asked for its proof.
+//! it, and the host proves that it runs it.
 
 use backsight_history::Place;
 use backsight_model::{BootKind, BootRecord, HostCommands, HostKind, HostName, Template};

@@ -1,8 +1,5 @@
-//! A made-up world to measure in: every cell has a true mean and noise around it, all from a seed.
-//!
-//! Policies are tried on thousands of such worlds in seconds.
-//!
-//! Refuses: to be random. The same seed and the same requests give the same samples.
+//! A simulated measurer: every cell has a true mean and noise around it. The same seed and the same requests give the same
+//! samples, so that policies are tried on thousands of simulated studies in seconds.
 
 use backsight_model::{Failure, MetricName, MetricSamples, TrialRecord};
 use backsight_policy::Request;

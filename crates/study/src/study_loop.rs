@@ -1,10 +1,8 @@
-//! The loop of every measuring verb.
+//! The loop of every verb that measures: evidence to a policy, its request to a measurer, the result to the store.
 //!
-//! A study has one measurer, or several that measure at once, each on a testbed of its own: one that is idle is asked what
-//! comes next, and whatever ends first is kept first. What takes longer than a moment besides (to think, to write to the
-//! disk) is done while the others go on, so that nobody's trial waits for it.
-//!
-//! Refuses: to know what a verb wants or how a trial is made.
+//! A study has one measurer, or several that measure at once, each on its own testbed. An idle one gets the next request;
+//! whatever ends first is stored first. Long work beside measuring (deciding, writing to the disk) is done while the other
+//! testbeds go on, so that no trial waits for it.
 
 use backsight_conductor::Events;
 use backsight_model::{

@@ -1,6 +1,4 @@
 //! `backsight search`: the highest load that meets a goal, for several goals in one search.
-//!
-//! Refuses: a benchmark without a load, a goal that no metric tells of, and a baseline on another generator.
 
 mod quantity;
 mod wanted;

@@ -1,6 +1,4 @@
-//! Numbers with units, as a command line says them: `10M`, `97.5 Mbit/s`, `30s`, `0.5%`.
-//!
-//! Refuses: units that measure something else, and shares without their percent sign.
+//! Numbers with units, as a command line has them: `10M`, `97.5 Mbit/s`, `30s`, `0.5%`. A share needs its percent sign.
 
 use backsight_model::Unit;
 use std::str::FromStr;

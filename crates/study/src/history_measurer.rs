@@ -20,7 +20,7 @@ use std::{
 use tokio::sync::{RwLock, mpsc, watch};
 
 use crate::{
-    Measured, Measurer, Unmeasurable,
+    Measurement, Measurer, Unmeasurable,
     background_builds::{BackgroundBuilder, Build, build_of},
 };
 
@@ -154,16 +154,16 @@ impl<'a> HistoryMeasurer<'a> {
         self.workshop.versions()[version].full_name()
     }
 
-    async fn build(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+    async fn build(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
         let mut stop = self.stop.clone();
         let shared = Arc::clone(&self.shared_builds);
         let _quiet = tokio::select! {
             quiet = shared.quiet.write() => quiet,
-            _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
+            _ = stop.wait_for(|stop| *stop) => return Ok(Measurement::Interrupted),
         };
         if let Some(Err(why)) = shared.known(build_of(&request)) {
             // Another testbed has asked for it meanwhile.
-            return Ok(Measured::NoBuild(why));
+            return Ok(Measurement::NoBuild(why));
         }
         let layout = self.layouts[request.layout];
         self.events.tell(&Event::BuildStarted {
@@ -177,14 +177,14 @@ impl<'a> HistoryMeasurer<'a> {
         };
         let built = tokio::select! {
             built = self.workshop.build(request.version, layout, along) => built,
-            _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
+            _ = stop.wait_for(|stop| *stop) => return Ok(Measurement::Interrupted),
         };
         let record = built.map_err(|error| Unmeasurable(error.to_string()))?;
         match &record.failure {
             None => self.is_built(build_of(&request)),
             Some(why) => shared.is_known(build_of(&request), Err(why.to_string())),
         }
-        Ok(Measured::Built(Box::new(record)))
+        Ok(Measurement::Built(Box::new(record)))
     }
 
     fn is_built(&mut self, build: Build) {
@@ -202,7 +202,7 @@ impl<'a> HistoryMeasurer<'a> {
         builder.outcome(build).await
     }
 
-    async fn boot(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+    async fn boot(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
         let Request {
             version,
             layout,
@@ -230,7 +230,7 @@ impl<'a> HistoryMeasurer<'a> {
         let mut stop = self.stop.clone();
         let activated = tokio::select! {
             activated = self.activate(version, self.layouts[layout], &mut record) => activated,
-            _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
+            _ = stop.wait_for(|stop| *stop) => return Ok(Measurement::Interrupted),
         };
         record.took = clock.elapsed();
         match activated {
@@ -238,7 +238,7 @@ impl<'a> HistoryMeasurer<'a> {
             Err(Activation::Failed(why)) => record.failure = Some(why),
             Err(Activation::Hindered(why)) => return Err(Unmeasurable(why)),
         }
-        Ok(Measured::Booted(Box::new(record)))
+        Ok(Measurement::Booted(Box::new(record)))
     }
 
     async fn activate(
@@ -435,23 +435,23 @@ pub(crate) fn prove(said: &str, stamp: &str) -> Result<(), Activation> {
 }
 
 impl Measurer for HistoryMeasurer<'_> {
-    async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+    async fn measure(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
         if *self.stop.borrow() {
-            return Ok(Measured::Interrupted);
+            return Ok(Measurement::Interrupted);
         }
         let known = self.shared_builds.known(build_of(&request));
         if let Some(Err(why)) = known {
-            return Ok(Measured::NoBuild(why));
+            return Ok(Measurement::NoBuild(why));
         }
         if known.is_none() {
             let mut stop = self.stop.clone();
             let made = tokio::select! {
                 made = self.built_ahead(build_of(&request)) => made,
-                _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
+                _ = stop.wait_for(|stop| *stop) => return Ok(Measurement::Interrupted),
             };
             match made {
                 None => return self.build(request).await,
-                Some(Err(why)) => return Ok(Measured::NoBuild(why)),
+                Some(Err(why)) => return Ok(Measurement::NoBuild(why)),
                 Some(Ok(())) => self.is_built(build_of(&request)),
             }
         }
@@ -487,9 +487,9 @@ impl Measurer for HistoryMeasurer<'_> {
                 {
                     self.booted = None;
                 }
-                Ok(Measured::Trial(record))
+                Ok(Measurement::Trial(record))
             }
-            Ok(Conducted::Interrupted) => Ok(Measured::Interrupted),
+            Ok(Conducted::Interrupted) => Ok(Measurement::Interrupted),
             // One that died after its last trial failed none, so that nobody else counts how often it does.
             Err(ConnectError::NotBooted { .. }) if self.revived < REVIVALS => {
                 self.revived += 1;

@@ -18,7 +18,7 @@ use std::{
 
 use crate::{
     BootPlace, Choices, EndedStudy, HistoryChoices, HistoryMeasurer, OpenTarget, Progress,
-    ResolvedPlan, Session, SessionOptions, Study, StudyEnding, StudyOutcome,
+    ResolvedPlan, Session, SessionOptions, StudyEnding, StudyOutcome, StudySetup,
     evidence::{EvidenceScope, evidence_along, evidence_of, questions},
     resolved_plan::{Naming, metric_shapes},
     study_loop::run_study_loop,
@@ -420,7 +420,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         session.prepare(store, id, &cells, begun.after_kill).await?;
         let choices = self.history()?;
         let row = store.study_of(id).await.into_diagnostic()?;
-        let study = Study {
+        let study = StudySetup {
             id,
             name: row.name.clone(),
             cells: cells.clone(),

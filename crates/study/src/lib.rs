@@ -3,7 +3,7 @@
 //! A study has a [`Question`] (the plan and the lab as documents) with [`Choices`]; a [`ResolvedPlan`] has everything that its
 //! plan names. A [`Session`] leases the testbeds and starts their agents. [`run_study_loop`] is the loop, the same for every
 //! verb: a policy says what it wants to know next, a measurer finds out, the store keeps it before anything else is measured.
-//! [`Testbed`] measures on real hosts, [`HistoryMeasurer`] any version of a target on them, [`Simulated`] in a made-up world.
+//! [`TestbedMeasurer`] measures on real hosts, [`HistoryMeasurer`] any version of a target on them, [`Simulated`] in a made-up world.
 //! Verbs are entries of one registry ([`verbs`]); a [`VerdictReport`] is made of stored evidence alone.
 
 mod background_builds;
@@ -21,7 +21,7 @@ mod session;
 mod simulated;
 mod study_as_found;
 mod study_loop;
-mod testbed;
+mod testbed_measurer;
 pub mod verbs;
 mod verdict_report;
 
@@ -40,8 +40,8 @@ pub use resume::resume;
 pub use session::{Session, SessionOptions};
 pub use simulated::Simulated;
 pub use study_loop::{
-    BootPlace, Measured, Measurer, Progress, Study, StudyLoopError, Unmeasurable,
+    BootPlace, Measurement, Measurer, Progress, StudyLoopError, StudySetup, Unmeasurable,
     evidence_as_found, evidence_with_figures, run_study_loop,
 };
-pub use testbed::Testbed;
+pub use testbed_measurer::TestbedMeasurer;
 pub use verdict_report::{ResultsReport, VerdictReport};

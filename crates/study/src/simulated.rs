@@ -7,7 +7,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use std::{collections::HashSet, time::Duration};
 
-use crate::{Measured, Measurer, Unmeasurable};
+use crate::{Measurement, Measurer, Unmeasurable};
 
 /// A world of cells with known means.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct Simulated {
 }
 
 impl Measurer for Simulated {
-    async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+    async fn measure(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
         self.asked.push(request);
         let mean = *self
             .means
@@ -45,7 +45,7 @@ impl Measurer for Simulated {
                 each: Vec::new(),
             }])
         };
-        Ok(Measured::Trial(Box::new(TrialRecord {
+        Ok(Measurement::Trial(Box::new(TrialRecord {
             boot: 0,
             began: jiff::Timestamp::UNIX_EPOCH,
             took: Duration::from_secs(1),

@@ -6,8 +6,8 @@ use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
 
 use crate::{
-    EndedStudy, Measurer, Progress, ResolvedPlan, Session, SessionOptions, Study, StudyOutcome,
-    Testbed,
+    EndedStudy, Measurer, Progress, ResolvedPlan, Session, SessionOptions, StudyOutcome,
+    StudySetup, TestbedMeasurer,
     resolved_plan::Naming,
     study_loop::{evidence_with_figures, run_study_loop},
     verbs::Resumed,
@@ -105,9 +105,9 @@ impl<'a> StudyAsFound<'a> {
     }
 
     /// The same through a measurer that is made of the testbed.
-    pub(crate) async fn measure_through<P: Policy, M: Measurer + Into<Testbed>>(
+    pub(crate) async fn measure_through<P: Policy, M: Measurer + Into<TestbedMeasurer>>(
         self,
-        measurer: impl FnOnce(Testbed) -> M,
+        measurer: impl FnOnce(TestbedMeasurer) -> M,
         cells: &[Cell],
         policy: &P,
         rounds: u32,
@@ -124,12 +124,12 @@ impl<'a> StudyAsFound<'a> {
         let cells = store.cells(row.id).await.into_diagnostic()?;
         let evidence = evidence_with_figures(store, row.id).await;
         let evidence = evidence.into_diagnostic()?;
-        let study = Study {
+        let study = StudySetup {
             rounds,
             on_failure: plan.arrangement.on_failure,
-            ..Study::as_found(&row, cells.clone(), &evidence)
+            ..StudySetup::as_found(&row, cells.clone(), &evidence)
         };
-        let mut measurer = measurer(Testbed {
+        let mut measurer = measurer(TestbedMeasurer {
             conductor: session.conductor,
             catalog: plan.catalog,
             cells,

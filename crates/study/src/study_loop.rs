@@ -26,7 +26,7 @@ const FORESEEN: Duration = Duration::from_secs(1);
 
 /// What came of asking a measurer.
 #[derive(Debug)]
-pub enum Measured {
+pub enum Measurement {
     /// A trial; its outcome may be a failure.
     Trial(Box<TrialRecord>),
     /// First there had to be a build; here it is, or why there is none. Ask again.
@@ -50,8 +50,10 @@ pub trait Measurer {
     ///
     /// # Errors
     /// Nothing can be measured until somebody has mended something.
-    fn measure(&mut self, request: Request)
-    -> impl Future<Output = Result<Measured, Unmeasurable>>;
+    fn measure(
+        &mut self,
+        request: Request,
+    ) -> impl Future<Output = Result<Measurement, Unmeasurable>>;
 
     /// Learns of a cell after those that it knows; of a policy that makes cells as it goes.
     fn add_cell(&mut self, _cell: Cell) {}
@@ -67,9 +69,9 @@ pub trait Measurer {
     fn foresee(&mut self, _coming: Vec<Request>) {}
 }
 
-/// The study that is measured.
+/// A study as the loop measures it.
 #[derive(Debug, Clone)]
-pub struct Study {
+pub struct StudySetup {
     /// Its number in the store.
     pub id: StudyId,
     /// Its name.
@@ -93,7 +95,7 @@ pub struct Study {
     pub boots: Option<HashMap<BootPlace, u32>>,
 }
 
-impl Study {
+impl StudySetup {
     /// A study of the software as it is found, with the plan's rounds to be filled in.
     pub(crate) fn as_found(row: &StudyRow, cells: Vec<Cell>, evidence: &Evidence) -> Self {
         Self {
@@ -171,7 +173,7 @@ pub enum StudyLoopError {
 /// The store refuses. What was kept before stays.
 pub async fn run_study_loop<P: Policy, M: Measurer>(
     policy: &P,
-    study: Study,
+    study: StudySetup,
     evidence: Evidence,
     store: &Store,
     measurers: &mut [M],
@@ -214,7 +216,7 @@ pub async fn run_study_loop<P: Policy, M: Measurer>(
 /// The loop of a study that is under way.
 struct StudyLoop<'a, P> {
     policy: Arc<P>,
-    study: Study,
+    study: StudySetup,
     evidence: Arc<Evidence>,
     store: &'a Store,
     events: &'a Events,
@@ -260,7 +262,7 @@ struct PolicyAnswer<Verdict> {
 struct Ended<'m, M> {
     testbed: usize,
     measurer: &'m mut M,
-    measured: Result<Measured, Unmeasurable>,
+    measured: Result<Measurement, Unmeasurable>,
 }
 
 async fn measured<M: Measurer>(testbed: usize, measurer: &mut M, request: Request) -> Ended<'_, M> {
@@ -432,7 +434,7 @@ impl<P: Policy> StudyLoop<'_, P> {
     async fn settle(
         &mut self,
         testbed: usize,
-        measured: Result<Measured, Unmeasurable>,
+        measured: Result<Measurement, Unmeasurable>,
     ) -> Result<Next, StoreError> {
         let Some(request) = self.testbeds[testbed].under_way.take() else {
             return Ok(Next::Ask);
@@ -445,16 +447,16 @@ impl<P: Policy> StudyLoop<'_, P> {
                 };
                 return Ok(Next::Stop((why, false)));
             }
-            Ok(Measured::Interrupted) => {
+            Ok(Measurement::Interrupted) => {
                 return Ok(Next::Stop(("stopped by the user".to_owned(), true)));
             }
-            Ok(Measured::Built(build)) => (self.built(request, &build).await?, Next::Ask),
-            Ok(Measured::NoBuild(why)) => (Some(self.has_no_build(request, &why)), Next::Ask),
-            Ok(Measured::Booted(boot)) => match self.booted(request, &boot).await? {
+            Ok(Measurement::Built(build)) => (self.built(request, &build).await?, Next::Ask),
+            Ok(Measurement::NoBuild(why)) => (Some(self.has_no_build(request, &why)), Next::Ask),
+            Ok(Measurement::Booted(boot)) => match self.booted(request, &boot).await? {
                 None => (None, Next::Measure(request)),
                 failed => (failed, Next::Ask),
             },
-            Ok(Measured::Trial(record)) => (self.tried(request, *record).await?, Next::Ask),
+            Ok(Measurement::Trial(record)) => (self.tried(request, *record).await?, Next::Ask),
         };
         let stops = self.study.on_failure == OnFailure::Stop;
         Ok(match failure.filter(|_| stops) {

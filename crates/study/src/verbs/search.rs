@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use super::{Resumed, Verb};
 use crate::{
-    Choices, EndedStudy, Measured, Measurer, Progress, ResolvedPlan, SearchChoices, SessionOptions,
-    StudyEnding, StudyOutcome, Testbed, Unmeasurable, VerdictReport,
+    Choices, EndedStudy, Measurement, Measurer, Progress, ResolvedPlan, SearchChoices,
+    SessionOptions, StudyEnding, StudyOutcome, TestbedMeasurer, Unmeasurable, VerdictReport,
     study_as_found::{LeasedPlan, StudyAsFound},
     study_loop::evidence_with_figures,
 };
@@ -186,7 +186,7 @@ pub fn add_baseline(arrangement: &mut Arrangement, baseline: Option<&str>) -> mi
 
 /// A testbed that is asked for no more than a budget allows.
 struct Bounded<'a> {
-    testbed: Testbed,
+    testbed: TestbedMeasurer,
     policy: &'a SearchPolicy,
     /// Since when, and how long.
     budget: Option<(Instant, Duration)>,
@@ -197,7 +197,7 @@ impl Measurer for Bounded<'_> {
         self.testbed.add_cell(cell);
     }
 
-    async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+    async fn measure(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
         if let Some((since, budget)) = self.budget {
             let length = self.policy.duration.as_ref().and_then(|duration| {
                 let value = self.testbed.cells.get(request.cell)?.params.get(duration)?;
@@ -214,7 +214,7 @@ impl Measurer for Bounded<'_> {
     }
 }
 
-impl From<Bounded<'_>> for Testbed {
+impl From<Bounded<'_>> for TestbedMeasurer {
     fn from(bounded: Bounded<'_>) -> Self {
         bounded.testbed
     }

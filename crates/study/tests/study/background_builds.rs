@@ -10,7 +10,7 @@ use backsight_model::{
 };
 use backsight_policy::{Evidence, StepOrder, StepPolicy, StepVerdict};
 use backsight_store::{MetricShape, NewStudy, NewTarget, Store, StudyId};
-use backsight_study::{HistoryMeasurer, Progress, Study, run_study_loop};
+use backsight_study::{HistoryMeasurer, Progress, StudySetup, run_study_loop};
 use jiff::Timestamp;
 use std::{
     collections::HashMap,
@@ -206,7 +206,7 @@ impl World {
             until_stable: false,
             seed: 1,
         };
-        let study = Study {
+        let study = StudySetup {
             id: self.study,
             name: "s".parse().unwrap(),
             cells: cells.clone(),

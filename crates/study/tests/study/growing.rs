@@ -5,8 +5,8 @@ use backsight_model::{Better, Cell, MetricName, OnFailure, StudyName, Unit, Valu
 use backsight_policy::{Decision, Evidence, Policy, Request};
 use backsight_store::{MetricShape, NewStudy, Store, StudyId};
 use backsight_study::{
-    Measured, Measurer, Simulated, Study, StudyLoopError, Unmeasurable, evidence_with_figures,
-    run_study_loop,
+    Measurement, Measurer, Simulated, StudyLoopError, StudySetup, Unmeasurable,
+    evidence_with_figures, run_study_loop,
 };
 
 /// Asks for four cells, one after the other; what the next is follows from what the last one measured.
@@ -61,7 +61,7 @@ impl Measurer for Ending {
         self.learnt.push(cell);
     }
 
-    async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+    async fn measure(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
         if self.world.asked.len() + 1 == self.trials {
             return Err(Unmeasurable("this world has ended".into()));
         }
@@ -75,7 +75,7 @@ async fn ended(
     trials: usize,
 ) -> Result<(Option<Vec<f64>>, Ending), StudyLoopError> {
     let evidence = evidence_with_figures(store, id).await.unwrap();
-    let study = Study {
+    let study = StudySetup {
         id,
         name: StudyName::new("s").unwrap(),
         cells: store.cells(id).await.unwrap(),

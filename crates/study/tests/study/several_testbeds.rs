@@ -4,7 +4,7 @@ use backsight_conductor::Events;
 use backsight_model::{BootRecord, Layout, LayoutKind, MetricName, OnFailure, StudyName};
 use backsight_policy::{Decision, Evidence, Policy, Request};
 use backsight_store::{MetricShape, NewStudy, Store};
-use backsight_study::{Measured, Measurer, Simulated, Study, Unmeasurable, run_study_loop};
+use backsight_study::{Measurement, Measurer, Simulated, StudySetup, Unmeasurable, run_study_loop};
 use std::{collections::HashMap, time::Duration};
 
 /// Wants each testbed to measure the version after the one that the other testbed is at, until there are six trials.
@@ -52,7 +52,7 @@ struct Booting {
 }
 
 impl Measurer for Booting {
-    async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+    async fn measure(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
         // What others do has its turn while this boots or measures.
         tokio::task::yield_now().await;
         if self.booted == Some(request.version) {
@@ -63,7 +63,7 @@ impl Measurer for Booting {
             return Err(Unmeasurable("it boots for ever".into()));
         }
         self.booted = Some(request.version);
-        Ok(Measured::Booted(Box::new(BootRecord {
+        Ok(Measurement::Booted(Box::new(BootRecord {
             testbed: request.testbed,
             version: request.version,
             layout: Layout {
@@ -110,7 +110,7 @@ async fn what_is_booted_is_measured_whatever_the_other_testbed_does_by_then() {
     // They are in the store already, as after a resume.
     let places = (0..2).flat_map(|testbed| (0..VERSIONS).map(move |v| (testbed, v, 0, 1)));
     let boots: HashMap<_, u32> = places.zip(1..).collect();
-    let study = Study {
+    let study = StudySetup {
         id,
         name: StudyName::new("s").unwrap(),
         cells: vec![cell],

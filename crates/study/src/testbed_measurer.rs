@@ -7,10 +7,10 @@ use backsight_policy::Request;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-use crate::{Measured, Measurer, Unmeasurable};
+use crate::{Measurement, Measurer, Unmeasurable};
 
 /// A testbed that is ours, with an agent on each host.
-pub struct Testbed {
+pub struct TestbedMeasurer {
     /// Its conductor.
     pub conductor: Conductor,
     /// The definitions, which know how output becomes samples.
@@ -21,14 +21,14 @@ pub struct Testbed {
     pub stop: watch::Receiver<bool>,
 }
 
-impl Measurer for Testbed {
+impl Measurer for TestbedMeasurer {
     fn add_cell(&mut self, cell: Cell) {
         self.cells.push(cell);
     }
 
-    async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+    async fn measure(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
         if *self.stop.borrow() {
-            return Ok(Measured::Interrupted);
+            return Ok(Measurement::Interrupted);
         }
         let cell = &self.cells[request.cell];
         match self
@@ -36,8 +36,8 @@ impl Measurer for Testbed {
             .trial(&self.catalog, cell, self.stop.clone())
             .await
         {
-            Ok(Conducted::Trial(record)) => Ok(Measured::Trial(record)),
-            Ok(Conducted::Interrupted) => Ok(Measured::Interrupted),
+            Ok(Conducted::Trial(record)) => Ok(Measurement::Trial(record)),
+            Ok(Conducted::Interrupted) => Ok(Measurement::Interrupted),
             Err(error) => Err(Unmeasurable(error.to_string())),
         }
     }

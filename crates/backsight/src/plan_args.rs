@@ -85,7 +85,7 @@ pub fn question_of(
                 "what is to be measured? name a plan's file, or benchmarks with --use"
             ));
         }
-        None => Question::plan_of(benchmarks),
+        None => Question::plan_of_benchmarks(benchmarks),
     };
     let lab = files::lab(lab, plan_file)?;
     let catalog = files::catalog(shared, plan_file)?;

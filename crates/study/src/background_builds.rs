@@ -60,7 +60,7 @@ impl BackgroundBuilder {
     }
 
     /// Says what is to be built now, in this order. What is under way goes on.
-    pub(crate) fn want(&self, coming: &[Request]) {
+    pub(crate) fn set_wanted(&self, coming: &[Request]) {
         self.wanted.send_if_modified(|wanted| {
             let other = wanted[..] != *coming;
             if other {
@@ -71,7 +71,7 @@ impl BackgroundBuilder {
     }
 
     /// Says that this build is there, so that it isn't made again.
-    pub(crate) fn is_there(&self, build: Build) {
+    pub(crate) fn mark_built(&self, build: Build) {
         self.made.send_modify(|made| {
             made.done.insert(build, Ok(()));
         });
@@ -140,7 +140,7 @@ impl BuildTask {
             // It isn't the version's fault, and nobody has asked for it yet: whoever does will be told.
             Err(error) => {
                 if let WorkshopError::NoRoom { .. } = &error {
-                    self.make_room().await;
+                    self.remove_old_builds().await;
                 }
                 self.events.tell(&Event::Warning {
                     message: format!("{name} can't be built ahead: {error}"),
@@ -157,7 +157,7 @@ impl BuildTask {
     }
 
     /// What is measured meanwhile must find room to be kept.
-    async fn make_room(&self) {
+    async fn remove_old_builds(&self) {
         // What can't be removed now is in the way of the build that is asked for, which says so.
         let _ = self.workshop.clear().await;
     }

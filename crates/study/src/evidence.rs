@@ -173,12 +173,12 @@ fn observation(
 /// What a study along a history stood on: what it has seen itself, after what studies before it had found of the same
 /// builds and questions, as [`evidence_along`] gave it then. `asked` is all that studies of the target asked
 /// ([`Store::asked_along`]), `along` is as the study chose it.
-pub fn evidence_before(
+pub fn evidence_for_study(
     asked: &[Asked],
     history: &StudyHistory,
     along: &HistoryChoices,
 ) -> Evidence {
-    let own = evidence_of(history, &along.layouts);
+    let own = evidence_of_study(history, &along.layouts);
     let versions = history.versions.iter().enumerate();
     let versions: HashMap<&str, usize> = versions
         .filter(|(_, version)| version.is_plain())
@@ -218,7 +218,7 @@ fn figures(seen: &Asked) -> BTreeMap<MetricName, f64> {
 
 /// What one study has seen itself, in order of time; `layouts` are its own, by number. For verbs that compare what was
 /// measured side by side: what others measured at another time is no evidence for them.
-pub fn evidence_of(history: &StudyHistory, layouts: &[Layout]) -> Evidence {
+pub fn evidence_of_study(history: &StudyHistory, layouts: &[Layout]) -> Evidence {
     let place = |build: &Build| {
         let layout = layouts.iter().position(|layout| *layout == build.layout)?;
         Some((build.version, layout))

@@ -72,12 +72,12 @@ struct SharedBuilds {
 }
 
 impl SharedBuilds {
-    fn known(&self, build: Build) -> Option<Result<(), String>> {
+    fn outcome(&self, build: Build) -> Option<Result<(), String>> {
         let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         built.get(&build).cloned()
     }
 
-    fn is_known(&self, build: Build, outcome: Result<(), String>) {
+    fn set_outcome(&self, build: Build, outcome: Result<(), String>) {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         built.insert(build, outcome);
     }
@@ -120,7 +120,7 @@ impl<'a> HistoryMeasurer<'a> {
 
     /// Another testbed, which measures the same builds while this one does.
     #[must_use]
-    pub fn beside(&self, conductor: Conductor, events: Events) -> Self {
+    pub fn for_testbed(&self, conductor: Conductor, events: Events) -> Self {
         Self {
             conductor,
             workshop: Arc::clone(&self.workshop),
@@ -161,7 +161,7 @@ impl<'a> HistoryMeasurer<'a> {
             quiet = shared.quiet.write() => quiet,
             _ = stop.wait_for(|stop| *stop) => return Ok(Measurement::Interrupted),
         };
-        if let Some(Err(why)) = shared.known(build_of(&request)) {
+        if let Some(Err(why)) = shared.outcome(build_of(&request)) {
             // Another testbed has asked for it meanwhile.
             return Ok(Measurement::NoBuild(why));
         }
@@ -181,24 +181,24 @@ impl<'a> HistoryMeasurer<'a> {
         };
         let record = built.map_err(|error| Unmeasurable(error.to_string()))?;
         match &record.failure {
-            None => self.is_built(build_of(&request)),
-            Some(why) => shared.is_known(build_of(&request), Err(why.to_string())),
+            None => self.mark_built(build_of(&request)),
+            Some(why) => shared.set_outcome(build_of(&request), Err(why.to_string())),
         }
         Ok(Measurement::Built(Box::new(record)))
     }
 
-    fn is_built(&mut self, build: Build) {
-        self.shared_builds.is_known(build, Ok(()));
+    fn mark_built(&mut self, build: Build) {
+        self.shared_builds.set_outcome(build, Ok(()));
         if let Some(builder) = &self.builder {
-            builder.is_there(build);
+            builder.mark_built(build);
         }
     }
 
     /// What came of a build that was made ahead, or is being made; nothing where it wasn't.
-    async fn built_ahead(&self, build: Build) -> Option<Result<(), String>> {
+    async fn background_outcome(&self, build: Build) -> Option<Result<(), String>> {
         let builder = self.builder.as_ref()?;
         // What is asked for now comes before what will be.
-        builder.want(&[]);
+        builder.set_wanted(&[]);
         builder.outcome(build).await
     }
 
@@ -286,7 +286,7 @@ impl<'a> HistoryMeasurer<'a> {
         }
         let booted = self.conductor.boot(&kernel).await.map_err(|error| {
             record.log = consoles(&error.consoles);
-            Activation::of(&error)
+            Activation::from_boot_error(&error)
         })?;
         record.log = consoles(&booted.consoles);
         for (host, facts) in booted.facts {
@@ -310,7 +310,7 @@ impl<'a> HistoryMeasurer<'a> {
             let said = String::from_utf8_lossy(&done.stdout.bytes)
                 .trim()
                 .to_owned();
-            prove(&said, &place.stamp)?;
+            check_proof(&said, &place.stamp)?;
             record.facts.insert(format!("{host}: proof"), said);
         }
         Ok(())
@@ -370,7 +370,7 @@ impl<'a> HistoryMeasurer<'a> {
                 let said = String::from_utf8_lossy(&done.stdout.bytes)
                     .trim()
                     .to_owned();
-                prove(&said, &place.stamp)?;
+                check_proof(&said, &place.stamp)?;
                 record.facts.insert("proof".into(), said);
             }
         }
@@ -395,7 +395,7 @@ impl Activation {
         }
     }
 
-    fn of(error: &BootError) -> Self {
+    fn from_boot_error(error: &BootError) -> Self {
         let why = error.to_string();
         match &*error.fault {
             BootFault::Kind { .. }
@@ -423,7 +423,7 @@ fn consoles(consoles: &IndexMap<HostName, Vec<u8>>) -> Vec<u8> {
 }
 
 /// The running system must show the stamp that was built into it.
-pub(crate) fn prove(said: &str, stamp: &str) -> Result<(), Activation> {
+pub(crate) fn check_proof(said: &str, stamp: &str) -> Result<(), Activation> {
     if said.contains(stamp) {
         Ok(())
     } else {
@@ -439,24 +439,24 @@ impl Measurer for HistoryMeasurer<'_> {
         if *self.stop.borrow() {
             return Ok(Measurement::Interrupted);
         }
-        let known = self.shared_builds.known(build_of(&request));
+        let known = self.shared_builds.outcome(build_of(&request));
         if let Some(Err(why)) = known {
             return Ok(Measurement::NoBuild(why));
         }
         if known.is_none() {
             let mut stop = self.stop.clone();
             let made = tokio::select! {
-                made = self.built_ahead(build_of(&request)) => made,
+                made = self.background_outcome(build_of(&request)) => made,
                 _ = stop.wait_for(|stop| *stop) => return Ok(Measurement::Interrupted),
             };
             match made {
                 None => return self.build(request).await,
                 Some(Err(why)) => return Ok(Measurement::NoBuild(why)),
-                Some(Ok(())) => self.is_built(build_of(&request)),
+                Some(Ok(())) => self.mark_built(build_of(&request)),
             }
         }
         if let Some(builder) = &self.builder {
-            builder.want(&self.coming);
+            builder.set_wanted(&self.coming);
         }
         if self.booted != Some((request.version, request.layout, request.boot)) {
             return self.boot(request).await;
@@ -499,11 +499,11 @@ impl Measurer for HistoryMeasurer<'_> {
         }
     }
 
-    fn ahead(&mut self) -> Option<mpsc::UnboundedReceiver<Box<BuildRecord>>> {
+    fn background_builds(&mut self) -> Option<mpsc::UnboundedReceiver<Box<BuildRecord>>> {
         self.told.take()
     }
 
-    fn foresee(&mut self, coming: Vec<Request>) {
+    fn announce_requests(&mut self, coming: Vec<Request>) {
         self.coming = coming;
     }
 }

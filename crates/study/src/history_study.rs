@@ -19,7 +19,7 @@ use std::{
 use crate::{
     BootPlace, Choices, EndedStudy, HistoryChoices, HistoryMeasurer, OpenTarget, Progress,
     ResolvedPlan, Session, SessionOptions, StudyEnding, StudyOutcome, StudySetup,
-    evidence::{EvidenceScope, evidence_along, evidence_of, questions},
+    evidence::{EvidenceScope, evidence_along, evidence_of_study, questions},
     resolved_plan::{Naming, metric_shapes},
     study_loop::run_study_loop,
     verbs::{Resumed, Verb},
@@ -314,7 +314,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
                 return Ok(Evidence::default());
             };
             let own = store.study_history(study).await.into_diagnostic()?;
-            return Ok(evidence_of(&own, &choices.layouts));
+            return Ok(evidence_of_study(&own, &choices.layouts));
         }
         let scope = EvidenceScope {
             study,
@@ -450,7 +450,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         let mut measurers = Vec::with_capacity(1 + session.others.len());
         for conductor in session.others {
             let events = events.on(conductor.arrangement().testbed.clone());
-            measurers.push(own.beside(conductor, events));
+            measurers.push(own.for_testbed(conductor, events));
         }
         if !measurers.is_empty() {
             own.events = events.on(own.conductor.arrangement().testbed.clone());

@@ -29,7 +29,9 @@ pub use choices::{
     BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
     SearchChoices, StepChoices, TryChoices, UntilChoices,
 };
-pub use evidence::{EvidenceScope, evidence_along, evidence_before, evidence_of, questions};
+pub use evidence::{
+    EvidenceScope, evidence_along, evidence_for_study, evidence_of_study, questions,
+};
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
 pub use open_target::{OpenTarget, resolve_version};

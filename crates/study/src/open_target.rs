@@ -60,7 +60,7 @@ impl OpenTarget {
             backsight_history::open(&target, &folder, &place)
         });
         let opened = opened.await.into_diagnostic()?;
-        let history = opened.map_err(|error| of_source(&document, &target, &error))?;
+        let history = opened.map_err(|error| source_error(&document, &target, &error))?;
         Ok(Self {
             document,
             target,
@@ -145,7 +145,7 @@ pub fn resolve_version(history: &dyn History, asked: &str) -> Result<Version, Hi
 }
 
 /// A fault of a history, pointed at where the target says which it is.
-fn of_source(document: &Document, target: &Target, error: &HistoryError) -> miette::Report {
+fn source_error(document: &Document, target: &Target, error: &HistoryError) -> miette::Report {
     document
         .problem(
             target.source.span(),

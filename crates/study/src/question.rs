@@ -37,7 +37,7 @@ pub enum QuestionError {
 
 impl Question {
     /// The plan that `run --use` makes when there is no file.
-    pub fn plan_of(benchmarks: &[BenchmarkName]) -> Document {
+    pub fn plan_of_benchmarks(benchmarks: &[BenchmarkName]) -> Document {
         let names: Vec<String> = benchmarks
             .iter()
             .map(|name| format!("\"{name}\""))

@@ -5,7 +5,7 @@ use backsight_history::Place;
 use backsight_model::{BootKind, BootRecord, HostCommands, HostKind, HostName, Template};
 use std::{path::PathBuf, time::Duration};
 
-use crate::history_measurer::{ACTIVATION_LIMIT, Activation, HistoryMeasurer, prove};
+use crate::history_measurer::{ACTIVATION_LIMIT, Activation, HistoryMeasurer, check_proof};
 
 /// How long a host may take to come back, unless the target says otherwise.
 const RESTART_LIMIT: Duration = Duration::from_secs(600);
@@ -244,7 +244,7 @@ impl HistoryMeasurer<'_> {
             .trim()
             .to_owned();
         note(&mut record.log, host, &text, said.as_bytes());
-        prove(&said, &place.stamp).map_err(|fault| fault.on(host))?;
+        check_proof(&said, &place.stamp).map_err(|fault| fault.on(host))?;
         record.facts.insert(format!("{host}: proof"), said);
         Ok(())
     }

@@ -60,13 +60,13 @@ pub trait Measurer {
 
     /// Where builds are told that are made while something is measured; asked for once. None of a measurer that makes
     /// none.
-    fn ahead(&mut self) -> Option<mpsc::UnboundedReceiver<Box<BuildRecord>>> {
+    fn background_builds(&mut self) -> Option<mpsc::UnboundedReceiver<Box<BuildRecord>>> {
         None
     }
 
     /// Says on which builds the requests after the next one will be, if all goes well. Said only where some may be made
     /// ahead.
-    fn foresee(&mut self, _coming: Vec<Request>) {}
+    fn announce_requests(&mut self, _coming: Vec<Request>) {}
 }
 
 /// A study as the loop measures it.
@@ -188,7 +188,7 @@ pub async fn run_study_loop<P: Policy, M: Measurer>(
         seed: study.seed,
     });
     store.set_state(study.id, StudyState::Running).await?;
-    let builds_ahead = measurers.iter_mut().find_map(Measurer::ahead);
+    let builds_ahead = measurers.iter_mut().find_map(Measurer::background_builds);
     let mut study_loop = StudyLoop {
         testbeds: measurers.iter().map(|_| TestbedState::default()).collect(),
         foreseen: None,
@@ -202,14 +202,14 @@ pub async fn run_study_loop<P: Policy, M: Measurer>(
     };
     let (verdict, stop) = match study_loop.measure_all(measurers).await {
         Ok(ended) => ended,
-        Err(cause) => return Err(study_loop.not_kept(cause).await),
+        Err(cause) => return Err(study_loop.study_loop_error(cause).await),
     };
     let state = match verdict {
         Some(_) => StudyState::Finished,
         None => StudyState::Stopped,
     };
     store.set_state(study_loop.study.id, state).await?;
-    study_loop.keep_ahead().await?;
+    study_loop.store_background_builds().await?;
     Ok(study_loop.finished(verdict, stop))
 }
 
@@ -265,7 +265,11 @@ struct Ended<'m, M> {
     measured: Result<Measurement, Unmeasurable>,
 }
 
-async fn measured<M: Measurer>(testbed: usize, measurer: &mut M, request: Request) -> Ended<'_, M> {
+async fn measure_request<M: Measurer>(
+    testbed: usize,
+    measurer: &mut M,
+    request: Request,
+) -> Ended<'_, M> {
     let measured = measurer.measure(request).await;
     Ended {
         testbed,
@@ -275,7 +279,7 @@ async fn measured<M: Measurer>(testbed: usize, measurer: &mut M, request: Reques
 }
 
 /// Does this while what is busy goes on; what comes to its end meanwhile is put aside.
-async fn meanwhile<T, E>(
+async fn run_meanwhile<T, E>(
     busy: &mut FuturesUnordered<impl Future<Output = E>>,
     ended: &mut VecDeque<E>,
     work: impl Future<Output = T>,
@@ -319,28 +323,28 @@ impl<P: Policy> StudyLoop<'_, P> {
                 let Some(measurer) = idle[testbed].take().filter(|_| stop.is_none()) else {
                     continue;
                 };
-                let asked = meanwhile(&mut busy, &mut ended, self.ask(testbed)).await;
+                let asked = run_meanwhile(&mut busy, &mut ended, self.ask(testbed)).await;
                 match asked.decision {
                     None => idle[testbed] = Some(measurer),
                     Some(Decision::Done(verdict)) => return Ok((Some(verdict), None)),
                     Some(Decision::Measure(request)) => {
-                        if let Some(cell) = self.grow(request).await? {
+                        if let Some(cell) = self.add_cell(request).await? {
                             let others = idle.iter_mut().flatten();
                             others.for_each(|other| other.add_cell(cell.clone()));
                             measurer.add_cell(cell);
                         }
                         self.announce(testbed, request, asked.foreseen);
                         if self.builds_ahead.is_some() {
-                            measurer.foresee(asked.coming);
+                            measurer.announce_requests(asked.coming);
                         }
                         self.testbeds[testbed].under_way = Some(request);
-                        busy.push(measured(testbed, measurer, request));
+                        busy.push(measure_request(testbed, measurer, request));
                     }
                 }
             }
             let first = match ended.pop_front() {
                 Some(first) => Some(first),
-                None => self.first_of(&mut busy).await?,
+                None => self.first_ended(&mut busy).await?,
             };
             let Some(Ended {
                 testbed,
@@ -352,10 +356,10 @@ impl<P: Policy> StudyLoop<'_, P> {
                 return Ok((None, Some(stop.unwrap_or_else(nobody))));
             };
             let settled = self.settle(testbed, measured);
-            let next = meanwhile(&mut busy, &mut ended, settled).await?;
+            let next = run_meanwhile(&mut busy, &mut ended, settled).await?;
             if let (Next::Measure(request), None) = (&next, &stop) {
                 self.testbeds[testbed].under_way = Some(*request);
-                busy.push(self::measured(testbed, measurer, *request));
+                busy.push(measure_request(testbed, measurer, *request));
                 continue;
             }
             idle[testbed] = Some(measurer);
@@ -366,7 +370,7 @@ impl<P: Policy> StudyLoop<'_, P> {
     }
 
     /// What ends first, with what is built ahead kept before; nothing if nobody is busy.
-    async fn first_of<E>(
+    async fn first_ended<E>(
         &mut self,
         busy: &mut FuturesUnordered<impl Future<Output = E>>,
     ) -> Result<Option<E>, StoreError> {
@@ -381,7 +385,7 @@ impl<P: Policy> StudyLoop<'_, P> {
             }
         };
         self.builds_ahead = Some(ahead);
-        kept.and(self.keep_ahead().await)?;
+        kept.and(self.store_background_builds().await)?;
         Ok(first)
     }
 
@@ -421,7 +425,7 @@ impl<P: Policy> StudyLoop<'_, P> {
     }
 
     /// How many more trials the policy will ask for; worked out on a thread of its own.
-    async fn left(&self) -> usize {
+    async fn remaining_trials(&self) -> usize {
         let (policy, evidence) = (Arc::clone(&self.policy), Arc::clone(&self.evidence));
         let left = tokio::task::spawn_blocking(move || policy.left(&evidence));
         match left.await {
@@ -450,13 +454,15 @@ impl<P: Policy> StudyLoop<'_, P> {
             Ok(Measurement::Interrupted) => {
                 return Ok(Next::Stop(("stopped by the user".to_owned(), true)));
             }
-            Ok(Measurement::Built(build)) => (self.built(request, &build).await?, Next::Ask),
-            Ok(Measurement::NoBuild(why)) => (Some(self.has_no_build(request, &why)), Next::Ask),
-            Ok(Measurement::Booted(boot)) => match self.booted(request, &boot).await? {
+            Ok(Measurement::Built(build)) => (self.store_build(request, &build).await?, Next::Ask),
+            Ok(Measurement::NoBuild(why)) => (Some(self.fail_build(request, &why)), Next::Ask),
+            Ok(Measurement::Booted(boot)) => match self.store_boot(request, &boot).await? {
                 None => (None, Next::Measure(request)),
                 failed => (failed, Next::Ask),
             },
-            Ok(Measurement::Trial(record)) => (self.tried(request, *record).await?, Next::Ask),
+            Ok(Measurement::Trial(record)) => {
+                (self.store_trial(request, *record).await?, Next::Ask)
+            }
         };
         let stops = self.study.on_failure == OnFailure::Stop;
         Ok(match failure.filter(|_| stops) {
@@ -491,7 +497,7 @@ impl<P: Policy> StudyLoop<'_, P> {
 
     /// Makes the cell that a request is about, where the study hasn't it yet. A cell that was kept before a trial of it
     /// could be is there again after a resume: the same evidence asks for the same.
-    async fn grow(&mut self, request: Request) -> Result<Option<Cell>, StoreError> {
+    async fn add_cell(&mut self, request: Request) -> Result<Option<Cell>, StoreError> {
         let number = self.study.cells.len();
         if request.cell != number {
             return Ok(None);
@@ -505,7 +511,7 @@ impl<P: Policy> StudyLoop<'_, P> {
     }
 
     /// What the study is now is on disk as far as the disk allows; `resume` finds the rest.
-    async fn not_kept(&self, cause: StoreError) -> StudyLoopError {
+    async fn study_loop_error(&self, cause: StoreError) -> StudyLoopError {
         let _ = self
             .store
             .set_state(self.study.id, StudyState::Stopped)
@@ -571,7 +577,7 @@ impl<P: Policy> StudyLoop<'_, P> {
     }
 
     /// Keeps the builds that were made ahead and not kept yet.
-    async fn keep_ahead(&mut self) -> Result<(), StoreError> {
+    async fn store_background_builds(&mut self) -> Result<(), StoreError> {
         let ahead = &mut self.builds_ahead;
         let mut told = Vec::new();
         while let Some(Ok(build)) = ahead.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
@@ -608,18 +614,18 @@ impl<P: Policy> StudyLoop<'_, P> {
         Ok(())
     }
 
-    async fn built(&mut self, request: Request, build: &BuildRecord) -> FailureOrStoreError {
+    async fn store_build(&mut self, request: Request, build: &BuildRecord) -> FailureOrStoreError {
         self.keep(Some(request.testbed), build).await?;
         let failure = build.failure.as_ref().map(ToString::to_string);
-        Ok(failure.map(|why| self.has_no_build(request, &why)))
+        Ok(failure.map(|why| self.fail_build(request, &why)))
     }
 
-    fn has_no_build(&mut self, request: Request, why: &str) -> String {
+    fn fail_build(&mut self, request: Request, why: &str) -> String {
         self.observe(request, Outcome::NoBuild, BTreeMap::new(), Duration::ZERO);
         format!("{} has no build: {why}", self.version(request.version))
     }
 
-    async fn booted(&mut self, request: Request, boot: &BootRecord) -> FailureOrStoreError {
+    async fn store_boot(&mut self, request: Request, boot: &BootRecord) -> FailureOrStoreError {
         let testbed = request.testbed;
         let place = (testbed, request.version, request.layout, request.boot);
         let known = self.study.boots.as_ref();
@@ -654,7 +660,11 @@ impl<P: Policy> StudyLoop<'_, P> {
         }
     }
 
-    async fn tried(&mut self, request: Request, mut record: TrialRecord) -> FailureOrStoreError {
+    async fn store_trial(
+        &mut self,
+        request: Request,
+        mut record: TrialRecord,
+    ) -> FailureOrStoreError {
         record.boot = self.testbeds[request.testbed].boot;
         let events = self.events_on(request.testbed);
         let trial = self.study.trials + 1;
@@ -680,7 +690,7 @@ impl<P: Policy> StudyLoop<'_, P> {
         let why = failure.as_ref().map(|why| format!("a trial failed: {why}"));
         events.tell(&Event::TrialFinished {
             trial,
-            of: trial as usize + self.left().await,
+            of: trial as usize + self.remaining_trials().await,
             cell,
             samples,
             failure,

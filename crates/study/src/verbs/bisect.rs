@@ -24,7 +24,7 @@ use super::{
 use crate::{
     BisectChoices, BuildContext, Choices, EndedLoop, EndedStudy, HistoryChoices, HistoryStudy,
     HistoryVerb, OpenTarget, PolicyInputs, ResolvedPlan, SessionOptions, StudyEnding, StudyOutcome,
-    TryChoices, VerdictReport, evidence::evidence_before, free_name,
+    TryChoices, VerdictReport, evidence::evidence_for_study, free_name,
 };
 
 /// Measurements at most: more would not be asked by anybody who waits for it.
@@ -388,7 +388,7 @@ impl Bisection {
             revisits,
             study.seed,
         )?;
-        let evidence = evidence_before(asked, &history, &choices.history);
+        let evidence = evidence_for_study(asked, &history, &choices.history);
         Ok(Self {
             verdict: policy.verdict(&evidence),
             cell: policy.cell,

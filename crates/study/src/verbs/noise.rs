@@ -10,7 +10,7 @@ use super::{Resumed, Verb};
 use crate::{
     Choices, EndedLoop, EndedStudy, HistoryStudy, HistoryVerb, NoiseChoices, PolicyInputs,
     Progress, Question, ResolvedPlan, SessionOptions, StudyEnding, StudyOutcome, VerdictReport,
-    evidence::evidence_of,
+    evidence::evidence_of_study,
     study_as_found::{LeasedPlan, StudyAsFound},
     study_loop::evidence_with_figures,
 };
@@ -140,7 +140,7 @@ impl NoiseReport {
         let (of, cells, evidence) = match (&choices.history, &study.target) {
             (Some(chosen), Some(target)) => {
                 let history = store.study_history(study.id).await.into_diagnostic()?;
-                let evidence = evidence_of(&history, &chosen.layouts);
+                let evidence = evidence_of_study(&history, &chosen.layouts);
                 (of_version(target, &history), history.cells, evidence)
             }
             _ => {
@@ -183,7 +183,7 @@ impl NoiseReport {
 async fn run_command(store: &Store, row: &StudyRow, choices: &Choices) -> miette::Result<String> {
     let documents = store.documents(row.id).await.into_diagnostic()?;
     let plan = documents.iter().find(|document| document.kind == "plan");
-    let asked = Question::plan_of(&choices.benchmarks).name;
+    let asked = Question::plan_of_benchmarks(&choices.benchmarks).name;
     let mut command = "backsight run".to_owned();
     if let Some(plan) = plan.filter(|plan| plan.name != asked) {
         command.push_str(&format!(" {}", plan.name));

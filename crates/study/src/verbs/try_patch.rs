@@ -13,7 +13,8 @@ use std::time::Duration;
 use super::{Resumed, Verb, verb};
 use crate::{
     BuildContext, Choices, EndedLoop, EndedStudy, HistoryStudy, HistoryVerb, PolicyInputs,
-    SessionOptions, StudyEnding, StudyOutcome, TryChoices, VerdictReport, evidence::evidence_of,
+    SessionOptions, StudyEnding, StudyOutcome, TryChoices, VerdictReport,
+    evidence::evidence_of_study,
 };
 
 /// Passes without end: the budget comes before.
@@ -188,7 +189,7 @@ impl TryReport {
         let choices = Choices::from_study(study).into_diagnostic()?;
         let choices = choices.of_verb::<TryVerb>()?.clone();
         let policy = policy(&choices, history.versions.len(), &history.cells, study.seed);
-        let verdict = policy.verdict(&evidence_of(&history, &choices.history.layouts));
+        let verdict = policy.verdict(&evidence_of_study(&history, &choices.history.layouts));
         Ok(Self {
             verb: TryVerb::NAME,
             history,

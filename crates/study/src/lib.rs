@@ -5,6 +5,16 @@
 //! verb: a policy says what it wants to know next, a measurer finds out, the store keeps it before anything else is measured.
 //! [`TestbedMeasurer`] measures on real hosts, [`HistoryMeasurer`] any version of a target on them, [`Simulated`] in a made-up world.
 //! Verbs are entries of one registry ([`verbs`]); a [`VerdictReport`] is made of stored evidence alone.
+//!
+//! ```
+//! use backsight_study::{Choices, RunChoices, verbs::verb};
+//!
+//! let choices = Choices::new(RunChoices::default());
+//! let run = verb(choices.verb.name()).expect("`run` is in the registry");
+//! assert!(run.takes_rounds);
+//! ```
+//!
+//! `examples/bisection.rs` begins, kills, resumes and judges a bisection through this library.
 
 mod background_builds;
 mod choices;

@@ -89,25 +89,6 @@ impl Choices {
         V::choices_in(&self.verb)
             .ok_or_else(|| miette::miette!("this study says nothing of what `{}` asks", V::NAME))
     }
-
-    /// The choices along a history; none where the software is measured as it is found.
-    pub fn history(&self) -> Option<HistoryChoices> {
-        match &self.verb {
-            VerbChoices::Step(step) => Some(step.history()),
-            VerbChoices::Try(choices) => Some(choices.history.clone()),
-            VerbChoices::Bisect(bisect) => Some(bisect.history.clone()),
-            VerbChoices::Noise(noise) => noise.history.clone(),
-            _ => None,
-        }
-    }
-
-    /// The monitors that are chosen over the plan's own.
-    pub fn monitors(&self) -> Option<&[MonitorName]> {
-        match &self.verb {
-            VerbChoices::Overhead(overhead) => Some(&overhead.monitors),
-            _ => None,
-        }
-    }
 }
 
 /// Choices of `run`.
@@ -210,18 +191,6 @@ pub struct StepChoices {
     /// Whether versions are built while other machines measure.
     #[serde(default = "yes")]
     pub builds_ahead: bool,
-}
-
-impl StepChoices {
-    fn history(&self) -> HistoryChoices {
-        HistoryChoices {
-            folder: self.folder.clone(),
-            layouts: self.repeats.layouts.clone(),
-            retry: self.retry,
-            builds_ahead: self.builds_ahead,
-            more_testbeds: Vec::new(),
-        }
-    }
 }
 
 fn yes() -> bool {

@@ -214,7 +214,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
     }
 
     fn history(&self) -> miette::Result<HistoryChoices> {
-        let history = self.plan.question.choices.history();
+        let history = self.plan.question.choices.verb.history();
         history.ok_or_else(|| miette::miette!("this study says nothing of a history"))
     }
 

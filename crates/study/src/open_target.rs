@@ -80,7 +80,7 @@ impl OpenTarget {
         let documents = store.documents(study.id).await.into_diagnostic()?;
         let choices = Choices::from_study(study).into_diagnostic()?;
         let found = documents.iter().find(|document| document.kind == "target");
-        let (Some(found), Some(history)) = (found, choices.history()) else {
+        let (Some(found), Some(history)) = (found, choices.verb.history()) else {
             return Ok(None);
         };
         let document = Document::new(found.name.clone(), found.text.as_str());

@@ -79,7 +79,7 @@ impl Question {
         if !self.choices.benchmarks.is_empty() {
             narrow(&mut plan, &self.choices.benchmarks, catalog);
         }
-        if let Some(monitors) = self.choices.monitors() {
+        if let Some(monitors) = self.choices.verb.monitors() {
             choose_monitors(&mut plan, monitors);
         }
         let mut arrangement = plan.arrange(&self.plan, &lab, |name| match catalog.find(name) {

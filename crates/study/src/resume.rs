@@ -68,7 +68,7 @@ pub async fn resume(
     let question = Question {
         plan,
         lab: of_kind("lab").pop(),
-        along_history: choices.history().is_some(),
+        along_history: choices.verb.history().is_some(),
         choices,
     };
     let resumed = Resumed {

@@ -41,6 +41,10 @@ impl Verb for BisectVerb {
     const NAME: &'static str = "bisect";
     type Choices = BisectChoices;
 
+    fn history(choices: &BisectChoices) -> Option<HistoryChoices> {
+        Some(choices.history.clone())
+    }
+
     async fn resume(
         resumed: Resumed<'_>,
         options: &SessionOptions,

@@ -12,12 +12,13 @@ mod toy;
 pub mod try_patch;
 
 use backsight_catalog::Catalog;
+use backsight_model::MonitorName;
 use backsight_store::{Store, StudyDocument, StudyRow};
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::{Map, Value};
 use std::num::NonZeroU32;
 
-use crate::{Question, SessionOptions, StudyOutcome, VerdictReport};
+use crate::{HistoryChoices, Question, SessionOptions, StudyOutcome, VerdictReport};
 
 /// A study that is resumed, with everything that was stored when it began.
 pub struct Resumed<'a> {
@@ -43,6 +44,16 @@ pub trait Verb: 'static {
     const TAKES_ROUNDS: bool = false;
     /// The choices of its studies.
     type Choices;
+
+    /// The choices along a history; none where the software is measured as it is found.
+    fn history(_choices: &Self::Choices) -> Option<HistoryChoices> {
+        None
+    }
+
+    /// The monitors that are chosen over the plan's own.
+    fn monitors(_choices: &Self::Choices) -> Option<&[MonitorName]> {
+        None
+    }
 
     /// Goes on with a study, measuring nothing twice.
     ///
@@ -152,6 +163,20 @@ macro_rules! registry {
             pub fn name(&self) -> &'static str {
                 match self {
                     $($(#[$attribute])* Self::$variant(_) => <$verb>::NAME,)*
+                }
+            }
+
+            /// [`Verb::history`].
+            pub fn history(&self) -> Option<HistoryChoices> {
+                match self {
+                    $($(#[$attribute])* Self::$variant(choices) => <$verb>::history(choices),)*
+                }
+            }
+
+            /// [`Verb::monitors`].
+            pub fn monitors(&self) -> Option<&[MonitorName]> {
+                match self {
+                    $($(#[$attribute])* Self::$variant(choices) => <$verb>::monitors(choices),)*
                 }
             }
 

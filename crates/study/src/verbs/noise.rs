@@ -8,8 +8,9 @@ use miette::IntoDiagnostic as _;
 
 use super::{Resumed, Verb};
 use crate::{
-    Choices, EndedLoop, EndedStudy, HistoryStudy, HistoryVerb, NoiseChoices, PolicyInputs,
-    Progress, Question, ResolvedPlan, SessionOptions, StudyEnding, StudyOutcome, VerdictReport,
+    Choices, EndedLoop, EndedStudy, HistoryChoices, HistoryStudy, HistoryVerb, NoiseChoices,
+    PolicyInputs, Progress, Question, ResolvedPlan, SessionOptions, StudyEnding, StudyOutcome,
+    VerdictReport,
     evidence::evidence_of_study,
     study_as_found::{LeasedPlan, StudyAsFound},
     study_loop::evidence_with_figures,
@@ -22,11 +23,15 @@ impl Verb for NoiseVerb {
     const NAME: &'static str = "noise";
     type Choices = NoiseChoices;
 
+    fn history(choices: &NoiseChoices) -> Option<HistoryChoices> {
+        choices.history.clone()
+    }
+
     async fn resume(
         resumed: Resumed<'_>,
         options: &SessionOptions,
     ) -> miette::Result<StudyOutcome> {
-        match resumed.question.choices.history() {
+        match resumed.question.choices.verb.history() {
             Some(_) => HistoryStudy::<Self>::resume(resumed, options).await,
             None => measure(StudyAsFound::resume(resumed, options, |_| Ok(())).await?).await,
         }

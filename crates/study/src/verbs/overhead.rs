@@ -33,6 +33,10 @@ impl Verb for OverheadVerb {
     const TAKES_ROUNDS: bool = true;
     type Choices = OverheadChoices;
 
+    fn monitors(choices: &OverheadChoices) -> Option<&[MonitorName]> {
+        Some(&choices.monitors)
+    }
+
     async fn resume(
         mut resumed: Resumed<'_>,
         options: &SessionOptions,

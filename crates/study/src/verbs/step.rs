@@ -7,8 +7,8 @@ use miette::IntoDiagnostic as _;
 
 use super::{Resumed, Verb};
 use crate::{
-    Choices, EndedLoop, EndedStudy, HistoryStudy, HistoryVerb, PolicyInputs, SessionOptions,
-    StepChoices, StudyEnding, StudyOutcome, VerdictReport,
+    Choices, EndedLoop, EndedStudy, HistoryChoices, HistoryStudy, HistoryVerb, PolicyInputs,
+    SessionOptions, StepChoices, StudyEnding, StudyOutcome, VerdictReport,
 };
 
 /// The verb.
@@ -17,6 +17,16 @@ pub struct StepVerb;
 impl Verb for StepVerb {
     const NAME: &'static str = "step";
     type Choices = StepChoices;
+
+    fn history(choices: &StepChoices) -> Option<HistoryChoices> {
+        Some(HistoryChoices {
+            folder: choices.folder.clone(),
+            layouts: choices.repeats.layouts.clone(),
+            retry: choices.retry,
+            builds_ahead: choices.builds_ahead,
+            more_testbeds: Vec::new(),
+        })
+    }
 
     async fn resume(
         resumed: Resumed<'_>,

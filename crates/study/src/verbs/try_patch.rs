@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use super::{Resumed, Verb, verb};
 use crate::{
-    BuildContext, Choices, EndedLoop, EndedStudy, HistoryStudy, HistoryVerb, PolicyInputs,
-    SessionOptions, StudyEnding, StudyOutcome, TryChoices, VerdictReport,
+    BuildContext, Choices, EndedLoop, EndedStudy, HistoryChoices, HistoryStudy, HistoryVerb,
+    PolicyInputs, SessionOptions, StudyEnding, StudyOutcome, TryChoices, VerdictReport,
     evidence::evidence_of_study,
 };
 
@@ -26,6 +26,10 @@ pub struct TryVerb;
 impl Verb for TryVerb {
     const NAME: &'static str = "try";
     type Choices = TryChoices;
+
+    fn history(choices: &TryChoices) -> Option<HistoryChoices> {
+        Some(choices.history.clone())
+    }
 
     async fn resume(
         resumed: Resumed<'_>,

@@ -2,7 +2,7 @@
 //!
 //! A verb adds its policy ([`HistoryVerb::policy`]) and its outcome ([`HistoryVerb::conclude`]).
 
-use backsight_conductor::{Reach, Workbench};
+use backsight_conductor::{Events, Reach, Workbench};
 use backsight_history::{Diff, Workshop};
 use backsight_model::{
     Activate, Amendment, Arrangement, BenchmarkName, Boot, BootKind, Cell, CellMetric, Document,
@@ -186,63 +186,43 @@ fn measures_as(
     Ok(machine)
 }
 
-/// A study of a verb along a history.
-pub struct HistoryStudy<V> {
-    plan: ResolvedPlan,
-    verb: PhantomData<V>,
-}
-
 /// What identifies each cell's question, on each testbed.
 type Questions = Vec<Vec<String>>;
 
-/// A study with its cells and what is known of them.
-struct Begun {
-    id: StudyId,
+/// A plan along a history: what is the same for all verbs.
+struct HistoryPlan(ResolvedPlan);
+
+/// A study whose hosts are leased.
+struct LeasedStudy {
+    site: BuildContext,
+    session: Session,
     cells: Vec<HistoryCell>,
+    questions: Questions,
     evidence: Evidence,
-    /// An earlier process was killed while it measured.
-    after_kill: bool,
 }
 
-impl<V: HistoryVerb> HistoryStudy<V> {
-    /// A study of this plan.
-    pub fn new(plan: ResolvedPlan) -> Self {
-        Self {
-            plan,
-            verb: PhantomData,
-        }
-    }
+/// A study that is about to be measured.
+struct MeasurableStudy<'a> {
+    setup: StudySetup,
+    measurers: Vec<HistoryMeasurer<'a>>,
+    events: Events,
+    target: TargetName,
+}
 
+impl HistoryPlan {
     fn history(&self) -> miette::Result<HistoryChoices> {
-        let history = self.plan.question.choices.verb.history();
+        let history = self.0.question.choices.verb.history();
         history.ok_or_else(|| miette::miette!("this study says nothing of a history"))
-    }
-
-    fn policy(&self, site: &BuildContext, cells: &[HistoryCell]) -> miette::Result<V::Policy> {
-        let versions = site.workshop.versions().len();
-        let skips = |version: &usize| site.workshop.skips(*version).is_some();
-        let skipped: Vec<usize> = (0..versions).filter(skips).collect();
-        V::policy(&PolicyInputs {
-            choices: &self.plan.question.choices,
-            versions,
-            skipped: &skipped,
-            cells,
-            revisits: site.revisits(),
-            seed: self.plan.seed,
-        })
     }
 
     /// The plan's testbed, and those that measure at once with it.
     fn arrangements(&self) -> miette::Result<Vec<Arrangement>> {
         let more = self.history()?.more_testbeds;
         let others = more.iter().map(|testbed| {
-            let arranged = self
-                .plan
-                .question
-                .arrange_on(&self.plan.catalog, Some(testbed));
+            let arranged = self.0.question.arrange_on(&self.0.catalog, Some(testbed));
             Ok(arranged?)
         });
-        let own = std::iter::once(Ok(self.plan.arrangement.clone()));
+        let own = std::iter::once(Ok(self.0.arrangement.clone()));
         own.chain(others).collect()
     }
 
@@ -264,7 +244,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
     /// What identifies the questions of these cells, on each testbed.
     fn questions(&self, site: &BuildContext, cells: &[Cell]) -> miette::Result<Questions> {
         let definition = |name: &BenchmarkName| {
-            let found = self.plan.catalog.find(name).ok().flatten()?;
+            let found = self.0.catalog.find(name).ok().flatten()?;
             Some(found.document.clone())
         };
         let arrangements = self.arrangements()?;
@@ -282,7 +262,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         let clock = site.workshop.target().activate.simulator();
         let with_keys = cells.into_iter().zip(keys).map(|(cell, key)| {
             let key = key.clone();
-            let benchmark = self.plan.arrangement.benchmarks.get(&cell.benchmark);
+            let benchmark = self.0.arrangement.benchmarks.get(&cell.benchmark);
             let metrics = benchmark.map(|benchmark| metric_shapes(benchmark, clock));
             let metrics = metrics.into_iter().flatten().map(|shape| CellMetric {
                 name: shape.name,
@@ -307,9 +287,10 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         site: &BuildContext,
         questions: &[Vec<String>],
         study: Option<StudyId>,
+        shares_evidence: bool,
     ) -> miette::Result<Evidence> {
         let choices = self.history()?;
-        if !V::SHARES_EVIDENCE {
+        if !shares_evidence {
             let Some(study) = study else {
                 return Ok(Evidence::default());
             };
@@ -327,52 +308,82 @@ impl<V: HistoryVerb> HistoryStudy<V> {
             .into_diagnostic()
     }
 
-    /// Makes a study of what isn't known yet, and measures it.
-    ///
-    /// # Errors
-    /// The plan doesn't fit the choices, a host can't be had, or the store refuses.
-    pub async fn begin(
-        self,
+    /// Leases the hosts for a new study, and reads what is known already.
+    async fn lease(
+        &self,
         store: &Store,
         site: BuildContext,
-        name: Option<StudyName>,
+        name: &StudyName,
+        shares_evidence: bool,
         options: &SessionOptions,
-    ) -> miette::Result<StudyOutcome> {
-        let naming = Naming::new(store, name, V::NAME).await?;
-        let session = self.session(&site, &naming.name, options).await?;
+    ) -> miette::Result<LeasedStudy> {
+        let session = self.session(&site, name, options).await?;
         let cells = session.cells()?;
         let questions = self.questions(&site, &cells)?;
         let cells = self.with_keys(&site, cells, &questions[0]);
-        let evidence = self.evidence(store, &site, &questions, None).await?;
-        let policy = self.policy(&site, &cells)?;
-        let trials = evidence.observations.iter().filter(|o| o.is_trial());
-        let known = match policy.decide(&evidence) {
-            Decision::Done(verdict) => {
-                let (target, versions) = (&site.workshop.target().name, site.workshop.versions());
-                V::nothing_missing(target, trials.count(), &verdict, versions)
-            }
-            _ => None,
-        };
-        if let Some((said, ending)) = known {
-            session.finish().await;
-            let target = (*site.workshop.target().name).clone();
-            site.workshop.finish().await;
-            return Ok(StudyOutcome::NothingMissing {
-                target,
-                said,
-                ending,
-            });
-        }
-        let id = self
-            .create(store, &site, naming, (&cells, questions))
+        let evidence = self
+            .evidence(store, &site, &questions, None, shares_evidence)
             .await?;
-        let begun = Begun {
-            id,
+        Ok(LeasedStudy {
+            site,
+            session,
             cells,
+            questions,
             evidence,
-            after_kill: false,
+        })
+    }
+
+    /// Opens what a study was built from, if it is the same still, and leases its hosts again.
+    async fn reopen(
+        resumed: Resumed<'_>,
+        shares_evidence: bool,
+        options: &SessionOptions,
+    ) -> miette::Result<(Self, LeasedStudy)> {
+        let Resumed {
+            store,
+            study,
+            documents,
+            question,
+            catalog,
+            ..
+        } = resumed;
+        let target = documents.iter().find(|document| document.kind == "target");
+        let target = target.ok_or_else(|| miette::miette!("this study has no target"))?;
+        let this = Self(ResolvedPlan::new(question, catalog, study.seed)?);
+        let document = Document::new(target.name.clone(), target.text.as_str());
+        let folder = this.history()?.folder;
+        let opened = OpenTarget::open(document, folder, store.dir().to_owned()).await?;
+        let versions = store.versions(study.id).await.into_diagnostic()?;
+        let diffs = kept_diffs(&versions, &documents);
+        let site = BuildContext::open(opened, versions, diffs, &options.reach).await?;
+        let known = store.study_history(study.id).await.into_diagnostic()?;
+        for build in &known.builds {
+            let place = site.workshop.place(build.version, build.layout);
+            if place.key != build.key {
+                return Err(miette::miette!(
+                    help = format!(
+                        "begin a new study with `backsight {}`: what is the same is taken from this one",
+                        study.verb
+                    ),
+                    "study `{}` can't go on: a patch or the tool chain isn't what it was when {} was built",
+                    study.name,
+                    site.workshop.versions()[build.version].full_name()
+                ));
+            }
+        }
+        let session = this.session(&site, &study.name, options).await?;
+        let questions = known.questions();
+        let evidence = this
+            .evidence(store, &site, &questions, Some(study.id), shares_evidence)
+            .await?;
+        let leased = LeasedStudy {
+            site,
+            session,
+            cells: known.cells,
+            questions,
+            evidence,
         };
-        self.measure(store, site, session, begun).await
+        Ok((this, leased))
     }
 
     async fn create(
@@ -400,37 +411,36 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         };
         let clock = site.workshop.target().activate.simulator();
         let mut new = self
-            .plan
+            .0
             .new_study(naming.name.clone(), &plain(cells), clock)?;
         new.documents.extend(site.documents());
         naming.create(store, new, Some(target)).await
     }
 
-    async fn measure(
-        self,
+    /// Prepares the hosts, and makes the measurers of all testbeds.
+    async fn prepare(
+        &self,
         store: &Store,
+        row: &StudyRow,
         site: BuildContext,
         mut session: Session,
-        begun: Begun,
-    ) -> miette::Result<StudyOutcome> {
-        let Begun { id, cells, .. } = begun;
-        let policy = self.policy(&site, &cells)?;
-        let revisits = site.revisits();
-        let cells = plain(&cells);
-        session.prepare(store, id, &cells, begun.after_kill).await?;
+        cells: Vec<Cell>,
+        rounds: u32,
+    ) -> miette::Result<MeasurableStudy<'_>> {
+        let id = row.id;
+        session.prepare(store, id, &cells, row.was_killed()).await?;
         let choices = self.history()?;
-        let row = store.study_of(id).await.into_diagnostic()?;
-        let study = StudySetup {
+        let setup = StudySetup {
             id,
             name: row.name.clone(),
             cells: cells.clone(),
-            rounds: V::rounds(&self.plan.question.choices),
-            seed: self.plan.seed,
-            on_failure: self.plan.arrangement.on_failure,
+            rounds,
+            seed: self.0.seed,
+            on_failure: self.0.arrangement.on_failure,
             versions: site.workshop.versions().to_vec(),
             trials: u32::try_from(row.measured + row.failed).unwrap_or(u32::MAX),
             testbeds: session.testbeds(),
-            boots: match revisits {
+            boots: match site.revisits() {
                 true => Some(boots(store, id, &choices.layouts).await?),
                 false => None,
             },
@@ -440,13 +450,12 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         let mut own = HistoryMeasurer::new(
             session.conductor,
             site.workshop,
-            &self.plan.catalog,
+            &self.0.catalog,
             (cells, choices.layouts),
             events.clone(),
             stop,
             choices.builds_ahead,
         );
-        own.lays_out_ahead = V::lays_out_ahead();
         let mut measurers = Vec::with_capacity(1 + session.others.len());
         for conductor in session.others {
             let events = events.on(conductor.arrangement().testbed.clone());
@@ -456,8 +465,129 @@ impl<V: HistoryVerb> HistoryStudy<V> {
             own.events = events.on(own.conductor.arrangement().testbed.clone());
         }
         measurers.insert(0, own);
-        let evidence = begun.evidence;
-        let ended = run_study_loop(&policy, study, evidence, store, &mut measurers, &events).await;
+        Ok(MeasurableStudy {
+            setup,
+            measurers,
+            events,
+            target,
+        })
+    }
+}
+
+/// A study of a verb along a history.
+pub struct HistoryStudy<V> {
+    plan: HistoryPlan,
+    verb: PhantomData<V>,
+}
+
+impl<V: HistoryVerb> HistoryStudy<V> {
+    /// A study of this plan.
+    pub fn new(plan: ResolvedPlan) -> Self {
+        Self {
+            plan: HistoryPlan(plan),
+            verb: PhantomData,
+        }
+    }
+
+    fn policy(&self, site: &BuildContext, cells: &[HistoryCell]) -> miette::Result<V::Policy> {
+        let versions = site.workshop.versions().len();
+        let skips = |version: &usize| site.workshop.skips(*version).is_some();
+        let skipped: Vec<usize> = (0..versions).filter(skips).collect();
+        V::policy(&PolicyInputs {
+            choices: &self.plan.0.question.choices,
+            versions,
+            skipped: &skipped,
+            cells,
+            revisits: site.revisits(),
+            seed: self.plan.0.seed,
+        })
+    }
+
+    /// Makes a study of what isn't known yet, and measures it.
+    ///
+    /// # Errors
+    /// The plan doesn't fit the choices, a host can't be had, or the store refuses.
+    pub async fn begin(
+        self,
+        store: &Store,
+        site: BuildContext,
+        name: Option<StudyName>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        let naming = Naming::new(store, name, V::NAME).await?;
+        let name = naming.name.clone();
+        let leased = self
+            .plan
+            .lease(store, site, &name, V::SHARES_EVIDENCE, options);
+        let leased = leased.await?;
+        let workshop = &leased.site.workshop;
+        let policy = self.policy(&leased.site, &leased.cells)?;
+        if let Decision::Done(verdict) = policy.decide(&leased.evidence) {
+            let target = &workshop.target().name;
+            let observations = leased.evidence.observations.iter();
+            let trials = observations.filter(|o| o.is_trial()).count();
+            let known = V::nothing_missing(target, trials, &verdict, workshop.versions());
+            if let Some((said, ending)) = known {
+                let target = (**target).clone();
+                leased.session.finish().await;
+                leased.site.workshop.finish().await;
+                return Ok(StudyOutcome::NothingMissing {
+                    target,
+                    said,
+                    ending,
+                });
+            }
+        }
+        let cells = (&leased.cells[..], leased.questions.clone());
+        let id = self.plan.create(store, &leased.site, naming, cells).await?;
+        self.measure(store, id, leased).await
+    }
+
+    /// Goes on with a study of this verb.
+    ///
+    /// # Errors
+    /// What it was built from isn't the same any more, a host can't be had, or the store refuses.
+    pub async fn resume(
+        resumed: Resumed<'_>,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        let (store, id) = (resumed.store, resumed.study.id);
+        let (plan, leased) = HistoryPlan::reopen(resumed, V::SHARES_EVIDENCE, options).await?;
+        let this = Self {
+            plan,
+            verb: PhantomData,
+        };
+        this.measure(store, id, leased).await
+    }
+
+    async fn measure(
+        self,
+        store: &Store,
+        id: StudyId,
+        leased: LeasedStudy,
+    ) -> miette::Result<StudyOutcome> {
+        let LeasedStudy {
+            site,
+            session,
+            cells,
+            evidence,
+            ..
+        } = leased;
+        let policy = self.policy(&site, &cells)?;
+        let rounds = V::rounds(&self.plan.0.question.choices);
+        let row = store.study_of(id).await.into_diagnostic()?;
+        let cells = plain(&cells);
+        let prepared = self.plan.prepare(store, &row, site, session, cells, rounds);
+        let MeasurableStudy {
+            setup,
+            mut measurers,
+            events,
+            target,
+        } = prepared.await?;
+        for measurer in &mut measurers {
+            measurer.lays_out_ahead = V::lays_out_ahead();
+        }
+        let ended = run_study_loop(&policy, setup, evidence, store, &mut measurers, &events).await;
         for measurer in measurers {
             measurer.finish().await;
         }
@@ -476,59 +606,6 @@ impl<V: HistoryVerb> HistoryStudy<V> {
                 error,
             }),
         }
-    }
-
-    /// Goes on with a study of this verb.
-    ///
-    /// # Errors
-    /// What it was built from isn't the same any more, a host can't be had, or the store refuses.
-    pub async fn resume(
-        resumed: Resumed<'_>,
-        options: &SessionOptions,
-    ) -> miette::Result<StudyOutcome> {
-        let Resumed {
-            store,
-            study,
-            documents,
-            question,
-            catalog,
-            ..
-        } = resumed;
-        let target = documents.iter().find(|document| document.kind == "target");
-        let target = target.ok_or_else(|| miette::miette!("this study has no target"))?;
-        let this = Self::new(ResolvedPlan::new(question, catalog, study.seed)?);
-        let document = Document::new(target.name.clone(), target.text.as_str());
-        let folder = this.history()?.folder;
-        let opened = OpenTarget::open(document, folder, store.dir().to_owned()).await?;
-        let versions = store.versions(study.id).await.into_diagnostic()?;
-        let diffs = kept_diffs(&versions, &documents);
-        let site = BuildContext::open(opened, versions, diffs, &options.reach).await?;
-        let known = store.study_history(study.id).await.into_diagnostic()?;
-        for build in &known.builds {
-            let place = site.workshop.place(build.version, build.layout);
-            if place.key != build.key {
-                return Err(miette::miette!(
-                    help = format!(
-                        "begin a new study with `backsight {}`: what is the same is taken from this one",
-                        V::NAME
-                    ),
-                    "study `{}` can't go on: a patch or the tool chain isn't what it was when {} was built",
-                    study.name,
-                    site.workshop.versions()[build.version].full_name()
-                ));
-            }
-        }
-        let session = this.session(&site, &study.name, options).await?;
-        let evidence = this
-            .evidence(store, &site, &known.questions(), Some(study.id))
-            .await?;
-        let begun = Begun {
-            id: study.id,
-            after_kill: study.was_killed(),
-            cells: known.cells,
-            evidence,
-        };
-        this.measure(store, site, session, begun).await
     }
 }
 

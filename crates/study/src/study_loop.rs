@@ -14,7 +14,7 @@ use backsight_store::{Store, StoreError, StudyId, StudyRow};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 use tokio::sync::mpsc;
@@ -179,43 +179,104 @@ pub async fn run_study_loop<P: Policy, M: Measurer>(
     measurers: &mut [M],
     events: &Events,
 ) -> Result<Progress<P::Verdict>, StudyLoopError> {
-    let trials = study.trials;
-    events.tell(&Event::StudyStarted {
-        study: study.id.0,
-        name: study.name.clone(),
-        trials: trials as usize + policy.left(&evidence),
-        done: trials as usize,
-        seed: study.seed,
+    let policy = Arc::new(PolicyWithVerdict {
+        policy: policy.clone(),
+        verdict: Mutex::new(None),
     });
-    store.set_state(study.id, StudyState::Running).await?;
-    let builds_ahead = measurers.iter_mut().find_map(Measurer::background_builds);
-    let mut study_loop = StudyLoop {
+    let study_loop = StudyLoop {
         testbeds: measurers.iter().map(|_| TestbedState::default()).collect(),
         foreseen: None,
-        policy: Arc::new(policy.clone()),
+        policy: Arc::<PolicyWithVerdict<P>>::clone(&policy),
         study,
         evidence: Arc::new(evidence),
         store,
         events,
         round: 0,
-        builds_ahead,
+        builds_ahead: measurers.iter_mut().find_map(Measurer::background_builds),
     };
-    let (verdict, stop) = match study_loop.measure_all(measurers).await {
-        Ok(ended) => ended,
-        Err(cause) => return Err(study_loop.study_loop_error(cause).await),
-    };
-    let state = match verdict {
-        Some(_) => StudyState::Finished,
-        None => StudyState::Stopped,
-    };
-    store.set_state(study_loop.study.id, state).await?;
-    study_loop.store_background_builds().await?;
-    Ok(study_loop.finished(verdict, stop))
+    let progress = study_loop.run(measurers).await?;
+    Ok(Progress {
+        verdict: policy.take_verdict(),
+        measured: progress.measured,
+        failed: progress.failed,
+        left: progress.left,
+        stopped: progress.stopped,
+        interrupted: progress.interrupted,
+    })
+}
+
+/// What the loop asks of a policy, whatever its verdict is: one loop is compiled for all of them.
+trait LoopPolicy: Send + Sync {
+    /// As [`Policy::decide_beside`].
+    fn decide_beside(
+        &self,
+        evidence: &Evidence,
+        testbed: usize,
+        under_way: &[Request],
+    ) -> Option<Decision<()>>;
+    /// As [`Policy::left`].
+    fn left(&self, evidence: &Evidence) -> usize;
+    /// As [`Policy::cell`].
+    fn cell(&self, evidence: &Evidence, request: Request) -> Option<Cell>;
+    /// As [`Policy::coming`].
+    fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request>;
+    /// As [`Policy::suspects`].
+    fn suspects(&self, evidence: &Evidence) -> Vec<(Place, f64)>;
+}
+
+/// A policy with its verdict, once it has one.
+struct PolicyWithVerdict<P: Policy> {
+    policy: P,
+    verdict: Mutex<Option<P::Verdict>>,
+}
+
+impl<P: Policy> PolicyWithVerdict<P> {
+    fn take_verdict(&self) -> Option<P::Verdict> {
+        self.verdict
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+impl<P: Policy> LoopPolicy for PolicyWithVerdict<P> {
+    fn decide_beside(
+        &self,
+        evidence: &Evidence,
+        testbed: usize,
+        under_way: &[Request],
+    ) -> Option<Decision<()>> {
+        Some(
+            match self.policy.decide_beside(evidence, testbed, under_way)? {
+                Decision::Measure(request) => Decision::Measure(request),
+                Decision::Done(verdict) => {
+                    *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
+                    Decision::Done(())
+                }
+            },
+        )
+    }
+
+    fn left(&self, evidence: &Evidence) -> usize {
+        self.policy.left(evidence)
+    }
+
+    fn cell(&self, evidence: &Evidence, request: Request) -> Option<Cell> {
+        self.policy.cell(evidence, request)
+    }
+
+    fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
+        self.policy.coming(evidence, most)
+    }
+
+    fn suspects(&self, evidence: &Evidence) -> Vec<(Place, f64)> {
+        self.policy.suspects(evidence)
+    }
 }
 
 /// The loop of a study that is under way.
-struct StudyLoop<'a, P> {
-    policy: Arc<P>,
+struct StudyLoop<'a> {
+    policy: Arc<dyn LoopPolicy>,
     study: StudySetup,
     evidence: Arc<Evidence>,
     store: &'a Store,
@@ -250,8 +311,8 @@ struct Foreseen {
 }
 
 /// What the policy says when it is asked for a testbed.
-struct PolicyAnswer<Verdict> {
-    decision: Option<Decision<Verdict>>,
+struct PolicyAnswer {
+    decision: Option<Decision<()>>,
     /// What is suspected and how much is left, unless it was asked for the same before, or a moment ago.
     foreseen: Option<(Vec<(Place, f64)>, usize)>,
     /// What will be built next, where that can be done ahead.
@@ -309,12 +370,37 @@ enum Next {
     Stop(Stop),
 }
 
-impl<P: Policy> StudyLoop<'_, P> {
-    /// The loop: asks for every idle measurer, then keeps what ends first.
+impl StudyLoop<'_> {
+    async fn run<M: Measurer>(
+        mut self,
+        measurers: &mut [M],
+    ) -> Result<Progress<()>, StudyLoopError> {
+        self.start().await?;
+        match self.measure_all(measurers).await {
+            Ok(stop) => Ok(self.finish(stop).await?),
+            Err(cause) => Err(self.study_loop_error(cause).await),
+        }
+    }
+
+    /// Tells that the study begins, or goes on, and stores it.
+    async fn start(&self) -> Result<(), StoreError> {
+        let (study, trials) = (&self.study, self.study.trials as usize);
+        self.events.tell(&Event::StudyStarted {
+            study: study.id.0,
+            name: study.name.clone(),
+            trials: trials + self.policy.left(&self.evidence),
+            done: trials,
+            seed: study.seed,
+        });
+        self.store.set_state(study.id, StudyState::Running).await
+    }
+
+    /// The loop: asks for every idle measurer, then keeps what ends first. Why it stopped before the policy was done, if it
+    /// did.
     async fn measure_all<M: Measurer>(
         &mut self,
         measurers: &mut [M],
-    ) -> Result<(Option<P::Verdict>, Option<Stop>), StoreError> {
+    ) -> Result<Option<Stop>, StoreError> {
         let mut idle: Vec<Option<&mut M>> = measurers.iter_mut().map(Some).collect();
         let (mut busy, mut ended) = (FuturesUnordered::new(), VecDeque::new());
         let mut stop: Option<Stop> = None;
@@ -326,7 +412,7 @@ impl<P: Policy> StudyLoop<'_, P> {
                 let asked = run_meanwhile(&mut busy, &mut ended, self.ask(testbed)).await;
                 match asked.decision {
                     None => idle[testbed] = Some(measurer),
-                    Some(Decision::Done(verdict)) => return Ok((Some(verdict), None)),
+                    Some(Decision::Done(())) => return Ok(None),
                     Some(Decision::Measure(request)) => {
                         if let Some(cell) = self.add_cell(request).await? {
                             let others = idle.iter_mut().flatten();
@@ -353,7 +439,7 @@ impl<P: Policy> StudyLoop<'_, P> {
             }) = first
             else {
                 let nobody = || ("no testbed has anything to do".to_owned(), false);
-                return Ok((None, Some(stop.unwrap_or_else(nobody))));
+                return Ok(Some(stop.unwrap_or_else(nobody)));
             };
             let settled = self.settle(testbed, measured);
             let next = run_meanwhile(&mut busy, &mut ended, settled).await?;
@@ -390,7 +476,7 @@ impl<P: Policy> StudyLoop<'_, P> {
     }
 
     /// Asks the policy what a testbed does next, on a thread of its own.
-    async fn ask(&self, testbed: usize) -> PolicyAnswer<P::Verdict> {
+    async fn ask(&self, testbed: usize) -> PolicyAnswer {
         let (policy, evidence) = (Arc::clone(&self.policy), Arc::clone(&self.evidence));
         let under_way = self.testbeds.iter().filter_map(|it| it.under_way);
         let under_way: Vec<Request> = under_way.collect();
@@ -699,19 +785,22 @@ impl<P: Policy> StudyLoop<'_, P> {
         Ok(why)
     }
 
-    fn finished(
-        self,
-        verdict: Option<P::Verdict>,
-        stop: Option<(String, bool)>,
-    ) -> Progress<P::Verdict> {
+    /// Stores how the study ended, and tells it.
+    async fn finish(mut self, stop: Option<Stop>) -> Result<Progress<()>, StoreError> {
+        let state = match stop {
+            None => StudyState::Finished,
+            Some(_) => StudyState::Stopped,
+        };
+        self.store.set_state(self.study.id, state).await?;
+        self.store_background_builds().await?;
         let count = |outcome| {
             let with = |o: &&Observation| o.outcome == outcome;
             self.evidence.observations.iter().filter(with).count()
         };
         let (measured, failed) = (count(Outcome::Measured), count(Outcome::Failed));
-        let left = match verdict {
-            Some(_) => 0,
-            None => self.policy.left(&self.evidence),
+        let left = match stop {
+            None => 0,
+            Some(_) => self.policy.left(&self.evidence),
         };
         self.events.tell(&Event::StudyFinished {
             study: self.study.id.0,
@@ -721,14 +810,14 @@ impl<P: Policy> StudyLoop<'_, P> {
             left,
         });
         let interrupted = stop.as_ref().is_some_and(|(_, by_user)| *by_user);
-        Progress {
-            verdict,
+        Ok(Progress {
+            verdict: stop.is_none().then_some(()),
             measured,
             failed,
             left,
             stopped: stop.map(|(why, _)| why),
             interrupted,
-        }
+        })
     }
 }
 

@@ -35,6 +35,7 @@ mod labs;
 mod lasting;
 mod leases;
 mod locked;
+mod logging;
 mod monitors;
 mod noise;
 mod order;

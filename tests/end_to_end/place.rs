@@ -206,6 +206,7 @@ impl Place {
             .env("BACKSIGHT_LEASES", self.path("leases"))
             .env("TMPDIR", self.path("tmp"))
             .env(MARK, &self.name)
+            .env_remove("BACKSIGHT_LOG")
             .env_remove("NO_COLOR")
             .env_remove("FORCE_COLOR");
         command

@@ -180,6 +180,7 @@ async fn serve(
         open: Mutex::default(),
     });
     let server = tonic::transport::Server::builder()
+        .trace_fn(|request| tracing::debug_span!("request", call = request.uri().path()))
         .http2_keepalive_interval(asks)
         .http2_keepalive_timeout(Some(ALIVE_LIMIT))
         .initial_stream_window_size(STREAM_WINDOW)

@@ -20,6 +20,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
+use tracing::{Instrument as _, Span};
 
 use crate::clocks;
 use crate::proto::{self, agent_client::AgentClient};
@@ -120,6 +121,8 @@ pub struct ClockOffset {
 pub struct Client {
     calls: AgentClient<Channel>,
     hello: Arc<Hello>,
+    /// The host's name, for the log; empty until it is said.
+    host: Arc<str>,
     gone: watch::Receiver<()>,
     /// What the agent leaves if it dies is ours to sweep.
     _ours: Arc<Option<File>>,
@@ -158,6 +161,7 @@ impl Client {
             Ok(Self {
                 calls,
                 hello,
+                host: Arc::default(),
                 gone,
                 _ours: ours,
             })
@@ -169,6 +173,20 @@ impl Client {
                 after: limit,
             }),
         }
+    }
+
+    /// Names the agent's host in the spans of its requests.
+    #[must_use]
+    pub fn with_host(self, host: &str) -> Self {
+        Self {
+            host: host.into(),
+            ..self
+        }
+    }
+
+    /// The span of a request to the agent.
+    fn request(&self, call: &'static str) -> Span {
+        tracing::debug_span!("request", host = &*self.host, call)
     }
 
     /// What the agent said of itself.
@@ -294,10 +312,12 @@ impl Client {
             .into_iter()
             .fold(Duration::ZERO, Duration::saturating_add);
         let request = wire::run_request(step);
+        let span = self.request("follow the step");
         let events = self
             .call("run the step", CALL_LIMIT, |mut calls| async move {
                 calls.run(request).await
             })
+            .instrument(span.clone())
             .await?;
         let deadline = Instant::now().checked_add(limit);
         Ok(Run {
@@ -305,6 +325,7 @@ impl Client {
             events: Some(events),
             deadline,
             limit,
+            span,
         })
     }
 
@@ -395,7 +416,8 @@ impl Client {
     where
         F: Future<Output = Result<tonic::Response<T>, Status>>,
     {
-        match timeout(limit, make(self.calls.clone())).await {
+        let answer = make(self.calls.clone()).instrument(self.request(call));
+        match timeout(limit, answer).await {
             Ok(Ok(reply)) => Ok(reply.into_inner()),
             Ok(Err(status)) => Err(failure(call, &status)),
             Err(_) => Err(Error::Deadline { call, after: limit }),
@@ -410,6 +432,8 @@ pub struct Run {
     events: Option<Streaming<proto::StepEvent>>,
     deadline: Option<Instant>,
     limit: Duration,
+    /// Open until the step has finished.
+    span: Span,
 }
 
 /// All of a step at once.
@@ -455,6 +479,7 @@ impl Run {
                 let event = wire::step_event(event)?;
                 if matches!(event, StepEvent::Finished(_)) {
                     self.events = None;
+                    self.span = Span::none();
                 }
                 Ok(Some(event))
             }

@@ -63,6 +63,7 @@ pub(crate) struct StepContext {
 }
 
 /// Runs a step from its beginning to its last event. `alive` is dropped when its process is gone.
+#[tracing::instrument(name = "step", level = "debug", skip_all, fields(id = %step.id))]
 pub(crate) async fn supervise(
     context: StepContext,
     step: Step,

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
     accept, agent, bisect, check, compare, detect, doctor, examples, exit_status, export, history,
-    import, init, lab, list, manual, monitor, noise, overhead, publish, report, resume, run,
+    import, init, lab, list, log, manual, monitor, noise, overhead, publish, report, resume, run,
     schema, search, step, studies, trace, try_patch,
 };
 
@@ -49,6 +49,9 @@ pub struct Shared {
         value_name = "DIR"
     )]
     pub monitors: Vec<PathBuf>,
+    /// Log to standard error what is begun and ended, and how long it took; twice: with every step and every request to a host
+    #[arg(id = "log", short = 'v', long = "verbose", global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
@@ -144,7 +147,10 @@ impl Arguments {
     /// Does what was asked. Before that it cleans up after agents that were killed with all who would have done it.
     pub fn execute(self) -> miette::Result<ExitCode> {
         let shared = self.shared;
-        if !self.verb.runs_in_trials() {
+        if self.verb.runs_in_trials() {
+            log::start_in_trial()?;
+        } else {
+            log::start(&shared)?;
             backsight_agent::sweep_dead_agents();
         }
         match self.verb {

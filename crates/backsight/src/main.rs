@@ -21,6 +21,7 @@ mod init;
 mod intervals;
 mod lab;
 mod list;
+mod log;
 mod manual;
 mod monitor;
 mod noise;

@@ -7,10 +7,23 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     collections::BTreeMap,
     io::Write as _,
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use crate::files::say;
+
+/// The progress line that is drawn, if one is.
+static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Says something above the progress line, if one is drawn.
+pub fn say_above(text: &str) {
+    let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match line {
+        Some(line) => line.suspend(|| say(text)),
+        None => say(text),
+    }
+}
 
 /// A progress line on standard error.
 pub struct TerminalProgress {
@@ -38,6 +51,7 @@ impl TerminalProgress {
             ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
+        *LINE.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
         Self {
             bar,
             began: Instant::now(),
@@ -129,28 +143,8 @@ impl Listener for TerminalProgress {
                     .collect();
                 self.say(None, &format!(" · {phase} · {role} on {host}: {command}"));
             }
-            Event::TrialFinished {
-                trial,
-                cell,
-                failure,
-                ..
-            } => {
-                self.bar.set_position(u64::from(*trial));
-                if let Some(failure) = failure {
-                    self.bar
-                        .suspend(|| say(&format!("failed: {cell}: {failure}")));
-                }
-            }
-            Event::HostLost { host, why } => {
-                self.bar
-                    .suspend(|| say(&format!("host {host} was lost: {why}")));
-            }
-            Event::LeaseAwaited { .. } | Event::HostAwaited { .. } | Event::HostsBack { .. } => {
-                self.bar.suspend(|| awaited(event));
-            }
+            Event::TrialFinished { trial, .. } => self.bar.set_position(u64::from(*trial)),
             Event::Suspected { changes } => self.round = suspected(changes),
-            Event::Warning { message } => self.bar.suspend(|| say(&format!("warning: {message}"))),
-            Event::Note { message } => self.bar.suspend(|| say(message)),
             Event::StudyFinished { .. } => self.bar.finish_and_clear(),
             Event::BuildStarted {
                 version,
@@ -164,53 +158,54 @@ impl Listener for TerminalProgress {
             Event::BootStarted { version, .. } => {
                 self.say(testbed, &format!(" · booting {version}"));
             }
-            Event::BuildFinished {
-                version,
-                failure,
-                ahead,
-                ..
-            } => {
-                if *ahead {
-                    self.ahead = None;
-                }
-                if let Some(failure) = failure {
-                    self.bar
-                        .suspend(|| say(&format!("no build of {version}: {failure}")));
-                }
-            }
-            Event::BootFinished {
-                version,
-                failure: Some(failure),
-                ..
-            } => self
-                .bar
-                .suspend(|| say(&format!("{version} didn't boot: {failure}"))),
-            Event::StepFinished { .. } | Event::BootFinished { .. } | Event::Verdict { .. } => {}
+            Event::BuildFinished { ahead: true, .. } => self.ahead = None,
+            _ => {}
+        }
+        if let Some(sentence) = sentence(event) {
+            self.bar.suspend(|| say(&sentence));
         }
     }
 }
 
-/// Says what is waited for, and that the wait is over.
-fn awaited(event: &Event) {
+/// What everybody has to know of an event: failures, warnings, and what is waited for.
+pub fn sentence(event: &Event) -> Option<String> {
     let time = |seconds: &f64| Time(Duration::from_secs_f64(seconds.max(0.0)));
-    match event {
+    Some(match event {
+        Event::TrialFinished {
+            cell,
+            failure: Some(failure),
+            ..
+        } => format!("failed: {cell}: {failure}"),
+        Event::HostLost { host, why } => format!("host {host} was lost: {why}"),
         Event::LeaseAwaited {
             host,
             holder,
             seconds,
-        } => say(&format!(
+        } => format!(
             "waiting up to {} for host {host}, which is leased to {holder}",
             time(seconds)
-        )),
+        ),
         Event::HostAwaited { why, seconds, .. } => {
-            say(&format!("waiting up to {}: {why}", time(seconds)))
+            format!("waiting up to {}: {why}", time(seconds))
         }
-        Event::HostsBack { seconds } => say(&format!(
+        Event::HostsBack { seconds } => format!(
             "after {} every host answers: the study goes on",
             time(&seconds.round())
-        )),
-        _ => {}
-    }
+        ),
+        Event::Warning { message } => format!("warning: {message}"),
+        Event::Note { message } => message.clone(),
+        Event::BuildFinished {
+            version,
+            failure: Some(failure),
+            ..
+        } => format!("no build of {version}: {failure}"),
+        Event::BootFinished {
+            version,
+            failure: Some(failure),
+            ..
+        } => format!("{version} didn't boot: {failure}"),
+        _ => return None,
+    })
 }
 
 /// The likeliest changes in a few words.
@@ -253,31 +248,8 @@ pub struct Lines;
 
 impl Listener for Lines {
     fn hear(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
-        match event {
-            Event::TrialFinished {
-                cell,
-                failure: Some(failure),
-                ..
-            } => {
-                say(&format!("failed: {cell}: {failure}"));
-            }
-            Event::HostLost { host, why } => say(&format!("host {host} was lost: {why}")),
-            Event::LeaseAwaited { .. } | Event::HostAwaited { .. } | Event::HostsBack { .. } => {
-                awaited(event);
-            }
-            Event::Warning { message } => say(&format!("warning: {message}")),
-            Event::Note { message } => say(message),
-            Event::BuildFinished {
-                version,
-                failure: Some(failure),
-                ..
-            } => say(&format!("no build of {version}: {failure}")),
-            Event::BootFinished {
-                version,
-                failure: Some(failure),
-                ..
-            } => say(&format!("{version} didn't boot: {failure}")),
-            _ => {}
+        if let Some(sentence) = sentence(event) {
+            say(&sentence);
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::{
     exit_status::ExitStatus,
-    files,
+    files, log,
     output::{OutcomeOptions, Output},
     progress::{JsonLines, Lines, TerminalProgress},
 };
@@ -46,6 +46,7 @@ impl SessionArgs {
         let mut reach = Reach::with_this_program()
             .into_diagnostic()
             .wrap_err("which program is this?")?;
+        log::list_open_spans_on_signal();
         reach.host_wait = self.host_wait.map_or(Duration::ZERO, |wait| wait.0);
         Ok(SessionOptions {
             reach,
@@ -58,6 +59,7 @@ impl SessionArgs {
     /// Events, and their listener: JSON, a line on the terminal, or only what somebody has to know.
     fn events(&self) -> Events {
         let events = Events::default();
+        events.listen(log::StudyLog);
         if self.json {
             events.listen(JsonLines);
         } else if !self.quiet && std::io::stderr().is_terminal() {

@@ -397,7 +397,7 @@ impl Trace {
                 _ => DescriptorDetails::ALL,
             },
             processes: PidDetails::default(),
-            full: if format.in_full {
+            full: if format.in_full > 0 {
                 SyscallSet::all()
             } else {
                 SyscallSet::none()
@@ -428,7 +428,7 @@ impl Trace {
                 backsight_syscall_decode::memory::CaptureLimits {
                     string: self.format.strings,
                     elements: self.format.strings,
-                    verbose: self.format.in_full,
+                    verbose: self.format.in_full > 0,
                 },
             ),
             pending: self.follow == 1 && !self.format.json && !self.format.only_counts(),

@@ -174,6 +174,7 @@ pub(crate) struct Guest {
 ///
 /// # Errors
 /// Why not, and what its console had printed. Nothing of it is left.
+#[tracing::instrument(name = "host", level = "info", skip_all, fields(name = %host))]
 pub(crate) async fn boot(
     reach: &Reach,
     lab: &Lab,

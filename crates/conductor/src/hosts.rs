@@ -16,6 +16,7 @@ use tokio::{
     process::{Child, Command},
     task::JoinHandle,
 };
+use tracing::Instrument as _;
 
 use crate::{guests::Guest, netns, ssh};
 
@@ -201,7 +202,8 @@ pub(crate) enum Holder {
 }
 
 impl Connected {
-    /// Starts an agent on the host and greets it.
+    /// Starts an agent on the host and greets it. The span `host` is open until its agent has ended.
+    #[tracing::instrument(name = "host", parent = None, level = "info", skip_all, fields(name = %host))]
     pub(crate) async fn start(
         reach: &Reach,
         lab: &Lab,
@@ -221,7 +223,7 @@ impl Connected {
         match known(&client).await {
             Ok((facts, clock)) => Ok(Self {
                 name: host.clone(),
-                client,
+                client: client.with_host(host.as_str()),
                 facts,
                 clock,
                 holder: Holder::Process(Box::new(process)),
@@ -245,8 +247,8 @@ impl Connected {
     ) -> Result<Self, (backsight_agent::Error, Box<Guest>)> {
         match known(&client).await {
             Ok((facts, clock)) => Ok(Self {
+                client: client.with_host(name.as_str()),
                 name,
-                client,
                 facts,
                 clock,
                 holder: Holder::Guest(Box::new(guest)),
@@ -388,7 +390,8 @@ impl Process {
         let reader = child
             .stderr
             .take()
-            .map(|stderr| tokio::spawn(keep_last_lines(stderr, Arc::clone(&complaints))));
+            .map(|stderr| keep_last_lines(stderr, Arc::clone(&complaints)))
+            .map(|reading| tokio::spawn(reading.in_current_span()));
         let process = Self {
             mark: None,
             child,
@@ -478,6 +481,7 @@ fn command(
 async fn keep_last_lines(stderr: tokio::process::ChildStderr, kept: Arc<Mutex<VecDeque<String>>>) {
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = lines.next_line().await {
+        tracing::debug!("said: {line}");
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == COMPLAINTS {
             kept.pop_front();

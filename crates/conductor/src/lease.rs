@@ -66,6 +66,7 @@ impl Lease {
     ///
     /// # Errors
     /// [`LeaseError::Taken`] when another process still has one of them at the end of the wait.
+    #[tracing::instrument(name = "lease", level = "info", skip_all)]
     pub async fn take(
         lab: &Lab,
         hosts: &[HostName],

@@ -370,6 +370,16 @@ impl<'a> Stage<'a> {
         }
     }
 
+    #[tracing::instrument(
+        level = "debug",
+        skip_all,
+        fields(
+            role = %self.roles[place.role].role,
+            host = %self.roles[place.role].host,
+            phase = %place.phase,
+            command = shortened(&place.command),
+        )
+    )]
     async fn step(
         &self,
         place: Place,

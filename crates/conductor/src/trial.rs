@@ -148,6 +148,7 @@ impl Conductor {
     /// # Errors
     /// A kernel that can't be started, ends before its agent says hello, or doesn't say it in time; its console is
     /// in the error, and no guest is left running.
+    #[tracing::instrument(level = "info", skip_all, fields(kernel = %kernel.image.display()))]
     pub async fn boot(&mut self, kernel: &Kernel) -> Result<BootRecord, BootError> {
         self.shut_down().await;
         let clock = Instant::now();
@@ -433,6 +434,7 @@ impl Conductor {
     ///
     /// # Errors
     /// A host can't be reached any more, or a guest isn't booted: nothing can be measured until it is back.
+    #[tracing::instrument(level = "info", skip_all, fields(testbed = %self.arrangement.testbed, %cell))]
     pub async fn trial(
         &mut self,
         catalog: &Catalog,

@@ -112,6 +112,7 @@ impl Workbench {
     /// # Errors
     /// The agent is lost (killed, or the machine can't carry it); what the command had started is gone, and the next
     /// command gets a new agent. A command that fails is no error: [`Done::ending`] says how it ended.
+    #[tracing::instrument(name = "command", level = "info", skip_all, fields(command = command.text))]
     pub async fn run(&self, command: Command) -> Result<Done, ConnectError> {
         let mut place = self.agent.lock().await;
         let agent = self.agent_in(&mut place).await?;

@@ -14,6 +14,7 @@ use std::fmt;
 use crate::{
     Runner, Store, StoreError, Swept,
     database::{AnswerRow, Kind},
+    log::remove_logs,
     raw,
 };
 
@@ -700,6 +701,7 @@ impl Store {
             .await
             .map_err(|e| self.database.fault(e))?;
         tx.commit().await.map_err(|e| self.database.fault(e))?;
+        remove_logs(&self.dir, study);
         self.sweep().await
     }
 

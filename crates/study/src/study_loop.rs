@@ -171,6 +171,7 @@ pub enum StudyLoopError {
 ///
 /// # Errors
 /// The store refuses. What was kept before stays.
+#[tracing::instrument(name = "study", level = "info", skip_all, fields(id = study.id.0, name = %study.name))]
 pub async fn run_study_loop<P: Policy, M: Measurer>(
     policy: &P,
     study: StudySetup,

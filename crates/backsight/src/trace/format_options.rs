@@ -26,8 +26,9 @@ pub(super) struct FormatOptions {
     )]
     pub strings: usize,
     /// Structures in full
-    #[arg(short = 'v', long = "no-abbrev")]
-    pub in_full: bool,
+    // Stands in for the global `-v`: the same name, and so the same kind.
+    #[arg(id = "log", short = 'v', long = "no-abbrev", action = clap::ArgAction::Count)]
+    pub in_full: u8,
     /// Bytes that aren't ASCII in hexadecimal; twice: all
     #[arg(short = 'x', action = clap::ArgAction::Count)]
     pub hexadecimal: u8,

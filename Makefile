@@ -3,7 +3,7 @@ TARGET := $(shell uname -m)-unknown-linux-musl
 BINARY := target/$(TARGET)/release/backsight
 NEXTEST := $(shell command -v cargo-nextest || echo $(CURDIR)/target/tools/bin/cargo-nextest)
 
-.PHONY: demo demo-history test build check unit browser quality aa bench bench-trace fuzz clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz
+.PHONY: demo demo-history test missing-needs build check unit browser quality aa bench bench-trace fuzz clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -11,7 +11,11 @@ demo: setup-demo build      ## set up, build, run a real study, show the compari
 demo-history: setup-demo-history build ## five versions of the Linux kernel: fetched, built, booted, measured, published
 	scripts/demo-history $(BINARY)
 
-test: setup-test check unit browser   ## set up, run every check and test
+test: setup-test missing-needs check unit browser   ## set up, run every check and test; says first and last what this machine lacks
+	@scripts/missing-needs >/dev/null
+
+missing-needs:              ## what tests need and this machine lacks: they are left out, by name
+	@scripts/missing-needs
 
 build: setup-build          ## the release binary: one static file
 	cargo build --release --locked --target $(TARGET) -p backsight
@@ -23,8 +27,8 @@ check:                      ## format, lints, that the static binary compiles, l
 	cargo check --locked --target $(TARGET) -p backsight
 	cargo metadata --format-version 1 --locked | node scripts/licences.mjs
 
-unit:                       ## unit, property and end-to-end tests
-	$(NEXTEST) nextest run --workspace --locked
+unit:                       ## unit, property and end-to-end tests; without those whose needs this machine lacks, which it says
+	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} $(NEXTEST) nextest run --workspace --locked
 	cargo test --workspace --doc --locked --quiet
 
 browser:                    ## the pages in a real browser

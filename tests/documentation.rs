@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use backsight_model::{Benchmark, Document, Lab, Monitor, Plan, Target};
+use backsight_test_needs::Need;
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -87,15 +88,14 @@ fn crates_use_what_the_table_of_floors_says() {
 
 /// Follows a page to the letter: its `console` blocks, in a folder of its own.
 fn follow(page: &str) {
-    let root = rustix::process::geteuid().is_root();
     let commands: Vec<String> = blocks(page, "console")
         .iter()
         .flat_map(|block| block.lines())
         .filter_map(|line| line.strip_prefix("$ ").map(str::to_owned))
         .collect();
     assert!(!commands.is_empty(), "{page} has no commands");
-    if !root && commands.iter().any(|command| command.contains("lab up")) {
-        println!("skipped: {page} makes network namespaces, which needs root");
+    let makes_namespaces = commands.iter().any(|command| command.contains("lab up"));
+    if makes_namespaces && Need::Root.is_missing() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

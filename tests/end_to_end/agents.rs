@@ -1,9 +1,10 @@
 //! Agents and hosts that go away under a trial.
 
+use backsight_test_needs::Need;
 use nix::sys::signal::{Signal, kill};
 
 use crate::{
-    place::{Place, VALUE, is_root},
+    place::{Place, VALUE},
     processes,
 };
 
@@ -206,7 +207,7 @@ fn namespace() -> Place {
 
 #[test]
 fn a_namespace_shows_its_own_interfaces_and_the_machine_s_other_mounts() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = namespace();
@@ -228,10 +229,11 @@ fn a_namespace_shows_its_own_interfaces_and_the_machine_s_other_mounts() {
 
 #[test]
 fn a_host_that_is_not_up_is_refused_with_the_command_that_makes_it() {
+    if Need::Root.is_missing() {
+        return;
+    }
     let place = namespace();
-    place
-        .ends(&["lab", "down"])
-        .assert_code(if is_root() { 0 } else { return });
+    place.ends(&["lab", "down"]).assert_code(0);
     let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
     ended.assert_code(2);
     ended.assert_says(&["host `only` is not up", "backsight lab up"]);
@@ -244,7 +246,7 @@ fn a_host_that_is_not_up_is_refused_with_the_command_that_makes_it() {
 
 #[test]
 fn a_namespace_that_disappears_stops_the_study_until_it_is_back() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = namespace();
@@ -289,7 +291,7 @@ fn a_namespace_that_disappears_stops_the_study_until_it_is_back() {
 
 #[test]
 fn a_namespace_whose_name_is_gone_serves_until_its_study_is_done() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = namespace();

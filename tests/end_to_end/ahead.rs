@@ -1,11 +1,12 @@
 //! Builds made while another machine measures, through the real binary: the machine is this one with another boot id,
 //! reached by a stand-in for `ssh` that runs what it is told.
 
+use backsight_test_needs::Need;
 use std::{fs, process::Command};
 
 use crate::{
     far::slim,
-    place::{Place, VALUE, is_root},
+    place::{Place, VALUE},
     running::{Ended, Running},
     stepping::{self, commits, step},
 };
@@ -19,7 +20,7 @@ exec unshare --mount --propagation private sh -c '
 
 /// A place whose host is another machine; none where that can't be.
 fn place() -> Option<Place> {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return None;
     }
     let place = stepping::place();

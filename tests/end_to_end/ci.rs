@@ -1,6 +1,7 @@
 //! The files of examples/ci: nights and changes of a small repository, each started by what is in the file of a CI system, as
 //! that system would.
 
+use backsight_test_needs::Need;
 use std::{
     collections::BTreeMap,
     fs,
@@ -400,7 +401,7 @@ fn ci_systems_measure_one_thing_at_a_time_and_nothing_of_strangers() {
 
 #[test]
 fn units_are_read_by_systemd() {
-    if !Path::new("/usr/bin/systemd-analyze").exists() {
+    if Need::Systemd.is_missing() {
         return;
     }
     let analyze = |arguments: &[&str]| {

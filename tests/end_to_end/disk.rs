@@ -1,12 +1,13 @@
 //! A disk that is full: what can't be kept isn't measured on, what was kept stays, and with room it goes on.
 
+use backsight_test_needs::Need;
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     process::{Child, Command, Stdio},
 };
 
 use crate::{
-    place::{Place, VALUE, exists, is_root},
+    place::{Place, VALUE, exists},
     running::{Ended, Running},
 };
 
@@ -106,7 +107,7 @@ fn kept(disk: &SmallDisk<'_>) -> usize {
 
 #[test]
 fn a_full_disk_ends_the_study_with_what_to_do_and_with_room_it_goes_on() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = large();
@@ -154,7 +155,7 @@ fn a_full_disk_ends_the_study_with_what_to_do_and_with_room_it_goes_on() {
 
 #[test]
 fn a_disk_without_room_for_a_store_refuses_the_study() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = large();
@@ -167,7 +168,7 @@ fn a_disk_without_room_for_a_store_refuses_the_study() {
 
 #[test]
 fn a_host_without_room_for_output_fails_the_trial_with_what_to_do() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = large();
@@ -186,7 +187,7 @@ fn a_host_without_room_for_output_fails_the_trial_with_what_to_do() {
 
 #[test]
 fn a_disk_that_is_full_of_builds_breaks_no_version() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();

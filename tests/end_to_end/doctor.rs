@@ -1,10 +1,11 @@
 //! `doctor` asks other machines themselves: through a real `sshd` on a loopback of its own, and where there is none.
 
+use backsight_test_needs::Need;
 use std::{fs, os::unix::fs::DirBuilderExt as _, process::Command};
 
 use crate::{
     far,
-    place::{Place, VALUE, is_root},
+    place::{Place, VALUE},
     running::{Ended, Running},
 };
 
@@ -83,7 +84,7 @@ fn doctor(place: &Place) -> Ended {
 
 #[test]
 fn another_machine_is_asked_for_its_own_programs_addresses_clock_and_room() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = place();
@@ -124,7 +125,7 @@ fn another_machine_is_asked_for_its_own_programs_addresses_clock_and_room() {
 
 #[test]
 fn a_machine_whose_clock_is_off_or_whose_disk_is_full_is_not_fit() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = place();
@@ -175,7 +176,7 @@ fn a_machine_whose_clock_is_off_or_whose_disk_is_full_is_not_fit() {
 
 #[test]
 fn a_machine_whose_key_is_not_known_is_not_asked_until_it_is() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = place();
@@ -225,7 +226,7 @@ fn a_machine_whose_key_is_not_known_is_not_asked_until_it_is() {
 
 #[test]
 fn each_way_not_to_reach_a_machine_is_said_with_the_command_that_repeats_it() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = place();

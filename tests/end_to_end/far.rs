@@ -3,6 +3,7 @@
 //! The machine is this one seen through a real `sshd`, in a mount namespace with a home and a boot id of its own. A script
 //! switches it off, on, and over; what a real kernel does in its place is in `rebooting`.
 
+use backsight_test_needs::Need;
 use nix::sys::signal::Signal;
 use std::{
     fs,
@@ -12,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    place::{Place, VALUE, is_root},
+    place::{Place, VALUE},
     running::{Ended, Running},
     stepping::{self, commit, step},
 };
@@ -96,7 +97,7 @@ pub fn key(place: &Place, file: &str) {
 
 /// A place with a repository and the machine, on which its target is rebooted; none where that can't be.
 fn place() -> Option<Place> {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return None;
     }
     let place = stepping::place();

@@ -1,10 +1,11 @@
 //! Steps that hide and kill those who would end them: nothing of them is left.
 
+use backsight_test_needs::Need;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::{
-    place::{Place, VALUE, is_root},
+    place::{Place, VALUE},
     processes,
 };
 
@@ -70,9 +71,10 @@ fn a_step_that_hides_and_kills_its_agent_leaves_nothing() {
 
 #[test]
 fn a_step_of_root_that_hides_and_kills_its_agent_and_the_supervisor_leaves_nothing() {
-    if is_root() {
-        leaves_nothing_after("$supervisor $agent");
+    if Need::Root.is_missing() {
+        return;
     }
+    leaves_nothing_after("$supervisor $agent");
 }
 
 #[test]
@@ -100,7 +102,7 @@ fn an_agent_that_stands_still_goes_on_when_its_conductor_is_killed() {
 
 #[test]
 fn the_next_start_of_any_verb_ends_a_step_of_root_that_killed_all_three() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     for verb in [&["studies"][..], &["list", "benchmarks"], &["doctor"]] {

@@ -1,8 +1,9 @@
 //! Labs of namespaces: made, shown, removed; measured in with real programs.
 
+use backsight_test_needs::Need;
 use std::process::Command;
 
-use crate::place::{Place, is_root};
+use crate::place::Place;
 
 /// Three hosts in a row; the middle one forwards.
 fn row(place: &Place) {
@@ -46,7 +47,7 @@ fn machine() -> String {
 
 #[test]
 fn a_lab_goes_up_and_down_twice_and_leaves_the_machine_as_it_was() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -98,7 +99,7 @@ fn a_lab_goes_up_and_down_twice_and_leaves_the_machine_as_it_was() {
 
 #[test]
 fn a_half_made_lab_is_completed() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -125,7 +126,7 @@ fn a_half_made_lab_is_completed() {
 
 #[test]
 fn a_lab_that_two_make_at_once_is_made_once() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -145,7 +146,7 @@ fn a_lab_that_two_make_at_once_is_made_once() {
 
 #[test]
 fn processes_in_a_lab_end_with_it() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -171,7 +172,7 @@ fn processes_in_a_lab_end_with_it() {
 
 #[test]
 fn a_lab_that_the_kernel_refuses_says_why_and_can_be_taken_down() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -209,7 +210,7 @@ fn a_lab_of_local_hosts_has_nothing_to_make() {
 
 #[test]
 fn who_is_not_root_is_told_what_to_do() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -235,7 +236,7 @@ fn who_is_not_root_is_told_what_to_do() {
 
 #[test]
 fn the_plan_that_init_writes_for_namespaces_runs_there() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -282,7 +283,7 @@ fn the_plan_that_init_writes_for_namespaces_runs_there() {
 
 #[test]
 fn tcp_through_a_device_is_measured_with_and_without_it() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -311,7 +312,7 @@ fn tcp_through_a_device_is_measured_with_and_without_it() {
 
 #[test]
 fn a_real_server_that_is_killed_in_the_middle_fails_its_trial() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();

@@ -1,9 +1,10 @@
 //! Steps of root that change more than processes: mounts, files that can't be removed.
 
 use crate::{
-    place::{Place, VALUE, is_root},
+    place::{Place, VALUE},
     running::{Ended, Running},
 };
+use backsight_test_needs::Need;
 
 /// Runs a plan of one trial of this shell command, where mounts are seen by nobody else.
 fn ends_with_mounts_of_its_own(place: &Place, command: &str) -> Ended {
@@ -35,7 +36,7 @@ fn ends_with_mounts_of_its_own(place: &Place, command: &str) -> Ended {
 
 #[test]
 fn a_mount_in_a_trial_s_folder_is_undone_and_what_it_shows_is_kept() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -53,7 +54,7 @@ fn a_mount_in_a_trial_s_folder_is_undone_and_what_it_shows_is_kept() {
 
 #[test]
 fn a_mount_that_is_left_elsewhere_fails_its_trial() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -74,7 +75,7 @@ fn a_mount_that_is_left_elsewhere_fails_its_trial() {
 
 #[test]
 fn a_mount_that_its_trial_undoes_is_no_failure() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();
@@ -87,7 +88,7 @@ fn a_mount_that_its_trial_undoes_is_no_failure() {
 
 #[test]
 fn files_that_cant_be_changed_are_removed_with_their_trial() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();

@@ -5,6 +5,7 @@ use nix::sys::signal::Signal;
 use crate::place::{Place, is_root};
 use crate::processes;
 use crate::running::Running;
+use backsight_test_needs::Need;
 
 fn logged() -> Place {
     let place = Place::new();
@@ -300,7 +301,7 @@ fn measuring_in_a_lab() -> (Place, Running) {
 
 #[test]
 fn a_lab_in_which_somebody_measures_is_not_taken_down() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let (place, run) = measuring_in_a_lab();
@@ -316,7 +317,7 @@ fn a_lab_in_which_somebody_measures_is_not_taken_down() {
 
 #[test]
 fn a_lab_is_taken_down_as_soon_as_a_killed_studys_agents_have_gone() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let (place, run) = measuring_in_a_lab();

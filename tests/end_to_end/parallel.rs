@@ -1,12 +1,13 @@
 //! A bisection on several testbeds at once: of machines that differ, killed and gone on with, refused.
 
+use backsight_test_needs::Need;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 use crate::{
     bisecting::{names, place, verdict},
-    place::{Place, is_root},
+    place::Place,
 };
 
 /// The numbers of a host that is called slow are larger by 100: more than any change.
@@ -131,7 +132,7 @@ fn two_machines_that_differ_find_the_change_together() {
 
 #[test]
 fn two_namespaces_find_the_change_together() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = two_machines("netns");

@@ -1,9 +1,10 @@
 //! The highest load that meets a goal: on devices that are scripts, whose limits are known, and on a shaped link.
 
+use backsight_test_needs::Need;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::place::{Place, is_root};
+use crate::place::Place;
 
 /// A device that carries `limit` behind a generator that sends `sends`.
 const FLOOD: &str = r#"#!/bin/sh
@@ -338,7 +339,7 @@ fn questions_that_make_no_sense_are_refused_with_a_way_out() {
 
 #[test]
 fn a_shaped_link_is_found_with_a_real_generator_and_the_direct_one_is_not_the_limit() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = Place::new();

@@ -1,6 +1,7 @@
 //! A store that was damaged, lost in part, or can't be written: what is wrong is found and named, what can be mended is
 //! mended, and nothing that was changed since it was recorded is shown as a measurement.
 
+use backsight_test_needs::Need;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -8,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    place::{Place, is_root},
+    place::Place,
     running::{Ended, Running},
 };
 
@@ -198,7 +199,7 @@ fn imported_samples_are_taken_from_their_files_again() {
 
 #[test]
 fn a_store_that_can_not_be_written_is_read_and_nothing_is_begun_in_it() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let place = place();

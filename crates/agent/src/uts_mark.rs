@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_process_is_known_by_the_domain_of_its_namespace_alone() {
-        if !nix::unistd::geteuid().is_root() {
+        if backsight_test_needs::Need::Root.is_missing() {
             return;
         }
         let marked = |domain: &str| {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use backsight_test_needs::Need;
 use std::collections::BTreeMap;
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -453,8 +454,7 @@ fn assert_nothing_left_of_trial(host: &Host) {
 
 #[tokio::test]
 async fn a_full_disk_fails_the_step_with_its_reason() {
-    if !nix::unistd::geteuid().is_root() {
-        println!("skipped: a file system of its own takes root");
+    if Need::Root.is_missing() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -886,8 +886,12 @@ async fn a_program_that_may_not_be_traced_is_held_before_it_is_loaded() {
     let (mount, nobody) = (Path::new("/usr/bin/mount"), "65534");
     let is_setuid = std::fs::metadata(mount)
         .is_ok_and(|file| std::os::unix::fs::MetadataExt::mode(&file) & 0o4000 != 0);
-    if !nix::unistd::geteuid().is_root() || !is_setuid {
-        println!("skipped: takes root, and a setuid program");
+    let found = if is_setuid {
+        Ok(())
+    } else {
+        Err("mount isn't one")
+    };
+    if Need::Root.is_missing() || Need::Setuid.is_missing_in(found) {
         return;
     }
     // A copy, where nobody can reach it.

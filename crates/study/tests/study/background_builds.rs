@@ -11,13 +11,13 @@ use backsight_model::{
 use backsight_policy::{Evidence, StepOrder, StepPolicy, StepVerdict};
 use backsight_store::{MetricShape, NewStudy, NewTarget, Store, StudyId};
 use backsight_study::{HistoryMeasurer, Progress, StudySetup, run_study_loop};
+use backsight_test_needs::Need;
 use jiff::Timestamp;
 use std::{
     collections::HashMap,
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::Command,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -251,16 +251,6 @@ fn agent() -> Reach {
     Reach::with_program(super::example("studied"))
 }
 
-/// Whether this test may make a mount namespace; says so if not.
-fn is_root() -> bool {
-    let id = Command::new("id").arg("-u").output().unwrap();
-    let root = id.stdout.trim_ascii() == b"0";
-    if !root {
-        eprintln!("skipped: another boot id needs root");
-    }
-    root
-}
-
 async fn until_there(file: &Path) {
     let clock = Instant::now();
     while !file.exists() {
@@ -296,7 +286,7 @@ const HAND_IN_HAND: (&str, &str) = (
 
 #[tokio::test]
 async fn what_is_coming_is_built_while_another_machine_measures() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let world = World::new(true, HAND_IN_HAND.0, HAND_IN_HAND.1).await;
@@ -342,7 +332,7 @@ async fn what_is_coming_is_built_while_another_machine_measures() {
 #[tokio::test]
 async fn nothing_is_built_while_this_machine_measures_or_where_the_user_says_so() {
     for (elsewhere, builds_ahead) in [(false, true), (true, false)] {
-        if elsewhere && !is_root() {
+        if elsewhere && Need::Root.is_missing() {
             continue;
         }
         let world = World::new(elsewhere, "true", "echo 1").await;
@@ -362,7 +352,7 @@ async fn nothing_is_built_while_this_machine_measures_or_where_the_user_says_so(
 
 #[tokio::test]
 async fn a_version_that_does_not_build_ahead_stops_a_study_when_it_is_asked_for() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let build = "case $1 in v3) until_there built-v2; : > built-v3;; \
@@ -387,7 +377,7 @@ async fn a_version_that_does_not_build_ahead_stops_a_study_when_it_is_asked_for(
 
 #[tokio::test]
 async fn what_hinders_a_build_ahead_is_no_fault_before_it_is_asked_for() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let trial = "[ $1 = v1 ] && { until_there tried; : > network; }; echo 1";
@@ -405,7 +395,7 @@ async fn what_hinders_a_build_ahead_is_no_fault_before_it_is_asked_for() {
 
 #[tokio::test]
 async fn a_study_that_is_stopped_ends_what_it_builds_ahead_and_makes_it_again_later() {
-    if !is_root() {
+    if Need::Root.is_missing() {
         return;
     }
     let build =

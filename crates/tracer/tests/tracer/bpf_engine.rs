@@ -1,5 +1,6 @@
 //! The kernel engine, on real programs. Where it can't run these tests say so and do nothing.
 
+use backsight_test_needs::Need;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -27,15 +28,9 @@ const GETPPID: u64 = libc::SYS_getppid as u64;
 /// Set where this binary is to be a tracer for another test: the command.
 const AS_A_TRACER: &str = "BACKSIGHT_TEST_TRACER";
 
-/// Whether the engine can run; says why not.
+/// Whether the engine can run.
 fn runs() -> bool {
-    match check_available() {
-        Ok(()) => true,
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            false
-        }
-    }
+    !Need::Bpf.is_missing_in(check_available())
 }
 
 /// A command, all of it told.
@@ -709,8 +704,7 @@ fn counts_agree_with_those_of_strace() {
     if !runs() {
         return;
     }
-    if Command::new("strace").arg("-V").output().is_err() {
-        eprintln!("skipped: there is no strace");
+    if Need::Strace.is_missing_in(Command::new("strace").arg("-V").output().map(drop)) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

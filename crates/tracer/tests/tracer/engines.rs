@@ -3,6 +3,7 @@
 use backsight_syscall_decode::table::find_syscall;
 use backsight_syscall_decode::text::{TextOptions, TextWriter};
 use backsight_syscall_decode::{EventKind, SyscallOutcome, TraceEvent};
+use backsight_test_needs::Need;
 use backsight_tracer::bpf_engine;
 use backsight_tracer::command::TracedCommand;
 use backsight_tracer::engine::{EngineKind, trace};
@@ -169,10 +170,7 @@ fn calls_that_end_with_their_threads_are_told_as_such() {
         _ => None,
     };
     for engine in [EngineKind::Kernel, EngineKind::Ptrace] {
-        if engine == EngineKind::Kernel
-            && let Err(why) = bpf_engine::check_available()
-        {
-            eprintln!("skipped: {why}");
+        if engine == EngineKind::Kernel && Need::Bpf.is_missing_in(bpf_engine::check_available()) {
             continue;
         }
         let options = TraceOptions {
@@ -191,8 +189,7 @@ fn calls_that_end_with_their_threads_are_told_as_such() {
 
 #[test]
 fn every_call_of_the_table_is_told_alike_by_both_engines() {
-    if let Err(why) = bpf_engine::check_available() {
-        eprintln!("skipped: {why}");
+    if Need::Bpf.is_missing_in(bpf_engine::check_available()) {
         return;
     }
     // Each call thrice with other arguments, some at a time; then children, a thread, vfork and exec of such.

@@ -4,6 +4,7 @@ use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
 use backsight_syscall_decode::{
     Abi, CapturePoint, EventKind, StackFrame, SyscallOutcome, SyscallRecord, TraceEvent,
 };
+use backsight_test_needs::Need;
 use backsight_tracer::command::{TracedCommand, UserRights};
 use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::{CallStatus, Injection, StatusSet, TraceOptions};
@@ -24,7 +25,7 @@ use backsight_syscall_decode::table::find_syscall;
 use crate::{
     in_time::{LONG, in_time},
     programs::program,
-    text::strace_version,
+    text::is_strace_missing,
 };
 
 /// Everything of a command and its children.
@@ -96,10 +97,6 @@ fn number_of(call: (u64, u64)) -> u64 {
     } else {
         call.0
     }
-}
-
-fn is_root() -> bool {
-    nix::unistd::geteuid().is_root()
 }
 
 #[test]
@@ -407,8 +404,7 @@ fn a_tracer_that_is_traced_is_refused_its_child_and_works_unfollowed() {
 
 #[test]
 fn a_setuid_program_gets_its_rights_where_the_tracer_has_them() {
-    if !is_root() {
-        eprintln!("skipped: a setuid program needs root");
+    if Need::Root.is_missing() {
         return;
     }
     use std::os::unix::fs::PermissionsExt;
@@ -447,8 +443,11 @@ fn a_setuid_program_gets_its_rights_where_the_tracer_has_them() {
 #[test]
 fn calls_in_the_32_bit_way_are_named_as_such() {
     let (events, ended) = traced(&command(program("narrow"), &[]));
-    if ended.command == Some(CommandExit::Exited(2)) {
-        eprintln!("skipped: this kernel has no 32-bit calls");
+    let found = match ended.command {
+        Some(CommandExit::Exited(2)) => Err("this kernel doesn't take them"),
+        _ => Ok(()),
+    };
+    if Need::Calls32.is_missing_in(found) {
         return;
     }
     assert_eq!(ended.command, Some(CommandExit::Exited(0)));
@@ -856,8 +855,12 @@ fn a_process_is_detached_from_at_a_call_that_was_named() {
 #[test]
 fn what_the_tracer_counts_is_what_strace_counts() {
     let strace = Path::new("/usr/bin/strace");
-    if !strace.exists() {
-        eprintln!("skipped: strace isn't here");
+    let found = if strace.exists() {
+        Ok(())
+    } else {
+        Err("it isn't here")
+    };
+    if Need::Strace.is_missing_in(found) {
         return;
     }
     let out = std::env::temp_dir().join(format!("backsight-strace-{}", std::process::id()));
@@ -960,8 +963,7 @@ fn a_program_gets_its_processors_back_when_its_tracer_is_killed() {
             .count()
     };
     let all = count(sched_getaffinity(pid(0)).unwrap());
-    if all < 2 {
-        eprintln!("skipped: there is only one processor");
+    if Need::Processors.is_missing() {
         return;
     }
     let (mut first, mut output) = std::io::pipe().unwrap();
@@ -1075,10 +1077,9 @@ fn what_was_mapped_unseen_is_found_on_stacks_too() {
 
 #[test]
 fn stacks_are_those_of_strace() {
-    let Some("strace -- version 6.1") = strace_version().as_deref() else {
-        eprintln!("skipped: this compares with strace 6.1, which isn't here");
+    if is_strace_missing() {
         return;
-    };
+    }
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("strace.txt");
     let program = program("stacks");

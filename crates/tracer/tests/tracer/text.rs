@@ -1,5 +1,6 @@
 //! Text beside that of strace itself, for the same programs.
 
+use backsight_test_needs::Need;
 use std::path::Path;
 use std::process::Command;
 
@@ -81,12 +82,15 @@ impl Drop for Folder {
     }
 }
 
-pub fn strace_version() -> Option<String> {
-    let output = Command::new("strace").arg("-V").output().ok()?;
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .next()
-        .map(str::to_owned)
+/// Whether strace isn't here in the version that this is compared with.
+pub fn is_strace_missing() -> bool {
+    let output = Command::new("strace").arg("-V").output();
+    let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let said = said.unwrap_or_else(|error| error.to_string());
+    Need::Strace.is_missing_in(match said.lines().next() {
+        Some("strace -- version 6.1") => Ok(()),
+        _ => Err(said),
+    })
 }
 
 /// The same program, told by strace and by us.
@@ -96,10 +100,9 @@ fn both(
     options: TextOptions,
     descriptors: DescriptorDetails,
 ) -> Option<(Vec<Line>, Vec<Line>)> {
-    let Some("strace -- version 6.1") = strace_version().as_deref() else {
-        eprintln!("skipped: this compares with strace 6.1, which isn't here");
+    if is_strace_missing() {
         return None;
-    };
+    }
     let program = program(name);
     let folder = Folder::new(name);
     let out = folder.0.join("strace.txt");

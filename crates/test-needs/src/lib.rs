@@ -1,0 +1,156 @@
+//! What tests need of the machine that they run on. Where it is missing the test fails, unless `BACKSIGHT_SKIP` names it:
+//! nobody believes that something was tested which wasn't.
+//!
+//! ```
+//! use backsight_test_needs::Need;
+//!
+//! if Need::Root.is_missing() {
+//!     return;
+//! }
+//! ```
+//!
+//! `scripts/missing-needs` says what is missing, by the same names; `make test` sets the variable to that.
+
+use std::{fmt, path::Path};
+
+/// The names of what is missing and may be, with commas between.
+const VARIABLE: &str = "BACKSIGHT_SKIP";
+
+/// Something that tests need and that isn't everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// To be root: namespaces, mounts, other users.
+    Root,
+    /// A kernel that takes the tracer's BPF programs from this user.
+    Bpf,
+    /// A kernel that says what its types are.
+    Btf,
+    /// strace 6.1, with which the tracer is compared.
+    Strace,
+    /// A kernel that takes 32-bit system calls.
+    Calls32,
+    /// More than one processor.
+    Processors,
+    /// `systemd-analyze`.
+    Systemd,
+    /// A program with the set-user-id bit: `mount`.
+    Setuid,
+}
+
+impl Need {
+    const ALL: [Self; 8] = [
+        Self::Root,
+        Self::Bpf,
+        Self::Btf,
+        Self::Strace,
+        Self::Calls32,
+        Self::Processors,
+        Self::Systemd,
+        Self::Setuid,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Bpf => "bpf",
+            Self::Btf => "btf",
+            Self::Strace => "strace",
+            Self::Calls32 => "calls32",
+            Self::Processors => "processors",
+            Self::Systemd => "systemd",
+            Self::Setuid => "setuid",
+        }
+    }
+
+    /// Whether this machine lacks it and the test may be skipped for that: the test returns then.
+    ///
+    /// # Panics
+    /// It is missing and `BACKSIGHT_SKIP` doesn't name it.
+    #[must_use]
+    #[track_caller]
+    pub fn is_missing(self) -> bool {
+        let exists = |path: &str| match Path::new(path).exists() {
+            true => Ok(()),
+            false => Err(format!("{path} isn't there")),
+        };
+        let found = match self {
+            Self::Root => match rustix::process::geteuid().is_root() {
+                true => Ok(()),
+                false => Err("this user isn't root".to_owned()),
+            },
+            Self::Processors => match std::thread::available_parallelism() {
+                Ok(number) if number.get() > 1 => Ok(()),
+                _ => Err("there is only one".to_owned()),
+            },
+            Self::Systemd => exists("/usr/bin/systemd-analyze"),
+            Self::Btf => exists("/sys/kernel/btf/vmlinux"),
+            Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
+        };
+        self.is_missing_in(found)
+    }
+
+    /// The same where the test itself has found out whether it is there, or why not.
+    ///
+    /// # Panics
+    /// It is missing and `BACKSIGHT_SKIP` doesn't name it, or names what no test needs.
+    #[must_use]
+    #[track_caller]
+    pub fn is_missing_in<E: fmt::Display>(self, found: Result<(), E>) -> bool {
+        let Err(why) = found else {
+            return false;
+        };
+        let name = self.name();
+        let skipped = std::env::var(VARIABLE).unwrap_or_default();
+        assert!(
+            skips(&skipped, self),
+            "this test needs `{name}`: {why}; with {VARIABLE}={name} it is skipped"
+        );
+        eprintln!("skipped for want of `{name}`: {why}");
+        true
+    }
+}
+
+/// Whether a value of the variable names something.
+fn skips(value: &str, need: Need) -> bool {
+    let names = value.split(',').map(str::trim);
+    let mut named = false;
+    for name in names.filter(|name| !name.is_empty()) {
+        let known = Need::ALL.into_iter().find(|known| known.name() == name);
+        assert!(
+            known.is_some(),
+            "{VARIABLE} names `{name}`, which no test needs"
+        );
+        named |= known == Some(need);
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_fails_a_test_unless_it_is_named() {
+        assert!(skips("root,bpf", Need::Bpf) && skips(" bpf ,", Need::Bpf));
+        assert!(!skips("", Need::Bpf) && !skips("root", Need::Bpf));
+        assert!(!Need::Bpf.is_missing_in(Ok::<(), &str>(())));
+    }
+
+    #[test]
+    #[should_panic(expected = "BACKSIGHT_SKIP names `bfp`, which no test needs")]
+    fn a_name_that_no_test_needs_is_refused() {
+        let _ = skips("bfp", Need::Bpf);
+    }
+
+    #[test]
+    fn the_script_that_probes_knows_the_same_names() {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/missing-needs");
+        let text = std::fs::read_to_string(script).expect("the script is there");
+        let probed = text.lines().filter_map(|line| line.strip_prefix("probe "));
+        let mut probed: Vec<&str> = probed.filter_map(|rest| rest.split(' ').next()).collect();
+        probed.sort_unstable();
+        let mut known = Need::ALL.map(Need::name);
+        known.sort_unstable();
+        assert_eq!(probed, known);
+    }
+}

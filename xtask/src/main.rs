@@ -1,25 +1,46 @@
-//! Generators of the workspace: `cargo xtask TASK`.
+//! Generators and measurements of the workspace: `cargo xtask TASK`.
 
 use std::process::ExitCode;
 
+mod quality;
+mod speed;
 mod syscall_tables;
 
-const USAGE: &str = "usage: cargo xtask syscall-tables [--headers FOLDER] [--all FILE] [--from FILE]
+const USAGE: &str = "usage: cargo xtask TASK
 
-  Makes the data files of crates/syscall-tables anew from the pinned kernel headers.
+  syscall-tables [--headers FOLDER] [--all FILE] [--from FILE]
+      Makes the data files of crates/syscall-tables anew from the pinned kernel headers.
 
-  --headers FOLDER  unpacked headers (the package's lib/libc/include) in place of fetched ones
-  --all FILE        also writes every constant of the headers, to choose from in selection.toml
-  --from FILE       takes the constants that --all wrote, in place of headers: a change of selection.toml in a second";
+      --headers FOLDER  unpacked headers (the package's lib/libc/include) in place of fetched ones
+      --all FILE        also writes every constant of the headers, to choose from in selection.toml
+      --from FILE       takes the constants that --all wrote, in place of headers: a change of selection.toml in a second
+
+  quality coverage | power | looks | changes | intervals
+  quality short-histories [steps | listed | stretches | pending | flat]... [series=N]
+  quality culprits [JOBS [ROW]]
+      Prints a table of docs/quality.md; `scripts/quality` writes them all.
+  quality series FOLDER
+      Writes the series that peers are given.
+
+  speed [WORDS]...
+      Says how long the statistics take; those that have one of these words.
+
+  Quality and speed are to be run by a release build: `cargo run --release -p xtask -- speed`.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.split_first() {
-        Some((task, rest)) if task == "syscall-tables" => {
-            match syscall_tables::Options::parse(rest) {
-                Some(options) => syscall_tables::run(&options),
-                None => return usage(),
-            }
+    let Some((task, rest)) = arguments.split_first() else {
+        return usage();
+    };
+    let result = match task.as_str() {
+        "syscall-tables" => match syscall_tables::Options::parse(rest) {
+            Some(options) => syscall_tables::run(&options),
+            None => return usage(),
+        },
+        "quality" if quality::run(rest) => Ok(()),
+        "speed" => {
+            speed::print(rest);
+            Ok(())
         }
         _ => return usage(),
     };

@@ -1,7 +1,5 @@
-//! The quality of the statistics against known truth: `make quality`, which writes docs/quality.md.
-//! Prints Markdown: tables with what was asked for beside each figure, and what the best peer reaches; what misses is
-//! marked. Everything is drawn from seeds: the same program prints the same tables. `quality PART...` prints some of them, and
-//! `quality series FOLDER` writes the series that peers are given.
+//! The quality of the statistics against known truth: tables with what was asked for beside each figure, and what the best peer
+//! reaches; what misses is marked.
 
 use backsight_stats::Random;
 use backsight_stats::changes::{Search, detect};
@@ -117,7 +115,7 @@ const FLAT_SERIES: usize = 5_000;
 const STEP_SERIES: usize = 2_000;
 
 /// The parts, each with what prints it.
-const PARTS: [(&str, fn()); 5] = [
+pub const PARTS: [(&str, fn()); 5] = [
     ("coverage", coverage),
     ("power", power),
     ("looks", looking_again),
@@ -127,26 +125,6 @@ const PARTS: [(&str, fn()); 5] = [
     }),
     ("intervals", change_intervals),
 ];
-
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [word, folder] = &arguments[..]
-        && word == "series"
-    {
-        return series_for_peers(std::path::Path::new(folder));
-    }
-    let known = |part: &String| PARTS.iter().any(|(name, _)| name == part);
-    if let Some(unknown) = arguments.iter().find(|part| !known(part)) {
-        let names = PARTS.map(|(name, _)| name).join(", ");
-        eprintln!("quality: there is no part {unknown}; the parts are {names}, or `series FOLDER`");
-        std::process::exit(2);
-    }
-    for (name, print) in PARTS {
-        if arguments.is_empty() || arguments.iter().any(|part| part == name) {
-            print();
-        }
-    }
-}
 
 /// Comparisons simulated for a cell of a table.
 const COMPARISONS: usize = 4_000;
@@ -414,7 +392,7 @@ fn change_intervals() {
 
 /// Writes series like those of the table for peers to search (`benches/peers.py quality`): for each row a file of flat
 /// ones and files with steps of 1σ and 2σ, a series a line; and the rows' names.
-fn series_for_peers(folder: &std::path::Path) {
+pub fn series_for_peers(folder: &std::path::Path) {
     let write = |name: String, all: Vec<Vec<f64>>| {
         let lines = all.iter().map(|series| {
             let numbers: Vec<String> = series.iter().map(f64::to_string).collect();

@@ -1,5 +1,4 @@
-//! How long the statistics take: `cargo run --release -p backsight-stats --example speed`. Arguments choose lines by a part of
-//! what they say.
+//! How long the statistics take. Arguments choose lines by a part of what they say.
 //!
 //! Prints one line a measurement: what, milliseconds of processor time (median and least of several runs; of the clock where
 //! the system doesn't count processor time), and the least as a multiple of the floor: sorting 10,000 numbers, in the same run.
@@ -11,8 +10,8 @@ use backsight_stats::changes::{Search, Watch, detect};
 use backsight_stats::simulate::{Noise, steps};
 use backsight_stats::{Better, Placed, Question, Random, Samples, Side, Summary, verdict};
 
-fn main() {
-    let speed = Speed::new();
+pub fn print(chosen: &[String]) {
+    let speed = Speed::new(chosen.to_vec());
     let report = |what: &str, runs, job: &mut dyn FnMut()| speed.report(what, runs, job);
     let values = pseudo_random(1_000_000);
     report("check and sort 1,000,000 samples", 9, &mut || {
@@ -103,7 +102,7 @@ struct Speed {
 }
 
 impl Speed {
-    fn new() -> Self {
+    fn new(chosen: Vec<String>) -> Self {
         let values = pseudo_random(10_000);
         let times = times(31, &mut || {
             let mut values = values.clone();
@@ -115,7 +114,7 @@ impl Speed {
             "floor: sort 10,000 numbers", times[15], times[0]
         );
         Speed {
-            chosen: std::env::args().skip(1).collect(),
+            chosen,
             floor: times[0],
         }
     }

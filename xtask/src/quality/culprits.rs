@@ -1,6 +1,4 @@
-//! How often `bisect` is right, on simulated histories whose steps are known: a part of `make quality`, which writes
-//! docs/quality.md. Prints Markdown. Everything is drawn from seeds: the same program prints the same tables. Arguments,
-//! for a quick look: how many jobs a row, and a part of the rows' names.
+//! How often `bisect` is right, on simulated histories whose steps are known.
 
 use backsight_model::MetricName;
 use backsight_policy::{
@@ -412,13 +410,14 @@ fn judged(figure: String, is_good: bool) -> String {
     }
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
+/// Prints the table. For a quick look: how many jobs a row, and a part of the rows' names.
+pub fn print(arguments: &[String]) {
+    let mut arguments = arguments.iter();
     let number_of_jobs = arguments
         .next()
         .and_then(|n| n.parse().ok())
         .unwrap_or(JOBS);
-    let part = arguments.next().unwrap_or_default();
+    let part = arguments.next().map_or("", String::as_str);
     println!(
         "## Which change did it\n\n`bisect` on simulated histories, asked for 95%, both ends included; steps of \
          one history are drawn at random, at least {APART} versions apart. Share right is of jobs in which exactly the true steps \
@@ -430,7 +429,7 @@ fn main() {
          |---|---|---|---|---|---|---|---|---|---|---|"
     );
     let (mut said, mut right, mut all) = (0.0, 0, 0);
-    for row in rows().into_iter().filter(|row| row.name.contains(&part)) {
+    for row in rows().into_iter().filter(|row| row.name.contains(part)) {
         let done = jobs(number_of_jobs.div_ceil(row.share), |job| {
             bisected(&row, job)
         });
@@ -485,7 +484,7 @@ fn main() {
         "\nOver all rows it said {said:.3} and was right in {} (asked: .93 to .97 where it says 95%).",
         judged(format!("{right:.3}"), (0.93..=0.97).contains(&right))
     );
-    on_several_testbeds(number_of_jobs.div_ceil(4), &part);
+    on_several_testbeds(number_of_jobs.div_ceil(4), part);
 }
 
 /// What several testbeds at once make of it.

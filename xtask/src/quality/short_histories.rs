@@ -1,13 +1,12 @@
-//! The quality of change points in short histories, against known truth: part of `make quality`.
-//! Prints Markdown, everything drawn from seeds. Arguments choose parts: `steps`, `listed`, `stretches`, `pending`,
-//! `flat`; and `series=N` the simulated series of a cell.
+//! The quality of change points in short histories, against known truth.
 
 use backsight_stats::Random;
 use backsight_stats::changes::{Findings, Search, detect};
 use backsight_stats::simulate::{Noise, steps};
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+/// Prints the parts that are named (`steps`, `listed`, `stretches`, `pending`, `flat`), all where none is; `series=N` says how many
+/// series are simulated for a cell.
+pub fn print(arguments: &[String]) {
     let series = arguments
         .iter()
         .find_map(|argument| argument.strip_prefix("series=")?.parse().ok())

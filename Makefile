@@ -1,7 +1,8 @@
 # Two promises (README.md): `make demo` and `make test` work on a fresh Debian 12 with Rust and Node.
 TARGET := $(shell uname -m)-unknown-linux-musl
 BINARY := target/$(TARGET)/release/backsight
-NEXTEST := $(shell command -v cargo-nextest || echo $(CURDIR)/target/tools/bin/cargo-nextest)
+# Tools of Cargo that `scripts/setup` installs.
+export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
 .PHONY: demo demo-history test missing-needs build check unit browser quality aa bench bench-trace fuzz clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz
 
@@ -21,14 +22,14 @@ build: setup-build          ## the release binary: one static file
 	cargo build --release --locked --target $(TARGET) -p backsight
 	@echo "built $(BINARY)"
 
-check:                      ## format, lints, that the static binary compiles, licences
+check:                      ## format, lints, that the static binary compiles; licences, duplicates and sources of dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo check --locked --target $(TARGET) -p backsight
-	cargo metadata --format-version 1 --locked | node scripts/licences.mjs
+	cargo deny --locked --log-level error check licenses bans sources
 
 unit:                       ## unit, property and end-to-end tests; without those whose needs this machine lacks, which it says
-	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} $(NEXTEST) nextest run --workspace --locked
+	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo nextest run --workspace --locked
 	cargo test --workspace --doc --locked --quiet
 
 browser:                    ## the pages in a real browser

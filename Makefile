@@ -4,7 +4,7 @@ BINARY := target/$(TARGET)/release/backsight
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build check unit browser quality aa bench bench-trace fuzz clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz
+.PHONY: demo demo-history test missing-needs build check unit browser quality aa bench bench-trace fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -51,7 +51,11 @@ bench-trace: setup-bench build ## the tracer beside strace, measured here and no
 fuzz: setup-fuzz            ## each fuzz target for SECONDS (60), with libFuzzer: what breaks one is in fuzz/artifacts
 	scripts/fuzz $(or $(SECONDS),60)
 
-setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz:
+coverage: setup-coverage    ## which lines the tests run: of PACKAGES ("-p backsight-stats -p …"), else of all; the pages are in target/llvm-cov/html
+	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo llvm-cov nextest --locked $(or $(PACKAGES),--workspace) --html
+	cargo llvm-cov report --summary-only
+
+setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage:
 	@scripts/setup $(@:setup-%=%)
 
 clean:

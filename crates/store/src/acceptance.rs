@@ -73,23 +73,23 @@ impl Store {
 
     fn acceptance(&self, target: &TargetName, row: &AnswerRow) -> Result<Acceptance, StoreError> {
         let db = &self.database;
-        let some = |column: usize| -> Result<Option<String>, StoreError> {
+        let some = |column: &str| -> Result<Option<String>, StoreError> {
             let text: Option<String> = db.column(row, column)?;
             Ok(text.filter(|text| !text.is_empty()))
         };
-        let until = match some(7)? {
-            Some(_) => Some(db.parsed(row, 7, "a time")?),
+        let until = match some("until")? {
+            Some(_) => Some(db.parsed(row, "until", "a time")?),
             None => None,
         };
         Ok(Acceptance {
             target: target.clone(),
-            version: db.column(row, 0)?,
-            name: db.column(row, 1)?,
-            metric: some(2)?,
-            reason: db.column(row, 3)?,
-            work_around: some(4)?,
-            by: db.column(row, 5)?,
-            at: db.parsed(row, 6, "a time")?,
+            version: db.column(row, "version")?,
+            name: db.column(row, "name")?,
+            metric: some("metric")?,
+            reason: db.column(row, "reason")?,
+            work_around: some("work_around")?,
+            by: db.column(row, "who")?,
+            at: db.parsed(row, "made", "a time")?,
             until,
         })
     }

@@ -76,7 +76,7 @@ impl Store {
             .await?;
         let mut faults = Vec::new();
         for row in &said {
-            match self.database.column::<String>(row, 0)? {
+            match self.database.column::<String>(row, "integrity_check")? {
                 line if line == "ok" => {}
                 line => faults.push(line),
             }
@@ -86,8 +86,10 @@ impl Store {
             .rows(sqlx::query("PRAGMA foreign_key_check"))
             .await?;
         for row in strays.iter().take(FAULTS) {
-            let (table, parent): (&str, &str) =
-                (self.database.column(row, 0)?, self.database.column(row, 2)?);
+            let (table, parent): (&str, &str) = (
+                self.database.column(row, "table")?,
+                self.database.column(row, "parent")?,
+            );
             faults.push(format!(
                 "a row of `{table}` belongs to no row of `{parent}`"
             ));
@@ -131,7 +133,7 @@ impl Store {
 
     async fn owners(&self, raw: &RawRef) -> Result<Vec<(StudyId, RawOwner)>, StoreError> {
         let query = sqlx::query(
-            "SELECT DISTINCT study, 0, trial FROM step WHERE stdout = $1 OR stderr = $1 \
+            "SELECT DISTINCT study, 0 AS kind, trial AS number FROM step WHERE stdout = $1 OR stderr = $1 \
              UNION SELECT study, 1, number FROM build WHERE log = $1 \
              UNION SELECT study, 2, number FROM boot WHERE log = $1 ORDER BY 1, 2, 3",
         )
@@ -139,13 +141,13 @@ impl Store {
         let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| {
-                let number = self.database.whole(row, 2)?;
-                let owner = match self.database.column::<i64>(row, 1)? {
+                let number = self.database.whole(row, "number")?;
+                let owner = match self.database.column::<i64>(row, "kind")? {
                     0 => RawOwner::Trial(number),
                     1 => RawOwner::Build(number),
                     _ => RawOwner::Boot(number),
                 };
-                Ok((StudyId(self.database.column(row, 0)?), owner))
+                Ok((StudyId(self.database.column(row, "study")?), owner))
             })
             .collect()
     }
@@ -165,18 +167,18 @@ impl Store {
              WHERE t.study = $1 ORDER BY t.number, s.metric",
         );
         db.each_row(query.bind(study.0), |row| {
-            let number: u32 = db.whole(row, 0)?;
+            let number: u32 = db.whole(row, "number")?;
             if trials.last().is_none_or(|last| last.number != number) {
                 trials.push(StoredTrial {
                     number,
-                    cell: db.whole(row, 1)?,
-                    failed: db.column::<Option<&str>>(row, 2)?.is_some(),
+                    cell: db.whole(row, "cell")?,
+                    failed: db.column::<Option<&str>>(row, "failure")?.is_some(),
                     state: SampleState::Sound,
                     samples: Vec::new(),
                 });
             }
             let (Some(trial), Some(metric)) =
-                (trials.last_mut(), db.column::<Option<i64>>(row, 3)?)
+                (trials.last_mut(), db.column::<Option<i64>>(row, "metric")?)
             else {
                 return Ok(());
             };
@@ -186,8 +188,8 @@ impl Store {
                 metric,
             };
             let (mut state, mut parts) = (SampleState::Sound, Vec::new());
-            for (at, kind) in [(4, SampleKind::Measured), (6, SampleKind::Within)] {
-                let (read, samples) = match self.stored_samples(row, at, key, kind)? {
+            for kind in [SampleKind::Measured, SampleKind::Within] {
+                let (read, samples) = match self.stored_samples(row, key, kind)? {
                     StoredSamples::Sound(samples) => (SampleState::Sound, samples),
                     StoredSamples::Unchecked(samples) => (SampleState::Unchecked, samples),
                     StoredSamples::Damaged => {
@@ -234,8 +236,8 @@ impl Store {
         rows.iter()
             .map(|row| {
                 Ok((
-                    db.column(row, 0)?,
-                    db.parsed(row, 1, "a raw output's address")?,
+                    db.column(row, "command")?,
+                    db.parsed(row, "stdout", "a raw output's address")?,
                 ))
             })
             .collect()
@@ -321,12 +323,12 @@ impl Store {
     /// The addresses of all objects that something refers to.
     pub(crate) async fn referred_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
         let query = sqlx::query(
-            "SELECT stdout FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
+            "SELECT stdout AS raw FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
              UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL",
         );
         let rows = self.database.rows(query).await?;
         rows.iter()
-            .map(|row| self.database.parsed(row, 0, "a raw output's address"))
+            .map(|row| self.database.parsed(row, "raw", "a raw output's address"))
             .collect()
     }
 }

@@ -306,20 +306,20 @@ impl Database {
     }
 
     /// A column of a row.
-    pub(crate) fn column<'r, T>(&self, row: &'r AnswerRow, index: usize) -> Result<T, StoreError>
+    pub(crate) fn column<'r, T>(&self, row: &'r AnswerRow, name: &str) -> Result<T, StoreError>
     where
         T: sqlx::Decode<'r, Kind> + sqlx::Type<Kind>,
     {
-        row.try_get(index).map_err(|error| self.fault(error))
+        row.try_get(name).map_err(|error| self.fault(error))
     }
 
     /// A whole number that can't be negative.
     pub(crate) fn whole<N: TryFrom<i64>>(
         &self,
         row: &AnswerRow,
-        index: usize,
+        name: &str,
     ) -> Result<N, StoreError> {
-        let number: i64 = self.column(row, index)?;
+        let number: i64 = self.column(row, name)?;
         N::try_from(number).map_err(|_| self.strange("a whole number in range", number))
     }
 
@@ -327,10 +327,10 @@ impl Database {
     pub(crate) fn parsed<T: FromStr>(
         &self,
         row: &AnswerRow,
-        index: usize,
+        name: &str,
         expected: &'static str,
     ) -> Result<T, StoreError> {
-        let text: &str = self.column(row, index)?;
+        let text: &str = self.column(row, name)?;
         text.parse().map_err(|_| self.strange(expected, text))
     }
 
@@ -338,10 +338,10 @@ impl Database {
     fn if_any<T>(
         &self,
         row: &AnswerRow,
-        index: usize,
+        name: &str,
         read: impl FnOnce() -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let text: Option<&str> = self.column(row, index)?;
+        let text: Option<&str> = self.column(row, name)?;
         text.map(|_| read()).transpose()
     }
 
@@ -349,30 +349,30 @@ impl Database {
     pub(crate) fn parsed_if_any<T: FromStr>(
         &self,
         row: &AnswerRow,
-        index: usize,
+        name: &str,
         expected: &'static str,
     ) -> Result<Option<T>, StoreError> {
-        self.if_any(row, index, || self.parsed(row, index, expected))
+        self.if_any(row, name, || self.parsed(row, name, expected))
     }
 
     /// A JSON text, of a column that may be empty.
     pub(crate) fn json_if_any<T: serde::de::DeserializeOwned>(
         &self,
         row: &AnswerRow,
-        index: usize,
+        name: &str,
         expected: &'static str,
     ) -> Result<Option<T>, StoreError> {
-        self.if_any(row, index, || self.json(row, index, expected))
+        self.if_any(row, name, || self.json(row, name, expected))
     }
 
     /// A JSON text.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(
         &self,
         row: &AnswerRow,
-        index: usize,
+        name: &str,
         expected: &'static str,
     ) -> Result<T, StoreError> {
-        let text: &str = self.column(row, index)?;
+        let text: &str = self.column(row, name)?;
         serde_json::from_str(text).map_err(|_| self.strange(expected, text))
     }
 

@@ -120,8 +120,8 @@ impl Store {
         rows.iter()
             .map(|row| {
                 Ok(HistoryTestbed {
-                    name: db.parsed(row, 0, "a testbed's name")?,
-                    questions: db.json(row, 1, "a list of questions")?,
+                    name: db.parsed(row, "name", "a testbed's name")?,
+                    questions: db.json(row, "questions", "a list of questions")?,
                 })
             })
             .collect()
@@ -324,13 +324,13 @@ impl Store {
         rows.iter()
             .map(|row| {
                 Ok(Version {
-                    id: db.column(row, 0)?,
-                    name: db.column(row, 1)?,
-                    at: db.parsed_if_any(row, 2, "a time")?,
-                    title: db.column(row, 3)?,
-                    release: db.column(row, 4)?,
+                    id: db.column(row, "id")?,
+                    name: db.column(row, "name")?,
+                    at: db.parsed_if_any(row, "made", "a time")?,
+                    title: db.column(row, "title")?,
+                    release: db.column(row, "release")?,
                     amendments: db
-                        .json_if_any(row, 5, "a version's amendments")?
+                        .json_if_any(row, "amendments", "a version's amendments")?
                         .unwrap_or_default(),
                 })
             })
@@ -350,16 +350,16 @@ impl Store {
     fn build_row(&self, row: &AnswerRow) -> Result<Build, StoreError> {
         let db = &self.database;
         Ok(Build {
-            number: db.whole(row, 0)?,
-            version: db.whole(row, 1)?,
-            layout: db.json(row, 2, "a layout")?,
-            key: db.column(row, 3)?,
-            quirks: db.json(row, 4, "a list of quirks")?,
-            failure: db.json_if_any(row, 5, "a build's failure")?,
-            cached: db.column(row, 6)?,
-            began: db.parsed(row, 7, "a time")?,
-            took: Duration::from_nanos(db.whole(row, 8)?),
-            log: db.column(row, 9)?,
+            number: db.whole(row, "number")?,
+            version: db.whole(row, "version")?,
+            layout: db.json(row, "layout", "a layout")?,
+            key: db.column(row, "content")?,
+            quirks: db.json(row, "quirks", "a list of quirks")?,
+            failure: db.json_if_any(row, "failure", "a build's failure")?,
+            cached: db.column(row, "cached")?,
+            began: db.parsed(row, "began", "a time")?,
+            took: Duration::from_nanos(db.whole(row, "took")?),
+            log: db.column(row, "log")?,
         })
     }
 
@@ -374,15 +374,15 @@ impl Store {
         rows.iter()
             .map(|row| {
                 Ok(Boot {
-                    number: db.whole(row, 0)?,
-                    build: db.whole(row, 1)?,
-                    ordinal: db.whole(row, 2)?,
-                    failure: db.column(row, 3)?,
-                    began: db.parsed(row, 4, "a time")?,
-                    took: Duration::from_nanos(db.whole(row, 5)?),
-                    facts: db.json(row, 6, "facts about a boot")?,
-                    log: db.column(row, 7)?,
-                    testbed: db.whole(row, 8)?,
+                    number: db.whole(row, "number")?,
+                    build: db.whole(row, "build")?,
+                    ordinal: db.whole(row, "ordinal")?,
+                    failure: db.column(row, "failure")?,
+                    began: db.parsed(row, "began", "a time")?,
+                    took: Duration::from_nanos(db.whole(row, "took")?),
+                    facts: db.json(row, "facts", "facts about a boot")?,
+                    log: db.column(row, "log")?,
+                    testbed: db.whole(row, "testbed")?,
                 })
             })
             .collect()
@@ -430,23 +430,23 @@ impl Store {
              WHERE t.study = $1 ORDER BY t.number, s.metric",
         );
         db.each_row(query.bind(study.0), |row| {
-            let number = db.whole(row, 0)?;
+            let number = db.whole(row, "number")?;
             if trials.last().is_none_or(|last| last.number != number) {
-                let cell: usize = db.whole(row, 2)?;
+                let cell: usize = db.whole(row, "cell")?;
                 let metrics = cells.get(cell).map_or(0, |cell| cell.metrics.len());
                 trials.push(HistoryTrial {
                     number,
-                    boot: db.whole(row, 1)?,
+                    boot: db.whole(row, "boot")?,
                     cell,
-                    round: db.whole(row, 3)?,
-                    took: Duration::from_nanos(db.whole(row, 6)?),
-                    failure: db.json_if_any(row, 4, "a failure")?,
+                    round: db.whole(row, "round")?,
+                    took: Duration::from_nanos(db.whole(row, "took")?),
+                    failure: db.json_if_any(row, "failure", "a failure")?,
                     samples: vec![Vec::new(); metrics],
-                    neighbours: db.column(row, 5)?,
+                    neighbours: db.column(row, "neighbours")?,
                 });
             }
-            if db.column::<Option<i64>>(row, 7)?.is_some() {
-                let metric: usize = db.whole(row, 7)?;
+            if db.column::<Option<i64>>(row, "metric")?.is_some() {
+                let metric: usize = db.whole(row, "metric")?;
                 let samples = trials.last_mut().map(|trial| &mut trial.samples);
                 let place = samples.and_then(|samples| samples.get_mut(metric));
                 let place =
@@ -456,7 +456,7 @@ impl Store {
                     trial: i64::from(number),
                     metric: metric as i64,
                 };
-                *place = self.sound_samples(row, 8, stands, SampleKind::Measured)?;
+                *place = self.sound_samples(row, stands, SampleKind::Measured)?;
             }
             Ok(())
         })

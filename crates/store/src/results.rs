@@ -84,7 +84,7 @@ impl Store {
         .bind(most as i64);
         let rows = self.database.rows(query).await?;
         rows.iter()
-            .map(|row| Ok(StudyId(self.database.column(row, 0)?)))
+            .map(|row| Ok(StudyId(self.database.column(row, "id")?)))
             .collect()
     }
 
@@ -100,11 +100,14 @@ impl Store {
         let rows = self.database.rows(query).await?;
         let mut failures = Vec::new();
         for row in &rows {
-            let cell: usize = self.database.whole(row, 2)?;
+            let cell: usize = self.database.whole(row, "cell")?;
             let strange = || self.database.strange("a cell of the study", cell);
             let cell = cells.get(cell).ok_or_else(strange)?.clone();
-            if let Some(failure) = self.database.json_if_any(row, 3, "a failure")? {
-                let (number, round) = (self.database.whole(row, 0)?, self.database.whole(row, 1)?);
+            if let Some(failure) = self.database.json_if_any(row, "failure", "a failure")? {
+                let (number, round) = (
+                    self.database.whole(row, "number")?,
+                    self.database.whole(row, "round")?,
+                );
                 failures.push((number, round, cell, failure));
             }
         }
@@ -125,27 +128,27 @@ impl Store {
              WHERE t.study = $1 ORDER BY t.number, s.metric",
         );
         db.each_row(query.bind(study.0), |row| {
-            let (cell, metric): (usize, usize) = (db.whole(row, 1)?, db.whole(row, 4)?);
+            let (cell, metric): (usize, usize) = (db.whole(row, "cell")?, db.whole(row, "metric")?);
             let end = first.get(cell + 1).copied().unwrap_or(series.len());
             let index = first.get(cell).map(|first| first + metric);
             let Some(index) = index.filter(|index| *index < end) else {
                 return Err(db.strange("a metric of the trial's cell", metric));
             };
-            let trial: u32 = db.whole(row, 0)?;
+            let trial: u32 = db.whole(row, "number")?;
             let key = SampleKey {
                 study: study.0,
                 trial: i64::from(trial),
-                metric: db.column(row, 4)?,
+                metric: db.column(row, "metric")?,
             };
             series[index].trials.push(TrialSamples {
                 trial,
-                round: db.whole(row, 2)?,
-                boot: db.whole(row, 9)?,
-                session: db.whole(row, 10)?,
-                host: db.whole(row, 11)?,
-                values: self.sound_samples(row, 5, key, SampleKind::Measured)?,
-                each: self.sound_samples(row, 7, key, SampleKind::Within)?,
-                neighbours: db.column(row, 3)?,
+                round: db.whole(row, "round")?,
+                boot: db.whole(row, "boot")?,
+                session: db.whole(row, "session")?,
+                host: db.whole(row, "host")?,
+                values: self.sound_samples(row, key, SampleKind::Measured)?,
+                each: self.sound_samples(row, key, SampleKind::Within)?,
+                neighbours: db.column(row, "neighbours")?,
             });
             Ok(())
         })
@@ -159,8 +162,8 @@ impl Store {
         let rows = self.database.rows(query).await?;
         let mut hosts: IndexMap<HostName, Vec<Facts>> = IndexMap::new();
         for row in &rows {
-            let host = self.database.parsed(row, 0, "a host's name")?;
-            let facts = self.database.json(row, 1, "facts about a host")?;
+            let host = self.database.parsed(row, "host", "a host's name")?;
+            let facts = self.database.json(row, "facts", "facts about a host")?;
             hosts.entry(host).or_default().push(facts);
         }
         Ok(hosts

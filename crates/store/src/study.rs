@@ -163,9 +163,9 @@ macro_rules! studies {
         concat!(
             "SELECT s.id, s.name, s.verb, s.arguments, s.seed, s.began, s.ended, s.state, \
              s.runner_pid, s.runner_boot, s.runner_start, \
-             (SELECT COUNT(*) FROM cell c WHERE c.study = s.id), \
-             (SELECT COUNT(*) FROM trial t WHERE t.study = s.id), \
-             (SELECT COUNT(t.failure) FROM trial t WHERE t.study = s.id), s.target \
+             (SELECT COUNT(*) FROM cell c WHERE c.study = s.id) AS cells, \
+             (SELECT COUNT(*) FROM trial t WHERE t.study = s.id) AS trials, \
+             (SELECT COUNT(t.failure) FROM trial t WHERE t.study = s.id) AS failed, s.target \
              FROM study s ",
             $rest
         )
@@ -451,30 +451,30 @@ impl Store {
 
     fn study_row(&self, row: &AnswerRow) -> Result<StudyRow, StoreError> {
         let db = &self.database;
-        let pid: Option<i64> = db.column(row, 8)?;
-        let boot: Option<String> = db.column(row, 9)?;
-        let start: Option<i64> = db.column(row, 10)?;
+        let pid: Option<i64> = db.column(row, "runner_pid")?;
+        let boot: Option<String> = db.column(row, "runner_boot")?;
+        let start: Option<i64> = db.column(row, "runner_start")?;
         let runner = match (pid.map(u32::try_from), boot, start.map(u64::try_from)) {
             (Some(Ok(pid)), Some(boot), Some(Ok(start))) => Some(Runner { pid, boot, start }),
             _ => None,
         };
-        let trials: usize = db.whole(row, 12)?;
-        let failed: usize = db.whole(row, 13)?;
+        let trials: usize = db.whole(row, "trials")?;
+        let failed: usize = db.whole(row, "failed")?;
         Ok(StudyRow {
-            id: StudyId(db.column(row, 0)?),
-            name: db.parsed(row, 1, "a study's name")?,
-            verb: db.column(row, 2)?,
-            arguments: db.column(row, 3)?,
-            seed: db.whole(row, 4)?,
-            began: db.parsed(row, 5, "a time")?,
-            ended: db.parsed_if_any(row, 6, "a time")?,
-            state: state_of(db.column(row, 7)?)
+            id: StudyId(db.column(row, "id")?),
+            name: db.parsed(row, "name", "a study's name")?,
+            verb: db.column(row, "verb")?,
+            arguments: db.column(row, "arguments")?,
+            seed: db.whole(row, "seed")?,
+            began: db.parsed(row, "began", "a time")?,
+            ended: db.parsed_if_any(row, "ended", "a time")?,
+            state: state_of(db.column(row, "state")?)
                 .ok_or_else(|| db.strange("a study's state", "something else"))?,
             runner,
-            cells: db.whole(row, 11)?,
+            cells: db.whole(row, "cells")?,
             measured: trials.saturating_sub(failed),
             failed,
-            target: db.parsed_if_any(row, 14, "a target's name")?,
+            target: db.parsed_if_any(row, "target", "a target's name")?,
         })
     }
 
@@ -491,9 +491,9 @@ impl Store {
         rows.iter()
             .map(|row| {
                 Ok(StudyDocument {
-                    kind: self.database.column(row, 0)?,
-                    name: self.database.column(row, 1)?,
-                    text: self.database.column(row, 2)?,
+                    kind: self.database.column(row, "kind")?,
+                    name: self.database.column(row, "name")?,
+                    text: self.database.column(row, "content")?,
                 })
             })
             .collect()
@@ -513,11 +513,11 @@ impl Store {
         rows.iter()
             .map(|row| {
                 Ok(Cell {
-                    benchmark: db.parsed(row, 0, "a benchmark's name")?,
-                    variant: db.parsed(row, 1, "a variant's name")?,
-                    params: db.json(row, 2, "a cell's parameters")?,
-                    chosen: db.json(row, 3, "names of parameters")?,
-                    monitors: db.json_if_any(row, 4, "names of monitors")?,
+                    benchmark: db.parsed(row, "benchmark", "a benchmark's name")?,
+                    variant: db.parsed(row, "variant", "a variant's name")?,
+                    params: db.json(row, "params", "a cell's parameters")?,
+                    chosen: db.json(row, "chosen", "names of parameters")?,
+                    monitors: db.json_if_any(row, "monitors", "names of monitors")?,
                 })
             })
             .collect()
@@ -557,16 +557,16 @@ impl Store {
         let db = &self.database;
         let mut metrics: IndexMap<BenchmarkName, Vec<MetricShape>> = IndexMap::new();
         for row in &rows {
-            let unit: &str = db.column(row, 2)?;
+            let unit: &str = db.column(row, "unit")?;
             let shape = MetricShape {
-                name: db.parsed(row, 1, "a metric's name")?,
+                name: db.parsed(row, "name", "a metric's name")?,
                 unit: Unit::parse(unit).map_err(|_| db.strange("a unit", unit))?,
-                better: db.parsed(row, 3, "`higher` or `lower`")?,
-                about: db.column(row, 4)?,
-                primary: db.column(row, 6)?,
-                simulator: db.parsed_if_any(row, 5, "a simulator")?,
+                better: db.parsed(row, "better", "`higher` or `lower`")?,
+                about: db.column(row, "about")?,
+                primary: db.column(row, "is_primary")?,
+                simulator: db.parsed_if_any(row, "simulator", "a simulator")?,
             };
-            let benchmark = db.parsed(row, 0, "a benchmark's name")?;
+            let benchmark = db.parsed(row, "benchmark", "a benchmark's name")?;
             metrics.entry(benchmark).or_default().push(shape);
         }
         Ok(metrics)
@@ -665,7 +665,7 @@ impl Store {
         .fetch_optional(self.database.pool())
         .await
         .map_err(|e| self.database.fault(e))?;
-        row.map(|row| self.database.json(&row, 0, "facts about a host"))
+        row.map(|row| self.database.json(&row, "facts", "facts about a host"))
             .transpose()
     }
 

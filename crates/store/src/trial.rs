@@ -214,9 +214,9 @@ impl Store {
         };
         let names = rows
             .iter()
-            .filter_map(|row| self.database.column(row, 0).transpose());
+            .filter_map(|row| self.database.column(row, "name").transpose());
         Ok((
-            self.database.column(first, 1)?,
+            self.database.column(first, "benchmark")?,
             names.collect::<Result<_, _>>()?,
         ))
     }
@@ -448,10 +448,13 @@ impl Store {
         rows.iter()
             .map(|row| {
                 Ok(Observed {
-                    cell: self.database.whole(row, 0)?,
-                    round: self.database.whole(row, 1)?,
-                    measured: self.database.column::<Option<&str>>(row, 2)?.is_none(),
-                    took: Duration::from_nanos(self.database.whole(row, 3)?),
+                    cell: self.database.whole(row, "cell")?,
+                    round: self.database.whole(row, "round")?,
+                    measured: self
+                        .database
+                        .column::<Option<&str>>(row, "failure")?
+                        .is_none(),
+                    took: Duration::from_nanos(self.database.whole(row, "took")?),
                 })
             })
             .collect()
@@ -496,16 +499,16 @@ impl Store {
     fn trial_row(&self, row: &AnswerRow) -> Result<TrialRow, StoreError> {
         let db = &self.database;
         Ok(TrialRow {
-            number: db.whole(row, 0)?,
-            boot: db.whole(row, 8)?,
-            cell: db.whole(row, 1)?,
-            round: db.whole(row, 2)?,
-            began: db.parsed(row, 3, "a time")?,
-            took: Duration::from_nanos(db.whole(row, 4)?),
-            failure: db.json_if_any(row, 5, "a failure")?,
+            number: db.whole(row, "number")?,
+            boot: db.whole(row, "boot")?,
+            cell: db.whole(row, "cell")?,
+            round: db.whole(row, "round")?,
+            began: db.parsed(row, "began", "a time")?,
+            took: Duration::from_nanos(db.whole(row, "took")?),
+            failure: db.json_if_any(row, "failure", "a failure")?,
             load: Vec::new(),
-            neighbours: db.column(row, 6)?,
-            warnings: db.json(row, 7, "a list of warnings")?,
+            neighbours: db.column(row, "neighbours")?,
+            warnings: db.json(row, "warnings", "a list of warnings")?,
         })
     }
 
@@ -518,17 +521,17 @@ impl Store {
         );
         db.each_row(query.bind(study.0), |row| {
             let load = MachineLoad {
-                hosts: db.json(row, 1, "names of hosts")?,
-                available: self.float(row, 2)?,
-                ours: self.float(row, 3)?,
-                others: self.float(row, 4)?,
-                interrupts: self.float(row, 5)?,
-                stolen: self.float(row, 6)?,
+                hosts: db.json(row, "hosts", "names of hosts")?,
+                available: self.float(row, "available")?,
+                ours: self.float(row, "ours")?,
+                others: self.float(row, "others")?,
+                interrupts: self.float(row, "interrupts")?,
+                stolen: self.float(row, "stolen")?,
                 busiest: db
-                    .json_if_any(row, 7, "names of programs")?
+                    .json_if_any(row, "busiest", "names of programs")?
                     .unwrap_or_default(),
             };
-            loads.push((db.whole(row, 0)?, load));
+            loads.push((db.whole(row, "trial")?, load));
             Ok(())
         })
         .await?;
@@ -536,8 +539,8 @@ impl Store {
     }
 
     /// A number that was not finite when it was recorded comes back as one that isn't.
-    fn float(&self, row: &AnswerRow, index: usize) -> Result<f64, StoreError> {
-        let number: Option<f64> = self.database.column(row, index)?;
+    fn float(&self, row: &AnswerRow, name: &str) -> Result<f64, StoreError> {
+        let number: Option<f64> = self.database.column(row, name)?;
         Ok(number.unwrap_or(f64::NAN))
     }
 
@@ -565,31 +568,30 @@ impl Store {
         let samples: Result<_, StoreError> = rows
             .iter()
             .map(|row| {
-                let metric: MetricName = self.database.parsed(row, 0, "a metric's name")?;
+                let metric: MetricName = self.database.parsed(row, "name", "a metric's name")?;
                 let key = SampleKey {
                     study: study.0,
                     trial: i64::from(trial),
-                    metric: self.database.column(row, 1)?,
+                    metric: self.database.column(row, "metric")?,
                 };
                 Ok(MetricSamples {
                     metric,
-                    values: self.sound_samples(row, 2, key, SampleKind::Measured)?,
-                    each: self.sound_samples(row, 4, key, SampleKind::Within)?,
+                    values: self.sound_samples(row, key, SampleKind::Measured)?,
+                    each: self.sound_samples(row, key, SampleKind::Within)?,
                 })
             })
             .collect();
         samples.map_err(|error| error.of_study(&name))
     }
 
-    /// Packed samples of a row, and their checksum in the next column, which they must have, if there is one.
+    /// Packed samples of a row, which must have their checksum, if there is one.
     pub(crate) fn sound_samples(
         &self,
         row: &AnswerRow,
-        index: usize,
         key: SampleKey,
         which: SampleKind,
     ) -> Result<Vec<f64>, StoreError> {
-        match self.stored_samples(row, index, key, which)? {
+        match self.stored_samples(row, key, which)? {
             StoredSamples::Sound(samples) | StoredSamples::Unchecked(samples) => Ok(samples),
             StoredSamples::Damaged => Err(StoreError::SamplesDamaged {
                 study: key.study.to_string(),
@@ -599,16 +601,19 @@ impl Store {
         }
     }
 
-    /// Packed samples of a row, as they are, by their checksum in the next column.
+    /// Packed samples of a row, as they are, by their checksum.
     pub(crate) fn stored_samples(
         &self,
         row: &AnswerRow,
-        index: usize,
         key: SampleKey,
         which: SampleKind,
     ) -> Result<StoredSamples, StoreError> {
-        let bytes: &[u8] = self.database.column(row, index)?;
-        let kept: Option<i64> = self.database.column(row, index + 1)?;
+        let (samples, checksum) = match which {
+            SampleKind::Measured => ("measured", "measured_checksum"),
+            SampleKind::Within => ("within", "within_checksum"),
+        };
+        let bytes: &[u8] = self.database.column(row, samples)?;
+        let kept: Option<i64> = self.database.column(row, checksum)?;
         Ok(StoredSamples::read(bytes, kept, key, which))
     }
 
@@ -623,7 +628,7 @@ impl Store {
         .bind(study.0);
         let rows = self.database.rows(query).await?;
         rows.iter()
-            .map(|row| self.database.parsed(row, 0, "a monitor's name"))
+            .map(|row| self.database.parsed(row, "monitor", "a monitor's name"))
             .collect()
     }
 
@@ -647,43 +652,44 @@ impl Store {
 
     fn step_row(&self, row: &AnswerRow) -> Result<StepRow, StoreError> {
         let db = &self.database;
-        let phase: &str = db.column(row, 2)?;
+        let phase: &str = db.column(row, "phase")?;
         Ok(StepRow {
-            role: db.parsed(row, 0, "a role's name")?,
-            host: db.parsed(row, 1, "a host's name")?,
+            role: db.parsed(row, "role", "a role's name")?,
+            host: db.parsed(row, "host", "a host's name")?,
             phase: Phase::ALL
                 .into_iter()
                 .find(|known| known.to_string() == phase)
                 .ok_or_else(|| db.strange("a phase", phase))?,
-            number: db.whole(row, 3)?,
-            command: db.column(row, 4)?,
-            spawned: db.column(row, 5)?,
-            monitor: match db.column::<Option<&str>>(row, 21)? {
-                Some(_) => Some(db.parsed(row, 21, "a monitor's name")?),
+            number: db.whole(row, "number")?,
+            command: db.column(row, "command")?,
+            spawned: db.column(row, "spawned")?,
+            monitor: match db.column::<Option<&str>>(row, "monitor")? {
+                Some(_) => Some(db.parsed(row, "monitor", "a monitor's name")?),
                 None => None,
             },
-            began: db.parsed(row, 6, "a time")?,
-            began_monotonic: db.whole(row, 7)?,
-            ending: db.json(row, 8, "a step's ending")?,
+            began: db.parsed(row, "began", "a time")?,
+            began_monotonic: db.whole(row, "began_monotonic")?,
+            ending: db.json(row, "ending", "a step's ending")?,
             usage: Usage {
-                wall: self.float(row, 9)?,
-                user: self.float(row, 10)?,
-                sys: self.float(row, 11)?,
-                maxrss: db.whole(row, 12)?,
-                voluntary_switches: db.whole(row, 13)?,
-                involuntary_switches: db.whole(row, 14)?,
+                wall: self.float(row, "wall")?,
+                user: self.float(row, "cpu_user")?,
+                sys: self.float(row, "cpu_sys")?,
+                maxrss: db.whole(row, "maxrss")?,
+                voluntary_switches: db.whole(row, "voluntary")?,
+                involuntary_switches: db.whole(row, "involuntary")?,
             },
-            stdout: self.kept(row, 15)?,
-            stderr: self.kept(row, 18)?,
+            stdout: self.kept(row, ["stdout", "stdout_kept", "stdout_printed"])?,
+            stderr: self.kept(row, ["stderr", "stderr_kept", "stderr_printed"])?,
         })
     }
 
-    fn kept(&self, row: &AnswerRow, from: usize) -> Result<Kept, StoreError> {
+    fn kept(&self, row: &AnswerRow, columns: [&str; 3]) -> Result<Kept, StoreError> {
         let db = &self.database;
+        let [raw, kept, printed] = columns;
         Ok(Kept {
-            raw: db.parsed_if_any(row, from, "a raw output's address")?,
-            kept: db.whole(row, from + 1)?,
-            printed: db.whole(row, from + 2)?,
+            raw: db.parsed_if_any(row, raw, "a raw output's address")?,
+            kept: db.whole(row, kept)?,
+            printed: db.whole(row, printed)?,
         })
     }
 

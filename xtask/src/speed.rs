@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use backsight_stats::changes::{Search, Watch, detect};
-use backsight_stats::simulate::{Noise, steps};
+use backsight_stats::simulation::{Noise, steps};
 use backsight_stats::{Better, Placed, Question, Random, Samples, Side, Summary, verdict};
 
 pub fn print(chosen: &[String]) {

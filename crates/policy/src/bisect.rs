@@ -24,10 +24,10 @@ use std::{
     time::Duration,
 };
 
-use crate::{Decision, Evidence, Policy, Request, settled::Settled};
-use in_work::{InWork, weather};
+use crate::{Decision, Evidence, Policy, Request, evidence_index::Settled};
+use interleaving::{InWork, weather};
 
-mod in_work;
+mod interleaving;
 
 /// What a bisection may take to tell changes that are small, unless it has a budget; and how many measurements it takes
 /// about to tell one of a standard deviation.

@@ -14,17 +14,17 @@
 
 mod answer;
 mod definition;
-mod listed;
-mod looks;
+mod number_lists;
 mod remark;
+mod sequential_study;
 mod split;
 mod warning;
 
 pub use answer::{Call, Difference, Doubt, NotComparable};
 pub use definition::{DefinitionChange, Differing};
-pub use listed::{Listed, compare_listed};
-pub use looks::Looked;
+pub use number_lists::{Listed, compare_listed};
 pub use remark::Remark;
+pub use sequential_study::Looked;
 pub use split::{Beside, By, NothingToSplit, beside_by_variant, compare_by, split};
 pub use warning::{Warning, same_machine};
 
@@ -40,7 +40,7 @@ use backsight_stats::{
 use indexmap::{IndexMap, IndexSet};
 use std::{collections::HashSet, fmt};
 
-use crate::known::{self, Known, one_machine};
+use crate::pooled_spread::{self, Known, one_machine};
 
 /// More runs of a side that has one, for an interval that is worth looking at: of three in all it is twice as wide as of five.
 const MORE_RUNS: usize = 4;
@@ -816,7 +816,7 @@ impl Asked<'_> {
         let all = || series.iter().flatten().chain(others).copied();
         let known = match self.origin {
             Origin::Studies => [Level::Trial, Level::Session]
-                .map(|level| known::known(all().map(known::sessions), level)),
+                .map(|level| pooled_spread::known(all().map(pooled_spread::sessions), level)),
             Origin::Lists | Origin::ListsWithoutUnit => [None; 2],
         };
         let entries = gathered.iter().enumerate().map(|(number, side)| {

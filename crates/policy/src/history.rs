@@ -7,18 +7,18 @@
 //! Refuses: to mix what was asked by another definition or on another machine, to make a zero of a version that wasn't
 //! measured, and to read a clock: same studies, in whatever order, same history.
 
-mod bisected;
-mod few;
-mod found;
+mod bisected_changes;
 mod gaps;
 mod nesting;
-mod order;
-mod sessions;
+mod pairwise;
+mod series_findings;
+mod session_spread;
+mod version_order;
 
-pub use bisected::{BisectedChange, NamedChange};
-pub use found::{Accepted, ChangePoint, Found, How, NoiseEpoch, PendingChange};
+pub use bisected_changes::{BisectedChange, NamedChange};
 pub use gaps::Gap;
 pub use nesting::{BootSamples, BuildSamples, Counts, Spread, TrialValues, VersionPoint};
+pub use series_findings::{Accepted, ChangePoint, Found, How, NoiseEpoch, PendingChange};
 
 use backsight_model::{
     Acceptance, Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial,
@@ -28,8 +28,8 @@ use backsight_stats::changes::Trend;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{discovery::adjusted_tests, known::Known};
-use sessions::{Repeats, Spreads};
+use crate::{change_significance::adjusted_tests, pooled_spread::Known};
+use session_spread::{Repeats, Spreads};
 
 /// Over several series: the share of believed changes that may be false.
 const FALSE_SHARE: f64 = 0.05;
@@ -199,7 +199,7 @@ impl History {
 pub fn history(studies: &[StudyHistory]) -> History {
     let mut studies: Vec<&StudyHistory> = studies.iter().collect();
     studies.sort_by_key(|study| study.study);
-    let order = order::merged(&studies);
+    let order = version_order::merged(&studies);
     let mut drafts = Drafts::default();
     let mut records: Vec<Record> = Vec::new();
     records.resize_with(order.versions.len(), Record::default);

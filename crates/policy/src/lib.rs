@@ -6,47 +6,47 @@
 //!
 //! Refuses: to know how anything is measured.
 
-mod attempt;
 mod bisect;
+mod change_significance;
 mod compare;
-mod discovery;
+mod evidence_index;
 mod history;
-mod known;
 mod noise;
 mod overhead;
+mod pooled_spread;
 mod run;
+mod run_until_decided;
 mod search;
-mod settled;
 mod step;
-mod until;
+mod try_patch;
 
-pub use attempt::{
-    AskedMetric, AttemptEnd, AttemptPolicy, AttemptVerdict, Call as AttemptCall, SideOutcome, Tried,
-};
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
+pub use change_significance::{Direction, adjusted_tests, percent_of, tests_of};
 pub use compare::{
     Against, Beside, By, Call, CompareOptions, Comparison, DefinitionChange, Difference, Differing,
     Doubt, Entry, Listed, Looked, Measured, Missing, NotComparable, NothingToSplit, OfStudy,
     Origin, RatioMean, Remark, Row, Side, Tally, Warning, Within, beside_by_variant, compare,
     compare_by, compare_knowing, compare_listed, same_machine, side_of, split,
 };
-pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{
     Accepted, BisectedChange, BootSamples, BuildSamples, ChangePoint, Counts, Found, Gap, History,
     HistoryVersion, How, NamedChange, NoiseEpoch, PendingChange, Spread, TrialValues, VersionPoint,
     VersionSeries, VersionStanding, history,
 };
-pub use known::{Known, one_machine};
 pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
 pub use overhead::{Cost, CostCall, Effect, OverheadPolicy, OverheadVerdict, SideMean, Watched};
+pub use pooled_spread::{Known, one_machine};
 pub use run::{RunPolicy, RunVerdict};
+pub use run_until_decided::{UntilOptions, UntilPolicy};
 pub use search::{
     BASELINE_COARSER, Bounds, Found as SearchFound, GeneratorStands, Goal, GoalAnswer, Ladder,
     LoadPoint, LossReading, NoLadder, Phase as SearchPhase, Reading, SENDS_LESS, SearchPolicy,
     SearchVerdict, Subject, SubjectAnswer, Told,
 };
 pub use step::{StepOrder, StepPolicy, StepVerdict};
-pub use until::{UntilOptions, UntilPolicy};
+pub use try_patch::{
+    AskedMetric, AttemptEnd, AttemptPolicy, AttemptVerdict, Call as AttemptCall, SideOutcome, Tried,
+};
 
 use backsight_model::{Cell, MetricName};
 pub use backsight_stats::culprits::Place;

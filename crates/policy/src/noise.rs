@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Decision, Evidence, Policy, Request, settled::Settled};
+use crate::{Decision, Evidence, Policy, Request, evidence_index::Settled};
 
 /// Builds, or boots, in a row that may fail before the version is given up.
 const FRUITLESS: usize = 3;

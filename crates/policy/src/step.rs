@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::{Decision, Evidence, Observation, Outcome, Policy, Request, settled::Settled};
+use crate::{Decision, Evidence, Observation, Outcome, Policy, Request, evidence_index::Settled};
 
 /// Boots of a version that may fail before it counts as one that doesn't boot.
 const FAILED_BOOTS: usize = 2;

@@ -181,7 +181,7 @@ fn interval(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Noise;
+    use crate::simulation::Noise;
 
     fn mean(units: &[f64]) -> f64 {
         crate::sums::mean(units)

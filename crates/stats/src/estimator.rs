@@ -234,7 +234,7 @@ fn hides(series: &[&[f64]], single: f64, of: (usize, usize, f64), better: Better
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Random, simulate::Noise};
+    use crate::{Random, simulation::Noise};
 
     const FAIR: Weather = Weather {
         fewest: 1,

@@ -33,47 +33,49 @@
 mod better;
 mod bootstrap;
 pub mod changes;
-mod components;
+mod confidence_sequence;
 pub mod culprits;
 mod difference;
-mod discoveries;
 mod distributions;
 mod estimator;
+mod false_discovery_rate;
 mod interval;
 mod mean;
-mod modes;
-mod order;
+mod measurement_order;
+mod multimodality;
+mod nested_samples;
 mod random;
-mod ranks;
+mod rank_tests;
 mod samples;
-mod sequential;
-mod side;
-pub mod simulate;
+pub mod simulation;
 mod summary;
 mod sums;
 mod undefined;
+mod variance_components;
 mod verdict;
 mod welch;
 
 pub use better::{Better, NoSuchDirection};
 pub use bootstrap::{USUAL_RESAMPLES, bca, bca_of_two, hierarchical_bootstrap};
-pub use components::{Advice, Component, Components, Cost, advice, components};
+pub use confidence_sequence::Sequence;
 pub use difference::{
     gmean_of_ratios, gmean_of_ratios_interval, mmtests_percent, percent_change, ratio,
 };
-pub use discoveries::benjamini_hochberg;
 pub use estimator::{Estimator, Statistic, Weather};
+pub use false_discovery_rate::benjamini_hochberg;
 pub use interval::{Confidence, Interval};
 pub use mean::Mean;
-pub use modes::{TwoModes, two_modes};
-pub use order::{Autocorrelation, Drift, WarmUp, autocorrelation, drift, outliers, warm_up};
+pub use measurement_order::{
+    Autocorrelation, Drift, WarmUp, autocorrelation, drift, outliers, warm_up,
+};
+pub use multimodality::{TwoModes, two_modes};
+pub use nested_samples::{Level, Placed, Side, Units, intraclass_correlation, on_common_hosts};
 pub use random::Random;
-pub use ranks::{KolmogorovSmirnov, MannWhitney, kolmogorov_smirnov, mann_whitney};
+pub use rank_tests::{KolmogorovSmirnov, MannWhitney, kolmogorov_smirnov, mann_whitney};
 pub use samples::{NotSamples, Samples};
-pub use sequential::Sequence;
-pub use side::{Level, Placed, Side, Units, intraclass_correlation, on_common_hosts};
 pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
 pub use undefined::Undefined;
+pub use variance_components::{Advice, Component, Components, Cost, advice, components};
 pub use verdict::{
     Beyond, KnownSpread, Modes, Order, Outcome, Question, Settled, Verdict, verdict, welch_beyond,
 };

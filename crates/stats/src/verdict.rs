@@ -6,8 +6,8 @@
 use serde::Serialize;
 
 use crate::distributions::t_quantile;
-use crate::modes::{share_difference_interval, share_p};
-use crate::order::{allowed_for, corrected, inflation_of_mean, raw_autocorrelation};
+use crate::measurement_order::{allowed_for, corrected, inflation_of_mean, raw_autocorrelation};
+use crate::multimodality::{share_difference_interval, share_p};
 use crate::undefined::finite;
 use crate::welch::{
     Mean as MeanWithError, Welch, compare, compare_with_freedom, paired, with_positive_ratio,

@@ -4,7 +4,7 @@ use backsight_model::MetricName;
 use backsight_policy::{
     BisectEnd, BisectPolicy, BisectVerdict, Decision, Evidence, Observation, Outcome, Policy as _,
 };
-use backsight_stats::{Better, Random, culprits::Aim, simulate::Noise};
+use backsight_stats::{Better, Random, culprits::Aim, simulation::Noise};
 use std::{
     collections::{BTreeMap, HashSet},
     sync::atomic::{AtomicU64, Ordering},

@@ -2,7 +2,7 @@
 
 use backsight_stats::Random;
 use backsight_stats::changes::{Findings, Search, detect};
-use backsight_stats::simulate::{Noise, steps};
+use backsight_stats::simulation::{Noise, steps};
 
 /// Prints the parts that are named (`steps`, `listed`, `stretches`, `pending`, `flat`), all where none is; `series=N` says how many
 /// series are simulated for a cell.

@@ -3,7 +3,7 @@
 
 use backsight_stats::Random;
 use backsight_stats::changes::{Search, detect};
-use backsight_stats::simulate::{Noise, steps};
+use backsight_stats::simulation::{Noise, steps};
 use backsight_stats::{Better, Confidence, Outcome, Placed, Question, Sequence, Side, verdict};
 
 /// A row of the change-point table: noise, what was asked for, and what the best peer reaches.

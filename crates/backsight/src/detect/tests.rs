@@ -7,7 +7,7 @@ use backsight_report::{
 use backsight_stats::{
     Better, Random,
     changes::Search,
-    simulate::{Noise, steps},
+    simulation::{Noise, steps},
 };
 
 use super::{

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Observation, Outcome};
 use backsight_stats::Statistic;
-use backsight_stats::{Random, simulate::Noise};
+use backsight_stats::{Random, simulation::Noise};
 use proptest::prelude::*;
 
 /// A history with known steps, noise, and versions that don't build.

@@ -1,7 +1,7 @@
 use super::*;
 use backsight_model::{Failure, TrialSamples, Value};
 use backsight_stats::Beyond;
-use backsight_stats::{Random, simulate::Noise};
+use backsight_stats::{Random, simulation::Noise};
 use proptest::prelude::*;
 
 /// A series: benchmark, streams, variant, metric, unit, direction, and the samples of each trial.

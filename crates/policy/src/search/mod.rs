@@ -12,12 +12,12 @@
 
 mod bound;
 mod goal;
-mod hunt;
-mod ladder;
+mod load_grid;
+mod load_search;
 mod verdict;
 
 pub use goal::{Goal, LossReading, Reading, SENDS_LESS, Told};
-pub use ladder::{Ladder, NoLadder};
+pub use load_grid::{Ladder, NoLadder};
 pub use verdict::{
     Bounds, Found, GeneratorStands, GoalAnswer, LoadPoint, SearchVerdict, SubjectAnswer,
 };
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 use crate::{Decision, Evidence, Observation, Policy, Request};
-use hunt::{Ask, Hunt};
+use load_search::{Ask, Hunt};
 
 /// How many times as far apart the bounds of a baseline may be: whether the generator is above the device is the question,
 /// and not by how much.

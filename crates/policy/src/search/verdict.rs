@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Replay, SearchPolicy, hunt::Hunt};
+use super::{Replay, SearchPolicy, load_search::Hunt};
 
 /// What one search found for one goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

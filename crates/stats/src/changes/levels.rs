@@ -2,14 +2,14 @@
 
 use crate::distributions::normal_quantile;
 
-use super::epochs::epochs;
-use super::likelihood::{self, Step};
+use super::change_location::{Places, Side};
+use super::change_size::{self, Beside, Size, error_of_difference};
 use super::noise::{self, Density};
-use super::pending::pending;
-use super::place::{Places, Side};
-use super::scan::Stretch;
-use super::select::{Belief, Selection, stretches};
-use super::size::{self, Beside, Size, error_of_difference};
+use super::noise_epochs::epochs;
+use super::pending_change::pending;
+use super::rank_scan::Stretch;
+use super::split_selection::{Belief, Selection, stretches};
+use super::step_likelihood::{self, Step};
 use super::{Change, Doubted, Findings, Kind, Search, in_series};
 
 /// By how much a segment's own density must explain it better, in ln of the likelihood, to be used instead of the
@@ -33,7 +33,7 @@ pub(crate) struct Levels {
 impl Levels {
     pub(crate) fn of(series: &[f64], search: &Search) -> Self {
         let mut selection = Selection::of(series);
-        let steps = likelihood::steps(series, search.false_per_point);
+        let steps = step_likelihood::steps(series, search.false_per_point);
         let clear: Vec<usize> = steps.iter().map(|step| step.at).collect();
         let mut kept = match clear.is_empty() {
             true => noise::kept_by_differences(series),
@@ -49,7 +49,7 @@ impl Levels {
                 kept,
             };
             let mut found = selection.changes(&clear, belief);
-            likelihood::drop_stubs(&mut found, &clear, series.len());
+            step_likelihood::drop_stubs(&mut found, &clear, series.len());
             if changes.as_ref() == Some(&found) {
                 break;
             }
@@ -254,7 +254,7 @@ impl Levels {
         let (earliest, latest) = places
             .as_ref()
             .map_or((at, at), |p| p.within(search.confidence.tail()));
-        let independent = size::independent(around.points(), self.kept).max(2.0);
+        let independent = change_size::independent(around.points(), self.kept).max(2.0);
         let probability = places.map_or(1.0, |places| {
             // The new level was fitted to the points: half a logarithm of their number (Schwarz, 1978).
             1.0 / (1.0 + (0.5 * independent.ln() - places.evidence).exp())
@@ -336,7 +336,7 @@ pub(crate) fn deviation(residuals: &[f64]) -> f64 {
 /// In standard deviations of the noise, for a change in the middle of so many points of a series of `n`: what either
 /// search would find.
 fn least_found(points: usize, n: usize, belief: Belief) -> Option<f64> {
-    if points < likelihood::FEWEST {
+    if points < step_likelihood::FEWEST {
         return None;
     }
     let (k, l) = (points / 2, points - points / 2);
@@ -346,7 +346,7 @@ fn least_found(points: usize, n: usize, belief: Belief) -> Option<f64> {
     let critical = (0.5 * (4.0 / belief.level(points)).ln()).sqrt();
     let spare = -normal_quantile(0.1) / 2.0;
     let by_ranks = 4.0 * inflation.sqrt() * (critical + spare) / (points as f64).sqrt();
-    let needed = likelihood::PARAMETERS.needed(n, belief.false_per_point);
-    let by_likelihood = likelihood::least_size(needed, k, l, inflation);
+    let needed = step_likelihood::PARAMETERS.needed(n, belief.false_per_point);
+    let by_likelihood = step_likelihood::least_size(needed, k, l, inflation);
     Some(by_ranks.min(by_likelihood))
 }

@@ -2,14 +2,14 @@
 //!
 //! The way of it, each step with its source in its module:
 //!
-//! 1. `season`: a period that repeats is taken out.
-//! 2. `likelihood`: clear steps, however few points are behind them, by comparing steps and autocorrelated noise with that
-//!    noise alone. `scan` and `select`, for what is smaller and lasts: normal scores of half-overlapping stretches of every scale are searched for splits; what is
+//! 1. `seasonality`: a period that repeats is taken out.
+//! 2. `step_likelihood`: clear steps, however few points are behind them, by comparing steps and autocorrelated noise with that
+//!    noise alone. `rank_scan` and `split_selection`, for what is smaller and lasts: normal scores of half-overlapping stretches of every scale are searched for splits; what is
 //!    accepted must be more than chance would give *for points that keep part of their predecessor's deviation*, at
 //!    a stated number of false changes per point. Ranks make the search blind to the noise's shape and to outliers.
 //! 3. `noise`: the residuals tell how much is kept, and the search is repeated with it.
-//! 4. `place`: each change is put where the noise's own density says that it most probably is.
-//! 5. `wandering`: where the level never rests, straight lines with few breaks describe the series instead, and steps must be more
+//! 4. `change_location`: each change is put where the noise's own density says that it most probably is.
+//! 5. `nonstationary_level`: where the level never rests, straight lines with few breaks describe the series instead, and steps must be more
 //!    than a level that wanders by itself explains. `trend`, `sloped`: where one line with autocorrelated noise is likelier than
 //!    the steps, it is a trend and has no changes; where one slope with fewer steps is, it is a trend with those.
 //! 6. The sizes of the residuals are searched in the same way: noise epochs, which are breaks and no regressions.
@@ -22,35 +22,35 @@
 //! and read "between `earliest` − 1 and `latest`" as "in one of the versions after the measured one at `earliest` − 1, up
 //! to the one at `latest`". Several samples of a version become one value by [`version_value`].
 
-mod epochs;
+mod change_location;
+mod change_size;
 mod levels;
-mod likelihood;
 mod noise;
-mod pending;
-mod place;
-mod restless;
-mod scan;
-mod season;
-mod select;
-mod size;
+mod noise_epochs;
+mod nonstationary_level;
+mod online_detection;
+mod pending_change;
+mod piecewise_linear;
+mod rank_scan;
+mod seasonality;
 mod sloped;
+mod split_selection;
+mod step_likelihood;
 mod trend;
-mod wandering;
-mod watch;
 
-pub use likelihood::FEWEST;
-pub use pending::Pending;
+pub use online_detection::{News, Watch};
+pub use pending_change::Pending;
+pub use step_likelihood::FEWEST;
 pub use trend::Trend;
-pub use watch::{News, Watch};
 
 use serde::Serialize;
 
 use crate::{Confidence, Interval, NotSamples, Samples};
 
 use levels::{Levels, trimmed_mean};
-use restless::restless;
-use scan::Stretch;
-use season::Season;
+use piecewise_linear::restless;
+use rank_scan::Stretch;
+use seasonality::Season;
 
 /// How to search a series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -197,11 +197,11 @@ pub fn detect(series: &[f64], search: &Search) -> Result<Findings, NotSamples> {
 /// By levels; by lines where the level never rests; by one line where that describes a series better than steps do.
 fn describe(series: &[f64], search: &Search) -> Findings {
     let mut levels = Levels::of(series, search);
-    if let Some(description) = wandering::lines(series, &levels, search) {
+    if let Some(description) = nonstationary_level::lines(series, &levels, search) {
         return restless(series, &description, search);
     }
-    if !levels.changes.is_empty() && wandering::wanders(series, &levels) {
-        let steps = wandering::steps_beyond(series, &levels.changes, search);
+    if !levels.changes.is_empty() && nonstationary_level::wanders(series, &levels) {
+        let steps = nonstationary_level::steps_beyond(series, &levels.changes, search);
         levels.keep_changes(series, steps);
     }
     if !levels.changes.is_empty() && trend::explains_steps(series, &levels.changes) {

@@ -3,7 +3,7 @@
 use crate::distributions::NormalScores;
 use crate::sums;
 
-use super::scan::{Stretch, dense_ranks};
+use super::rank_scan::{Stretch, dense_ranks};
 
 /// Autocorrelation above this isn't taken for noise but for a level that moves.
 pub(crate) const MOST_KEPT: f64 = 0.7;
@@ -187,7 +187,7 @@ fn ascending(values: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulate::{Noise, steps};
+    use crate::simulation::{Noise, steps};
 
     #[test]
     fn differences_tell_the_autocorrelation_in_spite_of_steps() {

@@ -9,8 +9,8 @@
 use crate::Interval;
 
 use super::levels::Levels;
-use super::scan::Stretch;
-use super::select::stretches;
+use super::rank_scan::Stretch;
+use super::split_selection::stretches;
 use super::trend::{self, Memory, Shape, fitted};
 use super::{Change, Findings, Search};
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Random;
-use crate::simulate::{Noise, steps};
+use crate::simulation::{Noise, steps};
 
 fn found(series: &[f64]) -> Findings {
     detect(series, &Search::default()).unwrap()

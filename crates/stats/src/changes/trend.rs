@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::Interval;
 use crate::distributions::{t_quantile, two_sided_p};
 
-use super::likelihood::{AUTOCORRELATIONS, FEWEST, PARAMETERS, of_steps};
-use super::scan::Stretch;
-use super::select::stretches;
+use super::rank_scan::Stretch;
+use super::split_selection::stretches;
+use super::step_likelihood::{AUTOCORRELATIONS, FEWEST, PARAMETERS, of_steps};
 use super::{Change, Search};
 
 /// A break must leave at most this share of the mean squared deviation (for the parameters used) that was left

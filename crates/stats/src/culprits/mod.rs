@@ -10,20 +10,20 @@
 //! then), and to say that nothing cancels within a stretch of which nothing was measured (how likely that is is said
 //! instead: [`Belief::hidden`]).
 
-mod belief;
-mod choice;
-mod course;
-mod foreseen;
-mod joined;
-mod segments;
+mod expected_information;
+mod next_measurement;
+mod posterior;
+mod segmentation;
+mod testbed_offsets;
 #[cfg(test)]
 mod tests;
+mod version_means;
 mod waterfall;
 
-pub use belief::{Belief, Place};
-pub use choice::{Ask, Costs};
-pub use course::{Course, Point};
-pub use joined::Joined;
+pub use next_measurement::{Ask, Costs};
+pub use posterior::{Belief, Place};
+pub use testbed_offsets::Joined;
+pub use version_means::{Course, Point};
 pub use waterfall::{Estimate, Waterfall, waterfall};
 
 /// When enough is known, and what counts as a step.

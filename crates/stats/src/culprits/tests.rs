@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Confidence, Random, simulate::Noise};
+use crate::{Confidence, Random, simulation::Noise};
 use proptest::prelude::*;
 
 /// What a measurement costs where nothing is under way, before the first of each version this.
@@ -170,7 +170,7 @@ fn nothing_is_believed_before_both_ends_are_known() {
 
 #[test]
 fn the_sum_over_all_cuts_is_that_of_their_enumeration() {
-    use super::segments::{Cuts, Scale, Sums, densities, ln_sum};
+    use super::segmentation::{Cuts, Scale, Sums, densities, ln_sum};
     let mut course = Course::new(20);
     for (at, value) in [(0, 1.0), (3, 1.4), (7, 3.0), (12, 2.8), (19, 3.3)] {
         course.add(at, value);
@@ -205,7 +205,7 @@ fn the_sum_over_all_cuts_is_that_of_their_enumeration() {
 
 #[test]
 fn cuts_are_drawn_as_often_as_they_are_probable() {
-    use super::segments::{Cuts, Scale, Sums, densities};
+    use super::segmentation::{Cuts, Scale, Sums, densities};
     let mut course = Course::new(9);
     for (at, value) in [(0, 0.0), (4, 0.9), (8, 1.2)] {
         course.add(at, value);

@@ -1,7 +1,7 @@
 //! The traps of the design, coverage and false alarms in small, and bad input.
 
 use super::*;
-use crate::simulate::Noise;
+use crate::simulation::Noise;
 use crate::{Placed, Random, intraclass_correlation};
 
 fn plain(values: Vec<f64>) -> Side {

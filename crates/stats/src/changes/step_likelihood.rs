@@ -6,14 +6,14 @@
 //! each other (up and down again): where none is clear alone, the likeliest set of several pays for all of them together. What
 //! comes out is then checked against the points as they are: outliers and heavy tails make no step.
 //!
-//! In: a series. Out: steps that are clear, each with its evidence. Not here: small lasting steps, which `select` finds.
+//! In: a series. Out: steps that are clear, each with its evidence. Not here: small lasting steps, which `split_selection` finds.
 //!
 //! Sources: S. Chakar et al., "A robust approach for estimating change-points in the mean of an AR(1) process", Bernoulli
 //! 23 (2017), for the model; C. Beaulieu, R. Killick, "Distinguishing trends and shifts from memory in climate data",
 //! J. Climate 31 (2018), for comparing memory, shifts and trends by penalised likelihood.
 
-use super::scan::Stretch;
-use super::select::stretches;
+use super::rank_scan::Stretch;
+use super::split_selection::stretches;
 
 /// What a step needs to be believed. All figures in ln of a likelihood ratio are called evidence.
 #[derive(Debug, Clone, Copy)]

@@ -4,10 +4,10 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use crate::distributions::t_quantile;
 
-use super::scan::Stretch;
-use super::select::stretches;
-use super::size::Size;
-use super::wandering::Description;
+use super::change_size::Size;
+use super::nonstationary_level::Description;
+use super::rank_scan::Stretch;
+use super::split_selection::stretches;
 use super::{Change, Findings, Kind, Search, noise, trend};
 
 /// The findings of a series whose level never rests.

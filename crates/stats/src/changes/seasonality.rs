@@ -170,7 +170,7 @@ fn running_mean(series: &[f64], period: usize) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulate::{Noise, steps};
+    use crate::simulation::{Noise, steps};
 
     #[test]
     fn a_period_is_found_and_taken_out() {

@@ -10,7 +10,7 @@
 //!
 //! Refuses: to compare with what was measured at another time, and to decide by fewer than four differences.
 
-mod standing;
+mod state;
 
 use backsight_model::MetricName;
 use backsight_stats::{Better, Confidence, Interval};
@@ -18,8 +18,8 @@ use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use std::{collections::HashSet, time::Duration};
 
-use crate::{Decision, Evidence, Policy, Request, settled::Settled};
-use standing::Standing;
+use crate::{Decision, Evidence, Policy, Request, evidence_index::Settled};
+use state::Standing;
 
 /// Passes one after the other in which a side may give nothing until it is given up.
 const FRUITLESS: u32 = 3;

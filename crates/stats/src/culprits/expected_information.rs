@@ -7,7 +7,7 @@
 //!
 //! Refuses: to guess how what is under way ends where nothing is.
 
-use super::{Belief, choice::Level};
+use super::{Belief, next_measurement::Level};
 use crate::Random;
 
 /// Sets of places that are drawn, and for how many of them what is under way is.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::scan::{Scan, Significance, Split, Stretch};
+use super::rank_scan::{Scan, Significance, Split, Stretch};
 
 /// The shortest of the seeded stretches: no order of eight points is unlikely enough to be believed.
 const SHORTEST: usize = 16;

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::{AttemptCall, AttemptEnd, Observation, Outcome};
     use backsight_model::Value;
-    use backsight_stats::{Better, Random, simulate::Noise};
+    use backsight_stats::{Better, Random, simulation::Noise};
     use std::collections::BTreeMap;
 
     /// Cells of two sizes in each of these variants; `only` has but the first size.

@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use super::{
     nesting::mean,
-    sessions::{Repeats, Spreads},
+    session_spread::{Repeats, Spreads},
 };
 
 /// Half of the 95 % point of chi-squared with one degree of freedom: how much less likely than the likeliest place a place

@@ -151,7 +151,7 @@ fn reach(n: usize, confidence: Confidence) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulate::Noise;
+    use crate::simulation::Noise;
 
     fn of(values: &[f64]) -> Sequence {
         let mut sequence = Sequence::default();

@@ -4,7 +4,7 @@
 //! (D. V. Lindley, "On a measure of the information provided by an experiment", Annals of Mathematical Statistics 27,
 //! 1956), by Gauss–Hermite quadrature over the mixture.
 
-use super::{Belief, belief::CHANGED, foreseen::Foreseen};
+use super::{Belief, expected_information::Foreseen, posterior::CHANGED};
 
 /// What measuring costs, in any one unit, and where it would be done.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 //! Where a series changed along the versions.
 //!
-//! A series is searched for lasting changes of level, as `detect` does it. Few versions are also compared (`few`), for
+//! A series is searched for lasting changes of level, as `detect` does it. Few versions are also compared (`pairwise`), for
 //! repeats of a version say what one value of it can't. Refuses: to take a version by itself that was measured once for a level.
 
 use backsight_model::{Acceptance, Better};
@@ -13,10 +13,10 @@ use jiff::Timestamp;
 
 use super::{
     VersionPoint,
-    few::{Few, Split, few},
-    sessions::Repeats,
+    pairwise::{Few, Split, few},
+    session_spread::Repeats,
 };
-use crate::discovery::{Direction, tests_of};
+use crate::change_significance::{Direction, tests_of};
 
 /// Fewer versions with values than this are also compared.
 const FEW: usize = 20;

@@ -227,7 +227,7 @@ pub(crate) fn share_p(a: usize, n: usize, b: usize, m: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulate::Noise;
+    use crate::simulation::Noise;
 
     fn samples(values: Vec<f64>) -> Samples {
         Samples::new(values).unwrap()

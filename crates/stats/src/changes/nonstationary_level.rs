@@ -10,13 +10,13 @@
 //! 3. places from which on the level wanders faster or slower: epochs of its moves from point to point;
 //! 4. those of the steps that pay for themselves likewise.
 //!
-//! In: a series and its levels. Out: lines, or the steps that stay. Not here: what is told of the lines, see `restless`.
+//! In: a series and its levels. Out: lines, or the steps that stay. Not here: what is told of the lines, see `piecewise_linear`.
 
-use super::epochs::epochs;
 use super::levels::{Levels, residuals};
-use super::likelihood::PARAMETERS;
 use super::noise;
-use super::select::stretches;
+use super::noise_epochs::epochs;
+use super::split_selection::stretches;
+use super::step_likelihood::PARAMETERS;
 use super::trend::{
     self, ABRUPT, EVIDENCE_OF_BREAK, EVIDENCE_OF_DOUBTFUL_BREAK, Lines, Memory, Shape, fitted,
 };

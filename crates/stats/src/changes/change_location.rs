@@ -1,7 +1,7 @@
 //! Where exactly a change is, and how sure that is: the likelihood of every place under the noise as it was seen.
 
 use super::noise::Density;
-use super::scan::Stretch;
+use super::rank_scan::Stretch;
 
 /// A change's likelihood over the places between its neighbours.
 #[derive(Debug, Clone)]

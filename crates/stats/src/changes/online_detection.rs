@@ -6,8 +6,8 @@ use serde::Serialize;
 use crate::NotSamples;
 
 use super::noise::kept_by_differences;
-use super::scan::{Scan, Stretch};
-use super::select::Belief;
+use super::rank_scan::{Scan, Stretch};
+use super::split_selection::Belief;
 use super::{Change, Search, detect};
 
 /// The newest points that a new point is compared with. A change too small to show within so many waits for
@@ -175,7 +175,7 @@ impl Watch {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulate::{Noise, steps};
+    use crate::simulation::{Noise, steps};
 
     #[test]
     fn a_step_is_told_soon_after_it_happens_and_only_once() {

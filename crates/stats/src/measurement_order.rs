@@ -250,7 +250,7 @@ pub fn outliers(samples: &Samples) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulate::Noise;
+    use crate::simulation::Noise;
 
     #[test]
     fn an_outlier_among_the_first_values_is_no_warm_up() {

@@ -1,5 +1,5 @@
 //! Where a stretch of a series splits best into two levels, by ranks: any shape of noise, any unit, no outlier that
-//! decides. Refuses to say whether a split is more than chance: see `select`.
+//! decides. Refuses to say whether a split is more than chance: see `split_selection`.
 
 use crate::distributions::{NormalScores, normal_pdf};
 
@@ -302,7 +302,7 @@ fn seeded_stretches(n: usize, shortest: usize) -> Vec<Vec<Stretch>> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulate::{Noise, steps};
+    use crate::simulation::{Noise, steps};
 
     #[test]
     fn a_clean_step_is_split_at_the_step() {

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::distributions::two_sided_p;
 
-use super::likelihood::{FEWEST, steps, tail_evidence};
-use super::scan::Stretch;
-use super::select::stretches;
-use super::size::{Beside, Size, error_of_difference, independent};
+use super::change_size::{Beside, Size, error_of_difference, independent};
+use super::rank_scan::Stretch;
+use super::split_selection::stretches;
+use super::step_likelihood::{FEWEST, steps, tail_evidence};
 use super::{Change, Kind, Search};
 
 /// What the newest points need to be said.

@@ -6,7 +6,7 @@
 //!
 //! Refuses: testbeds that share no version with the others. What they measured is left out until they do.
 
-use super::{Course, Point, segments::Scale};
+use super::{Course, Point, segmentation::Scale};
 use crate::{Random, distributions::normal_quantile};
 
 /// Measurements of several testbeds along one order of versions.

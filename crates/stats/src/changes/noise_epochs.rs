@@ -1,9 +1,9 @@
 //! Noise epochs: where the sizes of the residuals change, not their level. Breaks, and no regressions.
 
+use super::change_location::{Places, Side};
 use super::levels::{deviation, residuals};
 use super::noise::{self, Density};
-use super::place::{Places, Side};
-use super::select::{Belief, Selection, stretches};
+use super::split_selection::{Belief, Selection, stretches};
 use super::{Epoch, Search, in_series};
 
 /// Where the sizes of the residuals change.

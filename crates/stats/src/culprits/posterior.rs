@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::{
     Aim, Course, Joined,
-    joined::even_deviates,
-    segments::{Cuts, Scale, Sums, densities, ln_sum},
+    segmentation::{Cuts, Scale, Sums, densities, ln_sum},
+    testbed_offsets::even_deviates,
 };
 use crate::Random;
 

@@ -8,7 +8,7 @@ use backsight_stats::{Interval, culprits::Estimate};
 use std::collections::HashMap;
 
 use super::{ChangePoint, History, VersionSeries, label};
-use crate::discovery::Direction;
+use crate::change_significance::Direction;
 
 /// A change that a bisection named, by the identities of its versions.
 #[derive(Debug, Clone, PartialEq)]

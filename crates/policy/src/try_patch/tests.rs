@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Observation, Outcome};
-use backsight_stats::{Random, simulate::Noise};
+use backsight_stats::{Random, simulation::Noise};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@
 use backsight_stats::{Confidence, Interval, KnownSpread, Level};
 
 use super::VersionPoint;
-use crate::known::{Known, known};
+use crate::pooled_spread::{Known, known};
 
 /// What stands for the repeats of a version.
 #[derive(Debug, Clone, Copy, PartialEq)]

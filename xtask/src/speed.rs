@@ -6,9 +6,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use backsight_stats::changes::{Search, Watch, detect};
-use backsight_stats::simulation::{Noise, steps};
-use backsight_stats::{Better, Placed, Question, Random, Samples, Side, Summary, verdict};
+use backsight_stats::changes::{DetectionOptions, OnlineDetector, detect};
+use backsight_stats::simulation::{NoiseShape, steps};
+use backsight_stats::{
+    Better, NestedSample, NestedSamples, Random, Samples, Summary, VerdictOptions, verdict,
+};
 
 pub fn print(chosen: &[String]) {
     let speed = Speed::new(chosen.to_vec());
@@ -26,8 +28,8 @@ pub fn print(chosen: &[String]) {
         3,
         &mut || {
             let side = |seed| {
-                let noise = Noise::Gauss.draw(1_000_000, &mut Random::seeded(seed));
-                let placed = noise.iter().zip(0_u64..).map(|(x, i)| Placed {
+                let noise = NoiseShape::Gauss.draw(1_000_000, &mut Random::seeded(seed));
+                let placed = noise.iter().zip(0_u64..).map(|(x, i)| NestedSample {
                     host: 0,
                     layout: 0,
                     boot: 0,
@@ -35,9 +37,13 @@ pub fn print(chosen: &[String]) {
                     trial: i / 10_000,
                     value: 100.0 + x,
                 });
-                Side::new(placed.collect()).expect("finite")
+                NestedSamples::new(placed.collect()).expect("finite")
             };
-            black_box(verdict(&side(1), &side(2), &Question::usual(Better::Lower)));
+            black_box(verdict(
+                &side(1),
+                &side(2),
+                &VerdictOptions::usual(Better::Lower),
+            ));
         },
     );
     report(
@@ -45,50 +51,55 @@ pub fn print(chosen: &[String]) {
         3,
         &mut || {
             let side = |seed| {
-                Side::of_independent(
-                    Samples::new(Noise::Gauss.draw(1_000_000, &mut Random::seeded(seed)))
+                NestedSamples::of_independent(
+                    Samples::new(NoiseShape::Gauss.draw(1_000_000, &mut Random::seeded(seed)))
                         .expect("finite"),
                 )
             };
-            black_box(verdict(&side(1), &side(2), &Question::usual(Better::Lower)));
+            black_box(verdict(
+                &side(1),
+                &side(2),
+                &VerdictOptions::usual(Better::Lower),
+            ));
         },
     );
     for n in [1_000, 10_000] {
         let series = steps(
             &[(n / 2, 100.0), (n / 2, 101.0)],
-            Noise::Gauss,
+            NoiseShape::Gauss,
             &mut Random::seeded(1),
         );
         report(&format!("change points of {n} versions"), 31, &mut || {
-            black_box(detect(&series, &Search::default()).expect("finite"));
+            black_box(detect(&series, &DetectionOptions::default()).expect("finite"));
         });
     }
     for n in [1_000, 10_000] {
         let series = steps(
             &[(2 * n / 5, 100.0), (3 * n / 5, 102.0)],
-            Noise::Gauss,
+            NoiseShape::Gauss,
             &mut Random::seeded(2),
         );
         report(&format!("{n} versions appended one by one"), 9, &mut || {
-            let mut watch = Watch::new(Vec::new(), Search::default()).expect("empty");
+            let mut watch =
+                OnlineDetector::new(Vec::new(), DetectionOptions::default()).expect("empty");
             for &value in &series {
                 black_box(watch.push(value).expect("finite"));
             }
         });
-        let watch = Watch::new(series, Search::default()).expect("finite");
+        let watch = OnlineDetector::new(series, DetectionOptions::default()).expect("finite");
         report(&format!("one version appended to {n}"), 31, &mut || {
             black_box(watch.clone().push(101.9).expect("finite"));
         });
     }
     let many: Vec<Vec<f64>> = (0..100)
-        .map(|seed| Noise::Gauss.draw(500, &mut Random::seeded(seed)))
+        .map(|seed| NoiseShape::Gauss.draw(500, &mut Random::seeded(seed)))
         .collect();
     report(
         "change points of 100 series of 500 versions",
         9,
         &mut || {
             for series in &many {
-                black_box(detect(series, &Search::default()).expect("finite"));
+                black_box(detect(series, &DetectionOptions::default()).expect("finite"));
             }
         },
     );

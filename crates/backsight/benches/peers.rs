@@ -9,8 +9,8 @@
 
 use backsight_stats::{
     Random,
-    changes::{Search, Watch, detect},
-    simulate::{Noise, steps},
+    changes::{DetectionOptions, OnlineDetector, detect},
+    simulation::{NoiseShape, steps},
 };
 use std::{
     fmt::Write as _,
@@ -176,7 +176,7 @@ fn row(what: &str, asked: &str, ours: &Times, peers: &[Times]) {
 /// Gaussian noise with a step of one standard deviation in the middle.
 fn series(n: usize, seed: u64) -> Vec<f64> {
     let levels = [(n / 2, 100.0), (n - n / 2, 101.0)];
-    steps(&levels, Noise::Gauss, &mut Random::seeded(seed))
+    steps(&levels, NoiseShape::Gauss, &mut Random::seeded(seed))
 }
 
 fn write_lines(path: &Path, lines: impl Iterator<Item = String>) {
@@ -195,7 +195,7 @@ fn timed<T>(job: impl FnOnce() -> T) -> (Duration, T) {
 }
 
 fn search(series: &[f64]) -> usize {
-    let found = detect(black_box(series), &Search::default()).expect("finite");
+    let found = detect(black_box(series), &DetectionOptions::default()).expect("finite");
     black_box(found).changes.len()
 }
 
@@ -225,7 +225,8 @@ fn append(folder: &Path, peers: &mut Option<Peers>) {
     let (mut each, mut otava) = (Times::of("ours"), Times::of("otava"));
     let mut worst = Duration::ZERO;
     for _ in 0..7 {
-        let mut watch = Watch::new(Vec::new(), Search::default()).expect("empty");
+        let mut watch =
+            OnlineDetector::new(Vec::new(), DetectionOptions::default()).expect("empty");
         let begin = Instant::now();
         for &value in &series {
             let (time, news) = timed(|| watch.push(value).expect("finite"));

@@ -4,7 +4,7 @@
 //! A measurement is one of the highest level that is repeated: a layout where layouts are sampled, a boot where each
 //! measurement boots, a trial where programs are run from their folder; or, where the trials themselves show that it tells
 //! more, the best of several trials ([`Estimator`]). Both ends are measured first, until the noise is
-//! known; then [`Belief`] says which version tells most for its cost, learnt from what builds, boots and trials took. Before
+//! known; then [`Posterior`] says which version tells most for its cost, learnt from what builds, boots and trials took. Before
 //! an answer is given, both ends are measured once more if they weren't in the second half of the study, so that a machine
 //! that drifted doesn't make a culprit.
 //!
@@ -17,7 +17,10 @@
 use backsight_model::MetricName;
 use backsight_stats::{
     Better, Confidence, Estimator,
-    culprits::{Aim, Belief, Costs, Course, Joined, Place, Waterfall, waterfall},
+    culprits::{
+        BisectionGoal, ChangeLocation, MeasurementCosts, PooledVersionMeans, Posterior,
+        VersionMeans, Waterfall, waterfall,
+    },
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -106,7 +109,7 @@ pub struct BisectPolicy {
     /// Whether a boot can be gone back to after others: nothing is started, programs are just run.
     pub revisits: bool,
     /// When it is enough.
-    pub aim: Aim,
+    pub aim: BisectionGoal,
     /// Smaller changes than this don't count, as a share of the first version. Unless given, that is left to the aim, and the
     /// search ends when changes of [`MARGIN`] are ruled out.
     pub smallest: Option<f64>,
@@ -130,7 +133,7 @@ pub struct BisectVerdict {
     /// The change from the first version to the last, its parts, and what remains; nothing before the ends are measured.
     pub waterfall: Option<Waterfall>,
     /// Each stretch that may have a change, and how probable that is.
-    pub places: Vec<(Place, f64)>,
+    pub places: Vec<(ChangeLocation, f64)>,
     /// How probable it is that the ends differ.
     pub changed: f64,
     /// How probable it is, before anything is measured there, that two changes that cancel lie in a stretch that wasn't
@@ -162,7 +165,7 @@ pub struct BisectVerdict {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Culprit {
     /// Where it lies: one of the versions behind `after`, up to `until`.
-    pub place: Place,
+    pub place: ChangeLocation,
     /// How probable it is that there is a change.
     pub probability: f64,
     /// after − before in percent of the level before the first change, whatever is better; nothing where that isn't defined.
@@ -190,7 +193,7 @@ struct Seen<'a> {
     /// The variance of a measurement, by the spread of trials.
     variance: Option<f64>,
     /// What each testbed measured.
-    courses: Vec<Course>,
+    courses: Vec<VersionMeans>,
     /// Trials of each version on each testbed.
     tried: HashMap<(usize, usize), usize>,
     settled: Settled<'a>,
@@ -333,7 +336,7 @@ impl BisectPolicy {
         let mut seen = Seen {
             estimator,
             variance,
-            courses: vec![Course::new(self.versions); self.testbeds()],
+            courses: vec![VersionMeans::new(self.versions); self.testbeds()],
             tried: HashMap::new(),
             settled: Settled::of(evidence),
             there: HashSet::new(),
@@ -478,7 +481,7 @@ impl BisectPolicy {
         (in_a_row > 0 && (in_a_row as f64) < at_once).then_some(version)
     }
 
-    fn belief(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Belief> {
+    fn belief(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Posterior> {
         let (again, first) = self.costs_of_builds(evidence, seen);
         let allowance = self.allowance();
         let trial = again / seen.estimator.trials as f64;
@@ -492,7 +495,7 @@ impl BisectPolicy {
         let known = seen.courses.iter().find_map(|course| course.point(0));
         let level = known?.mean.abs();
         let smallest = self.smallest.map(|share| share * level);
-        let aim = Aim {
+        let aim = BisectionGoal {
             smallest: smallest.filter(|size| *size > 0.0).or(self.aim.smallest),
             margin: Some(self.smallest.unwrap_or(MARGIN) * level).filter(|margin| *margin > 0.0),
             tellable: (MEASUREMENTS * again / allowance)
@@ -503,11 +506,11 @@ impl BisectPolicy {
             ..self.aim
         };
         let seed = u64::from(self.seed) << 32 | seen.units as u64;
-        let belief = Belief::of(&seen.courses, &aim, seed)?;
+        let belief = Posterior::of(&seen.courses, &aim, seed)?;
         if !is_cheap || belief.best().0.is_empty() {
             let belief = match several_beside(&belief, aim.several) {
                 several if several < aim.several => {
-                    Belief::of(&seen.courses, &Aim { several, ..aim }, seed)?
+                    Posterior::of(&seen.courses, &BisectionGoal { several, ..aim }, seed)?
                 }
                 _ => belief,
             };
@@ -516,16 +519,16 @@ impl BisectPolicy {
             return Some(belief.with_left_hidden(left_hidden));
         }
         // Where there is one change there may be more, and it costs little to look.
-        let aim = Aim {
+        let aim = BisectionGoal {
             several: SEVERAL,
             ..aim
         };
-        Belief::of(&seen.courses, &aim, seed)
+        Posterior::of(&seen.courses, &aim, seed)
     }
 
     /// How probable changes that cancel may remain in the end, where a build costs so many measurements: a change as large as
     /// the largest may be so plain that one look at a version tells it.
-    fn left_hidden(&self, belief: &Belief, build: f64, hidden: f64) -> f64 {
+    fn left_hidden(&self, belief: &Posterior, build: f64, hidden: f64) -> f64 {
         let told = (TELLS * belief.noise() / belief.largest()).powi(2).max(1.0);
         let (cheap, dear) = LOOK;
         let how_dear = ((build + told - cheap) / (dear - cheap)).clamp(0.0, 1.0);
@@ -675,7 +678,7 @@ impl BisectPolicy {
             true => seen.last[idle.testbed].into_iter().collect(),
             false => in_work.versions().collect(),
         };
-        let costs = Costs {
+        let costs = MeasurementCosts {
             again,
             first: &first,
             others_than: &others_than,
@@ -705,12 +708,12 @@ impl BisectPolicy {
             0 | 1 => None,
             _ => self.belief(evidence, &seen),
         };
-        let (steps, probability) = belief.as_ref().map_or((Vec::new(), 0.0), Belief::best);
-        let places = belief.as_ref().map_or(Vec::new(), Belief::places);
+        let (steps, probability) = belief.as_ref().map_or((Vec::new(), 0.0), Posterior::best);
+        let places = belief.as_ref().map_or(Vec::new(), Posterior::places);
         // As long as it isn't decided only steps are named that won't be taken back: none before the noise is known.
         let is_beginning =
             self.noise_first(&seen, ALONE.testbed) || self.open_end(&seen, ALONE.testbed).is_some();
-        let is_found = |place: &Place| {
+        let is_found = |place: &ChangeLocation| {
             let mut known = places.iter().filter(|(other, _)| other == place);
             let is_sure = known.any(|(_, probability)| *probability >= self.aim.confidence);
             let is_worth = belief.as_ref().is_some_and(|it| !it.is_below_margin());
@@ -721,10 +724,10 @@ impl BisectPolicy {
         let confidence = Confidence::new(self.aim.confidence).unwrap_or_default();
         let joined = match &belief {
             Some(belief) => belief.joined().clone(),
-            None => Joined::of(&seen.courses),
+            None => PooledVersionMeans::of(&seen.courses),
         };
         let sizes = waterfall(&joined, &steps, confidence);
-        let culprit = |(n, place): (usize, &Place)| {
+        let culprit = |(n, place): (usize, &ChangeLocation)| {
             let of = places.iter().find(|(other, _)| other == place);
             let percent = sizes.as_ref().and_then(|sizes| {
                 let share = 100.0 * sizes.steps.get(n)?.value / sizes.level.value.abs();
@@ -741,11 +744,11 @@ impl BisectPolicy {
             culprits: steps.iter().enumerate().map(culprit).collect(),
             probability,
             waterfall: sizes,
-            changed: belief.as_ref().map_or(0.0, Belief::changed),
-            hidden: belief.as_ref().map_or(1.0, Belief::hidden),
-            smallest: belief.as_ref().map(Belief::smallest),
-            ruled_out: belief.as_ref().map(Belief::ruled_out),
-            noise: belief.as_ref().map(Belief::noise),
+            changed: belief.as_ref().map_or(0.0, Posterior::changed),
+            hidden: belief.as_ref().map_or(1.0, Posterior::hidden),
+            smallest: belief.as_ref().map(Posterior::smallest),
+            ruled_out: belief.as_ref().map(Posterior::ruled_out),
+            noise: belief.as_ref().map(Posterior::noise),
             estimator: seen.estimator,
             turns: self.is_interleaved(seen.estimator),
             places,
@@ -765,7 +768,7 @@ impl BisectPolicy {
 
 /// The prior probability of several changes, by the price of ruling out a second one beside the largest that is seen: `several`
 /// where that is cheap.
-fn several_beside(belief: &Belief, several: f64) -> f64 {
+fn several_beside(belief: &Posterior, several: f64) -> f64 {
     let (dear, cheap) = SIZES_DEAR_AND_CHEAP;
     let least = SEVERAL_WHERE_DEAR.min(several);
     let how_cheap = (belief.largest() / belief.noise() - dear) / (cheap - dear);
@@ -809,7 +812,7 @@ impl Policy for BisectPolicy {
         units.min(self.most.saturating_sub(seen.units).max(1)) * seen.estimator.trials
     }
 
-    fn suspects(&self, evidence: &Evidence) -> Vec<(Place, f64)> {
+    fn suspects(&self, evidence: &Evidence) -> Vec<(ChangeLocation, f64)> {
         let belief = self.belief(evidence, &self.seen(evidence));
         let mut places = belief.map_or(Vec::new(), |belief| belief.places());
         places.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -5,17 +5,17 @@
 
 use backsight_stats::{
     Better, Interval, benjamini_hochberg,
-    changes::{Change, Kind},
+    changes::{ChangeKind, DetectedChange},
 };
 
 /// The p-values that a series has among those of all: its changes of level, or that of the clearest which is none.
 pub fn tests_of<'a>(
-    changes: impl IntoIterator<Item = &'a Change>,
+    changes: impl IntoIterator<Item = &'a DetectedChange>,
     doubted: Option<f64>,
 ) -> Vec<f64> {
     let levels: Vec<f64> = changes
         .into_iter()
-        .filter(|change| change.kind == Kind::Level)
+        .filter(|change| change.kind == ChangeKind::Level)
         .map(|change| change.p)
         .collect();
     if levels.is_empty() {
@@ -55,7 +55,7 @@ pub enum Direction {
 
 impl Direction {
     /// The direction of a change.
-    pub fn of(change: &Change, better: Option<Better>) -> Self {
+    pub fn of(change: &DetectedChange, better: Option<Better>) -> Self {
         Self::of_size(change.size, better)
     }
 
@@ -81,7 +81,7 @@ impl Direction {
 }
 
 /// The size of a change in percent of the level before, with its interval; undefined where that is zero.
-pub fn percent_of(change: &Change) -> Option<(f64, Interval)> {
+pub fn percent_of(change: &DetectedChange) -> Option<(f64, Interval)> {
     let base = change.before.abs();
     let share = |x: f64| 100.0 * x / base;
     let interval = Interval {

@@ -33,9 +33,9 @@ use backsight_model::{
     StudyName, StudyState, TrialSamples, Unit,
 };
 use backsight_stats::{
-    Beyond, Confidence, Interval, Level, Mean, NotSamples, Placed, Question, Samples, Summary,
-    Undefined, benjamini_hochberg, gmean_of_ratios, gmean_of_ratios_interval, mean_interval,
-    on_common_hosts, verdict, warm_up,
+    Confidence, Interval, Level, Mean, NestedSample, Samples, SamplesError, Summary, Undefined,
+    UnrepeatedVariation, VerdictOptions, benjamini_hochberg, gmean_of_ratios,
+    gmean_of_ratios_interval, mean_interval, on_common_hosts, verdict, warm_up,
 };
 use indexmap::{IndexMap, IndexSet};
 use std::{collections::HashSet, fmt};
@@ -217,7 +217,7 @@ impl Comparison {
     /// Whether something in it would be judged better if it were known how much runs or sessions differ.
     pub fn lacks_a_spread(&self) -> bool {
         self.differences().any(|(_, _, difference)| {
-            difference.verdict.beyond == Beyond::LikeUnits
+            difference.verdict.beyond == UnrepeatedVariation::LikeUnits
                 || matches!(difference.call, Call::CannotTell(Doubt::OneRun { .. }))
         })
     }
@@ -951,21 +951,21 @@ impl Asked<'_> {
         number: usize,
         repeated: Level,
         known: &[Option<Known>; 2],
-    ) -> (Beyond, Option<Known>) {
+    ) -> (UnrepeatedVariation, Option<Known>) {
         if self.origin != Origin::Studies {
-            return (Beyond::Nothing, None);
+            return (UnrepeatedVariation::Nothing, None);
         }
         let (base, new) = (&self.sets[0], &self.sets[number]);
         let in_turn = base.study == new.study && base.interleaved;
         let known = match repeated {
             Level::Sample => known[0],
             Level::Trial if !in_turn => known[1],
-            _ => return (Beyond::Nothing, None),
+            _ => return (UnrepeatedVariation::Nothing, None),
         };
         match (known, repeated) {
-            (Some(found), _) => (Beyond::Known(found.spread), known),
-            (None, Level::Trial) => (Beyond::LikeUnits, None),
-            (None, _) => (Beyond::Nothing, None),
+            (Some(found), _) => (UnrepeatedVariation::Known(found.spread), known),
+            (None, Level::Trial) => (UnrepeatedVariation::LikeUnits, None),
+            (None, _) => (UnrepeatedVariation::Nothing, None),
         }
     }
 
@@ -986,7 +986,7 @@ impl Asked<'_> {
         let repeated = of_base.replicated().min(of_new.replicated());
         let (beyond, known) = self.beyond(number, repeated, known);
         let simulated = base.simulator.is_some() && new.simulator.is_some();
-        let question = Question {
+        let question = VerdictOptions {
             better: base.better,
             mean,
             margin_percent: self.options.margin_percent,
@@ -995,7 +995,7 @@ impl Asked<'_> {
             // What a simulator counts agrees by construction: a second trial that does has shown it.
             alike_enough: match simulated {
                 true => 2,
-                false => Question::usual(base.better).alike_enough,
+                false => VerdictOptions::usual(base.better).alike_enough,
             },
         };
         let found = verdict(of_base, of_new, &question);
@@ -1014,7 +1014,7 @@ impl Asked<'_> {
 pub fn side_of<'a>(
     trials: impl Iterator<Item = &'a TrialSamples>,
     factor: f64,
-) -> Result<backsight_stats::Side, NotSamples> {
+) -> Result<backsight_stats::NestedSamples, SamplesError> {
     side_on(trials, factor, |trial| u64::from(trial.host))
 }
 
@@ -1023,10 +1023,10 @@ fn side_on<'a>(
     trials: impl Iterator<Item = &'a TrialSamples>,
     factor: f64,
     host: impl Fn(&TrialSamples) -> u64,
-) -> Result<backsight_stats::Side, NotSamples> {
+) -> Result<backsight_stats::NestedSamples, SamplesError> {
     let placed = trials.flat_map(|trial| {
         let host = host(trial);
-        trial.values.iter().map(move |value| Placed {
+        trial.values.iter().map(move |value| NestedSample {
             host,
             layout: 0,
             boot: u64::from(trial.boot),
@@ -1035,7 +1035,7 @@ fn side_on<'a>(
             value: value * factor,
         })
     });
-    backsight_stats::Side::new(placed.collect())
+    backsight_stats::NestedSamples::new(placed.collect())
 }
 
 /// The parameters whose values two cells have not in common.
@@ -1076,7 +1076,7 @@ fn within<'a>(trials: impl Iterator<Item = &'a [f64]>) -> Option<Within> {
 
 /// One side's samples in a row.
 struct Gathered {
-    samples: backsight_stats::Side,
+    samples: backsight_stats::NestedSamples,
     trials: usize,
     numbers: Vec<u32>,
     within: Option<Within>,

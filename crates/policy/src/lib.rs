@@ -49,7 +49,7 @@ pub use try_patch::{
 };
 
 use backsight_model::{Cell, MetricName};
-pub use backsight_stats::culprits::Place;
+pub use backsight_stats::culprits::ChangeLocation;
 use std::{collections::BTreeMap, time::Duration};
 
 /// What is to be measured: one trial of a cell, on one boot of one build.
@@ -202,7 +202,7 @@ pub trait Policy: Clone + Send + Sync + 'static {
 
     /// Where it suspects a change so far, and how probable that is, the most probable first: for who watches. None of a
     /// policy that looks for none.
-    fn suspects(&self, _evidence: &Evidence) -> Vec<(Place, f64)> {
+    fn suspects(&self, _evidence: &Evidence) -> Vec<(ChangeLocation, f64)> {
         Vec::new()
     }
 }

@@ -8,7 +8,8 @@
 
 use backsight_model::MetricName;
 use backsight_stats::{
-    Advice, Components, Confidence, Cost, Level, Placed, Side, Undefined, advice, components,
+    Confidence, Level, NestedSample, NestedSamples, ReplicationAdvice, ReplicationCost, Undefined,
+    VarianceComponents, advice, components,
 };
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -96,11 +97,11 @@ pub struct Noise {
     /// The metric.
     pub metric: MetricName,
     /// What each level adds.
-    pub found: Result<Components, Undefined>,
+    pub found: Result<VarianceComponents, Undefined>,
     /// How many layouts, boots and trials gave figures.
     pub counts: (usize, usize, usize),
     /// The figures with their places, in order of time.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<NestedSample>,
 }
 
 impl Noise {
@@ -122,16 +123,16 @@ impl Noise {
     ///
     /// # Errors
     /// As [`advice`]; no level was repeated.
-    pub fn advice(&self, cost: &Costs, percent: f64) -> Result<Advice, Undefined> {
+    pub fn advice(&self, cost: &Costs, percent: f64) -> Result<ReplicationAdvice, Undefined> {
         let found = self.found.as_ref().map_err(|why| *why)?;
-        let cost = Cost {
+        let cost = ReplicationCost {
             sample: LEAST_COST,
             trial: cost.trial.max(LEAST_COST),
             boot: cost.boot.unwrap_or(0.0).max(LEAST_COST),
             layout: cost.layout.unwrap_or(0.0).max(LEAST_COST),
         };
         let advice = advice(found, &cost, percent / 100.0 / SEEN, Confidence::USUAL)?;
-        Ok(Advice {
+        Ok(ReplicationAdvice {
             cost: 2.0 * advice.cost,
             ..advice
         })
@@ -191,7 +192,7 @@ impl NoisePolicy {
     /// Where it stands.
     pub fn verdict(&self, evidence: &Evidence) -> NoiseVerdict {
         let seen = Settled::of(evidence);
-        let mut sides: BTreeMap<(usize, &MetricName), Vec<Placed>> = BTreeMap::new();
+        let mut sides: BTreeMap<(usize, &MetricName), Vec<NestedSample>> = BTreeMap::new();
         let measured = evidence.observations.iter().filter(|seen| seen.measured());
         for observation in measured.clone() {
             let request = observation.request;
@@ -199,7 +200,7 @@ impl NoisePolicy {
                 sides
                     .entry((request.cell, metric))
                     .or_default()
-                    .push(Placed {
+                    .push(NestedSample {
                         host: 0,
                         layout: request.layout as u64,
                         boot: u64::from(request.boot),
@@ -239,14 +240,15 @@ impl NoisePolicy {
     }
 }
 
-fn noise_of(cell: usize, metric: &MetricName, placed: Vec<Placed>) -> Noise {
-    let count = |key: fn(&Placed) -> [u64; 3]| placed.iter().map(key).collect::<HashSet<_>>().len();
+fn noise_of(cell: usize, metric: &MetricName, placed: Vec<NestedSample>) -> Noise {
+    let count =
+        |key: fn(&NestedSample) -> [u64; 3]| placed.iter().map(key).collect::<HashSet<_>>().len();
     let counts = (
         count(|p| [p.layout, 0, 0]),
         count(|p| [p.layout, p.boot, 0]),
         count(|p| [p.layout, p.boot, p.trial]),
     );
-    let side = Side::new(placed.clone()).map_err(|_| Undefined::TooLarge);
+    let side = NestedSamples::new(placed.clone()).map_err(|_| Undefined::TooLarge);
     Noise {
         cell,
         metric: metric.clone(),

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::{AttemptCall, AttemptEnd, Observation, Outcome};
     use backsight_model::Value;
-    use backsight_stats::{Better, Random, simulation::Noise};
+    use backsight_stats::{Better, Random, simulation::NoiseShape};
     use std::collections::BTreeMap;
 
     /// Cells of two sizes in each of these variants; `only` has but the first size.
@@ -184,7 +184,7 @@ mod tests {
         policy: &UntilPolicy,
         cells: &[Cell],
         times: impl Fn(&str) -> f64,
-        (noise, percent, seed): (Noise, f64, u64),
+        (noise, percent, seed): (NoiseShape, f64, u64),
     ) -> (Evidence, AttemptVerdict) {
         let mut values = noise.draw(4_000, &mut Random::seeded(seed)).into_iter();
         let mut evidence = Evidence::default();
@@ -210,7 +210,7 @@ mod tests {
         let cells = cells(&["plain", "slow", "same"], None);
         let policy = UntilPolicy::new(&cells, time, options()).unwrap();
         let times = |variant: &str| if variant == "slow" { 1.3 } else { 1.0 };
-        let (evidence, verdict) = pursue(&policy, &cells, times, (Noise::Gauss, 0.8, 3));
+        let (evidence, verdict) = pursue(&policy, &cells, times, (NoiseShape::Gauss, 0.8, 3));
         assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
         for tried in &verdict.compared {
             match tried.side {
@@ -235,7 +235,7 @@ mod tests {
     fn any_part_of_the_evidence_leads_on_as_it_did() {
         let cells = cells(&["plain", "other"], None);
         let policy = UntilPolicy::new(&cells, time, options()).unwrap();
-        let (evidence, _) = pursue(&policy, &cells, |_| 1.0, (Noise::Gauss, 1.0, 5));
+        let (evidence, _) = pursue(&policy, &cells, |_| 1.0, (NoiseShape::Gauss, 1.0, 5));
         for cut in 0..evidence.observations.len() {
             let before = Evidence::of(evidence.observations[..cut].to_vec());
             let next = evidence.observations[cut].request;
@@ -254,7 +254,7 @@ mod tests {
             ..options()
         };
         let policy = UntilPolicy::new(&cells, time, options).unwrap();
-        let (evidence, verdict) = pursue(&policy, &cells, |_| 1.0, (Noise::Gauss, 3.0, 7));
+        let (evidence, verdict) = pursue(&policy, &cells, |_| 1.0, (NoiseShape::Gauss, 3.0, 7));
         assert_eq!(verdict.ended, Some(AttemptEnd::Budget));
         assert_eq!(evidence.observations.len(), 30);
         assert!(matches!(
@@ -268,7 +268,7 @@ mod tests {
         for absent in ["other", "plain"] {
             let cells = cells(&["plain", "other"], Some(absent));
             let policy = UntilPolicy::new(&cells, time, options()).unwrap();
-            let (_, verdict) = pursue(&policy, &cells, |_| 1.0, (Noise::Gauss, 0.5, 9));
+            let (_, verdict) = pursue(&policy, &cells, |_| 1.0, (NoiseShape::Gauss, 0.5, 9));
             assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
             assert_eq!(verdict.compared.len(), 1);
         }
@@ -285,7 +285,7 @@ mod tests {
             ..options()
         };
         let policy = UntilPolicy::new(&cells, time, options).unwrap();
-        for noise in [Noise::Gauss, Noise::Lognormal { sigma: 0.5 }] {
+        for noise in [NoiseShape::Gauss, NoiseShape::Lognormal { sigma: 0.5 }] {
             let wrong = (0..1000)
                 .filter(|seed| {
                     // What is decided stays so, whatever is measured after it: all rounds are looked at in one go.

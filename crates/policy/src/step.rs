@@ -9,7 +9,7 @@
 //! and a neighbour may stand in.
 
 use backsight_model::MetricName;
-use backsight_stats::changes::{Change, Search, detect};
+use backsight_stats::changes::{DetectedChange, DetectionOptions, detect};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -254,7 +254,7 @@ impl StepPolicy {
     }
 
     /// The change points of each cell's primary metrics, by the first passes alone.
-    fn changes(&self, evidence: &Evidence, passes: &[Pass]) -> Vec<Vec<Change>> {
+    fn changes(&self, evidence: &Evidence, passes: &[Pass]) -> Vec<Vec<DetectedChange>> {
         let mut values: BTreeMap<(usize, &str), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
         for observation in evidence.observations.iter().filter(|o| o.measured()) {
             let Request {
@@ -286,7 +286,8 @@ impl StepPolicy {
                     .values()
                     .map(|values| values.iter().sum::<f64>() / values.len() as f64)
                     .collect();
-                detect(&means, &Search::default()).map_or(Vec::new(), |found| found.changes)
+                detect(&means, &DetectionOptions::default())
+                    .map_or(Vec::new(), |found| found.changes)
             })
             .collect()
     }
@@ -303,8 +304,8 @@ impl StepPolicy {
     }
 }
 
-fn same_changes(before: &[Change], now: &[Change]) -> bool {
-    let same = |(b, n): (&Change, &Change)| {
+fn same_changes(before: &[DetectedChange], now: &[DetectedChange]) -> bool {
+    let same = |(b, n): (&DetectedChange, &DetectedChange)| {
         (b.earliest..=b.latest).contains(&n.at) && (b.size > 0.0) == (n.size > 0.0)
     };
     before.len() == now.len() && before.iter().zip(now).all(same)

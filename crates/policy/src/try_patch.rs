@@ -4,7 +4,7 @@
 //! after two of them, so that a machine that drifts favours nobody. Each pass gives one difference between a side and the
 //! base, the logarithm of their ratio: that is the unit of replication, and with it the highest level that is repeated —
 //! a trial where programs are run from their folder, a boot where each pass boots, a layout where each pass has its
-//! own. After every pass the interval of each difference is looked at ([`Sequence`], which allows for that), until it
+//! own. After every pass the interval of each difference is looked at ([`ConfidenceSequence`], which allows for that), until it
 //! excludes no change or lies within the margin. The chance of any false decision in the study is bounded by Bonferroni's
 //! share of it for each comparison that decides.
 //!

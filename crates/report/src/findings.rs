@@ -2,7 +2,7 @@
 
 use backsight_stats::{
     Interval,
-    changes::{Change, Epoch, Trend},
+    changes::{DetectedChange, Trend, VarianceChange},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,7 +53,7 @@ pub struct ChangeRangeView<'a> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ChangeView<'a> {
     /// `level` or `trend`.
-    pub kind: backsight_stats::changes::Kind,
+    pub kind: backsight_stats::changes::ChangeKind,
     /// Its versions.
     pub between: ChangeRangeView<'a>,
     /// The level before.
@@ -135,7 +135,11 @@ pub struct PendingView<'a> {
 
 impl<'a> ChangeView<'a> {
     /// A change that is believed, of two sides that aren't alike.
-    pub fn new(change: &Change, between: ChangeRangeView<'a>, direction: &'static str) -> Self {
+    pub fn new(
+        change: &DetectedChange,
+        between: ChangeRangeView<'a>,
+        direction: &'static str,
+    ) -> Self {
         let percent = backsight_policy::percent_of(change);
         Self {
             kind: change.kind,
@@ -172,7 +176,7 @@ impl<'a> ChangeView<'a> {
 
 impl<'a> EpochView<'a> {
     /// A change of the noise between these versions.
-    pub fn new(epoch: &Epoch, between: ChangeRangeView<'a>) -> Self {
+    pub fn new(epoch: &VarianceChange, between: ChangeRangeView<'a>) -> Self {
         Self {
             between,
             noise_before: epoch.before,

@@ -8,7 +8,7 @@ use backsight_policy::{
 };
 use backsight_stats::{
     Interval, Undefined,
-    changes::{Kind, MOST_DOUBTED_P, Trend},
+    changes::{ChangeKind, MOST_DOUBTED_P, Trend},
 };
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -210,7 +210,7 @@ impl<'a> SeriesText<'a> {
             point.direction.as_str(),
         );
         // In a short series a step looks like a trend that breaks.
-        if change.kind == Kind::Trend && self.measured() >= LONG {
+        if change.kind == ChangeKind::Trend && self.measured() >= LONG {
             text.push_str(" (the level never rests; it moves differently from here on)");
         }
         if !point.believed {

@@ -52,16 +52,16 @@ impl fmt::Display for Better {
 /// A direction was asked for by a word that is neither `higher` nor `lower`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no direction: say `higher` (more is better) or `lower` (less is better)")]
-pub struct NoSuchDirection(pub String);
+pub struct ParseBetterError(pub String);
 
 impl FromStr for Better {
-    type Err = NoSuchDirection;
+    type Err = ParseBetterError;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         match word {
             "higher" => Ok(Better::Higher),
             "lower" => Ok(Better::Lower),
-            other => Err(NoSuchDirection(other.to_owned())),
+            other => Err(ParseBetterError(other.to_owned())),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! Refuses a side of one unit, which says nothing about the next.
 
 use crate::distributions::{normal_cdf, normal_quantile};
-use crate::{Confidence, Interval, Random, Side, Undefined};
+use crate::{Confidence, Interval, NestedSamples, Random, Undefined};
 
 /// Resamples of a bootstrap interval unless asked otherwise: enough that another seed moves an end by a few percent of
 /// the width at most.
@@ -12,7 +12,7 @@ pub const USUAL_RESAMPLES: usize = 2_000;
 ///
 /// Bias-corrected and accelerated: B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987), with the
 /// acceleration from the jackknife. For clustered samples, the units are the clusters' means: see
-/// [`Side::units`](crate::Side::units).
+/// [`NestedSamples::units`](crate::NestedSamples::units).
 ///
 /// # Errors
 /// [`Undefined::TooFew`] for fewer than two units, [`Undefined::NoSpread`] if they are all equal.
@@ -85,8 +85,8 @@ pub fn bca_of_two(
 /// # Errors
 /// As [`bca_of_two`]; [`Undefined::NotPositive`] if the base's mean is zero or negative.
 pub fn hierarchical_bootstrap(
-    base: &Side,
-    new: &Side,
+    base: &NestedSamples,
+    new: &NestedSamples,
     resamples: usize,
     seed: u64,
     confidence: Confidence,
@@ -181,7 +181,7 @@ fn interval(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::Noise;
+    use crate::simulation::NoiseShape;
 
     fn mean(units: &[f64]) -> f64 {
         crate::sums::mean(units)
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_seed_decides_the_interval() {
-        let units = Noise::Gauss.draw(30, &mut Random::seeded(1));
+        let units = NoiseShape::Gauss.draw(30, &mut Random::seeded(1));
         let with = |seed| bca(&units, mean, 500, seed, Confidence::USUAL).unwrap();
         assert_eq!(with(7), with(7));
         assert_ne!(with(7), with(8));
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_mean_has_nearly_the_interval_of_student() {
-        let units = Noise::Gauss.draw(100, &mut Random::seeded(2));
+        let units = NoiseShape::Gauss.draw(100, &mut Random::seeded(2));
         let interval = bca(&units, mean, 4000, 1, Confidence::USUAL).unwrap();
         let samples = crate::Samples::new(units).unwrap();
         let reach = 1.984 * samples.stddev().unwrap() / 10.0;
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn skewed_units_have_a_skewed_interval() {
-        let units: Vec<f64> = Noise::Lognormal { sigma: 1.0 }
+        let units: Vec<f64> = NoiseShape::Lognormal { sigma: 1.0 }
             .draw(40, &mut Random::seeded(3))
             .iter()
             .map(|x| x + 2.0)
@@ -260,7 +260,7 @@ mod tests {
         let mut side = || {
             let placed = (0..10).flat_map(|trial| {
                 let shared = 100.0 + 5.0 * random.normal();
-                (0..50).map(move |i| crate::Placed {
+                (0..50).map(move |i| crate::NestedSample {
                     host: 0,
                     layout: 0,
                     boot: 0,
@@ -269,11 +269,11 @@ mod tests {
                     value: shared + 0.01 * f64::from(i),
                 })
             });
-            Side::new(placed.collect()).unwrap()
+            NestedSamples::new(placed.collect()).unwrap()
         };
         let (base, new) = (side(), side());
         let nested = hierarchical_bootstrap(&base, &new, 1000, 1, Confidence::USUAL).unwrap();
-        let question = crate::Question::usual(crate::Better::Lower);
+        let question = crate::VerdictOptions::usual(crate::Better::Lower);
         let fieller = crate::verdict(&base, &new, &question)
             .ratio_interval
             .unwrap();
@@ -287,7 +287,7 @@ mod tests {
     fn the_ratio_of_two_means_is_covered_as_often_as_stated() {
         let mut random = Random::seeded(4);
         let side = |random: &mut Random| -> Vec<f64> {
-            Noise::Gauss
+            NoiseShape::Gauss
                 .draw(30, random)
                 .iter()
                 .map(|x| 10.0 + x)

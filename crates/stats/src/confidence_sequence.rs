@@ -24,14 +24,14 @@ const PRIOR: f64 = 10.0;
 
 /// Values one after the other, with the interval of their mean at each moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Sequence {
+pub struct ConfidenceSequence {
     n: usize,
     mean: f64,
     /// Σ(x − mean)².
     squares: f64,
 }
 
-impl Sequence {
+impl ConfidenceSequence {
     /// One more value: B. P. Welford's update (Technometrics 4, 1962).
     pub fn add(&mut self, value: f64) {
         self.n += 1;
@@ -101,7 +101,7 @@ impl Sequence {
     /// nothing if more than ten million.
     ///
     /// # Errors
-    /// As [`Sequence::deviation`]; [`Undefined::NoSpread`] if all values are alike.
+    /// As [`ConfidenceSequence::deviation`]; [`Undefined::NoSpread`] if all values are alike.
     pub fn more(&self, wanted: f64, confidence: Confidence) -> Result<Option<usize>, Undefined> {
         let deviation = self.deviation()?;
         if self.is_flat() {
@@ -151,10 +151,10 @@ fn reach(n: usize, confidence: Confidence) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulation::Noise;
+    use crate::simulation::NoiseShape;
 
-    fn of(values: &[f64]) -> Sequence {
-        let mut sequence = Sequence::default();
+    fn of(values: &[f64]) -> ConfidenceSequence {
+        let mut sequence = ConfidenceSequence::default();
         values.iter().for_each(|value| sequence.add(*value));
         sequence
     }
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn who_looks_after_every_value_is_wrong_in_one_of_twenty_at_most() {
         for noise in [
-            Noise::Gauss,
-            Noise::Outliers {
+            NoiseShape::Gauss,
+            NoiseShape::Outliers {
                 share: 0.05,
                 far: 10.0,
             },
@@ -185,7 +185,7 @@ mod tests {
             let mut random = Random::seeded(7);
             let mut wrong = 0;
             for _ in 0..2000 {
-                let mut sequence = Sequence::default();
+                let mut sequence = ConfidenceSequence::default();
                 let values = noise.draw(200, &mut random);
                 wrong += usize::from(values.iter().any(|value| {
                     sequence.add(*value);

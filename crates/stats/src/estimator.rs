@@ -13,7 +13,7 @@ use crate::Better;
 
 /// What is taken of the trials of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Statistic {
+pub enum TrialStatistic {
     /// Their mean.
     Mean,
     /// The best but so many: with 1 the least where less is better, the largest where more is.
@@ -26,12 +26,12 @@ pub struct Estimator {
     /// Trials of one measurement; at least one.
     pub trials: usize,
     /// What is taken of them.
-    pub statistic: Statistic,
+    pub statistic: TrialStatistic,
 }
 
 /// What is known of how trials that follow each other are disturbed alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weather {
+pub struct SerialDependence {
     /// Trials of a measurement, at least, so that it lasts while what disturbs comes and goes.
     pub fewest: usize,
     /// Whether trials that follow each other are alike: then each for itself is no measurement.
@@ -63,7 +63,7 @@ impl Estimator {
     pub const fn mean(trials: usize) -> Self {
         Self {
             trials,
-            statistic: Statistic::Mean,
+            statistic: TrialStatistic::Mean,
         }
     }
 
@@ -75,19 +75,19 @@ impl Estimator {
         series: &[&[f64]],
         better: Better,
         now: Self,
-        weather: Weather,
+        weather: SerialDependence,
     ) -> (Self, Option<f64>) {
         let sorted = sorted(series, better);
         let Some(single) = variance(&sorted, (1, 1)) else {
             return (now, None);
         };
         let of = |estimator: Self| match estimator.statistic {
-            Statistic::Mean => Some(single / estimator.trials as f64),
-            Statistic::Best(rank) => variance(&sorted, (estimator.trials, rank)),
+            TrialStatistic::Mean => Some(single / estimator.trials as f64),
+            TrialStatistic::Best(rank) => variance(&sorted, (estimator.trials, rank)),
         };
         let hidden = |estimator: Self, variance: f64| match estimator.statistic {
-            Statistic::Mean => false,
-            Statistic::Best(rank) => {
+            TrialStatistic::Mean => false,
+            TrialStatistic::Best(rank) => {
                 hides(series, single, (estimator.trials, rank, variance), better)
             }
         };
@@ -106,14 +106,14 @@ impl Estimator {
         }
         let mut least = variance * learnt.trials as f64
             / match learnt.statistic {
-                Statistic::Mean if weather.drifts => 1.0,
-                Statistic::Mean => GAIN,
-                Statistic::Best(_) => CHANGE,
+                TrialStatistic::Mean if weather.drifts => 1.0,
+                TrialStatistic::Mean => GAIN,
+                TrialStatistic::Best(_) => CHANGE,
             };
         for (trials, rank) in considered().filter(|(trials, _)| *trials >= weather.fewest) {
             let best = Self {
                 trials,
-                statistic: Statistic::Best(rank),
+                statistic: TrialStatistic::Best(rank),
             };
             let Some(its) = of(best) else {
                 continue;
@@ -130,9 +130,9 @@ impl Estimator {
     #[must_use]
     pub fn of(self, trials: &[f64], better: Better) -> Option<f64> {
         match self.statistic {
-            Statistic::Mean if trials.is_empty() => None,
-            Statistic::Mean => Some(trials.iter().sum::<f64>() / trials.len() as f64),
-            Statistic::Best(rank) => best(trials, rank, better),
+            TrialStatistic::Mean if trials.is_empty() => None,
+            TrialStatistic::Mean => Some(trials.iter().sum::<f64>() / trials.len() as f64),
+            TrialStatistic::Best(rank) => best(trials, rank, better),
         }
     }
 }
@@ -234,9 +234,9 @@ fn hides(series: &[&[f64]], single: f64, of: (usize, usize, f64), better: Better
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Random, simulation::Noise};
+    use crate::{Random, simulation::NoiseShape};
 
-    const FAIR: Weather = Weather {
+    const FAIR: SerialDependence = SerialDependence {
         fewest: 1,
         drifts: false,
     };
@@ -250,7 +250,7 @@ mod tests {
     }
 
     /// Two series of trials that took turns, the second with this shift.
-    fn series(noise: Noise, n: usize, shift: f64, seed: u64) -> Vec<Vec<f64>> {
+    fn series(noise: NoiseShape, n: usize, shift: f64, seed: u64) -> Vec<Vec<f64>> {
         let drawn = noise.draw(2 * n, &mut Random::seeded(seed));
         let every = |from: usize| drawn.iter().skip(from).step_by(2);
         vec![
@@ -262,9 +262,9 @@ mod tests {
     #[test]
     fn where_the_noise_is_alike_on_both_sides_each_trial_is_a_measurement() {
         for noise in [
-            Noise::Gauss,
-            Noise::Autoregressive { keep: 0.5 },
-            Noise::Outliers {
+            NoiseShape::Gauss,
+            NoiseShape::Autoregressive { keep: 0.5 },
+            NoiseShape::Outliers {
                 share: 0.05,
                 far: 10.0,
             },
@@ -281,10 +281,10 @@ mod tests {
     fn where_others_disturb_for_a_while_the_best_of_several_is_taken() {
         for (better, turn) in [(Better::Lower, 1.0), (Better::Higher, -1.0)] {
             let best = (0..100).filter(|seed| {
-                let mut series = series(Noise::Disturbed { keep: 0.9 }, 256, 0.5, *seed);
+                let mut series = series(NoiseShape::Disturbed { keep: 0.9 }, 256, 0.5, *seed);
                 series.iter_mut().flatten().for_each(|x| *x *= turn);
                 let learnt = learnt(&series, better);
-                matches!(learnt.statistic, Statistic::Best(_))
+                matches!(learnt.statistic, TrialStatistic::Best(_))
             });
             let best = best.count();
             assert!(best >= 90, "{better:?} {best}");
@@ -308,7 +308,7 @@ mod tests {
         };
         let changed = vec![slow(0.3), slow(0.7)];
         let same = learnt(&jitter(same), Better::Lower);
-        assert!(matches!(same.statistic, Statistic::Best(_)));
+        assert!(matches!(same.statistic, TrialStatistic::Best(_)));
         let changed = learnt(&jitter(changed), Better::Lower);
         assert_eq!(changed, Estimator::EACH);
     }
@@ -317,7 +317,7 @@ mod tests {
     fn where_a_few_trials_are_faster_than_usual_it_is_not_the_very_best() {
         let later = (0..50).filter(|seed| {
             let mut random = Random::seeded(*seed);
-            let mut series = series(Noise::Disturbed { keep: 0.9 }, 512, 0.5, *seed);
+            let mut series = series(NoiseShape::Disturbed { keep: 0.9 }, 512, 0.5, *seed);
             for value in series.iter_mut().flatten() {
                 // One of fifty by a tenth of what disturbs.
                 if random.uniform() < 0.02 {
@@ -325,7 +325,7 @@ mod tests {
                 }
             }
             let learnt = learnt(&series, Better::Lower);
-            matches!(learnt.statistic, Statistic::Best(rank) if rank > 1)
+            matches!(learnt.statistic, TrialStatistic::Best(rank) if rank > 1)
         });
         let later = later.count();
         assert!(later >= 40, "{later}");
@@ -335,10 +335,10 @@ mod tests {
     fn what_is_taken_is_the_mean_or_one_of_the_best() {
         let best = Estimator {
             trials: 3,
-            statistic: Statistic::Best(1),
+            statistic: TrialStatistic::Best(1),
         };
         let second = Estimator {
-            statistic: Statistic::Best(2),
+            statistic: TrialStatistic::Best(2),
             ..best
         };
         assert_eq!(
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn the_variance_of_what_is_taken_is_that_of_what_is_drawn() {
         let mut random = Random::seeded(11);
-        let values = Noise::Disturbed { keep: 0.0 }.draw(400, &mut random);
+        let values = NoiseShape::Disturbed { keep: 0.0 }.draw(400, &mut random);
         let all = sorted(&[&values[..]], Better::Lower);
         for (trials, rank) in [(8, 1), (64, 4), (128, 8)] {
             let said = variance(&all, (trials, rank)).unwrap();
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn what_is_measured_by_stays_unless_another_tells_far_more() {
-        let series = series(Noise::Disturbed { keep: 0.9 }, 512, 0.5, 5);
+        let series = series(NoiseShape::Disturbed { keep: 0.9 }, 512, 0.5, 5);
         let series = slices(&series);
         let (first, variance) = Estimator::learnt(&series, Better::Lower, Estimator::EACH, FAIR);
         assert!(first.trials > 1 && variance.unwrap() > 0.0);
@@ -385,14 +385,14 @@ mod tests {
         let near = Estimator {
             trials: first.trials,
             statistic: match first.statistic {
-                Statistic::Best(rank) if rank > 1 => Statistic::Best(rank / 2),
-                _ => Statistic::Best(2),
+                TrialStatistic::Best(rank) if rank > 1 => TrialStatistic::Best(rank / 2),
+                _ => TrialStatistic::Best(2),
             },
         };
         let sorted = sorted(&series, Better::Lower);
         let cost = |of: Estimator| match of.statistic {
-            Statistic::Best(rank) => super::variance(&sorted, (of.trials, rank)),
-            Statistic::Mean => None,
+            TrialStatistic::Best(rank) => super::variance(&sorted, (of.trials, rank)),
+            TrialStatistic::Mean => None,
         };
         let is_near = cost(near).unwrap() < CHANGE * cost(first).unwrap();
         let (kept, _) = Estimator::learnt(&series, Better::Lower, near, FAIR);

@@ -6,10 +6,10 @@
 //! | question | answer |
 //! |---|---|
 //! | what are these samples like? | [`Summary`] |
-//! | is it different? | [`verdict`](fn@verdict) of two [`Side`]s, over a table with [`benjamini_hochberg`] |
-//! | and while it is still being measured? | [`Sequence`] |
-//! | where did it change? | [`changes::detect`], and [`changes::Watch`] for a series that grows |
-//! | which change did it? | [`culprits::Belief`], and [`culprits::waterfall`](fn@culprits::waterfall) |
+//! | is it different? | [`verdict`](fn@verdict) of two [`NestedSamples`]s, over a table with [`benjamini_hochberg`] |
+//! | and while it is still being measured? | [`ConfidenceSequence`] |
+//! | where did it change? | [`changes::detect`], and [`changes::OnlineDetector`] for a series that grows |
+//! | which change did it? | [`culprits::Posterior`], and [`culprits::waterfall`](fn@culprits::waterfall) |
 //! | how many repeats, of what? | [`components`](fn@components) and [`advice`] |
 //! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
 //! | more than one state? | [`two_modes`] |
@@ -55,13 +55,13 @@ mod variance_components;
 mod verdict;
 mod welch;
 
-pub use better::{Better, NoSuchDirection};
+pub use better::{Better, ParseBetterError};
 pub use bootstrap::{USUAL_RESAMPLES, bca, bca_of_two, hierarchical_bootstrap};
-pub use confidence_sequence::Sequence;
+pub use confidence_sequence::ConfidenceSequence;
 pub use difference::{
     gmean_of_ratios, gmean_of_ratios_interval, mmtests_percent, percent_change, ratio,
 };
-pub use estimator::{Estimator, Statistic, Weather};
+pub use estimator::{Estimator, SerialDependence, TrialStatistic};
 pub use false_discovery_rate::benjamini_hochberg;
 pub use interval::{Confidence, Interval};
 pub use mean::Mean;
@@ -69,16 +69,22 @@ pub use measurement_order::{
     Autocorrelation, Drift, WarmUp, autocorrelation, drift, outliers, warm_up,
 };
 pub use multimodality::{TwoModes, two_modes};
-pub use nested_samples::{Level, Placed, Side, Units, intraclass_correlation, on_common_hosts};
+pub use nested_samples::{
+    Level, NestedSample, NestedSamples, ReplicationUnits, intraclass_correlation, on_common_hosts,
+};
 pub use random::Random;
 pub use rank_tests::{KolmogorovSmirnov, MannWhitney, kolmogorov_smirnov, mann_whitney};
-pub use samples::{NotSamples, Samples};
-pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
+pub use samples::{Samples, SamplesError};
+pub use summary::{BestMeans, Percentile, SUMMARY_PERCENTS, Summary};
 pub use undefined::Undefined;
-pub use variance_components::{Advice, Component, Components, Cost, advice, components};
+pub use variance_components::{
+    ReplicationAdvice, ReplicationCost, VarianceComponent, VarianceComponents, advice, components,
+};
 pub use verdict::{
-    Beyond, KnownSpread, Modes, Order, Outcome, Question, Settled, Verdict, verdict, welch_beyond,
+    KnownSpread, ModeShares, OrderEffects, SettledVerdict, UnrepeatedVariation, Verdict,
+    VerdictOptions, VerdictOutcome, verdict, welch_beyond,
 };
 pub use welch::{
-    Shared, Welch, difference_with_error, is_estimable, mean_interval, shared_deviation, welch,
+    PooledDifference, Welch, difference_with_error, is_estimable, mean_interval, shared_deviation,
+    welch,
 };

@@ -250,7 +250,7 @@ pub fn outliers(samples: &Samples) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulation::Noise;
+    use crate::simulation::NoiseShape;
 
     #[test]
     fn an_outlier_among_the_first_values_is_no_warm_up() {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn autocorrelated_values_are_worth_fewer() {
-        let values = Noise::Autoregressive { keep: 0.5 }.draw(2000, &mut Random::seeded(1));
+        let values = NoiseShape::Autoregressive { keep: 0.5 }.draw(2000, &mut Random::seeded(1));
         let found = autocorrelation(&values).unwrap();
         assert!((found.kept - 0.5).abs() < 0.06, "{found:?}");
         assert!(
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_slow_start_is_named_with_its_length() {
-        let mut values = Noise::Gauss.draw(40, &mut Random::seeded(2));
+        let mut values = NoiseShape::Gauss.draw(40, &mut Random::seeded(2));
         for (i, value) in values.iter_mut().enumerate() {
             *value += if i < 4 { 92.0 + i as f64 } else { 100.0 };
         }
@@ -313,9 +313,9 @@ mod tests {
     fn steady_values_seldom_warm_up_or_drift() {
         let mut random = Random::seeded(3);
         for noise in [
-            Noise::Gauss,
-            Noise::Lognormal { sigma: 0.5 },
-            Noise::Autoregressive { keep: 0.5 },
+            NoiseShape::Gauss,
+            NoiseShape::Lognormal { sigma: 0.5 },
+            NoiseShape::Autoregressive { keep: 0.5 },
         ] {
             let (mut warm, mut drifting) = (0, 0);
             for _ in 0..500 {
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_drift_is_named_with_its_size() {
-        let noise = Noise::Gauss.draw(60, &mut Random::seeded(4));
+        let noise = NoiseShape::Gauss.draw(60, &mut Random::seeded(4));
         let values: Vec<f64> = noise
             .iter()
             .enumerate()

@@ -227,7 +227,7 @@ pub(crate) fn share_p(a: usize, n: usize, b: usize, m: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulation::Noise;
+    use crate::simulation::NoiseShape;
 
     fn samples(values: Vec<f64>) -> Samples {
         Samples::new(values).unwrap()
@@ -279,9 +279,9 @@ mod tests {
     fn one_mode_is_seldom_taken_for_two() {
         let mut random = Random::seeded(3);
         for noise in [
-            Noise::Gauss,
-            Noise::Lognormal { sigma: 1.0 },
-            Noise::Outliers {
+            NoiseShape::Gauss,
+            NoiseShape::Lognormal { sigma: 1.0 },
+            NoiseShape::Outliers {
                 share: 0.05,
                 far: 10.0,
             },

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::{Mean, NotSamples, Samples, Undefined};
+use crate::{Mean, Samples, SamplesError, Undefined};
 
 /// What can be repeated, from the inside out. The highest level that was repeated is the unit of replication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -43,7 +43,7 @@ impl Level {
 /// One sample and where it belongs. Numbers only tell apart: a boot is the same boot if host, layout and boot are the same. A
 /// host's number alone means the same on both sides of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Placed {
+pub struct NestedSample {
     /// Which host.
     pub host: u64,
     /// Which layout (build) on that host.
@@ -60,28 +60,28 @@ pub struct Placed {
 
 /// The samples of one side: at least one, all finite, in the order of measurement.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Side {
-    placed: Vec<Placed>,
+pub struct NestedSamples {
+    placed: Vec<NestedSample>,
     samples: Samples,
 }
 
 /// The units of replication of a side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Units {
+pub struct ReplicationUnits {
     /// The highest level that was repeated; [`Level::Sample`] if none above it was.
     pub level: Level,
     /// One mean a unit, in the order in which the units were first measured; each group within a unit counts alike.
     pub means: Vec<f64>,
 }
 
-impl Side {
+impl NestedSamples {
     /// Checks samples with their places, in the order of measurement.
     ///
     /// # Errors
     /// As [`Samples::new`].
-    pub fn new(placed: Vec<Placed>) -> Result<Self, NotSamples> {
+    pub fn new(placed: Vec<NestedSample>) -> Result<Self, SamplesError> {
         let samples = Samples::new(placed.iter().map(|p| p.value).collect())?;
-        Ok(Side { placed, samples })
+        Ok(NestedSamples { placed, samples })
     }
 
     /// Samples of which nothing but the order is known: each is its own repetition.
@@ -90,7 +90,7 @@ impl Side {
         let placed = samples
             .measured()
             .iter()
-            .map(|&value| Placed {
+            .map(|&value| NestedSample {
                 host: 0,
                 layout: 0,
                 boot: 0,
@@ -99,7 +99,7 @@ impl Side {
                 value,
             })
             .collect();
-        Side { placed, samples }
+        NestedSamples { placed, samples }
     }
 
     /// All samples, without their places.
@@ -110,7 +110,7 @@ impl Side {
 
     /// All samples with their places, in the order of measurement.
     #[must_use]
-    pub fn placed(&self) -> &[Placed] {
+    pub fn placed(&self) -> &[NestedSample] {
         &self.placed
     }
 
@@ -118,8 +118,9 @@ impl Side {
     #[must_use]
     pub fn replicated(&self) -> Level {
         let first = self.placed[0];
-        let differs =
-            |same: fn(&Placed, &Placed) -> bool| self.placed.iter().any(|p| !same(&first, p));
+        let differs = |same: fn(&NestedSample, &NestedSample) -> bool| {
+            self.placed.iter().any(|p| !same(&first, p))
+        };
         if differs(|a, b| a.host == b.host) {
             Level::Host
         } else if differs(|a, b| a.layout == b.layout) {
@@ -137,14 +138,14 @@ impl Side {
 
     /// The units at the highest repeated level.
     #[must_use]
-    pub fn units(&self) -> Units {
+    pub fn units(&self) -> ReplicationUnits {
         self.units_at(self.replicated())
     }
 
     /// The units at `level`: one mean each, of the means one level below, of the means …: what has more trials or
     /// more samples weighs no more.
     #[must_use]
-    pub fn units_at(&self, level: Level) -> Units {
+    pub fn units_at(&self, level: Level) -> ReplicationUnits {
         let means = match level {
             Level::Sample => self.samples.measured().to_vec(),
             Level::Trial => self.trials().into_iter().map(|trial| trial.mean).collect(),
@@ -156,14 +157,14 @@ impl Side {
                 .map(|host| host.mean)
                 .collect(),
         };
-        Units { level, means }
+        ReplicationUnits { level, means }
     }
 
-    /// The units at `level` as [`Side::units_at`] makes them, with this mean at every level.
+    /// The units at `level` as [`NestedSamples::units_at`] makes them, with this mean at every level.
     ///
     /// # Errors
     /// [`Undefined::NotPositive`] for harmonic means if a sample is zero or negative.
-    pub fn units_by(&self, level: Level, mean: Mean) -> Result<Units, Undefined> {
+    pub fn units_by(&self, level: Level, mean: Mean) -> Result<ReplicationUnits, Undefined> {
         let inverse = |values: &[f64]| values.iter().map(|x| 1.0 / x).collect::<Vec<f64>>();
         match mean {
             Mean::Arithmetic => Ok(self.units_at(level)),
@@ -171,12 +172,12 @@ impl Side {
             Mean::Harmonic if level == Level::Sample => Ok(self.units_at(level)),
             Mean::Harmonic => {
                 // The harmonic mean of rates is the inverse of the mean time.
-                let times = self.placed.iter().map(|placed| Placed {
+                let times = self.placed.iter().map(|placed| NestedSample {
                     value: 1.0 / placed.value,
                     ..*placed
                 });
-                let times = Side::new(times.collect()).map_err(|_| Undefined::TooLarge)?;
-                Ok(Units {
+                let times = NestedSamples::new(times.collect()).map_err(|_| Undefined::TooLarge)?;
+                Ok(ReplicationUnits {
                     level,
                     means: inverse(&times.units_at(level).means),
                 })
@@ -219,9 +220,9 @@ impl Side {
     #[must_use]
     pub fn on_hosts(&self, hosts: &[u64]) -> Option<Self> {
         let here = self.placed.iter().filter(|p| hosts.contains(&p.host));
-        let mut placed: Vec<Placed> = here.copied().collect();
+        let mut placed: Vec<NestedSample> = here.copied().collect();
         placed.sort_by_key(|p| p.host);
-        Side::new(placed).ok()
+        NestedSamples::new(placed).ok()
     }
 
     /// The samples of each trial, in the order of measurement.
@@ -238,7 +239,7 @@ impl Side {
 
     /// The nesting as variance components need it: layouts of boots of trials of samples. Sessions are no part of it.
     pub(crate) fn nested(&self) -> Vec<Vec<Vec<Vec<f64>>>> {
-        let mut order: Vec<&Placed> = self.placed.iter().collect();
+        let mut order: Vec<&NestedSample> = self.placed.iter().collect();
         order.sort_by_key(|p| (p.layout, p.boot, p.trial));
         let layouts = order.chunk_by(|a, b| a.layout == b.layout);
         layouts
@@ -264,7 +265,10 @@ impl Side {
 ///
 /// None where nothing is left out.
 #[must_use]
-pub fn on_common_hosts(base: &Side, new: &Side) -> Option<(Side, Side)> {
+pub fn on_common_hosts(
+    base: &NestedSamples,
+    new: &NestedSamples,
+) -> Option<(NestedSamples, NestedSamples)> {
     let (of_base, of_new) = (base.hosts(), new.hosts());
     let common: Vec<u64> = of_base
         .iter()
@@ -281,7 +285,7 @@ pub fn on_common_hosts(base: &Side, new: &Side) -> Option<(Side, Side)> {
 /// Host, layout, boot, session and trial; 0 above what a group is of.
 type Place = [u64; 5];
 
-fn place(of: &Placed) -> Place {
+fn place(of: &NestedSample) -> Place {
     [of.host, of.layout, of.boot, of.session, of.trial]
 }
 
@@ -337,7 +341,7 @@ fn first_seen(keys: &[Place]) -> (Vec<usize>, usize) {
 ///
 /// # Errors
 /// [`Undefined::TooFew`] with fewer than two units or no unit with two samples; [`Undefined::NoSpread`] if all are equal.
-pub fn intraclass_correlation(side: &Side) -> Result<f64, Undefined> {
+pub fn intraclass_correlation(side: &NestedSamples) -> Result<f64, Undefined> {
     let trials = side.by_trial();
     let (k, n) = (trials.len() as f64, side.samples().n() as f64);
     if trials.len() < 2 || n <= k {
@@ -368,11 +372,11 @@ pub fn intraclass_correlation(side: &Side) -> Result<f64, Undefined> {
 mod tests {
     use super::*;
 
-    fn side(places: &[(u64, u64, u64, f64)]) -> Side {
-        Side::new(
+    fn side(places: &[(u64, u64, u64, f64)]) -> NestedSamples {
+        NestedSamples::new(
             places
                 .iter()
-                .map(|&(layout, boot, trial, value)| Placed {
+                .map(|&(layout, boot, trial, value)| NestedSample {
                     host: 0,
                     layout,
                     boot,
@@ -407,7 +411,7 @@ mod tests {
 
     #[test]
     fn several_sessions_are_repeats_above_their_trials_and_below_boots() {
-        let place = |boot, session, trial, value| Placed {
+        let place = |boot, session, trial, value| NestedSample {
             host: 0,
             layout: 0,
             boot,
@@ -415,7 +419,7 @@ mod tests {
             trial,
             value,
         };
-        let two = Side::new(vec![
+        let two = NestedSamples::new(vec![
             place(0, 1, 1, 1.0),
             place(0, 1, 2, 3.0),
             place(0, 2, 3, 10.0),
@@ -425,12 +429,12 @@ mod tests {
             (units.level, units.means),
             (Level::Session, vec![2.0, 10.0])
         );
-        let booted = Side::new(vec![place(1, 1, 1, 1.0), place(2, 2, 2, 3.0)]).unwrap();
+        let booted = NestedSamples::new(vec![place(1, 1, 1, 1.0), place(2, 2, 2, 3.0)]).unwrap();
         assert_eq!(booted.replicated(), Level::Boot);
     }
 
-    fn on(host: u64, trial: u64, value: f64) -> Placed {
-        Placed {
+    fn on(host: u64, trial: u64, value: f64) -> NestedSample {
+        NestedSample {
             host,
             layout: 0,
             boot: 0,
@@ -442,7 +446,7 @@ mod tests {
 
     #[test]
     fn several_hosts_are_the_highest_repeats_and_each_counts_once() {
-        let two = Side::new(vec![on(2, 1, 1.0), on(2, 2, 3.0), on(1, 1, 10.0)]).unwrap();
+        let two = NestedSamples::new(vec![on(2, 1, 1.0), on(2, 2, 3.0), on(1, 1, 10.0)]).unwrap();
         let units = two.units();
         assert_eq!((units.level, units.means), (Level::Host, vec![2.0, 10.0]));
         assert_eq!(two.units_at(Level::Trial).means, [1.0, 3.0, 10.0]);
@@ -454,7 +458,7 @@ mod tests {
     #[test]
     fn only_hosts_that_both_sides_have_are_compared_where_that_takes_the_hosts_out() {
         let of = |hosts: &[u64]| {
-            Side::new(hosts.iter().map(|host| on(*host, 1, 1.0)).collect()).unwrap()
+            NestedSamples::new(hosts.iter().map(|host| on(*host, 1, 1.0)).collect()).unwrap()
         };
         let common = |base: &[u64], new: &[u64]| {
             on_common_hosts(&of(base), &of(new)).map(|(base, new)| (base.hosts(), new.hosts()))
@@ -479,7 +483,7 @@ mod tests {
         ]);
         assert_eq!(
             uneven.units(),
-            Units {
+            ReplicationUnits {
                 level: Level::Boot,
                 means: vec![2.0, 10.0]
             }

@@ -12,7 +12,7 @@ pub struct Samples {
 /// Why numbers were refused as [`Samples`].
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotSamples {
+pub enum SamplesError {
     /// There is no number at all: missing is missing, and has no summary.
     #[error("there are no samples: nothing can be said of what was not measured")]
     Empty,
@@ -30,13 +30,13 @@ impl Samples {
     /// Checks and sorts `measured`, which is in the order of measurement.
     ///
     /// # Errors
-    /// [`NotSamples`] if there is none, or one is NaN or infinite.
-    pub fn new(measured: Vec<f64>) -> Result<Self, NotSamples> {
+    /// [`SamplesError`] if there is none, or one is NaN or infinite.
+    pub fn new(measured: Vec<f64>) -> Result<Self, SamplesError> {
         if measured.is_empty() {
-            return Err(NotSamples::Empty);
+            return Err(SamplesError::Empty);
         }
         if let Some(index) = measured.iter().position(|x| !x.is_finite()) {
-            return Err(NotSamples::NotFinite {
+            return Err(SamplesError::NotFinite {
                 index,
                 value: measured[index],
             });
@@ -86,7 +86,7 @@ impl Samples {
 }
 
 impl TryFrom<Vec<f64>> for Samples {
-    type Error = NotSamples;
+    type Error = SamplesError;
 
     fn try_from(measured: Vec<f64>) -> Result<Self, Self::Error> {
         Samples::new(measured)
@@ -94,7 +94,7 @@ impl TryFrom<Vec<f64>> for Samples {
 }
 
 impl TryFrom<&[f64]> for Samples {
-    type Error = NotSamples;
+    type Error = SamplesError;
 
     fn try_from(measured: &[f64]) -> Result<Self, Self::Error> {
         Samples::new(measured.to_vec())
@@ -125,14 +125,14 @@ mod tests {
 
     #[test]
     fn no_samples_are_refused() {
-        assert_eq!(Samples::new(vec![]), Err(NotSamples::Empty));
+        assert_eq!(Samples::new(vec![]), Err(SamplesError::Empty));
     }
 
     #[test]
     fn what_is_no_number_is_refused_with_its_place() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let error = Samples::new(vec![1.0, bad, 2.0]).unwrap_err();
-            assert!(matches!(error, NotSamples::NotFinite { index: 1, .. }));
+            assert!(matches!(error, SamplesError::NotFinite { index: 1, .. }));
             assert!(error.to_string().starts_with("sample 2 is"), "{error}");
         }
     }

@@ -5,7 +5,7 @@ use crate::{Random, distributions::normal_cdf};
 
 /// A shape of noise, standardised to mean 0 and variance 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Noise {
+pub enum NoiseShape {
     /// Normal.
     Gauss,
     /// exp(`sigma`·Z), skewed to the right as durations are.
@@ -43,20 +43,20 @@ pub enum Noise {
 /// What is left of a disturbed value's spread where nothing disturbs.
 const UNDISTURBED: f64 = 0.01;
 
-impl Noise {
+impl NoiseShape {
     /// `n` values of this noise in the order of measurement.
     #[must_use]
     pub fn draw(self, n: usize, random: &mut Random) -> Vec<f64> {
         let mut previous = random.normal();
         (0..n)
             .map(|_| match self {
-                Noise::Gauss => random.normal(),
-                Noise::Lognormal { sigma } => {
+                NoiseShape::Gauss => random.normal(),
+                NoiseShape::Lognormal { sigma } => {
                     let variance = sigma * sigma;
                     let spread = ((variance.exp() - 1.0) * variance.exp()).sqrt();
                     ((sigma * random.normal()).exp() - (variance / 2.0).exp()) / spread
                 }
-                Noise::Bimodal { upper_share, apart } => {
+                NoiseShape::Bimodal { upper_share, apart } => {
                     let state = if random.uniform() < upper_share {
                         apart
                     } else {
@@ -65,11 +65,11 @@ impl Noise {
                     let spread = (1.0 + apart * apart * upper_share * (1.0 - upper_share)).sqrt();
                     (state + random.normal() - apart * upper_share) / spread
                 }
-                Noise::Autoregressive { keep } => {
+                NoiseShape::Autoregressive { keep } => {
                     previous = keep * previous + (1.0 - keep * keep).sqrt() * random.normal();
                     previous
                 }
-                Noise::Outliers { share, far } => {
+                NoiseShape::Outliers { share, far } => {
                     let value = random.normal();
                     match random.uniform() {
                         u if u < share / 2.0 => value - far,
@@ -77,7 +77,7 @@ impl Noise {
                         _ => value,
                     }
                 }
-                Noise::Disturbed { keep } => {
+                NoiseShape::Disturbed { keep } => {
                     previous = keep * previous + (1.0 - keep * keep).sqrt() * random.normal();
                     let busy = normal_cdf((previous + random.normal()) / 2.0_f64.sqrt());
                     let value = busy * busy + UNDISTURBED * random.normal();
@@ -91,7 +91,7 @@ impl Noise {
 
 /// `noise` for each of the levels, one after the other: `(length, level)`.
 #[must_use]
-pub fn steps(levels: &[(usize, f64)], noise: Noise, random: &mut Random) -> Vec<f64> {
+pub fn steps(levels: &[(usize, f64)], noise: NoiseShape, random: &mut Random) -> Vec<f64> {
     let n = levels.iter().map(|(length, _)| length).sum();
     let level = levels
         .iter()
@@ -111,18 +111,18 @@ mod tests {
     #[test]
     fn every_noise_has_mean_zero_and_variance_one() {
         let shapes = [
-            Noise::Gauss,
-            Noise::Lognormal { sigma: 0.5 },
-            Noise::Bimodal {
+            NoiseShape::Gauss,
+            NoiseShape::Lognormal { sigma: 0.5 },
+            NoiseShape::Bimodal {
                 upper_share: 0.3,
                 apart: 5.0,
             },
-            Noise::Autoregressive { keep: 0.5 },
-            Noise::Outliers {
+            NoiseShape::Autoregressive { keep: 0.5 },
+            NoiseShape::Outliers {
                 share: 0.0,
                 far: 10.0,
             },
-            Noise::Disturbed { keep: 0.9 },
+            NoiseShape::Disturbed { keep: 0.9 },
         ];
         for noise in shapes {
             let values = noise.draw(200_000, &mut Random::seeded(5));
@@ -139,7 +139,7 @@ mod tests {
     fn steps_are_where_they_were_asked_for() {
         let values = steps(
             &[(3, 0.0), (2, 1000.0)],
-            Noise::Gauss,
+            NoiseShape::Gauss,
             &mut Random::seeded(1),
         );
         let high: Vec<bool> = values.iter().map(|&x| x > 500.0).collect();

@@ -48,7 +48,7 @@ pub struct Summary {
     /// `BAmean.N` and `BHmean.N` for each of [`SUMMARY_PERCENTS`].
     pub best: [BestMeans; SUMMARY_PERCENTS.len()],
     /// `Pctile.N` for each of [`SUMMARY_PERCENTS`].
-    pub pctiles: [Pctile; SUMMARY_PERCENTS.len()],
+    pub pctiles: [Percentile; SUMMARY_PERCENTS.len()],
 }
 
 /// The means of the best N% of the samples.
@@ -64,7 +64,7 @@ pub struct BestMeans {
 
 /// The value that N% of the samples are at least as good as.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Pctile {
+pub struct Percentile {
     /// N of `Pctile.N`.
     pub percent: u8,
     /// The value at that rank, best first.
@@ -95,7 +95,7 @@ impl Summary {
             hstddev,
             hcoeffvar: hstddev.and_then(|hstddev| percent_of(hstddev, hmean?)),
             best: best_means(samples, better),
-            pctiles: SUMMARY_PERCENTS.map(|percent| Pctile {
+            pctiles: SUMMARY_PERCENTS.map(|percent| Percentile {
                 percent,
                 value: nth_best(samples, best_count(samples, percent), better),
             }),

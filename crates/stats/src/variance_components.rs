@@ -5,11 +5,11 @@ use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};
 
 use crate::distributions::normal_quantile;
-use crate::{Confidence, Interval, Level, Side, Undefined};
+use crate::{Confidence, Interval, Level, NestedSamples, Undefined};
 
 /// The share of one level in the variance of a single sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Component {
+pub struct VarianceComponent {
     /// Which level was repeated.
     pub level: Level,
     /// How many of it there are on average (the harmonic mean) in one of the level above.
@@ -22,11 +22,11 @@ pub struct Component {
 
 /// The variance components of one side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Components {
+pub struct VarianceComponents {
     /// The mean of the means of the means: every group counts alike.
     pub mean: f64,
     /// From [`Level::Sample`] up to the highest level that was repeated, levels without repeats left out.
-    pub components: Vec<Component>,
+    pub components: Vec<VarianceComponent>,
     /// The interval of `mean`, from the spread of the highest level alone.
     pub mean_interval: Interval,
 }
@@ -40,7 +40,10 @@ pub struct Components {
 ///
 /// # Errors
 /// [`Undefined::TooFew`] if no level was repeated.
-pub fn components(side: &Side, confidence: Confidence) -> Result<Components, Undefined> {
+pub fn components(
+    side: &NestedSamples,
+    confidence: Confidence,
+) -> Result<VarianceComponents, Undefined> {
     let nested = side.nested();
     let samples: Vec<Vec<f64>> = nested.iter().flatten().flatten().cloned().collect();
     let trials: Vec<Vec<f64>> = nested
@@ -87,7 +90,7 @@ pub fn components(side: &Side, confidence: Confidence) -> Result<Components, Und
             let below = i.checked_sub(1).map(|below| &spreads[below]);
             let variance =
                 spread.variance - below.map_or(0.0, |below| below.variance / below.groups_size);
-            Component {
+            VarianceComponent {
                 level: spread.level,
                 repeats: spread.groups_size,
                 variance: variance.max(0.0),
@@ -95,7 +98,7 @@ pub fn components(side: &Side, confidence: Confidence) -> Result<Components, Und
             }
         })
         .collect();
-    Ok(Components {
+    Ok(VarianceComponents {
         mean,
         components,
         mean_interval: Interval {
@@ -185,7 +188,7 @@ fn interval(spread: &Spread, below: Option<&Spread>, confidence: Confidence) -> 
 
 /// What one more of a level costs, in seconds or any other unit; what lies within it is not included.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cost {
+pub struct ReplicationCost {
     /// One more sample in a trial.
     pub sample: f64,
     /// Starting one more trial.
@@ -196,7 +199,7 @@ pub struct Cost {
     pub layout: f64,
 }
 
-impl Cost {
+impl ReplicationCost {
     fn of(&self, level: Level) -> f64 {
         match level {
             Level::Sample => self.sample,
@@ -210,7 +213,7 @@ impl Cost {
 
 /// How many repeats of each level to make.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Advice {
+pub struct ReplicationAdvice {
     /// From the lowest repeated level to the highest: how many of it in one of the next.
     pub repeats: Vec<(Level, usize)>,
     /// What all of that costs, in the unit of the costs given.
@@ -227,11 +230,11 @@ pub struct Advice {
 /// # Errors
 /// [`Undefined::ZeroMean`] if the mean is zero, [`Undefined::NotPositive`] if a cost or the precision isn't positive.
 pub fn advice(
-    found: &Components,
-    cost: &Cost,
+    found: &VarianceComponents,
+    cost: &ReplicationCost,
     precision: f64,
     confidence: Confidence,
-) -> Result<Advice, Undefined> {
+) -> Result<ReplicationAdvice, Undefined> {
     if found.mean == 0.0 {
         return Err(Undefined::ZeroMean);
     }
@@ -281,7 +284,7 @@ pub fn advice(
         *made *= *count as f64;
         Some(*made * cost.of(*level))
     });
-    Ok(Advice {
+    Ok(ReplicationAdvice {
         cost: cost.sum(),
         repeats,
         precision,
@@ -291,10 +294,10 @@ pub fn advice(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Placed, Random};
+    use crate::{NestedSample, Random};
 
     /// Layouts, boots, trials and samples with the given standard deviations.
-    fn nested(counts: [u64; 4], deviations: [f64; 4], random: &mut Random) -> Side {
+    fn nested(counts: [u64; 4], deviations: [f64; 4], random: &mut Random) -> NestedSamples {
         let mut placed = Vec::new();
         for layout in 0..counts[3] {
             let at_layout = 100.0 + deviations[3] * random.normal();
@@ -303,7 +306,7 @@ mod tests {
                 for trial in 0..counts[1] {
                     let at_trial = at_boot + deviations[1] * random.normal();
                     for _ in 0..counts[0] {
-                        placed.push(Placed {
+                        placed.push(NestedSample {
                             host: 0,
                             layout,
                             boot,
@@ -315,7 +318,7 @@ mod tests {
                 }
             }
         }
-        Side::new(placed).unwrap()
+        NestedSamples::new(placed).unwrap()
     }
 
     #[test]
@@ -383,10 +386,10 @@ mod tests {
 
     #[test]
     fn advice_buys_more_of_what_varies_and_is_cheap() {
-        let found = Components {
+        let found = VarianceComponents {
             mean: 100.0,
             components: vec![
-                Component {
+                VarianceComponent {
                     level: Level::Trial,
                     repeats: 5.0,
                     variance: 4.0,
@@ -395,7 +398,7 @@ mod tests {
                         high: 9.0,
                     },
                 },
-                Component {
+                VarianceComponent {
                     level: Level::Boot,
                     repeats: 5.0,
                     variance: 1.0,
@@ -410,7 +413,7 @@ mod tests {
                 high: 101.0,
             },
         };
-        let cost = Cost {
+        let cost = ReplicationCost {
             sample: 1.0,
             trial: 10.0,
             boot: 90.0,

@@ -13,13 +13,14 @@ use crate::welch::{
     Mean as MeanWithError, Welch, compare, compare_with_freedom, paired, with_positive_ratio,
 };
 use crate::{
-    Better, Confidence, Drift, Interval, Level, MannWhitney, Mean, NotSamples, Samples, Side,
-    TwoModes, Undefined, Units, WarmUp, drift, mann_whitney, outliers, two_modes, warm_up,
+    Better, Confidence, Drift, Interval, Level, MannWhitney, Mean, NestedSamples, ReplicationUnits,
+    Samples, SamplesError, TwoModes, Undefined, WarmUp, drift, mann_whitney, outliers, two_modes,
+    warm_up,
 };
 
 /// What is asked of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Question {
+pub struct VerdictOptions {
     /// Which direction of the metric is better.
     pub better: Better,
     /// Which means are compared. Harmonic ones need positive samples; if one isn't, arithmetic ones are.
@@ -31,15 +32,19 @@ pub struct Question {
     /// So many equal units a side are believed where neither side varies: three unless asked otherwise.
     pub alike_enough: usize,
     /// What the sides differ by beyond the spread of their units: nothing unless said.
-    pub beyond: Beyond,
+    pub beyond: UnrepeatedVariation,
 }
 
 /// What a side's mean varies by beyond what its own units show: a higher level that wasn't repeated and that the sides don't
 /// share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schemars",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Beyond")
+)]
 #[serde(rename_all = "kebab-case", tag = "is")]
-pub enum Beyond {
+pub enum UnrepeatedVariation {
     /// Nothing: the units are of the highest level there is, or the sides were measured in turn.
     Nothing,
     /// Each side was measured in a session of its own, and how much sessions differ isn't known. They are taken to differ
@@ -67,17 +72,17 @@ impl KnownSpread {
     }
 }
 
-impl Question {
+impl VerdictOptions {
     /// The usual question about a metric: arithmetic means, a margin of 1% at 95% confidence.
     #[must_use]
     pub fn usual(better: Better) -> Self {
-        Question {
+        VerdictOptions {
             better,
             mean: Mean::Arithmetic,
             margin_percent: 1.0,
             confidence: Confidence::USUAL,
             alike_enough: 3,
-            beyond: Beyond::Nothing,
+            beyond: UnrepeatedVariation::Nothing,
         }
     }
 }
@@ -85,7 +90,7 @@ impl Question {
 /// The answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "is")]
-pub enum Outcome {
+pub enum VerdictOutcome {
     /// The interval of the ratio excludes 1 on the better side, or the better one of two modes became commoner.
     Better,
     /// The same on the worse side.
@@ -107,7 +112,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     /// The answer.
-    pub outcome: Outcome,
+    pub outcome: VerdictOutcome,
     /// The unit of replication. The verdict holds for the levels above it as they were: with [`Level::Trial`] for these
     /// boots, with [`Level::Boot`] for these layouts.
     pub level: Level,
@@ -116,7 +121,7 @@ pub struct Verdict {
     /// How many units the base has, and the new side.
     pub units: (usize, usize),
     /// What the sides differ by beyond the spread of these units.
-    pub beyond: Beyond,
+    pub beyond: UnrepeatedVariation,
     /// Which mean `base` and `new` are.
     pub mean: Mean,
     /// The base's mean over units.
@@ -143,18 +148,18 @@ pub struct Verdict {
     /// How much each unit keeps of the deviation of the one before; zero where there are too few to tell.
     pub kept: f64,
     /// What the order of measurement tells of the base, and of the new side.
-    pub order: (Order, Order),
+    pub order: (OrderEffects, OrderEffects),
     /// The verdict's ratio and outcome without the leading units that are unlike the rest, if there are such.
-    pub settled: Option<Settled>,
+    pub settled: Option<SettledVerdict>,
     /// Two modes, if either side has them.
-    pub modes: Option<Modes>,
+    pub modes: Option<ModeShares>,
     /// Units far from the bulk, by place: of the base, and of the new side. Named, not removed.
     pub outliers: (Vec<usize>, Vec<usize>),
 }
 
 /// What the order of measurement tells of one side's units.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Order {
+pub struct OrderEffects {
     /// A beginning that isn't like the rest.
     pub warm_up: Option<WarmUp>,
     /// A steady drift of what follows.
@@ -163,11 +168,11 @@ pub struct Order {
 
 /// The comparison without warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Settled {
+pub struct SettledVerdict {
     /// Leading units left out of the base, and of the new side.
     pub dropped: (usize, usize),
     /// The answer without them.
-    pub outcome: Outcome,
+    pub outcome: VerdictOutcome,
     /// [`Verdict::percent`] without them.
     pub percent: Result<f64, Undefined>,
     /// Its interval.
@@ -186,8 +191,12 @@ pub struct Settled {
 
 /// Two modes of at least one side, and their shares on both.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Modes {
+#[cfg_attr(
+    feature = "schemars",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Modes")
+)]
+pub struct ModeShares {
     /// The modes, of the side that has them most clearly.
     pub found: TwoModes,
     /// The share of the base's units above the gap.
@@ -200,7 +209,7 @@ pub struct Modes {
     pub share_interval: Interval,
 }
 
-impl Modes {
+impl ModeShares {
     /// What the change of the share alone changes the mean by, in the samples' unit, and its interval.
     #[must_use]
     pub fn difference(&self) -> (f64, Interval) {
@@ -234,14 +243,14 @@ impl Modes {
 /// compared with itself: Student's test of the logarithms of their ratios, so that how much hosts differ is no noise. Where they share only
 /// some, [`on_common_hosts`](crate::on_common_hosts) leaves the rest out.
 ///
-/// Where the sides differ by more than their units show ([`Question::beyond`]), their standard errors are larger by that; where
+/// Where the sides differ by more than their units show ([`VerdictOptions::beyond`]), their standard errors are larger by that; where
 /// that is known, a single trial a side is compared too.
 #[must_use]
-pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
+pub fn verdict(base: &NestedSamples, new: &NestedSamples, question: &VerdictOptions) -> Verdict {
     let repeated = base.replicated().min(new.replicated());
     let level = match question.beyond {
-        Beyond::Known(_) => repeated.max(Level::Trial),
-        Beyond::Nothing | Beyond::LikeUnits => repeated,
+        UnrepeatedVariation::Known(_) => repeated.max(Level::Trial),
+        UnrepeatedVariation::Nothing | UnrepeatedVariation::LikeUnits => repeated,
     };
     let hosts = (base.hosts(), new.hosts());
     let paired = level == Level::Host && hosts.0 == hosts.1;
@@ -264,7 +273,7 @@ pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
     let (question, base, new) = match by(question.mean) {
         Ok((base, new)) => (*question, base, new),
         Err(_) => (
-            Question {
+            VerdictOptions {
                 mean: Mean::Arithmetic,
                 ..*question
             },
@@ -275,12 +284,12 @@ pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
     let question = &question;
     let compared = Compared::of(&base.means, &new.means, repeats, question);
     let order = match repeats {
-        Repeats::InOrder => (Order::of(&base.means), Order::of(&new.means)),
+        Repeats::InOrder => (OrderEffects::of(&base.means), OrderEffects::of(&new.means)),
         Repeats::Unordered | Repeats::Paired => Default::default(),
     };
     let (base_units, new_units) = (samples(&base), samples(&new));
     let modes = match repeats {
-        Repeats::InOrder => Modes::of(&base_units, &new_units, question.confidence),
+        Repeats::InOrder => ModeShares::of(&base_units, &new_units, question.confidence),
         // Hosts are of several kinds, and whoever measured chose them.
         Repeats::Unordered | Repeats::Paired => None,
     };
@@ -305,17 +314,17 @@ pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
         ranks: mann_whitney(&base_units, &new_units),
         kept: compared.kept,
         order,
-        settled: Settled::of(&base.means, &new.means, order, question),
+        settled: SettledVerdict::of(&base.means, &new.means, order, question),
         modes,
         outliers: (outliers(&base_units), outliers(&new_units)),
     }
 }
 
 /// Means of finite values are finite, and every side has at least one.
-fn samples(units: &Units) -> Samples {
+fn samples(units: &ReplicationUnits) -> Samples {
     match Samples::new(units.means.clone()) {
         Ok(samples) => samples,
-        Err(NotSamples::Empty | NotSamples::NotFinite { .. }) => {
+        Err(SamplesError::Empty | SamplesError::NotFinite { .. }) => {
             unreachable!("a side has finite samples")
         }
     }
@@ -349,11 +358,11 @@ struct Compared {
     kept: f64,
     ratio_interval: Result<Interval, Undefined>,
     p: Result<f64, Undefined>,
-    outcome: Outcome,
+    outcome: VerdictOutcome,
 }
 
 impl Compared {
-    fn of(base: &[f64], new: &[f64], repeats: Repeats, question: &Question) -> Self {
+    fn of(base: &[f64], new: &[f64], repeats: Repeats, question: &VerdictOptions) -> Self {
         let kept = match repeats {
             Repeats::InOrder => shared_autocorrelation(base, new),
             Repeats::Unordered | Repeats::Paired => 0.0,
@@ -390,8 +399,8 @@ impl Compared {
             Ok(welch) => {
                 // A session, or a run of which the spread is known from others, is worth one.
                 let fewest = match question.beyond {
-                    Beyond::Nothing => base.len().min(new.len()),
-                    Beyond::LikeUnits | Beyond::Known(_) => 1,
+                    UnrepeatedVariation::Nothing => base.len().min(new.len()),
+                    UnrepeatedVariation::LikeUnits | UnrepeatedVariation::Known(_) => 1,
                 };
                 (
                     welch.ratio_interval,
@@ -400,7 +409,11 @@ impl Compared {
                 )
             }
             Err(Undefined::NoSpread) => without_spread(base, new, question),
-            Err(why) => (Err(why), Err(why), Outcome::CannotTell { more: None }),
+            Err(why) => (
+                Err(why),
+                Err(why),
+                VerdictOutcome::CannotTell { more: None },
+            ),
         };
         Compared {
             base: base_mean,
@@ -416,7 +429,7 @@ impl Compared {
     }
 
     /// Units of which the nth of either side are of the same host; none where their differences don't vary though the sides do.
-    fn paired(base: &[f64], new: &[f64], question: &Question) -> Option<Self> {
+    fn paired(base: &[f64], new: &[f64], question: &VerdictOptions) -> Option<Self> {
         let mean = |units: &[f64]| question.mean.of(&Samples::new(units.to_vec()).ok()?).ok();
         let (base_mean, new_mean) = (mean(base)?, mean(new)?);
         let positive = base.iter().chain(new).all(|unit| *unit > 0.0);
@@ -429,7 +442,7 @@ impl Compared {
             kept: 0.0,
             ratio_interval: Err(Undefined::NoSpread),
             p: Err(Undefined::NoSpread),
-            outcome: Outcome::CannotTell { more: None },
+            outcome: VerdictOutcome::CannotTell { more: None },
         };
         match paired(base, new, question.confidence) {
             Ok(found) => {
@@ -502,7 +515,7 @@ fn shared_autocorrelation(base: &[f64], new: &[f64]) -> f64 {
 pub fn welch_beyond(
     base: &Samples,
     new: &Samples,
-    beyond: Beyond,
+    beyond: UnrepeatedVariation,
     confidence: Confidence,
 ) -> Result<Welch, Undefined> {
     estimate(base.measured(), new.measured(), 0.0, beyond, confidence)
@@ -513,14 +526,14 @@ fn estimate(
     base: &[f64],
     new: &[f64],
     kept: f64,
-    beyond: Beyond,
+    beyond: UnrepeatedVariation,
     confidence: Confidence,
 ) -> Result<Welch, Undefined> {
     let inflation = |units: &[f64]| inflation_of_mean(kept, units.len());
     let of = |units: &[f64]| -> Result<MeanWithError, Undefined> {
         match beyond {
-            Beyond::Nothing => mean(units, kept),
-            Beyond::LikeUnits => {
+            UnrepeatedVariation::Nothing => mean(units, kept),
+            UnrepeatedVariation::LikeUnits => {
                 let mean = mean(units, kept)?;
                 let deviation = mean.error * (units.len() as f64 / inflation(units)).sqrt();
                 Ok(MeanWithError {
@@ -529,7 +542,7 @@ fn estimate(
                 })
             }
             // The units' own spread is a part of what is known; where it is larger, it counts.
-            Beyond::Known(known) => {
+            UnrepeatedVariation::Known(known) => {
                 let centre = crate::sums::mean(units);
                 let own = mean(units, kept).map_or(0.0, |mean| mean.error);
                 Ok(MeanWithError {
@@ -543,10 +556,12 @@ fn estimate(
     let positive = base.iter().chain(new).all(|unit| *unit > 0.0);
     let (base, new) = (of(base)?, of(new)?);
     let welch = match beyond {
-        Beyond::Known(known) => {
+        UnrepeatedVariation::Known(known) => {
             compare_with_freedom(&base, &new, known.freedom as f64, confidence)?
         }
-        Beyond::Nothing | Beyond::LikeUnits => compare(&base, &new, confidence)?,
+        UnrepeatedVariation::Nothing | UnrepeatedVariation::LikeUnits => {
+            compare(&base, &new, confidence)?
+        }
     };
     Ok(match positive {
         true => with_positive_ratio(welch, &base, &new, confidence),
@@ -580,13 +595,13 @@ fn mean(units: &[f64], kept: f64) -> Result<MeanWithError, Undefined> {
     })
 }
 
-fn outcome(welch: &Welch, fewest: usize, question: &Question) -> Outcome {
+fn outcome(welch: &Welch, fewest: usize, question: &VerdictOptions) -> VerdictOutcome {
     let margin = question.margin_percent / 100.0;
     let Ok(interval) = welch.ratio_interval else {
         // Without a ratio there is no percentage to be within; a difference may still be seen.
         return match side_of(welch.difference_interval, 0.0, question.better) {
             Some(outcome) => outcome,
-            None => Outcome::CannotTell { more: None },
+            None => VerdictOutcome::CannotTell { more: None },
         };
     };
     if let Some(outcome) = side_of(interval, 1.0, question.better) {
@@ -594,26 +609,26 @@ fn outcome(welch: &Welch, fewest: usize, question: &Question) -> Outcome {
     }
     let furthest = (interval.high - 1.0).max(1.0 - interval.low);
     if furthest <= margin {
-        return Outcome::NoChange {
+        return VerdictOutcome::NoChange {
             larger_than_percent: 100.0 * furthest,
         };
     }
-    Outcome::CannotTell {
+    VerdictOutcome::CannotTell {
         more: more(interval, welch, fewest, margin, question.confidence),
     }
 }
 
 /// On which side of `none` the whole interval lies.
-fn side_of(interval: Interval, none: f64, better: Better) -> Option<Outcome> {
+fn side_of(interval: Interval, none: f64, better: Better) -> Option<VerdictOutcome> {
     let higher = match (interval.low > none, interval.high < none) {
         (true, _) => true,
         (_, true) => false,
         _ => return None,
     };
     Some(if higher == (better == Better::Higher) {
-        Outcome::Better
+        VerdictOutcome::Better
     } else {
-        Outcome::Worse
+        VerdictOutcome::Worse
     })
 }
 
@@ -659,8 +674,12 @@ fn more(
 fn without_spread(
     base: &[f64],
     new: &[f64],
-    question: &Question,
-) -> (Result<Interval, Undefined>, Result<f64, Undefined>, Outcome) {
+    question: &VerdictOptions,
+) -> (
+    Result<Interval, Undefined>,
+    Result<f64, Undefined>,
+    VerdictOutcome,
+) {
     let ratio = if base[0] == new[0] {
         Ok(1.0)
     } else {
@@ -680,36 +699,41 @@ fn without_spread(
         return (
             Err(too_few),
             Err(Undefined::NoSpread),
-            Outcome::CannotTell { more },
+            VerdictOutcome::CannotTell { more },
         );
     }
     let outcome = if base[0] == new[0] {
-        Outcome::NoChange {
+        VerdictOutcome::NoChange {
             larger_than_percent: 0.0,
         }
     } else if question.better.prefers(new[0], base[0]) {
-        Outcome::Better
+        VerdictOutcome::Better
     } else {
-        Outcome::Worse
+        VerdictOutcome::Worse
     };
     (interval, Err(Undefined::NoSpread), outcome)
 }
 
-impl Order {
+impl OrderEffects {
     fn of(units: &[f64]) -> Self {
         let sorted = units.is_sorted() || units.iter().rev().is_sorted();
         let warm_up = if sorted { None } else { warm_up(units) };
         let rest = &units[warm_up.map_or(0, |found| found.drop)..];
-        Order {
+        OrderEffects {
             warm_up,
             drift: if sorted { None } else { drift(rest) },
         }
     }
 }
 
-impl Settled {
-    fn of(base: &[f64], new: &[f64], order: (Order, Order), question: &Question) -> Option<Self> {
-        let drop = |order: Order| order.warm_up.map_or(0, |found| found.drop);
+impl SettledVerdict {
+    fn of(
+        base: &[f64],
+        new: &[f64],
+        order: (OrderEffects, OrderEffects),
+        question: &VerdictOptions,
+    ) -> Option<Self> {
+        let drop = |order: OrderEffects| order.warm_up.map_or(0, |found| found.drop);
         let dropped = (drop(order.0), drop(order.1));
         if dropped == (0, 0) {
             return None;
@@ -720,7 +744,7 @@ impl Settled {
             Repeats::InOrder,
             question,
         );
-        Some(Settled {
+        Some(SettledVerdict {
             dropped,
             outcome: rest.outcome,
             percent: rest.percent(),
@@ -734,7 +758,7 @@ impl Settled {
     }
 }
 
-impl Modes {
+impl ModeShares {
     fn of(base: &Samples, new: &Samples, confidence: Confidence) -> Option<Self> {
         let found = [two_modes(base), two_modes(new)]
             .into_iter()
@@ -743,7 +767,7 @@ impl Modes {
         let above =
             |side: &Samples| side.n() - side.ascending().partition_point(|&x| x <= found.gap);
         let (of_base, of_new) = (above(base), above(new));
-        Some(Modes {
+        Some(ModeShares {
             found,
             base_high_share: of_base as f64 / base.n() as f64,
             new_high_share: of_new as f64 / new.n() as f64,
@@ -757,15 +781,15 @@ impl Modes {
     }
 
     /// A change of the share is a change.
-    fn outcome(&self, question: &Question) -> Option<Outcome> {
+    fn outcome(&self, question: &VerdictOptions) -> Option<VerdictOutcome> {
         if !self.differ(question.confidence) {
             return None;
         }
         let higher = self.new_high_share > self.base_high_share;
         Some(if higher == (question.better == Better::Higher) {
-            Outcome::Better
+            VerdictOutcome::Better
         } else {
-            Outcome::Worse
+            VerdictOutcome::Worse
         })
     }
 }

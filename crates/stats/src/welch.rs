@@ -214,7 +214,7 @@ fn by_logarithm(base: &Mean, new: &Mean, ratio: f64, t: f64) -> Result<Interval,
 
 /// A difference of two means, by a spread that both share with others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Shared {
+pub struct PooledDifference {
     /// mean(new) − mean(base), in the samples' unit.
     pub difference: f64,
     /// The interval of the difference.
@@ -232,12 +232,12 @@ pub fn difference_with_error(
     difference: f64,
     (error, freedom): (f64, f64),
     confidence: Confidence,
-) -> Result<Shared, Undefined> {
+) -> Result<PooledDifference, Undefined> {
     if error <= 0.0 || freedom <= 0.0 {
         return Err(Undefined::NoSpread);
     }
     let reach = t_quantile(confidence, freedom) * error;
-    Ok(Shared {
+    Ok(PooledDifference {
         difference,
         difference_interval: Interval {
             low: finite(difference - reach)?,
@@ -270,7 +270,7 @@ pub fn shared_deviation(
     new: &Samples,
     (deviation, freedom): (f64, usize),
     confidence: Confidence,
-) -> Result<Shared, Undefined> {
+) -> Result<PooledDifference, Undefined> {
     let error = deviation * (1.0 / base.n() as f64 + 1.0 / new.n() as f64).sqrt();
     let difference = finite(new.amean() - base.amean())?;
     difference_with_error(difference, (error, freedom as f64), confidence)

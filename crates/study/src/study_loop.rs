@@ -9,7 +9,7 @@ use backsight_model::{
     BootRecord, BuildRecord, Cell, Event, MetricName, MetricSamples, OnFailure, StudyName,
     StudyState, Suspect, TestbedName, TrialRecord, Version,
 };
-use backsight_policy::{Decision, Evidence, Observation, Outcome, Place, Policy, Request};
+use backsight_policy::{ChangeLocation, Decision, Evidence, Observation, Outcome, Policy, Request};
 use backsight_store::{Store, StoreError, StudyId, StudyRow};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::{
@@ -315,7 +315,7 @@ struct Foreseen {
 struct PolicyAnswer {
     decision: Option<Decision<()>>,
     /// What is suspected and how much is left, unless it was asked for the same before, or a moment ago.
-    foreseen: Option<(Vec<(Place, f64)>, usize)>,
+    foreseen: Option<(Vec<(ChangeLocation, f64)>, usize)>,
     /// What will be built next, where that can be done ahead.
     coming: Vec<Request>,
 }
@@ -612,7 +612,7 @@ impl StudyLoop<'_> {
         &mut self,
         testbed: usize,
         request: Request,
-        foreseen: Option<(Vec<(Place, f64)>, usize)>,
+        foreseen: Option<(Vec<(ChangeLocation, f64)>, usize)>,
     ) {
         if self.testbeds[testbed].announced.replace(request) == Some(request) {
             return;

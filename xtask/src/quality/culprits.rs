@@ -4,7 +4,7 @@ use backsight_model::MetricName;
 use backsight_policy::{
     BisectEnd, BisectPolicy, BisectVerdict, Decision, Evidence, Observation, Outcome, Policy as _,
 };
-use backsight_stats::{Better, Random, culprits::Aim, simulation::Noise};
+use backsight_stats::{Better, Random, culprits::BisectionGoal, simulation::NoiseShape};
 use std::{
     collections::{BTreeMap, HashSet},
     sync::atomic::{AtomicU64, Ordering},
@@ -27,7 +27,7 @@ struct Row {
     name: &'static str,
     versions: usize,
     steps: &'static [f64],
-    noise: Noise,
+    noise: NoiseShape,
     broken: f64,
     cancelling: bool,
     /// What a trial takes.
@@ -44,10 +44,10 @@ struct Row {
     share: u64,
 }
 
-const GAUSS: Noise = Noise::Gauss;
-const LOGNORMAL: Noise = Noise::Lognormal { sigma: 0.5 };
-const HEAVY: Noise = Noise::Lognormal { sigma: 1.0 };
-const BIMODAL: Noise = Noise::Bimodal {
+const GAUSS: NoiseShape = NoiseShape::Gauss;
+const LOGNORMAL: NoiseShape = NoiseShape::Lognormal { sigma: 0.5 };
+const HEAVY: NoiseShape = NoiseShape::Lognormal { sigma: 1.0 };
+const BIMODAL: NoiseShape = NoiseShape::Bimodal {
     upper_share: 0.3,
     apart: 4.0,
 };
@@ -157,7 +157,7 @@ fn rows() -> Vec<Row> {
     }
     for (name, keep) in [("one of 1σ, AR(1) .5", 0.5), ("one of 1σ, AR(1) .9", 0.9)] {
         rows.push(Row {
-            noise: Noise::Autoregressive { keep },
+            noise: NoiseShape::Autoregressive { keep },
             share: 4,
             asked: (0.90, ANY, ANY),
             ..row(name, 128, &[1.0])
@@ -179,7 +179,7 @@ fn rows() -> Vec<Row> {
     }
     // Of a program that needs at most 1.9 times as long when a neighbour is busy: +3%, +8%, -5%, +2%.
     rows.push(Row {
-        noise: Noise::Disturbed { keep: 0.9 },
+        noise: NoiseShape::Disturbed { keep: 0.9 },
         trial: Duration::from_millis(250),
         share: 20,
         asked: (0.90, ANY, ANY),
@@ -280,9 +280,9 @@ fn bisected(row: &Row, job: u64) -> Job {
         layouts: 1,
         trials: None,
         revisits: true,
-        aim: Aim {
+        aim: BisectionGoal {
             cancelling: row.cancelling,
-            ..Aim::default()
+            ..BisectionGoal::default()
         },
         smallest: None,
         budget: None,

@@ -1,8 +1,8 @@
 //! The quality of change points in short histories, against known truth.
 
 use backsight_stats::Random;
-use backsight_stats::changes::{Findings, Search, detect};
-use backsight_stats::simulation::{Noise, steps};
+use backsight_stats::changes::{DetectionOptions, Findings, detect};
+use backsight_stats::simulation::{NoiseShape, steps};
 
 /// Prints the parts that are named (`steps`, `listed`, `stretches`, `pending`, `flat`), all where none is; `series=N` says how many
 /// series are simulated for a cell.
@@ -38,7 +38,7 @@ pub fn print(arguments: &[String]) {
 const LENGTHS: [usize; 5] = [10, 20, 40, 80, 200];
 
 fn search(series: &[f64]) -> Findings {
-    detect(series, &Search::default()).expect("simulated values are finite")
+    detect(series, &DetectionOptions::default()).expect("simulated values are finite")
 }
 
 /// Whether exactly the true steps are found, each within one version of its place and with its size: within three
@@ -73,7 +73,10 @@ fn share(
     let mut random = Random::seeded(seed);
     let hits = (0..series).filter(|_| {
         let levels = levels(&mut random);
-        exact(&levels, &search(&steps(&levels, Noise::Gauss, &mut random)))
+        exact(
+            &levels,
+            &search(&steps(&levels, NoiseShape::Gauss, &mut random)),
+        )
     });
     hits.count() as f64 / series as f64
 }
@@ -207,7 +210,7 @@ fn pending(series: usize) {
             let mut random = Random::seeded(46);
             let levels = [(n - newest, 0.0), (newest, size)];
             let said = (0..series).filter(|_| {
-                let found = search(&steps(&levels, Noise::Gauss, &mut random));
+                let found = search(&steps(&levels, NoiseShape::Gauss, &mut random));
                 let at = found.pending.map(|pending| pending.change.at);
                 at.or(found.changes.last().map(|change| change.at))
                     .is_some_and(|at| at.abs_diff(n - newest) <= 1)
@@ -233,21 +236,21 @@ fn pending(series: usize) {
 }
 
 /// Noise, with the false points per 1000 that are asked for.
-const FLAT: [(&str, Noise, Option<f64>); 8] = [
-    ("Gauss", Noise::Gauss, Some(0.1)),
+const FLAT: [(&str, NoiseShape, Option<f64>); 8] = [
+    ("Gauss", NoiseShape::Gauss, Some(0.1)),
     (
         "lognormal, σ of the logarithm ½",
-        Noise::Lognormal { sigma: 0.5 },
+        NoiseShape::Lognormal { sigma: 0.5 },
         Some(0.1),
     ),
     (
         "lognormal, σ of the logarithm 1",
-        Noise::Lognormal { sigma: 1.0 },
+        NoiseShape::Lognormal { sigma: 1.0 },
         Some(0.1),
     ),
     (
         "bimodal, halves 4 apart",
-        Noise::Bimodal {
+        NoiseShape::Bimodal {
             upper_share: 0.5,
             apart: 4.0,
         },
@@ -255,17 +258,21 @@ const FLAT: [(&str, Noise, Option<f64>); 8] = [
     ),
     (
         "bimodal, a fifth 5 apart",
-        Noise::Bimodal {
+        NoiseShape::Bimodal {
             upper_share: 0.2,
             apart: 5.0,
         },
         Some(0.15),
     ),
-    ("AR(1) .5", Noise::Autoregressive { keep: 0.5 }, Some(0.5)),
-    ("AR(1) .8", Noise::Autoregressive { keep: 0.8 }, None),
+    (
+        "AR(1) .5",
+        NoiseShape::Autoregressive { keep: 0.5 },
+        Some(0.5),
+    ),
+    ("AR(1) .8", NoiseShape::Autoregressive { keep: 0.8 }, None),
     (
         "5% outliers at 10σ",
-        Noise::Outliers {
+        NoiseShape::Outliers {
             share: 0.05,
             far: 10.0,
         },

@@ -2,14 +2,17 @@
 //! reaches; what misses is marked.
 
 use backsight_stats::Random;
-use backsight_stats::changes::{Search, detect};
-use backsight_stats::simulation::{Noise, steps};
-use backsight_stats::{Better, Confidence, Outcome, Placed, Question, Sequence, Side, verdict};
+use backsight_stats::changes::{DetectionOptions, detect};
+use backsight_stats::simulation::{NoiseShape, steps};
+use backsight_stats::{
+    Better, Confidence, ConfidenceSequence, NestedSample, NestedSamples, VerdictOptions,
+    VerdictOutcome, verdict,
+};
 
 /// A row of the change-point table: noise, what was asked for, and what the best peer reaches.
 struct Row {
     name: &'static str,
-    noise: Noise,
+    noise: NoiseShape,
     asked: Asked,
     peer: &'static str,
 }
@@ -32,25 +35,25 @@ const fn asked(false_points: f64, one: f64, two: f64) -> Asked {
 const ROWS: [Row; 7] = [
     Row {
         name: "Gauss",
-        noise: Noise::Gauss,
+        noise: NoiseShape::Gauss,
         asked: asked(0.10, 0.85, 1.0),
         peer: "0.10; .83/1",
     },
     Row {
         name: "lognormal, σ of the logarithm ½",
-        noise: Noise::Lognormal { sigma: 0.5 },
+        noise: NoiseShape::Lognormal { sigma: 0.5 },
         asked: asked(0.10, 0.98, 1.0),
         peer: "0.10; .98/1",
     },
     Row {
         name: "lognormal, σ of the logarithm 1",
-        noise: Noise::Lognormal { sigma: 1.0 },
+        noise: NoiseShape::Lognormal { sigma: 1.0 },
         asked: asked(0.10, 0.98, 1.0),
         peer: "",
     },
     Row {
         name: "bimodal, halves 4 apart",
-        noise: Noise::Bimodal {
+        noise: NoiseShape::Bimodal {
             upper_share: 0.5,
             apart: 4.0,
         },
@@ -59,7 +62,7 @@ const ROWS: [Row; 7] = [
     },
     Row {
         name: "bimodal, a fifth 5 apart",
-        noise: Noise::Bimodal {
+        noise: NoiseShape::Bimodal {
             upper_share: 0.2,
             apart: 5.0,
         },
@@ -68,13 +71,13 @@ const ROWS: [Row; 7] = [
     },
     Row {
         name: "AR(1) .5",
-        noise: Noise::Autoregressive { keep: 0.5 },
+        noise: NoiseShape::Autoregressive { keep: 0.5 },
         asked: asked(0.5, 0.50, 0.90),
         peer: "2.95; .56/.90",
     },
     Row {
         name: "5% outliers at 10σ",
-        noise: Noise::Outliers {
+        noise: NoiseShape::Outliers {
             share: 0.05,
             far: 10.0,
         },
@@ -130,12 +133,12 @@ pub const PARTS: [(&str, fn()); 5] = [
 const COMPARISONS: usize = 4_000;
 
 /// Two sides of a comparison: noise around 100 with a deviation of 3, the new side `shift` deviations slower.
-fn side(noise: Noise, n: usize, shift: f64, random: &mut Random) -> Side {
+fn side(noise: NoiseShape, n: usize, shift: f64, random: &mut Random) -> NestedSamples {
     let values = noise
         .draw(n, random)
         .into_iter()
         .map(|x| 100.0 + 3.0 * (x + shift));
-    let placed = values.map(|value| Placed {
+    let placed = values.map(|value| NestedSample {
         host: 0,
         layout: 0,
         boot: 0,
@@ -143,17 +146,17 @@ fn side(noise: Noise, n: usize, shift: f64, random: &mut Random) -> Side {
         trial: 0,
         value,
     });
-    Side::new(placed.collect()).expect("simulated values are finite")
+    NestedSamples::new(placed.collect()).expect("simulated values are finite")
 }
 
 /// As many trials of ten samples each, with this intraclass correlation.
-fn clustered(trials: usize, icc: f64, random: &mut Random) -> Side {
+fn clustered(trials: usize, icc: f64, random: &mut Random) -> NestedSamples {
     let mut placed = Vec::new();
     for trial in 0..trials as u64 {
         let shared = icc.sqrt() * random.normal();
         for _ in 0..10 {
             let value = 100.0 + 3.0 * (shared + (1.0 - icc).sqrt() * random.normal());
-            placed.push(Placed {
+            placed.push(NestedSample {
                 host: 0,
                 layout: 0,
                 boot: 0,
@@ -163,18 +166,21 @@ fn clustered(trials: usize, icc: f64, random: &mut Random) -> Side {
             });
         }
     }
-    Side::new(placed).expect("simulated values are finite")
+    NestedSamples::new(placed).expect("simulated values are finite")
 }
 
 /// The shares of intervals of the ratio that hold 1, and of verdicts that call equal sides different.
-fn held(mut pair: impl FnMut() -> (Side, Side)) -> (f64, f64) {
-    let question = Question::usual(Better::Lower);
+fn held(mut pair: impl FnMut() -> (NestedSamples, NestedSamples)) -> (f64, f64) {
+    let question = VerdictOptions::usual(Better::Lower);
     let (mut holds, mut wrong) = (0, 0);
     for _ in 0..COMPARISONS {
         let (base, new) = pair();
         let found = verdict(&base, &new, &question);
         holds += usize::from(found.ratio_interval.is_ok_and(|ratio| ratio.contains(1.0)));
-        wrong += usize::from(matches!(found.outcome, Outcome::Better | Outcome::Worse));
+        wrong += usize::from(matches!(
+            found.outcome,
+            VerdictOutcome::Better | VerdictOutcome::Worse
+        ));
     }
     (
         holds as f64 / COMPARISONS as f64,
@@ -234,14 +240,14 @@ fn power() {
         "## Power of comparisons\n\nThe share of real differences, of so many standard deviations of the noise, that are called worse, 30 samples a side.\n"
     );
     println!("| noise | ½σ | 1σ | 2σ | 3σ |\n|---|---|---|---|---|");
-    let question = Question::usual(Better::Lower);
+    let question = VerdictOptions::usual(Better::Lower);
     for Row { name, noise, .. } in ROWS {
         print!("| {name} |");
         for shift in [0.5, 1.0, 2.0, 3.0] {
             let mut random = Random::seeded(5);
             let called = |random: &mut Random| {
                 let (base, new) = (side(noise, 30, 0.0, random), side(noise, 30, shift, random));
-                verdict(&base, &new, &question).outcome == Outcome::Worse
+                verdict(&base, &new, &question).outcome == VerdictOutcome::Worse
             };
             let share = (0..COMPARISONS / 4).filter(|_| called(&mut random)).count() as f64
                 / (COMPARISONS / 4) as f64;
@@ -254,8 +260,8 @@ fn power() {
 
 /// After how many passes over two sides `shift` apart, measured A B, B A, B A, A B, …, looking after each of them decides that
 /// they differ; nothing if 200 don't.
-fn decided_after(noise: Noise, shift: f64, random: &mut Random) -> Option<usize> {
-    let mut sequence = Sequence::default();
+fn decided_after(noise: NoiseShape, shift: f64, random: &mut Random) -> Option<usize> {
+    let mut sequence = ConfidenceSequence::default();
     let values = noise.draw(400, random);
     values.chunks(2).enumerate().find_map(|(pass, pair)| {
         let difference = match (pass / 2 + pass % 2) % 2 {
@@ -302,14 +308,15 @@ fn looking_again() {
 }
 
 fn places(series: &[f64]) -> Vec<usize> {
-    let findings = detect(series, &Search::default()).expect("simulated values are finite");
+    let findings =
+        detect(series, &DetectionOptions::default()).expect("simulated values are finite");
     findings.changes.iter().map(|change| change.at).collect()
 }
 
 /// One standard deviation of the noise as it is, outliers included.
-fn deviation(noise: Noise) -> f64 {
+fn deviation(noise: NoiseShape) -> f64 {
     match noise {
-        Noise::Outliers { share, far } => (1.0 + share * far * far).sqrt(),
+        NoiseShape::Outliers { share, far } => (1.0 + share * far * far).sqrt(),
         _ => 1.0,
     }
 }
@@ -368,8 +375,8 @@ fn change_intervals() {
             let (mut told, mut places_held, mut sizes_held) = (0, 0, 0);
             for _ in 0..STEP_SERIES / 2 {
                 let series = steps(&[(100, 0.0), (100, size)], row.noise, &mut random);
-                let findings =
-                    detect(&series, &Search::default()).expect("simulated values are finite");
+                let findings = detect(&series, &DetectionOptions::default())
+                    .expect("simulated values are finite");
                 // Several changes are another question than one.
                 let [change] = &findings.changes[..] else {
                     continue;
@@ -422,7 +429,7 @@ fn staircase() {
     let mut random = Random::seeded(2);
     let (mut found, mut named) = (0, 0);
     for _ in 0..200 {
-        let at = places(&steps(&levels, Noise::Gauss, &mut random));
+        let at = places(&steps(&levels, NoiseShape::Gauss, &mut random));
         found += (1..20)
             .filter(|step| at.iter().any(|at| at.abs_diff(step * 50) <= 5))
             .count();

@@ -6,14 +6,14 @@ use backsight_report::{
 };
 use backsight_stats::{
     Samples,
-    changes::{Search, detect, version_value},
+    changes::{DetectionOptions, detect, version_value},
 };
 use std::collections::HashMap;
 
 use super::input::Series;
 
 /// Searches a series.
-pub fn find_changes(series: Series, search: &Search, with_svg: bool) -> SeriesChanges {
+pub fn find_changes(series: Series, search: &DetectionOptions, with_svg: bool) -> SeriesChanges {
     let (labels, values) = versions(&series);
     let mut changes = unsearched(&series, &labels, &values);
     // The only way to fail is that there is no value at all: every one of them is finite.

@@ -2,7 +2,7 @@
 
 use backsight_policy::adjusted_tests;
 use backsight_report::change_points::SeriesChanges;
-use backsight_stats::changes::Kind;
+use backsight_stats::changes::ChangeKind;
 
 /// The share of believed changes that may be false.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,7 +17,7 @@ pub fn adjust(series: &mut [SeriesChanges], others: &[f64], share: FalseShare) {
     };
     for (one, adjusted) in series.iter_mut().zip(adjusted) {
         let levels = one.changes.iter_mut();
-        let levels = levels.filter(|change| change.change.kind == Kind::Level);
+        let levels = levels.filter(|change| change.change.kind == ChangeKind::Level);
         for (change, adjusted) in levels.zip(adjusted) {
             change.adjusted = Some(adjusted);
             change.believed = adjusted <= share.0;

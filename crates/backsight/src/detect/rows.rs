@@ -13,7 +13,7 @@ use backsight_policy::Direction;
 use backsight_report::change_points::{ChangeRange, FoundChange, SeriesChanges};
 use backsight_stats::{
     benjamini_hochberg,
-    changes::{Kind, Trend},
+    changes::{ChangeKind, Trend},
 };
 use miette::IntoDiagnostic as _;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ impl Kept {
         if let Some(trend) = &series.trend {
             self.row(series, &Row::of_trend(series, trend, self.confidence))?;
         }
-        let is_level = |told: &FoundChange| told.change.kind == Kind::Level;
+        let is_level = |told: &FoundChange| told.change.kind == ChangeKind::Level;
         if series.changes.iter().any(is_level) {
             return Ok(());
         }
@@ -179,8 +179,8 @@ impl<'a> Row<'a> {
         let interval = change.size_interval;
         Row {
             kind: match change.kind {
-                Kind::Level => "level",
-                Kind::Trend => "trend",
+                ChangeKind::Level => "level",
+                ChangeKind::Trend => "trend",
             },
             between: Some(&told.between),
             doubted: None,

@@ -4,7 +4,7 @@
 //! series follow.
 
 use backsight_report::change_points::SeriesChanges;
-use backsight_stats::changes::Search;
+use backsight_stats::changes::DetectionOptions;
 use miette::IntoDiagnostic as _;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -55,7 +55,7 @@ impl std::str::FromStr for Shard {
 
 /// How to search.
 pub struct Job {
-    pub search: Search,
+    pub search: DetectionOptions,
     pub shard: Shard,
     /// Threads; 0: as many as there are processors.
     pub threads: usize,

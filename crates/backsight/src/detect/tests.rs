@@ -6,8 +6,8 @@ use backsight_report::{
 };
 use backsight_stats::{
     Better, Random,
-    changes::Search,
-    simulation::{Noise, steps},
+    changes::DetectionOptions,
+    simulation::{NoiseShape, steps},
 };
 
 use super::{
@@ -29,11 +29,11 @@ fn series(values: Vec<f64>) -> Series {
 
 fn stepped(size: f64, seed: u64) -> Series {
     let levels = [(60, 100.0), (60, 100.0 + size)];
-    series(steps(&levels, Noise::Gauss, &mut Random::seeded(seed)))
+    series(steps(&levels, NoiseShape::Gauss, &mut Random::seeded(seed)))
 }
 
 fn told(series: Series) -> SeriesChanges {
-    find_changes(series, &Search::default(), true)
+    find_changes(series, &DetectionOptions::default(), true)
 }
 
 fn report(stories: &[SeriesChanges]) -> ChangePoints<'_> {
@@ -137,7 +137,7 @@ fn of_what_is_believed_among_many_series_little_is_false() {
             let size = if i < 20 { 3.0 } else { 0.0 };
             told(series(steps(
                 &[(100, 0.0), (100, size)],
-                Noise::Gauss,
+                NoiseShape::Gauss,
                 &mut random,
             )))
         })

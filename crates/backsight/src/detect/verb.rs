@@ -9,7 +9,7 @@ use backsight_report::{
 };
 use backsight_stats::{
     Better, Confidence,
-    changes::{FEWEST, Search},
+    changes::{DetectionOptions, FEWEST},
 };
 use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
@@ -241,7 +241,7 @@ impl Detect {
 
     fn job(&self) -> Job {
         Job {
-            search: Search {
+            search: DetectionOptions {
                 false_per_point: self.false_alarms / 1000.0,
                 confidence: Confidence::new(self.confidence / 100.0).unwrap_or_default(),
             },

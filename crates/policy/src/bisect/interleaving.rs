@@ -6,7 +6,7 @@
 //!
 //! Refuses: to keep measurements in work that nobody would begin: fewer are in turn where the others tell little.
 
-use backsight_stats::Weather;
+use backsight_stats::SerialDependence;
 use std::collections::BTreeMap;
 
 use super::{BisectPolicy, Seen};
@@ -30,7 +30,7 @@ const SOME: usize = 4;
 
 /// What trials say of how they are disturbed, by what each came to and how long it took, in order of time: the version of
 /// each, its value, seconds.
-pub(super) fn weather(trials: &[(usize, f64, f64)], allowance: f64) -> Weather {
+pub(super) fn weather(trials: &[(usize, f64, f64)], allowance: f64) -> SerialDependence {
     let took = trials.iter().map(|(_, _, took)| took).sum::<f64>() / trials.len().max(1) as f64;
     let fewest = LASTS * allowance / (took.max(1e-6) * MOST as f64);
     let fewest = (fewest.ceil().clamp(1.0, LONGEST as f64) as usize).next_power_of_two();
@@ -51,7 +51,7 @@ pub(super) fn weather(trials: &[(usize, f64, f64)], allowance: f64) -> Weather {
     let products = lags.map(with_before).sum::<f64>() / BEFORE as f64;
     let (least, times) = ALIKE;
     let by_chance = times / ((off.len() * BEFORE).max(1) as f64).sqrt();
-    Weather {
+    SerialDependence {
         fewest,
         drifts: squares > 0.0 && products / squares > by_chance.max(least),
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Observation, Outcome};
-use backsight_stats::Statistic;
-use backsight_stats::{Random, simulation::Noise};
+use backsight_stats::TrialStatistic;
+use backsight_stats::{Random, simulation::NoiseShape};
 use proptest::prelude::*;
 
 /// A history with known steps, noise, and versions that don't build.
@@ -9,7 +9,7 @@ struct World {
     versions: usize,
     steps: Vec<(usize, f64)>,
     noise: f64,
-    shape: Noise,
+    shape: NoiseShape,
     broken: HashSet<usize>,
     /// What each testbed adds.
     slower: [f64; 4],
@@ -53,7 +53,7 @@ fn world(versions: usize, steps: &[(usize, f64)]) -> World {
         versions,
         steps: steps.to_vec(),
         noise: 1.0,
-        shape: Noise::Gauss,
+        shape: NoiseShape::Gauss,
         broken: HashSet::new(),
         slower: [0.0; 4],
         trial: Duration::from_secs(1),
@@ -71,7 +71,7 @@ fn policy(world: &World) -> BisectPolicy {
         layouts: 1,
         trials: None,
         revisits: true,
-        aim: Aim::default(),
+        aim: BisectionGoal::default(),
         smallest: None,
         budget: None,
         most: 3000,
@@ -209,9 +209,9 @@ fn where_nothing_changed_mostly_the_ends_are_measured_and_nobody_is_blamed() {
 #[test]
 fn nothing_of_a_percent_or_more_is_said_as_soon_as_it_is_known() {
     let shapes = [
-        Noise::Gauss,
-        Noise::Lognormal { sigma: 1.0 },
-        Noise::Bimodal {
+        NoiseShape::Gauss,
+        NoiseShape::Lognormal { sigma: 1.0 },
+        NoiseShape::Bimodal {
             upper_share: 0.3,
             apart: 4.0,
         },
@@ -298,8 +298,8 @@ fn nothing_below_the_margin_is_named_before_it_is_decided() {
     let (named, verdict) = named_on_the_way(&policy(&plain), &plain);
     assert_eq!((named, found(&verdict)), (vec![], vec![20]));
     let shapes = [
-        Noise::Lognormal { sigma: 1.0 },
-        Noise::Bimodal {
+        NoiseShape::Lognormal { sigma: 1.0 },
+        NoiseShape::Bimodal {
             upper_share: 0.3,
             apart: 4.0,
         },
@@ -328,7 +328,7 @@ fn nobody_is_named_before_it_is_known_what_the_noise_is_like() {
         let unchanged = World {
             seed,
             noise: 5.0,
-            shape: Noise::Lognormal { sigma: 1.0 },
+            shape: NoiseShape::Lognormal { sigma: 1.0 },
             trial: Duration::from_millis(10),
             ..world(60, &[])
         };
@@ -458,12 +458,15 @@ fn counted_numbers_take_two_measurements_of_each_end() {
 fn where_the_noise_makes_trials_only_worse_a_measurement_is_the_best_of_several() {
     let world = World {
         noise: 30.0,
-        shape: Noise::Disturbed { keep: 0.5 },
+        shape: NoiseShape::Disturbed { keep: 0.5 },
         ..world(60, &[(26, 8.0)])
     };
     let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
     assert_eq!(found(&verdict), [26]);
-    assert!(matches!(verdict.estimator.statistic, Statistic::Best(_)));
+    assert!(matches!(
+        verdict.estimator.statistic,
+        TrialStatistic::Best(_)
+    ));
     // The mean of as many trials couldn't tell it: their standard error is 30 % of the level over the root of them.
     assert!(
         evidence.observations.len() < 1500,
@@ -601,7 +604,7 @@ proptest! {
     fn any_prefix_of_the_evidence_is_gone_on_with_alike(
         at in 1usize..40, size in prop::sample::select(vec![-4.0, 3.0, 6.0]), cut in 0usize..60, seed: u64, trials in prop::option::of(1u32..3),
         revisits: bool,
-        shape in prop::sample::select(vec![Noise::Gauss, Noise::Disturbed { keep: 0.5 }]), broken in prop::collection::hash_set(1usize..39, 0..6),
+        shape in prop::sample::select(vec![NoiseShape::Gauss, NoiseShape::Disturbed { keep: 0.5 }]), broken in prop::collection::hash_set(1usize..39, 0..6),
     ) {
         let world = World { broken, seed, shape, ..world(40, &[(at, size)]) };
         let policy = BisectPolicy { trials, revisits, ..policy(&world) };

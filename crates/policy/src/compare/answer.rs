@@ -6,7 +6,8 @@
 
 use backsight_model::{Simulator, Unit, numbers};
 use backsight_stats::{
-    Better, Beyond, Confidence, Interval, Level, Modes, Outcome, Undefined, Verdict,
+    Better, Confidence, Interval, Level, ModeShares, Undefined, UnrepeatedVariation, Verdict,
+    VerdictOutcome,
 };
 use std::fmt;
 
@@ -195,7 +196,7 @@ impl Difference {
     }
 
     /// Shows what the change of the share of two modes changes: that is what the verdict stands on.
-    fn show_share(&mut self, modes: &Modes) {
+    fn show_share(&mut self, modes: &ModeShares) {
         let base = self.verdict.base;
         let (by, interval) = modes.difference();
         (self.absolute, self.absolute_interval) = (by, Ok(interval));
@@ -234,26 +235,26 @@ impl Difference {
         match self.verdict.beyond {
             // Equal counts need no more than a few to be believed.
             _ if self.verdict.p == Err(Undefined::NoSpread) => self.verdict.level,
-            Beyond::Nothing => self.verdict.level,
-            Beyond::LikeUnits => Level::Session,
-            Beyond::Known(_) => self.known.map_or(Level::Session, |known| known.level),
+            UnrepeatedVariation::Nothing => self.verdict.level,
+            UnrepeatedVariation::LikeUnits => Level::Session,
+            UnrepeatedVariation::Known(_) => self.known.map_or(Level::Session, |known| known.level),
         }
     }
 
-    fn called(&self, outcome: Outcome) -> Call {
+    fn called(&self, outcome: VerdictOutcome) -> Call {
         match outcome {
-            Outcome::Better => Call::Better,
-            Outcome::Worse => Call::Worse,
-            Outcome::NoChange {
+            VerdictOutcome::Better => Call::Better,
+            VerdictOutcome::Worse => Call::Worse,
+            VerdictOutcome::NoChange {
                 larger_than_percent,
             } => Call::NoChange {
                 larger_than_percent,
             },
-            Outcome::CannotTell { more: Some(count) } => Call::CannotTell(Doubt::More {
+            VerdictOutcome::CannotTell { more: Some(count) } => Call::CannotTell(Doubt::More {
                 count,
                 level: self.wanted(),
             }),
-            Outcome::CannotTell { more: None } => {
+            VerdictOutcome::CannotTell { more: None } => {
                 let why = self.absolute_interval.err();
                 Call::CannotTell(why.map_or(Doubt::NoIdea, Doubt::Without))
             }

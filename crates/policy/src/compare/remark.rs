@@ -8,7 +8,7 @@ use backsight_model::{
     numbers::{self, Scale},
     significant,
 };
-use backsight_stats::{Level, Order};
+use backsight_stats::{Level, OrderEffects};
 
 use super::{Against, Call, Comparison, Difference, Entry, Measured, Origin, Row};
 
@@ -140,7 +140,7 @@ impl<'a> About<'a> {
         ))
     }
 
-    fn drift(&self, order: &Order, side: usize) -> Option<String> {
+    fn drift(&self, order: &OrderEffects, side: usize) -> Option<String> {
         let drift = order.drift?;
         Some(format!(
             "`{}` drifts by {} from its first {} to its last",

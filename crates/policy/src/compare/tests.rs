@@ -1,7 +1,7 @@
 use super::*;
 use backsight_model::{Failure, TrialSamples, Value};
-use backsight_stats::Beyond;
-use backsight_stats::{Random, simulation::Noise};
+use backsight_stats::UnrepeatedVariation;
+use backsight_stats::{Random, simulation::NoiseShape};
 use proptest::prelude::*;
 
 /// A series: benchmark, streams, variant, metric, unit, direction, and the samples of each trial.
@@ -422,7 +422,7 @@ fn with_secondary(primary: f64, secondary: f64, count: usize) -> Comparison {
     let side = |name: &str, study, factors: [f64; 2]| {
         let mut random = Random::seeded(study as u64);
         let mut of = |metric: &str, primary: bool, factor: f64| {
-            let noise = Noise::Gauss.draw(8, &mut random);
+            let noise = NoiseShape::Gauss.draw(8, &mut random);
             let trials: Vec<f64> = noise.iter().map(|z| factor * (100.0 + z)).collect();
             let one = series(
                 "a",
@@ -895,7 +895,10 @@ fn a_trap_runs_in_a_row_are_one_session() {
             session("new", 2, new, 0.02, random),
         ];
         let comparison = compare(&sets, CompareOptions::default());
-        assert_eq!(difference_of(&comparison).verdict.beyond, Beyond::LikeUnits);
+        assert_eq!(
+            difference_of(&comparison).verdict.beyond,
+            UnrepeatedVariation::LikeUnits
+        );
         let texts: Vec<String> = comparison
             .warnings
             .iter()
@@ -922,7 +925,10 @@ fn sides_of_one_study_that_were_measured_in_turn_share_their_session() {
         set.interleaved = true;
     }
     let comparison = compare(&sets, CompareOptions::default());
-    assert_eq!(difference_of(&comparison).verdict.beyond, Beyond::Nothing);
+    assert_eq!(
+        difference_of(&comparison).verdict.beyond,
+        UnrepeatedVariation::Nothing
+    );
     assert_eq!(difference_of(&comparison).call, Call::Worse);
     assert_eq!(comparison.warnings, vec![]);
 }
@@ -1070,7 +1076,7 @@ fn a_trap_a_hundred_samples_in_ten_blocks_are_ten() {
 #[test]
 fn a_trap_two_runs_that_differ_by_their_warm_up() {
     let mut random = Random::seeded(10);
-    let noise = Noise::Autoregressive { keep: 0.4 };
+    let noise = NoiseShape::Autoregressive { keep: 0.4 };
     let mut draw = |n: usize| -> Vec<f64> {
         let noise = noise.draw(n, &mut random);
         noise.iter().map(|x| 1000.0 + 10.0 * x).collect()
@@ -1218,7 +1224,7 @@ fn a_cell_that_has_other_parameters_elsewhere_says_which() {
 }
 
 /// The share of pairs of sides without a difference that are called changed.
-fn false_alarms(noise: Noise, n: usize, pairs: usize) -> f64 {
+fn false_alarms(noise: NoiseShape, n: usize, pairs: usize) -> f64 {
     let mut random = Random::seeded(n as u64);
     let mut side = || {
         let noise = noise.draw(n, &mut random);
@@ -1239,13 +1245,13 @@ fn what_is_equal_is_seldom_called_changed_whatever_the_noise() {
     // tell it within 1.8 points.
     for n in [10, 30] {
         for noise in [
-            Noise::Gauss,
-            Noise::Lognormal { sigma: 0.5 },
-            Noise::Bimodal {
+            NoiseShape::Gauss,
+            NoiseShape::Lognormal { sigma: 0.5 },
+            NoiseShape::Bimodal {
                 upper_share: 0.5,
                 apart: 6.0,
             },
-            Noise::Autoregressive { keep: 0.3 },
+            NoiseShape::Autoregressive { keep: 0.3 },
         ] {
             let share = false_alarms(noise, n, 600);
             assert!(share <= 0.085, "{noise:?}, {n}: {share}");
@@ -1468,7 +1474,7 @@ fn hosts_that_both_sides_have_are_compared_each_with_itself() {
     assert_eq!((verdict.level, verdict.units), (Level::Host, (4, 4)));
     assert_eq!(
         (difference.call, verdict.beyond),
-        (Call::Worse, Beyond::Nothing)
+        (Call::Worse, UnrepeatedVariation::Nothing)
     );
     assert!(difference.percent_interval.unwrap().contains(6.0));
     assert!(said(

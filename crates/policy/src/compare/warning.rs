@@ -5,7 +5,7 @@
 use backsight_model::{
     HostName, MonitorName, ResultSet, Simulator, StudyName, StudyState, counted, numbers,
 };
-use backsight_stats::{Beyond, Interval, Level, Undefined};
+use backsight_stats::{Interval, Level, Undefined, UnrepeatedVariation};
 use indexmap::IndexMap;
 use std::fmt;
 
@@ -653,10 +653,10 @@ fn known_runs(comparison: &Comparison, side: usize) -> Option<Warning> {
 fn sessions(comparison: &Comparison, side: usize) -> Option<Warning> {
     let apart: Vec<&Difference> = differences(comparison, side)
         .filter(|difference| match difference.verdict.beyond {
-            Beyond::Nothing => false,
+            UnrepeatedVariation::Nothing => false,
             // What doesn't vary at all doesn't vary between sessions either.
-            Beyond::LikeUnits => difference.verdict.p != Err(Undefined::NoSpread),
-            Beyond::Known(_) => difference
+            UnrepeatedVariation::LikeUnits => difference.verdict.p != Err(Undefined::NoSpread),
+            UnrepeatedVariation::Known(_) => difference
                 .known
                 .is_some_and(|known| known.level == Level::Session),
         })

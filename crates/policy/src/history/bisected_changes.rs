@@ -4,7 +4,7 @@
 //! verdict of a bisection, which `bisect` makes of its evidence.
 
 use backsight_model::{Cell, CellMetric, StudyName};
-use backsight_stats::{Interval, culprits::Estimate};
+use backsight_stats::{Interval, culprits::IntervalEstimate};
 use std::collections::HashMap;
 
 use super::{ChangePoint, History, VersionSeries, label};
@@ -26,7 +26,7 @@ pub struct BisectedChange {
     /// The probability that the change lies there.
     pub probability: f64,
     /// Its size in the metric's unit.
-    pub size: Option<Estimate>,
+    pub size: Option<IntervalEstimate>,
     /// Its size in percent of the level of the bisection's oldest version, with its interval.
     pub percent: Option<(f64, Interval)>,
 }
@@ -43,7 +43,7 @@ pub struct NamedChange {
     /// The probability that the change lies there.
     pub probability: f64,
     /// As [`BisectedChange::size`].
-    pub size: Option<Estimate>,
+    pub size: Option<IntervalEstimate>,
     /// As [`BisectedChange::percent`].
     pub percent: Option<(f64, Interval)>,
     /// For better or for worse; unknown without a size.

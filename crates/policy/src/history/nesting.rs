@@ -4,7 +4,8 @@
 
 use backsight_model::Layout;
 use backsight_stats::{
-    Confidence, Interval, Level, Placed, Samples, Side, changes::version_value, mean_interval,
+    Confidence, Interval, Level, NestedSample, NestedSamples, Samples, changes::version_value,
+    mean_interval,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -188,14 +189,14 @@ impl VersionPoint {
     }
 
     /// Its samples with their places; none if there is no sample.
-    pub fn side(&self) -> Option<Side> {
+    pub fn side(&self) -> Option<NestedSamples> {
         let mut placed = Vec::with_capacity(self.counts.samples);
         let mut number = 0;
         for (layout, build) in (0..).zip(&self.builds) {
             for boot in &build.boots {
                 for trial in &boot.trials {
                     number += 1;
-                    placed.extend(trial.values.iter().map(|&value| Placed {
+                    placed.extend(trial.values.iter().map(|&value| NestedSample {
                         host: 0,
                         layout,
                         boot: boot.ordinal.into(),
@@ -206,7 +207,7 @@ impl VersionPoint {
                 }
             }
         }
-        Side::new(placed).ok()
+        NestedSamples::new(placed).ok()
     }
 
     /// Whether all of it was measured in one session.

@@ -14,8 +14,9 @@
 //! Refuses: a split that only one version stands for, unless that version was measured repeatedly.
 
 use backsight_stats::{
-    Beyond, Confidence, Interval, Level, Samples, Shared, Side, Undefined,
-    changes::{Change, Kind},
+    Confidence, Interval, Level, NestedSamples, PooledDifference, Samples, Undefined,
+    UnrepeatedVariation,
+    changes::{ChangeKind, DetectedChange},
     difference_with_error, shared_deviation, welch, welch_beyond,
 };
 use std::ops::Range;
@@ -44,7 +45,7 @@ pub(super) struct Few {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Split {
     /// The change.
-    pub change: Change,
+    pub change: DetectedChange,
     /// Whether what stands for either part is all alike: then chance has no say, and the interval no width.
     pub alike: bool,
 }
@@ -58,7 +59,7 @@ const MOST_APART: f64 = 10.0;
 const WITHOUT_LARGEST: [f64; 5] = [0.365, 0.449, 0.508, 0.556, 0.592];
 
 /// Splits these versions, each with its value and samples; nothing if there is nothing to compare.
-pub(super) fn few(versions: &[(f64, Side)], repeats: Repeats) -> Option<Few> {
+pub(super) fn few(versions: &[(f64, NestedSamples)], repeats: Repeats) -> Option<Few> {
     let mut splits = Splits {
         versions,
         repeats,
@@ -79,7 +80,7 @@ pub(super) fn few(versions: &[(f64, Side)], repeats: Repeats) -> Option<Few> {
 }
 
 struct Splits<'a> {
-    versions: &'a [(f64, Side)],
+    versions: &'a [(f64, NestedSamples)],
     repeats: Repeats,
     tests: f64,
     found: Few,
@@ -152,7 +153,7 @@ impl Splits<'_> {
             Repeats::Simulated => Noise::OfAll(self.of_all(level)),
             Repeats::Measured(spreads) => self.noise_of_sessions(at, level, spreads)?,
         };
-        let units = |side: &Side| side.units_at(level.max(Level::Trial)).means;
+        let units = |side: &NestedSamples| side.units_at(level.max(Level::Trial)).means;
         let units = match self.repeats {
             Repeats::Simulated => [old.units_at(level).means, new.units_at(level).means],
             Repeats::Measured(_) => [units(old), units(new)],
@@ -169,7 +170,7 @@ impl Splits<'_> {
             Level::Sample => spreads.runs,
         };
         match known {
-            Some(known) => Some(Noise::Beyond(Beyond::Known(known.spread))),
+            Some(known) => Some(Noise::Beyond(UnrepeatedVariation::Known(known.spread))),
             None if level == Level::Sample => None,
             None => Some(Noise::OfSessions {
                 elsewhere: self.between_others(at),
@@ -249,7 +250,7 @@ enum Noise {
     /// A standard deviation that all versions share, and its degrees of freedom.
     OfAll((f64, usize)),
     /// That of its own two sides, which differ by more.
-    Beyond(Beyond),
+    Beyond(UnrepeatedVariation),
     /// That of its own two sides, each of one session, where it isn't known how much sessions differ.
     OfSessions {
         /// How much neighbours differ elsewhere, with its degrees of freedom.
@@ -267,10 +268,10 @@ fn of_sessions(
     elsewhere: Option<(f64, f64)>,
     searched: bool,
 ) -> Result<(Interval, f64), Undefined> {
-    let like_runs = welch_beyond(old, new, Beyond::LikeUnits, Confidence::USUAL)?;
+    let like_runs = welch_beyond(old, new, UnrepeatedVariation::LikeUnits, Confidence::USUAL)?;
     let by = |error| difference_with_error(like_runs.difference, error, Confidence::USUAL);
     let farthest = by((MOST_APART * like_runs.error, like_runs.degrees_of_freedom))?;
-    let told = |by: Shared| (by.difference_interval, by.p);
+    let told = |by: PooledDifference| (by.difference_interval, by.p);
     let like_runs = (like_runs.difference_interval, like_runs.p);
     if searched {
         return Ok(told(farthest));
@@ -293,7 +294,7 @@ fn split(
     noise: Noise,
 ) -> Option<Split> {
     let fewest = match noise {
-        Noise::Beyond(Beyond::Known(_)) => 1,
+        Noise::Beyond(UnrepeatedVariation::Known(_)) => 1,
         _ => 2,
     };
     if old.len().min(new.len()) < fewest {
@@ -326,11 +327,11 @@ fn split(
         Err(_) => return None,
     };
     Some(Split {
-        change: Change {
+        change: DetectedChange {
             at,
             earliest: *places.start(),
             latest: *places.end(),
-            kind: Kind::Level,
+            kind: ChangeKind::Level,
             before,
             after,
             size,
@@ -357,22 +358,22 @@ fn probability(p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_stats::Placed;
+    use backsight_stats::NestedSample;
 
     const MEASURED: Repeats = Repeats::Measured(Spreads {
         runs: None,
         sessions: None,
     });
 
-    fn versions(values: &[f64]) -> Vec<(f64, Side)> {
+    fn versions(values: &[f64]) -> Vec<(f64, NestedSamples)> {
         let boots: Vec<Vec<f64>> = values.iter().map(|value| vec![*value]).collect();
         booted(&boots)
     }
 
     /// Versions, each with the values of its boots.
-    fn booted(versions: &[Vec<f64>]) -> Vec<(f64, Side)> {
+    fn booted(versions: &[Vec<f64>]) -> Vec<(f64, NestedSamples)> {
         let version = |boots: &Vec<f64>| {
-            let placed = boots.iter().zip(0..).map(|(value, boot)| Placed {
+            let placed = boots.iter().zip(0..).map(|(value, boot)| NestedSample {
                 host: 0,
                 layout: 0,
                 boot,
@@ -380,7 +381,7 @@ mod tests {
                 trial: boot,
                 value: *value,
             });
-            let side = Side::new(placed.collect()).unwrap();
+            let side = NestedSamples::new(placed.collect()).unwrap();
             (mean(boots).unwrap(), side)
         };
         versions.iter().map(version).collect()

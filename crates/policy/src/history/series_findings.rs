@@ -5,8 +5,11 @@
 
 use backsight_model::{Acceptance, Better};
 use backsight_stats::{
-    Side,
-    changes::{Change, Epoch, FEWEST, Findings, Kind, Pending, Search, Trend, detect},
+    NestedSamples,
+    changes::{
+        ChangeKind, DetectedChange, DetectionOptions, FEWEST, Findings, PendingLevel, Trend,
+        VarianceChange, detect,
+    },
 };
 
 use jiff::Timestamp;
@@ -36,7 +39,7 @@ pub enum How {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangePoint {
     /// The change itself; its places count the versions of the series that have a value.
-    pub change: Change,
+    pub change: DetectedChange,
     /// The last version known to be before it, by its place in [`History::versions`](super::History::versions); none if
     /// it may have been there from the beginning.
     pub after: Option<usize>,
@@ -79,7 +82,7 @@ impl Accepted {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoiseEpoch {
     /// The epoch; its places count the versions of the series that have a value.
-    pub epoch: Epoch,
+    pub epoch: VarianceChange,
     /// As [`ChangePoint::after`].
     pub after: Option<usize>,
     /// As [`ChangePoint::at`].
@@ -128,7 +131,7 @@ impl Found {
             .iter()
             .filter_map(|point| Some((point.version, point.value?)))
             .unzip();
-        let searched = match detect(&values, &Search::default()) {
+        let searched = match detect(&values, &DetectionOptions::default()) {
             Ok(findings) => Self::by_search(findings, &versions, better),
             // There is no value at all.
             Err(_) => Self::nothing(),
@@ -136,7 +139,7 @@ impl Found {
         if values.len() >= FEW {
             return searched;
         }
-        let sides: Vec<(f64, Side)> = points
+        let sides: Vec<(f64, NestedSamples)> = points
             .iter()
             .filter_map(|point| Some((point.value?, point.side()?)))
             .collect();
@@ -181,7 +184,7 @@ impl Found {
             doubted: findings.doubted.map(|d| (versions[d.at], d.p)),
             pending: findings
                 .pending
-                .map(|Pending { change, to_come }| PendingChange {
+                .map(|PendingLevel { change, to_come }| PendingChange {
                     versions: versions.len() - change.at,
                     to_come,
                     point: ChangePoint {
@@ -235,7 +238,7 @@ impl Found {
 
     pub(super) fn adjust(&mut self, adjusted: Vec<f64>, most: f64) {
         let levels = self.changes.iter_mut();
-        let levels = levels.filter(|point| point.change.kind == Kind::Level);
+        let levels = levels.filter(|point| point.change.kind == ChangeKind::Level);
         for (point, adjusted) in levels.zip(adjusted) {
             point.adjusted = Some(adjusted);
             point.believed = adjusted <= most;
@@ -250,7 +253,7 @@ impl ChangePoint {
         accepted.is_some_and(|accepted| !accepted.lapsed)
     }
 
-    fn of(change: Change, versions: &[usize], better: Better) -> Self {
+    fn of(change: DetectedChange, versions: &[usize], better: Better) -> Self {
         Self {
             after: change.earliest.checked_sub(1).map(|at| versions[at]),
             at: versions[change.at],

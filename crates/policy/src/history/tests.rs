@@ -1,6 +1,6 @@
 use super::*;
 use backsight_model::{Better, Failure, Layout, LayoutKind, Simulator, StudyState, Unit, Value};
-use backsight_stats::{Level, Random, changes::Change};
+use backsight_stats::{Level, Random, changes::DetectedChange};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -268,7 +268,7 @@ fn long_series_without_any_spread_are_searched_as_others_are() {
         assert_eq!(found.changes.len(), expected, "{found:?}");
         assert_eq!(found.epochs, []);
         for point in &found.changes {
-            let Change {
+            let DetectedChange {
                 at,
                 size,
                 p,
@@ -733,7 +733,7 @@ fn bisected(study: &str, (after, until): (usize, usize), probability: f64) -> Bi
         after: version(after).id,
         until: version(until).id,
         probability,
-        size: Some(backsight_stats::culprits::Estimate {
+        size: Some(backsight_stats::culprits::IntervalEstimate {
             value: -0.5,
             interval: backsight_stats::Interval {
                 low: -0.7,

@@ -4,7 +4,7 @@
 //! difference never varies is believed until it does.
 
 use backsight_model::MetricName;
-use backsight_stats::{Better, Confidence, Interval, Sequence, is_estimable};
+use backsight_stats::{Better, Confidence, ConfidenceSequence, Interval, is_estimable};
 use std::collections::HashMap;
 
 use super::{AttemptEnd, AttemptPolicy, Call, FRUITLESS, Tried};
@@ -34,11 +34,11 @@ struct Comparison {
     better: Better,
     decides: bool,
     /// Logarithms of ratios, as long as there are any.
-    ratios: Option<Sequence>,
-    differences: Sequence,
+    ratios: Option<ConfidenceSequence>,
+    differences: ConfidenceSequence,
     course: Vec<(f64, f64)>,
-    base: Sequence,
-    new: Sequence,
+    base: ConfidenceSequence,
+    new: ConfidenceSequence,
     call: Call,
     /// What all intervals so far leave, on the scale that is used.
     interval: Option<Interval>,
@@ -70,11 +70,11 @@ impl Standing {
                     metric: metric.name.clone(),
                     better: metric.better,
                     decides: metric.decides,
-                    ratios: Some(Sequence::default()),
-                    differences: Sequence::default(),
+                    ratios: Some(ConfidenceSequence::default()),
+                    differences: ConfidenceSequence::default(),
                     course: Vec::new(),
-                    base: Sequence::default(),
-                    new: Sequence::default(),
+                    base: ConfidenceSequence::default(),
+                    new: ConfidenceSequence::default(),
                     call: Call::Missing,
                     interval: None,
                     confidence,
@@ -203,7 +203,7 @@ impl Comparison {
         self.look();
     }
 
-    fn sequence(&self) -> &Sequence {
+    fn sequence(&self) -> &ConfidenceSequence {
         self.ratios.as_ref().unwrap_or(&self.differences)
     }
 
@@ -358,7 +358,7 @@ impl Comparison {
         let estimable = pairs > 0 && self.is_estimable();
         let percent = |value: f64| self.percent(value).filter(|_| estimable);
         let in_percent = |interval| self.told_in_percent(interval).filter(|_| estimable);
-        let mean = |of: &Sequence| (pairs > 0).then(|| of.mean());
+        let mean = |of: &ConfidenceSequence| (pairs > 0).then(|| of.mean());
         Tried {
             side: self.side,
             cell: self.cell,

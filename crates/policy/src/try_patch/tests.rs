@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Observation, Outcome};
-use backsight_stats::{Random, simulation::Noise};
+use backsight_stats::{Random, simulation::NoiseShape};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ fn pursue(
 fn noisy(
     times: &[f64],
     percent: f64,
-    noise: Noise,
+    noise: NoiseShape,
     seed: u64,
 ) -> impl FnMut(Request) -> (Outcome, f64) + use<> {
     let times = times.to_vec();
@@ -90,7 +90,7 @@ fn sides_are_gone_through_forth_and_back() {
 
 #[test]
 fn a_slower_side_is_worse_and_a_faster_one_better() {
-    let world = noisy(&[1.0, 1.03, 0.97], 0.7, Noise::Gauss, 1);
+    let world = noisy(&[1.0, 1.03, 0.97], 0.7, NoiseShape::Gauss, 1);
     let (asked, verdict) = pursue(&policy(2), world);
     assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
     let calls: Vec<Call> = verdict.compared.iter().map(|tried| tried.call).collect();
@@ -102,7 +102,7 @@ fn a_slower_side_is_worse_and_a_faster_one_better() {
 
 #[test]
 fn sides_that_are_alike_are_decided_only_where_equality_is_asked_for() {
-    let world = || noisy(&[1.0, 1.0], 1.0, Noise::Gauss, 2);
+    let world = || noisy(&[1.0, 1.0], 1.0, NoiseShape::Gauss, 2);
     let (_, verdict) = pursue(&policy(1), world());
     assert_eq!(verdict.ended, Some(AttemptEnd::Passes));
     assert!(matches!(
@@ -124,7 +124,7 @@ fn sides_that_are_alike_are_decided_only_where_equality_is_asked_for() {
 
 /// How many of 400 studies of sides that are alike say that some side isn't, at whatever moment: what is decided stays so,
 /// and all passes are replayed.
-fn false_decisions(policy: &AttemptPolicy, noise: Noise) -> usize {
+fn false_decisions(policy: &AttemptPolicy, noise: NoiseShape) -> usize {
     let times = vec![1.0; policy.sides + 1];
     (0..400)
         .filter(|seed| {
@@ -149,14 +149,14 @@ fn looking_after_every_pass_makes_no_more_false_decisions_than_asked() {
         ..policy(1)
     };
     for noise in [
-        Noise::Gauss,
-        Noise::Lognormal { sigma: 0.5 },
-        Noise::Bimodal {
+        NoiseShape::Gauss,
+        NoiseShape::Lognormal { sigma: 0.5 },
+        NoiseShape::Bimodal {
             upper_share: 0.3,
             apart: 5.0,
         },
-        Noise::Autoregressive { keep: 0.5 },
-        Noise::Outliers {
+        NoiseShape::Autoregressive { keep: 0.5 },
+        NoiseShape::Outliers {
             share: 0.05,
             far: 10.0,
         },
@@ -164,13 +164,13 @@ fn looking_after_every_pass_makes_no_more_false_decisions_than_asked() {
         let wrong = false_decisions(&few, noise);
         assert!(wrong <= 20, "{noise:?}: {wrong} of 400");
     }
-    let wrong = false_decisions(&AttemptPolicy { sides: 4, ..few }, Noise::Gauss);
+    let wrong = false_decisions(&AttemptPolicy { sides: 4, ..few }, NoiseShape::Gauss);
     assert!(wrong <= 20, "four sides: {wrong} of 400");
 }
 
 #[test]
 fn a_side_that_does_not_build_or_boot_is_given_up_and_the_others_go_on() {
-    let mut world = noisy(&[1.0, 1.0, 1.05], 0.5, Noise::Gauss, 3);
+    let mut world = noisy(&[1.0, 1.0, 1.05], 0.5, NoiseShape::Gauss, 3);
     let (asked, verdict) = pursue(&policy(2), |request| match request.version {
         1 => (Outcome::NoBuild, 0.0),
         _ => world(request),
@@ -245,7 +245,7 @@ fn the_budget_ends_it_with_what_is_known() {
         budget: Some(Duration::from_secs(9)),
         ..policy(1)
     };
-    let (asked, verdict) = pursue(&short, noisy(&[1.0, 1.0], 1.0, Noise::Gauss, 4));
+    let (asked, verdict) = pursue(&short, noisy(&[1.0, 1.0], 1.0, NoiseShape::Gauss, 4));
     assert_eq!(verdict.ended, Some(AttemptEnd::Budget));
     assert_eq!((asked.len(), verdict.compared[0].pairs), (9, 4));
     let nothing = AttemptPolicy {
@@ -264,7 +264,7 @@ fn each_layout_is_a_pass_of_its_own() {
         revisits: false,
         ..policy(1)
     };
-    let (asked, verdict) = pursue(&relinked, noisy(&[1.0, 1.0], 1.0, Noise::Gauss, 5));
+    let (asked, verdict) = pursue(&relinked, noisy(&[1.0, 1.0], 1.0, NoiseShape::Gauss, 5));
     assert_eq!(verdict.ended, Some(AttemptEnd::Passes));
     assert_eq!(verdict.compared[0].pairs, 6);
     assert_eq!(asked.len(), 6 * 2 * 2);
@@ -276,7 +276,7 @@ fn each_layout_is_a_pass_of_its_own() {
 fn a_metric_that_does_not_decide_is_only_shown() {
     let mut shown = policy(1);
     shown.cells[0].push(metric("other", false));
-    let (_, verdict) = pursue(&shown, noisy(&[1.0, 1.2], 0.5, Noise::Gauss, 6));
+    let (_, verdict) = pursue(&shown, noisy(&[1.0, 1.2], 0.5, NoiseShape::Gauss, 6));
     assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
     assert_eq!(verdict.compared[1].call, Call::Missing);
 }
@@ -390,7 +390,7 @@ proptest! {
             trials, revisits, layouts, seed, most: 5,
             ..policy(sides)
         };
-        let mut world = noisy(&vec![1.0; sides + 1], 1.0, Noise::Gauss, u64::from(seed));
+        let mut world = noisy(&vec![1.0; sides + 1], 1.0, NoiseShape::Gauss, u64::from(seed));
         let (asked, verdict) = pursue(&policy, |request| match request.cell + request.version {
             3 => (Outcome::Failed, 0.0),
             _ => world(request),

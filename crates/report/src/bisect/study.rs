@@ -1,8 +1,8 @@
 //! A bisection with its verdict: its sentences, tables and charts.
 
 use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time};
-use backsight_policy::{Accepted, BisectEnd, BisectVerdict, Culprit, Direction, Place};
-use backsight_stats::{Interval, Statistic, culprits::Estimate};
+use backsight_policy::{Accepted, BisectEnd, BisectVerdict, ChangeLocation, Culprit, Direction};
+use backsight_stats::{Interval, TrialStatistic, culprits::IntervalEstimate};
 use std::time::Duration;
 
 use crate::{
@@ -151,7 +151,7 @@ impl<'a> BisectStudy<'a> {
     }
 
     /// `3f2a91c`, or `between 1.2 and 1.5 (3 versions)`.
-    pub fn place(&self, place: Place) -> String {
+    pub fn place(&self, place: ChangeLocation) -> String {
         match place.until - place.after {
             1 => self.version(place.until),
             wide => format!(
@@ -176,7 +176,7 @@ impl<'a> BisectStudy<'a> {
         )
     }
 
-    fn change_by(&self, estimate: &Estimate) -> String {
+    fn change_by(&self, estimate: &IntervalEstimate) -> String {
         let scale = self.scale();
         scale.difference(estimate.value, Some(estimate.interval))
     }
@@ -455,7 +455,7 @@ impl<'a> BisectStudy<'a> {
         }
         let trials = verdict.estimator.trials;
         match verdict.estimator.statistic {
-            Statistic::Best(rank) => {
+            TrialStatistic::Best(rank) => {
                 let best = match rank {
                     1 => "best".to_owned(),
                     2 => "second best".to_owned(),
@@ -465,10 +465,10 @@ impl<'a> BisectStudy<'a> {
                     "a measurement is the {best} of {trials} trials, in turn with those of other versions: what disturbs here makes trials only worse, and the {best} of several varies far less than their mean"
                 ));
             }
-            Statistic::Mean if self.verdict.turns => doubts.push(format!(
+            TrialStatistic::Mean if self.verdict.turns => doubts.push(format!(
                 "a measurement is the mean of {trials} trials, in turn with those of other versions: trials that follow each other are disturbed alike here"
             )),
-            Statistic::Mean => {}
+            TrialStatistic::Mean => {}
         }
         doubts
     }

@@ -3,8 +3,8 @@
 use backsight_model::Change;
 use backsight_policy::BisectEnd;
 use backsight_stats::{
-    Statistic,
-    culprits::{Estimate, Waterfall},
+    TrialStatistic,
+    culprits::{IntervalEstimate, Waterfall},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,7 +79,7 @@ pub struct CulpritView<'a> {
     /// after − before in percent of the level before the first change.
     pub percent: Option<f64>,
     /// The same in the metric's unit.
-    pub size: Option<&'a Estimate>,
+    pub size: Option<&'a IntervalEstimate>,
     /// What of the history lies there.
     pub changes: Option<&'a Vec<Change>>,
 }
@@ -174,8 +174,8 @@ impl<'a> BisectView<'a> {
             adds: *added,
         });
         let (statistic, rank) = match verdict.estimator.statistic {
-            Statistic::Mean => ("mean", None),
-            Statistic::Best(rank) => ("best", Some(rank)),
+            TrialStatistic::Mean => ("mean", None),
+            TrialStatistic::Best(rank) => ("best", Some(rank)),
         };
         Self {
             study: history.study,

@@ -5,7 +5,7 @@ pub use backsight_policy::Direction;
 use backsight_policy::{percent_of, tests_of};
 use backsight_stats::{
     Better, Interval,
-    changes::{Change, Epoch, FEWEST, Findings, Pending, Trend},
+    changes::{DetectedChange, FEWEST, Findings, PendingLevel, Trend, VarianceChange},
 };
 
 /// A version of a series.
@@ -32,7 +32,7 @@ pub struct ChangeRange {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundChange {
     /// The change.
-    pub change: Change,
+    pub change: DetectedChange,
     /// Its versions.
     pub between: ChangeRange,
     /// p adjusted for all series; none for a trend, or if there are no others.
@@ -76,7 +76,7 @@ pub struct SeriesChanges {
     /// Its changes of level or trend, oldest first.
     pub changes: Vec<FoundChange>,
     /// Its changes of noise, oldest first.
-    pub epochs: Vec<(Epoch, ChangeRange)>,
+    pub epochs: Vec<(VarianceChange, ChangeRange)>,
     /// The clearest change that wasn't believed, and its p.
     pub doubted: Option<(SeriesVersion, f64)>,
     /// The newest versions, from this one on, if they may be the beginning of another level.
@@ -173,7 +173,7 @@ impl SeriesChanges {
         let doubted = found.doubted;
         self.doubted = doubted.map(|doubted| (SeriesVersion::new(doubted.at, labels), doubted.p));
         let pending = found.pending;
-        self.pending = pending.map(|Pending { change, to_come }| PendingChange {
+        self.pending = pending.map(|PendingLevel { change, to_come }| PendingChange {
             versions: labels.len() - change.at,
             to_come,
             found: FoundChange {

@@ -5,7 +5,7 @@ use backsight_model::{
     numbers::{self, Rounding},
     significant,
 };
-use backsight_stats::changes::{Change, Kind, MOST_DOUBTED_P};
+use backsight_stats::changes::{ChangeKind, DetectedChange, MOST_DOUBTED_P};
 use std::fmt::Write as _;
 
 use super::{ChangePoints, ChangeRange, FoundChange, SeriesChanges, SeriesVersion};
@@ -251,7 +251,7 @@ pub fn sentence(series: &SeriesChanges, told: &FoundChange) -> String {
         size(told, series),
         told.direction(series.better).as_str()
     );
-    if change.kind == Kind::Trend {
+    if change.kind == ChangeKind::Trend {
         text.push_str(" (the level never rests; it moves differently from here on)");
     }
     let _ = write!(
@@ -300,7 +300,7 @@ pub fn size(told: &FoundChange, series: &SeriesChanges) -> String {
 }
 
 /// The level before and after.
-pub fn levels(change: &Change) -> [String; 2] {
+pub fn levels(change: &DetectedChange) -> [String; 2] {
     numbers::levels(change.before, change.after, change.size_interval)
 }
 

@@ -1,6 +1,6 @@
 //! The view of change points: their JSON. Places are counted from 1.
 
-use backsight_stats::{Better, changes::Kind};
+use backsight_stats::{Better, changes::ChangeKind};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -116,7 +116,7 @@ fn change<'a>(changes: &SeriesChanges, found: &'a FoundChange) -> ChangeView<'a>
     let direction = found.direction(changes.better).as_str();
     ChangeView {
         adjusted_p: found.adjusted,
-        believed: found.believed || found.change.kind == Kind::Trend,
+        believed: found.believed || found.change.kind == ChangeKind::Trend,
         ..ChangeView::new(&found.change, between(&found.between), direction)
     }
 }

@@ -5,7 +5,7 @@
 //! stretched.
 
 use backsight_policy::{Direction, History, How, Spread, VersionSeries, VersionStanding};
-use backsight_stats::changes::Kind;
+use backsight_stats::changes::ChangeKind;
 use std::fmt::Write as _;
 
 use super::scale::{series_span, share};
@@ -203,7 +203,7 @@ impl Drawing<'_> {
         let changes = &found.changes;
         if found.how != How::Searched
             || changes.is_empty()
-            || changes.iter().any(|c| c.change.kind == Kind::Trend)
+            || changes.iter().any(|c| c.change.kind == ChangeKind::Trend)
         {
             return;
         }

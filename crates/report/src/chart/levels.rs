@@ -2,7 +2,7 @@
 //! versions that may hold each change. Of many points some are drawn: no more than can be told apart.
 
 use backsight_model::significant;
-use backsight_stats::changes::{Findings, Kind};
+use backsight_stats::changes::{ChangeKind, Findings};
 use std::fmt::Write as _;
 
 use super::{
@@ -177,7 +177,7 @@ impl LevelChart<'_> {
             // A trend says where it had led to, not where it began.
             let from = match (before, after) {
                 (Some(change), _) => change.after,
-                (None, Some(change)) if change.kind == Kind::Level => {
+                (None, Some(change)) if change.kind == ChangeKind::Level => {
                     change.before - slope * change.at as f64
                 }
                 (None, Some(_)) => continue,

@@ -4,7 +4,7 @@
 
 use backsight_model::Value;
 use backsight_policy::{Against, Call, Comparison, Doubt, Entry, Measured, Row, Side, Tally};
-use backsight_stats::{Better, Beyond, Interval, Level, Mean, Modes, Undefined};
+use backsight_stats::{Better, Interval, Level, Mean, ModeShares, Undefined, UnrepeatedVariation};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -237,7 +237,7 @@ pub enum DifferenceView {
         paired_by_host: bool,
         /// What the sides differ by beyond these: `nothing`; `like-units`, if each has sessions of its own and it isn't known
         /// how much sessions differ; `known`, with its relative standard deviation and degrees of freedom.
-        beyond: Beyond,
+        beyond: UnrepeatedVariation,
         /// From what that is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         known: Option<KnownView>,
@@ -249,7 +249,7 @@ pub enum DifferenceView {
         left_out: Option<(usize, usize)>,
         /// Two modes, and the share of each side in the upper one.
         #[serde(skip_serializing_if = "Option::is_none")]
-        modes: Option<Modes>,
+        modes: Option<ModeShares>,
         /// Places of units far from the bulk, counted from 0; they are not left out.
         outliers: (Vec<usize>, Vec<usize>),
     },

@@ -2,7 +2,7 @@
 
 use backsight_model::{HistoryCell, Time};
 use backsight_policy::{Noise, NoiseEnd, NoiseVerdict};
-use backsight_stats::{Advice, Component, Interval, Level, Placed};
+use backsight_stats::{Interval, Level, NestedSample, ReplicationAdvice, VarianceComponent};
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
@@ -113,7 +113,7 @@ impl<'a> NoiseStudy<'a> {
         };
         let all: f64 = found.components.iter().map(|part| part.variance).sum();
         let mean = found.mean;
-        let row = |part: &Component| NoiseRow {
+        let row = |part: &VarianceComponent| NoiseRow {
             cell: cell.clone(),
             metric: metric.clone(),
             mean: self.mean(noise, mean),
@@ -151,7 +151,7 @@ impl<'a> NoiseStudy<'a> {
     }
 
     /// The advice of the primary metric that needs most.
-    fn most_needed(&self) -> Option<(&'a Noise, Advice)> {
+    fn most_needed(&self) -> Option<(&'a Noise, ReplicationAdvice)> {
         let primary = self.verdict.noises.iter();
         let primary = primary.filter(|noise| self.is_primary(noise));
         let advices = primary.filter_map(|noise| {
@@ -313,7 +313,7 @@ impl NoiseStudy<'_> {
 }
 
 /// `3 relinks × 2 boots × 4 trials`.
-fn repeats(advice: &Advice) -> String {
+fn repeats(advice: &ReplicationAdvice) -> String {
     let parts = advice.repeats.iter().rev().map(|(level, count)| {
         let noun = match level {
             Level::Layout => "relink",
@@ -330,7 +330,7 @@ fn repeats(advice: &Advice) -> String {
 /// The band of a level: where single trials lie that are new up to it.
 fn band(noise: &Noise, level: Level, mean: f64) -> Option<Band> {
     // What trials share that are new only up to this level.
-    let shared: fn(&Placed) -> (u64, u64) = match level {
+    let shared: fn(&NestedSample) -> (u64, u64) = match level {
         Level::Layout => |_| (0, 0),
         Level::Boot => |p| (p.layout, 0),
         _ => |p| (p.layout, p.boot),

@@ -2,7 +2,7 @@
 
 use backsight_model::Unit;
 use backsight_policy::Noise;
-use backsight_stats::{Component, Interval, Level};
+use backsight_stats::{Interval, Level, VarianceComponent};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -131,7 +131,7 @@ impl MetricView {
         let cell = study.cells.get(noise.cell);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == noise.metric));
         let found = noise.found.as_ref().ok();
-        let level = |part: &Component| LevelView {
+        let level = |part: &VarianceComponent| LevelView {
             level: level_name(part.level),
             repeats: match part.level {
                 Level::Layout => noise.counts.0,

@@ -2,7 +2,7 @@
 
 use backsight_model::Unit;
 use backsight_policy::{AttemptCall, Tried};
-use backsight_stats::{Better, Beyond, Confidence, Interval};
+use backsight_stats::{Better, Confidence, Interval, UnrepeatedVariation};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct TryView<'a> {
     /// The confidence of all decisions together, from 0 to 1.
     pub confidence: f64,
     /// What the sides differ by beyond what is repeated: nothing, as they are measured in turn and share their sessions.
-    pub beyond: Beyond,
+    pub beyond: UnrepeatedVariation,
     /// About so many more rounds would tell, and the command that adds them, where rounds can be added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_rounds: Option<MoreRounds>,
@@ -118,7 +118,7 @@ impl<'a> TryView<'a> {
                 .ended
                 .map(|ended| format!("{ended:?}").to_lowercase()),
             confidence: study.confidence,
-            beyond: Beyond::Nothing,
+            beyond: UnrepeatedVariation::Nothing,
             more_rounds: study.more_rounds(),
             sides: sides.collect(),
             sentences: study.sentences(),

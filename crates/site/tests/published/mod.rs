@@ -3,7 +3,7 @@
 use backsight_model::{TargetName, Version};
 use backsight_policy::{BisectedChange, history};
 use backsight_site::{Between, Published, SaysBetween, publish};
-use backsight_stats::culprits::Estimate;
+use backsight_stats::culprits::IntervalEstimate;
 use backsight_store::{Store, StudyId};
 use std::{
     collections::{BTreeSet, HashMap},
@@ -309,7 +309,7 @@ fn what_a_bisection_named_is_marked_where_the_series_shows_nothing() {
         after: id(after),
         until: id(until),
         probability: 0.97,
-        size: Some(Estimate {
+        size: Some(IntervalEstimate {
             value: -1.25,
             interval: backsight_stats::Interval {
                 low: -1.5,

@@ -19,7 +19,7 @@ const NEAR: usize = 5;
 
 /// What the series is like on one side of a change.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Side<'a> {
+pub(crate) struct StretchSide<'a> {
     pub level: f64,
     /// Of the innovations.
     pub noise: &'a Density,
@@ -35,15 +35,15 @@ impl Places {
         values: &[f64],
         stretch: Stretch,
         kept: f64,
-        old: Side<'_>,
-        new: Side<'_>,
+        old: StretchSide<'_>,
+        new: StretchSide<'_>,
     ) -> Option<Self> {
         let Stretch { start, end } = stretch;
         let first = start + 2;
         if first + 2 > end {
             return None;
         }
-        let log = |i: usize, side: Side<'_>, before: Side<'_>| {
+        let log = |i: usize, side: StretchSide<'_>, before: StretchSide<'_>| {
             side.noise
                 .log_at((values[i] - side.level) - kept * (values[i - 1] - before.level))
         };

@@ -2,15 +2,15 @@
 
 use crate::distributions::normal_quantile;
 
-use super::change_location::{Places, Side};
+use super::change_location::{Places, StretchSide};
 use super::change_size::{self, Beside, Size, error_of_difference};
 use super::noise::{self, Density};
 use super::noise_epochs::epochs;
 use super::pending_change::pending;
 use super::rank_scan::Stretch;
-use super::split_selection::{Belief, Selection, stretches};
+use super::split_selection::{Selection, SplitAcceptance, stretches};
 use super::step_likelihood::{self, Step};
-use super::{Change, Doubted, Findings, Kind, Search, in_series};
+use super::{ChangeKind, DetectedChange, DetectionOptions, DoubtedChange, Findings, in_series};
 
 /// By how much a segment's own density must explain it better, in ln of the likelihood, to be used instead of the
 /// common one; a tenth a point comes on top.
@@ -31,7 +31,7 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    pub(crate) fn of(series: &[f64], search: &Search) -> Self {
+    pub(crate) fn of(series: &[f64], search: &DetectionOptions) -> Self {
         let mut selection = Selection::of(series);
         let steps = step_likelihood::steps(series, search.false_per_point);
         let clear: Vec<usize> = steps.iter().map(|step| step.at).collect();
@@ -44,7 +44,7 @@ impl Levels {
         };
         let mut changes: Option<Vec<usize>> = None;
         for _ in 0..3 {
-            let belief = Belief {
+            let belief = SplitAcceptance {
                 false_per_point: search.false_per_point,
                 kept,
             };
@@ -156,18 +156,18 @@ impl Levels {
             start: at,
             ..around
         });
-        let old = Side {
+        let old = StretchSide {
             level: self.level[i],
             noise: before.as_ref().unwrap_or(common),
         };
-        let new = Side {
+        let new = StretchSide {
             level: self.level[i + 1],
             noise: after.as_ref().unwrap_or(common),
         };
         Places::of(series, around, self.kept, old, new)
     }
 
-    pub(crate) fn findings(mut self, series: &[f64], search: &Search) -> Findings {
+    pub(crate) fn findings(mut self, series: &[f64], search: &DetectionOptions) -> Findings {
         let n = series.len();
         let changes = (0..self.changes.len())
             .map(|i| self.change(series, i, search))
@@ -177,18 +177,18 @@ impl Levels {
             .iter()
             .filter_map(|&segment| {
                 let found = self.selection.significance(segment, self.kept)?;
-                Some(Doubted {
+                Some(DoubtedChange {
                     at: found.at,
                     p: in_series(found.p, segment, n),
                 })
             })
             .min_by(|a, b| a.p.total_cmp(&b.p));
         let noise = deviation(&self.residuals);
-        let belief = Belief {
+        let belief = SplitAcceptance {
             false_per_point: search.false_per_point,
             kept: self.kept,
         };
-        let least = |points: usize, belief: Belief, noise: f64| {
+        let least = |points: usize, belief: SplitAcceptance, noise: f64| {
             least_found(points, n, belief).map(|deviations| deviations * noise)
         };
         let pending = pending(series, &self.changes, self.kept, search);
@@ -202,7 +202,7 @@ impl Levels {
             let mut level = Levels::of(&rest, search);
             level.keep_changes(&rest, Vec::new());
             let noise = deviation(&level.residuals);
-            let belief = Belief {
+            let belief = SplitAcceptance {
                 kept: level.kept,
                 ..belief
             };
@@ -232,7 +232,7 @@ impl Levels {
         }
     }
 
-    fn change(&mut self, series: &[f64], i: usize, search: &Search) -> Change {
+    fn change(&mut self, series: &[f64], i: usize, search: &DetectionOptions) -> DetectedChange {
         let (at, before, after) = (self.changes[i], self.level[i], self.level[i + 1]);
         let around = self.around(i);
         let (old, new) = (
@@ -264,11 +264,11 @@ impl Levels {
             error: error_of_difference(self.beside(old), self.beside(new), self.kept),
             freedom: independent - 2.0,
         };
-        Change {
+        DetectedChange {
             at,
             earliest: earliest.min(at),
             latest: latest.max(at),
-            kind: Kind::Level,
+            kind: ChangeKind::Level,
             before,
             after,
             size: size.value,
@@ -335,7 +335,7 @@ pub(crate) fn deviation(residuals: &[f64]) -> f64 {
 
 /// In standard deviations of the noise, for a change in the middle of so many points of a series of `n`: what either
 /// search would find.
-fn least_found(points: usize, n: usize, belief: Belief) -> Option<f64> {
+fn least_found(points: usize, n: usize, belief: SplitAcceptance) -> Option<f64> {
     if points < step_likelihood::FEWEST {
         return None;
     }

@@ -16,7 +16,7 @@
 //!
 //! Refused: values that are no numbers; to find a change in fewer than eight points.
 //!
-//! [`Watch`] does the same for a series that grows, point by point.
+//! [`OnlineDetector`] does the same for a series that grows, point by point.
 //!
 //! A series is one value per version, in order; spacing doesn't matter. Leave out versions that weren't measured,
 //! and read "between `earliest` − 1 and `latest`" as "in one of the versions after the measured one at `earliest` − 1, up
@@ -38,14 +38,14 @@ mod split_selection;
 mod step_likelihood;
 mod trend;
 
-pub use online_detection::{News, Watch};
-pub use pending_change::Pending;
+pub use online_detection::{DetectionNews, OnlineDetector};
+pub use pending_change::PendingLevel;
 pub use step_likelihood::FEWEST;
 pub use trend::Trend;
 
 use serde::Serialize;
 
-use crate::{Confidence, Interval, NotSamples, Samples};
+use crate::{Confidence, Interval, Samples, SamplesError};
 
 use levels::{Levels, trimmed_mean};
 use piecewise_linear::restless;
@@ -54,16 +54,16 @@ use seasonality::Season;
 
 /// How to search a series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Search {
+pub struct DetectionOptions {
     /// False changes to accept per point of a series that doesn't change: 1.8e-4 unless asked otherwise.
     pub false_per_point: f64,
     /// Of the intervals of place and size.
     pub confidence: Confidence,
 }
 
-impl Default for Search {
+impl Default for DetectionOptions {
     fn default() -> Self {
-        Search {
+        DetectionOptions {
             false_per_point: 1.8e-4,
             confidence: Confidence::USUAL,
         }
@@ -72,9 +72,13 @@ impl Default for Search {
 
 /// What sort of change it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schemars",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Kind")
+)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ChangeKind {
     /// From one level to another.
     Level,
     /// The level never rests, and moves differently from here on.
@@ -83,7 +87,7 @@ pub enum Kind {
 
 /// One change of a series. Places are indices into the series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
+pub struct DetectedChange {
     /// The first point after the change, at the best guess.
     pub at: usize,
     /// The earliest point that may be the first after the change.
@@ -91,7 +95,7 @@ pub struct Change {
     /// The latest point that may be the first after the change.
     pub latest: usize,
     /// Level or trend.
-    pub kind: Kind,
+    pub kind: ChangeKind,
     /// The value before: the level, or where the trend had led to.
     pub before: f64,
     /// The value after.
@@ -101,8 +105,8 @@ pub struct Change {
     /// The interval of `size`.
     pub size_interval: Interval,
     /// The probability that chance gives a change as clear somewhere in a series of this length. Changes told are believed
-    /// already; over many series, adjust those of [`Kind::Level`] by [`benjamini_hochberg`](crate::benjamini_hochberg).
-    /// Of a [`Kind::Trend`] it is about the lines' own noise, and rough.
+    /// already; over many series, adjust those of [`ChangeKind::Level`] by [`benjamini_hochberg`](crate::benjamini_hochberg).
+    /// Of a [`ChangeKind::Trend`] it is about the lines' own noise, and rough.
     pub p: f64,
     /// The probability that there is a change, if that was as likely as not before looking.
     pub probability: f64,
@@ -110,7 +114,7 @@ pub struct Change {
 
 /// A place from which on the noise is wider or narrower: another machine, another compiler, other neighbours.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Epoch {
+pub struct VarianceChange {
     /// The first point of the new epoch, at the best guess.
     pub at: usize,
     /// The earliest point that may be the first of the epoch.
@@ -121,7 +125,7 @@ pub struct Epoch {
     pub before: f64,
     /// Standard deviation from here on.
     pub after: f64,
-    /// As [`Change::p`].
+    /// As [`DetectedChange::p`].
     pub p: f64,
 }
 
@@ -131,10 +135,10 @@ pub const MOST_DOUBTED_P: f64 = 0.5;
 
 /// The clearest change that was looked at and not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Doubted {
+pub struct DoubtedChange {
     /// Where it would be.
     pub at: usize,
-    /// As [`Change::p`].
+    /// As [`DetectedChange::p`].
     pub p: f64,
 }
 
@@ -142,15 +146,15 @@ pub struct Doubted {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Findings {
     /// In the order of the series.
-    pub changes: Vec<Change>,
+    pub changes: Vec<DetectedChange>,
     /// In the order of the series; none where the level never rests.
-    pub epochs: Vec<Epoch>,
+    pub epochs: Vec<VarianceChange>,
     /// The clearest of the changes that were not believed.
-    pub doubted: Option<Doubted>,
+    pub doubted: Option<DoubtedChange>,
     /// How the level moves steadily all along, if it does: what is left when the steps of `changes` are taken out.
     pub trend: Option<Trend>,
     /// The newest points, if they may be the beginning of another level.
-    pub pending: Option<Pending>,
+    pub pending: Option<PendingLevel>,
     /// The period, in points, that was taken out before anything else; values above are without it.
     pub period: Option<usize>,
     /// How much each point keeps of the deviation of the one before: the lag-1 autocorrelation of the noise.
@@ -174,13 +178,13 @@ pub fn version_value(samples: &Samples) -> f64 {
 /// Searches a series, one finite value a version, in order.
 ///
 /// # Errors
-/// [`NotSamples`] if there is no value or one is NaN or infinite.
-pub fn detect(series: &[f64], search: &Search) -> Result<Findings, NotSamples> {
+/// [`SamplesError`] if there is no value or one is NaN or infinite.
+pub fn detect(series: &[f64], search: &DetectionOptions) -> Result<Findings, SamplesError> {
     if series.is_empty() {
-        return Err(NotSamples::Empty);
+        return Err(SamplesError::Empty);
     }
     if let Some(index) = series.iter().position(|x| !x.is_finite()) {
-        return Err(NotSamples::NotFinite {
+        return Err(SamplesError::NotFinite {
             index,
             value: series[index],
         });
@@ -195,7 +199,7 @@ pub fn detect(series: &[f64], search: &Search) -> Result<Findings, NotSamples> {
 }
 
 /// By levels; by lines where the level never rests; by one line where that describes a series better than steps do.
-fn describe(series: &[f64], search: &Search) -> Findings {
+fn describe(series: &[f64], search: &DetectionOptions) -> Findings {
     let mut levels = Levels::of(series, search);
     if let Some(description) = nonstationary_level::lines(series, &levels, search) {
         return restless(series, &description, search);

@@ -187,7 +187,7 @@ fn ascending(values: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulation::{Noise, steps};
+    use crate::simulation::{NoiseShape, steps};
 
     #[test]
     fn differences_tell_the_autocorrelation_in_spite_of_steps() {
@@ -195,7 +195,7 @@ mod tests {
         for keep in [0.0, 0.3, 0.6] {
             let series = steps(
                 &levels,
-                Noise::Autoregressive { keep },
+                NoiseShape::Autoregressive { keep },
                 &mut Random::seeded(1),
             );
             let kept = kept_by_differences(&series);
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_density_sums_to_one_and_has_its_modes_where_they_are() {
-        let values = Noise::Bimodal {
+        let values = NoiseShape::Bimodal {
             upper_share: 0.5,
             apart: 8.0,
         }

@@ -1,18 +1,18 @@
 //! Noise epochs: where the sizes of the residuals change, not their level. Breaks, and no regressions.
 
-use super::change_location::{Places, Side};
+use super::change_location::{Places, StretchSide};
 use super::levels::{deviation, residuals};
 use super::noise::{self, Density};
-use super::split_selection::{Belief, Selection, stretches};
-use super::{Epoch, Search, in_series};
+use super::split_selection::{Selection, SplitAcceptance, stretches};
+use super::{DetectionOptions, VarianceChange, in_series};
 
 /// Where the sizes of the residuals change.
-pub(crate) fn epochs(deviations: &[f64], search: &Search) -> Vec<Epoch> {
+pub(crate) fn epochs(deviations: &[f64], search: &DetectionOptions) -> Vec<VarianceChange> {
     let sizes: Vec<f64> = deviations.iter().map(|r| r.abs()).collect();
     let n = sizes.len();
     let mut selection = Selection::of(&sizes);
     let kept = noise::kept_by_differences(&sizes);
-    let belief = Belief {
+    let belief = SplitAcceptance {
         false_per_point: search.false_per_point / 3.0,
         kept,
     };
@@ -31,14 +31,14 @@ pub(crate) fn epochs(deviations: &[f64], search: &Search) -> Vec<Epoch> {
         .enumerate()
         .map(|(i, around)| {
             let found = changes[i];
-            let side = |level| density.as_ref().map(|noise| Side { level, noise });
+            let side = |level| density.as_ref().map(|noise| StretchSide { level, noise });
             let places = side(level[i])
                 .zip(side(level[i + 1]))
                 .and_then(|(old, new)| Places::of(&logs, around, kept, old, new));
             let at = places.as_ref().map_or(found, Places::best);
             let (earliest, latest) =
                 places.map_or((at, at), |p| p.within(search.confidence.tail()));
-            Epoch {
+            VarianceChange {
                 at,
                 earliest: earliest.min(at),
                 latest: latest.max(at),

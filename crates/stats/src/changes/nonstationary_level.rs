@@ -20,7 +20,7 @@ use super::step_likelihood::PARAMETERS;
 use super::trend::{
     self, ABRUPT, EVIDENCE_OF_BREAK, EVIDENCE_OF_DOUBTFUL_BREAK, Lines, Memory, Shape, fitted,
 };
-use super::{RESTLESS, Search};
+use super::{DetectionOptions, RESTLESS};
 
 /// Lines that leave more of the squared deviations from one line than this describe nothing that a person would see.
 const MOST_LEFT: f64 = 0.5;
@@ -42,7 +42,11 @@ impl From<Lines> for Description {
 }
 
 /// The lines that describe a series better than its levels do, if any do.
-pub(crate) fn lines(series: &[f64], levels: &Levels, search: &Search) -> Option<Description> {
+pub(crate) fn lines(
+    series: &[f64],
+    levels: &Levels,
+    search: &DetectionOptions,
+) -> Option<Description> {
     if levels.kept < RESTLESS {
         return None;
     }
@@ -123,7 +127,7 @@ fn likeliest(series: &[f64], descriptions: &[Lines], needed: f64) -> Option<Line
 }
 
 /// Lines between the places from which on a level wanders faster or slower.
-fn of_moves(series: &[f64], search: &Search) -> Option<Description> {
+fn of_moves(series: &[f64], search: &DetectionOptions) -> Option<Description> {
     if fitted(series, &[], Shape::Lines, Memory::Any).kept <= trend::MOST_KEPT {
         return None;
     }
@@ -147,7 +151,11 @@ fn moves(series: &[f64]) -> Vec<f64> {
 }
 
 /// Those of these steps that pay for themselves although the level may wander by itself.
-pub(crate) fn steps_beyond(series: &[f64], steps: &[usize], search: &Search) -> Vec<usize> {
+pub(crate) fn steps_beyond(
+    series: &[f64],
+    steps: &[usize],
+    search: &DetectionOptions,
+) -> Vec<usize> {
     let of = |steps: &[usize]| fitted(series, steps, Shape::Levels, Memory::Any).likelihood;
     let line = fitted(series, &[], Shape::Lines, Memory::Any).likelihood;
     let needed = PARAMETERS.needed(series.len(), search.false_per_point);

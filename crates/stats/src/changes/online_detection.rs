@@ -3,56 +3,56 @@
 
 use serde::Serialize;
 
-use crate::NotSamples;
+use crate::SamplesError;
 
 use super::noise::kept_by_differences;
 use super::rank_scan::{Scan, Stretch};
-use super::split_selection::Belief;
-use super::{Change, Search, detect};
+use super::split_selection::SplitAcceptance;
+use super::{DetectedChange, DetectionOptions, detect};
 
 /// The newest points that a new point is compared with. A change too small to show within so many waits for
-/// [`Watch::review`].
+/// [`OnlineDetector::review`].
 const WINDOW: usize = 256;
 
 /// What a new point, or a review, changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum News {
+pub enum DetectionNews {
     /// A change that wasn't known.
-    Found(Change),
+    Found(DetectedChange),
     /// A change that is known better now: its place moved.
     Moved {
         /// As it was last told.
-        from: Change,
+        from: DetectedChange,
         /// As it is now.
-        to: Change,
+        to: DetectedChange,
     },
     /// A change that the newer points don't bear out.
-    Withdrawn(Change),
+    Withdrawn(DetectedChange),
 }
 
 /// A growing series with the changes found so far.
 #[derive(Debug, Clone)]
-pub struct Watch {
-    search: Search,
+pub struct OnlineDetector {
+    search: DetectionOptions,
     series: Vec<f64>,
-    changes: Vec<Change>,
+    changes: Vec<DetectedChange>,
     /// How many points there must be before the window is looked at again, after a look that found nothing.
     quiet_until: usize,
 }
 
-impl Watch {
+impl OnlineDetector {
     /// Searches what there is of a series; more points may follow. An empty series is a beginning.
     ///
     /// # Errors
-    /// [`NotSamples::NotFinite`] if a value is NaN or infinite.
-    pub fn new(series: Vec<f64>, search: Search) -> Result<Self, NotSamples> {
+    /// [`SamplesError::NotFinite`] if a value is NaN or infinite.
+    pub fn new(series: Vec<f64>, search: DetectionOptions) -> Result<Self, SamplesError> {
         let changes = if series.is_empty() {
             Vec::new()
         } else {
             detect(&series, &search)?.changes
         };
-        Ok(Watch {
+        Ok(OnlineDetector {
             search,
             series,
             changes,
@@ -68,17 +68,17 @@ impl Watch {
 
     /// The changes as they were last told, in the order of the series.
     #[must_use]
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[DetectedChange] {
         &self.changes
     }
 
     /// Appends one point and says what it changes; most often nothing.
     ///
     /// # Errors
-    /// [`NotSamples::NotFinite`] if `value` is NaN or infinite; the series stays as it was.
-    pub fn push(&mut self, value: f64) -> Result<Vec<News>, NotSamples> {
+    /// [`SamplesError::NotFinite`] if `value` is NaN or infinite; the series stays as it was.
+    pub fn push(&mut self, value: f64) -> Result<Vec<DetectionNews>, SamplesError> {
         if !value.is_finite() {
-            return Err(NotSamples::NotFinite {
+            return Err(SamplesError::NotFinite {
                 index: self.series.len(),
                 value,
             });
@@ -106,7 +106,7 @@ impl Watch {
     ///
     /// # Errors
     /// None that the points so far can cause.
-    pub fn review(&mut self) -> Result<Vec<News>, NotSamples> {
+    pub fn review(&mut self) -> Result<Vec<DetectionNews>, SamplesError> {
         if self.series.is_empty() {
             Ok(Vec::new())
         } else {
@@ -122,7 +122,7 @@ impl Watch {
             .map_or(0, |change| change.at)
             .max(self.series.len().saturating_sub(WINDOW));
         let window = &self.series[start..];
-        let belief = Belief {
+        let belief = SplitAcceptance {
             false_per_point: self.search.false_per_point,
             kept: kept_by_differences(window),
         };
@@ -140,7 +140,7 @@ impl Watch {
     }
 
     /// Replaces the changes after `from` by those that a search of the rest finds, and says what differs.
-    fn search_from(&mut self, from: usize) -> Result<Vec<News>, NotSamples> {
+    fn search_from(&mut self, from: usize) -> Result<Vec<DetectionNews>, SamplesError> {
         let mut found = detect(&self.series[from..], &self.search)?.changes;
         for change in &mut found {
             change.at += from;
@@ -158,14 +158,14 @@ impl Watch {
                 .position(|old| old.earliest <= change.latest && change.earliest <= old.latest);
             match same.map(|i| left.remove(i)) {
                 Some(old) if old.at == change.at => {}
-                Some(old) => news.push(News::Moved {
+                Some(old) => news.push(DetectionNews::Moved {
                     from: old,
                     to: change.clone(),
                 }),
-                None => news.push(News::Found(change.clone())),
+                None => news.push(DetectionNews::Found(change.clone())),
             }
         }
-        news.extend(left.into_iter().map(News::Withdrawn));
+        news.extend(left.into_iter().map(DetectionNews::Withdrawn));
         self.changes.extend(found);
         Ok(news)
     }
@@ -175,20 +175,20 @@ impl Watch {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulation::{Noise, steps};
+    use crate::simulation::{NoiseShape, steps};
 
     #[test]
     fn a_step_is_told_soon_after_it_happens_and_only_once() {
         let series = steps(
             &[(150, 0.0), (100, 3.0)],
-            Noise::Gauss,
+            NoiseShape::Gauss,
             &mut Random::seeded(1),
         );
-        let mut watch = Watch::new(Vec::new(), Search::default()).unwrap();
+        let mut watch = OnlineDetector::new(Vec::new(), DetectionOptions::default()).unwrap();
         let mut told = Vec::new();
         for (i, &value) in series.iter().enumerate() {
             for news in watch.push(value).unwrap() {
-                if let News::Found(change) = news {
+                if let DetectionNews::Found(change) = news {
                     told.push((i, change.at));
                 }
             }
@@ -202,17 +202,17 @@ mod tests {
         let mut random = Random::seeded(2);
         let (mut found, mut withdrawn) = (0, 0);
         for _ in 0..20 {
-            let mut watch = Watch::new(Vec::new(), Search::default()).unwrap();
+            let mut watch = OnlineDetector::new(Vec::new(), DetectionOptions::default()).unwrap();
             for value in steps(
                 &[(150, 0.0), (150, 2.0), (100, 1.0)],
-                Noise::Gauss,
+                NoiseShape::Gauss,
                 &mut random,
             ) {
                 for news in watch.push(value).unwrap() {
                     match news {
-                        News::Found(_) => found += 1,
-                        News::Withdrawn(_) => withdrawn += 1,
-                        News::Moved { .. } => {}
+                        DetectionNews::Found(_) => found += 1,
+                        DetectionNews::Withdrawn(_) => withdrawn += 1,
+                        DetectionNews::Moved { .. } => {}
                     }
                 }
             }
@@ -225,23 +225,25 @@ mod tests {
     fn a_series_that_was_there_is_searched_first() {
         let series = steps(
             &[(60, 0.0), (60, 4.0)],
-            Noise::Gauss,
+            NoiseShape::Gauss,
             &mut Random::seeded(3),
         );
-        let watch = Watch::new(series.clone(), Search::default()).unwrap();
+        let watch = OnlineDetector::new(series.clone(), DetectionOptions::default()).unwrap();
         assert_eq!(
             watch.changes(),
-            detect(&series, &Search::default()).unwrap().changes
+            detect(&series, &DetectionOptions::default())
+                .unwrap()
+                .changes
         );
         assert_eq!(watch.series(), series);
     }
 
     #[test]
     fn a_value_that_is_none_is_refused_and_changes_nothing() {
-        let mut watch = Watch::new(vec![1.0, 2.0], Search::default()).unwrap();
+        let mut watch = OnlineDetector::new(vec![1.0, 2.0], DetectionOptions::default()).unwrap();
         assert!(matches!(
             watch.push(f64::NAN),
-            Err(NotSamples::NotFinite { index: 2, .. })
+            Err(SamplesError::NotFinite { index: 2, .. })
         ));
         assert_eq!(watch.series(), [1.0, 2.0]);
     }
@@ -250,10 +252,10 @@ mod tests {
     fn a_review_of_nothing_new_is_silent() {
         let series = steps(
             &[(60, 0.0), (60, 4.0)],
-            Noise::Gauss,
+            NoiseShape::Gauss,
             &mut Random::seeded(4),
         );
-        let mut watch = Watch::new(series, Search::default()).unwrap();
+        let mut watch = OnlineDetector::new(series, DetectionOptions::default()).unwrap();
         assert_eq!(watch.review(), Ok(vec![]));
     }
 }

@@ -11,7 +11,7 @@ use super::change_size::{Beside, Size, error_of_difference, independent};
 use super::rank_scan::Stretch;
 use super::split_selection::stretches;
 use super::step_likelihood::{FEWEST, steps, tail_evidence};
-use super::{Change, Kind, Search};
+use super::{ChangeKind, DetectedChange, DetectionOptions};
 
 /// What the newest points need to be said.
 struct PendingParameters {
@@ -34,10 +34,10 @@ const PARAMETERS: PendingParameters = PendingParameters {
 
 /// The newest points that may be the beginning of another level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pending {
+pub struct PendingLevel {
     /// The change that it would be. Its `p` is the probability that new points of the latest level are all so far off, by
     /// its noise alone; its `probability` says nothing.
-    pub change: Change,
+    pub change: DetectedChange,
     /// So many more points like them would make it a change.
     pub to_come: usize,
 }
@@ -47,8 +47,8 @@ pub(crate) fn pending(
     values: &[f64],
     changes: &[usize],
     kept: f64,
-    search: &Search,
-) -> Option<Pending> {
+    search: &DetectionOptions,
+) -> Option<PendingLevel> {
     [1, 2]
         .into_iter()
         .find_map(|newest| of_newest(values, changes, newest, kept, search))
@@ -59,8 +59,8 @@ fn of_newest(
     changes: &[usize],
     newest: usize,
     kept: f64,
-    search: &Search,
-) -> Option<Pending> {
+    search: &DetectionOptions,
+) -> Option<PendingLevel> {
     let n = values.len();
     let at = n.checked_sub(newest)?;
     let start = changes.last().copied().unwrap_or(0);
@@ -115,12 +115,12 @@ fn of_newest(
         error: error_of_difference(beside(at - start), beside(newest), kept),
         freedom: independent(freedom as usize, kept),
     };
-    Some(Pending {
-        change: Change {
+    Some(PendingLevel {
+        change: DetectedChange {
             at,
             earliest: at,
             latest: at,
-            kind: Kind::Level,
+            kind: ChangeKind::Level,
             before,
             after,
             size,

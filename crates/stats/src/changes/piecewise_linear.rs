@@ -8,10 +8,14 @@ use super::change_size::Size;
 use super::nonstationary_level::Description;
 use super::rank_scan::Stretch;
 use super::split_selection::stretches;
-use super::{Change, Findings, Kind, Search, noise, trend};
+use super::{ChangeKind, DetectedChange, DetectionOptions, Findings, noise, trend};
 
 /// The findings of a series whose level never rests.
-pub(crate) fn restless(series: &[f64], description: &Description, search: &Search) -> Findings {
+pub(crate) fn restless(
+    series: &[f64],
+    description: &Description,
+    search: &DetectionOptions,
+) -> Findings {
     let n = series.len();
     let lines = &description.lines;
     let segments = stretches(&lines.breaks, n, 1);
@@ -75,12 +79,12 @@ struct Lines<'a> {
     /// The variance around them, for independent points as good.
     noise: f64,
     freedom: f64,
-    search: &'a Search,
+    search: &'a DetectionOptions,
 }
 
 impl Lines<'_> {
     /// The break at `at` between line `i` and the next, with its p-value if that is known.
-    fn change(&self, i: usize, around: Stretch, at: usize, p: Option<f64>) -> Change {
+    fn change(&self, i: usize, around: Stretch, at: usize, p: Option<f64>) -> DetectedChange {
         let left = |at: usize| self.sums.left(around.start..at) + self.sums.left(at..around.end);
         // A place is left out when it explains worse than F allows with one degree of freedom.
         let reach = t_quantile(self.search.confidence, self.freedom);
@@ -95,11 +99,11 @@ impl Lines<'_> {
         };
         let explained = (self.sums.left(around.start..around.end) - left(at)).max(0.0);
         let p = p.unwrap_or_else(|| self.chance_of(explained));
-        Change {
+        DetectedChange {
             at,
             earliest: (around.start + 2..=at).find(likely).unwrap_or(at),
             latest: (at..=around.end - 2).rev().find(likely).unwrap_or(at),
-            kind: Kind::Trend,
+            kind: ChangeKind::Trend,
             before,
             after,
             size: size.value,

@@ -302,7 +302,7 @@ fn seeded_stretches(n: usize, shortest: usize) -> Vec<Vec<Stretch>> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulation::{Noise, steps};
+    use crate::simulation::{NoiseShape, steps};
 
     #[test]
     fn a_clean_step_is_split_at_the_step() {
@@ -340,7 +340,11 @@ mod tests {
         let mut random = Random::seeded(11);
         let small = (0..2000)
             .filter(|_| {
-                let values = steps(&[(60, 0.0)], Noise::Lognormal { sigma: 1.0 }, &mut random);
+                let values = steps(
+                    &[(60, 0.0)],
+                    NoiseShape::Lognormal { sigma: 1.0 },
+                    &mut random,
+                );
                 Scan::of(&values)
                     .best(Stretch { start: 0, end: 60 })
                     .unwrap()
@@ -378,7 +382,7 @@ mod tests {
         let mut random = Random::seeded(12);
         for n in [16, 17, 31, 32, 33, 100, 257] {
             // Whole numbers, so that there are ties.
-            let values: Vec<f64> = Noise::Gauss
+            let values: Vec<f64> = NoiseShape::Gauss
                 .draw(n, &mut random)
                 .iter()
                 .map(|x| (x * 3.0).round())

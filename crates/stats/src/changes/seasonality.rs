@@ -170,12 +170,12 @@ fn running_mean(series: &[f64], period: usize) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::simulation::{Noise, steps};
+    use crate::simulation::{NoiseShape, steps};
 
     #[test]
     fn a_period_is_found_and_taken_out() {
         for period in [7, 12] {
-            let noise = Noise::Gauss.draw(150, &mut Random::seeded(1));
+            let noise = NoiseShape::Gauss.draw(150, &mut Random::seeded(1));
             let wave = |i: usize| 5.0 * (i as f64 * std::f64::consts::TAU / period as f64).sin();
             let series: Vec<f64> = noise.iter().enumerate().map(|(i, x)| x + wave(i)).collect();
             let season = Season::of(&series).unwrap();
@@ -193,9 +193,9 @@ mod tests {
             .map(|i| (20, if i % 2 == 0 { 0.0 } else { 3.0 }))
             .collect();
         for noise in [
-            Noise::Gauss,
-            Noise::Lognormal { sigma: 1.0 },
-            Noise::Autoregressive { keep: 0.5 },
+            NoiseShape::Gauss,
+            NoiseShape::Lognormal { sigma: 1.0 },
+            NoiseShape::Autoregressive { keep: 0.5 },
         ] {
             for _ in 0..100 {
                 assert_eq!(Season::of(&noise.draw(200, &mut random)), None);

@@ -12,7 +12,7 @@ use super::levels::Levels;
 use super::rank_scan::Stretch;
 use super::split_selection::stretches;
 use super::trend::{self, Memory, Shape, fitted};
-use super::{Change, Findings, Search};
+use super::{DetectedChange, DetectionOptions, Findings};
 
 /// Rounds of estimating the slope and the steps in turn; they settle in two or three.
 const ROUNDS: usize = 5;
@@ -25,7 +25,11 @@ pub(crate) struct SlopedLevels {
 }
 
 /// One slope with fewer steps, where that describes a series better than the steps of `stairs`.
-pub(crate) fn levels(series: &[f64], stairs: &Levels, search: &Search) -> Option<SlopedLevels> {
+pub(crate) fn levels(
+    series: &[f64],
+    stairs: &Levels,
+    search: &DetectionOptions,
+) -> Option<SlopedLevels> {
     if stairs.changes.len() < 2 {
         return None;
     }
@@ -58,7 +62,7 @@ pub(crate) fn levels(series: &[f64], stairs: &Levels, search: &Search) -> Option
 }
 
 impl SlopedLevels {
-    pub(crate) fn findings(self, series: &[f64], search: &Search) -> Findings {
+    pub(crate) fn findings(self, series: &[f64], search: &DetectionOptions) -> Findings {
         let middle = (series.len() - 1) as f64 / 2.0;
         let slope = self.slope;
         let along = |point: f64| slope * (point - middle);
@@ -67,11 +71,11 @@ impl SlopedLevels {
         let trend = trend::of_sloped_levels(series, &around.changes, first, search);
         let steps: Vec<usize> = around.changes.iter().map(|change| change.at).collect();
         let of_slope = (trend.size_interval.high - trend.size) / (series.len() - 1) as f64;
-        let sloping = |(change, sides): (Change, Stretch)| {
+        let sloping = |(change, sides): (DetectedChange, Stretch)| {
             // Half of what lies between the changes before and after is between the middles of the two levels.
             let reach = of_slope * sides.points() as f64 / 2.0;
             let interval = change.size_interval;
-            Change {
+            DetectedChange {
                 before: change.before + along(change.at as f64 - 0.5),
                 after: change.after + along(change.at as f64 - 0.5),
                 size_interval: Interval {

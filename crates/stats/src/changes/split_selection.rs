@@ -13,14 +13,14 @@ const ROUNDS: usize = 4;
 
 /// How easily a split is believed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Belief {
+pub(crate) struct SplitAcceptance {
     /// False changes to accept per point of a series without changes.
     pub false_per_point: f64,
     /// How much each point keeps of the deviation of the one before.
     pub kept: f64,
 }
 
-impl Belief {
+impl SplitAcceptance {
     /// The largest p-value that is believed of a split of a stretch with so many points: longer stretches hold more
     /// chances, so that the number of false changes per point stays the same; never more than 5%.
     ///
@@ -57,7 +57,7 @@ impl Selection {
     }
 
     /// The first points of the new levels, ascending, beside those that are `clear` already.
-    pub(crate) fn changes(&mut self, clear: &[usize], belief: Belief) -> Vec<usize> {
+    pub(crate) fn changes(&mut self, clear: &[usize], belief: SplitAcceptance) -> Vec<usize> {
         let mut changes = self.seeds(clear, belief);
         for _ in 0..ROUNDS {
             let before = changes.clone();
@@ -76,7 +76,7 @@ impl Selection {
     }
 
     /// Of the seeded stretches, the surest splits first; a stretch that holds an accepted change is spent.
-    fn seeds(&self, clear: &[usize], belief: Belief) -> Vec<usize> {
+    fn seeds(&self, clear: &[usize], belief: SplitAcceptance) -> Vec<usize> {
         let mut believed: Vec<(f64, Stretch, usize)> = self
             .seeded
             .iter()
@@ -104,7 +104,7 @@ impl Selection {
         changes
     }
 
-    fn add(&mut self, changes: &mut Vec<usize>, belief: Belief) {
+    fn add(&mut self, changes: &mut Vec<usize>, belief: SplitAcceptance) {
         let mut open = stretches(changes, self.n, 1);
         while let Some(stretch) = open.pop() {
             if let Some(found) = self.best(stretch).and_then(|split| belief.believes(&split)) {
@@ -123,7 +123,7 @@ impl Selection {
 
     /// Removes the least sure change until each is believed between its neighbours, and puts each where it is
     /// likeliest there.
-    fn remove(&mut self, changes: &mut Vec<usize>, clear: &[usize], belief: Belief) {
+    fn remove(&mut self, changes: &mut Vec<usize>, clear: &[usize], belief: SplitAcceptance) {
         loop {
             let mut worst: Option<(f64, usize)> = None;
             let neighbourhoods = stretches(changes, self.n, 2);

@@ -19,7 +19,7 @@ use super::split_selection::stretches;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StepParameters {
     /// Evidence that each step must add, in a long series. From simulation: with it flat normal noise has 0.1 false
-    /// points per 1000, which is what [`Search::false_per_point`](super::Search::false_per_point) asks for by default.
+    /// points per 1000, which is what [`DetectionOptions::false_per_point`](super::DetectionOptions::false_per_point) asks for by default.
     pub evidence: f64,
     /// What a short series must add to that, times one over its number of points: its noise is hardly known.
     pub evidence_of_few: f64,
@@ -98,7 +98,7 @@ pub(crate) const AUTOCORRELATIONS: [f64; 11] =
 impl StepParameters {
     /// The evidence that a step in so many points must add, if flat noise may have so many false ones per point.
     pub(crate) fn needed(&self, points: usize, false_per_point: f64) -> f64 {
-        let usual = super::Search::default().false_per_point;
+        let usual = super::DetectionOptions::default().false_per_point;
         self.evidence + self.evidence_of_few / points as f64 - (false_per_point / usual).ln()
     }
 }

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Random;
-use crate::simulation::{Noise, steps};
+use crate::simulation::{NoiseShape, steps};
 
 fn found(series: &[f64]) -> Findings {
-    detect(series, &Search::default()).unwrap()
+    detect(series, &DetectionOptions::default()).unwrap()
 }
 
 fn places(series: &[f64]) -> Vec<usize> {
@@ -18,15 +18,15 @@ fn places(series: &[f64]) -> Vec<usize> {
         .collect()
 }
 
-const SHAPES: [Noise; 5] = [
-    Noise::Gauss,
-    Noise::Lognormal { sigma: 0.5 },
-    Noise::Bimodal {
+const SHAPES: [NoiseShape; 5] = [
+    NoiseShape::Gauss,
+    NoiseShape::Lognormal { sigma: 0.5 },
+    NoiseShape::Bimodal {
         upper_share: 0.5,
         apart: 4.0,
     },
-    Noise::Autoregressive { keep: 0.5 },
-    Noise::Outliers {
+    NoiseShape::Autoregressive { keep: 0.5 },
+    NoiseShape::Outliers {
         share: 0.05,
         far: 10.0,
     },
@@ -34,9 +34,12 @@ const SHAPES: [Noise; 5] = [
 
 #[test]
 fn what_is_no_number_is_refused() {
-    assert_eq!(detect(&[], &Search::default()), Err(NotSamples::Empty));
-    let bad = detect(&[1.0, f64::NAN], &Search::default());
-    assert!(matches!(bad, Err(NotSamples::NotFinite { index: 1, .. })));
+    assert_eq!(
+        detect(&[], &DetectionOptions::default()),
+        Err(SamplesError::Empty)
+    );
+    let bad = detect(&[1.0, f64::NAN], &DetectionOptions::default());
+    assert!(matches!(bad, Err(SamplesError::NotFinite { index: 1, .. })));
 }
 
 #[test]
@@ -116,7 +119,7 @@ fn nineteen_alternating_steps_are_all_found() {
         .collect();
     let mut random = Random::seeded(23);
     for _ in 0..10 {
-        let at = places(&steps(&levels, Noise::Gauss, &mut random));
+        let at = places(&steps(&levels, NoiseShape::Gauss, &mut random));
         for step in 1..20 {
             assert!(
                 at.iter().any(|at| at.abs_diff(step * 50) <= 5),
@@ -128,7 +131,7 @@ fn nineteen_alternating_steps_are_all_found() {
 
 #[test]
 fn a_few_outliers_in_a_row_are_no_change() {
-    let mut series = Noise::Gauss.draw(200, &mut Random::seeded(24));
+    let mut series = NoiseShape::Gauss.draw(200, &mut Random::seeded(24));
     series[90] = 40.0;
     series[91] = 35.0;
     assert_eq!(places(&series), Vec::<usize>::new());
@@ -150,8 +153,13 @@ fn a_change_of_the_share_of_two_modes_is_a_change() {
 #[test]
 fn a_noisier_machine_is_an_epoch_and_no_change() {
     let mut random = Random::seeded(26);
-    let mut series = Noise::Gauss.draw(200, &mut random);
-    series.extend(Noise::Gauss.draw(100, &mut random).iter().map(|x| 4.0 * x));
+    let mut series = NoiseShape::Gauss.draw(200, &mut random);
+    series.extend(
+        NoiseShape::Gauss
+            .draw(100, &mut random)
+            .iter()
+            .map(|x| 4.0 * x),
+    );
     let findings = found(&series);
     assert_eq!(findings.changes, vec![]);
     assert_eq!(findings.epochs.len(), 1);
@@ -177,7 +185,7 @@ fn a_wandering_level_is_described_by_few_lines() {
     assert_eq!(findings.changes.len(), 1);
     assert_eq!(
         (findings.changes[0].kind, findings.changes[0].at),
-        (Kind::Trend, 50)
+        (ChangeKind::Trend, 50)
     );
 }
 
@@ -188,7 +196,7 @@ fn short_stationary_series_seldom_look_restless() {
         for n in [12, 20, 30, 60] {
             let wrong = (0..200)
                 .filter(|_| {
-                    !places(&Noise::Autoregressive { keep }.draw(n, &mut random)).is_empty()
+                    !places(&NoiseShape::Autoregressive { keep }.draw(n, &mut random)).is_empty()
                 })
                 .count();
             assert!(wrong <= 8, "{keep} {n}: {wrong} of 200");
@@ -206,9 +214,9 @@ fn a_steady_slope_has_no_change() {
 #[test]
 fn places_and_sizes_lie_in_their_intervals_as_often_as_stated() {
     for (noise, step) in [
-        (Noise::Gauss, 1.0),
-        (Noise::Gauss, 2.0),
-        (Noise::Autoregressive { keep: 0.5 }, 2.0),
+        (NoiseShape::Gauss, 1.0),
+        (NoiseShape::Gauss, 2.0),
+        (NoiseShape::Autoregressive { keep: 0.5 }, 2.0),
     ] {
         let mut random = Random::seeded(28);
         let (mut found_any, mut placed, mut sized) = (0.0, 0.0, 0.0);
@@ -241,7 +249,7 @@ fn places_and_sizes_lie_in_their_intervals_as_often_as_stated() {
 
 #[test]
 fn what_is_not_found_is_said() {
-    let findings = found(&Noise::Gauss.draw(200, &mut Random::seeded(29)));
+    let findings = found(&NoiseShape::Gauss.draw(200, &mut Random::seeded(29)));
     let least = findings.least_found.unwrap();
     assert!((0.5..1.2).contains(&least), "{least}");
     assert!(findings.doubted.unwrap().p > 0.03);
@@ -252,7 +260,7 @@ proptest! {
 
     #[test]
     fn unit_and_direction_change_nothing(seed in 0..1000_u64, scale in 1e-6..1e6f64, shift in -1e3..1e3f64) {
-        let series = steps(&[(40, 0.0), (50, 2.0), (30, -1.0)], Noise::Gauss, &mut Random::seeded(seed));
+        let series = steps(&[(40, 0.0), (50, 2.0), (30, -1.0)], NoiseShape::Gauss, &mut Random::seeded(seed));
         let here = places(&series);
         let there: Vec<f64> = series.iter().map(|x| (x + shift) * -scale).collect();
         prop_assert_eq!(here, places(&there));
@@ -260,7 +268,7 @@ proptest! {
 
     #[test]
     fn the_unit_of_a_short_history_changes_nothing(seed in 0..1000_u64, power in -9..9_i32) {
-        let series = steps(&[(17, 0.0), (3, 4.5)], Noise::Gauss, &mut Random::seeded(seed));
+        let series = steps(&[(17, 0.0), (3, 4.5)], NoiseShape::Gauss, &mut Random::seeded(seed));
         // A power of two rounds nothing.
         let there: Vec<f64> = series.iter().map(|x| x * 16_f64.powi(power)).collect();
         prop_assert_eq!(places(&series), places(&there));
@@ -284,8 +292,8 @@ proptest! {
     fn no_finite_values_are_too_much(
         values in prop::collection::vec(prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL, 1..80),
     ) {
-        prop_assert!(detect(&values, &Search::default()).is_ok());
-        let mut watch = Watch::new(Vec::new(), Search::default()).unwrap();
+        prop_assert!(detect(&values, &DetectionOptions::default()).is_ok());
+        let mut watch = OnlineDetector::new(Vec::new(), DetectionOptions::default()).unwrap();
         for value in values {
             prop_assert!(watch.push(value).is_ok());
         }
@@ -294,7 +302,7 @@ proptest! {
 
 #[test]
 fn a_series_that_never_varies_keeps_nothing_of_a_deviation_that_it_has_not() {
-    let findings = detect(&[5.0; 100], &Search::default()).unwrap();
+    let findings = detect(&[5.0; 100], &DetectionOptions::default()).unwrap();
     assert_eq!((findings.kept, findings.noise), (0.0, 0.0));
     assert!(findings.changes.is_empty() && findings.epochs.is_empty());
 }
@@ -310,7 +318,7 @@ fn true_places(levels: &[(usize, f64)]) -> Vec<usize> {
 }
 
 /// The share of 60 drawn series in which exactly these steps are found, within one version.
-fn share_found(levels: &[(usize, f64)], noise: Noise, seed: u64) -> f64 {
+fn share_found(levels: &[(usize, f64)], noise: NoiseShape, seed: u64) -> f64 {
     let mut random = Random::seeded(seed);
     let truth = true_places(levels);
     let hits = (0..60).filter(|_| {
@@ -334,7 +342,7 @@ fn clear_steps_of_short_histories_are_found() {
         &[(60, 0.0), (60, 3.0), (60, -2.0)],
     ];
     for levels in histories {
-        let share = share_found(levels, Noise::Gauss, 31);
+        let share = share_found(levels, NoiseShape::Gauss, 31);
         assert!(share >= 0.95, "{levels:?}: {share}");
     }
 }
@@ -343,7 +351,7 @@ fn clear_steps_of_short_histories_are_found() {
 fn a_step_before_the_last_few_versions_is_found_in_series_of_any_length() {
     for n in [20, 40, 80, 200] {
         for (behind, size) in [(2, 10.0), (3, 5.0), (5, 5.0), (10, 5.0)] {
-            let share = share_found(&[(n - behind, 0.0), (behind, size)], Noise::Gauss, 32);
+            let share = share_found(&[(n - behind, 0.0), (behind, size)], NoiseShape::Gauss, 32);
             // Of 60, where .95 and more are found at length.
             assert!(share >= 0.88, "{behind} of {n} at {size}: {share}");
         }
@@ -353,12 +361,12 @@ fn a_step_before_the_last_few_versions_is_found_in_series_of_any_length() {
 #[test]
 fn short_flat_series_seldom_have_changes_whatever_the_noise() {
     for (noise, most) in [
-        (Noise::Gauss, 3),
-        (Noise::Lognormal { sigma: 1.0 }, 5),
-        (Noise::Autoregressive { keep: 0.5 }, 12),
-        (Noise::Autoregressive { keep: 0.8 }, 40),
+        (NoiseShape::Gauss, 3),
+        (NoiseShape::Lognormal { sigma: 1.0 }, 5),
+        (NoiseShape::Autoregressive { keep: 0.5 }, 12),
+        (NoiseShape::Autoregressive { keep: 0.8 }, 40),
         (
-            Noise::Outliers {
+            NoiseShape::Outliers {
                 share: 0.05,
                 far: 10.0,
             },
@@ -382,7 +390,11 @@ fn one_version_far_off_is_pending_at_once_and_no_change() {
     let mut random = Random::seeded(34);
     for n in [20, 40, 200] {
         let said = (0..60).filter(|_| {
-            let series = steps(&[(n - 1, 100.0), (1, 110.0)], Noise::Gauss, &mut random);
+            let series = steps(
+                &[(n - 1, 100.0), (1, 110.0)],
+                NoiseShape::Gauss,
+                &mut random,
+            );
             let findings = found(&series);
             // One elsewhere, by chance, is another matter.
             assert!(findings.changes.iter().all(|change| change.at + 3 < n));
@@ -391,7 +403,11 @@ fn one_version_far_off_is_pending_at_once_and_no_change() {
             })
         });
         assert!(said.count() >= 57, "{n}");
-        let flat = (0..100).filter(|_| found(&Noise::Gauss.draw(n, &mut random)).pending.is_some());
+        let flat = (0..100).filter(|_| {
+            found(&NoiseShape::Gauss.draw(n, &mut random))
+                .pending
+                .is_some()
+        });
         assert!(flat.count() <= 1, "{n}");
     }
 }
@@ -400,7 +416,7 @@ fn one_version_far_off_is_pending_at_once_and_no_change() {
 fn what_is_pending_is_a_change_when_as_many_more_as_were_said_have_come() {
     let mut random = Random::seeded(35);
     for _ in 0..40 {
-        let mut series = steps(&[(30, 0.0), (1, 10.0)], Noise::Gauss, &mut random);
+        let mut series = steps(&[(30, 0.0), (1, 10.0)], NoiseShape::Gauss, &mut random);
         let Some(pending) = found(&series).pending else {
             continue;
         };
@@ -474,7 +490,10 @@ fn a_slow_slope_is_a_trend_and_no_steps() {
     for (n, rise) in [(60, 5.0), (100, 4.0), (200, 3.0), (200, 8.0)] {
         let (mut stepped, mut trends) = (0, 0);
         for _ in 0..40 {
-            let noise = Noise::Gauss.draw(n, &mut random).into_iter().enumerate();
+            let noise = NoiseShape::Gauss
+                .draw(n, &mut random)
+                .into_iter()
+                .enumerate();
             let series: Vec<f64> = noise.map(|(i, x)| x + rise * i as f64 / n as f64).collect();
             let findings = found(&series);
             stepped += findings.changes.len();
@@ -493,7 +512,10 @@ fn a_slow_slope_is_a_trend_and_no_steps() {
 #[test]
 fn noise_is_told_around_the_trend() {
     let mut random = Random::seeded(38);
-    let noise = Noise::Gauss.draw(60, &mut random).into_iter().enumerate();
+    let noise = NoiseShape::Gauss
+        .draw(60, &mut random)
+        .into_iter()
+        .enumerate();
     let series: Vec<f64> = noise.map(|(i, x)| 100.0 * x + 27.0 * i as f64).collect();
     let findings = found(&series);
     assert!(findings.trend.is_some());
@@ -522,7 +544,8 @@ fn steps_that_hide_each_other_in_a_short_series_are_found_together() {
     for (levels, asked) in [(four, 190), (three, 100)] {
         let mut random = Random::seeded(31);
         let truth = true_places(levels);
-        let found = (0..200).filter(|_| places(&steps(levels, Noise::Gauss, &mut random)) == truth);
+        let found =
+            (0..200).filter(|_| places(&steps(levels, NoiseShape::Gauss, &mut random)) == truth);
         let found = found.count();
         assert!(found >= asked, "{levels:?}: {found} of 200");
     }
@@ -533,7 +556,10 @@ fn a_step_beside_a_slope_is_one_step_and_a_trend() {
     let mut random = Random::seeded(39);
     let (mut exact, mut trends) = (0, 0);
     for _ in 0..40 {
-        let noise = Noise::Gauss.draw(300, &mut random).into_iter().enumerate();
+        let noise = NoiseShape::Gauss
+            .draw(300, &mut random)
+            .into_iter()
+            .enumerate();
         let series: Vec<f64> = noise
             .map(|(i, x)| x + 0.01 * i as f64 + if i < 140 { 0.0 } else { 3.0 })
             .collect();
@@ -569,8 +595,14 @@ fn a_level_that_wanders_has_no_steps() {
             })
             .collect();
         let changes = found(&series).changes;
-        steps += changes.iter().filter(|c| c.kind == Kind::Level).count();
-        breaks += changes.iter().filter(|c| c.kind == Kind::Trend).count();
+        steps += changes
+            .iter()
+            .filter(|c| c.kind == ChangeKind::Level)
+            .count();
+        breaks += changes
+            .iter()
+            .filter(|c| c.kind == ChangeKind::Trend)
+            .count();
     }
     assert!(steps <= 3 && breaks <= 25, "{steps} {breaks}");
 }

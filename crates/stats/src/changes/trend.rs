@@ -11,7 +11,7 @@ use crate::distributions::{t_quantile, two_sided_p};
 use super::rank_scan::Stretch;
 use super::split_selection::stretches;
 use super::step_likelihood::{AUTOCORRELATIONS, FEWEST, PARAMETERS, of_steps};
-use super::{Change, Search};
+use super::{DetectedChange, DetectionOptions};
 
 /// A break must leave at most this share of the mean squared deviation (for the parameters used) that was left
 /// without it.
@@ -243,7 +243,7 @@ impl Trend {
         middle: f64,
         freedom: usize,
         points: usize,
-        search: &Search,
+        search: &DetectionOptions,
     ) -> Self {
         let freedom = freedom as f64;
         let run = (points - 1) as f64;
@@ -486,7 +486,7 @@ pub(crate) fn without_slope(series: &[f64], slope: f64) -> Vec<f64> {
 }
 
 /// The trend of a series in which no change was found, if it has one.
-pub(crate) fn trend(values: &[f64], search: &Search) -> Option<Trend> {
+pub(crate) fn trend(values: &[f64], search: &DetectionOptions) -> Option<Trend> {
     let n = values.len();
     if n < FEWEST {
         return None;
@@ -511,9 +511,9 @@ pub(crate) fn trend(values: &[f64], search: &Search) -> Option<Trend> {
 /// The slope that levels have in common, of which the first would be `middle` in the middle of the series.
 pub(crate) fn of_sloped_levels(
     values: &[f64],
-    changes: &[Change],
+    changes: &[DetectedChange],
     middle: f64,
-    search: &Search,
+    search: &DetectionOptions,
 ) -> Trend {
     let steps: Vec<usize> = changes.iter().map(|change| change.at).collect();
     let of = |shape| fitted(values, &steps, shape, Memory::OfNoise);

@@ -7,7 +7,7 @@
 //!
 //! Refuses: to guess how what is under way ends where nothing is.
 
-use super::{Belief, next_measurement::Level};
+use super::{Posterior, next_measurement::CandidateLevel};
 use crate::Random;
 
 /// Sets of places that are drawn, and for how many of them what is under way is.
@@ -17,21 +17,21 @@ const CASES: usize = 16;
 const SEED: u64 = 1;
 
 /// What may come of what is under way.
-pub(super) struct Foreseen {
-    worlds: Vec<World>,
+pub(super) struct PredictedOutcomes {
+    worlds: Vec<DrawnChanges>,
     /// For each case, how probable each of the worlds is then.
     cases: Vec<Vec<f64>>,
 }
 
 /// A set of steps, each at a version.
-struct World {
+struct DrawnChanges {
     /// The gaps that have the steps.
     gaps: Vec<usize>,
     /// The first version that has each.
     places: Vec<usize>,
 }
 
-impl World {
+impl DrawnChanges {
     /// The stretch of measured versions that a version is of.
     fn stretch(&self, at: usize, last: usize) -> (usize, usize) {
         let before = self.places.partition_point(|place| *place <= at);
@@ -43,9 +43,9 @@ impl World {
     }
 }
 
-impl Foreseen {
+impl PredictedOutcomes {
     /// What may come of measuring these versions.
-    pub fn of(belief: &Belief, under_way: &[usize]) -> Self {
+    pub fn of(belief: &Posterior, under_way: &[usize]) -> Self {
         if under_way.is_empty() {
             return Self {
                 worlds: Vec::new(),
@@ -55,7 +55,7 @@ impl Foreseen {
         let mut random = Random::seeded(SEED);
         let worlds = worlds(belief, &mut random);
         let noise = belief.typical.noise;
-        let levels = |world: &World| -> Vec<(f64, f64)> {
+        let levels = |world: &DrawnChanges| -> Vec<(f64, f64)> {
             let of = |at: &usize| {
                 let stretch = world.stretch(*at, belief.course.points().len() - 1);
                 let (mean, variance) = belief.sums.mean_of(stretch, &belief.typical);
@@ -81,7 +81,7 @@ impl Foreseen {
     }
 
     /// The levels that a version may have, in each case.
-    pub fn levels(&self, belief: &Belief, at: usize) -> Vec<Vec<Level>> {
+    pub fn levels(&self, belief: &Posterior, at: usize) -> Vec<Vec<CandidateLevel>> {
         if self.worlds.is_empty() {
             return vec![belief.levels(at)];
         }
@@ -91,12 +91,12 @@ impl Foreseen {
         let mut known: Vec<(usize, usize)> = stretches.clone();
         known.sort_unstable();
         known.dedup();
-        let of_case = |case: &Vec<f64>| -> Vec<Level> {
+        let of_case = |case: &Vec<f64>| -> Vec<CandidateLevel> {
             let level = |stretch: &(usize, usize)| {
                 let (mean, variance) = belief.sums.mean_of(*stretch, &belief.typical);
                 let weights = case.iter().zip(&stretches);
                 let own = weights.filter(|(_, of)| *of == stretch);
-                Level {
+                CandidateLevel {
                     stretch: *stretch,
                     mean,
                     variance,
@@ -110,7 +110,7 @@ impl Foreseen {
 }
 
 /// Sets of steps as often as they are probable, each step at any place of its gap alike.
-fn worlds(belief: &Belief, random: &mut Random) -> Vec<World> {
+fn worlds(belief: &Posterior, random: &mut Random) -> Vec<DrawnChanges> {
     let points = belief.course.points();
     let (mut at, mut passed) = (0, 0.0);
     let mut worlds = Vec::with_capacity(WORLDS);
@@ -125,7 +125,7 @@ fn worlds(belief: &Belief, random: &mut Random) -> Vec<World> {
             let (from, to) = (points[*gap].at, points[gap + 1].at);
             from + 1 + random.below(to - from)
         };
-        worlds.push(World {
+        worlds.push(DrawnChanges {
             places: gaps.iter().map(place).collect(),
             gaps,
         });

@@ -1,14 +1,14 @@
 //! Which change did it? Beliefs about where along an order of versions the mean changed, how often and by how much,
 //! from noisy measurements of a few of the versions; and which version to measure next to learn most for what it costs.
 //!
-//! The mean is taken to be piecewise constant: 0, 1 or more steps, up or down, that may cancel. A [`Course`] holds what was
-//! measured on one testbed, [`Joined`] makes those of several comparable, [`Belief`] is the posterior, [`Belief::next`] the
+//! The mean is taken to be piecewise constant: 0, 1 or more steps, up or down, that may cancel. A [`VersionMeans`] holds what was
+//! measured on one testbed, [`PooledVersionMeans`] makes those of several comparable, [`Posterior`] is the posterior, [`Posterior::next`] the
 //! choice, also while something is being measured on other testbeds, [`waterfall`] the sizes of the steps that it settled
 //! on.
 //!
 //! Refuses: to name a single version where those beside it can't be measured (the answer is a stretch of versions
 //! then), and to say that nothing cancels within a stretch of which nothing was measured (how likely that is is said
-//! instead: [`Belief::hidden`]).
+//! instead: [`Posterior::hidden`]).
 
 mod expected_information;
 mod next_measurement;
@@ -20,15 +20,15 @@ mod tests;
 mod version_means;
 mod waterfall;
 
-pub use next_measurement::{Ask, Costs};
-pub use posterior::{Belief, Place};
-pub use testbed_offsets::Joined;
-pub use version_means::{Course, Point};
-pub use waterfall::{Estimate, Waterfall, waterfall};
+pub use next_measurement::{MeasurementCosts, NextMeasurement};
+pub use posterior::{ChangeLocation, Posterior};
+pub use testbed_offsets::PooledVersionMeans;
+pub use version_means::{VersionMean, VersionMeans};
+pub use waterfall::{IntervalEstimate, Waterfall, waterfall};
 
 /// When enough is known, and what counts as a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Aim {
+pub struct BisectionGoal {
     /// How probable the named steps must be, all of them together; within (0, 1).
     pub confidence: f64,
     /// A step needs no closer look once its stretch has no more than this many versions; at least 1.
@@ -54,7 +54,7 @@ pub struct Aim {
     pub noise: Option<(f64, f64)>,
 }
 
-impl Default for Aim {
+impl Default for BisectionGoal {
     fn default() -> Self {
         Self {
             confidence: 0.95,

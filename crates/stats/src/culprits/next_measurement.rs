@@ -4,11 +4,11 @@
 //! (D. V. Lindley, "On a measure of the information provided by an experiment", Annals of Mathematical Statistics 27,
 //! 1956), by Gauss–Hermite quadrature over the mixture.
 
-use super::{Belief, expected_information::Foreseen, posterior::CHANGED};
+use super::{Posterior, expected_information::PredictedOutcomes, posterior::CHANGED};
 
 /// What measuring costs, in any one unit, and where it would be done.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Costs<'a> {
+pub struct MeasurementCosts<'a> {
     /// One measurement of a version that is there.
     pub again: f64,
     /// What comes before the first measurement of each version, by position: a build, or nothing where it is there.
@@ -26,7 +26,7 @@ pub struct Costs<'a> {
 
 /// What is to be measured next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ask {
+pub struct NextMeasurement {
     /// The version's position.
     pub at: usize,
     /// How often that looks worth while from here.
@@ -43,26 +43,26 @@ const PROBABLE: f64 = 0.004;
 const INSIDE: [f64; 3] = [0.5, 0.3, 0.7];
 
 /// A level that a version may have: expectation and variance of the level, and its probability.
-pub(super) struct Level {
+pub(super) struct CandidateLevel {
     pub stretch: (usize, usize),
     pub mean: f64,
     pub variance: f64,
     pub probability: f64,
 }
 
-impl Belief {
+impl Posterior {
     /// What to measure next; `None` when it is settled. Where cancelling changes may be hidden, the widest stretches are
     /// looked into first: what is measured there says more about the levels beside it as well. What is under way is taken
     /// into account as what it will probably tell.
     #[must_use]
-    pub fn next(&self, costs: &Costs<'_>) -> Option<Ask> {
+    pub fn next(&self, costs: &MeasurementCosts<'_>) -> Option<NextMeasurement> {
         if self.is_settled() {
             return None;
         }
         if !self.aim.cancelling && self.changed() < CHANGED && self.within() < self.doubt() / 2.0 {
             // As long as nothing seems to have changed, what lies between the ends isn't of interest; unless something
             // was seen there already, which the ends say nothing about.
-            return Some(Ask {
+            return Some(NextMeasurement {
                 at: self.less_known_end(costs.testbed),
                 times: 1,
             });
@@ -70,27 +70,27 @@ impl Belief {
         if self.must_explore(costs.under_way)
             && let Some(at) = self.middle_of_the_widest(costs.under_way)
         {
-            return Some(Ask { at, times: 1 });
+            return Some(NextMeasurement { at, times: 1 });
         }
         if let Some(at) = self.unsure()
             && !costs.others_than.contains(&at)
             && !costs.under_way.contains(&at)
         {
-            return Some(Ask { at, times: 1 });
+            return Some(NextMeasurement { at, times: 1 });
         }
         match self.most_telling(costs) {
             Some((score, ask)) if score > 0.0 => Some(ask),
             // Nothing tells levels apart: the least known of the versions beside the steps, or of the ends.
             _ => {
                 let at = self.least_known(costs.under_way)?;
-                Some(Ask { at, times: 1 })
+                Some(NextMeasurement { at, times: 1 })
             }
         }
     }
 
     /// What tells most for its cost, and how much that is.
-    fn most_telling(&self, costs: &Costs<'_>) -> Option<(f64, Ask)> {
-        let foreseen = Foreseen::of(self, costs.under_way);
+    fn most_telling(&self, costs: &MeasurementCosts<'_>) -> Option<(f64, NextMeasurement)> {
+        let foreseen = PredictedOutcomes::of(self, costs.under_way);
         let cost = |at: usize, times: usize| {
             let first = match self.course.point(at) {
                 None if !costs.under_way.contains(&at) => costs.first[at],
@@ -98,14 +98,14 @@ impl Belief {
             };
             costs.again * times as f64 + first
         };
-        let told = |at: usize, levels: &[Vec<Level>], times: usize| {
+        let told = |at: usize, levels: &[Vec<CandidateLevel>], times: usize| {
             let noise = self.typical.noise;
             let testbed = costs.testbed;
             let noise = self.joined.noise_of_next(testbed, at, times as f64, noise);
             let each = levels.iter().map(|levels| information(levels, noise));
             each.sum::<f64>() / levels.len() as f64 / cost(at, times)
         };
-        let mut scored: Vec<(f64, usize, Vec<Vec<Level>>)> = self
+        let mut scored: Vec<(f64, usize, Vec<Vec<CandidateLevel>>)> = self
             .candidates(costs.under_way)
             .into_iter()
             .map(|at| {
@@ -119,15 +119,15 @@ impl Belief {
         if let (Some(most), Some((top, at, _))) = (most_of_others, scored.first())
             && *top > most * costs.unless
         {
-            return Some((*top, Ask { at: *at, times: 1 }));
+            return Some((*top, NextMeasurement { at: *at, times: 1 }));
         }
         scored.retain(|(_, at, _)| is_other(at));
-        let mut best: Option<(f64, Ask)> = None;
+        let mut best: Option<(f64, NextMeasurement)> = None;
         for (_, at, levels) in scored.iter().take(CLOSER) {
             for times in TIMES {
                 let score = told(*at, levels, times);
                 if best.is_none_or(|(top, _)| score > top) {
-                    best = Some((score, Ask { at: *at, times }));
+                    best = Some((score, NextMeasurement { at: *at, times }));
                 }
             }
         }
@@ -198,10 +198,10 @@ impl Belief {
     }
 
     /// The levels that a version may have.
-    pub(super) fn levels(&self, at: usize) -> Vec<Level> {
+    pub(super) fn levels(&self, at: usize) -> Vec<CandidateLevel> {
         let points = self.course.points();
         let last = points.len() - 1;
-        let mut levels: Vec<Level> = Vec::new();
+        let mut levels: Vec<CandidateLevel> = Vec::new();
         let mut put = |stretch: (usize, usize), probability: f64| match levels
             .iter_mut()
             .find(|level| level.stretch == stretch)
@@ -209,7 +209,7 @@ impl Belief {
             Some(level) => level.probability += probability,
             None => {
                 let (mean, variance) = self.sums.mean_of(stretch, &self.typical);
-                levels.push(Level {
+                levels.push(CandidateLevel {
                     stretch,
                     mean,
                     variance,
@@ -256,7 +256,7 @@ const NODES: [(f64, f64); 5] = [
 ];
 
 /// The mutual information of a value measured with this variance, and the level that it is of; in nats.
-fn information(levels: &[Level], noise: f64) -> f64 {
+fn information(levels: &[CandidateLevel], noise: f64) -> f64 {
     let normals: Vec<(f64, f64, f64)> = levels
         .iter()
         .filter(|level| level.probability > 1e-3)

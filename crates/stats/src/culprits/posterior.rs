@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Aim, Course, Joined,
-    segmentation::{Cuts, Scale, Sums, densities, ln_sum},
+    BisectionGoal, PooledVersionMeans, VersionMeans,
+    segmentation::{NoiseScale, SegmentSums, Segmentations, densities, ln_sum},
     testbed_offsets::even_deviates,
 };
 use crate::Random;
@@ -61,7 +61,7 @@ const CHANGED_BESIDE_NONE: f64 = 0.02;
 
 /// Where a step may be: behind the measured version `after`, at the latest at the measured version `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct ChangeLocation {
     /// The last version that surely hasn't it.
     pub after: usize,
     /// The first that surely has it.
@@ -70,17 +70,17 @@ pub struct Place {
 
 /// What is believed about the steps of a course.
 #[derive(Debug, Clone)]
-pub struct Belief {
+pub struct Posterior {
     /// What was measured, and on which testbed.
-    pub(super) joined: Joined,
+    pub(super) joined: PooledVersionMeans,
     /// All of it, without what the testbeds add.
-    pub(super) course: Course,
-    pub(super) sums: Sums,
+    pub(super) course: VersionMeans,
+    pub(super) sums: SegmentSums,
     /// The noise and the spread of means that are likely, for what is next.
-    pub(super) typical: Scale,
+    pub(super) typical: NoiseScale,
     /// Sets of gaps with steps and how probable they are, the most probable first.
     pub(super) sets: Vec<(Vec<usize>, f64)>,
-    pub(super) aim: Aim,
+    pub(super) aim: BisectionGoal,
     changed: f64,
     smallest: f64,
     /// The largest step of a typical cut.
@@ -91,12 +91,12 @@ pub struct Belief {
     left_hidden: f64,
 }
 
-impl Belief {
+impl Posterior {
     /// What courses of the same versions, one for each testbed, make believe; `None` as long as the first or the last
     /// version wasn't measured, or nothing was measured twice. The same courses, aim and seed give the same belief.
     #[must_use]
-    pub fn of(courses: &[Course], aim: &Aim, seed: u64) -> Option<Self> {
-        let joined = Joined::of(courses);
+    pub fn of(courses: &[VersionMeans], aim: &BisectionGoal, seed: u64) -> Option<Self> {
+        let joined = PooledVersionMeans::of(courses);
         let points = joined.course().points();
         let (first, last) = (points.first()?, points.last()?);
         if first.at != 0 || last.at + 1 != joined.course().versions() || points.len() < 2 {
@@ -111,7 +111,7 @@ impl Belief {
         let centre = first.mean.midpoint(last.mean);
         let scales = scales(variance, freedom, high - low);
         let mut random = Random::seeded(seed);
-        let mut search = Search {
+        let mut search = GridBuilder {
             centre,
             several: aim.several,
             random: &mut random,
@@ -119,12 +119,12 @@ impl Belief {
         let (joined, grid) = match joined.is_of_several() {
             false => {
                 let grid = search.grid(joined.course(), &scales);
-                (joined, Grid::together(vec![(grid, 0.0)]))
+                (joined, HypothesisGrid::together(vec![(grid, 0.0)]))
             }
             true => search.over_testbeds(joined, variance, scales),
         };
         let course = joined.course().clone();
-        let sums = Sums::of(&course, centre);
+        let sums = SegmentSums::of(&course, centre);
         let typical = grid.typical();
         let cuts = grid.draw(DRAWN, &mut random);
         let (largest, ruled_out) = largest(&cuts, aim.confidence);
@@ -170,14 +170,14 @@ impl Belief {
 
     /// What was measured, without what each testbed is believed to add.
     #[must_use]
-    pub fn joined(&self) -> &Joined {
+    pub fn joined(&self) -> &PooledVersionMeans {
         &self.joined
     }
 
     /// The most probable set of steps, ascending, and its probability; no steps where every change that matters is ruled out,
     /// and how probable that is.
     #[must_use]
-    pub fn best(&self) -> (Vec<Place>, f64) {
+    pub fn best(&self) -> (Vec<ChangeLocation>, f64) {
         if self.is_within_margin() {
             return (Vec::new(), self.aim.confidence);
         }
@@ -188,7 +188,7 @@ impl Belief {
 
     /// For each stretch between measured versions that may have one, how probable a step there is.
     #[must_use]
-    pub fn places(&self) -> Vec<(Place, f64)> {
+    pub fn places(&self) -> Vec<(ChangeLocation, f64)> {
         let gaps = self.per_gap().into_iter().enumerate();
         gaps.filter(|(_, probability)| *probability > 0.0)
             .map(|(gap, probability)| (self.place(gap), probability))
@@ -391,8 +391,8 @@ impl Belief {
         per_gap
     }
 
-    fn place(&self, gap: usize) -> Place {
-        Place {
+    fn place(&self, gap: usize) -> ChangeLocation {
+        ChangeLocation {
             after: self.course.points()[gap].at,
             until: self.course.points()[gap + 1].at,
         }
@@ -411,7 +411,7 @@ fn pooled(seen: Option<(f64, f64)>, known: Option<(f64, f64)>) -> Option<(f64, f
 }
 
 /// The scales of the grid: variances of the noise by spreads of the means.
-fn scales(variance: f64, freedom: f64, range: f64) -> Vec<Scale> {
+fn scales(variance: f64, freedom: f64, range: f64) -> Vec<NoiseScale> {
     let factors: &[f64] = match freedom {
         few if few < 12.0 => &FEW,
         some if some < 60.0 => &SOME,
@@ -424,7 +424,7 @@ fn scales(variance: f64, freedom: f64, range: f64) -> Vec<Scale> {
         let ratio = (to / from).powf(1.0 / (SPREADS - 1) as f64);
         scales.extend((0..SPREADS).map(|n| {
             let spread = from * ratio.powi(n as i32);
-            Scale {
+            NoiseScale {
                 noise,
                 means: spread * spread,
             }
@@ -435,8 +435,8 @@ fn scales(variance: f64, freedom: f64, range: f64) -> Vec<Scale> {
 
 /// One cell of the grid.
 struct Hypothesis {
-    scale: Scale,
-    cuts: Cuts,
+    scale: NoiseScale,
+    cuts: Segmentations,
     weight: f64,
     /// Probability of no step at all.
     none: f64,
@@ -445,25 +445,25 @@ struct Hypothesis {
 }
 
 /// All hypotheses about noise, spread and number of steps, and about what testbeds add.
-struct Grid {
+struct HypothesisGrid {
     cells: Vec<Hypothesis>,
     /// What was measured, for each of the amounts that testbeds may add.
-    sums: Vec<Sums>,
+    sums: Vec<SegmentSums>,
     /// Gaps between measured versions.
     gaps: usize,
 }
 
 /// What a grid is made with.
-struct Search<'a> {
+struct GridBuilder<'a> {
     centre: f64,
     several: f64,
     random: &'a mut Random,
 }
 
-impl Search<'_> {
+impl GridBuilder<'_> {
     /// The hypotheses about a course, weighed but not brought to a sum of one.
-    fn grid(&self, course: &Course, scales: &[Scale]) -> Grid {
-        let sums = Sums::of(course, self.centre);
+    fn grid(&self, course: &VersionMeans, scales: &[NoiseScale]) -> HypothesisGrid {
+        let sums = SegmentSums::of(course, self.centre);
         let points = course.points();
         let n: f64 = points.iter().map(|point| point.n).sum();
         let squares: f64 = points.iter().map(|point| point.squares).sum();
@@ -474,7 +474,7 @@ impl Search<'_> {
             let density = densities(&sums, points.len(), scale);
             for (expected, weight) in numbers {
                 let chance = (expected / places).min(0.5);
-                let cuts = Cuts::of(course, density.clone(), chance);
+                let cuts = Segmentations::of(course, density.clone(), chance);
                 // No step has its own prior: what the chance per place makes of it is taken out.
                 let by_chance = (places * (-chance).ln_1p()).exp();
                 let whole = (cuts.whole() - cuts.total()).exp().min(1.0);
@@ -493,7 +493,7 @@ impl Search<'_> {
                 });
             }
         }
-        Grid {
+        HypothesisGrid {
             cells,
             gaps: points.len() - 1,
             sums: vec![sums],
@@ -504,11 +504,11 @@ impl Search<'_> {
     /// probable, weighed by how well steps explain what is left then; then such as the steps that were drawn there say.
     fn over_testbeds(
         &mut self,
-        joined: Joined,
+        joined: PooledVersionMeans,
         variance: f64,
-        scales: Vec<Scale>,
-    ) -> (Joined, Grid) {
-        let alone = Grid::together(vec![(self.grid(joined.course(), &scales), 0.0)]);
+        scales: Vec<NoiseScale>,
+    ) -> (PooledVersionMeans, HypothesisGrid) {
+        let alone = HypothesisGrid::together(vec![(self.grid(joined.course(), &scales), 0.0)]);
         let Some(offsets) = joined.by_versions(variance) else {
             return (joined, alone);
         };
@@ -521,7 +521,7 @@ impl Search<'_> {
             let drawn = -0.5 * deviates.iter().map(|z| z * z).sum::<f64>();
             (self.grid(&course, &scales), -drawn)
         });
-        let first = Grid::together(first.collect());
+        let first = HypothesisGrid::together(first.collect());
         let scales = first.probable(&scales);
         let cuts = first.draw(ADDED, self.random);
         let deviates = even_deviates(ADDED, offsets.len(), self.random);
@@ -538,12 +538,12 @@ impl Search<'_> {
             let all = grid.total();
             (grid, -all)
         });
-        let second = Grid::together(second.collect());
+        let second = HypothesisGrid::together(second.collect());
         (joined.with_drawn(&drawn), second)
     }
 }
 
-impl Grid {
+impl HypothesisGrid {
     /// Grids of the same versions as one, the logarithms of their weights moved by this; its sum is one.
     fn together(grids: Vec<(Self, f64)>) -> Self {
         let mut all = Self {
@@ -575,8 +575,8 @@ impl Grid {
     }
 
     /// Those of the scales that aren't improbable.
-    fn probable(&self, scales: &[Scale]) -> Vec<Scale> {
-        let of = |scale: &Scale| -> f64 {
+    fn probable(&self, scales: &[NoiseScale]) -> Vec<NoiseScale> {
+        let of = |scale: &NoiseScale| -> f64 {
             let own = self.cells.iter().filter(|one| one.scale == *scale);
             own.map(|one| one.weight).sum()
         };
@@ -585,22 +585,22 @@ impl Grid {
     }
 
     /// The noise and the spread of means as they are likely.
-    fn typical(&self) -> Scale {
-        let over = |of: fn(&Scale) -> f64| -> f64 {
+    fn typical(&self) -> NoiseScale {
+        let over = |of: fn(&NoiseScale) -> f64| -> f64 {
             let weighed = self
                 .cells
                 .iter()
                 .map(|one| one.weight * of(&one.scale).ln());
             weighed.sum::<f64>().exp()
         };
-        Scale {
+        NoiseScale {
             noise: over(|scale| scale.noise),
             means: over(|scale| scale.means),
         }
     }
 
     /// So many cuts, each as often as it is probable.
-    fn draw(mut self, number: usize, random: &mut Random) -> Vec<Cut> {
+    fn draw(mut self, number: usize, random: &mut Random) -> Vec<DrawnSegmentation> {
         let last = self.gaps;
         let offset = random.uniform();
         let (mut at, mut passed) = (0, 0.0);
@@ -624,7 +624,7 @@ impl Grid {
                 mean + variance.sqrt() * random.normal()
             });
             let levels = levels.collect();
-            cuts.push(Cut {
+            cuts.push(DrawnSegmentation {
                 scale: one.scale,
                 steps,
                 levels,
@@ -635,7 +635,7 @@ impl Grid {
 }
 
 /// A cut with at least one step. One that is all but impossible is given up, and none drawn.
-fn some_step(cuts: &mut Cuts, random: &mut Random) -> Vec<usize> {
+fn some_step(cuts: &mut Segmentations, random: &mut Random) -> Vec<usize> {
     let draws = std::iter::repeat_with(|| cuts.draw(random)).take(64);
     draws
         .into_iter()
@@ -645,13 +645,13 @@ fn some_step(cuts: &mut Cuts, random: &mut Random) -> Vec<usize> {
 
 /// A drawn cut: the gaps with steps, and the levels before, between and behind them.
 #[derive(Debug, Clone)]
-struct Cut {
-    scale: Scale,
+struct DrawnSegmentation {
+    scale: NoiseScale,
     steps: Vec<usize>,
     levels: Vec<f64>,
 }
 
-impl Cut {
+impl DrawnSegmentation {
     /// The first and the last position of each stretch, of these measured versions.
     fn stretches(&self, points: &[usize]) -> impl Iterator<Item = (usize, usize)> {
         stretches(&self.steps, points.len()).map(|(begin, end)| (points[begin], points[end]))
@@ -690,8 +690,8 @@ fn stretches(steps: &[usize], points: usize) -> impl Iterator<Item = (usize, usi
 }
 
 /// The largest step of a typical cut, and how large that of one in twenty is at most where the confidence is .95.
-fn largest(cuts: &[Cut], confidence: f64) -> (f64, f64) {
-    let mut largest: Vec<f64> = cuts.iter().map(Cut::largest).collect();
+fn largest(cuts: &[DrawnSegmentation], confidence: f64) -> (f64, f64) {
+    let mut largest: Vec<f64> = cuts.iter().map(DrawnSegmentation::largest).collect();
     largest.sort_by(f64::total_cmp);
     let rank = (confidence * largest.len() as f64).ceil() as usize;
     let of_few = largest[rank.min(largest.len() - 1)];

@@ -4,12 +4,12 @@
 //! Computing 16 (2006): the forward recursion and exact draws by going back. A stretch's mean is normal about a common
 //! one, and integrated out.
 
-use super::Course;
+use super::VersionMeans;
 use crate::Random;
 
 /// What is taken as known while cuts are summed over.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct NoiseScale {
     /// The variance of one measurement.
     pub noise: f64,
     /// The variance of the stretches' means.
@@ -18,16 +18,16 @@ pub(super) struct Scale {
 
 /// Prefix sums over the measured versions: counts, values, squares of means.
 #[derive(Debug, Clone)]
-pub(super) struct Sums {
+pub(super) struct SegmentSums {
     centre: f64,
     n: Vec<f64>,
     sum: Vec<f64>,
     squares: Vec<f64>,
 }
 
-impl Sums {
+impl SegmentSums {
     /// Of a course; `centre` is the common mean, which is subtracted for exactness.
-    pub fn of(course: &Course, centre: f64) -> Self {
+    pub fn of(course: &VersionMeans, centre: f64) -> Self {
         let (mut n, mut sum, mut squares) = (vec![0.0], vec![0.0], vec![0.0]);
         for (at, point) in course.points().iter().enumerate() {
             let off = point.mean - centre;
@@ -50,7 +50,7 @@ impl Sums {
     }
 
     /// The logarithm of the density of a stretch's measurements but for what no cut changes.
-    fn density(&self, i: usize, j: usize, scale: &Scale) -> f64 {
+    fn density(&self, i: usize, j: usize, scale: &NoiseScale) -> f64 {
         let (n, mean) = self.of_stretch(i, j);
         let about = (self.squares[j + 1] - self.squares[i] - n * mean * mean).max(0.0);
         -0.5 * ((n * scale.means / scale.noise).ln_1p()
@@ -59,7 +59,7 @@ impl Sums {
     }
 
     /// The posterior of a stretch's mean: expectation and variance.
-    pub fn mean_of(&self, (i, j): (usize, usize), scale: &Scale) -> (f64, f64) {
+    pub fn mean_of(&self, (i, j): (usize, usize), scale: &NoiseScale) -> (f64, f64) {
         let (n, mean) = self.of_stretch(i, j);
         let variance = 1.0 / (n / scale.noise + 1.0 / scale.means);
         (self.centre + variance * n * mean / scale.noise, variance)
@@ -67,7 +67,7 @@ impl Sums {
 }
 
 /// All cuts at one scale, for chances of a step per place.
-pub(super) struct Cuts {
+pub(super) struct Segmentations {
     /// ln of the density of the points up to each, a stretch ending there.
     forward: Vec<f64>,
     /// ln of the chance of a step, and of none, in each gap.
@@ -80,7 +80,7 @@ pub(super) struct Cuts {
 }
 
 /// The densities of all stretches at a scale.
-pub(super) fn densities(sums: &Sums, points: usize, scale: &Scale) -> Vec<f64> {
+pub(super) fn densities(sums: &SegmentSums, points: usize, scale: &NoiseScale) -> Vec<f64> {
     let mut density = vec![0.0; points * points];
     for i in 0..points {
         for j in i..points {
@@ -90,9 +90,9 @@ pub(super) fn densities(sums: &Sums, points: usize, scale: &Scale) -> Vec<f64> {
     density
 }
 
-impl Cuts {
+impl Segmentations {
     /// Sums over all cuts, with this chance of a step at each place.
-    pub fn of(course: &Course, density: Vec<f64>, chance: f64) -> Self {
+    pub fn of(course: &VersionMeans, density: Vec<f64>, chance: f64) -> Self {
         let points = course.points().len();
         let stay: Vec<f64> = (1..points)
             .map(|gap| course.places(gap - 1) as f64 * (-chance).ln_1p())

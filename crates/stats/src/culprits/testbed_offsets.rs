@@ -2,35 +2,35 @@
 //!
 //! Each testbed is taken to add an amount of its own to whatever is measured on it. What that is, is learnt from versions
 //! that several of them measured, by least squares, and from what a cut says about the others; how uncertain it remains
-//! is kept ([`Offsets`], [`Joined::doubt`]), so that a belief can sum over it as it does over the noise.
+//! is kept ([`OffsetEstimate`], [`PooledVersionMeans::doubt`]), so that a belief can sum over it as it does over the noise.
 //!
 //! Refuses: testbeds that share no version with the others. What they measured is left out until they do.
 
-use super::{Course, Point, segmentation::Scale};
+use super::{VersionMean, VersionMeans, segmentation::NoiseScale};
 use crate::{Random, distributions::normal_quantile};
 
 /// Measurements of several testbeds along one order of versions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Joined {
+pub struct PooledVersionMeans {
     /// What each testbed measured, by number; nothing of those that can't be compared.
-    parts: Vec<Course>,
+    parts: Vec<VersionMeans>,
     /// All of it, without what each testbed adds.
-    course: Course,
+    course: VersionMeans,
     /// What each adds, less what the first does.
     added: Vec<f64>,
     /// What is uncertain of that, less what all of them have in common: covariances, in units of the square of the value's.
     covariance: Vec<Vec<f64>>,
 }
 
-impl Joined {
+impl PooledVersionMeans {
     /// Of courses of the same versions, one for each testbed. What the testbeds add is estimated from versions that
     /// several measured.
     #[must_use]
-    pub fn of(courses: &[Course]) -> Self {
+    pub fn of(courses: &[VersionMeans]) -> Self {
         let parts = comparable(courses);
         let none = vec![0.0; parts.len()];
         let raw = Self {
-            course: Course::together(&parts, &none),
+            course: VersionMeans::together(&parts, &none),
             covariance: vec![none.clone(); parts.len()],
             added: none,
             parts,
@@ -50,7 +50,7 @@ impl Joined {
     /// The same with other amounts that the testbeds add.
     fn with(&self, added: Vec<f64>, covariance: Vec<Vec<f64>>) -> Self {
         Self {
-            course: Course::together(&self.parts, &added),
+            course: VersionMeans::together(&self.parts, &added),
             parts: self.parts.clone(),
             added,
             covariance,
@@ -77,7 +77,7 @@ impl Joined {
 
     /// All measurements, without what the testbeds add.
     #[must_use]
-    pub fn course(&self) -> &Course {
+    pub fn course(&self) -> &VersionMeans {
         &self.course
     }
 
@@ -88,8 +88,8 @@ impl Joined {
     }
 
     /// All measurements as one course, if the testbeds added this.
-    pub(super) fn course_if(&self, added: &[f64]) -> Course {
-        Course::together(&self.parts, added)
+    pub(super) fn course_if(&self, added: &[f64]) -> VersionMeans {
+        VersionMeans::together(&self.parts, added)
     }
 
     /// Whether there is anything to compare: more than one testbed has measured.
@@ -99,14 +99,14 @@ impl Joined {
     }
 
     /// What a testbed measured of a version.
-    pub(super) fn point(&self, testbed: usize, at: usize) -> Option<&Point> {
+    pub(super) fn point(&self, testbed: usize, at: usize) -> Option<&VersionMean> {
         self.parts.get(testbed)?.point(at)
     }
 
     /// The variance of one measurement about the mean of its version on its testbed, pooled, and its degrees of freedom;
     /// none without repeats.
     pub(super) fn pooled(&self) -> Option<(f64, f64)> {
-        let scatters = self.parts.iter().map(Course::scatter);
+        let scatters = self.parts.iter().map(VersionMeans::scatter);
         // A testbed that measured nothing has nothing of either.
         let (squares, freedom) = scatters.fold((0.0, 0.0), |(squares, freedom), scatter| {
             (squares + scatter.0, freedom + scatter.1)
@@ -116,8 +116,8 @@ impl Joined {
 
     /// How many measurements each testbed made of these versions.
     fn counts(&self, (from, to): (usize, usize)) -> Vec<f64> {
-        let within = |point: &&Point| (from..=to).contains(&point.at);
-        let count = |part: &Course| part.points().iter().filter(within).map(|p| p.n).sum();
+        let within = |point: &&VersionMean| (from..=to).contains(&point.at);
+        let count = |part: &VersionMeans| part.points().iter().filter(within).map(|p| p.n).sum();
         self.parts.iter().map(count).collect()
     }
 
@@ -175,28 +175,28 @@ impl Joined {
     }
 
     /// What the testbeds add, by the versions that several of them measured alone.
-    pub(super) fn by_versions(&self, noise: f64) -> Option<Offsets> {
+    pub(super) fn by_versions(&self, noise: f64) -> Option<OffsetEstimate> {
         let points = self.course.points().iter();
         let each = points.map(|point| (point.at, point.at));
         // A version's own mean may be anything.
-        Offsets::of(&self.parts, each, noise, |n| 1.0 / n, 0.0)
+        OffsetEstimate::of(&self.parts, each, noise, |n| 1.0 / n, 0.0)
     }
 
     /// What they add, if these are the stretches that have one mean each: the first and the last position of each.
     pub(super) fn by_stretches(
         &self,
         stretches: impl Iterator<Item = (usize, usize)>,
-        scale: &Scale,
+        scale: &NoiseScale,
         centre: f64,
-    ) -> Option<Offsets> {
+    ) -> Option<OffsetEstimate> {
         let pull = |n: f64| 1.0 / (n + scale.noise / scale.means);
-        Offsets::of(&self.parts, stretches, scale.noise, pull, centre)
+        OffsetEstimate::of(&self.parts, stretches, scale.noise, pull, centre)
     }
 }
 
 /// Those of the courses that share versions with the first that has any, directly or by way of others; nothing in place of
 /// the rest.
-fn comparable(courses: &[Course]) -> Vec<Course> {
+fn comparable(courses: &[VersionMeans]) -> Vec<VersionMeans> {
     let mut is_in = vec![false; courses.len()];
     if let Some(first) = courses.iter().position(|c| !c.points().is_empty()) {
         is_in[first] = true;
@@ -204,14 +204,14 @@ fn comparable(courses: &[Course]) -> Vec<Course> {
     for _ in courses {
         for at in 0..courses.len() {
             let mut known = courses.iter().zip(&is_in).filter(|(_, is_in)| **is_in);
-            let shared = |known: &Course| {
+            let shared = |known: &VersionMeans| {
                 let mut points = courses[at].points().iter();
                 points.any(|point| known.point(point.at).is_some())
             };
             is_in[at] = is_in[at] || known.any(|(known, _)| shared(known));
         }
     }
-    let of = |(course, is_in): (&Course, bool)| match is_in {
+    let of = |(course, is_in): (&VersionMeans, bool)| match is_in {
         true => course.clone(),
         false => course.unmeasured(),
     };
@@ -229,7 +229,7 @@ fn shares(counts: Vec<f64>) -> Vec<f64> {
 /// What the testbeds add, less what the first of those that measured does: normal, with the inverse of the covariance as
 /// the product of a lower triangular matrix and its transpose.
 #[derive(Debug, Clone)]
-pub(super) struct Offsets {
+pub(super) struct OffsetEstimate {
     /// The expectation, of every testbed.
     pub mean: Vec<f64>,
     /// The testbeds that have one that isn't known beforehand.
@@ -237,11 +237,11 @@ pub(super) struct Offsets {
     root: Vec<Vec<f64>>,
 }
 
-impl Offsets {
+impl OffsetEstimate {
     /// By least squares, stretch by stretch: each has a mean of its own, which is normal about `centre` and summed over.
     /// `pull` says of a stretch of so many measurements how much each of them moves that mean.
     fn of(
-        parts: &[Course],
+        parts: &[VersionMeans],
         stretches: impl Iterator<Item = (usize, usize)>,
         noise: f64,
         pull: impl Fn(f64) -> f64,

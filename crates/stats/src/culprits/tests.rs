@@ -1,10 +1,10 @@
 use super::*;
-use crate::{Confidence, Random, simulation::Noise};
+use crate::{Confidence, Random, simulation::NoiseShape};
 use proptest::prelude::*;
 
 /// What a measurement costs where nothing is under way, before the first of each version this.
-fn costs(first: &[f64]) -> Costs<'_> {
-    Costs {
+fn costs(first: &[f64]) -> MeasurementCosts<'_> {
+    MeasurementCosts {
         again: 1.0,
         first,
         others_than: &[],
@@ -15,11 +15,11 @@ fn costs(first: &[f64]) -> Costs<'_> {
 }
 
 /// Measures versions of these levels until the belief is settled.
-fn settle(levels: &[f64], noise: f64, aim: &Aim, seed: u64) -> (Course, Belief) {
+fn settle(levels: &[f64], noise: f64, aim: &BisectionGoal, seed: u64) -> (VersionMeans, Posterior) {
     let mut random = Random::seeded(seed);
-    let mut course = Course::new(levels.len());
-    let mut measure = |course: &mut Course, at: usize| {
-        let value = levels[at] + noise * Noise::Gauss.draw(1, &mut random)[0];
+    let mut course = VersionMeans::new(levels.len());
+    let mut measure = |course: &mut VersionMeans, at: usize| {
+        let value = levels[at] + noise * NoiseShape::Gauss.draw(1, &mut random)[0];
         course.add(at, value);
     };
     for end in [0, levels.len() - 1].repeat(4) {
@@ -27,7 +27,7 @@ fn settle(levels: &[f64], noise: f64, aim: &Aim, seed: u64) -> (Course, Belief) 
     }
     let first = vec![2.0; levels.len()];
     for turn in 0..2000 {
-        let belief = Belief::of(std::slice::from_ref(&course), aim, seed + turn).unwrap();
+        let belief = Posterior::of(std::slice::from_ref(&course), aim, seed + turn).unwrap();
         let costs = costs(&first);
         match belief.next(&costs) {
             Some(ask) => measure(&mut course, ask.at),
@@ -45,16 +45,19 @@ fn stairs(versions: usize, steps: &[(usize, f64)]) -> Vec<f64> {
     (0..versions).map(level).collect()
 }
 
-fn untils(belief: &Belief) -> Vec<usize> {
+fn untils(belief: &Posterior) -> Vec<usize> {
     belief.best().0.iter().map(|place| place.until).collect()
 }
 
 #[test]
 fn one_step_is_found_and_so_are_three() {
     let one = stairs(200, &[(61, 3.0)]);
-    assert_eq!(untils(&settle(&one, 1.0, &Aim::default(), 1).1), [61]);
+    assert_eq!(
+        untils(&settle(&one, 1.0, &BisectionGoal::default(), 1).1),
+        [61]
+    );
     let three = stairs(100, &[(20, 4.0), (50, 4.0), (77, 4.0)]);
-    let (_, belief) = settle(&three, 1.0, &Aim::default(), 2);
+    let (_, belief) = settle(&three, 1.0, &BisectionGoal::default(), 2);
     assert_eq!(untils(&belief), [20, 50, 77]);
     let sizes = waterfall(belief.joined(), &belief.best().0, Confidence::USUAL).unwrap();
     assert_eq!(sizes.steps.len(), 3);
@@ -66,14 +69,14 @@ fn one_step_is_found_and_so_are_three() {
 #[test]
 fn what_cancels_is_found_where_it_is_looked_for() {
     let levels = stairs(100, &[(40, 4.0), (60, -4.0)]);
-    let looking = Aim {
+    let looking = BisectionGoal {
         cancelling: true,
-        ..Aim::default()
+        ..BisectionGoal::default()
     };
     assert_eq!(untils(&settle(&levels, 1.0, &looking, 3).1), [40, 60]);
     // Otherwise that nothing changed is said by the ends alone, or what was seen by the way.
     for seed in 0..20 {
-        let (course, belief) = settle(&levels, 1.0, &Aim::default(), seed);
+        let (course, belief) = settle(&levels, 1.0, &BisectionGoal::default(), seed);
         let found = untils(&belief);
         match course.points().len() {
             2 => assert!(found.is_empty() && belief.changed() < 0.05 && belief.hidden() > 0.2),
@@ -85,7 +88,7 @@ fn what_cancels_is_found_where_it_is_looked_for() {
 #[test]
 fn one_look_that_is_off_is_repeated_where_changes_that_cancel_are_looked_for() {
     let levels = stairs(40, &[(20, 3.0)]);
-    let mut course = Course::new(40);
+    let mut course = VersionMeans::new(40);
     for (at, level) in levels.iter().enumerate().filter(|(at, _)| *at != 30) {
         for off in [0.0, -1.0, 1.0] {
             course.add(at, level + off);
@@ -94,7 +97,9 @@ fn one_look_that_is_off_is_repeated_where_changes_that_cancel_are_looked_for() {
     course.add(30, levels[30] - 2.0);
     let first = vec![0.0; 40];
     let costs = costs(&first);
-    let believed = |course: &Course| Belief::of(std::slice::from_ref(course), &Aim::default(), 1);
+    let believed = |course: &VersionMeans| {
+        Posterior::of(std::slice::from_ref(course), &BisectionGoal::default(), 1)
+    };
     let belief = believed(&course).unwrap();
     assert_eq!(untils(&belief), [20]);
     assert!(belief.is_settled());
@@ -111,7 +116,7 @@ fn one_look_that_is_off_is_repeated_where_changes_that_cancel_are_looked_for() {
 #[test]
 fn numbers_without_noise_are_halved_exactly() {
     let levels = stairs(1000, &[(512, 1e-3)]);
-    let (course, belief) = settle(&levels, 0.0, &Aim::default(), 4);
+    let (course, belief) = settle(&levels, 0.0, &BisectionGoal::default(), 4);
     assert_eq!(untils(&belief), [512]);
     assert!(course.points().len() < 24, "{}", course.points().len());
 }
@@ -119,7 +124,7 @@ fn numbers_without_noise_are_halved_exactly() {
 #[test]
 fn what_cant_be_measured_widens_the_answer_and_isnt_asked_for() {
     let levels = stairs(64, &[(30, 5.0)]);
-    let mut course = Course::new(64);
+    let mut course = VersionMeans::new(64);
     let mut random = Random::seeded(9);
     for end in [0, 63].repeat(4) {
         course.add(end, levels[end] + random.normal());
@@ -127,7 +132,12 @@ fn what_cant_be_measured_widens_the_answer_and_isnt_asked_for() {
     (28..=31).for_each(|at| course.rule_out(at));
     let first = vec![2.0; 64];
     let belief = (0..500).find_map(|turn| {
-        let belief = Belief::of(std::slice::from_ref(&course), &Aim::default(), turn).unwrap();
+        let belief = Posterior::of(
+            std::slice::from_ref(&course),
+            &BisectionGoal::default(),
+            turn,
+        )
+        .unwrap();
         let costs = costs(&first);
         let Some(ask) = belief.next(&costs) else {
             return Some(belief);
@@ -143,22 +153,23 @@ fn what_cant_be_measured_widens_the_answer_and_isnt_asked_for() {
 #[test]
 fn with_a_resolution_it_ends_earlier() {
     let levels = stairs(512, &[(200, 3.0)]);
-    let coarse = Aim {
+    let coarse = BisectionGoal {
         resolution: 32,
-        ..Aim::default()
+        ..BisectionGoal::default()
     };
     let (course, belief) = settle(&levels, 1.0, &coarse, 5);
     let place = belief.best().0[0];
     assert!(place.after < 200 && 200 <= place.until && place.until - place.after <= 32);
-    let (closer, _) = settle(&levels, 1.0, &Aim::default(), 5);
+    let (closer, _) = settle(&levels, 1.0, &BisectionGoal::default(), 5);
     assert!(course.points().len() < closer.points().len());
 }
 
 #[test]
 fn nothing_is_believed_before_both_ends_are_known() {
-    let mut course = Course::new(10);
-    let none =
-        |course: &Course| Belief::of(std::slice::from_ref(course), &Aim::default(), 1).is_none();
+    let mut course = VersionMeans::new(10);
+    let none = |course: &VersionMeans| {
+        Posterior::of(std::slice::from_ref(course), &BisectionGoal::default(), 1).is_none()
+    };
     assert!(none(&course));
     course.add(0, 1.0);
     course.add(9, 2.0);
@@ -170,17 +181,17 @@ fn nothing_is_believed_before_both_ends_are_known() {
 
 #[test]
 fn the_sum_over_all_cuts_is_that_of_their_enumeration() {
-    use super::segmentation::{Cuts, Scale, Sums, densities, ln_sum};
-    let mut course = Course::new(20);
+    use super::segmentation::{NoiseScale, SegmentSums, Segmentations, densities, ln_sum};
+    let mut course = VersionMeans::new(20);
     for (at, value) in [(0, 1.0), (3, 1.4), (7, 3.0), (12, 2.8), (19, 3.3)] {
         course.add(at, value);
         course.add(at, value + 0.3);
     }
-    let scale = Scale {
+    let scale = NoiseScale {
         noise: 0.2,
         means: 1.5,
     };
-    let sums = Sums::of(&course, 2.0);
+    let sums = SegmentSums::of(&course, 2.0);
     let density = densities(&sums, 5, &scale);
     let chance: f64 = 0.07;
     let every: Vec<f64> = (0..16u32)
@@ -198,24 +209,24 @@ fn the_sum_over_all_cuts_is_that_of_their_enumeration() {
             ln + density[begin * 5 + 4]
         })
         .collect();
-    let cuts = Cuts::of(&course, density, chance);
+    let cuts = Segmentations::of(&course, density, chance);
     assert!((cuts.total() - ln_sum(&every)).abs() < 1e-9);
     assert!((cuts.whole() - every[0]).abs() < 1e-9);
 }
 
 #[test]
 fn cuts_are_drawn_as_often_as_they_are_probable() {
-    use super::segmentation::{Cuts, Scale, Sums, densities};
-    let mut course = Course::new(9);
+    use super::segmentation::{NoiseScale, SegmentSums, Segmentations, densities};
+    let mut course = VersionMeans::new(9);
     for (at, value) in [(0, 0.0), (4, 0.9), (8, 1.2)] {
         course.add(at, value);
     }
-    let scale = Scale {
+    let scale = NoiseScale {
         noise: 0.5,
         means: 1.0,
     };
-    let sums = Sums::of(&course, 0.5);
-    let mut cuts = Cuts::of(&course, densities(&sums, 3, &scale), 0.2);
+    let sums = SegmentSums::of(&course, 0.5);
+    let mut cuts = Segmentations::of(&course, densities(&sums, 3, &scale), 0.2);
     let whole = (cuts.whole() - cuts.total()).exp();
     let mut random = Random::seeded(6);
     let without = (0..20_000).filter(|_| cuts.draw(&mut random).is_empty());
@@ -224,9 +235,9 @@ fn cuts_are_drawn_as_often_as_they_are_probable() {
 }
 
 /// What two testbeds measured of these versions, of which the second adds something.
-fn on_two(measured: &[(usize, usize)], levels: &[f64], added: f64, seed: u64) -> Vec<Course> {
+fn on_two(measured: &[(usize, usize)], levels: &[f64], added: f64, seed: u64) -> Vec<VersionMeans> {
     let mut random = Random::seeded(seed);
-    let mut courses = vec![Course::new(levels.len()); 2];
+    let mut courses = vec![VersionMeans::new(levels.len()); 2];
     for (testbed, at) in measured {
         let value = levels[*at] + random.normal() + added * *testbed as f64;
         courses[*testbed].add(*at, value);
@@ -243,7 +254,7 @@ fn ends(last: usize, times: usize) -> Vec<(usize, usize)> {
 fn what_a_testbed_adds_is_learnt_from_what_both_measured() {
     let levels = stairs(40, &[(20, 5.0)]);
     let courses = on_two(&ends(39, 30), &levels, -8.0, 1);
-    let joined = Joined::of(&courses);
+    let joined = PooledVersionMeans::of(&courses);
     assert!(
         (joined.added()[1] + 8.0).abs() < 0.5,
         "{:?}",
@@ -258,7 +269,7 @@ fn what_a_testbed_adds_is_learnt_from_what_both_measured() {
     let mut apart = courses;
     apart[0].add(10, levels[10]);
     apart[1].add(30, levels[30] - 8.0);
-    let joined = Joined::of(&apart);
+    let joined = PooledVersionMeans::of(&apart);
     let exactly = 1.0 / 60.0 + 1.0 / 60.0;
     let doubt = joined.doubt((30, 30), (10, 10));
     assert!((0.5 * exactly..2.0 * exactly).contains(&doubt), "{doubt}");
@@ -268,12 +279,12 @@ fn what_a_testbed_adds_is_learnt_from_what_both_measured() {
 fn a_testbed_that_shares_no_version_is_left_out() {
     let levels = stairs(40, &[]);
     let mut courses = on_two(&ends(39, 3), &levels, 0.0, 2);
-    courses.push(Course::new(40));
+    courses.push(VersionMeans::new(40));
     courses[2].add(7, 1e6);
-    let joined = Joined::of(&courses);
+    let joined = PooledVersionMeans::of(&courses);
     assert!(joined.course().point(7).is_none());
     courses[2].add(0, 1e6);
-    let joined = Joined::of(&courses);
+    let joined = PooledVersionMeans::of(&courses);
     assert!((joined.course().point(7).unwrap().mean - 50.0).abs() < 3.0);
 }
 
@@ -286,28 +297,28 @@ fn machines_are_no_steps_although_each_measured_a_half_of_the_history() {
     let mut blamed = 0;
     for seed in 0..20 {
         let courses = on_two(&measured, &levels, 6.0, seed);
-        let belief = Belief::of(&courses, &Aim::default(), seed).unwrap();
+        let belief = Posterior::of(&courses, &BisectionGoal::default(), seed).unwrap();
         blamed += usize::from(!belief.best().0.is_empty() && belief.best().1 > 0.9);
     }
     assert!(blamed <= 1, "{blamed}");
     // A step there is one all the same.
     let levels = stairs(64, &[(32, 6.0)]);
     let courses = on_two(&measured, &levels, 6.0, 1);
-    let belief = Belief::of(&courses, &Aim::default(), 1).unwrap();
+    let belief = Posterior::of(&courses, &BisectionGoal::default(), 1).unwrap();
     assert_eq!(untils(&belief), [32]);
 }
 
 #[test]
 fn another_testbed_cuts_what_the_first_one_leaves() {
     let levels = stairs(129, &[(100, 5.0)]);
-    let mut courses = vec![Course::new(129); 2];
+    let mut courses = vec![VersionMeans::new(129); 2];
     for (testbed, at) in ends(128, 2) {
         courses[testbed].add(at, levels[at]);
     }
-    let belief = Belief::of(&courses, &Aim::default(), 1).unwrap();
+    let belief = Posterior::of(&courses, &BisectionGoal::default(), 1).unwrap();
     let first = vec![1.0; 129];
     let next = |under_way: &[usize]| {
-        let costs = Costs {
+        let costs = MeasurementCosts {
             testbed: 1,
             under_way,
             ..costs(&first)
@@ -337,11 +348,11 @@ proptest! {
         measured.extend(more);
         let believed = |added: f64| {
             let courses = on_two(&measured, &levels, added, seed);
-            Belief::of(&courses, &Aim::default(), seed).unwrap()
+            Posterior::of(&courses, &BisectionGoal::default(), seed).unwrap()
         };
         let (without, with) = (believed(0.0), believed(added));
         prop_assert!((without.noise() / with.noise() - 1.0).abs() < 0.02);
-        let chance = |belief: &Belief, of: &[Place]| {
+        let chance = |belief: &Posterior, of: &[ChangeLocation]| {
             let places = belief.places();
             let found = of.iter().map(|of| places.iter().find(|(place, _)| place == of));
             found.map(|found| found.map_or(0.0, |(_, chance)| *chance)).sum::<f64>()
@@ -358,7 +369,7 @@ proptest! {
         ends in prop::array::uniform4(-1e3f64..1e3), ruled_out in prop::collection::vec(1usize..29, 0..10),
         cancelling: bool, seed: u64,
     ) {
-        let mut course = Course::new(30);
+        let mut course = VersionMeans::new(30);
         for (at, value) in [(0, ends[0]), (0, ends[1]), (29, ends[2]), (29, ends[3])].into_iter().chain(values) {
             course.add(at, value);
         }
@@ -367,8 +378,8 @@ proptest! {
                 course.rule_out(at);
             }
         }
-        let aim = Aim { cancelling, ..Aim::default() };
-        let belief = Belief::of(std::slice::from_ref(&course), &aim, seed).unwrap();
+        let aim = BisectionGoal { cancelling, ..BisectionGoal::default() };
+        let belief = Posterior::of(std::slice::from_ref(&course), &aim, seed).unwrap();
         let (places, probability) = belief.best();
         prop_assert!(probability > 0.0 && probability <= 1.0 + 1e-9);
         prop_assert!(places.is_sorted());

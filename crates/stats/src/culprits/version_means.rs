@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A version that was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct VersionMean {
     /// Its position, from 0.
     pub at: usize,
     /// How often it was measured.
@@ -15,7 +15,7 @@ pub struct Point {
     pub squares: f64,
 }
 
-impl Point {
+impl VersionMean {
     fn with(&self, other: &Self) -> Self {
         let n = self.n + other.n;
         let off = other.mean - self.mean;
@@ -30,13 +30,13 @@ impl Point {
 
 /// Measurements along an order of versions, all made on one testbed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Course {
+pub struct VersionMeans {
     versions: usize,
-    points: Vec<Point>,
+    points: Vec<VersionMean>,
     ruled_out: Vec<bool>,
 }
 
-impl Course {
+impl VersionMeans {
     /// So many versions, of which nothing is known.
     #[must_use]
     pub fn new(versions: usize) -> Self {
@@ -63,13 +63,13 @@ impl Course {
 
     /// The measured ones, ascending.
     #[must_use]
-    pub fn points(&self) -> &[Point] {
+    pub fn points(&self) -> &[VersionMean] {
         &self.points
     }
 
     /// The measurements of a version, if there are any.
     #[must_use]
-    pub fn point(&self, at: usize) -> Option<&Point> {
+    pub fn point(&self, at: usize) -> Option<&VersionMean> {
         let found = self.points.binary_search_by_key(&at, |point| point.at);
         found.ok().map(|place| &self.points[place])
     }
@@ -79,7 +79,7 @@ impl Course {
     pub fn add(&mut self, at: usize, value: f64) {
         let found = self.points.binary_search_by_key(&at, |point| point.at);
         let place = found.unwrap_or_else(|place| {
-            let new = Point {
+            let new = VersionMean {
                 at,
                 n: 0.0,
                 mean: 0.0,
@@ -142,10 +142,10 @@ impl Course {
             [only] => return only.clone(),
             [first, others @ ..] => (first, others),
         };
-        let mut all: BTreeMap<usize, Point> = BTreeMap::new();
+        let mut all: BTreeMap<usize, VersionMean> = BTreeMap::new();
         for (part, added) in parts.iter().zip(added) {
             for point in &part.points {
-                let point = Point {
+                let point = VersionMean {
                     mean: point.mean - added,
                     ..*point
                 };

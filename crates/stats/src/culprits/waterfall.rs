@@ -1,12 +1,16 @@
 //! The sizes of steps, and how they add up: total change = steps + remainder.
 
-use super::{Joined, Place};
+use super::{ChangeLocation, PooledVersionMeans};
 use crate::{Confidence, Interval, distributions::t_quantile};
 
 /// A number with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Estimate {
+#[cfg_attr(
+    feature = "schemars",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Estimate")
+)]
+pub struct IntervalEstimate {
     /// The estimate.
     pub value: f64,
     /// Its interval.
@@ -18,13 +22,13 @@ pub struct Estimate {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Waterfall {
     /// The mean of the measurements before the first step.
-    pub level: Estimate,
+    pub level: IntervalEstimate,
     /// The last version less the first, by the measurements of these two alone.
-    pub total: Estimate,
+    pub total: IntervalEstimate,
     /// The size of each step: the mean between it and the next less the mean before it.
-    pub steps: Vec<Estimate>,
+    pub steps: Vec<IntervalEstimate>,
     /// What of the total the steps don't explain.
-    pub remainder: Estimate,
+    pub remainder: IntervalEstimate,
 }
 
 /// Means over a stretch: value and variance in units of the noise's.
@@ -39,7 +43,11 @@ struct Weighted {
 /// The sizes of these steps, ascending, by Student's intervals with the variance pooled within versions, wider by what isn't
 /// known of what testbeds add; `None` if an end wasn't measured or nothing was measured twice.
 #[must_use]
-pub fn waterfall(joined: &Joined, steps: &[Place], confidence: Confidence) -> Option<Waterfall> {
+pub fn waterfall(
+    joined: &PooledVersionMeans,
+    steps: &[ChangeLocation],
+    confidence: Confidence,
+) -> Option<Waterfall> {
     let points = joined.course().points();
     let (first, last) = (points.first()?, points.last()?);
     let (variance, freedom) = joined.pooled()?;
@@ -50,7 +58,7 @@ pub fn waterfall(joined: &Joined, steps: &[Place], confidence: Confidence) -> Op
             low: value - half,
             high: value + half,
         };
-        Estimate { value, interval }
+        IntervalEstimate { value, interval }
     };
     let mut begin = 0;
     let ends = steps.iter().map(|step| step.after).chain([last.at]);

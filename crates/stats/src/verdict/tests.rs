@@ -1,19 +1,19 @@
 //! The traps of the design, coverage and false alarms in small, and bad input.
 
 use super::*;
-use crate::simulation::Noise;
-use crate::{Placed, Random, intraclass_correlation};
+use crate::simulation::NoiseShape;
+use crate::{NestedSample, Random, intraclass_correlation};
 
-fn plain(values: Vec<f64>) -> Side {
-    Side::of_independent(Samples::new(values).unwrap())
+fn plain(values: Vec<f64>) -> NestedSamples {
+    NestedSamples::of_independent(Samples::new(values).unwrap())
 }
 
 fn around(mean: f64, deviation: f64, noise: &[f64]) -> Vec<f64> {
     noise.iter().map(|x| mean + deviation * x).collect()
 }
 
-fn lower() -> Question {
-    Question::usual(Better::Lower)
+fn lower() -> VerdictOptions {
+    VerdictOptions::usual(Better::Lower)
 }
 
 /// Blocks of samples that share their block's deviation, so that the intraclass correlation is `icc`.
@@ -24,13 +24,13 @@ fn clustered(
     deviation: f64,
     icc: f64,
     random: &mut Random,
-) -> Side {
+) -> NestedSamples {
     let mut placed = Vec::new();
     for trial in 0..blocks {
         let shared = random.normal() * icc.sqrt();
         for _ in 0..each {
             let value = mean + deviation * (shared + (1.0 - icc).sqrt() * random.normal());
-            placed.push(Placed {
+            placed.push(NestedSample {
                 host: 0,
                 layout: 0,
                 boot: 0,
@@ -40,30 +40,30 @@ fn clustered(
             });
         }
     }
-    Side::new(placed).unwrap()
+    NestedSamples::new(placed).unwrap()
 }
 
 #[test]
 fn a_clear_change_is_named_with_its_direction() {
     let mut random = Random::seeded(2);
-    let base = plain(around(100.0, 1.0, &Noise::Gauss.draw(20, &mut random)));
-    let new = plain(around(105.0, 1.0, &Noise::Gauss.draw(20, &mut random)));
+    let base = plain(around(100.0, 1.0, &NoiseShape::Gauss.draw(20, &mut random)));
+    let new = plain(around(105.0, 1.0, &NoiseShape::Gauss.draw(20, &mut random)));
     let slower = verdict(&base, &new, &lower());
-    assert_eq!(slower.outcome, Outcome::Worse);
+    assert_eq!(slower.outcome, VerdictOutcome::Worse);
     assert!(slower.percent_interval.unwrap().contains(5.0), "{slower:?}");
     assert!(slower.p.unwrap() < 1e-6 && slower.ranks.p < 1e-6);
     assert_eq!(
-        verdict(&base, &new, &Question::usual(Better::Higher)).outcome,
-        Outcome::Better
+        verdict(&base, &new, &VerdictOptions::usual(Better::Higher)).outcome,
+        VerdictOutcome::Better
     );
 }
 
 #[test]
 fn rates_are_compared_by_their_harmonic_means() {
     // Jain (1991), section 12.4: 10 and 30 a second take as long as twice 15.
-    let question = Question {
+    let question = VerdictOptions {
         mean: Mean::Harmonic,
-        ..Question::usual(Better::Higher)
+        ..VerdictOptions::usual(Better::Higher)
     };
     let same = verdict(
         &plain(vec![10.0, 30.0]),
@@ -77,7 +77,7 @@ fn rates_are_compared_by_their_harmonic_means() {
         &plain(vec![20.0, 20.6, 19.5, 20.1]),
         &question,
     );
-    assert_eq!(faster.outcome, Outcome::Better);
+    assert_eq!(faster.outcome, VerdictOutcome::Better);
     assert!(
         faster
             .ratio_interval
@@ -95,16 +95,16 @@ fn rates_are_compared_by_their_harmonic_means() {
 
 #[test]
 fn equal_samples_have_no_spread_whatever_their_mean_is_rounded_to() {
-    let question = Question {
+    let question = VerdictOptions {
         mean: Mean::Harmonic,
-        ..Question::usual(Better::Higher)
+        ..VerdictOptions::usual(Better::Higher)
     };
     for (value, n) in [(5.0, 3), (0.1, 3), (0.7, 10), (1e-300, 7)] {
         let side = plain(vec![value; n]);
         let same = verdict(&side, &side, &question);
         assert_eq!(
             same.outcome,
-            Outcome::NoChange {
+            VerdictOutcome::NoChange {
                 larger_than_percent: 0.0
             }
         );
@@ -118,7 +118,7 @@ fn a_base_of_zero_leaves_the_difference_with_its_interval() {
         &plain(vec![5.0, 6.0, 5.5]),
         &lower(),
     );
-    assert_eq!(found.outcome, Outcome::Worse);
+    assert_eq!(found.outcome, VerdictOutcome::Worse);
     assert!(found.percent.is_err() && found.difference == 5.5);
     assert!(found.difference_interval.unwrap().low > 0.0);
 }
@@ -126,9 +126,15 @@ fn a_base_of_zero_leaves_the_difference_with_its_interval() {
 #[test]
 fn many_samples_show_that_nothing_changed() {
     let mut random = Random::seeded(2);
-    let mut side = || plain(around(100.0, 1.0, &Noise::Gauss.draw(400, &mut random)));
+    let mut side = || {
+        plain(around(
+            100.0,
+            1.0,
+            &NoiseShape::Gauss.draw(400, &mut random),
+        ))
+    };
     let same = verdict(&side(), &side(), &lower());
-    let Outcome::NoChange {
+    let VerdictOutcome::NoChange {
         larger_than_percent,
     } = same.outcome
     else {
@@ -149,12 +155,15 @@ fn few_samples_cannot_tell_and_say_how_many_would() {
         )
         .outcome
     };
-    let Outcome::CannotTell { more: Some(more) } = of(12) else {
+    let VerdictOutcome::CannotTell { more: Some(more) } = of(12) else {
         panic!("{:?}", of(12))
     };
     assert!((10..100).contains(&more), "{more}");
-    assert!(matches!(of(12 + more - 6), Outcome::CannotTell { .. }));
-    assert_eq!(of(12 + more + 6), Outcome::Worse);
+    assert!(matches!(
+        of(12 + more - 6),
+        VerdictOutcome::CannotTell { .. }
+    ));
+    assert_eq!(of(12 + more + 6), VerdictOutcome::Worse);
 }
 
 #[test]
@@ -173,7 +182,7 @@ fn a_trap_a_hundred_samples_in_ten_blocks_are_ten() {
             let mut side = || clustered(10, 10, 940.0, 20.0, 0.985, &mut random);
             matches!(
                 verdict(&side(), &side(), &lower()).outcome,
-                Outcome::Better | Outcome::Worse
+                VerdictOutcome::Better | VerdictOutcome::Worse
             )
         })
         .count();
@@ -184,7 +193,7 @@ fn a_trap_a_hundred_samples_in_ten_blocks_are_ten() {
 fn a_trap_two_runs_that_differ_by_their_warm_up() {
     // Packet rates that keep part of their predecessor's deviation; the new run's first four samples are slow.
     let mut random = Random::seeded(10);
-    let noise = Noise::Autoregressive { keep: 0.4 };
+    let noise = NoiseShape::Autoregressive { keep: 0.4 };
     let (mut named, mut same) = (0, 0);
     for _ in 0..50 {
         let base = around(1000.0, 10.0, &noise.draw(25, &mut random));
@@ -192,7 +201,11 @@ fn a_trap_two_runs_that_differ_by_their_warm_up() {
         for (value, slow) in new.iter_mut().zip([150.0, 130.0, 120.0, 90.0]) {
             *value -= slow;
         }
-        let found = verdict(&plain(base), &plain(new), &Question::usual(Better::Higher));
+        let found = verdict(
+            &plain(base),
+            &plain(new),
+            &VerdictOptions::usual(Better::Higher),
+        );
         if let (Some(warm_up), Some(settled)) = (found.order.1.warm_up, found.settled) {
             named += usize::from((4..=6).contains(&warm_up.drop));
             same += usize::from(settled.ratio_interval.unwrap().contains(1.0));
@@ -213,13 +226,14 @@ fn a_change_of_the_share_of_two_modes_is_a_change() {
         plain(values)
     };
     let (base, new) = (boots(6), boots(18));
-    let found = verdict(&base, &new, &Question::usual(Better::Higher));
+    let found = verdict(&base, &new, &VerdictOptions::usual(Better::Higher));
     let modes = found.modes.unwrap();
     assert_eq!((modes.base_high_share, modes.new_high_share), (0.75, 0.25));
-    assert_eq!(found.outcome, Outcome::Worse);
+    assert_eq!(found.outcome, VerdictOutcome::Worse);
     // A shift of both sides' only mode is no second mode.
-    let one =
-        |mean: f64, random: &mut Random| plain(around(mean, 0.05, &Noise::Gauss.draw(24, random)));
+    let one = |mean: f64, random: &mut Random| {
+        plain(around(mean, 0.05, &NoiseShape::Gauss.draw(24, random)))
+    };
     let mut random = Random::seeded(6);
     assert_eq!(
         verdict(&one(1.6, &mut random), &one(4.4, &mut random), &lower()).modes,
@@ -230,7 +244,7 @@ fn a_change_of_the_share_of_two_modes_is_a_change() {
 #[test]
 fn one_sample_a_side_cannot_tell() {
     let found = verdict(&plain(vec![1.0]), &plain(vec![2.0]), &lower());
-    assert_eq!(found.outcome, Outcome::CannotTell { more: None });
+    assert_eq!(found.outcome, VerdictOutcome::CannotTell { more: None });
     assert_eq!(found.ratio, Ok(2.0));
     assert_eq!(found.p, Err(Undefined::TooFew { needs: 2, has: 1 }));
 }
@@ -238,21 +252,21 @@ fn one_sample_a_side_cannot_tell() {
 #[test]
 fn equal_samples_are_compared_as_they_are() {
     let side = |value: f64, n: usize| plain(vec![value; n]);
-    let of = |base: Side, new: Side| verdict(&base, &new, &lower()).outcome;
+    let of = |base: NestedSamples, new: NestedSamples| verdict(&base, &new, &lower()).outcome;
     assert_eq!(
         of(side(5.0, 4), side(5.0, 4)),
-        Outcome::NoChange {
+        VerdictOutcome::NoChange {
             larger_than_percent: 0.0
         }
     );
-    assert_eq!(of(side(5.0, 4), side(6.0, 3)), Outcome::Worse);
+    assert_eq!(of(side(5.0, 4), side(6.0, 3)), VerdictOutcome::Worse);
     assert_eq!(
         of(side(5.0, 2), side(6.0, 2)),
-        Outcome::CannotTell { more: Some(1) }
+        VerdictOutcome::CannotTell { more: Some(1) }
     );
     assert_eq!(
         of(side(0.0, 4), side(0.0, 4)),
-        Outcome::NoChange {
+        VerdictOutcome::NoChange {
             larger_than_percent: 0.0
         }
     );
@@ -262,11 +276,11 @@ fn equal_samples_are_compared_as_they_are() {
 fn a_base_of_zero_has_a_difference_but_no_ratio() {
     let mut random = Random::seeded(7);
     let base = plain(vec![0.0; 10]);
-    let new = plain(around(5.0, 1.0, &Noise::Gauss.draw(10, &mut random)));
+    let new = plain(around(5.0, 1.0, &NoiseShape::Gauss.draw(10, &mut random)));
     let lossy = verdict(&base, &new, &lower());
     assert_eq!(
         (lossy.outcome, lossy.ratio),
-        (Outcome::Worse, Err(Undefined::NotPositive))
+        (VerdictOutcome::Worse, Err(Undefined::NotPositive))
     );
 }
 
@@ -275,9 +289,9 @@ fn the_level_is_what_both_sides_repeated() {
     let mut random = Random::seeded(8);
     let mut boots = |count: u64| {
         let placed = (0..count).flat_map(|boot| (0..5).map(move |trial| (boot, trial)));
-        Side::new(
+        NestedSamples::new(
             placed
-                .map(|(boot, trial)| Placed {
+                .map(|(boot, trial)| NestedSample {
                     host: 0,
                     layout: 0,
                     boot,
@@ -297,10 +311,14 @@ fn the_level_is_what_both_sides_repeated() {
 
 #[test]
 fn a_sorted_file_is_not_taken_for_autocorrelated() {
-    let mut values = around(100.0, 1.0, &Noise::Gauss.draw(30, &mut Random::seeded(9)));
+    let mut values = around(
+        100.0,
+        1.0,
+        &NoiseShape::Gauss.draw(30, &mut Random::seeded(9)),
+    );
     values.sort_by(f64::total_cmp);
     let found = verdict(&plain(values.clone()), &plain(values), &lower());
-    assert_eq!((found.kept, found.order.0), (0.0, Order::default()));
+    assert_eq!((found.kept, found.order.0), (0.0, OrderEffects::default()));
 }
 
 proptest::proptest! {
@@ -311,7 +329,7 @@ proptest::proptest! {
         higher in proptest::prelude::any::<bool>(),
     ) {
         let better = if higher { Better::Higher } else { Better::Lower };
-        let found = verdict(&plain(base), &plain(new), &Question::usual(better));
+        let found = verdict(&plain(base), &plain(new), &VerdictOptions::usual(better));
         if let Ok(ratio) = found.ratio_interval {
             proptest::prop_assert!(ratio.low > 0.0, "{ratio:?}");
             proptest::prop_assert!(ratio.high <= 10.0 || ratio.high / ratio.low <= 100.0, "{ratio:?}");
@@ -331,7 +349,7 @@ proptest::proptest! {
 }
 
 /// How often the interval of the ratio holds 1, for two sides of the same noise.
-fn coverage(runs: usize, mut side: impl FnMut() -> Side) -> f64 {
+fn coverage(runs: usize, mut side: impl FnMut() -> NestedSamples) -> f64 {
     let held = (0..runs).filter(|_| {
         verdict(&side(), &side(), &lower())
             .ratio_interval
@@ -343,13 +361,13 @@ fn coverage(runs: usize, mut side: impl FnMut() -> Side) -> f64 {
 #[test]
 fn intervals_hold_the_truth_as_often_as_stated() {
     let shapes = [
-        Noise::Gauss,
-        Noise::Lognormal { sigma: 0.5 },
-        Noise::Bimodal {
+        NoiseShape::Gauss,
+        NoiseShape::Lognormal { sigma: 0.5 },
+        NoiseShape::Bimodal {
             upper_share: 0.5,
             apart: 4.0,
         },
-        Noise::Autoregressive { keep: 0.5 },
+        NoiseShape::Autoregressive { keep: 0.5 },
     ];
     for noise in shapes {
         for n in [10, 30] {
@@ -369,13 +387,18 @@ fn intervals_hold_the_truth_as_often_as_stated() {
 }
 
 /// Hosts of very different speed, each with a deviation of its own on this side and `each` trials around it; times `factor`.
-fn hosts(numbers: std::ops::Range<u64>, each: u64, factor: f64, random: &mut Random) -> Side {
+fn hosts(
+    numbers: std::ops::Range<u64>,
+    each: u64,
+    factor: f64,
+    random: &mut Random,
+) -> NestedSamples {
     let mut placed = Vec::new();
     for host in numbers {
         let speed = 10.0 * 1.7_f64.powi((host % 7) as i32);
         let centre = speed * factor * (1.0 + 0.01 * random.normal());
         for trial in 0..each {
-            placed.push(Placed {
+            placed.push(NestedSample {
                 host,
                 layout: 0,
                 boot: 0,
@@ -385,7 +408,7 @@ fn hosts(numbers: std::ops::Range<u64>, each: u64, factor: f64, random: &mut Ran
             });
         }
     }
-    Side::new(placed).unwrap()
+    NestedSamples::new(placed).unwrap()
 }
 
 #[test]
@@ -395,13 +418,13 @@ fn the_same_hosts_on_both_sides_are_each_compared_with_itself() {
     let mut new = hosts(0..5, 4, 1.05, &mut random).placed().to_vec();
     // In whatever order they were measured.
     new.reverse();
-    let new = Side::new(new).unwrap();
+    let new = NestedSamples::new(new).unwrap();
     let found = verdict(&base, &new, &lower());
     assert_eq!(
         (found.level, found.units, found.paired),
         (Level::Host, (5, 5), true)
     );
-    assert_eq!(found.outcome, Outcome::Worse, "{found:?}");
+    assert_eq!(found.outcome, VerdictOutcome::Worse, "{found:?}");
     assert!(found.percent_interval.unwrap().contains(5.0), "{found:?}");
     assert!(found.percent_interval.unwrap().width() < 6.0, "{found:?}");
     // A host says nothing of the next: no order, no modes.
@@ -411,7 +434,7 @@ fn the_same_hosts_on_both_sides_are_each_compared_with_itself() {
     let again = hosts(0..2, 500, 1.02, &mut random);
     let two = verdict(&many, &again, &lower());
     assert!(
-        matches!(two.outcome, Outcome::CannotTell { more: Some(_) }),
+        matches!(two.outcome, VerdictOutcome::CannotTell { more: Some(_) }),
         "{two:?}"
     );
 }
@@ -426,13 +449,13 @@ fn hosts_that_the_sides_do_not_share_are_repeats_like_any_other() {
         (found.level, found.units, found.paired),
         (Level::Host, (5, 5), false)
     );
-    assert!(matches!(found.outcome, Outcome::CannotTell { .. }));
+    assert!(matches!(found.outcome, VerdictOutcome::CannotTell { .. }));
 }
 
 #[test]
 fn hosts_that_count_alike_are_alike_and_such_as_have_no_ratio_keep_their_difference() {
     let of = |values: &[f64]| {
-        let placed = values.iter().zip(0..).map(|(value, host)| Placed {
+        let placed = values.iter().zip(0..).map(|(value, host)| NestedSample {
             host,
             layout: 0,
             boot: 0,
@@ -440,19 +463,19 @@ fn hosts_that_count_alike_are_alike_and_such_as_have_no_ratio_keep_their_differe
             trial: 1,
             value: *value,
         });
-        Side::new(placed.collect()).unwrap()
+        NestedSamples::new(placed.collect()).unwrap()
     };
     let counts = of(&[1000.0, 2500.0, 700.0]);
     let same = verdict(&counts, &counts, &lower());
-    let alike = Outcome::NoChange {
+    let alike = VerdictOutcome::NoChange {
         larger_than_percent: 0.0,
     };
     assert_eq!(same.outcome, alike);
     let drops = verdict(&of(&[0.0, 2.0, 7.0]), &of(&[90.0, 93.0, 97.0]), &lower());
-    assert_eq!(drops.outcome, Outcome::Worse, "{drops:?}");
+    assert_eq!(drops.outcome, VerdictOutcome::Worse, "{drops:?}");
     assert!(drops.ratio_interval.is_err() && drops.difference == 91.0 - 3.0 + 7.0 / 3.0);
     let lost = verdict(&of(&[0.0, 1.0]), &of(&[1.0, 2.0]), &lower());
-    assert!(matches!(lost.outcome, Outcome::CannotTell { .. }));
+    assert!(matches!(lost.outcome, VerdictOutcome::CannotTell { .. }));
 }
 
 #[test]
@@ -465,7 +488,10 @@ fn identical_code_on_the_same_hosts_is_rarely_called_different() {
             let base = hosts(0..count, 5, 1.0, &mut random);
             let new = hosts(0..count, 5, 1.0, &mut random);
             let found = verdict(&base, &new, &lower());
-            let changed = matches!(found.outcome, Outcome::Better | Outcome::Worse);
+            let changed = matches!(
+                found.outcome,
+                VerdictOutcome::Better | VerdictOutcome::Worse
+            );
             wrong += usize::from(changed);
         }
         // 5% asked for, and what 1000 runs may miss of it.
@@ -481,14 +507,14 @@ proptest::proptest! {
         harmonic in proptest::prelude::any::<bool>(),
     ) {
         let side = |of: &dyn Fn(&(f64, f64)) -> f64| {
-            let placed = pairs.iter().zip(0..).map(|(pair, host)| Placed {
+            let placed = pairs.iter().zip(0..).map(|(pair, host)| NestedSample {
                 host, layout: 0, boot: 0, session: 1, trial: 1, value: of(pair),
             });
-            Side::new(placed.collect()).unwrap()
+            NestedSamples::new(placed.collect()).unwrap()
         };
-        let question = Question {
+        let question = VerdictOptions {
             mean: if harmonic { Mean::Harmonic } else { Mean::Arithmetic },
-            ..Question::usual(if higher { Better::Higher } else { Better::Lower })
+            ..VerdictOptions::usual(if higher { Better::Higher } else { Better::Lower })
         };
         let found = verdict(&side(&|pair| pair.0), &side(&|pair| pair.0 * pair.1), &question);
         proptest::prop_assert!(found.paired && found.level == Level::Host);
@@ -499,7 +525,7 @@ proptest::proptest! {
         let difference = found.difference_interval.unwrap();
         proptest::prop_assert_eq!(difference.low > 0.0, ends.low > 1.0);
         proptest::prop_assert_eq!(difference.high < 0.0, ends.high < 1.0);
-        let changed = matches!(found.outcome, Outcome::Better | Outcome::Worse);
+        let changed = matches!(found.outcome, VerdictOutcome::Better | VerdictOutcome::Worse);
         proptest::prop_assert_eq!(changed, !ends.contains(1.0), "{:?}", found);
         proptest::prop_assert_eq!(changed, found.p.unwrap() < 0.05, "{:?}", found);
     }

@@ -6,11 +6,13 @@ use backsight_model::{
     CellMetric, Document, Event, HistoryCell, MetricName, StudyHistory, StudyName, TargetName,
     Version, shell_quoted,
 };
-use backsight_policy::{Accepted, BisectEnd, BisectPolicy, BisectVerdict, BisectedChange, Place};
+use backsight_policy::{
+    Accepted, BisectEnd, BisectPolicy, BisectVerdict, BisectedChange, ChangeLocation,
+};
 use backsight_report::bisect::{BisectStudy, Holds};
 use backsight_stats::{
     Interval,
-    culprits::{Aim, Estimate},
+    culprits::{BisectionGoal, IntervalEstimate},
 };
 use backsight_store::{Store, StudyRow};
 use jiff::Timestamp;
@@ -133,7 +135,7 @@ impl Verification<'_> {
         }
         let culprits = report.verdict.culprits.iter();
         let places = culprits.map(|culprit| culprit.place);
-        let single: Vec<Place> = places.filter(|p| p.until - p.after == 1).collect();
+        let single: Vec<ChangeLocation> = places.filter(|p| p.until - p.after == 1).collect();
         let budget = budget_of_each(report, 2 * single.len().min(MOST_VERIFIED));
         for (n, place) in single.iter().take(MOST_VERIFIED).enumerate() {
             if show(self.pair(report, n + 1, *place, budget).await?).await? {
@@ -166,7 +168,7 @@ impl Verification<'_> {
         &self,
         report: &BisectReport,
         number: usize,
-        place: Place,
+        place: ChangeLocation,
         budget: Duration,
     ) -> miette::Result<StudyOutcome> {
         let versions = &report.history.versions;
@@ -306,11 +308,11 @@ fn policy(
         layouts: choices.history.layouts.len(),
         trials: choices.trials,
         revisits,
-        aim: Aim {
+        aim: BisectionGoal {
             confidence: choices.confidence,
             resolution: choices.resolution,
             cancelling: choices.cancelling,
-            ..Aim::default()
+            ..BisectionGoal::default()
         },
         smallest: choices.smallest,
         budget: choices.budget,
@@ -414,7 +416,7 @@ impl Bisection {
         let named = culprits.filter_map(|(n, culprit)| {
             let size = sizes.and_then(|sizes| sizes.steps.get(n)).copied();
             let level = sizes?.level.value.abs();
-            let in_percent = |size: Estimate| Interval {
+            let in_percent = |size: IntervalEstimate| Interval {
                 low: 100.0 * size.interval.low / level,
                 high: 100.0 * size.interval.high / level,
             };
@@ -464,7 +466,7 @@ impl BisectReport {
             metric,
             verdict,
         } = Bisection::read(store, study, &asked).await?;
-        let places: Vec<Place> = verdict.culprits.iter().map(|c| c.place).collect();
+        let places: Vec<ChangeLocation> = verdict.culprits.iter().map(|c| c.place).collect();
         let folder = choices.history.folder.clone();
         let opened = OpenTarget::open(document, folder, store.dir().to_owned()).await;
         let mut between = Vec::with_capacity(places.len());

@@ -3,7 +3,7 @@
 //! A version is named as for `bisect`: by its name, its identity, or whatever the target's history resolves, as `HEAD~2`.
 
 use backsight_model::{Acceptance, TargetName, Version, did_you_mean};
-use backsight_policy::{History, history};
+use backsight_policy::{TargetHistory, history};
 use backsight_report::escape;
 use backsight_store::Store;
 use backsight_study::{OpenTarget, resolve_version};
@@ -103,7 +103,7 @@ impl Accept {
     fn acceptance(
         &self,
         target: &TargetName,
-        history: &History,
+        history: &TargetHistory,
         (version, name): (String, String),
     ) -> miette::Result<Acceptance> {
         let reason = self.reason.as_deref().unwrap_or_default().trim();
@@ -196,7 +196,7 @@ fn user_of_system() -> Option<String> {
 async fn version_of(
     store: &Store,
     target: &TargetName,
-    history: &History,
+    history: &TargetHistory,
     asked: &str,
 ) -> miette::Result<(String, String)> {
     let unknown = match known_version(history, asked) {
@@ -223,7 +223,7 @@ async fn version_of(
 }
 
 /// The version that is named: by its name, its identity or the beginning of that.
-fn known_version(history: &History, asked: &str) -> miette::Result<(String, String)> {
+fn known_version(history: &TargetHistory, asked: &str) -> miette::Result<(String, String)> {
     let versions = || history.versions.iter().map(|version| &version.version);
     let exactly = versions().filter(|v| v.name == asked || v.id == asked || v.full_name() == asked);
     let mut found: Vec<_> = exactly.collect();
@@ -250,7 +250,7 @@ fn known_version(history: &History, asked: &str) -> miette::Result<(String, Stri
 }
 
 /// Which changes are accepted by this.
-fn effect(history: &History, acceptance: &Acceptance) -> String {
+fn effect(history: &TargetHistory, acceptance: &Acceptance) -> String {
     let changes = history.series.iter().flat_map(|series| {
         let accepted = series.believed().filter(|change| change.accepted.is_some());
         accepted.map(move |_| series.name())

@@ -1,7 +1,9 @@
 //! `backsight history`: what was measured along a target's versions, and where it changed.
 
 use backsight_model::{Back, StudyHistory, TargetName, did_you_mean};
-use backsight_policy::{ChangePoint, Direction, Gap, History as Verdict, VersionSeries, history};
+use backsight_policy::{
+    ChangeDirection, ChangePoint, HistoryGap, TargetHistory, VersionSeries, history,
+};
 use backsight_report::{
     Format, escape,
     history::{SelectedHistory, TextOptions},
@@ -143,7 +145,8 @@ impl History {
     fn alarms(&self, series: &[&VersionSeries]) -> bool {
         let alarming = |change: &ChangePoint| {
             self.fail_on.contains(&FailOn::AnyChange)
-                || self.fail_on.contains(&FailOn::Worse) && change.direction == Direction::Worse
+                || self.fail_on.contains(&FailOn::Worse)
+                    && change.direction == ChangeDirection::Worse
         };
         let judged = self.judged(series);
         let believed = judged.iter().flat_map(|series| series.believed());
@@ -153,7 +156,7 @@ impl History {
     }
 
     /// The gaps that --fail-on asks for.
-    fn gaps(&self, along: &SelectedHistory<'_>, now: Timestamp) -> miette::Result<Vec<Gap>> {
+    fn gaps(&self, along: &SelectedHistory<'_>, now: Timestamp) -> miette::Result<Vec<HistoryGap>> {
         let asks = |what| self.fail_on.contains(&what);
         if self.stale_after.is_some() && !asks(FailOn::Stale) {
             return Err(miette::miette!(
@@ -182,7 +185,7 @@ impl History {
         Ok(gaps)
     }
 
-    fn chosen<'a>(&self, history: &'a Verdict) -> miette::Result<Vec<&'a VersionSeries>> {
+    fn chosen<'a>(&self, history: &'a TargetHistory) -> miette::Result<Vec<&'a VersionSeries>> {
         let benchmark = |series: &VersionSeries| vec![series.cell.benchmark.to_string()];
         known("benchmark", &self.only, &history.series, benchmark)?;
         known("metric", &self.metrics, &history.series, metric_names)?;
@@ -203,7 +206,7 @@ impl History {
     }
 }
 
-fn say_all(gaps: &[Gap]) {
+fn say_all(gaps: &[HistoryGap]) {
     for gap in gaps {
         files::say(&gap.to_string());
     }
@@ -249,7 +252,7 @@ fn write(
 async fn known_of(
     store: &Store,
     target: &TargetName,
-) -> miette::Result<(Vec<StudyHistory>, Verdict)> {
+) -> miette::Result<(Vec<StudyHistory>, TargetHistory)> {
     let studies = store.target_history(target).await.into_diagnostic()?;
     let accepted = store.acceptances(target).await.into_diagnostic()?;
     let mut history = history(&studies);

@@ -12,7 +12,7 @@ const FORMAT: u32 = 1;
 
 /// What lies between two versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct VersionInterval {
     /// The changes after the older version up to and including the newer one, oldest first.
     pub changes: Vec<Change>,
     /// The difference of the trees as a unified diff.
@@ -48,8 +48,8 @@ impl Intervals {
         from: &Version,
         to: &Version,
         most: usize,
-        ask: impl FnOnce() -> Result<Interval, E>,
-    ) -> Result<Interval, E> {
+        ask: impl FnOnce() -> Result<VersionInterval, E>,
+    ) -> Result<VersionInterval, E> {
         let name = self.name(from, to, most);
         let path = self.folder.join(&name);
         self.asked.borrow_mut().insert(name);
@@ -74,7 +74,7 @@ impl Intervals {
         format!("{}.json", &hasher.finalize().to_hex()[..32])
     }
 
-    fn keep(&self, path: &std::path::Path, interval: &Interval) -> std::io::Result<()> {
+    fn keep(&self, path: &std::path::Path, interval: &VersionInterval) -> std::io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         let mut part = tempfile::NamedTempFile::new_in(&self.folder)?;
         part.write_all(&serde_json::to_vec(interval)?)?;
@@ -109,8 +109,8 @@ mod tests {
         }
     }
 
-    fn interval(diff: &str) -> Interval {
-        Interval {
+    fn interval(diff: &str) -> VersionInterval {
+        VersionInterval {
             changes: Vec::new(),
             diff: Some(diff.into()),
         }
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    fn asked(intervals: &Intervals, to: &str, most: usize, says: &str) -> Interval {
+    fn asked(intervals: &Intervals, to: &str, most: usize, says: &str) -> VersionInterval {
         let ask = || Ok::<_, ()>(interval(says));
         let known = intervals.known(&version("a"), &version(to), most, ask);
         known.unwrap()

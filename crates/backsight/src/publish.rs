@@ -15,7 +15,7 @@ use std::{
 use crate::{
     cli::Shared,
     files, history,
-    intervals::{Interval, Intervals},
+    intervals::{Intervals, VersionInterval},
 };
 
 /// Arguments of `publish`.
@@ -113,13 +113,13 @@ impl Sources {
             Some(Ok((opened, intervals))) => (&opened.history, intervals),
         };
         let ask = || {
-            Ok(Interval {
+            Ok(VersionInterval {
                 changes: history.between(from, to)?,
                 diff: history.diff(from, to, MOST_OF_A_DIFF)?,
             })
         };
         let known = intervals.known(from, to, MOST_OF_A_DIFF, ask);
-        let Interval { changes, diff } = known.map_err(|e: HistoryError| e.to_string())?;
+        let VersionInterval { changes, diff } = known.map_err(|e: HistoryError| e.to_string())?;
         // Packages without a change log say nothing; that isn't the same as that nothing changed.
         Ok((!changes.is_empty() || diff.is_some()).then_some(Between { changes, diff }))
     }

@@ -1,7 +1,7 @@
 //! `backsight report`: studies as one self-contained page.
 
 use backsight_model::ResultSet;
-use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by};
+use backsight_policy::{CompareOptions, Comparison, SplitKey, compare, compare_by};
 use backsight_report::{
     Format, Look,
     comparison::{ComparisonFormat, DisplayOptions, render},
@@ -36,7 +36,7 @@ pub struct Report {
     /// With one study: which of its parts the page compares, `variant` or a parameter; else its variants, if
     /// there are several
     #[arg(long, value_name = "WHAT")]
-    by: Option<By>,
+    by: Option<SplitKey>,
 }
 
 impl Report {
@@ -154,7 +154,7 @@ impl Report {
                 ));
             }
             // A study without variants has nothing to compare; its page shows what it measured.
-            (None, [only]) => compare_by(only, &By::Variant, options).ok(),
+            (None, [only]) => compare_by(only, &SplitKey::Variant, options).ok(),
             (None, sets) => Some(compare(sets, options)),
         };
         Ok((comparison, sets))

@@ -1,7 +1,7 @@
 //! A verdict written out: as the terminal shows it, as Markdown, as JSON, as a page.
 
 use backsight_model::ResultSet;
-use backsight_policy::{By, CompareOptions, compare_by};
+use backsight_policy::{CompareOptions, SplitKey, compare_by};
 use backsight_report::{
     Format, Look, Render as _,
     comparison::{self, ComparisonFormat, DisplayOptions},
@@ -85,7 +85,7 @@ async fn page_of_trials(
     // A study without variants has nothing to compare; its page shows what it measured.
     let comparison = match verdict {
         None | Some(VerdictReport::Results(_)) => {
-            compare_by(&set, &By::Variant, CompareOptions::default()).ok()
+            compare_by(&set, &SplitKey::Variant, CompareOptions::default()).ok()
         }
         Some(_) => None,
     };

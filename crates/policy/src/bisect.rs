@@ -27,8 +27,8 @@ use std::{
     time::Duration,
 };
 
-use crate::{Decision, Evidence, Policy, Request, evidence_index::Settled};
-use interleaving::{InWork, weather};
+use crate::{Decision, Evidence, Policy, Request, evidence_index::EvidenceIndex};
+use interleaving::{Interleaving, weather};
 
 mod interleaving;
 
@@ -196,7 +196,7 @@ struct Seen<'a> {
     courses: Vec<VersionMeans>,
     /// Trials of each version on each testbed.
     tried: HashMap<(usize, usize), usize>,
-    settled: Settled<'a>,
+    settled: EvidenceIndex<'a>,
     /// Versions on which something was begun.
     there: HashSet<usize>,
     units: usize,
@@ -338,7 +338,7 @@ impl BisectPolicy {
             variance,
             courses: vec![VersionMeans::new(self.versions); self.testbeds()],
             tried: HashMap::new(),
-            settled: Settled::of(evidence),
+            settled: EvidenceIndex::of(evidence),
             there: HashSet::new(),
             units: 0,
             trial: 1.0,
@@ -650,7 +650,7 @@ impl BisectPolicy {
             let request = self.next_of(version, seen, idle);
             request.map(Some).ok_or(BisectEnd::Most)
         };
-        let in_work = InWork::of(self, evidence, seen, idle.testbed);
+        let in_work = Interleaving::of(self, evidence, seen, idle.testbed);
         if let Some(version) = in_work.goes_on() {
             return ask(version);
         }

@@ -42,7 +42,7 @@ pub fn adjusted_tests(series: &[Vec<f64>], others: &[f64]) -> Option<Vec<Vec<f64
 
 /// In which direction something went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum ChangeDirection {
     /// For the better.
     Better,
     /// For the worse.
@@ -53,7 +53,7 @@ pub enum Direction {
     Down,
 }
 
-impl Direction {
+impl ChangeDirection {
     /// The direction of a change.
     pub fn of(change: &DetectedChange, better: Option<Better>) -> Self {
         Self::of_size(change.size, better)

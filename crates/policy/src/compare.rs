@@ -20,12 +20,12 @@ mod sequential_study;
 mod split;
 mod warning;
 
-pub use answer::{Call, Difference, Doubt, NotComparable};
-pub use definition::{DefinitionChange, Differing};
-pub use number_lists::{Listed, compare_listed};
+pub use answer::{Difference, DifferenceCall, Doubt, NotComparable};
+pub use definition::{DefinitionChange, MeasurementPart};
+pub use number_lists::{NumberList, compare_listed};
 pub use remark::Remark;
-pub use sequential_study::Looked;
-pub use split::{Beside, By, NothingToSplit, beside_by_variant, compare_by, split};
+pub use sequential_study::SequentialStudy;
+pub use split::{SplitError, SplitKey, VariantQuestion, beside_by_variant, compare_by, split};
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{
@@ -40,7 +40,7 @@ use backsight_stats::{
 use indexmap::{IndexMap, IndexSet};
 use std::{collections::HashSet, fmt};
 
-use crate::pooled_spread::{self, Known, one_machine};
+use crate::pooled_spread::{self, PooledSpread, one_machine};
 
 /// More runs of a side that has one, for an interval that is worth looking at: of three in all it is twice as wide as of five.
 const MORE_RUNS: usize = 4;
@@ -87,13 +87,13 @@ pub struct Comparison {
     /// Where the numbers come from.
     pub origin: Origin,
     /// What the sides are parts by, if they are parts of one result set.
-    pub by: Option<By>,
+    pub by: Option<SplitKey>,
     /// What is compared.
-    pub sides: Vec<Side>,
+    pub sides: Vec<ComparisonSide>,
     /// One row a metric and cell: those of a benchmark together, in the order in which the baseline's plan has the
     /// benchmarks, then what only others have; of a benchmark the primary metrics before the others, and of either first
     /// what became worse, then what became better, then the rest in the plan's order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparisonRow>,
     /// The geometric means of the primary metrics' ratios of each side but the first, by direction.
     pub ratios: Vec<RatioMean>,
     /// What a reader should know before believing it.
@@ -132,7 +132,7 @@ impl Comparison {
     /// Without the rows of secondary metrics that every side has and none has differently; and how many those are.
     pub fn without_quiet_rows(&self) -> (Self, usize) {
         let mut shown = self.clone();
-        let is_shown = |row: &Row| !row.is_secondary_and_quiet();
+        let is_shown = |row: &ComparisonRow| !row.is_secondary_and_quiet();
         // Remarks are about rows by their place.
         let mut places = Vec::with_capacity(self.rows.len());
         let mut kept = 0;
@@ -156,7 +156,7 @@ impl Comparison {
     }
 
     /// Every difference, with its row and the place of its side.
-    pub fn differences(&self) -> impl Iterator<Item = (&Row, usize, &Difference)> {
+    pub fn differences(&self) -> impl Iterator<Item = (&ComparisonRow, usize, &Difference)> {
         self.rows.iter().flat_map(|row| {
             let sides = row.entries.iter().enumerate();
             sides.filter_map(move |(side, entry)| Some((row, side, entry.difference()?)))
@@ -167,7 +167,7 @@ impl Comparison {
     /// comparable. Also those of a side that has no row in common with the baseline. By
     /// primary metrics, or by all.
     pub fn unjudged(&self, all_metrics: bool) -> usize {
-        let counts = |row: &&Row| row.primary || all_metrics;
+        let counts = |row: &&ComparisonRow| row.primary || all_metrics;
         let of_side = |side: usize| {
             let rows = || self.rows.iter().filter(counts);
             let unjudged = rows().filter(|row| row.is_unjudged(side)).count();
@@ -192,22 +192,22 @@ impl Comparison {
         self.tally_of(side, |row| !row.primary)
     }
 
-    fn tally_of(&self, side: usize, of: impl Fn(&Row) -> bool) -> Tally {
+    fn tally_of(&self, side: usize, of: impl Fn(&ComparisonRow) -> bool) -> Tally {
         let mut tally = Tally::default();
         for row in self.rows.iter().filter(|row| of(row)) {
             let against = row
                 .entries
                 .get(side)
-                .and_then(Entry::measured)
+                .and_then(RowEntry::measured)
                 .and_then(|measured| measured.against.as_ref());
             *match against {
                 None => &mut tally.missing,
-                Some(Against::NotComparable(_)) => &mut tally.not_comparable,
-                Some(Against::Compared(difference)) => match difference.call {
-                    Call::Worse => &mut tally.worse,
-                    Call::Better => &mut tally.better,
-                    Call::NoChange { .. } => &mut tally.no_change,
-                    Call::CannotTell(_) => &mut tally.cannot_tell,
+                Some(BaselineRelation::NotComparable(_)) => &mut tally.not_comparable,
+                Some(BaselineRelation::Compared(difference)) => match difference.call {
+                    DifferenceCall::Worse => &mut tally.worse,
+                    DifferenceCall::Better => &mut tally.better,
+                    DifferenceCall::NoChange { .. } => &mut tally.no_change,
+                    DifferenceCall::CannotTell(_) => &mut tally.cannot_tell,
                 },
             } += 1;
         }
@@ -218,7 +218,10 @@ impl Comparison {
     pub fn lacks_a_spread(&self) -> bool {
         self.differences().any(|(_, _, difference)| {
             difference.verdict.beyond == UnrepeatedVariation::LikeUnits
-                || matches!(difference.call, Call::CannotTell(Doubt::OneRun { .. }))
+                || matches!(
+                    difference.call,
+                    DifferenceCall::CannotTell(Doubt::OneRun { .. })
+                )
         })
     }
 
@@ -242,11 +245,11 @@ impl Comparison {
 
 /// One of the things that are compared.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Side {
+pub struct ComparisonSide {
     /// Its name: the study's, or the value that makes this part of the study.
     pub name: String,
     /// The study that it is or is a part of; none if it is a list of numbers.
-    pub study: Option<OfStudy>,
+    pub study: Option<SideStudy>,
     /// Trials that gave samples; numbers of a list.
     pub measured: usize,
     /// Trials that failed.
@@ -259,7 +262,7 @@ pub struct Side {
 
 /// The study that a side is or is a part of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OfStudy {
+pub struct SideStudy {
     /// Its number in the store.
     pub number: i64,
     /// Its name.
@@ -272,7 +275,7 @@ pub struct OfStudy {
 
 /// One metric of one cell on every side.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct ComparisonRow {
     /// The cell, as the first side that has it says it.
     pub cell: Cell,
     /// The metric.
@@ -290,18 +293,18 @@ pub struct Row {
     /// The mean that is shown: harmonic where higher is better, unless a sample is zero or negative.
     pub mean: Mean,
     /// One for each side.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RowEntry>,
 }
 
-impl Row {
+impl ComparisonRow {
     /// Whether it is of a secondary metric that every side has and none has differently: of little interest.
     pub fn is_secondary_and_quiet(&self) -> bool {
-        let is_quiet = |entry: &Entry| match entry {
-            Entry::Missing(_) => false,
-            Entry::Measured(measured) => match &measured.against {
+        let is_quiet = |entry: &RowEntry| match entry {
+            RowEntry::Missing(_) => false,
+            RowEntry::Measured(measured) => match &measured.against {
                 None => true,
-                Some(Against::NotComparable(_)) => false,
-                Some(Against::Compared(difference)) => !difference.call.changed(),
+                Some(BaselineRelation::NotComparable(_)) => false,
+                Some(BaselineRelation::Compared(difference)) => !difference.call.changed(),
             },
         };
         !self.primary && self.entries.iter().all(is_quiet)
@@ -310,15 +313,19 @@ impl Row {
     /// See [`Comparison::unjudged`].
     fn is_unjudged(&self, side: usize) -> bool {
         let entries = [&self.entries[0], &self.entries[side]];
-        let lacks = |entry: &Entry| match entry {
-            Entry::Missing(Missing::NotYet | Missing::Failed { .. } | Missing::NotANumber) => true,
-            Entry::Missing(_) => false,
-            Entry::Measured(side) => matches!(side.against, Some(Against::NotComparable(_))),
+        let lacks = |entry: &RowEntry| match entry {
+            RowEntry::Missing(
+                MissingReason::NotYet | MissingReason::Failed { .. } | MissingReason::NotANumber,
+            ) => true,
+            RowEntry::Missing(_) => false,
+            RowEntry::Measured(side) => {
+                matches!(side.against, Some(BaselineRelation::NotComparable(_)))
+            }
         };
-        let planned = |entry: &Entry| {
+        let planned = |entry: &RowEntry| {
             !matches!(
                 entry,
-                Entry::Missing(Missing::NotInPlan | Missing::OtherParams { .. })
+                RowEntry::Missing(MissingReason::NotInPlan | MissingReason::OtherParams { .. })
             )
         };
         entries.into_iter().all(planned) && entries.into_iter().any(lacks)
@@ -327,16 +334,16 @@ impl Row {
 
 /// What one side has in a row.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
+pub enum RowEntry {
     /// Samples.
-    Measured(Box<Measured>),
+    Measured(Box<MeasuredEntry>),
     /// None, and why.
-    Missing(Missing),
+    Missing(MissingReason),
 }
 
-impl Entry {
+impl RowEntry {
     /// What was measured, if it was.
-    pub fn measured(&self) -> Option<&Measured> {
+    pub fn measured(&self) -> Option<&MeasuredEntry> {
         match self {
             Self::Measured(measured) => Some(measured),
             Self::Missing(_) => None,
@@ -346,7 +353,7 @@ impl Entry {
     fn difference_mut(&mut self) -> Option<&mut Difference> {
         match self {
             Self::Measured(measured) => match &mut measured.against {
-                Some(Against::Compared(difference)) => Some(difference),
+                Some(BaselineRelation::Compared(difference)) => Some(difference),
                 _ => None,
             },
             Self::Missing(_) => None,
@@ -356,7 +363,7 @@ impl Entry {
     /// How it differs from the baseline, if that can be said.
     pub fn difference(&self) -> Option<&Difference> {
         match &self.measured()?.against {
-            Some(Against::Compared(difference)) => Some(difference),
+            Some(BaselineRelation::Compared(difference)) => Some(difference),
             _ => None,
         }
     }
@@ -364,7 +371,7 @@ impl Entry {
 
 /// Why a side has nothing in a row.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Missing {
+pub enum MissingReason {
     /// It wasn't asked for there.
     NotInPlan,
     /// It wasn't asked for with these parameters, but with others.
@@ -385,7 +392,7 @@ pub enum Missing {
     NotANumber,
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotInPlan => f.pad("not in its plan"),
@@ -409,7 +416,7 @@ impl fmt::Display for Missing {
 
 /// What one side has measured in a row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredEntry {
     /// The unit of the numbers here: the row's unless they are not comparable.
     pub unit: Unit,
     /// How many trials gave samples; of a list, how many numbers it has.
@@ -432,7 +439,7 @@ pub struct Measured {
     /// The number of each of these trials in its study; nothing for a list.
     pub numbers: Vec<u32>,
     /// What the interval samples within trials show.
-    pub within: Option<Within>,
+    pub within: Option<IntervalWarmUp>,
     /// Summaries of the trials' values.
     pub of_trials: Summary,
     /// Summaries of all samples; the same as of the trials where each gave one.
@@ -440,12 +447,12 @@ pub struct Measured {
     /// The share of the processors that others took, mean of the trials, from 0 to 1.
     pub neighbours: f64,
     /// How it differs from the baseline; `None` for the baseline, and where the baseline has nothing.
-    pub against: Option<Against>,
+    pub against: Option<BaselineRelation>,
 }
 
 /// Trials whose first interval samples are unlike the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Within {
+pub struct IntervalWarmUp {
     /// How many trials.
     pub trials: usize,
     /// Of how many with interval samples.
@@ -458,7 +465,7 @@ pub struct Within {
 
 /// A side's relation to the baseline.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Against {
+pub enum BaselineRelation {
     /// The difference.
     Compared(Box<Difference>),
     /// They can't be compared.
@@ -513,7 +520,7 @@ fn compare_sets(
             .filter(|other| sets.iter().all(|set| set.study != other.study))
             .filter(|other| sets.first().is_some_and(|base| one_machine(base, other)))
             .collect::<Vec<_>>(),
-        tried: sets.iter().map(Tried::of).collect(),
+        tried: sets.iter().map(TryComparison::of).collect(),
         machines: sets
             .iter()
             .map(|set| warning::other_machine(sets.first()?, set))
@@ -549,13 +556,13 @@ fn compare_sets(
     comparison
 }
 
-fn side(set: &ResultSet, origin: Origin) -> Side {
+fn side(set: &ResultSet, origin: Origin) -> ComparisonSide {
     let trials = || set.series.iter().flat_map(|series| &series.trials);
     let sessions: HashSet<(u32, u32)> = trials().map(|it| (it.host, it.session)).collect();
     let hosts: IndexSet<Option<&HostName>> = trials().map(|trial| set.host_of(trial)).collect();
     let hosts: Option<Vec<HostName>> = hosts.into_iter().map(Option::<&_>::cloned).collect();
     if origin != Origin::Studies {
-        return Side {
+        return ComparisonSide {
             name: set.name.clone(),
             study: None,
             measured: trials().map(|trial| trial.values.len()).sum(),
@@ -565,9 +572,9 @@ fn side(set: &ResultSet, origin: Origin) -> Side {
         };
     }
     let measured: HashSet<u32> = trials().map(|trial| trial.trial).collect();
-    Side {
+    ComparisonSide {
         name: set.name.clone(),
-        study: Some(OfStudy {
+        study: Some(SideStudy {
             number: set.study,
             name: set.study_name.clone(),
             began: set.began,
@@ -581,16 +588,16 @@ fn side(set: &ResultSet, origin: Origin) -> Side {
 }
 
 /// The rows of a benchmark together, primary metrics before the others; of either first those in which a side became worse, then better, then all others.
-fn changed_first(rows: Vec<Row>) -> Vec<Row> {
+fn changed_first(rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     let benchmarks: IndexSet<String> = rows
         .iter()
         .map(|row| row.cell.benchmark.to_string())
         .collect();
-    let rank = |row: &Row| {
-        let calls = row.entries.iter().filter_map(Entry::difference);
+    let rank = |row: &ComparisonRow| {
+        let calls = row.entries.iter().filter_map(RowEntry::difference);
         let least = calls.map(|difference| match difference.call {
-            Call::Worse => 0,
-            Call::Better => 1,
+            DifferenceCall::Worse => 0,
+            DifferenceCall::Better => 1,
             _ => 2,
         });
         least.min().unwrap_or(2)
@@ -625,11 +632,11 @@ fn question(cell: &Cell) -> String {
 
 /// A row with what it was made of, so that its intervals can be made again.
 struct Draft {
-    row: Row,
+    row: ComparisonRow,
     /// What each side has, if it has something.
     sides: Vec<Option<Gathered>>,
     /// How much single runs, and whole sessions, are known to differ.
-    known: [Option<Known>; 2],
+    known: [Option<PooledSpread>; 2],
 }
 
 /// What every row needs to know of the whole.
@@ -639,7 +646,7 @@ struct Asked<'a> {
     hosts: &'a IndexSet<&'a HostName>,
     /// Other studies of the same machine.
     others: &'a [&'a ResultSet],
-    tried: Vec<Tried>,
+    tried: Vec<TryComparison>,
     /// How each side's machine differs from the baseline's.
     machines: Vec<Option<NotComparable>>,
     /// What differs in how each side was measured.
@@ -649,12 +656,12 @@ struct Asked<'a> {
 }
 
 /// Which cells of a set were tried, and how often that failed.
-struct Tried {
+struct TryComparison {
     measured: HashSet<String>,
     failed: IndexMap<String, usize>,
 }
 
-impl Tried {
+impl TryComparison {
     fn of(set: &ResultSet) -> Self {
         let mut failed = IndexMap::new();
         for (_, _, cell, _) in &set.failed {
@@ -671,11 +678,11 @@ impl Tried {
         self.failed.get(question).copied().unwrap_or(0)
     }
 
-    fn why_missing(&self, question: &str) -> Missing {
+    fn why_missing(&self, question: &str) -> MissingReason {
         match self.failed(question) {
-            _ if self.measured.contains(question) => Missing::NoSample,
-            0 => Missing::NotYet,
-            trials => Missing::Failed { trials },
+            _ if self.measured.contains(question) => MissingReason::NoSample,
+            0 => MissingReason::NotYet,
+            trials => MissingReason::Failed { trials },
         }
     }
 }
@@ -683,7 +690,7 @@ impl Tried {
 impl Asked<'_> {
     /// Why a side has no such cell: it isn't in its plan, or nothing of this benchmark is there with parameters that
     /// another side has too.
-    fn not_in_plan(&self, side: usize, shape: &Series) -> Missing {
+    fn not_in_plan(&self, side: usize, shape: &Series) -> MissingReason {
         let set = &self.sets[side];
         let is_alike = |series: &&Series| {
             series.cell.benchmark == shape.cell.benchmark
@@ -698,7 +705,7 @@ impl Asked<'_> {
             .map(|series| question(&series.cell))
             .collect();
         if theirs.is_empty() || alike().any(|series| theirs.contains(&question(&series.cell))) {
-            return Missing::NotInPlan;
+            return MissingReason::NotInPlan;
         }
         // The base has what isn't asked for there, or the other way round.
         let differing = |series: &Series| match side {
@@ -709,8 +716,8 @@ impl Asked<'_> {
             .map(differing)
             .filter(|differing| !differing.is_empty())
             .min_by_key(Vec::len);
-        nearest.map_or(Missing::NotInPlan, |differing| Missing::OtherParams {
-            differing,
+        nearest.map_or(MissingReason::NotInPlan, |differing| {
+            MissingReason::OtherParams { differing }
         })
     }
 
@@ -778,7 +785,7 @@ impl Asked<'_> {
                 if let Some(mut again) = again {
                     if !again.call.changed() {
                         let comparisons = p.len();
-                        again.call = Call::CannotTell(Doubt::AmongMany { comparisons });
+                        again.call = DifferenceCall::CannotTell(Doubt::AmongMany { comparisons });
                     }
                     *difference = again;
                     difference.p = Ok(own);
@@ -801,7 +808,7 @@ impl Asked<'_> {
 
     fn draft(&self, question: &str, series: &[Vec<&Series>], others: &[&Series]) -> Option<Draft> {
         let shape: &Series = series.iter().flatten().next()?;
-        let gathered: Vec<Result<Gathered, Missing>> = series
+        let gathered: Vec<Result<Gathered, MissingReason>> = series
             .iter()
             .enumerate()
             .map(|(side, series)| self.gathered(side, series, shape, question))
@@ -822,17 +829,17 @@ impl Asked<'_> {
         let entries = gathered.iter().enumerate().map(|(number, side)| {
             let side = match side {
                 Ok(side) => side,
-                Err(missing) => return Entry::Missing(missing.clone()),
+                Err(missing) => return RowEntry::Missing(missing.clone()),
             };
             let Some(mut measured) = side.measured(mean) else {
-                return Entry::Missing(Missing::NotANumber);
+                return RowEntry::Missing(MissingReason::NotANumber);
             };
             measured.against = base
                 .filter(|_| number > 0)
                 .map(|base| self.against(number, base, side, shape, mean, &known));
-            Entry::Measured(Box::new(measured))
+            RowEntry::Measured(Box::new(measured))
         });
-        let row = Row {
+        let row = ComparisonRow {
             cell: shape.cell.clone(),
             metric: shape.metric.clone(),
             unit: (self.origin != Origin::ListsWithoutUnit).then_some(shape.unit),
@@ -856,7 +863,7 @@ impl Asked<'_> {
         series: &[&Series],
         shape: &Series,
         question: &str,
-    ) -> Result<Gathered, Missing> {
+    ) -> Result<Gathered, MissingReason> {
         let own = series
             .first()
             .ok_or_else(|| self.not_in_plan(side, shape))?;
@@ -879,7 +886,7 @@ impl Asked<'_> {
             Some(place as u64 + 1)
         };
         let samples = side_on(all, factor, |trial| host(trial).unwrap_or(0));
-        let samples = samples.map_err(|_| Missing::NotANumber)?;
+        let samples = samples.map_err(|_| MissingReason::NotANumber)?;
         let neighbours = trials().map(|trial| trial.neighbours).sum::<f64>();
         Ok(Gathered {
             trials: match self.origin {
@@ -907,23 +914,23 @@ impl Asked<'_> {
         new: &Gathered,
         shape: &Series,
         mean: Mean,
-        known: &[Option<Known>; 2],
-    ) -> Against {
+        known: &[Option<PooledSpread>; 2],
+    ) -> BaselineRelation {
         if new.unit.in_terms_of(base.unit).is_none() {
-            return Against::NotComparable(NotComparable::Units {
+            return BaselineRelation::NotComparable(NotComparable::Units {
                 base: base.unit,
                 new: new.unit,
             });
         }
         if new.better != base.better {
-            return Against::NotComparable(NotComparable::Directions {
+            return BaselineRelation::NotComparable(NotComparable::Directions {
                 base: base.better,
                 new: new.better,
             });
         }
         let time_base = |side: &Gathered| side.simulator.and_then(Simulator::time_base);
         if time_base(base) != time_base(new) {
-            return Against::NotComparable(NotComparable::Clocks {
+            return BaselineRelation::NotComparable(NotComparable::Clocks {
                 base: base.simulator,
                 new: new.simulator,
             });
@@ -931,18 +938,18 @@ impl Asked<'_> {
         if let Some(machine) = &self.machines[number]
             && !self.options.other_machines
         {
-            return Against::NotComparable(machine.clone());
+            return BaselineRelation::NotComparable(machine.clone());
         }
         let concerns =
             |change: &&DefinitionChange| change.concerns(&shape.cell, shape.metric.as_str());
         if let Some(change) = self.definitions[number].iter().find(concerns)
             && !self.options.other_definitions
         {
-            return Against::NotComparable(NotComparable::Definition(change.part));
+            return BaselineRelation::NotComparable(NotComparable::Definition(change.part));
         }
         let confidence = self.options.confidence;
         let difference = self.difference(number, base, new, mean, known, confidence);
-        Against::Compared(Box::new(difference))
+        BaselineRelation::Compared(Box::new(difference))
     }
 
     /// What the sides differ by beyond the spread of what was repeated, and what is known of it.
@@ -950,8 +957,8 @@ impl Asked<'_> {
         &self,
         number: usize,
         repeated: Level,
-        known: &[Option<Known>; 2],
-    ) -> (UnrepeatedVariation, Option<Known>) {
+        known: &[Option<PooledSpread>; 2],
+    ) -> (UnrepeatedVariation, Option<PooledSpread>) {
         if self.origin != Origin::Studies {
             return (UnrepeatedVariation::Nothing, None);
         }
@@ -975,7 +982,7 @@ impl Asked<'_> {
         base: &Gathered,
         new: &Gathered,
         mean: Mean,
-        known: &[Option<Known>; 2],
+        known: &[Option<PooledSpread>; 2],
         confidence: Confidence,
     ) -> Difference {
         let common = on_common_hosts(&base.samples, &new.samples);
@@ -1054,8 +1061,8 @@ fn differing_params(base: &Cell, new: &Cell) -> Vec<KeyDifference> {
 }
 
 /// Trials whose interval samples begin unlike the rest.
-fn within<'a>(trials: impl Iterator<Item = &'a [f64]>) -> Option<Within> {
-    let mut found = Within {
+fn within<'a>(trials: impl Iterator<Item = &'a [f64]>) -> Option<IntervalWarmUp> {
+    let mut found = IntervalWarmUp {
         trials: 0,
         of: 0,
         most: 0,
@@ -1079,7 +1086,7 @@ struct Gathered {
     samples: backsight_stats::NestedSamples,
     trials: usize,
     numbers: Vec<u32>,
-    within: Option<Within>,
+    within: Option<IntervalWarmUp>,
     neighbours: f64,
     failed: usize,
     unit: Unit,
@@ -1093,7 +1100,7 @@ impl Gathered {
     }
 
     /// What was measured, compared with nothing; nothing if its values have no mean.
-    fn measured(&self, mean: Mean) -> Option<Measured> {
+    fn measured(&self, mean: Mean) -> Option<MeasuredEntry> {
         let all = self.samples.samples();
         let level = match self.samples.replicated() {
             Level::Sample if all.n() > 1 => Level::Sample,
@@ -1112,7 +1119,7 @@ impl Gathered {
         } else {
             Summary::of(&trials, self.better)
         };
-        Some(Measured {
+        Some(MeasuredEntry {
             unit: self.unit,
             trials: self.trials,
             samples: all.n(),
@@ -1145,9 +1152,9 @@ fn ratio_means(comparison: &Comparison) -> Vec<RatioMean> {
         .collect()
 }
 
-fn ratio_mean(rows: &[Row], side: usize, better: Better) -> Option<RatioMean> {
-    let of_direction = |row: &&Row| row.primary && row.better == better;
-    let rows: Vec<&Row> = rows.iter().filter(of_direction).collect();
+fn ratio_mean(rows: &[ComparisonRow], side: usize, better: Better) -> Option<RatioMean> {
+    let of_direction = |row: &&ComparisonRow| row.primary && row.better == better;
+    let rows: Vec<&ComparisonRow> = rows.iter().filter(of_direction).collect();
     let ratios: Vec<(f64, Option<Interval>)> = rows
         .iter()
         .filter_map(|row| row.entries[side].difference())

@@ -4,10 +4,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{Evidence, Observation, Outcome, Request};
+use crate::{Evidence, Observation, Request, RequestOutcome};
 
 /// The evidence, looked up fast.
-pub(crate) struct Settled<'a> {
+pub(crate) struct EvidenceIndex<'a> {
     /// Trials that were made, well or not.
     pub(crate) trials: HashMap<Request, &'a Observation>,
     /// Builds that there aren't: version, layout.
@@ -16,7 +16,7 @@ pub(crate) struct Settled<'a> {
     pub(crate) unbooted: HashSet<(usize, usize, u32)>,
 }
 
-impl<'a> Settled<'a> {
+impl<'a> EvidenceIndex<'a> {
     pub(crate) fn of(evidence: &'a Evidence) -> Self {
         let mut settled = Self {
             trials: HashMap::with_capacity(evidence.observations.len()),
@@ -31,13 +31,13 @@ impl<'a> Settled<'a> {
                 ..
             } = observation.request;
             match observation.outcome {
-                Outcome::Measured | Outcome::Failed => {
+                RequestOutcome::Measured | RequestOutcome::Failed => {
                     settled.trials.insert(observation.request, observation);
                 }
-                Outcome::NoBoot => {
+                RequestOutcome::NoBoot => {
                     settled.unbooted.insert((version, layout, boot));
                 }
-                Outcome::NoBuild => {
+                RequestOutcome::NoBuild => {
                     settled.unbuilt.insert((version, layout));
                 }
             }

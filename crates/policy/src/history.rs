@@ -16,9 +16,13 @@ mod session_spread;
 mod version_order;
 
 pub use bisected_changes::{BisectedChange, NamedChange};
-pub use gaps::Gap;
-pub use nesting::{BootSamples, BuildSamples, Counts, Spread, TrialValues, VersionPoint};
-pub use series_findings::{Accepted, ChangePoint, Found, How, NoiseEpoch, PendingChange};
+pub use gaps::HistoryGap;
+pub use nesting::{
+    BootSamples, BuildSamples, LevelSpread, RepeatCounts, TrialValues, VersionPoint,
+};
+pub use series_findings::{
+    ChangeAcceptance, ChangePoint, DetectionMethod, NoiseEpoch, PendingChangePoint, SeriesFindings,
+};
 
 use backsight_model::{
     Acceptance, Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial,
@@ -28,7 +32,7 @@ use backsight_stats::changes::Trend;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{change_significance::adjusted_tests, pooled_spread::Known};
+use crate::{change_significance::adjusted_tests, pooled_spread::PooledSpread};
 use session_spread::{Repeats, Spreads};
 
 /// Over several series: the share of believed changes that may be false.
@@ -39,7 +43,7 @@ const UNSTABLE: f64 = 4.0;
 
 /// A target's history.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct History {
+pub struct TargetHistory {
     /// All versions of all studies, oldest first.
     pub versions: Vec<HistoryVersion>,
     /// A series for each question and metric, in the order in which studies first ask.
@@ -118,10 +122,10 @@ pub struct VersionSeries {
     /// What was measured, in the order of versions; versions without any trial of it are left out.
     pub points: Vec<VersionPoint>,
     /// Where it changed.
-    pub found: Found,
+    pub found: SeriesFindings,
     /// How much sessions of one version differ, where versions that were measured in several show it.
-    pub spread_of_sessions: Option<Known>,
-    /// The changes that bisections named, in the order of versions: see [`History::name_changes`].
+    pub spread_of_sessions: Option<PooledSpread>,
+    /// The changes that bisections named, in the order of versions: see [`TargetHistory::name_changes`].
     pub named: Vec<NamedChange>,
 }
 
@@ -168,7 +172,7 @@ impl VersionSeries {
     }
 }
 
-impl History {
+impl TargetHistory {
     /// Notes which changes were accepted, and which of that is over at this time. An acceptance is about the change that may
     /// lie at its version.
     pub fn accept(&mut self, acceptances: &[Acceptance], now: Timestamp) {
@@ -189,14 +193,14 @@ impl History {
                 });
                 // One that holds says more than one that is over.
                 let best = about.max_by_key(|it| (it.holds(now), it.at));
-                change.accepted = best.map(|it| Accepted::at(it, now));
+                change.accepted = best.map(|it| ChangeAcceptance::at(it, now));
             }
         }
     }
 }
 
 /// The history that these studies of one target make together; their order doesn't matter.
-pub fn history(studies: &[StudyHistory]) -> History {
+pub fn history(studies: &[StudyHistory]) -> TargetHistory {
     let mut studies: Vec<&StudyHistory> = studies.iter().collect();
     studies.sort_by_key(|study| study.study);
     let order = version_order::merged(&studies);
@@ -210,7 +214,7 @@ pub fn history(studies: &[StudyHistory]) -> History {
         of_study.trials(&mut drafts, &mut records);
     }
     let versions = order.versions.into_iter().zip(records);
-    let mut history = History {
+    let mut history = TargetHistory {
         versions: versions
             .map(|(version, record)| record.version(version))
             .collect(),
@@ -432,7 +436,7 @@ impl Drafts {
                 spread_of_sessions = spreads.sessions;
             }
             VersionSeries {
-                found: Found::in_points(&points, draft.metric.better, repeats),
+                found: SeriesFindings::in_points(&points, draft.metric.better, repeats),
                 spread_of_sessions,
                 cell: draft.cell,
                 key: draft.key,

@@ -21,31 +21,35 @@ mod step;
 mod try_patch;
 
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
-pub use change_significance::{Direction, adjusted_tests, percent_of, tests_of};
+pub use change_significance::{ChangeDirection, adjusted_tests, percent_of, tests_of};
 pub use compare::{
-    Against, Beside, By, Call, CompareOptions, Comparison, DefinitionChange, Difference, Differing,
-    Doubt, Entry, Listed, Looked, Measured, Missing, NotComparable, NothingToSplit, OfStudy,
-    Origin, RatioMean, Remark, Row, Side, Tally, Warning, Within, beside_by_variant, compare,
+    BaselineRelation, CompareOptions, Comparison, ComparisonRow, ComparisonSide, DefinitionChange,
+    Difference, DifferenceCall, Doubt, IntervalWarmUp, MeasuredEntry, MeasurementPart,
+    MissingReason, NotComparable, NumberList, Origin, RatioMean, Remark, RowEntry, SequentialStudy,
+    SideStudy, SplitError, SplitKey, Tally, VariantQuestion, Warning, beside_by_variant, compare,
     compare_by, compare_knowing, compare_listed, same_machine, side_of, split,
 };
 pub use history::{
-    Accepted, BisectedChange, BootSamples, BuildSamples, ChangePoint, Counts, Found, Gap, History,
-    HistoryVersion, How, NamedChange, NoiseEpoch, PendingChange, Spread, TrialValues, VersionPoint,
-    VersionSeries, VersionStanding, history,
+    BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,
+    HistoryGap, HistoryVersion, LevelSpread, NamedChange, NoiseEpoch, PendingChangePoint,
+    RepeatCounts, SeriesFindings, TargetHistory, TrialValues, VersionPoint, VersionSeries,
+    VersionStanding, history,
 };
-pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
-pub use overhead::{Cost, CostCall, Effect, OverheadPolicy, OverheadVerdict, SideMean, Watched};
-pub use pooled_spread::{Known, one_machine};
+pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts};
+pub use overhead::{
+    CostCall, MonitorCost, MonitorEffect, MonitorSet, OverheadPolicy, OverheadVerdict, SideMean,
+};
+pub use pooled_spread::{PooledSpread, one_machine};
 pub use run::{RunPolicy, RunVerdict};
-pub use run_until_decided::{UntilOptions, UntilPolicy};
+pub use run_until_decided::{RunUntilDecidedOptions, RunUntilDecidedPolicy};
 pub use search::{
-    BASELINE_COARSER, Bounds, Found as SearchFound, GeneratorStands, Goal, GoalAnswer, Ladder,
-    LoadPoint, LossReading, NoLadder, Phase as SearchPhase, Reading, SENDS_LESS, SearchPolicy,
-    SearchVerdict, Subject, SubjectAnswer, Told,
+    BASELINE_COARSER, FigureReading, GeneratorLimit, GoalAnswer, LoadAnswer, LoadBounds, LoadGrid,
+    LoadGridError, LoadPoint, LossReading, SENDS_LESS, SearchGoal, SearchPhase, SearchPolicy,
+    SearchSubject, SearchVerdict, SubjectAnswer, TrialReadings,
 };
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 pub use try_patch::{
-    AskedMetric, AttemptEnd, AttemptPolicy, AttemptVerdict, Call as AttemptCall, SideOutcome, Tried,
+    AskedMetric, TryCall, TryComparison, TryEnd, TryPolicy, TrySideOutcome, TryVerdict,
 };
 
 use backsight_model::{Cell, MetricName};
@@ -85,7 +89,7 @@ impl Request {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// It gave samples.
     Measured,
     /// The trial failed.
@@ -102,7 +106,7 @@ pub struct Observation {
     /// What was asked.
     pub request: Request,
     /// How it ended; a failed trial is evidence too.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
     /// The mean of each metric's samples in the trial.
     pub figures: BTreeMap<MetricName, f64>,
     /// How long the trial took, without what had to be built and booted for it; nothing where none was begun.
@@ -112,7 +116,7 @@ pub struct Observation {
 impl Observation {
     /// Whether it gave samples.
     pub fn measured(&self) -> bool {
-        self.outcome == Outcome::Measured
+        self.outcome == RequestOutcome::Measured
     }
 
     /// The figure of a metric, if it is a number.
@@ -122,7 +126,10 @@ impl Observation {
 
     /// Whether a trial was begun.
     pub fn is_trial(&self) -> bool {
-        matches!(self.outcome, Outcome::Measured | Outcome::Failed)
+        matches!(
+            self.outcome,
+            RequestOutcome::Measured | RequestOutcome::Failed
+        )
     }
 }
 

@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Decision, Evidence, Policy, Request, evidence_index::Settled};
+use crate::{Decision, Evidence, Policy, Request, evidence_index::EvidenceIndex};
 
 /// Builds, or boots, in a row that may fail before the version is given up.
 const FRUITLESS: usize = 3;
@@ -54,9 +54,9 @@ pub struct NoisePolicy {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoiseVerdict {
     /// Each cell and metric that gave figures.
-    pub noises: Vec<Noise>,
+    pub noises: Vec<MetricNoise>,
     /// What a repeat costs, in seconds; a trial is one of each cell.
-    pub cost: Costs,
+    pub cost: RepeatCosts,
     /// Why nothing more is asked; nothing if more is.
     pub ended: Option<NoiseEnd>,
     /// Trials that gave samples.
@@ -80,7 +80,7 @@ pub enum NoiseEnd {
 
 /// What one repeat costs, in seconds, as learnt.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Costs {
+pub struct RepeatCosts {
     /// One trial of each cell.
     pub trial: f64,
     /// One boot; nothing where none was made.
@@ -91,7 +91,7 @@ pub struct Costs {
 
 /// How much one metric of one cell varies, and where that comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Noise {
+pub struct MetricNoise {
     /// The cell's number in the plan's order, from 0.
     pub cell: usize,
     /// The metric.
@@ -104,7 +104,7 @@ pub struct Noise {
     pub placed: Vec<NestedSample>,
 }
 
-impl Noise {
+impl MetricNoise {
     /// The standard deviation of a single trial that is new up to this level, in percent of the mean: with
     /// [`Level::Trial`] on the same boot, with [`Level::Boot`] on another boot, with [`Level::Layout`] in another layout.
     /// Nothing if that level wasn't repeated, or the mean is zero.
@@ -123,7 +123,7 @@ impl Noise {
     ///
     /// # Errors
     /// As [`advice`]; no level was repeated.
-    pub fn advice(&self, cost: &Costs, percent: f64) -> Result<ReplicationAdvice, Undefined> {
+    pub fn advice(&self, cost: &RepeatCosts, percent: f64) -> Result<ReplicationAdvice, Undefined> {
         let found = self.found.as_ref().map_err(|why| *why)?;
         let cost = ReplicationCost {
             sample: LEAST_COST,
@@ -172,13 +172,13 @@ impl NoisePolicy {
     }
 
     /// Whether nothing is to be had of the version.
-    fn is_dead(&self, seen: &Settled<'_>) -> bool {
+    fn is_dead(&self, seen: &EvidenceIndex<'_>) -> bool {
         seen.trials.is_empty()
             && (seen.unbuilt.len() >= FRUITLESS.min(self.layouts.max(1))
                 || seen.unbooted.len() >= FRUITLESS)
     }
 
-    fn end(&self, evidence: &Evidence, seen: &Settled<'_>) -> Option<NoiseEnd> {
+    fn end(&self, evidence: &Evidence, seen: &EvidenceIndex<'_>) -> Option<NoiseEnd> {
         if self.is_dead(seen) {
             return Some(NoiseEnd::Dead);
         }
@@ -191,7 +191,7 @@ impl NoisePolicy {
 
     /// Where it stands.
     pub fn verdict(&self, evidence: &Evidence) -> NoiseVerdict {
-        let seen = Settled::of(evidence);
+        let seen = EvidenceIndex::of(evidence);
         let mut sides: BTreeMap<(usize, &MetricName), Vec<NestedSample>> = BTreeMap::new();
         let measured = evidence.observations.iter().filter(|seen| seen.measured());
         for observation in measured.clone() {
@@ -225,13 +225,13 @@ impl NoisePolicy {
         }
     }
 
-    fn costs(&self, evidence: &Evidence) -> Costs {
+    fn costs(&self, evidence: &Evidence) -> RepeatCosts {
         let mut by_cell: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for seen in evidence.observations.iter().filter(|seen| seen.is_trial()) {
             let sum = by_cell.entry(seen.request.cell).or_default();
             *sum = (sum.0 + seen.took.as_secs_f64(), sum.1 + 1.0);
         }
-        Costs {
+        RepeatCosts {
             trial: by_cell.values().map(|(sum, count)| sum / count).sum(),
             boot: median(&evidence.boots),
             // The first build compiles what the others only lay out anew.
@@ -240,7 +240,7 @@ impl NoisePolicy {
     }
 }
 
-fn noise_of(cell: usize, metric: &MetricName, placed: Vec<NestedSample>) -> Noise {
+fn noise_of(cell: usize, metric: &MetricName, placed: Vec<NestedSample>) -> MetricNoise {
     let count =
         |key: fn(&NestedSample) -> [u64; 3]| placed.iter().map(key).collect::<HashSet<_>>().len();
     let counts = (
@@ -249,7 +249,7 @@ fn noise_of(cell: usize, metric: &MetricName, placed: Vec<NestedSample>) -> Nois
         count(|p| [p.layout, p.boot, p.trial]),
     );
     let side = NestedSamples::new(placed.clone()).map_err(|_| Undefined::TooLarge);
-    Noise {
+    MetricNoise {
         cell,
         metric: metric.clone(),
         found: side.and_then(|side| components(&side, Confidence::USUAL)),
@@ -269,7 +269,7 @@ impl Policy for NoisePolicy {
     type Verdict = NoiseVerdict;
 
     fn decide(&self, evidence: &Evidence) -> Decision<NoiseVerdict> {
-        let seen = Settled::of(evidence);
+        let seen = EvidenceIndex::of(evidence);
         if self.end(evidence, &seen).is_some() {
             return Decision::Done(self.verdict(evidence));
         }
@@ -280,7 +280,7 @@ impl Policy for NoisePolicy {
     }
 
     fn left(&self, evidence: &Evidence) -> usize {
-        let seen = Settled::of(evidence);
+        let seen = EvidenceIndex::of(evidence);
         if self.end(evidence, &seen).is_some() {
             return 0;
         }
@@ -297,7 +297,7 @@ impl Policy for NoisePolicy {
     }
 
     fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
-        let seen = Settled::of(evidence);
+        let seen = EvidenceIndex::of(evidence);
         if self.as_found || self.end(evidence, &seen).is_some() {
             return Vec::new();
         }
@@ -320,7 +320,7 @@ impl Policy for NoisePolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Observation, Outcome};
+    use crate::{Observation, RequestOutcome};
     use backsight_stats::Random;
     use proptest::prelude::*;
 
@@ -337,7 +337,7 @@ mod tests {
         }
     }
 
-    fn observation(request: Request, outcome: Outcome, value: f64) -> Observation {
+    fn observation(request: Request, outcome: RequestOutcome, value: f64) -> Observation {
         Observation {
             request,
             outcome,
@@ -348,7 +348,7 @@ mod tests {
 
     fn pursue(
         policy: &NoisePolicy,
-        mut world: impl FnMut(Request) -> (Outcome, f64),
+        mut world: impl FnMut(Request) -> (RequestOutcome, f64),
     ) -> (Evidence, NoiseVerdict) {
         let mut evidence = Evidence::default();
         loop {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     /// Noise with these deviations around 100: of a layout, of a boot, of a trial.
-    fn nested(deviations: [f64; 3], seed: u64) -> impl FnMut(Request) -> (Outcome, f64) {
+    fn nested(deviations: [f64; 3], seed: u64) -> impl FnMut(Request) -> (RequestOutcome, f64) {
         let mut random = Random::seeded(seed);
         let mut levels: BTreeMap<(usize, u32), f64> = BTreeMap::new();
         move |request| {
@@ -376,7 +376,7 @@ mod tests {
             let layout = of((request.layout, 0), deviations[0]);
             let boot = of((request.layout, request.boot), deviations[1]);
             let trial = deviations[2] * random.normal();
-            (Outcome::Measured, 100.0 + layout + boot + trial)
+            (RequestOutcome::Measured, 100.0 + layout + boot + trial)
         }
     }
 
@@ -411,7 +411,7 @@ mod tests {
     #[test]
     fn what_it_advises_shows_the_difference_in_four_of_five_cases() {
         let (_, verdict) = pursue(&policy(), nested([0.5, 1.0, 1.0], 3));
-        let cost = Costs {
+        let cost = RepeatCosts {
             trial: 10.0,
             boot: Some(60.0),
             layout: Some(30.0),
@@ -455,10 +455,10 @@ mod tests {
 
     #[test]
     fn what_does_not_build_or_boot_is_given_up() {
-        let (evidence, verdict) = pursue(&policy(), |_| (Outcome::NoBuild, 0.0));
+        let (evidence, verdict) = pursue(&policy(), |_| (RequestOutcome::NoBuild, 0.0));
         assert_eq!(verdict.ended, Some(NoiseEnd::Dead));
         assert_eq!(evidence.observations.len(), 3);
-        let (evidence, verdict) = pursue(&policy(), |_| (Outcome::NoBoot, 0.0));
+        let (evidence, verdict) = pursue(&policy(), |_| (RequestOutcome::NoBoot, 0.0));
         assert_eq!(verdict.ended, Some(NoiseEnd::Dead));
         assert_eq!(evidence.observations.len(), 3);
     }
@@ -487,8 +487,8 @@ mod tests {
         ) {
             let policy = NoisePolicy { layouts, boots, trials, cells, seed, ..policy() };
             let (all, verdict) = pursue(&policy, |request| match request.boot + request.layout as u32 {
-                5 => (Outcome::NoBoot, 0.0),
-                _ => (Outcome::Measured, 1.0),
+                5 => (RequestOutcome::NoBoot, 0.0),
+                _ => (RequestOutcome::Measured, 1.0),
             });
             let mut before = all.observations[..cut.min(all.observations.len())].to_vec();
             before.reverse();

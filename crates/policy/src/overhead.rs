@@ -11,13 +11,13 @@
 //! they were looked at. Rounds that are added to a study are one more look. Primary metrics, which decide, have 5% of their
 //! own, and so have the others.
 //!
-//! Sides are compared within their rounds: see [`Effect`].
+//! Sides are compared within their rounds: see [`MonitorEffect`].
 //!
 //! Refuses: to stop because of what it saw at another time than at one of its looks.
 
 mod cost;
 
-pub use cost::{Cost, CostCall, Effect, SideMean};
+pub use cost::{CostCall, MonitorCost, MonitorEffect, SideMean};
 
 use backsight_model::MetricName;
 use backsight_stats::Confidence;
@@ -55,7 +55,7 @@ pub struct OverheadPolicy {
 
 /// What watches a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Watched {
+pub enum MonitorSet {
     /// Nothing.
     Not,
     /// This monitor alone, by its number from 0.
@@ -74,17 +74,17 @@ pub struct OverheadVerdict {
     /// Whether every cost that decides is decided.
     pub decided: bool,
     /// By cell, metric and what watches.
-    pub costs: Vec<Cost>,
+    pub costs: Vec<MonitorCost>,
     /// What a round takes, by the trials so far.
     pub round_took: Option<Duration>,
 }
 
 impl OverheadPolicy {
     /// What watches, side by side.
-    pub fn sides(&self) -> Vec<Watched> {
-        let alone = (0..self.monitors).map(Watched::By);
-        let together = (self.monitors > 1).then_some(Watched::Together);
-        std::iter::once(Watched::Not)
+    pub fn sides(&self) -> Vec<MonitorSet> {
+        let alone = (0..self.monitors).map(MonitorSet::By);
+        let together = (self.monitors > 1).then_some(MonitorSet::Together);
+        std::iter::once(MonitorSet::Not)
             .chain(alone)
             .chain(together)
             .collect()
@@ -182,7 +182,7 @@ impl OverheadPolicy {
                     let pairs = Pairs::new(unwatched.iter().filter_map(both));
                     let effect = pairs.effect(confidence);
                     let rounds = pairs.rounds();
-                    costs.push(Cost {
+                    costs.push(MonitorCost {
                         cell,
                         metric: metric.clone(),
                         better: *better,
@@ -200,7 +200,7 @@ impl OverheadPolicy {
             }
         }
         let is_open =
-            |cost: &Cost| cost.decides && matches!(cost.call, CostCall::CannotTell { .. });
+            |cost: &MonitorCost| cost.decides && matches!(cost.call, CostCall::CannotTell { .. });
         OverheadVerdict {
             rounds,
             confidence: self.confidence(true),
@@ -267,7 +267,7 @@ impl Policy for OverheadPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Outcome;
+    use crate::RequestOutcome;
     use backsight_model::Better;
     use backsight_stats::Random;
     use proptest::prelude::*;
@@ -328,7 +328,7 @@ mod tests {
             let figures: BTreeMap<MetricName, f64> = metrics.iter().map(figure).collect();
             evidence.observations.push(Observation {
                 request,
-                outcome: Outcome::Measured,
+                outcome: RequestOutcome::Measured,
                 figures,
                 took: Duration::from_secs(1),
             });
@@ -344,7 +344,7 @@ mod tests {
             for (monitor, wrong) in wrong.iter_mut().enumerate() {
                 let mut its = verdict.costs.iter();
                 *wrong +=
-                    u32::from(its.any(|c| c.watched_by == Watched::By(monitor) && c.is_real()));
+                    u32::from(its.any(|c| c.watched_by == MonitorSet::By(monitor) && c.is_real()));
             }
         }
         for wrong in wrong {
@@ -362,7 +362,7 @@ mod tests {
         for seed in 0..studies {
             let (verdict, _) = study(&policy, &[0.0, 0.2, 0.0, 0.2], 0.02, seed);
             let costly = &verdict.costs[0];
-            assert_eq!(costly.watched_by, Watched::By(0));
+            assert_eq!(costly.watched_by, MonitorSet::By(0));
             let (percent, interval) = costly.percent().unwrap();
             let interval = interval.unwrap();
             let holds = interval.low <= 20.0 && 20.0 <= interval.high;
@@ -443,7 +443,7 @@ mod tests {
         let (_, mut evidence) = study(&policy, &[], 0.01, 1);
         for seen in &mut evidence.observations {
             if seen.request.cell == 1 {
-                seen.outcome = Outcome::Failed;
+                seen.outcome = RequestOutcome::Failed;
                 seen.figures.clear();
             }
         }

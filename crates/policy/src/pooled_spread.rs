@@ -15,7 +15,7 @@ const FEWEST: usize = 3;
 
 /// A spread that is known, and from what.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Known {
+pub struct PooledSpread {
     /// The spread.
     pub spread: KnownSpread,
     /// What was counted: [`Level::Trial`] or [`Level::Session`].
@@ -47,8 +47,8 @@ impl Pooled {
         self.units += values.len();
     }
 
-    fn known(&self, level: Level, times: f64) -> Option<Known> {
-        (self.freedom >= FEWEST).then(|| Known {
+    fn known(&self, level: Level, times: f64) -> Option<PooledSpread> {
+        (self.freedom >= FEWEST).then(|| PooledSpread {
             spread: KnownSpread {
                 relative: (times * self.squares / self.freedom as f64).sqrt(),
                 freedom: self.freedom,
@@ -65,7 +65,10 @@ pub(crate) type Sessions = Vec<Vec<f64>>;
 
 /// What these tell of how much single runs (`level` is [`Level::Trial`]) or whole sessions ([`Level::Session`]) differ. Each is of
 /// another study or build, and has what was measured on each of its hosts.
-pub(crate) fn known(measured: impl Iterator<Item = Vec<Sessions>>, level: Level) -> Option<Known> {
+pub(crate) fn known(
+    measured: impl Iterator<Item = Vec<Sessions>>,
+    level: Level,
+) -> Option<PooledSpread> {
     let (mut of_sessions, mut of_runs) = (Pooled::default(), Pooled::default());
     for hosts in measured {
         let before = [of_sessions.units, of_runs.units];

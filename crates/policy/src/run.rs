@@ -90,7 +90,7 @@ impl Policy for RunPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Outcome;
+    use crate::RequestOutcome;
     use proptest::prelude::*;
     use std::{collections::BTreeMap, time::Duration};
 
@@ -99,8 +99,8 @@ mod tests {
         let mut asked = Vec::new();
         while let Decision::Measure(request) = policy.decide(&evidence) {
             let outcome = match keep(asked.len()) {
-                true => Outcome::Measured,
-                false => Outcome::Failed,
+                true => RequestOutcome::Measured,
+                false => RequestOutcome::Failed,
             };
             assert!(policy.left(&evidence) > 0, "asks for more than it said");
             asked.push(request);
@@ -132,7 +132,7 @@ mod tests {
             let cut = cut.min(asked.len() - 1);
             let seen = |request: &Request| Observation {
                 request: *request,
-                outcome: Outcome::Measured,
+                outcome: RequestOutcome::Measured,
                 figures: BTreeMap::new(),
                 took: Duration::ZERO,
             };
@@ -151,7 +151,7 @@ mod tests {
         };
         let seen = |request: &Request| Observation {
             request: *request,
-            outcome: Outcome::Measured,
+            outcome: RequestOutcome::Measured,
             figures: BTreeMap::new(),
             took: Duration::ZERO,
         };

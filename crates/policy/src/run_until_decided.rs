@@ -12,13 +12,13 @@ use backsight_stats::Confidence;
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
-    AskedMetric, AttemptPolicy, AttemptVerdict, Beside, Decision, Evidence, Policy, Request,
+    AskedMetric, Decision, Evidence, Policy, Request, TryPolicy, TryVerdict, VariantQuestion,
     beside_by_variant,
 };
 
 /// What is asked of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct UntilOptions {
+pub struct RunUntilDecidedOptions {
     /// What the trials may take together.
     pub budget: Option<Duration>,
     /// Rounds at most.
@@ -33,17 +33,17 @@ pub struct UntilOptions {
 
 /// Variants beside the first one, until each difference is decided.
 #[derive(Debug, Clone, PartialEq)]
-pub struct UntilPolicy {
-    beside: Vec<Beside>,
-    attempt: AttemptPolicy,
+pub struct RunUntilDecidedPolicy {
+    beside: Vec<VariantQuestion>,
+    try_policy: TryPolicy,
 }
 
-impl UntilPolicy {
+impl RunUntilDecidedPolicy {
     /// The policy of these cells, with what each measures. Nothing where no question is asked of two variants.
     pub fn new(
         cells: &[Cell],
         metrics: impl Fn(&Cell) -> Vec<AskedMetric>,
-        options: UntilOptions,
+        options: RunUntilDecidedOptions,
     ) -> Option<Self> {
         let (variants, beside) = beside_by_variant(cells);
         let absent = beside.iter().enumerate().flat_map(|(cell, beside)| {
@@ -51,7 +51,7 @@ impl UntilPolicy {
             let absent = numbers.filter(|(_, number)| number.is_none());
             absent.map(move |(side, _)| (side, cell))
         });
-        let attempt = AttemptPolicy {
+        let try_policy = TryPolicy {
             sides: variants.len().saturating_sub(1),
             layouts: 1,
             trials: 1,
@@ -65,12 +65,12 @@ impl UntilPolicy {
             confidence: options.confidence,
             seed: options.seed,
         };
-        let is_asked_twice = |it: &Beside| {
+        let is_asked_twice = |it: &VariantQuestion| {
             let (base, others) = it.numbers.split_first()?;
             (base.is_some() && others.iter().any(Option::is_some)).then_some(())
         };
         let some = beside.iter().any(|it| is_asked_twice(it).is_some());
-        some.then_some(Self { beside, attempt })
+        some.then_some(Self { beside, try_policy })
     }
 
     /// The questions that are asked, by the number that a verdict has for their cells.
@@ -79,8 +79,8 @@ impl UntilPolicy {
     }
 
     /// Where it stands. The sides are the variants after the first, from 1.
-    pub fn verdict(&self, evidence: &Evidence) -> AttemptVerdict {
-        self.attempt.verdict(&self.by_side(evidence))
+    pub fn verdict(&self, evidence: &Evidence) -> TryVerdict {
+        self.try_policy.verdict(&self.by_side(evidence))
     }
 
     /// The evidence with variants as sides.
@@ -110,30 +110,30 @@ impl UntilPolicy {
     }
 }
 
-impl Policy for UntilPolicy {
-    type Verdict = AttemptVerdict;
+impl Policy for RunUntilDecidedPolicy {
+    type Verdict = TryVerdict;
 
-    fn decide(&self, evidence: &Evidence) -> Decision<AttemptVerdict> {
+    fn decide(&self, evidence: &Evidence) -> Decision<TryVerdict> {
         let evidence = self.by_side(evidence);
-        match self.attempt.decide(&evidence) {
+        match self.try_policy.decide(&evidence) {
             Decision::Done(verdict) => Decision::Done(verdict),
             Decision::Measure(request) => match self.as_found(request) {
                 Some(request) => Decision::Measure(request),
                 // A cell that isn't there is never asked for: the policy knows which ones are absent.
-                None => Decision::Done(self.attempt.verdict(&evidence)),
+                None => Decision::Done(self.try_policy.verdict(&evidence)),
             },
         }
     }
 
     fn left(&self, evidence: &Evidence) -> usize {
-        self.attempt.left(&self.by_side(evidence))
+        self.try_policy.left(&self.by_side(evidence))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AttemptCall, AttemptEnd, Observation, Outcome};
+    use crate::{Observation, RequestOutcome, TryCall, TryEnd};
     use backsight_model::Value;
     use backsight_stats::{Better, Random, simulation::NoiseShape};
     use std::collections::BTreeMap;
@@ -160,8 +160,8 @@ mod tests {
         cells
     }
 
-    fn options() -> UntilOptions {
-        UntilOptions {
+    fn options() -> RunUntilDecidedOptions {
+        RunUntilDecidedOptions {
             budget: None,
             most: 40,
             margin: 0.02,
@@ -181,11 +181,11 @@ mod tests {
     /// Asks until it is done, in a world in which each variant takes so many times as long as 100 seconds with this noise in
     /// percent.
     fn pursue(
-        policy: &UntilPolicy,
+        policy: &RunUntilDecidedPolicy,
         cells: &[Cell],
         times: impl Fn(&str) -> f64,
         (noise, percent, seed): (NoiseShape, f64, u64),
-    ) -> (Evidence, AttemptVerdict) {
+    ) -> (Evidence, TryVerdict) {
         let mut values = noise.draw(4_000, &mut Random::seeded(seed)).into_iter();
         let mut evidence = Evidence::default();
         loop {
@@ -196,7 +196,7 @@ mod tests {
                     let value = level + percent * values.next().unwrap();
                     evidence.observations.push(Observation {
                         request,
-                        outcome: Outcome::Measured,
+                        outcome: RequestOutcome::Measured,
                         figures: BTreeMap::from([("time".parse().unwrap(), value)]),
                         took: Duration::from_secs(1),
                     });
@@ -208,14 +208,14 @@ mod tests {
     #[test]
     fn every_variant_gets_its_verdict_and_what_is_decided_is_measured_no_more() {
         let cells = cells(&["plain", "slow", "same"], None);
-        let policy = UntilPolicy::new(&cells, time, options()).unwrap();
+        let policy = RunUntilDecidedPolicy::new(&cells, time, options()).unwrap();
         let times = |variant: &str| if variant == "slow" { 1.3 } else { 1.0 };
         let (evidence, verdict) = pursue(&policy, &cells, times, (NoiseShape::Gauss, 0.8, 3));
-        assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
+        assert_eq!(verdict.ended, Some(TryEnd::Decided));
         for tried in &verdict.compared {
             match tried.side {
-                1 => assert_eq!(tried.call, AttemptCall::Worse),
-                _ => assert!(matches!(tried.call, AttemptCall::Equal { .. }), "{tried:?}"),
+                1 => assert_eq!(tried.call, TryCall::Worse),
+                _ => assert!(matches!(tried.call, TryCall::Equal { .. }), "{tried:?}"),
             }
         }
         let of = |variant: &str| {
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn any_part_of_the_evidence_leads_on_as_it_did() {
         let cells = cells(&["plain", "other"], None);
-        let policy = UntilPolicy::new(&cells, time, options()).unwrap();
+        let policy = RunUntilDecidedPolicy::new(&cells, time, options()).unwrap();
         let (evidence, _) = pursue(&policy, &cells, |_| 1.0, (NoiseShape::Gauss, 1.0, 5));
         for cut in 0..evidence.observations.len() {
             let before = Evidence::of(evidence.observations[..cut].to_vec());
@@ -248,18 +248,18 @@ mod tests {
     fn a_budget_is_what_trials_took() {
         let cells = cells(&["plain", "other"], None);
         let budget = Some(Duration::from_secs(30));
-        let options = UntilOptions {
+        let options = RunUntilDecidedOptions {
             budget,
             margin: 1e-6,
             ..options()
         };
-        let policy = UntilPolicy::new(&cells, time, options).unwrap();
+        let policy = RunUntilDecidedPolicy::new(&cells, time, options).unwrap();
         let (evidence, verdict) = pursue(&policy, &cells, |_| 1.0, (NoiseShape::Gauss, 3.0, 7));
-        assert_eq!(verdict.ended, Some(AttemptEnd::Budget));
+        assert_eq!(verdict.ended, Some(TryEnd::Budget));
         assert_eq!(evidence.observations.len(), 30);
         assert!(matches!(
             verdict.compared[0].call,
-            AttemptCall::Undecided { .. }
+            TryCall::Undecided { .. }
         ));
     }
 
@@ -267,24 +267,24 @@ mod tests {
     fn a_variant_without_a_cell_is_compared_by_the_others() {
         for absent in ["other", "plain"] {
             let cells = cells(&["plain", "other"], Some(absent));
-            let policy = UntilPolicy::new(&cells, time, options()).unwrap();
+            let policy = RunUntilDecidedPolicy::new(&cells, time, options()).unwrap();
             let (_, verdict) = pursue(&policy, &cells, |_| 1.0, (NoiseShape::Gauss, 0.5, 9));
-            assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
+            assert_eq!(verdict.ended, Some(TryEnd::Decided));
             assert_eq!(verdict.compared.len(), 1);
         }
         let one = cells(&["plain"], None);
-        assert_eq!(UntilPolicy::new(&one, time, options()), None);
+        assert_eq!(RunUntilDecidedPolicy::new(&one, time, options()), None);
     }
 
     /// Of 1000 studies of three variants that are alike, by two cells: how many call one of them better or worse.
     #[test]
     fn variants_that_are_alike_are_rarely_called_different() {
         let cells = cells(&["plain", "a", "b"], None);
-        let options = UntilOptions {
+        let options = RunUntilDecidedOptions {
             most: 25,
             ..options()
         };
-        let policy = UntilPolicy::new(&cells, time, options).unwrap();
+        let policy = RunUntilDecidedPolicy::new(&cells, time, options).unwrap();
         for noise in [NoiseShape::Gauss, NoiseShape::Lognormal { sigma: 0.5 }] {
             let wrong = (0..1000)
                 .filter(|seed| {
@@ -296,7 +296,7 @@ mod tests {
                         .zip(values)
                         .map(|((cell, round), value)| Observation {
                             request: Request::as_found(cell, round),
-                            outcome: Outcome::Measured,
+                            outcome: RequestOutcome::Measured,
                             figures: BTreeMap::from([(
                                 "time".parse().unwrap(),
                                 100.0 + 2.0 * value,
@@ -305,7 +305,7 @@ mod tests {
                         });
                     let verdict = policy.verdict(&Evidence::of(all.collect()));
                     let mut calls = verdict.compared.iter().map(|tried| tried.call);
-                    calls.any(|call| matches!(call, AttemptCall::Better | AttemptCall::Worse))
+                    calls.any(|call| matches!(call, TryCall::Better | TryCall::Worse))
                 })
                 .count();
             println!("{noise:?}: {wrong} of 1000");

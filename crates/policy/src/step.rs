@@ -15,7 +15,9 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::{Decision, Evidence, Observation, Outcome, Policy, Request, evidence_index::Settled};
+use crate::{
+    Decision, Evidence, Observation, Policy, Request, RequestOutcome, evidence_index::EvidenceIndex,
+};
 
 /// Boots of a version that may fail before it counts as one that doesn't boot.
 const FAILED_BOOTS: usize = 2;
@@ -81,7 +83,7 @@ pub struct StepVerdict {
 
 /// What the evidence says of requests and versions.
 struct Seen<'a> {
-    settled: Settled<'a>,
+    settled: EvidenceIndex<'a>,
     /// Versions on which a trial was begun.
     alive: HashSet<usize>,
     failed_boots: HashMap<usize, usize>,
@@ -89,7 +91,7 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn of(evidence: &'a Evidence) -> Self {
-        let settled = Settled::of(evidence);
+        let settled = EvidenceIndex::of(evidence);
         let mut failed_boots: HashMap<usize, usize> = HashMap::new();
         for (version, ..) in &settled.unbooted {
             *failed_boots.entry(*version).or_default() += 1;
@@ -364,8 +366,8 @@ impl Policy for StepPolicy {
             evidence.observations.iter().filter(with).count()
         };
         Decision::Done(StepVerdict {
-            measured: count(Outcome::Measured),
-            failed: count(Outcome::Failed),
+            measured: count(RequestOutcome::Measured),
+            failed: count(RequestOutcome::Failed),
             broken: (0..self.versions).filter(|v| seen.broken(*v)).collect(),
             newest_missing: self.newest_missing(evidence, &seen),
             stable,
@@ -427,7 +429,7 @@ mod tests {
         MetricName::new("m").unwrap()
     }
 
-    fn seen(request: Request, outcome: Outcome, value: f64) -> Observation {
+    fn seen(request: Request, outcome: RequestOutcome, value: f64) -> Observation {
         let metric = MetricName::new("m").unwrap();
         Observation {
             request,
@@ -441,7 +443,7 @@ mod tests {
     fn pursue(
         policy: &StepPolicy,
         mut evidence: Evidence,
-        world: impl Fn(Request) -> (Outcome, f64),
+        world: impl Fn(Request) -> (RequestOutcome, f64),
     ) -> (Evidence, StepVerdict) {
         loop {
             match policy.decide(&evidence) {
@@ -472,8 +474,8 @@ mod tests {
     fn a_newest_version_without_measurement_is_named_unless_it_is_skipped_or_stood_in_for() {
         let ends = |policy: &StepPolicy, broken: &[usize]| {
             let world = |request: Request| match broken.contains(&request.version) {
-                true => (Outcome::NoBuild, 0.0),
-                false => (Outcome::Measured, 1.0),
+                true => (RequestOutcome::NoBuild, 0.0),
+                false => (RequestOutcome::Measured, 1.0),
             };
             let (_, verdict) = pursue(policy, Evidence::default(), world);
             (verdict.newest_missing, verdict.measured > 0)
@@ -497,8 +499,8 @@ mod tests {
         assert_eq!(ends(&stands_in, &[4]), (None, true), "3 stands in");
         assert_eq!(ends(&stands_in, &[3, 4]), (Some(4), true));
         let fails = |request: Request| match request.version {
-            4 => (Outcome::Failed, 0.0),
-            _ => (Outcome::Measured, 1.0),
+            4 => (RequestOutcome::Failed, 0.0),
+            _ => (RequestOutcome::Measured, 1.0),
         };
         let (_, verdict) = pursue(&policy(5), Evidence::default(), fails);
         assert_eq!(verdict.newest_missing, Some(4));
@@ -507,7 +509,7 @@ mod tests {
     #[test]
     fn all_trials_of_a_boot_come_together_and_all_versions_before_the_next_boot() {
         let (evidence, verdict) = pursue(&policy(5), Evidence::default(), |_| {
-            (Outcome::Measured, 1.0)
+            (RequestOutcome::Measured, 1.0)
         });
         assert_eq!((verdict.measured, verdict.failed), (5 * 2 * 2 * 2, 0));
         let boots: Vec<(usize, u32)> = evidence
@@ -536,7 +538,9 @@ mod tests {
             revisits: true,
             ..policy(4)
         };
-        let (evidence, _) = pursue(&policy, Evidence::default(), |_| (Outcome::Measured, 1.0));
+        let (evidence, _) = pursue(&policy, Evidence::default(), |_| {
+            (RequestOutcome::Measured, 1.0)
+        });
         assert!(evidence.observations.is_sorted_by_key(|o| o.request.round));
         assert_eq!(evidence.observations.len(), 4 * 3 * 2);
     }
@@ -550,8 +554,8 @@ mod tests {
             ..policy(11)
         };
         let world = |request: Request| match request.version {
-            5 | 6 => (Outcome::NoBuild, 0.0),
-            _ => (Outcome::Measured, 1.0),
+            5 | 6 => (RequestOutcome::NoBuild, 0.0),
+            _ => (RequestOutcome::Measured, 1.0),
         };
         let (evidence, verdict) = pursue(&policy, Evidence::default(), world);
         assert_eq!(verdict.broken, [5, 6]);
@@ -575,14 +579,14 @@ mod tests {
     #[test]
     fn a_boot_that_fails_once_is_a_boot_less_and_one_that_fails_twice_breaks_the_version() {
         let once = |request: Request| match (request.version, request.boot) {
-            (1, 1) => (Outcome::NoBoot, 0.0),
-            _ => (Outcome::Measured, 1.0),
+            (1, 1) => (RequestOutcome::NoBoot, 0.0),
+            _ => (RequestOutcome::Measured, 1.0),
         };
         let (_, verdict) = pursue(&policy(3), Evidence::default(), once);
         assert_eq!((verdict.broken.len(), verdict.measured), (0, 5 * 4));
         let always = |request: Request| match request.version {
-            1 => (Outcome::NoBoot, 0.0),
-            _ => (Outcome::Measured, 1.0),
+            1 => (RequestOutcome::NoBoot, 0.0),
+            _ => (RequestOutcome::Measured, 1.0),
         };
         let (evidence, verdict) = pursue(&policy(3), Evidence::default(), always);
         assert_eq!(verdict.broken, [1]);
@@ -590,7 +594,7 @@ mod tests {
             evidence
                 .observations
                 .iter()
-                .filter(|o| o.outcome == Outcome::NoBoot)
+                .filter(|o| o.outcome == RequestOutcome::NoBoot)
                 .count(),
             2
         );
@@ -604,8 +608,8 @@ mod tests {
             ..policy(2)
         };
         let world = |request: Request| match request.layout {
-            1 => (Outcome::NoBuild, 0.0),
-            _ => (Outcome::Measured, 1.0),
+            1 => (RequestOutcome::NoBuild, 0.0),
+            _ => (RequestOutcome::Measured, 1.0),
         };
         let (_, verdict) = pursue(&policy, Evidence::default(), world);
         assert_eq!((verdict.measured, verdict.broken.len()), (2 * 2 * 4, 0));
@@ -624,7 +628,7 @@ mod tests {
             let level = if request.version < 10 { 100.0 } else { 120.0 };
             let place = [request.version as u64, u64::from(request.boot)];
             let noise = (policy.random(&place).next_u32() % 1000) as f64 / 1000.0;
-            (Outcome::Measured, level + noise)
+            (RequestOutcome::Measured, level + noise)
         };
         let (evidence, verdict) = pursue(&policy, Evidence::default(), world);
         assert!(verdict.stable);
@@ -640,7 +644,7 @@ mod tests {
                 let place = [request.version as u64, u64::from(request.boot)];
                 let noise = (policy.random(&place).next_u32() % 1000) as f64 / 1000.0;
                 let level = |at| if request.version >= at { 120.0 } else { 100.0 };
-                let mut observation = seen(request, Outcome::Measured, level(10) + noise);
+                let mut observation = seen(request, RequestOutcome::Measured, level(10) + noise);
                 // Its step is in another place with every pass.
                 let moving = level(3 + 4 * (request.boot as usize % 4)) + noise;
                 let noisy = MetricName::new(noisy).unwrap();
@@ -674,8 +678,8 @@ mod tests {
             ..policy(9)
         };
         let world = |request: Request| match request.version {
-            4 => (Outcome::NoBuild, 0.0),
-            _ => (Outcome::Measured, 1.0),
+            4 => (RequestOutcome::NoBuild, 0.0),
+            _ => (RequestOutcome::Measured, 1.0),
         };
         let mut evidence = Evidence::default();
         let mut asked: Vec<(usize, usize)> = Vec::new();
@@ -710,7 +714,7 @@ mod tests {
             let boots = if revisits { 1 } else { boots };
             let of_cells = vec![vec![value()]; cells];
             let policy = StepPolicy { layouts, boots, rounds, cells: of_cells, revisits, seed, ..policy(versions) };
-            let (all, verdict) = pursue(&policy, Evidence::default(), |_| (Outcome::Measured, 1.0));
+            let (all, verdict) = pursue(&policy, Evidence::default(), |_| (RequestOutcome::Measured, 1.0));
             prop_assert_eq!(verdict.measured, versions * layouts * boots as usize * rounds as usize * cells);
             let distinct: HashSet<Request> = all.observations.iter().map(|o| o.request).collect();
             prop_assert_eq!(distinct.len(), all.observations.len());
@@ -718,7 +722,7 @@ mod tests {
             let mut before: Vec<Observation> = all.observations.iter().take(cut).cloned().collect();
             before.reverse();
             let known = before.len();
-            let (again, _) = pursue(&policy, Evidence::of(before), |_| (Outcome::Measured, 1.0));
+            let (again, _) = pursue(&policy, Evidence::of(before), |_| (RequestOutcome::Measured, 1.0));
             let asked: HashSet<Request> = again.observations.iter().map(|o| o.request).collect();
             prop_assert_eq!(&asked, &distinct);
             prop_assert_eq!(again.observations.len() - known, distinct.len() - known);

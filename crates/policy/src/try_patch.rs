@@ -18,8 +18,8 @@ use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use std::{collections::HashSet, time::Duration};
 
-use crate::{Decision, Evidence, Policy, Request, evidence_index::Settled};
-use state::Standing;
+use crate::{Decision, Evidence, Policy, Request, evidence_index::EvidenceIndex};
+use state::TryState;
 
 /// Passes one after the other in which a side may give nothing until it is given up.
 const FRUITLESS: u32 = 3;
@@ -28,7 +28,7 @@ const AT_FIRST: usize = 6;
 
 /// A base and patched sides, side by side. The base is version 0, the sides are the versions after it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AttemptPolicy {
+pub struct TryPolicy {
     /// How many patched sides; at least one.
     pub sides: usize,
     /// How many layouts of each side, a pass each; one where they aren't sampled, and then there are passes without end.
@@ -68,15 +68,15 @@ pub struct AskedMetric {
 
 /// What a try came to, or where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AttemptVerdict {
+pub struct TryVerdict {
     /// Passes that were made, the last of them perhaps in part.
     pub passes: u32,
     /// Why nothing more is asked; nothing if more is.
-    pub ended: Option<AttemptEnd>,
+    pub ended: Option<TryEnd>,
     /// Whether nothing is to be had of the base, and of each side after it.
     pub dead: Vec<bool>,
     /// Each side, cell and metric, in this order.
-    pub compared: Vec<Tried>,
+    pub compared: Vec<TryComparison>,
     /// Trials that gave samples.
     pub measured: usize,
     /// Trials that failed.
@@ -87,7 +87,7 @@ pub struct AttemptVerdict {
 
 /// What a side came to, by the metrics that decide; what comes last here outweighs what comes before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SideOutcome {
+pub enum TrySideOutcome {
     /// No difference that matters, by each of them.
     Equal,
     /// Better by some, and worse by none.
@@ -100,7 +100,7 @@ pub enum SideOutcome {
     Worse,
 }
 
-impl SideOutcome {
+impl TrySideOutcome {
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -113,21 +113,21 @@ impl SideOutcome {
     }
 }
 
-impl AttemptVerdict {
+impl TryVerdict {
     /// What a side, from 1, came to.
-    pub fn side_outcome(&self, side: usize) -> SideOutcome {
+    pub fn side_outcome(&self, side: usize) -> TrySideOutcome {
         let of_side = self.compared.iter().filter(|tried| tried.side == side);
         let outcomes = of_side
             .filter(|tried| tried.decides)
             .map(|tried| match tried.call {
-                Call::Better => SideOutcome::Better,
-                Call::Worse => SideOutcome::Worse,
-                Call::Equal { .. } => SideOutcome::Equal,
-                Call::Undecided { .. } | Call::Missing => SideOutcome::Undecided,
+                TryCall::Better => TrySideOutcome::Better,
+                TryCall::Worse => TrySideOutcome::Worse,
+                TryCall::Equal { .. } => TrySideOutcome::Equal,
+                TryCall::Undecided { .. } | TryCall::Missing => TrySideOutcome::Undecided,
             });
-        let outcome = outcomes.max().unwrap_or(SideOutcome::Undecided);
+        let outcome = outcomes.max().unwrap_or(TrySideOutcome::Undecided);
         match self.is_dead(side) {
-            true => outcome.max(SideOutcome::Dead),
+            true => outcome.max(TrySideOutcome::Dead),
             false => outcome,
         }
     }
@@ -139,15 +139,15 @@ impl AttemptVerdict {
     }
 
     /// What all sides came to: the worst of them.
-    pub fn overall(&self) -> SideOutcome {
+    pub fn overall(&self) -> TrySideOutcome {
         let sides = (1..self.dead.len()).map(|side| self.side_outcome(side));
-        sides.max().unwrap_or(SideOutcome::Undecided)
+        sides.max().unwrap_or(TrySideOutcome::Undecided)
     }
 }
 
 /// Why a try asks for nothing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AttemptEnd {
+pub enum TryEnd {
     /// Each difference is decided.
     Decided,
     /// The budget is spent.
@@ -160,7 +160,7 @@ pub enum AttemptEnd {
 
 /// One side against the base, by one metric of one cell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tried {
+pub struct TryComparison {
     /// The side, from 1.
     pub side: usize,
     /// The cell's number in the plan's order, from 0.
@@ -172,7 +172,7 @@ pub struct Tried {
     /// Whether the study goes on until it is decided.
     pub decides: bool,
     /// The answer.
-    pub call: Call,
+    pub call: TryCall,
     /// How many differences it stands on: passes in which both gave a figure.
     pub pairs: usize,
     /// The figures of base and side in each of those passes, in order of time.
@@ -194,7 +194,7 @@ pub struct Tried {
 
 /// What is said of a side and a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Call {
+pub enum TryCall {
     /// Better than the base.
     Better,
     /// Worse than the base.
@@ -213,7 +213,7 @@ pub enum Call {
     Missing,
 }
 
-impl Call {
+impl TryCall {
     /// Whether nothing more is to be found out.
     pub fn is_decided(self) -> bool {
         matches!(self, Self::Better | Self::Worse | Self::Equal { .. })
@@ -231,14 +231,14 @@ struct Pass {
 
 /// How far the evidence goes.
 struct Walk {
-    standing: Standing,
+    standing: TryState,
     /// The first pass with something left to ask, with that; nothing if it is over.
     open: Option<(Pass, Vec<Request>)>,
-    end: Option<AttemptEnd>,
+    end: Option<TryEnd>,
     passes: u32,
 }
 
-impl AttemptPolicy {
+impl TryPolicy {
     fn most(&self) -> u32 {
         match self.layouts {
             0 | 1 => self.most,
@@ -322,13 +322,13 @@ impl AttemptPolicy {
     }
 
     /// Whether a side is to be had in a pass, as far as it is known.
-    fn is_there(pass: Pass, side: usize, seen: &Settled<'_>) -> bool {
+    fn is_there(pass: Pass, side: usize, seen: &EvidenceIndex<'_>) -> bool {
         seen.is_there(side, pass.layout, pass.boot)
     }
 
     fn walk(&self, evidence: &Evidence) -> Walk {
-        let seen = Settled::of(evidence);
-        let mut standing = Standing::of(self);
+        let seen = EvidenceIndex::of(evidence);
+        let mut standing = TryState::of(self);
         let mut end = None;
         let mut passes = 0;
         for number in 1..=self.most() {
@@ -370,7 +370,7 @@ impl AttemptPolicy {
         Walk {
             standing,
             open: None,
-            end: Some(end.unwrap_or(AttemptEnd::Passes)),
+            end: Some(end.unwrap_or(TryEnd::Passes)),
             passes,
         }
     }
@@ -380,17 +380,17 @@ impl AttemptPolicy {
     }
 
     /// Where it stands.
-    pub fn verdict(&self, evidence: &Evidence) -> AttemptVerdict {
+    pub fn verdict(&self, evidence: &Evidence) -> TryVerdict {
         let walk = self.walk(evidence);
         let ended = match (walk.end, &walk.open) {
-            (None, Some(_)) if self.is_spent(evidence) => Some(AttemptEnd::Budget),
+            (None, Some(_)) if self.is_spent(evidence) => Some(TryEnd::Budget),
             (end, _) => end,
         };
         let trials = evidence.observations.iter().filter(|seen| seen.is_trial());
         let (trials, measured) = trials.fold((0, 0), |(all, measured), seen| {
             (all + 1, measured + usize::from(seen.measured()))
         });
-        AttemptVerdict {
+        TryVerdict {
             passes: walk.passes,
             ended,
             dead: walk.standing.dead().to_vec(),
@@ -402,10 +402,10 @@ impl AttemptPolicy {
     }
 }
 
-impl Policy for AttemptPolicy {
-    type Verdict = AttemptVerdict;
+impl Policy for TryPolicy {
+    type Verdict = TryVerdict;
 
-    fn decide(&self, evidence: &Evidence) -> Decision<AttemptVerdict> {
+    fn decide(&self, evidence: &Evidence) -> Decision<TryVerdict> {
         let open = match self.is_spent(evidence) {
             true => None,
             false => self.walk(evidence).open,

@@ -2,7 +2,7 @@
 //! can be added are left out.
 
 use backsight_model::{StudyName, counted};
-use backsight_policy::{Call, Comparison, Doubt};
+use backsight_policy::{Comparison, DifferenceCall, Doubt};
 use backsight_stats::Level;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,7 +32,7 @@ impl MoreRounds {
     pub fn of_comparison(comparison: &Comparison, takes_rounds: &[i64]) -> Option<Self> {
         let primary = comparison.differences().filter(|(row, ..)| row.primary);
         let more = primary.filter_map(|(_, side, difference)| match difference.call {
-            Call::CannotTell(Doubt::More { count, level }) => {
+            DifferenceCall::CannotTell(Doubt::More { count, level }) => {
                 (level == Level::Trial).then_some((side, count))
             }
             _ => None,

@@ -3,8 +3,8 @@
 
 use backsight_model::{Better, numbers::Rounding};
 use backsight_policy::{
-    Accepted, ChangePoint, Direction, History, How, NamedChange, Spread, VersionPoint,
-    VersionSeries, percent_of,
+    ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, LevelSpread, NamedChange,
+    TargetHistory, VersionPoint, VersionSeries, percent_of,
 };
 use backsight_stats::{
     Interval, Undefined,
@@ -28,14 +28,14 @@ const SMALL_PERCENT: f64 = 0.01;
 /// A series of a history, with the unit that suits it.
 #[derive(Debug, Clone, Copy)]
 pub struct SeriesText<'a> {
-    history: &'a History,
+    history: &'a TargetHistory,
     series: &'a VersionSeries,
     scale: Scale,
 }
 
 impl<'a> SeriesText<'a> {
     /// The text of a series of this history.
-    pub fn new(history: &'a History, series: &'a VersionSeries) -> Self {
+    pub fn new(history: &'a TargetHistory, series: &'a VersionSeries) -> Self {
         let values = series.points.iter().filter_map(|point| point.value);
         Self {
             history,
@@ -113,7 +113,7 @@ impl<'a> SeriesText<'a> {
     }
 
     /// `±0.12`, or a dash where nothing was repeated.
-    pub fn spread(&self, spread: Option<Spread>) -> String {
+    pub fn spread(&self, spread: Option<LevelSpread>) -> String {
         spread.map_or_else(
             || "–".to_owned(),
             |spread| format!("±{}", self.number(spread.deviation, 2)),
@@ -249,7 +249,7 @@ impl<'a> SeriesText<'a> {
     pub fn named(&self, named: &NamedChange) -> String {
         let place = self.place(Some(named.after), named.at, named.at);
         let size = self.named_size(named);
-        let direction = named.direction.map_or("", Direction::as_str);
+        let direction = named.direction.map_or("", ChangeDirection::as_str);
         let parts = [place.as_str(), &size, direction];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let seen = match named.is_found {
@@ -279,8 +279,8 @@ impl<'a> SeriesText<'a> {
             notes.push(format!("{}{rest}.", first.to_uppercase()));
         }
         match found.how {
-            How::Searched => {}
-            How::Compared => {
+            DetectionMethod::Searched => {}
+            DetectionMethod::Compared => {
                 let noise = match self.series.metric.simulator {
                     Some(_) => ", by the noise of the repeats of all of them together",
                     None => "",
@@ -294,13 +294,13 @@ impl<'a> SeriesText<'a> {
                     counted(measured, "version")
                 ));
             }
-            How::TooLittle => notes.push(format!(
+            DetectionMethod::TooLittle => notes.push(format!(
                 "{} without repeats can't show a change.",
                 counted(measured, "version")
             )),
         }
         notes.extend(self.sessions());
-        if found.changes.is_empty() && found.how != How::TooLittle {
+        if found.changes.is_empty() && found.how != DetectionMethod::TooLittle {
             notes.push("No change of level was found.".to_owned());
         }
         if let Some(trend) = &found.trend {
@@ -423,7 +423,7 @@ impl<'a> SeriesText<'a> {
 }
 
 /// `accepted by Ann until 2030-01-31: it is safer now (work-around: --unsafe)`.
-pub fn acceptance(accepted: &Accepted) -> String {
+pub fn acceptance(accepted: &ChangeAcceptance) -> String {
     let it = &accepted.acceptance;
     let day = |at: Timestamp| at.to_zoned(TimeZone::system()).date();
     let until = it

@@ -10,7 +10,7 @@ mod sample;
 mod stepped;
 
 use backsight_model::{Failure, StudyState};
-use backsight_policy::{CompareOptions, Listed, compare_listed};
+use backsight_policy::{CompareOptions, NumberList, compare_listed};
 use backsight_site::{PAGE_LIMIT, Printed, Report, report};
 use proptest::prelude::*;
 
@@ -252,7 +252,7 @@ fn lists(names: [&str; 2], cell: &str) -> Report {
         let values: Vec<f64> = (0..20)
             .map(|n| factor * (100.0 + f64::from(n * 7 % 10)))
             .collect();
-        Listed {
+        NumberList {
             name: name.to_owned(),
             cells: vec![(cell.to_owned(), values), ("only".to_owned(), vec![factor])],
         }

@@ -299,7 +299,7 @@ struct Group {
 fn group(groups: &[Group], outer: impl Fn(Place) -> Place) -> Vec<Group> {
     let keys: Vec<Place> = groups.iter().map(|group| outer(group.key)).collect();
     let (places, count) = first_seen(&keys);
-    let mut sums = vec![crate::sums::Mean::default(); count];
+    let mut sums = vec![crate::sums::RunningMean::default(); count];
     let mut names = vec![[0; 5]; count];
     for ((inner, place), key) in groups.iter().zip(places).zip(keys) {
         sums[place].add(inner.mean);

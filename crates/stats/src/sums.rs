@@ -42,14 +42,14 @@ pub(crate) fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
 
 /// A running mean: of equal values that value, which a division may miss by a rounding.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Mean {
+pub(crate) struct RunningMean {
     sum: Sum,
     count: f64,
     first: f64,
     differs: bool,
 }
 
-impl Mean {
+impl RunningMean {
     pub(crate) fn add(&mut self, x: f64) {
         if self.count == 0.0 {
             self.first = x;
@@ -109,7 +109,7 @@ mod tests {
             for count in 1..200 {
                 let values = vec![value; count];
                 assert_eq!(mean(&values), value);
-                let mut running = Mean::default();
+                let mut running = RunningMean::default();
                 values.iter().for_each(|x| running.add(*x));
                 assert_eq!(running.value(), value);
             }

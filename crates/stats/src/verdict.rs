@@ -10,7 +10,7 @@ use crate::measurement_order::{allowed_for, corrected, inflation_of_mean, raw_au
 use crate::multimodality::{share_difference_interval, share_p};
 use crate::undefined::finite;
 use crate::welch::{
-    Mean as MeanWithError, Welch, compare, compare_with_freedom, paired, with_positive_ratio,
+    MeanWithError, Welch, compare, compare_with_freedom, paired, with_positive_ratio,
 };
 use crate::{
     Better, Confidence, Drift, Interval, Level, MannWhitney, Mean, NestedSamples, ReplicationUnits,

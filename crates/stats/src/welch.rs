@@ -38,11 +38,19 @@ pub struct Welch {
 /// # Errors
 /// [`Undefined::TooFew`] if a side has fewer than two samples; [`Undefined::NoSpread`] if neither side varies.
 pub fn welch(base: &Samples, new: &Samples, confidence: Confidence) -> Result<Welch, Undefined> {
-    compare(&Mean::of(base)?, &Mean::of(new)?, confidence)
+    compare(
+        &MeanWithError::of(base)?,
+        &MeanWithError::of(new)?,
+        confidence,
+    )
 }
 
 /// Compares two means with their standard errors.
-pub(crate) fn compare(base: &Mean, new: &Mean, confidence: Confidence) -> Result<Welch, Undefined> {
+pub(crate) fn compare(
+    base: &MeanWithError,
+    new: &MeanWithError,
+    confidence: Confidence,
+) -> Result<Welch, Undefined> {
     if base.error.hypot(new.error) == 0.0 {
         return Err(Undefined::NoSpread);
     }
@@ -51,8 +59,8 @@ pub(crate) fn compare(base: &Mean, new: &Mean, confidence: Confidence) -> Result
 
 /// The same with these degrees of freedom.
 pub(crate) fn compare_with_freedom(
-    base: &Mean,
-    new: &Mean,
+    base: &MeanWithError,
+    new: &MeanWithError,
     degrees_of_freedom: f64,
     confidence: Confidence,
 ) -> Result<Welch, Undefined> {
@@ -109,7 +117,7 @@ pub(crate) fn paired(
     };
     let changes: Vec<f64> = base.iter().zip(new).map(change).collect();
     let changes = Samples::new(changes).map_err(|_| Undefined::TooLarge)?;
-    let Mean { mean, error, n } = Mean::of(&changes)?;
+    let MeanWithError { mean, error, n } = MeanWithError::of(&changes)?;
     if error == 0.0 || (positive && error <= ROUNDING) {
         return Err(Undefined::NoSpread);
     }
@@ -159,8 +167,8 @@ const WIDEST_RATIO: (f64, f64) = (10.0, 100.0);
 /// interval of the difference does.
 pub(crate) fn with_positive_ratio(
     welch: Welch,
-    base: &Mean,
-    new: &Mean,
+    base: &MeanWithError,
+    new: &MeanWithError,
     confidence: Confidence,
 ) -> Welch {
     let mut welch = welch;
@@ -197,7 +205,12 @@ pub fn is_estimable(ratio: Interval) -> bool {
 }
 
 /// The interval of a ratio of positive means from the relative errors of both, with Student's quantile `t`.
-fn by_logarithm(base: &Mean, new: &Mean, ratio: f64, t: f64) -> Result<Interval, Undefined> {
+fn by_logarithm(
+    base: &MeanWithError,
+    new: &MeanWithError,
+    ratio: f64,
+    t: f64,
+) -> Result<Interval, Undefined> {
     if ratio <= 0.0 {
         return Err(Undefined::NotPositive);
     }
@@ -252,7 +265,7 @@ pub fn difference_with_error(
 /// # Errors
 /// [`Undefined::TooFew`] of fewer than two samples.
 pub fn mean_interval(samples: &Samples, confidence: Confidence) -> Result<Interval, Undefined> {
-    let Mean { mean, error, n } = Mean::of(samples)?;
+    let MeanWithError { mean, error, n } = MeanWithError::of(samples)?;
     let reach = t_quantile(confidence, n - 1.0) * error;
     Ok(Interval {
         low: finite(mean - reach)?,
@@ -278,17 +291,17 @@ pub fn shared_deviation(
 
 /// A mean with its standard error.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Mean {
+pub(crate) struct MeanWithError {
     pub mean: f64,
     pub error: f64,
     /// Independent samples that it is worth; more than one.
     pub n: f64,
 }
 
-impl Mean {
+impl MeanWithError {
     fn of(samples: &Samples) -> Result<Self, Undefined> {
         let n = samples.n() as f64;
-        Ok(Mean {
+        Ok(MeanWithError {
             mean: samples.amean(),
             error: samples.stddev()? / n.sqrt(),
             n,
@@ -297,14 +310,19 @@ impl Mean {
 }
 
 /// Degrees of freedom of the variance of new − base. Not both errors are zero.
-fn satterthwaite(base: &Mean, new: &Mean) -> f64 {
+fn satterthwaite(base: &MeanWithError, new: &MeanWithError) -> f64 {
     let larger = base.error.max(new.error);
     let (v, w) = ((base.error / larger).powi(2), (new.error / larger).powi(2));
     (v + w).powi(2) / (v * v / (base.n - 1.0) + w * w / (new.n - 1.0))
 }
 
 /// The interval of the ratio, with Student's quantile `t`.
-fn fieller(base: &Mean, new: &Mean, ratio: f64, t: f64) -> Result<Interval, Undefined> {
+fn fieller(
+    base: &MeanWithError,
+    new: &MeanWithError,
+    ratio: f64,
+    t: f64,
+) -> Result<Interval, Undefined> {
     // In units of the base's mean, which is positive.
     let (base_error, new_error) = (base.error / base.mean, new.error / base.mean);
     if base_error.hypot(new_error) == 0.0 {

@@ -8,7 +8,7 @@ use backsight_history::Workshop;
 use backsight_model::{
     Arrangement, BenchmarkName, Boot, Build, Cell, Document, Layout, MetricName, StudyHistory,
 };
-use backsight_policy::{Evidence, Observation, Outcome, Request};
+use backsight_policy::{Evidence, Observation, Request, RequestOutcome};
 use backsight_store::{Asked, Standing, Store, StoreError, StudyId};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -143,16 +143,16 @@ fn observation(
     retry: bool,
 ) -> Option<Observation> {
     let (outcome, counts) = match seen.standing {
-        Standing::Measured => (Outcome::Measured, true),
+        Standing::Measured => (RequestOutcome::Measured, true),
         // A failed trial of another study is no answer: it is tried again.
-        Standing::Failed => (Outcome::Failed, own),
-        Standing::NoBoot => (Outcome::NoBoot, own || !retry),
-        Standing::NoBuild => (Outcome::NoBuild, own || !retry),
+        Standing::Failed => (RequestOutcome::Failed, own),
+        Standing::NoBoot => (RequestOutcome::NoBoot, own || !retry),
+        Standing::NoBuild => (RequestOutcome::NoBuild, own || !retry),
     };
     if !counts {
         return None;
     }
-    let is_trial = matches!(outcome, Outcome::Measured | Outcome::Failed);
+    let is_trial = matches!(outcome, RequestOutcome::Measured | RequestOutcome::Failed);
     let (testbed, cell) = if is_trial { place? } else { (0, 0) };
     Some(Observation {
         request: Request {
@@ -237,7 +237,7 @@ pub fn evidence_of_study(history: &StudyHistory, layouts: &[Layout]) -> Evidence
         took: Duration::ZERO,
     };
     let unbuilt = history.builds.iter().filter(|b| b.failure.is_some());
-    let unbuilt = unbuilt.filter_map(|b| Some(nothing(place(b)?, 0, Outcome::NoBuild)));
+    let unbuilt = unbuilt.filter_map(|b| Some(nothing(place(b)?, 0, RequestOutcome::NoBuild)));
     let boots: HashMap<u32, ((usize, usize), &Boot)> = history
         .boots
         .iter()
@@ -250,15 +250,15 @@ pub fn evidence_of_study(history: &StudyHistory, layouts: &[Layout]) -> Evidence
     let unbooted = history.boots.iter().filter(|boot| boot.failure.is_some());
     let unbooted = unbooted.filter_map(|boot| {
         let (place, boot) = boots.get(&boot.number)?;
-        let mut seen = nothing(*place, boot.ordinal, Outcome::NoBoot);
+        let mut seen = nothing(*place, boot.ordinal, RequestOutcome::NoBoot);
         seen.request.testbed = boot.testbed;
         Some(seen)
     });
     let trials = history.trials.iter().filter_map(|trial| {
         let (place, boot) = boots.get(&trial.boot)?;
         let outcome = match trial.failure {
-            None => Outcome::Measured,
-            Some(_) => Outcome::Failed,
+            None => RequestOutcome::Measured,
+            Some(_) => RequestOutcome::Failed,
         };
         let mut seen = nothing(*place, boot.ordinal, outcome);
         (seen.request.cell, seen.request.round) = (trial.cell, trial.round);

@@ -9,7 +9,9 @@ use backsight_model::{
     BootRecord, BuildRecord, Cell, Event, MetricName, MetricSamples, OnFailure, StudyName,
     StudyState, Suspect, TestbedName, TrialRecord, Version,
 };
-use backsight_policy::{ChangeLocation, Decision, Evidence, Observation, Outcome, Policy, Request};
+use backsight_policy::{
+    ChangeLocation, Decision, Evidence, Observation, Policy, Request, RequestOutcome,
+};
 use backsight_store::{Store, StoreError, StudyId, StudyRow};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::{
@@ -569,7 +571,7 @@ impl StudyLoop<'_> {
     fn observe(
         &mut self,
         request: Request,
-        outcome: Outcome,
+        outcome: RequestOutcome,
         figures: BTreeMap<MetricName, f64>,
         took: Duration,
     ) {
@@ -731,7 +733,12 @@ impl StudyLoop<'_> {
         });
         match &boot.failure {
             Some(why) => {
-                self.observe(request, Outcome::NoBoot, BTreeMap::new(), Duration::ZERO);
+                self.observe(
+                    request,
+                    RequestOutcome::NoBoot,
+                    BTreeMap::new(),
+                    Duration::ZERO,
+                );
                 Ok(Some(format!(
                     "{} didn't boot: {why}",
                     self.version(boot.version)
@@ -770,8 +777,8 @@ impl StudyLoop<'_> {
             Err(failure) => (Vec::new(), Some(failure)),
         };
         let outcome = match failure {
-            None => Outcome::Measured,
-            Some(_) => Outcome::Failed,
+            None => RequestOutcome::Measured,
+            Some(_) => RequestOutcome::Failed,
         };
         self.observe(request, outcome, figures(&samples), record.took);
         let why = failure.as_ref().map(|why| format!("a trial failed: {why}"));
@@ -844,8 +851,8 @@ pub async fn evidence_as_found(store: &Store, study: StudyId) -> Result<Evidence
         .map(|seen| Observation {
             request: Request::as_found(seen.cell, seen.round),
             outcome: match seen.measured {
-                true => Outcome::Measured,
-                false => Outcome::Failed,
+                true => RequestOutcome::Measured,
+                false => RequestOutcome::Failed,
             },
             figures: BTreeMap::new(),
             took: seen.took,

@@ -2,7 +2,8 @@
 
 use backsight_model::MetricName;
 use backsight_policy::{
-    BisectEnd, BisectPolicy, BisectVerdict, Decision, Evidence, Observation, Outcome, Policy as _,
+    BisectEnd, BisectPolicy, BisectVerdict, Decision, Evidence, Observation, Policy as _,
+    RequestOutcome,
 };
 use backsight_stats::{Better, Random, culprits::BisectionGoal, simulation::NoiseShape};
 use std::{
@@ -316,8 +317,8 @@ fn bisected(row: &Row, job: u64) -> Job {
             let seen = Observation {
                 request,
                 outcome: match world.broken.contains(&request.version) {
-                    true => Outcome::NoBuild,
-                    false => Outcome::Measured,
+                    true => RequestOutcome::NoBuild,
+                    false => RequestOutcome::Measured,
                 },
                 figures: BTreeMap::from([(policy.metric.clone(), value)]),
                 took: row.trial,

@@ -5,7 +5,7 @@
 //! memory.
 
 use backsight_exchange::table::{self, Columns, Holds, Reading, Table, TableError};
-use backsight_policy::Listed;
+use backsight_policy::NumberList;
 use indexmap::IndexMap;
 use std::{
     fmt,
@@ -40,7 +40,7 @@ impl Source {
     ///
     /// # Errors
     /// It can't be read, a line is wrong, there is no number in it, or a column isn't there.
-    pub fn read(&self, wanted: &Wanted) -> Result<Listed, FileError> {
+    pub fn read(&self, wanted: &Wanted) -> Result<NumberList, FileError> {
         let name = self.to_string();
         let unreadable = |why| FileError::Unreadable {
             name: name.clone(),
@@ -133,7 +133,7 @@ fn read(
     name: &str,
     mut from: Box<dyn BufRead + Send>,
     wanted: &Wanted,
-) -> Result<Listed, FileError> {
+) -> Result<NumberList, FileError> {
     let beginning = from.fill_buf().map_err(|why| FileError::Unreadable {
         name: name.to_owned(),
         why,
@@ -163,7 +163,11 @@ fn names_columns(beginning: &[u8]) -> bool {
 }
 
 /// A cell is what its columns of text say and, where there are several columns of numbers, the column's name.
-fn table(name: &str, from: Box<dyn BufRead + Send>, wanted: &Wanted) -> Result<Listed, FileError> {
+fn table(
+    name: &str,
+    from: Box<dyn BufRead + Send>,
+    wanted: &Wanted,
+) -> Result<NumberList, FileError> {
     let table = Table::of_lines(from, name, Reading::default())?;
     let mut keys = wanted.series.clone();
     if keys.is_empty() {
@@ -202,13 +206,13 @@ fn table(name: &str, from: Box<dyn BufRead + Send>, wanted: &Wanted) -> Result<L
             name: name.to_owned(),
         });
     }
-    Ok(Listed {
+    Ok(NumberList {
         name: name.to_owned(),
         cells: cells.into_iter().collect(),
     })
 }
 
-fn read_lines(name: &str, from: &mut impl BufRead) -> Result<Listed, FileError> {
+fn read_lines(name: &str, from: &mut impl BufRead) -> Result<NumberList, FileError> {
     let mut cells: IndexMap<String, Vec<f64>> = IndexMap::new();
     let (mut line, mut number, mut last) = (Vec::new(), 0, 0);
     loop {
@@ -245,7 +249,7 @@ fn read_lines(name: &str, from: &mut impl BufRead) -> Result<Listed, FileError> 
             name: name.to_owned(),
         });
     }
-    Ok(Listed {
+    Ok(NumberList {
         name: name.to_owned(),
         cells: cells.into_iter().collect(),
     })

@@ -68,7 +68,7 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_policy::{CompareOptions, Listed, compare_listed};
+    use backsight_policy::{CompareOptions, NumberList, compare_listed};
     use backsight_stats::Better;
 
     const SLOW: &[f64] = &[4.5, 4.1, 4.9, 4.4, 4.6];
@@ -76,7 +76,7 @@ mod tests {
     const ONE: &[f64] = &[3.5];
 
     fn status(base: &[f64], new: &[f64], fail_on: &[FailOn], threshold: Option<f64>) -> u8 {
-        let lists = [base, new].map(|values| Listed {
+        let lists = [base, new].map(|values| NumberList {
             name: "x".into(),
             cells: vec![(String::new(), values.to_vec())],
         });

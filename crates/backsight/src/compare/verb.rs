@@ -2,7 +2,7 @@
 
 use backsight_model::{BenchmarkName, ResultSet, Unit};
 use backsight_policy::{
-    By, CompareOptions, Comparison, compare, compare_by, compare_knowing, compare_listed,
+    CompareOptions, Comparison, SplitKey, compare, compare_by, compare_knowing, compare_listed,
 };
 use backsight_report::{
     Format, MoreRounds,
@@ -41,7 +41,7 @@ pub struct Compare {
     sides: Vec<String>,
     /// Compare the parts of one study: `variant`, or the name of a parameter
     #[arg(long, value_name = "WHAT")]
-    by: Option<By>,
+    by: Option<SplitKey>,
     /// Files: which numbers are better. A study's metrics say it themselves
     #[arg(long, value_name = "lower|higher")]
     better: Option<Better>,

@@ -9,7 +9,7 @@
 use backsight_exchange::table::{
     Cell, ColumnKind, Format, Out, Reading, Rows, Source, Table, Writer,
 };
-use backsight_policy::Direction;
+use backsight_policy::ChangeDirection;
 use backsight_report::change_points::{ChangeRange, FoundChange, SeriesChanges};
 use backsight_stats::{
     benjamini_hochberg,
@@ -209,7 +209,7 @@ impl<'a> Row<'a> {
             size: Some([trend.size, interval.low, interval.high]),
             percent: (base > 0.0).then_some(percent),
             confidence: Some(confidence),
-            direction: Some(Direction::of_size(trend.size, series.better).as_str()),
+            direction: Some(ChangeDirection::of_size(trend.size, series.better).as_str()),
             p: Some(trend.p),
             ..Row::default()
         }

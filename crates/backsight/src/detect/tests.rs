@@ -1,4 +1,4 @@
-use backsight_policy::Direction;
+use backsight_policy::ChangeDirection;
 use backsight_report::{
     Format,
     change_points::{ChangePoints, SeriesChanges},
@@ -69,9 +69,12 @@ fn a_step_is_told_between_its_versions_with_size_and_direction() {
     assert!(after.index < 60 && change.between.until.index >= 60);
     let (percent, interval) = change.percent().unwrap();
     assert!((percent - 10.0).abs() < 1.0 && interval.low < percent && percent < interval.high);
-    assert_eq!(change.direction(story.better), Direction::Worse);
-    assert_eq!(change.direction(Some(Better::Higher)), Direction::Better);
-    assert_eq!(change.direction(None), Direction::Up);
+    assert_eq!(change.direction(story.better), ChangeDirection::Worse);
+    assert_eq!(
+        change.direction(Some(Better::Higher)),
+        ChangeDirection::Better
+    );
+    assert_eq!(change.direction(None), ChangeDirection::Up);
     let said = text(&[story]);
     assert!(
         said.contains("`v60`") && said.contains("worse") && said.contains('█'),

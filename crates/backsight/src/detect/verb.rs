@@ -1,7 +1,7 @@
 //! The verb: its arguments, what is kept while series are searched, and what is said at the end.
 
 use backsight_exchange::table::{self, Columns, Reading};
-use backsight_policy::Direction;
+use backsight_policy::ChangeDirection;
 use backsight_report::{
     Format,
     change_points::{ChangePoints, SeriesChanges},
@@ -411,8 +411,8 @@ impl Detect {
             .versions
             .saturating_sub(self.last.unwrap_or(series.versions));
         series.believed().any(|told| {
-            let asked =
-                fail_on == FailOn::Change || told.direction(series.better) == Direction::Worse;
+            let asked = fail_on == FailOn::Change
+                || told.direction(series.better) == ChangeDirection::Worse;
             asked && told.between.until.index >= since
         })
     }

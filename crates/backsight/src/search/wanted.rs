@@ -6,7 +6,9 @@ use backsight_model::{
     Arrangement, Benchmark, Better, Cell, Metric, MetricName, Param, ParamName, Searched, Unit,
     Value, did_you_mean,
 };
-use backsight_policy::{Goal, Ladder, LossReading, Reading, SearchPhase, SearchPolicy, Subject};
+use backsight_policy::{
+    FigureReading, LoadGrid, LossReading, SearchGoal, SearchPhase, SearchPolicy, SearchSubject,
+};
 
 use super::{
     SearchArgs,
@@ -18,9 +20,9 @@ pub struct Wanted<'a> {
     benchmark: &'a Benchmark,
     load: ParamName,
     duration: Option<ParamName>,
-    ladder: Ladder,
-    goals: Vec<Goal>,
-    reading: Reading,
+    ladder: LoadGrid,
+    goals: Vec<SearchGoal>,
+    reading: FigureReading,
     /// Parameters that variants set: in these a baseline may differ.
     of_variants: Vec<ParamName>,
 }
@@ -63,7 +65,7 @@ impl<'a> Wanted<'a> {
         }
         let unit = benchmark.params.get(&load).and_then(Param::unit);
         let ladder = ladder(search, benchmark, &load, declared)?;
-        let goals: Vec<Goal> = search
+        let goals: Vec<SearchGoal> = search
             .goals
             .iter()
             .map(|text| goal(benchmark, text))
@@ -124,7 +126,7 @@ impl<'a> Wanted<'a> {
     fn subjects(&self, search: &SearchArgs, cells: &[Cell]) -> miette::Result<Vec<Subject>> {
         let searched =
             |name: &ParamName| *name == self.load || Some(name) == self.duration.as_ref();
-        let mut subjects: Vec<Subject> = Vec::new();
+        let mut subjects: Vec<SearchSubject> = Vec::new();
         let same = |a: &Cell, b: &Cell| {
             let mut params = a.params.iter().filter(|(name, _)| !searched(name));
             params.all(|(name, value)| b.params.get(name) == Some(value))
@@ -140,9 +142,9 @@ impl<'a> Wanted<'a> {
             let mut cell = cell.clone();
             cell.chosen.retain(|name| !searched(name));
             let is_baseline = search.baseline.as_deref() == Some(cell.variant.as_str());
-            let known = |s: &&Subject| s.cell.variant == cell.variant && same(&s.cell, &cell);
+            let known = |s: &&SearchSubject| s.cell.variant == cell.variant && same(&s.cell, &cell);
             if subjects.iter().find(known).is_none() {
-                subjects.push(Subject {
+                subjects.push(SearchSubject {
                     cell,
                     baseline: None,
                     is_baseline,
@@ -301,7 +303,7 @@ fn metric<'b>(
     ))
 }
 
-fn goal(benchmark: &Benchmark, text: &str) -> miette::Result<Goal> {
+fn goal(benchmark: &Benchmark, text: &str) -> miette::Result<SearchGoal> {
     let Some((name, bound)) = text.split_once('<') else {
         let share: Result<Percent, String> = text.parse();
         let Percent(ratio) = share.map_err(|why| {
@@ -315,7 +317,7 @@ fn goal(benchmark: &Benchmark, text: &str) -> miette::Result<Goal> {
                 "--goal: {text} of everything may be lost: every load meets that"
             ));
         }
-        return Ok(Goal::Loss { ratio });
+        return Ok(SearchGoal::Loss { ratio });
     };
     let (name, metric) = metric(benchmark, name.trim())?;
     if metric.better == Better::Higher {
@@ -328,7 +330,7 @@ fn goal(benchmark: &Benchmark, text: &str) -> miette::Result<Goal> {
     if value <= 0.0 {
         return Err(miette::miette!("--goal: nothing is below {bound}"));
     }
-    Ok(Goal::Below {
+    Ok(SearchGoal::Below {
         metric: name.clone(),
         value,
     })
@@ -339,7 +341,7 @@ fn ladder(
     benchmark: &Benchmark,
     load: &ParamName,
     declared: Option<&Searched>,
-) -> miette::Result<Ladder> {
+) -> miette::Result<LoadGrid> {
     let Some(param) = benchmark.params.get(load) else {
         return Err(miette::miette!(
             "benchmark `{}` has no parameter `{load}`",
@@ -381,7 +383,7 @@ fn ladder(
         declared.and_then(|d| d.max).or(param.max),
     )?;
     let whole = matches!(param.default, Value::Integer(_));
-    Ladder::new(min, max, search.width.0, whole)
+    LoadGrid::new(min, max, search.width.0, whole)
         .map_err(|why| miette::miette!(help = "see --min, --max and --width", "{why}"))
 }
 
@@ -389,8 +391,8 @@ fn reading(
     search: &SearchArgs,
     (benchmark, declared): (&Benchmark, Option<&Searched>),
     unit: Option<Unit>,
-    goals: &[Goal],
-) -> miette::Result<Reading> {
+    goals: &[SearchGoal],
+) -> miette::Result<FigureReading> {
     let of_declared = |name: &str| match name {
         "received" => declared.and_then(|d| d.received.as_ref()),
         "loss" => declared.and_then(|d| d.loss.as_ref()),
@@ -403,7 +405,9 @@ fn reading(
             .or(of_declared("received"))
             .map(|metric| metric.as_str()),
     };
-    let wants_loss = goals.iter().any(|goal| matches!(goal, Goal::Loss { .. }));
+    let wants_loss = goals
+        .iter()
+        .any(|goal| matches!(goal, SearchGoal::Loss { .. }));
     let loss = match asked {
         Some(name) => Some(loss_of(search, metric(benchmark, name)?, unit)?),
         None if wants_loss => {
@@ -421,7 +425,7 @@ fn reading(
     };
     let allows_some = goals
         .iter()
-        .any(|goal| matches!(goal, Goal::Loss { ratio } if *ratio > 0.0));
+        .any(|goal| matches!(goal, SearchGoal::Loss { ratio } if *ratio > 0.0));
     if let (Some(LossReading::Count { metric }), true) = (&loss, allows_some) {
         return Err(miette::miette!(
             help = format!("bound the count: --goal '{metric}<10', or look for no loss: --goal 0%"),
@@ -436,7 +440,7 @@ fn reading(
             .in_terms_of(unit?)?;
         Some(((**name).clone(), per_unit))
     });
-    Ok(Reading { loss, sent })
+    Ok(FigureReading { loss, sent })
 }
 
 fn loss_of(

@@ -58,14 +58,14 @@ pub(super) fn weather(trials: &[(usize, f64, f64)], allowance: f64) -> SerialDep
 }
 
 /// What a testbed has in work.
-pub(super) struct InWork {
+pub(super) struct Interleaving {
     /// The versions, the one whose turn is next at the front.
     versions: Vec<usize>,
     /// With so many it goes on without a decision.
     enough: usize,
 }
 
-impl InWork {
+impl Interleaving {
     /// What a testbed has in work, by its last trials; nothing where measurements aren't interleaved.
     pub fn of(policy: &BisectPolicy, evidence: &Evidence, seen: &Seen<'_>, testbed: usize) -> Self {
         let mut in_work = Self {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Observation, Outcome};
+use crate::{Observation, RequestOutcome};
 use backsight_stats::TrialStatistic;
 use backsight_stats::{Random, simulation::NoiseShape};
 use proptest::prelude::*;
@@ -36,8 +36,8 @@ impl World {
             + self.slower[request.testbed]
             + self.noise * self.shape.draw(1, &mut random)[0];
         let outcome = match self.broken.contains(&request.version) {
-            true => Outcome::NoBuild,
-            false => Outcome::Measured,
+            true => RequestOutcome::NoBuild,
+            false => RequestOutcome::Measured,
         };
         Observation {
             request,

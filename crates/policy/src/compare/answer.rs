@@ -11,11 +11,11 @@ use backsight_stats::{
 };
 use std::fmt;
 
-use super::{Differing, Entry, Known, Row};
+use super::{ComparisonRow, MeasurementPart, PooledSpread, RowEntry};
 
 /// The answer in a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Call {
+pub enum DifferenceCall {
     /// The interval holds only better values, or the better one of two modes became commoner.
     Better,
     /// The same for worse.
@@ -58,7 +58,7 @@ pub enum Doubt {
     NoIdea,
 }
 
-impl Call {
+impl DifferenceCall {
     /// Whether something became better or worse.
     pub fn changed(self) -> bool {
         matches!(self, Self::Better | Self::Worse)
@@ -75,7 +75,7 @@ impl Call {
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for DifferenceCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Better | Self::Worse => f.pad(self.word()),
@@ -129,7 +129,7 @@ fn repeated(level: Level) -> &'static str {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// The answer.
-    pub call: Call,
+    pub call: DifferenceCall,
     /// new − base in percent of the baseline, whatever is better. Where one side's beginning isn't like
     /// the rest of it, this and all below are without that beginning; `verdict` has them with it.
     pub percent: Result<f64, Undefined>,
@@ -150,13 +150,17 @@ pub struct Difference {
     /// The confidence of these intervals: what was asked for, or more where the table's correction asks for it.
     pub confidence: Confidence,
     /// How much single runs, or sessions, are known to differ, where the verdict stands on that.
-    pub known: Option<Known>,
+    pub known: Option<PooledSpread>,
     /// Everything that was looked at: units, order, modes, outliers, the rank test.
     pub verdict: Verdict,
 }
 
 impl Difference {
-    pub(super) fn new(verdict: Verdict, confidence: Confidence, known: Option<Known>) -> Self {
+    pub(super) fn new(
+        verdict: Verdict,
+        confidence: Confidence,
+        known: Option<PooledSpread>,
+    ) -> Self {
         // The change of a share is a change, unless what looks like a mode is a beginning.
         let by_share = verdict
             .modes
@@ -167,7 +171,7 @@ impl Difference {
             (None, None) => (verdict.outcome, verdict.p),
         };
         let mut difference = Self {
-            call: Call::Better,
+            call: DifferenceCall::Better,
             percent: verdict.percent,
             percent_interval: verdict.percent_interval,
             ratio: verdict.ratio,
@@ -223,7 +227,7 @@ impl Difference {
     pub(super) fn doubt_single_runs(&mut self, more: usize) {
         let too_few = Undefined::TooFew { needs: 2, has: 1 };
         let within = self.percent_interval.ok();
-        self.call = Call::CannotTell(Doubt::OneRun { more, within });
+        self.call = DifferenceCall::CannotTell(Doubt::OneRun { more, within });
         self.p = Err(too_few);
         self.percent_interval = Err(too_few);
         self.ratio_interval = Err(too_few);
@@ -241,22 +245,24 @@ impl Difference {
         }
     }
 
-    fn called(&self, outcome: VerdictOutcome) -> Call {
+    fn called(&self, outcome: VerdictOutcome) -> DifferenceCall {
         match outcome {
-            VerdictOutcome::Better => Call::Better,
-            VerdictOutcome::Worse => Call::Worse,
+            VerdictOutcome::Better => DifferenceCall::Better,
+            VerdictOutcome::Worse => DifferenceCall::Worse,
             VerdictOutcome::NoChange {
                 larger_than_percent,
-            } => Call::NoChange {
+            } => DifferenceCall::NoChange {
                 larger_than_percent,
             },
-            VerdictOutcome::CannotTell { more: Some(count) } => Call::CannotTell(Doubt::More {
-                count,
-                level: self.wanted(),
-            }),
+            VerdictOutcome::CannotTell { more: Some(count) } => {
+                DifferenceCall::CannotTell(Doubt::More {
+                    count,
+                    level: self.wanted(),
+                })
+            }
             VerdictOutcome::CannotTell { more: None } => {
                 let why = self.absolute_interval.err();
-                Call::CannotTell(why.map_or(Doubt::NoIdea, Doubt::Without))
+                DifferenceCall::CannotTell(why.map_or(Doubt::NoIdea, Doubt::Without))
             }
         }
     }
@@ -278,7 +284,7 @@ impl Difference {
 
     /// Whether it is worse by more than this percentage of the baseline.
     pub fn worse_beyond(&self, percent: f64) -> bool {
-        self.call == Call::Worse && self.changed_beyond(percent)
+        self.call == DifferenceCall::Worse && self.changed_beyond(percent)
     }
 }
 
@@ -316,7 +322,7 @@ pub enum NotComparable {
         new: String,
     },
     /// They were measured in different ways.
-    Definition(Differing),
+    Definition(MeasurementPart),
 }
 
 impl fmt::Display for NotComparable {
@@ -343,10 +349,10 @@ impl fmt::Display for NotComparable {
 
 /// Every difference of these rows.
 pub(super) fn differences<'a>(
-    rows: impl Iterator<Item = &'a mut Row>,
+    rows: impl Iterator<Item = &'a mut ComparisonRow>,
 ) -> impl Iterator<Item = &'a mut Difference> {
     rows.flat_map(|row| &mut row.entries)
-        .filter_map(Entry::difference_mut)
+        .filter_map(RowEntry::difference_mut)
 }
 
 #[cfg(test)]
@@ -356,7 +362,7 @@ mod tests {
     #[test]
     fn a_claim_of_no_change_is_rounded_to_where_it_holds() {
         let said = |percent| {
-            Call::NoChange {
+            DifferenceCall::NoChange {
                 larger_than_percent: percent,
             }
             .to_string()
@@ -370,7 +376,8 @@ mod tests {
 
     #[test]
     fn what_more_is_needed_is_said_in_what_a_person_repeats() {
-        let more = |count, level| Call::CannotTell(Doubt::More { count, level }).to_string();
+        let more =
+            |count, level| DifferenceCall::CannotTell(Doubt::More { count, level }).to_string();
         assert_eq!(more(12, Level::Trial), "can't tell yet (~12 more rounds)");
         assert_eq!(more(1, Level::Boot), "can't tell yet (~1 more boot)");
     }

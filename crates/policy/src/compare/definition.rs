@@ -9,7 +9,7 @@ const VERSION_OF: &str = "version of ";
 
 /// The part of a measurement that differs between two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Differing {
+pub enum MeasurementPart {
     /// What is run.
     Command,
     /// How the metric is taken from what was printed.
@@ -22,7 +22,7 @@ pub enum Differing {
     Monitors,
 }
 
-impl fmt::Display for Differing {
+impl fmt::Display for MeasurementPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Command => "the command differs",
@@ -38,7 +38,7 @@ impl fmt::Display for Differing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefinitionChange {
     /// Which part.
-    pub part: Differing,
+    pub part: MeasurementPart,
     /// The benchmark, the variant or the monitor.
     pub of: String,
     /// The metric, where it is one's own.
@@ -50,11 +50,11 @@ pub struct DefinitionChange {
 impl fmt::Display for DefinitionChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = match self.part {
-            Differing::Command => "the command of",
-            Differing::Metric => "the metrics of",
-            Differing::Version => "the tool's version of",
-            Differing::SetUp => "the set-up of variant",
-            Differing::Monitors => "the monitor",
+            MeasurementPart::Command => "the command of",
+            MeasurementPart::Metric => "the metrics of",
+            MeasurementPart::Version => "the tool's version of",
+            MeasurementPart::SetUp => "the set-up of variant",
+            MeasurementPart::Monitors => "the monitor",
         };
         write!(f, "{subject} `{}`, ", self.of)?;
         for (number, key) in self.keys.iter().enumerate() {
@@ -110,7 +110,7 @@ fn of_benchmarks(base: &Definitions, new: &Definitions) -> Vec<DefinitionChange>
             .partition(|key| key.key.starts_with("metric."));
         if !of_command.is_empty() {
             changes.push(DefinitionChange {
-                part: Differing::Command,
+                part: MeasurementPart::Command,
                 of: name.clone(),
                 metric: None,
                 keys: of_command,
@@ -125,7 +125,7 @@ fn of_benchmarks(base: &Definitions, new: &Definitions) -> Vec<DefinitionChange>
                     last.keys.push(key);
                 }
                 _ => changes.push(DefinitionChange {
-                    part: Differing::Metric,
+                    part: MeasurementPart::Metric,
                     of: name.clone(),
                     metric,
                     keys: vec![key],
@@ -153,7 +153,7 @@ fn of_versions(base: &ResultSet, new: &ResultSet) -> Vec<DefinitionChange> {
     let changes = benchmarks.filter_map(|benchmark| {
         let (was, is) = (of(base, benchmark)?, of(new, benchmark)?);
         (was != is).then(|| DefinitionChange {
-            part: Differing::Version,
+            part: MeasurementPart::Version,
             of: benchmark.clone(),
             metric: None,
             keys: vec![KeyDifference {
@@ -179,7 +179,7 @@ fn of_variants(base: &Definitions, new: &Definitions) -> Vec<DefinitionChange> {
         .filter_map(|(name, was)| Some((name, was.differences(new.variants.get(name)?))));
     both.filter(|(_, keys)| !keys.is_empty())
         .map(|(name, keys)| DefinitionChange {
-            part: Differing::SetUp,
+            part: MeasurementPart::SetUp,
             of: name.clone(),
             metric: None,
             keys,
@@ -208,7 +208,7 @@ fn of_monitors(base: &Definitions, new: &Definitions) -> Vec<DefinitionChange> {
             }
         };
         (!keys.is_empty()).then(|| DefinitionChange {
-            part: Differing::Monitors,
+            part: MeasurementPart::Monitors,
             of: name.clone(),
             metric: None,
             keys,
@@ -221,8 +221,8 @@ impl DefinitionChange {
     /// Whether it matters to a row.
     pub(super) fn concerns(&self, cell: &Cell, metric: &str) -> bool {
         match self.part {
-            Differing::Monitors => true,
-            Differing::SetUp => self.of == cell.variant.as_str(),
+            MeasurementPart::Monitors => true,
+            MeasurementPart::SetUp => self.of == cell.variant.as_str(),
             _ => {
                 self.of == cell.benchmark.as_str()
                     && self.metric.as_deref().is_none_or(|own| own == metric)

@@ -11,7 +11,7 @@ use super::{CompareOptions, Comparison, Origin, compare_sets};
 
 /// One side: numbers by cell, each cell's in the order of measurement.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct NumberList {
     /// What it is called.
     pub name: String,
     /// The cells in the order in which they were first named, none of them empty. A list without cells has one
@@ -21,7 +21,7 @@ pub struct Listed {
 
 /// Compares lists of numbers; the first is the baseline. Each number counts as a repetition of its own.
 pub fn compare_listed(
-    lists: Vec<Listed>,
+    lists: Vec<NumberList>,
     better: Better,
     unit: Option<Unit>,
     options: CompareOptions,
@@ -40,7 +40,7 @@ pub fn compare_listed(
     compare_sets(&sets, &[], options, origin)
 }
 
-fn set(number: usize, list: Listed, better: Better, unit: Unit) -> Option<ResultSet> {
+fn set(number: usize, list: NumberList, better: Better, unit: Unit) -> Option<ResultSet> {
     let metric = MetricName::new("value").ok()?;
     let series = list
         .cells

@@ -10,7 +10,10 @@ use backsight_model::{
 };
 use backsight_stats::{Level, OrderEffects};
 
-use super::{Against, Call, Comparison, Difference, Entry, Measured, Origin, Row};
+use super::{
+    BaselineRelation, Comparison, ComparisonRow, Difference, DifferenceCall, MeasuredEntry, Origin,
+    RowEntry,
+};
 
 /// Outliers that are named by number.
 const MOST_NAMED: usize = 3;
@@ -56,17 +59,18 @@ struct About<'a> {
     /// What one unit of replication is called.
     noun: &'static str,
     names: [&'a str; 2],
-    measured: [&'a Measured; 2],
+    measured: [&'a MeasuredEntry; 2],
     difference: &'a Difference,
 }
 
 impl<'a> About<'a> {
-    fn of(comparison: &'a Comparison, row: &'a Row, side: usize) -> Option<Self> {
-        let (Entry::Measured(base), Entry::Measured(new)) = (&row.entries[0], &row.entries[side])
+    fn of(comparison: &'a Comparison, row: &'a ComparisonRow, side: usize) -> Option<Self> {
+        let (RowEntry::Measured(base), RowEntry::Measured(new)) =
+            (&row.entries[0], &row.entries[side])
         else {
             return None;
         };
-        let Some(Against::Compared(difference)) = &new.against else {
+        let Some(BaselineRelation::Compared(difference)) = &new.against else {
             return None;
         };
         Some(About {
@@ -162,7 +166,7 @@ impl<'a> About<'a> {
             share(modes.new_high_share),
             self.names[1],
             match self.difference.call {
-                Call::Better | Call::Worse if self.difference.by_share() =>
+                DifferenceCall::Better | DifferenceCall::Worse if self.difference.by_share() =>
                     format!(", and that is the change ({})", numbers::p_equals(modes.p)),
                 _ => "; no mean stands for both".to_owned(),
             }

@@ -9,14 +9,14 @@ use backsight_model::{Cell, StudyName, VariantName};
 use backsight_stats::{Interval, Level, Undefined};
 
 use super::{
-    Against, Call, Comparison, Difference, Doubt, Entry, Warning, changed_first, question,
-    ratio_means,
+    BaselineRelation, Comparison, Difference, DifferenceCall, Doubt, RowEntry, Warning,
+    changed_first, question, ratio_means,
 };
-use crate::{AttemptCall, Tried};
+use crate::{TryCall, TryComparison};
 
 /// What a study came to that was measured until it was decided.
 #[derive(Debug, Clone, Copy)]
-pub struct Looked<'a> {
+pub struct SequentialStudy<'a> {
     /// The study.
     pub study: &'a StudyName,
     /// Its variants; the first is the base.
@@ -24,7 +24,7 @@ pub struct Looked<'a> {
     /// What is asked of each of them, by the number that a verdict has for it.
     pub questions: &'a [Cell],
     /// The verdict's comparisons, whose sides are the variants from 1.
-    pub tried: &'a [Tried],
+    pub tried: &'a [TryComparison],
     /// Up to how many percent a difference was no matter.
     pub margin_percent: f64,
 }
@@ -32,7 +32,7 @@ pub struct Looked<'a> {
 impl Comparison {
     /// The comparison of a study's variants with the answers that hold at every look.
     #[must_use]
-    pub fn at_every_look(mut self, looked: Looked<'_>) -> Self {
+    pub fn at_every_look(mut self, looked: SequentialStudy<'_>) -> Self {
         let names: Vec<&str> = self.sides.iter().map(|side| side.name.as_str()).collect();
         let of_side = |name: &str| {
             let mut variants = looked.variants.iter();
@@ -44,14 +44,14 @@ impl Comparison {
             let mut questions = looked.questions.iter();
             let cell = questions.position(|cell| question(cell) == asked);
             for (entry, side) in row.entries.iter_mut().zip(&sides) {
-                let is_its = |tried: &&Tried| {
+                let is_its = |tried: &&TryComparison| {
                     Some(tried.side) == *side
                         && Some(tried.cell) == cell
                         && tried.metric == row.metric
                 };
-                if let (Some(tried), Entry::Measured(measured)) =
+                if let (Some(tried), RowEntry::Measured(measured)) =
                     (looked.tried.iter().find(is_its), entry)
-                    && let Some(Against::Compared(difference)) = &mut measured.against
+                    && let Some(BaselineRelation::Compared(difference)) = &mut measured.against
                 {
                     difference.hold_at_every_look(tried);
                 }
@@ -70,24 +70,24 @@ impl Comparison {
 }
 
 impl Difference {
-    fn hold_at_every_look(&mut self, tried: &Tried) {
+    fn hold_at_every_look(&mut self, tried: &TryComparison) {
         self.confidence = tried.confidence;
         self.p = Err(Undefined::Looks);
         self.adjusted_p = None;
         self.call = match tried.call {
-            AttemptCall::Better => Call::Better,
-            AttemptCall::Worse => Call::Worse,
-            AttemptCall::Equal {
+            TryCall::Better => DifferenceCall::Better,
+            TryCall::Worse => DifferenceCall::Worse,
+            TryCall::Equal {
                 larger_than_percent,
-            } => Call::NoChange {
+            } => DifferenceCall::NoChange {
                 larger_than_percent,
             },
-            AttemptCall::Undecided { more: Some(count) } => Call::CannotTell(Doubt::More {
+            TryCall::Undecided { more: Some(count) } => DifferenceCall::CannotTell(Doubt::More {
                 count,
                 level: Level::Trial,
             }),
-            AttemptCall::Undecided { more: None } | AttemptCall::Missing => {
-                Call::CannotTell(Doubt::NoIdea)
+            TryCall::Undecided { more: None } | TryCall::Missing => {
+                DifferenceCall::CannotTell(Doubt::NoIdea)
             }
         };
         let base = tried.base.unwrap_or(0.0);
@@ -118,8 +118,9 @@ impl Difference {
 mod tests {
     use super::*;
     use crate::{
-        AskedMetric, Evidence, Observation, Outcome, Request, UntilOptions, UntilPolicy,
-        compare::{By, CompareOptions, compare_by},
+        AskedMetric, Evidence, Observation, Request, RequestOutcome, RunUntilDecidedOptions,
+        RunUntilDecidedPolicy,
+        compare::{CompareOptions, SplitKey, compare_by},
     };
     use backsight_model::{Better, ResultSet, Series, StudyState, TrialSamples, Unit};
     use backsight_stats::{Confidence, Random};
@@ -183,7 +184,7 @@ mod tests {
                 .enumerate()
                 .map(move |(cell, value)| Observation {
                     request: Request::as_found(cell, round),
-                    outcome: Outcome::Measured,
+                    outcome: RequestOutcome::Measured,
                     figures: BTreeMap::from([("time".parse().unwrap(), value)]),
                     took: Duration::from_secs(1),
                 })
@@ -191,7 +192,7 @@ mod tests {
         Evidence::of(observations.collect())
     }
 
-    fn policy() -> UntilPolicy {
+    fn policy() -> RunUntilDecidedPolicy {
         let metrics = |_: &Cell| {
             vec![AskedMetric {
                 name: "time".parse().unwrap(),
@@ -199,26 +200,26 @@ mod tests {
                 decides: true,
             }]
         };
-        let options = UntilOptions {
+        let options = RunUntilDecidedOptions {
             budget: None,
             most: 40,
             margin: 0.001,
             confidence: Confidence::USUAL,
             seed: 1,
         };
-        UntilPolicy::new(&cells(), metrics, options).unwrap()
+        RunUntilDecidedPolicy::new(&cells(), metrics, options).unwrap()
     }
 
     /// The comparison as of one look, and with the answers that hold at every look.
     fn compared(values: &[(f64, f64)]) -> (Comparison, Comparison) {
         let options = CompareOptions::default();
-        let once = compare_by(&set(values), &By::Variant, options).unwrap();
+        let once = compare_by(&set(values), &SplitKey::Variant, options).unwrap();
         let policy = policy();
         let verdict = policy.verdict(&evidence(values));
         let questions: Vec<Cell> = policy.questions().cloned().collect();
         let study: StudyName = "u".parse().unwrap();
         let variants = VARIANTS.map(|name| name.parse().unwrap());
-        let looked = Looked {
+        let looked = SequentialStudy {
             study: &study,
             variants: &variants,
             questions: &questions,
@@ -261,7 +262,7 @@ mod tests {
         let verdict = policy().verdict(&evidence(&values));
         let (_, looked) = compared(&values);
         let (_, _, difference) = looked.differences().next().unwrap();
-        assert_eq!(difference.call, Call::Worse);
+        assert_eq!(difference.call, DifferenceCall::Worse);
         assert_eq!(Ok(verdict.compared[0].percent.unwrap()), difference.percent);
         let ends = difference.percent_interval.unwrap();
         assert_eq!(Some(ends), verdict.compared[0].percent_interval);
@@ -273,6 +274,6 @@ mod tests {
         assert!(warning.contains("until it was decided"), "{warning}");
         let few = compared(&values[..3]).1;
         let (_, _, difference) = few.differences().next().unwrap();
-        assert!(matches!(difference.call, Call::CannotTell(_)));
+        assert!(matches!(difference.call, DifferenceCall::CannotTell(_)));
     }
 }

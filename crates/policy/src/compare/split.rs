@@ -10,14 +10,14 @@ use super::{CompareOptions, Comparison, Warning, compare};
 
 /// What makes the parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum By {
+pub enum SplitKey {
     /// Each variant is a part.
     Variant,
     /// Each value of this parameter is a part.
     Param(String),
 }
 
-impl FromStr for By {
+impl FromStr for SplitKey {
     type Err = Infallible;
 
     /// `variant`, else a parameter's name.
@@ -29,7 +29,7 @@ impl FromStr for By {
     }
 }
 
-impl fmt::Display for By {
+impl fmt::Display for SplitKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variant => f.pad("variant"),
@@ -40,7 +40,7 @@ impl fmt::Display for By {
 
 /// A result set has no two parts of the kind asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NothingToSplit {
+pub enum SplitError {
     /// No cell has such a parameter.
     Unknown {
         /// What was asked for.
@@ -59,7 +59,7 @@ pub enum NothingToSplit {
     },
 }
 
-impl fmt::Display for NothingToSplit {
+impl fmt::Display for SplitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Unknown { by, known } | Self::OneValue { by, known, .. }) = self;
         match self {
@@ -81,7 +81,7 @@ impl fmt::Display for NothingToSplit {
     }
 }
 
-impl std::error::Error for NothingToSplit {}
+impl std::error::Error for SplitError {}
 
 /// The parts of a result set, in the order in which its plan has their values. A part is named by its value, and its
 /// cells no longer have what it was split by, so that they ask the same question in every part. Also the series of
@@ -89,7 +89,7 @@ impl std::error::Error for NothingToSplit {}
 ///
 /// # Errors
 /// There are no two parts.
-pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), NothingToSplit> {
+pub fn split(set: &ResultSet, by: &SplitKey) -> Result<(Vec<ResultSet>, Vec<String>), SplitError> {
     // Counted first: a set may be large, and each part is a copy of its series.
     let failed = set.failed.iter().map(|(_, _, cell, _)| cell);
     let cells = set.series.iter().map(|series| &series.cell);
@@ -100,8 +100,8 @@ pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), 
     if values.len() < 2 {
         let (by, known) = (by.to_string(), several(set));
         return Err(match values.into_iter().next() {
-            None => NothingToSplit::Unknown { by, known },
-            Some(value) => NothingToSplit::OneValue { by, value, known },
+            None => SplitError::Unknown { by, known },
+            Some(value) => SplitError::OneValue { by, value, known },
         });
     }
     let mut parts: IndexMap<String, ResultSet> = IndexMap::new();
@@ -138,7 +138,7 @@ pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), 
 
 /// Cells that ask the same question of each variant.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Beside {
+pub struct VariantQuestion {
     /// The question: a cell without its variant and without what the variants set.
     pub cell: Cell,
     /// The number of each variant's cell, in the order of the variants; nothing where a variant has none.
@@ -146,19 +146,20 @@ pub struct Beside {
 }
 
 /// The variants of these cells in their order, and the questions that are asked of them.
-pub fn beside_by_variant(cells: &[Cell]) -> (Vec<VariantName>, Vec<Beside>) {
+pub fn beside_by_variant(cells: &[Cell]) -> (Vec<VariantName>, Vec<VariantQuestion>) {
     let variants: IndexSet<VariantName> = cells.iter().map(|cell| cell.variant.clone()).collect();
     let of_variant = set_by_variant(cells.iter());
-    let mut beside: IndexMap<String, Beside> = IndexMap::new();
+    let mut beside: IndexMap<String, VariantQuestion> = IndexMap::new();
     for (number, cell) in cells.iter().enumerate() {
         let mut asked = cell.clone();
-        strip(&mut asked, &By::Variant, &of_variant);
-        let of_question = beside
-            .entry(super::question(&asked))
-            .or_insert_with(|| Beside {
-                cell: asked,
-                numbers: vec![None; variants.len()],
-            });
+        strip(&mut asked, &SplitKey::Variant, &of_variant);
+        let of_question =
+            beside
+                .entry(super::question(&asked))
+                .or_insert_with(|| VariantQuestion {
+                    cell: asked,
+                    numbers: vec![None; variants.len()],
+                });
         if let Some(variant) = variants.get_index_of(&cell.variant) {
             of_question.numbers[variant] = Some(number);
         }
@@ -195,9 +196,9 @@ fn part<'a>(
 /// There are no two parts.
 pub fn compare_by(
     set: &ResultSet,
-    by: &By,
+    by: &SplitKey,
     options: CompareOptions,
-) -> Result<Comparison, NothingToSplit> {
+) -> Result<Comparison, SplitError> {
     let (parts, left_out) = split(set, by)?;
     let mut comparison = Comparison {
         by: Some(by.clone()),
@@ -212,10 +213,10 @@ pub fn compare_by(
     Ok(comparison)
 }
 
-fn value_of(cell: &Cell, by: &By) -> Option<String> {
+fn value_of(cell: &Cell, by: &SplitKey) -> Option<String> {
     match by {
-        By::Variant => Some(cell.variant.to_string()),
-        By::Param(name) => cell.params.get(name.as_str()).map(ToString::to_string),
+        SplitKey::Variant => Some(cell.variant.to_string()),
+        SplitKey::Param(name) => cell.params.get(name.as_str()).map(ToString::to_string),
     }
 }
 
@@ -243,9 +244,9 @@ fn set_by_variant<'a>(
         .collect()
 }
 
-fn strip(cell: &mut Cell, by: &By, of_variant: &HashSet<(BenchmarkName, ParamName)>) {
+fn strip(cell: &mut Cell, by: &SplitKey, of_variant: &HashSet<(BenchmarkName, ParamName)>) {
     match by {
-        By::Variant => {
+        SplitKey::Variant => {
             let Cell {
                 benchmark,
                 params,
@@ -261,7 +262,7 @@ fn strip(cell: &mut Cell, by: &By, of_variant: &HashSet<(BenchmarkName, ParamNam
                 cell.variant = name;
             }
         }
-        By::Param(name) => {
+        SplitKey::Param(name) => {
             cell.params.shift_remove(name.as_str());
             cell.chosen
                 .retain(|chosen: &ParamName| chosen.as_str() != name);

@@ -82,14 +82,14 @@ fn pair(shape: (&str, &str, Better), base: &[f64], new: &[f64]) -> Comparison {
     )
 }
 
-fn measured(comparison: &Comparison, side: usize) -> &Measured {
+fn measured(comparison: &Comparison, side: usize) -> &MeasuredEntry {
     comparison.rows[0].entries[side].measured().unwrap()
 }
 
 fn difference_of(comparison: &Comparison) -> &Difference {
     match measured(comparison, 1).against.as_ref().unwrap() {
-        Against::Compared(difference) => difference,
-        Against::NotComparable(why) => panic!("{why}"),
+        BaselineRelation::Compared(difference) => difference,
+        BaselineRelation::NotComparable(why) => panic!("{why}"),
     }
 }
 
@@ -102,7 +102,7 @@ fn durations_are_compared_by_their_arithmetic_means() {
     assert!((base.spread.unwrap() - 11.428_571).abs() < 1e-5);
     let difference = difference_of(&comparison);
     assert!((difference.percent.unwrap() - 28.571_428).abs() < 1e-5);
-    assert_eq!(difference.call, Call::Worse);
+    assert_eq!(difference.call, DifferenceCall::Worse);
     let interval = difference.percent_interval.unwrap();
     assert!(
         interval.low > 0.0 && interval.contains(difference.percent.unwrap()),
@@ -143,10 +143,13 @@ fn a_baseline_of_zero_has_no_percentage_but_a_difference_with_its_interval() {
     let comparison = pair(shape, &[0.0, 0.0, 0.0], &[5.0, 6.0, 5.5]);
     let difference = difference_of(&comparison);
     assert_eq!(difference.percent, Err(Undefined::NotPositive));
-    assert_eq!((difference.absolute, difference.call), (5.5, Call::Worse));
+    assert_eq!(
+        (difference.absolute, difference.call),
+        (5.5, DifferenceCall::Worse)
+    );
     assert!(difference.absolute_interval.unwrap().low > 0.0);
     let same = pair(shape, &[0.0, 0.0, 0.0], &[0.0, 0.0, 0.0]);
-    let Call::NoChange {
+    let DifferenceCall::NoChange {
         larger_than_percent,
     } = difference_of(&same).call
     else {
@@ -161,12 +164,15 @@ fn counts_that_never_vary_are_believed_from_three_trials_on() {
     let of = |n: usize| difference_of(&pair(shape, &vec![1000.0; n], &vec![1001.0; n])).clone();
     assert_eq!(
         of(2).call,
-        Call::CannotTell(Doubt::More {
+        DifferenceCall::CannotTell(Doubt::More {
             count: 1,
             level: Level::Trial
         })
     );
-    assert_eq!((of(3).call, of(3).adjusted_p), (Call::Worse, None));
+    assert_eq!(
+        (of(3).call, of(3).adjusted_p),
+        (DifferenceCall::Worse, None)
+    );
 }
 
 /// Two sides with one row, each counted by something and with a value a trial.
@@ -192,7 +198,7 @@ fn what_a_simulator_counts_is_believed_from_two_trials_on_and_the_notes_say_what
     let difference = difference_of(&changed);
     assert_eq!(
         (difference.call, difference.p),
-        (Call::Worse, Err(Undefined::NoSpread))
+        (DifferenceCall::Worse, Err(Undefined::NoSpread))
     );
     let same = counted(&[1000.1; 2], &[1000.1; 3]);
     assert_eq!(
@@ -200,7 +206,10 @@ fn what_a_simulator_counts_is_believed_from_two_trials_on_and_the_notes_say_what
         "no change: all alike"
     );
     let once = counted(&[1000.0], &[1001.0]);
-    assert!(matches!(difference_of(&once).call, Call::CannotTell(_)));
+    assert!(matches!(
+        difference_of(&once).call,
+        DifferenceCall::CannotTell(_)
+    ));
     let notes: Vec<String> = changed.warnings.iter().map(ToString::to_string).collect();
     assert!(
         notes.iter().any(|note| note.starts_with(
@@ -238,7 +247,7 @@ fn durations_of_instructions_are_never_compared_with_those_of_seconds() {
     ] {
         let comparison = simulated((base, values), (new, values));
         match &measured(&comparison, 1).against {
-            Some(Against::NotComparable(found)) => assert_eq!(found.to_string(), why),
+            Some(BaselineRelation::NotComparable(found)) => assert_eq!(found.to_string(), why),
             other => panic!("{base:?}, {new:?}: {other:?}"),
         }
     }
@@ -267,7 +276,7 @@ fn a_single_trial_has_no_interval_and_its_spread_is_that_of_its_samples() {
     let difference = difference_of(&comparison);
     assert_eq!(
         difference.call,
-        Call::CannotTell(Doubt::OneRun {
+        DifferenceCall::CannotTell(Doubt::OneRun {
             more: 4,
             within: None
         })
@@ -365,15 +374,15 @@ fn what_a_side_lacks_is_a_row_with_the_reason() {
         .collect();
     let comparison = compare(&[base, new], CompareOptions::default());
     let why = |row: usize, side: usize| match &comparison.rows[row].entries[side] {
-        Entry::Missing(missing) => missing.clone(),
-        Entry::Measured(_) => panic!("row {row} side {side} has something"),
+        RowEntry::Missing(missing) => missing.clone(),
+        RowEntry::Measured(_) => panic!("row {row} side {side} has something"),
     };
     assert_eq!(comparison.rows.len(), 6);
-    assert_eq!(why(0, 1), Missing::NotInPlan);
-    assert_eq!(why(1, 0), Missing::Failed { trials: 3 });
-    assert_eq!(why(2, 0), Missing::NotYet);
-    assert_eq!(why(4, 0), Missing::NoSample);
-    assert_eq!(why(5, 1), Missing::NotANumber);
+    assert_eq!(why(0, 1), MissingReason::NotInPlan);
+    assert_eq!(why(1, 0), MissingReason::Failed { trials: 3 });
+    assert_eq!(why(2, 0), MissingReason::NotYet);
+    assert_eq!(why(4, 0), MissingReason::NoSample);
+    assert_eq!(why(5, 1), MissingReason::NotANumber);
     // Without a baseline there is nothing to differ from.
     assert_eq!(
         comparison.rows[1].entries[1].measured().unwrap().against,
@@ -403,17 +412,17 @@ fn another_prefix_is_converted_and_another_unit_or_direction_is_not_comparable()
     };
     let (mean, compared) = against(("t", "us", Better::Lower), ("t", "ms", Better::Lower));
     assert_eq!(mean, 2500.0);
-    assert!(matches!(compared, Against::Compared(_)));
+    assert!(matches!(compared, BaselineRelation::Compared(_)));
     let (mean, not) = against(("t", "us", Better::Lower), ("t", "ops/s", Better::Lower));
     assert_eq!(mean, 2.5);
     assert!(matches!(
         not,
-        Against::NotComparable(NotComparable::Units { .. })
+        BaselineRelation::NotComparable(NotComparable::Units { .. })
     ));
     let (_, not) = against(("t", "us", Better::Lower), ("t", "us", Better::Higher));
     assert!(matches!(
         not,
-        Against::NotComparable(NotComparable::Directions { .. })
+        BaselineRelation::NotComparable(NotComparable::Directions { .. })
     ));
 }
 
@@ -633,7 +642,7 @@ fn matrix() -> ResultSet {
 
 #[test]
 fn a_set_is_split_by_variant_in_the_plans_order() {
-    let comparison = compare_by(&matrix(), &By::Variant, CompareOptions::default()).unwrap();
+    let comparison = compare_by(&matrix(), &SplitKey::Variant, CompareOptions::default()).unwrap();
     let names: Vec<&str> = comparison
         .sides
         .iter()
@@ -652,7 +661,7 @@ fn a_set_is_split_by_variant_in_the_plans_order() {
     assert_eq!(rows, ["tcp streams=1", "tcp streams=10", "ping"]);
     assert!(matches!(
         comparison.rows[2].entries[1],
-        Entry::Missing(Missing::NotInPlan)
+        RowEntry::Missing(MissingReason::NotInPlan)
     ));
     assert_eq!(comparison.rows[0].entries[1].measured().unwrap().failed, 1);
 }
@@ -671,7 +680,7 @@ fn a_set_is_split_by_a_parameter_and_what_lacks_it_is_named() {
         .map(|side| side.name.as_str())
         .collect();
     assert_eq!(names, ["1", "10"]);
-    assert_eq!(comparison.by, Some(By::Param("streams".into())));
+    assert_eq!(comparison.by, Some(SplitKey::Param("streams".into())));
     let rows: Vec<String> = comparison
         .rows
         .iter()
@@ -705,7 +714,7 @@ fn parameters_that_a_variant_sets_are_a_part_of_it() {
     ];
     let comparison = compare_by(
         &set("s", 1, matrix.to_vec()),
-        &By::Variant,
+        &SplitKey::Variant,
         CompareOptions::default(),
     )
     .unwrap();
@@ -742,7 +751,7 @@ fn what_can_not_be_split_says_what_could_be() {
     one.series.truncate(1);
     one.failed.clear();
     assert_eq!(
-        split(&one, &By::Variant).unwrap_err().to_string(),
+        split(&one, &SplitKey::Variant).unwrap_err().to_string(),
         "every cell of this study has variant direct: there is nothing to compare; compare it with another study"
     );
 }
@@ -795,7 +804,7 @@ fn a_trap_thousands_of_rounds_of_one_process_are_one_run() {
         ];
         let comparison = compare(&sets, CompareOptions::default());
         let difference = difference_of(&comparison);
-        let Call::CannotTell(Doubt::OneRun { more: 4, within }) = difference.call else {
+        let DifferenceCall::CannotTell(Doubt::OneRun { more: 4, within }) = difference.call else {
             panic!("{:?}", difference.call)
         };
         // The rounds' own interval is said, but isn't the difference's.
@@ -929,7 +938,7 @@ fn sides_of_one_study_that_were_measured_in_turn_share_their_session() {
         difference_of(&comparison).verdict.beyond,
         UnrepeatedVariation::Nothing
     );
-    assert_eq!(difference_of(&comparison).call, Call::Worse);
+    assert_eq!(difference_of(&comparison).call, DifferenceCall::Worse);
     assert_eq!(comparison.warnings, vec![]);
 }
 
@@ -951,7 +960,7 @@ fn how_much_sessions_differ_is_known_from_studies_of_several() {
     );
     let comparison = compare_knowing(&sets, &[calm], CompareOptions::default());
     let difference = difference_of(&comparison);
-    assert_eq!(difference.call, Call::Worse);
+    assert_eq!(difference.call, DifferenceCall::Worse);
     assert_eq!(difference.known.unwrap().level, Level::Session);
     assert!(comparison.warnings.iter().any(|warning| {
         warning
@@ -1021,7 +1030,7 @@ proptest! {
                 (difference.ratio_interval, 1.0),
             ];
             match difference.call {
-                Call::Better | Call::Worse => {
+                DifferenceCall::Better | DifferenceCall::Worse => {
                     for (interval, none) in all {
                         prop_assert!(interval.is_err() || !interval.unwrap().contains(none), "{difference:?}");
                     }
@@ -1029,11 +1038,11 @@ proptest! {
                         prop_assert!(interval.contains(size), "{difference:?}");
                     }
                 }
-                Call::NoChange { larger_than_percent } => {
+                DifferenceCall::NoChange { larger_than_percent } => {
                     let most = larger_than_percent + 1e-9;
                     prop_assert!(interval.low >= -most && interval.high <= most, "{difference:?}");
                 }
-                Call::CannotTell(_) => {
+                DifferenceCall::CannotTell(_) => {
                     for (interval, none) in all {
                         prop_assert!(interval.is_err() || interval.unwrap().contains(none), "{difference:?}");
                     }
@@ -1136,7 +1145,7 @@ fn among_many_equal_cells_chance_is_not_called_a_change() {
     let doubted = comparison.differences().filter(|(_, _, difference)| {
         matches!(
             difference.call,
-            Call::CannotTell(Doubt::AmongMany { comparisons: 100 })
+            DifferenceCall::CannotTell(Doubt::AmongMany { comparisons: 100 })
         )
     });
     assert!(doubted.count() > 0);
@@ -1156,7 +1165,7 @@ fn a_change_of_the_share_of_two_modes_is_a_change_and_said() {
         values
     };
     let comparison = pair(RATE, &boots(4), &boots(18));
-    assert_eq!(difference_of(&comparison).call, Call::Worse);
+    assert_eq!(difference_of(&comparison).call, DifferenceCall::Worse);
     let text = &comparison.remarks[0].text;
     assert!(
         text.starts_with("two modes, near 1.597 Gbit/s")
@@ -1191,7 +1200,7 @@ fn other_processors_are_not_compared_unless_they_are_what_is_asked() {
     };
     let sets = [on("base", 1, "old"), on("new", 2, "fast")];
     let comparison = compare(&sets, CompareOptions::default());
-    let Some(Against::NotComparable(why)) = &measured(&comparison, 1).against else {
+    let Some(BaselineRelation::NotComparable(why)) = &measured(&comparison, 1).against else {
         panic!("{comparison:?}")
     };
     assert_eq!(why.to_string(), "cpu.model differs: `old` and `fast`");
@@ -1216,7 +1225,7 @@ fn a_cell_that_has_other_parameters_elsewhere_says_which() {
         &[with("base", 1, 1), with("new", 2, 10)],
         CompareOptions::default(),
     );
-    let Entry::Missing(why) = &comparison.rows[0].entries[1] else {
+    let RowEntry::Missing(why) = &comparison.rows[0].entries[1] else {
         panic!()
     };
     assert_eq!(why.to_string(), "parameters differ: streams: 1 → 10");
@@ -1272,20 +1281,23 @@ fn one_number_a_side_and_equal_numbers_have_an_answer() {
     let too_few = Undefined::TooFew { needs: 2, has: 1 };
     assert_eq!(
         of(&[2.0], &[3.0]),
-        (Call::CannotTell(Doubt::Without(too_few)), Ok(50.0))
+        (
+            DifferenceCall::CannotTell(Doubt::Without(too_few)),
+            Ok(50.0)
+        )
     );
     let equal = of(&[0.1; 9], &[0.1; 4]).0;
     assert_eq!(
         equal,
-        Call::NoChange {
+        DifferenceCall::NoChange {
             larger_than_percent: 0.0
         }
     );
     assert_eq!(of(&[0.0; 4], &[0.0; 4]).0, equal);
 }
 
-fn listed(name: &str, cells: &[(&str, &[f64])]) -> Listed {
-    Listed {
+fn listed(name: &str, cells: &[(&str, &[f64])]) -> NumberList {
+    NumberList {
         name: name.into(),
         cells: cells
             .iter()
@@ -1309,7 +1321,7 @@ fn lists_of_numbers_are_compared_cell_by_cell() {
     let difference = difference_of(&comparison);
     assert_eq!(
         (difference.call, difference.verdict.level),
-        (Call::Worse, Level::Sample)
+        (DifferenceCall::Worse, Level::Sample)
     );
     assert_eq!(
         (
@@ -1340,15 +1352,15 @@ proptest! {
         prop_assert!(interval.contains(percent), "{} in {:?}", percent, interval);
         match difference.call {
             _ if difference.by_share() => {}
-            Call::Better | Call::Worse => {
+            DifferenceCall::Better | DifferenceCall::Worse => {
                 let higher = percent > 0.0;
                 prop_assert!(!interval.contains(0.0), "{:?}", interval);
-                prop_assert_eq!(difference.call == Call::Better, higher == (shape.2 == Better::Higher));
+                prop_assert_eq!(difference.call == DifferenceCall::Better, higher == (shape.2 == Better::Higher));
             }
-            Call::NoChange { larger_than_percent } => {
+            DifferenceCall::NoChange { larger_than_percent } => {
                 prop_assert!(larger_than_percent <= 1.0 && interval.contains(0.0));
             }
-            Call::CannotTell(_) => {}
+            DifferenceCall::CannotTell(_) => {}
         }
     }
 
@@ -1474,7 +1486,7 @@ fn hosts_that_both_sides_have_are_compared_each_with_itself() {
     assert_eq!((verdict.level, verdict.units), (Level::Host, (4, 4)));
     assert_eq!(
         (difference.call, verdict.beyond),
-        (Call::Worse, UnrepeatedVariation::Nothing)
+        (DifferenceCall::Worse, UnrepeatedVariation::Nothing)
     );
     assert!(difference.percent_interval.unwrap().contains(6.0));
     assert!(said(

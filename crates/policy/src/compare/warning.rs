@@ -10,8 +10,8 @@ use indexmap::IndexMap;
 use std::fmt;
 
 use super::{
-    Comparison, DefinitionChange, Difference, Entry, Measured, Missing, NotComparable, Origin, Row,
-    definition,
+    Comparison, ComparisonRow, DefinitionChange, Difference, MeasuredEntry, MissingReason,
+    NotComparable, Origin, RowEntry, definition,
 };
 
 /// Shares of the processors that others took may differ by so much, in parts of one, before it is said.
@@ -512,7 +512,8 @@ pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
         );
     }
     warnings.extend(others.filter_map(|side| unequal_trials(comparison, side)));
-    let of_rows = |holds: fn(&Row) -> bool| comparison.rows.iter().filter(|row| holds(row)).count();
+    let of_rows =
+        |holds: fn(&ComparisonRow) -> bool| comparison.rows.iter().filter(|row| holds(row)).count();
     let averaged = of_rows(|row| entries(row).any(|side| side.samples > side.trials));
     if averaged > 0 {
         warnings.push(Warning::Averaged { rows: averaged });
@@ -534,12 +535,15 @@ pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
     warnings
 }
 
-fn entries(row: &Row) -> impl Iterator<Item = &Measured> {
-    row.entries.iter().filter_map(Entry::measured)
+fn entries(row: &ComparisonRow) -> impl Iterator<Item = &MeasuredEntry> {
+    row.entries.iter().filter_map(RowEntry::measured)
 }
 
 /// Rows in which both the baseline and this side have something.
-fn pairs(comparison: &Comparison, side: usize) -> impl Iterator<Item = (&Measured, &Measured)> {
+fn pairs(
+    comparison: &Comparison,
+    side: usize,
+) -> impl Iterator<Item = (&MeasuredEntry, &MeasuredEntry)> {
     comparison
         .rows
         .iter()
@@ -554,11 +558,11 @@ fn unfinished(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
             studies.entry(set.study).or_default().push(side);
         }
     }
-    let nothing_yet = |row: &Row, sides: &[usize]| {
+    let nothing_yet = |row: &ComparisonRow, sides: &[usize]| {
         let entries = sides.iter().map(|side| &row.entries[*side]);
         entries
             .into_iter()
-            .any(|entry| matches!(entry, Entry::Missing(Missing::NotYet)))
+            .any(|entry| matches!(entry, RowEntry::Missing(MissingReason::NotYet)))
     };
     studies
         .into_values()
@@ -575,11 +579,12 @@ fn unfinished(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
 
 /// One for each part of how a side was measured that differs from the baseline and concerns a row that both have.
 fn definitions(sets: &[ResultSet], comparison: &Comparison, side: usize) -> Vec<Warning> {
-    let both =
-        |row: &&Row| row.entries[0].measured().is_some() && row.entries[side].measured().is_some();
+    let both = |row: &&ComparisonRow| {
+        row.entries[0].measured().is_some() && row.entries[side].measured().is_some()
+    };
     let changes = definition::changes(&sets[0], &sets[side]).into_iter();
     let warnings = changes.filter_map(|change| {
-        let concerned = |row: &&Row| change.concerns(&row.cell, row.metric.as_str());
+        let concerned = |row: &&ComparisonRow| change.concerns(&row.cell, row.metric.as_str());
         let rows = comparison
             .rows
             .iter()
@@ -614,7 +619,7 @@ fn neighbours(comparison: &Comparison, side: usize) -> Option<Warning> {
 }
 
 fn one_trial(comparison: &Comparison, side: usize) -> Option<Warning> {
-    let single = |row: &&Row| {
+    let single = |row: &&ComparisonRow| {
         row.entries[side]
             .measured()
             .is_some_and(|side| side.trials == 1)
@@ -762,8 +767,8 @@ pub(super) fn other_machine(base: &ResultSet, new: &ResultSet) -> Option<NotComp
 fn hosts(base: &ResultSet, new: &ResultSet, means: OtherHosts) -> Vec<Warning> {
     const BOOT: &str = "boot_id";
     /// A fact, what it is on one side, and what on the other.
-    type Differing<'a> = (&'a str, Option<&'a String>, Option<&'a String>);
-    let mut facts: IndexMap<Differing<'_>, Vec<HostName>> = IndexMap::new();
+    type MeasurementPart<'a> = (&'a str, Option<&'a String>, Option<&'a String>);
+    let mut facts: IndexMap<MeasurementPart<'_>, Vec<HostName>> = IndexMap::new();
     for (host, was) in &base.hosts {
         let Some(is) = new.hosts.get(host) else {
             continue;

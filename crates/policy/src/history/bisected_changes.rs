@@ -7,8 +7,8 @@ use backsight_model::{Cell, CellMetric, StudyName};
 use backsight_stats::{Interval, culprits::IntervalEstimate};
 use std::collections::HashMap;
 
-use super::{ChangePoint, History, VersionSeries, label};
-use crate::change_significance::Direction;
+use super::{ChangePoint, TargetHistory, VersionSeries, label};
+use crate::change_significance::ChangeDirection;
 
 /// A change that a bisection named, by the identities of its versions.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub struct BisectedChange {
     pub percent: Option<(f64, Interval)>,
 }
 
-/// A change of a series that a bisection named. Versions are places in [`History::versions`].
+/// A change of a series that a bisection named. Versions are places in [`TargetHistory::versions`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedChange {
     /// The bisection.
@@ -47,12 +47,12 @@ pub struct NamedChange {
     /// As [`BisectedChange::percent`].
     pub percent: Option<(f64, Interval)>,
     /// For better or for worse; unknown without a size.
-    pub direction: Option<Direction>,
+    pub direction: Option<ChangeDirection>,
     /// Whether a change that the series itself shows, and that is believed, may be the same.
     pub is_found: bool,
 }
 
-impl History {
+impl TargetHistory {
     /// Notes what bisections named on each series of the same cell and metric. Where several named one place, the surest
     /// stands for all.
     pub fn name_changes(&mut self, bisected: &[BisectedChange]) {
@@ -104,7 +104,7 @@ impl NamedChange {
             percent: bisected.percent,
             direction: size
                 .filter(|size| *size != 0.0)
-                .map(|size| Direction::of_size(size, Some(better))),
+                .map(|size| ChangeDirection::of_size(size, Some(better))),
             is_found: series
                 .believed()
                 .any(|found| may_be_one(found, (after, at))),

@@ -6,11 +6,11 @@
 use jiff::Timestamp;
 use std::{collections::HashSet, fmt};
 
-use super::{History, How, VersionSeries, VersionStanding};
+use super::{DetectionMethod, TargetHistory, VersionSeries, VersionStanding};
 
 /// Something that a history lacks.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Gap {
+pub enum HistoryGap {
     /// The newest version that was tried doesn't build, doesn't boot, or all of its trials failed.
     BrokenVersion {
         /// Its name.
@@ -59,7 +59,7 @@ pub enum Gap {
     },
 }
 
-impl fmt::Display for Gap {
+impl fmt::Display for HistoryGap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BrokenVersion { version, standing } => {
@@ -111,7 +111,7 @@ impl fmt::Display for Gap {
     }
 }
 
-impl History {
+impl TargetHistory {
     fn name(&self, version: usize) -> String {
         let version = self.versions.get(version);
         version.map_or_else(String::new, |it| it.version.full_name())
@@ -123,14 +123,14 @@ impl History {
     }
 
     /// What is broken at the newest version that was tried. A version that a quirk skips was not.
-    pub fn broken(&self, series: &[&VersionSeries]) -> Vec<Gap> {
+    pub fn broken(&self, series: &[&VersionSeries]) -> Vec<HistoryGap> {
         use VersionStanding::{Broken, Failed, Measured, Pending, Skipped, Unbootable};
         let tried = self.newest(|standing| !matches!(standing, Pending | Skipped(_)));
         let Some((newest, version)) = tried.zip(tried.and_then(|at| self.versions.get(at))) else {
             return Vec::new();
         };
         match &version.standing {
-            Broken(_) | Failed(_) | Unbootable(_) => vec![Gap::BrokenVersion {
+            Broken(_) | Failed(_) | Unbootable(_) => vec![HistoryGap::BrokenVersion {
                 version: self.name(newest),
                 standing: version.standing.clone(),
             }],
@@ -141,7 +141,7 @@ impl History {
                     })
                 };
                 cells(series, failed, |one| one.value_at(newest).is_some())
-                    .map(|cell| Gap::BrokenCell {
+                    .map(|cell| HistoryGap::BrokenCell {
                         cell,
                         version: self.name(newest),
                     })
@@ -151,23 +151,23 @@ impl History {
     }
 
     /// Cells of which nothing was measured at any version.
-    pub fn missing(&self, series: &[&VersionSeries]) -> Vec<Gap> {
+    pub fn missing(&self, series: &[&VersionSeries]) -> Vec<HistoryGap> {
         if series.is_empty() {
-            return vec![Gap::NoSeries];
+            return vec![HistoryGap::NoSeries];
         }
         cells(series, |_| true, |one| one.last().is_some())
-            .map(|cell| Gap::MissingCell { cell })
+            .map(|cell| HistoryGap::MissingCell { cell })
             .collect()
     }
 
     /// Series whose newest measured version isn't the newest that is known, or is from before `oldest`. Versions that a
     /// quirk skips aren't expected.
-    pub fn stale(&self, series: &[&VersionSeries], oldest: Option<Timestamp>) -> Vec<Gap> {
+    pub fn stale(&self, series: &[&VersionSeries], oldest: Option<Timestamp>) -> Vec<HistoryGap> {
         let newest = self.newest(|standing| !matches!(standing, VersionStanding::Skipped(_)));
         let of = |one: &&VersionSeries| {
             let last = one.last()?;
             if newest.is_some_and(|newest| last < newest) {
-                return Some(Gap::StaleVersion {
+                return Some(HistoryGap::StaleVersion {
                     series: one.name(),
                     measured: self.name(last),
                     newest: self.name(newest?),
@@ -175,11 +175,12 @@ impl History {
             }
             let at = self.versions.get(last)?.version.at;
             let oldest = oldest?;
-            at.is_none_or(|at| at < oldest).then(|| Gap::StaleDate {
-                series: one.name(),
-                measured: self.name(last),
-                at,
-            })
+            at.is_none_or(|at| at < oldest)
+                .then(|| HistoryGap::StaleDate {
+                    series: one.name(),
+                    measured: self.name(last),
+                    at,
+                })
         };
         series
             .iter()
@@ -189,15 +190,15 @@ impl History {
     }
 
     /// Series in which no change could have been found.
-    pub fn too_short(&self, series: &[&VersionSeries]) -> Vec<Gap> {
+    pub fn too_short(&self, series: &[&VersionSeries]) -> Vec<HistoryGap> {
         if series.is_empty() {
-            return vec![Gap::NoSeries];
+            return vec![HistoryGap::NoSeries];
         }
         let values = |one: &VersionSeries| one.points.iter().filter(|p| p.value.is_some()).count();
         let short = |one: &&&VersionSeries| {
-            one.current && one.found.how == How::TooLittle && one.last().is_some()
+            one.current && one.found.how == DetectionMethod::TooLittle && one.last().is_some()
         };
-        let short = series.iter().filter(short).map(|one| Gap::TooShort {
+        let short = series.iter().filter(short).map(|one| HistoryGap::TooShort {
             series: one.name(),
             versions: values(one),
         });

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A series at one version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VersionPoint {
-    /// The version's place in [`History::versions`](super::History::versions).
+    /// The version's place in [`TargetHistory::versions`](super::TargetHistory::versions).
     pub version: usize,
     /// Its builds, by layout.
     pub builds: Vec<BuildSamples>,
@@ -28,20 +28,20 @@ pub struct VersionPoint {
     /// Whether what was repeated at that level is all alike.
     pub alike: bool,
     /// The spread of trials of one boot.
-    pub again: Option<Spread>,
+    pub again: Option<LevelSpread>,
     /// The spread of boots of one build.
-    pub reboot: Option<Spread>,
+    pub reboot: Option<LevelSpread>,
     /// The spread of layouts.
-    pub relink: Option<Spread>,
+    pub relink: Option<LevelSpread>,
     /// Whether its trials spread more than four times as much as those of half of the series' versions.
     pub unstable: bool,
     /// How many of what there are.
-    pub counts: Counts,
+    pub counts: RepeatCounts,
 }
 
 /// How many of what there are behind a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct RepeatCounts {
     /// Layouts with a trial that gave samples.
     pub layouts: usize,
     /// Builds, likewise.
@@ -60,7 +60,7 @@ pub struct Counts {
 
 /// The standard deviation at one level, in the metric's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub struct LevelSpread {
     /// Pooled over the groups of the level.
     pub deviation: f64,
     /// Its degrees of freedom.
@@ -179,11 +179,11 @@ impl VersionPoint {
             }
         }
         let boots = || point.builds.iter().flat_map(|build| &build.boots);
-        point.again = Spread::within(boots().map(BootSamples::means));
-        point.reboot = Spread::within(point.builds.iter().map(BuildSamples::means));
+        point.again = LevelSpread::within(boots().map(BootSamples::means));
+        point.reboot = LevelSpread::within(point.builds.iter().map(BuildSamples::means));
         let layouts: Vec<f64> = point.builds.iter().filter_map(BuildSamples::mean).collect();
         point.relink = (counts.layouts > 1)
-            .then(|| Spread::within([layouts]))
+            .then(|| LevelSpread::within([layouts]))
             .flatten();
         point
     }
@@ -220,13 +220,13 @@ impl VersionPoint {
         let boots = self.builds.iter().flat_map(|build| &build.boots);
         let means: Vec<f64> = boots.flat_map(BootSamples::means).collect();
         let value = self.value.filter(|value| *value != 0.0)?;
-        let spread = Spread::within([means])?;
+        let spread = LevelSpread::within([means])?;
         (spread.freedom >= 2).then_some((spread.deviation / value).abs())
     }
 }
 
-fn counts(builds: &[BuildSamples]) -> Counts {
-    let mut counts = Counts::default();
+fn counts(builds: &[BuildSamples]) -> RepeatCounts {
+    let mut counts = RepeatCounts::default();
     let mut layouts = BTreeSet::new();
     for build in builds {
         let mut boots = 0;
@@ -283,7 +283,7 @@ impl BuildSamples {
     }
 }
 
-impl Spread {
+impl LevelSpread {
     /// Of the values within groups; none if no group has two.
     fn within(groups: impl IntoIterator<Item = Vec<f64>>) -> Option<Self> {
         let (mut squares, mut freedom) = (0.0, 0);

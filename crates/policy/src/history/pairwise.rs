@@ -34,7 +34,7 @@ const WITHIN: f64 = 1.92;
 const SEARCHED: usize = 8;
 
 /// What was found among few versions.
-pub(super) struct Few {
+pub(super) struct PairwiseFindings {
     /// In the order of versions; `p` is adjusted for all comparisons of the series.
     pub changes: Vec<Split>,
     /// The clearest split that isn't believed, and its p.
@@ -59,12 +59,12 @@ const MOST_APART: f64 = 10.0;
 const WITHOUT_LARGEST: [f64; 5] = [0.365, 0.449, 0.508, 0.556, 0.592];
 
 /// Splits these versions, each with its value and samples; nothing if there is nothing to compare.
-pub(super) fn few(versions: &[(f64, NestedSamples)], repeats: Repeats) -> Option<Few> {
+pub(super) fn few(versions: &[(f64, NestedSamples)], repeats: Repeats) -> Option<PairwiseFindings> {
     let mut splits = Splits {
         versions,
         repeats,
         tests: 0.0,
-        found: Few {
+        found: PairwiseFindings {
             changes: Vec::new(),
             doubted: None,
         },
@@ -83,7 +83,7 @@ struct Splits<'a> {
     versions: &'a [(f64, NestedSamples)],
     repeats: Repeats,
     tests: f64,
-    found: Few,
+    found: PairwiseFindings,
 }
 
 impl Splits<'_> {
@@ -387,7 +387,7 @@ mod tests {
         versions.iter().map(version).collect()
     }
 
-    fn places(found: &Few) -> Vec<usize> {
+    fn places(found: &PairwiseFindings) -> Vec<usize> {
         found.changes.iter().map(|split| split.change.at).collect()
     }
 

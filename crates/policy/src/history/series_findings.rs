@@ -16,17 +16,17 @@ use jiff::Timestamp;
 
 use super::{
     VersionPoint,
-    pairwise::{Few, Split, few},
+    pairwise::{PairwiseFindings, Split, few},
     session_spread::Repeats,
 };
-use crate::change_significance::{Direction, tests_of};
+use crate::change_significance::{ChangeDirection, tests_of};
 
 /// Fewer versions with values than this are also compared.
 const FEW: usize = 20;
 
 /// How changes were looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum DetectionMethod {
     /// All versions together were searched for lasting changes.
     Searched,
     /// Versions were also compared: each with the one before it; of very few, all before with all after.
@@ -40,7 +40,7 @@ pub enum How {
 pub struct ChangePoint {
     /// The change itself; its places count the versions of the series that have a value.
     pub change: DetectedChange,
-    /// The last version known to be before it, by its place in [`History::versions`](super::History::versions); none if
+    /// The last version known to be before it, by its place in [`TargetHistory::versions`](super::TargetHistory::versions); none if
     /// it may have been there from the beginning.
     pub after: Option<usize>,
     /// The first measured version after it, at the best guess.
@@ -48,27 +48,27 @@ pub struct ChangePoint {
     /// The first version known to be after it.
     pub until: usize,
     /// For better or for worse.
-    pub direction: Direction,
+    pub direction: ChangeDirection,
     /// p adjusted for all series; none for a trend, or if there are no others.
     pub adjusted: Option<f64>,
     /// Whether it is believed among so many.
     pub believed: bool,
     /// Whether somebody has accepted it.
-    pub accepted: Option<Accepted>,
+    pub accepted: Option<ChangeAcceptance>,
     /// Whether what stands for either side is all alike: an interval would have no width, and chance has no say.
     pub alike: bool,
 }
 
 /// That a change is accepted, or was.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Accepted {
+pub struct ChangeAcceptance {
     /// By whom, why and until when.
     pub acceptance: Acceptance,
     /// Whether that time is over.
     pub lapsed: bool,
 }
 
-impl Accepted {
+impl ChangeAcceptance {
     /// By this acceptance, at this time.
     pub fn at(acceptance: &Acceptance, now: Timestamp) -> Self {
         Self {
@@ -93,7 +93,7 @@ pub struct NoiseEpoch {
 
 /// The newest versions, if they may be the beginning of another level.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PendingChange {
+pub struct PendingChangePoint {
     /// The change that it would be; it isn't believed.
     pub point: ChangePoint,
     /// How many versions lie there.
@@ -104,9 +104,9 @@ pub struct PendingChange {
 
 /// What was found in a series, and what could have been.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SeriesFindings {
     /// How it was looked for.
-    pub how: How,
+    pub how: DetectionMethod,
     /// The changes, in the order of versions.
     pub changes: Vec<ChangePoint>,
     /// Changes of the noise; no regressions.
@@ -114,7 +114,7 @@ pub struct Found {
     /// The clearest change that wasn't believed, as a version, and its p-value.
     pub doubted: Option<(usize, f64)>,
     /// What would be a change if more versions bore it out.
-    pub pending: Option<PendingChange>,
+    pub pending: Option<PendingChangePoint>,
     /// As [`Findings::trend`].
     pub trend: Option<Trend>,
     /// As [`Findings::period`].
@@ -125,7 +125,7 @@ pub struct Found {
     pub least_found: Option<f64>,
 }
 
-impl Found {
+impl SeriesFindings {
     pub(super) fn in_points(points: &[VersionPoint], better: Better, repeats: Repeats) -> Self {
         let (versions, values): (Vec<usize>, Vec<f64>) = points
             .iter()
@@ -151,7 +151,7 @@ impl Found {
 
     fn nothing() -> Self {
         Self {
-            how: How::TooLittle,
+            how: DetectionMethod::TooLittle,
             changes: Vec::new(),
             epochs: Vec::new(),
             doubted: None,
@@ -173,9 +173,9 @@ impl Found {
         let changes = findings.changes.into_iter();
         Self {
             how: if versions.len() < FEWEST {
-                How::TooLittle
+                DetectionMethod::TooLittle
             } else {
-                How::Searched
+                DetectionMethod::Searched
             },
             changes: changes
                 .map(|change| ChangePoint::of(change, versions, better))
@@ -184,7 +184,7 @@ impl Found {
             doubted: findings.doubted.map(|d| (versions[d.at], d.p)),
             pending: findings
                 .pending
-                .map(|PendingLevel { change, to_come }| PendingChange {
+                .map(|PendingLevel { change, to_come }| PendingChangePoint {
                     versions: versions.len() - change.at,
                     to_come,
                     point: ChangePoint {
@@ -201,7 +201,12 @@ impl Found {
 
     /// With what a search can't have seen, which doesn't know what was repeated: where both see a change, it is as the
     /// comparison says.
-    fn and_compared(mut self, compared: Few, versions: &[usize], better: Better) -> Self {
+    fn and_compared(
+        mut self,
+        compared: PairwiseFindings,
+        versions: &[usize],
+        better: Better,
+    ) -> Self {
         let compared_there = |known: &ChangePoint| {
             compared.changes.iter().any(|Split { change, .. }| {
                 known.change.earliest <= change.latest && change.earliest <= known.change.latest
@@ -226,7 +231,7 @@ impl Found {
         {
             self.doubted = Some((versions[at], p));
         }
-        self.how = How::Compared;
+        self.how = DetectionMethod::Compared;
         self
     }
 
@@ -258,7 +263,7 @@ impl ChangePoint {
             after: change.earliest.checked_sub(1).map(|at| versions[at]),
             at: versions[change.at],
             until: versions[change.latest],
-            direction: Direction::of(&change, Some(better)),
+            direction: ChangeDirection::of(&change, Some(better)),
             adjusted: None,
             believed: true,
             accepted: None,

@@ -7,7 +7,7 @@
 use backsight_stats::{Confidence, Interval, KnownSpread, Level};
 
 use super::VersionPoint;
-use crate::pooled_spread::{Known, known};
+use crate::pooled_spread::{PooledSpread, known};
 
 /// What stands for the repeats of a version.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,8 +21,8 @@ pub(super) enum Repeats {
 /// How much single runs and whole sessions of one version are known to differ.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Spreads {
-    pub runs: Option<Known>,
-    pub sessions: Option<Known>,
+    pub runs: Option<PooledSpread>,
+    pub sessions: Option<PooledSpread>,
 }
 
 impl Spreads {
@@ -38,7 +38,7 @@ impl Spreads {
     /// Gives the versions that were measured in one session the error that sessions are known to have, where it is larger
     /// than what their runs show.
     pub fn widen(&self, points: &mut [VersionPoint]) {
-        let Some(Known { spread, .. }) = self.sessions else {
+        let Some(PooledSpread { spread, .. }) = self.sessions else {
             return;
         };
         for point in points.iter_mut().filter(|point| point.is_of_one_session()) {

@@ -156,14 +156,14 @@ fn a_planted_step_is_found_at_the_right_version() {
     let [series] = &history.series[..] else {
         panic!("one question, one series")
     };
-    assert_eq!(series.found.how, How::Searched);
+    assert_eq!(series.found.how, DetectionMethod::Searched);
     let changes: Vec<&ChangePoint> = series.believed().collect();
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!(
         (changes[0].after, changes[0].at, changes[0].until),
         (Some(24), 25, 25)
     );
-    assert_eq!(changes[0].direction, crate::Direction::Worse);
+    assert_eq!(changes[0].direction, crate::ChangeDirection::Worse);
     let (percent, interval) = crate::percent_of(&changes[0].change).unwrap();
     assert!(
         (percent + 10.0).abs() < 1.0 && interval.contains(percent),
@@ -190,7 +190,7 @@ fn one_version_that_is_off_is_pending_and_no_change() {
     assert_eq!(found.changes, []);
     let pending = found.pending.as_ref().unwrap();
     assert_eq!((pending.point.at, pending.versions), (39, 1));
-    assert_eq!(pending.point.direction, crate::Direction::Worse);
+    assert_eq!(pending.point.direction, crate::ChangeDirection::Worse);
     assert!(!pending.point.believed && (1..=2).contains(&pending.to_come));
 }
 
@@ -198,7 +198,7 @@ fn one_version_that_is_off_is_pending_and_no_change() {
 fn five_versions_measured_repeatedly_show_a_step_too() {
     let history = history(&[measured(1, &all(5), &[1, 2, 3], 3)]);
     let series = &history.series[0];
-    assert_eq!(series.found.how, How::Compared);
+    assert_eq!(series.found.how, DetectionMethod::Compared);
     let changes: Vec<&ChangePoint> = series.believed().collect();
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!((changes[0].after, changes[0].until), (Some(2), 3));
@@ -414,13 +414,13 @@ fn spreads_of_trials_boots_and_layouts_stand_beside_each_other() {
     }
     let history = history(&[study]);
     let point = &history.series[0].points[0];
-    let deviation = |spread: Option<Spread>| spread.unwrap().deviation;
+    let deviation = |spread: Option<LevelSpread>| spread.unwrap().deviation;
     assert!((deviation(point.again) - 0.1).abs() < 1e-9);
     assert!((deviation(point.reboot) - 2.0).abs() < 1e-9);
     assert!((deviation(point.relink) - 12.909_944).abs() < 1e-5);
     assert_eq!(
         point.counts,
-        Counts {
+        RepeatCounts {
             layouts: 4,
             builds: 4,
             boots: 12,
@@ -469,7 +469,7 @@ fn another_definition_is_another_series_that_says_so() {
 
 #[test]
 fn no_studies_have_no_history() {
-    assert_eq!(history(&[]), History::default());
+    assert_eq!(history(&[]), TargetHistory::default());
 }
 
 #[test]
@@ -526,7 +526,7 @@ fn primary_metrics_come_first_and_are_doubted_only_among_themselves() {
 }
 
 /// What a history says without what tells studies apart.
-fn said(history: &History) -> Vec<(Vec<Option<f64>>, Vec<Counts>, Found)> {
+fn said(history: &TargetHistory) -> Vec<(Vec<Option<f64>>, Vec<RepeatCounts>, SeriesFindings)> {
     let series = history.series.iter().map(|series| {
         let points = series.points.iter();
         (
@@ -584,7 +584,7 @@ proptest! {
 fn gaps(studies: &[StudyHistory], oldest: Option<Timestamp>) -> [Vec<String>; 4] {
     let history = history(studies);
     let series: Vec<&VersionSeries> = history.series.iter().collect();
-    let said = |gaps: Vec<Gap>| gaps.iter().map(ToString::to_string).collect();
+    let said = |gaps: Vec<HistoryGap>| gaps.iter().map(ToString::to_string).collect();
     [
         said(history.broken(&series)),
         said(history.missing(&series)),
@@ -768,7 +768,10 @@ fn what_a_bisection_named_is_on_the_series_whatever_the_search_says() {
         said,
         [("unseen", 9, 10, false), ("seen-surer", 24, 25, true)]
     );
-    assert_eq!(series.named[0].direction, Some(crate::Direction::Worse));
+    assert_eq!(
+        series.named[0].direction,
+        Some(crate::ChangeDirection::Worse)
+    );
     assert_eq!(series.only_named().count(), 1);
     // The search says what it said.
     assert_eq!(series.believed().map(|it| it.at).collect::<Vec<_>>(), [25]);

@@ -10,7 +10,7 @@
 use backsight_model::{Better, MetricName};
 use backsight_stats::{Confidence, Interval, Samples, Summary, Undefined, is_estimable, welch};
 
-use super::Watched;
+use super::MonitorSet;
 
 /// So many rounds that agree to the last digit are believed.
 const ALIKE_ENOUGH: usize = 3;
@@ -49,7 +49,7 @@ pub struct SideMean {
 
 /// How the metric differs when it is watched: watched − unwatched.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Effect {
+pub struct MonitorEffect {
     /// In percent of the unwatched, by the geometric mean of the rounds' ratios; in the metric's unit where that isn't
     /// positive.
     pub change: f64,
@@ -61,7 +61,7 @@ pub struct Effect {
 
 /// What watching does to one metric of one cell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cost {
+pub struct MonitorCost {
     /// The cell's number in the plan.
     pub cell: usize,
     /// The metric.
@@ -73,7 +73,7 @@ pub struct Cost {
     /// The confidence of its interval.
     pub confidence: Confidence,
     /// What watches.
-    pub watched_by: Watched,
+    pub watched_by: MonitorSet,
     /// What is said of it.
     pub call: CostCall,
     /// Rounds in which both sides were measured.
@@ -81,10 +81,10 @@ pub struct Cost {
     /// The unwatched side and the watched one; none without a round.
     pub sides: Option<(SideMean, SideMean)>,
     /// How it differs; none without a round.
-    pub effect: Option<Effect>,
+    pub effect: Option<MonitorEffect>,
 }
 
-impl Cost {
+impl MonitorCost {
     /// Whether it decides nothing and isn't real: of little interest.
     pub fn is_quiet(&self) -> bool {
         !self.decides && !self.is_real()
@@ -142,7 +142,7 @@ impl Pairs {
         Some((mean(&self.unwatched)?, mean(&self.watched)?))
     }
 
-    pub(super) fn effect(&self, confidence: Confidence) -> Option<Effect> {
+    pub(super) fn effect(&self, confidence: Confidence) -> Option<MonitorEffect> {
         let positive = |values: &[f64]| values.iter().all(|value| *value > 0.0);
         let in_percent = positive(&self.unwatched) && positive(&self.watched);
         let pairs = self.unwatched.iter().zip(&self.watched);
@@ -159,7 +159,7 @@ impl Pairs {
             low: change(distance.low),
             high: change(distance.high),
         });
-        Some(Effect {
+        Some(MonitorEffect {
             change: change(distances.amean()),
             interval,
             in_percent,
@@ -176,7 +176,7 @@ fn students(samples: &Samples, confidence: Confidence) -> Result<Interval, Undef
 
 /// What is said of an effect that was seen in so many rounds.
 pub(super) fn call(
-    effect: &Effect,
+    effect: &MonitorEffect,
     better: Better,
     rounds: usize,
     margin_percent: f64,
@@ -213,7 +213,12 @@ pub(super) fn call(
 }
 
 /// Rounds until the interval, which gets narrower with their square root, would exclude zero or fit into the margin.
-fn more(effect: &Effect, interval: Interval, rounds: usize, margin_percent: f64) -> Option<usize> {
+fn more(
+    effect: &MonitorEffect,
+    interval: Interval,
+    rounds: usize,
+    margin_percent: f64,
+) -> Option<usize> {
     let half = interval.width() / 2.0;
     let mut reaches = vec![effect.change.abs()];
     if effect.in_percent {
@@ -230,7 +235,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn effect(pairs: &[(f64, f64)]) -> Effect {
+    fn effect(pairs: &[(f64, f64)]) -> MonitorEffect {
         let pairs = Pairs::new(pairs.iter().copied());
         pairs.effect(Confidence::USUAL).unwrap()
     }

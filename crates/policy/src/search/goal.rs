@@ -12,7 +12,7 @@ pub const SENDS_LESS: f64 = 0.01;
 /// What a search looks for: the highest load at which every trial would be like this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Goal {
+pub enum SearchGoal {
     /// At most this share is lost.
     Loss {
         /// From 0 to 1.
@@ -56,7 +56,7 @@ pub enum LossReading {
 
 /// How a trial's figures are read.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Reading {
+pub struct FigureReading {
     /// What is lost; nothing where no goal asks for it and the benchmark doesn't say.
     pub loss: Option<LossReading>,
     /// What the generator sent: the metric, and how much of the load one of it is. Nothing if the benchmark doesn't say.
@@ -65,7 +65,7 @@ pub struct Reading {
 
 /// What a trial said.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct TrialReadings {
     /// The share that was lost, with what wasn't sent at all; nothing if that isn't read, or if only a count is known.
     pub loss: Option<f64>,
     /// What was sent, in the load's unit, where that is known.
@@ -78,14 +78,14 @@ pub struct Told {
     pub values: Vec<Option<f64>>,
 }
 
-impl Reading {
+impl FigureReading {
     /// What a trial at this load said; nothing if its figures don't say it.
     pub fn told(
         &self,
-        goals: &[Goal],
+        goals: &[SearchGoal],
         load: f64,
         figures: &BTreeMap<MetricName, f64>,
-    ) -> Option<Told> {
+    ) -> Option<TrialReadings> {
         let sent = match &self.sent {
             Some((metric, per_unit)) => Some(figures.get(metric)? * per_unit),
             None => None,
@@ -103,18 +103,18 @@ impl Reading {
         });
         let good = goals.iter().map(|goal| {
             Some(match goal {
-                Goal::Loss { ratio } => {
+                SearchGoal::Loss { ratio } => {
                     let lost = lost?;
                     !fell_short && lost.is_some_and(|lost| lost <= ratio + 1e-12)
                 }
-                Goal::Below { metric, value } => !fell_short && figures.get(metric)? < value,
+                SearchGoal::Below { metric, value } => !fell_short && figures.get(metric)? < value,
             })
         });
         let values = goals.iter().map(|goal| match goal {
-            Goal::Loss { .. } => None,
-            Goal::Below { metric, .. } => figures.get(metric).copied(),
+            SearchGoal::Loss { .. } => None,
+            SearchGoal::Below { metric, .. } => figures.get(metric).copied(),
         });
-        Some(Told {
+        Some(TrialReadings {
             values: values.collect(),
             loss,
             sent,
@@ -173,11 +173,11 @@ mod tests {
             .collect()
     }
 
-    fn goals() -> Vec<Goal> {
+    fn goals() -> Vec<SearchGoal> {
         vec![
-            Goal::Loss { ratio: 0.0 },
-            Goal::Loss { ratio: 0.01 },
-            Goal::Below {
+            SearchGoal::Loss { ratio: 0.0 },
+            SearchGoal::Loss { ratio: 0.01 },
+            SearchGoal::Below {
                 metric: name("p99"),
                 value: 2.0,
             },
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_arrives_is_compared_with_what_was_offered() {
-        let reading = Reading {
+        let reading = FigureReading {
             loss: Some(LossReading::Received {
                 metric: name("received"),
                 per_unit: 1e6,
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn what_was_not_sent_is_the_generators_and_meets_no_goal() {
-        let reading = Reading {
+        let reading = FigureReading {
             loss: Some(LossReading::Share {
                 metric: name("loss"),
                 per_unit: 0.01,
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn figures_that_are_missing_are_not_zero() {
-        let reading = Reading {
+        let reading = FigureReading {
             loss: Some(LossReading::Count {
                 metric: name("lost"),
             }),

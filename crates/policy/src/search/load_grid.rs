@@ -12,7 +12,7 @@ const MOST_RUNGS: f64 = 100_000.0;
 
 /// The loads between a least and a greatest one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Ladder {
+pub struct LoadGrid {
     /// The least load.
     pub min: f64,
     /// The greatest load.
@@ -25,7 +25,7 @@ pub struct Ladder {
 
 /// Why there is no such ladder.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum NoLadder {
+pub enum LoadGridError {
     /// It would begin at nothing or below.
     #[error("the least load is {0}, and a search halves ratios: it has to be above 0")]
     FromNothing(f64),
@@ -52,20 +52,20 @@ pub enum NoLadder {
     },
 }
 
-impl Ladder {
+impl LoadGrid {
     /// A ladder from the least to the greatest load.
     ///
     /// # Errors
-    /// See [`NoLadder`].
-    pub fn new(min: f64, max: f64, width: f64, whole: bool) -> Result<Self, NoLadder> {
+    /// See [`LoadGridError`].
+    pub fn new(min: f64, max: f64, width: f64, whole: bool) -> Result<Self, LoadGridError> {
         if !(min > 0.0 && min.is_finite()) {
-            return Err(NoLadder::FromNothing(min));
+            return Err(LoadGridError::FromNothing(min));
         }
         if !(max > min && max.is_finite()) {
-            return Err(NoLadder::Downwards { min, max });
+            return Err(LoadGridError::Downwards { min, max });
         }
         if !(width > 0.0 && width <= 0.5) {
-            return Err(NoLadder::Width(width));
+            return Err(LoadGridError::Width(width));
         }
         let ladder = Self {
             min,
@@ -74,7 +74,7 @@ impl Ladder {
             whole,
         };
         if ladder.steps() > MOST_RUNGS {
-            return Err(NoLadder::TooLong { min, max, width });
+            return Err(LoadGridError::TooLong { min, max, width });
         }
         Ok(ladder)
     }
@@ -122,7 +122,7 @@ mod tests {
         fn neighbours_are_no_further_apart_than_the_width(
             min in 0.001f64..1e6, times in 1.01f64..1e5, width in 0.001f64..0.5,
         ) {
-            let rungs = Ladder::new(min, min * times, width, false).unwrap().rungs();
+            let rungs = LoadGrid::new(min, min * times, width, false).unwrap().rungs();
             prop_assert_eq!(rungs[0], min);
             prop_assert_eq!(*rungs.last().unwrap(), min * times);
             for pair in rungs.windows(2) {
@@ -134,7 +134,7 @@ mod tests {
         #[test]
         fn whole_loads_are_whole_and_none_stands_there_twice(min in 1u32..50, more in 1u32..500, width in 0.001f64..0.5) {
             let max = f64::from(min + more);
-            let rungs = Ladder::new(f64::from(min), max, width, true).unwrap().rungs();
+            let rungs = LoadGrid::new(f64::from(min), max, width, true).unwrap().rungs();
             prop_assert!(rungs.iter().all(|load| load.fract() == 0.0));
             prop_assert!(rungs.windows(2).all(|pair| pair[0] < pair[1]));
         }
@@ -142,17 +142,20 @@ mod tests {
 
     #[test]
     fn ladders_that_lead_nowhere_are_refused() {
-        let refused = |min, max, width| Ladder::new(min, max, width, false).unwrap_err();
-        assert_eq!(refused(0.0, 1.0, 0.1), NoLadder::FromNothing(0.0));
+        let refused = |min, max, width| LoadGrid::new(min, max, width, false).unwrap_err();
+        assert_eq!(refused(0.0, 1.0, 0.1), LoadGridError::FromNothing(0.0));
         assert_eq!(
             refused(2.0, 1.0, 0.1),
-            NoLadder::Downwards { min: 2.0, max: 1.0 }
+            LoadGridError::Downwards { min: 2.0, max: 1.0 }
         );
-        assert_eq!(refused(1.0, 2.0, 0.0), NoLadder::Width(0.0));
-        assert!(matches!(refused(1.0, 1e9, 1e-5), NoLadder::TooLong { .. }));
+        assert_eq!(refused(1.0, 2.0, 0.0), LoadGridError::Width(0.0));
+        assert!(matches!(
+            refused(1.0, 1e9, 1e-5),
+            LoadGridError::TooLong { .. }
+        ));
         assert!(matches!(
             refused(f64::NAN, 1.0, 0.1),
-            NoLadder::FromNothing(_)
+            LoadGridError::FromNothing(_)
         ));
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{
     SearchPolicy,
     bound::{Standing, Tally, conditional_throughput},
-    goal::{Goal, Told},
+    goal::{SearchGoal, TrialReadings},
 };
 
 /// Trials of one length at one load that may fail before the load counts as one that can't be carried.
@@ -20,7 +20,7 @@ const FAILED_TRIALS: u32 = 3;
 
 /// A load, by its rung, and how long it is offered, by its phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Ask {
+pub(super) struct LoadRequest {
     pub rung: usize,
     pub phase: usize,
 }
@@ -37,12 +37,12 @@ pub(super) struct Bracket {
 /// A trial that was made.
 #[derive(Debug, Clone)]
 pub(super) struct Sighting {
-    pub ask: Ask,
-    pub told: Told,
+    pub ask: LoadRequest,
+    pub told: TrialReadings,
 }
 
 /// A search that is under way.
-pub(super) struct Hunt<'a> {
+pub(super) struct LoadSearch<'a> {
     policy: &'a SearchPolicy,
     rungs: &'a [f64],
     /// How many times as far apart its bounds may be as those of the policy's phases.
@@ -50,14 +50,14 @@ pub(super) struct Hunt<'a> {
     /// Its trials, in order of time.
     pub seen: Vec<Sighting>,
     /// Failed trials since the last that was measured.
-    failed: HashMap<Ask, u32>,
+    failed: HashMap<LoadRequest, u32>,
     /// Phase and goal that are looked at; all goals of a phase before the next.
     stage: usize,
     /// The bounds with which each stage before ended.
     ended: Vec<Bracket>,
 }
 
-impl<'a> Hunt<'a> {
+impl<'a> LoadSearch<'a> {
     pub fn new(policy: &'a SearchPolicy, rungs: &'a [f64], coarse: usize) -> Self {
         Self {
             policy,
@@ -71,7 +71,7 @@ impl<'a> Hunt<'a> {
     }
 
     /// Counts a trial; `None` where it failed.
-    pub fn absorb(&mut self, ask: Ask, told: Option<Told>) {
+    pub fn absorb(&mut self, ask: LoadRequest, told: Option<TrialReadings>) {
         let told = match told {
             Some(told) => {
                 self.failed.remove(&ask);
@@ -84,7 +84,7 @@ impl<'a> Hunt<'a> {
                     return;
                 }
                 *failed = 0;
-                Told {
+                TrialReadings {
                     loss: None,
                     sent: None,
                     fell_short: false,
@@ -97,7 +97,7 @@ impl<'a> Hunt<'a> {
     }
 
     /// What is to be tried next; nothing when every goal has its answer.
-    pub fn next(&mut self) -> Option<Ask> {
+    pub fn next(&mut self) -> Option<LoadRequest> {
         let goals = self.policy.goals.len();
         let last = self.policy.phases.len() - 1;
         while self.stage < last * goals {
@@ -159,12 +159,12 @@ impl<'a> Hunt<'a> {
     }
 
     /// The next load of this stage; nothing when its bounds are near enough.
-    fn wanted(&self, phase: usize, goal: usize, bracket: Bracket) -> Option<Ask> {
+    fn wanted(&self, phase: usize, goal: usize, bracket: Bracket) -> Option<LoadRequest> {
         if self.is_settled(phase, bracket) {
             return None;
         }
         let rung = self.rung(phase, goal, bracket);
-        Some(Ask { rung, phase })
+        Some(LoadRequest { rung, phase })
     }
 
     /// A rung strictly between the bounds.
@@ -234,7 +234,7 @@ impl<'a> Hunt<'a> {
 
     /// The rung that would just carry what the trials of this phase forwarded at most at a load.
     fn forwarded(&self, phase: usize, goal: usize, rung: usize) -> Option<usize> {
-        let at = Ask { rung, phase };
+        let at = LoadRequest { rung, phase };
         let trials = self.seen.iter().filter(|sighting| sighting.ask == at);
         let least = trials.filter_map(|sighting| sighting.told.loss);
         Some(self.rung_of(goal, rung, least.reduce(f64::min)?))
@@ -243,8 +243,8 @@ impl<'a> Hunt<'a> {
     /// The rung at which what is forwarded here with this loss would be the goal's share.
     fn rung_of(&self, goal: usize, rung: usize, loss: f64) -> usize {
         let allowed = match self.policy.goals[goal] {
-            Goal::Loss { ratio } => ratio,
-            Goal::Below { .. } => 0.0,
+            SearchGoal::Loss { ratio } => ratio,
+            SearchGoal::Below { .. } => 0.0,
         };
         let load = self.rungs[rung] * (1.0 - loss) / (1.0 - allowed);
         let above = self.rungs.partition_point(|rung| *rung <= load);

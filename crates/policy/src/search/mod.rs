@@ -16,10 +16,10 @@ mod load_grid;
 mod load_search;
 mod verdict;
 
-pub use goal::{Goal, LossReading, Reading, SENDS_LESS, Told};
-pub use load_grid::{Ladder, NoLadder};
+pub use goal::{FigureReading, LossReading, SENDS_LESS, SearchGoal, TrialReadings};
+pub use load_grid::{LoadGrid, LoadGridError};
 pub use verdict::{
-    Bounds, Found, GeneratorStands, GoalAnswer, LoadPoint, SearchVerdict, SubjectAnswer,
+    GeneratorLimit, GoalAnswer, LoadAnswer, LoadBounds, LoadPoint, SearchVerdict, SubjectAnswer,
 };
 
 use backsight_model::{Cell, ParamName, Value};
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 use crate::{Decision, Evidence, Observation, Policy, Request};
-use load_search::{Ask, Hunt};
+use load_search::{LoadRequest, LoadSearch};
 
 /// How many times as far apart the bounds of a baseline may be: whether the generator is above the device is the question,
 /// and not by how much.
@@ -37,7 +37,7 @@ pub const BASELINE_COARSER: usize = 10;
 
 /// Trials of one length, and how near to each other a goal's bounds come with them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Phase {
+pub struct SearchPhase {
     /// How long a trial is, in the duration's unit; 1 where a benchmark has no duration.
     pub seconds: f64,
     /// How many rungs of the ladder the bounds are apart at most.
@@ -46,7 +46,7 @@ pub struct Phase {
 
 /// What is searched: a cell of the plan without its load and its duration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Subject {
+pub struct SearchSubject {
     /// The cell; its load and duration are set by each trial.
     pub cell: Cell,
     /// The subject that is the same without the device, by its number; nothing if there is none.
@@ -59,19 +59,19 @@ pub struct Subject {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchPolicy {
     /// What is searched; at least one.
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<SearchSubject>,
     /// The parameter that is the load.
     pub load: ParamName,
     /// The parameter that is a trial's duration; nothing if the benchmark has none.
     pub duration: Option<ParamName>,
     /// The loads.
-    pub ladder: Ladder,
+    pub ladder: LoadGrid,
     /// What is looked for; at least one.
-    pub goals: Vec<Goal>,
+    pub goals: Vec<SearchGoal>,
     /// How figures are read.
-    pub reading: Reading,
+    pub reading: FigureReading,
     /// The phases, trials getting longer; at least one.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<SearchPhase>,
     /// How long all trials of the last phase at a load are together, at least.
     pub sum: f64,
     /// The share of that time which may miss the goal; below 1.
@@ -87,10 +87,10 @@ impl SearchPolicy {
     ///
     /// Before the last one the bounds are found as near as at the end: short trials are cheap, and each that is made
     /// there spares several long ones.
-    pub fn phases(first: f64, last: f64, whole: bool) -> Vec<Phase> {
+    pub fn phases(first: f64, last: f64, whole: bool) -> Vec<SearchPhase> {
         let between = ((last / first).ln() / 4f64.ln()).round().max(0.0);
         let steps = if first < last { between.max(1.0) } else { 0.0 };
-        let mut phases: Vec<Phase> = Vec::new();
+        let mut phases: Vec<SearchPhase> = Vec::new();
         for step in 0..=steps as u32 {
             let plain = match f64::from(step) == steps {
                 true => last,
@@ -100,7 +100,7 @@ impl SearchPolicy {
             let left = steps as u32 - step;
             let apart = 1 << left.saturating_sub(1).min(4);
             if phases.last().is_none_or(|phase| phase.seconds < seconds) {
-                phases.push(Phase { seconds, apart });
+                phases.push(SearchPhase { seconds, apart });
             }
         }
         phases
@@ -155,12 +155,12 @@ impl SearchPolicy {
     }
 
     /// A search on a subject, not begun yet.
-    fn hunt<'a>(&'a self, rungs: &'a [f64], subject: usize) -> Hunt<'a> {
+    fn hunt<'a>(&'a self, rungs: &'a [f64], subject: usize) -> LoadSearch<'a> {
         let coarse = match self.subjects[subject].is_baseline {
             true => BASELINE_COARSER,
             false => 1,
         };
-        Hunt::new(self, rungs, coarse)
+        LoadSearch::new(self, rungs, coarse)
     }
 
     fn replayed<'a>(&'a self, rungs: &'a [f64], evidence: &Evidence) -> Replay<'a> {
@@ -187,11 +187,11 @@ struct Replay<'a> {
     /// Which search is which: subject and repetition.
     order: Vec<(usize, u32)>,
     /// The searches that were begun, in their order.
-    hunts: Vec<Hunt<'a>>,
+    hunts: Vec<LoadSearch<'a>>,
     /// Numbers of the cells that were asked for: subject, load, duration.
-    numbers: HashMap<(usize, Ask), usize>,
+    numbers: HashMap<(usize, LoadRequest), usize>,
     /// What they are, by number.
-    cells: Vec<(usize, Ask)>,
+    cells: Vec<(usize, LoadRequest)>,
     /// Trials of each cell.
     rounds: Vec<u32>,
 }
@@ -256,8 +256,8 @@ impl<'a> Replay<'a> {
     }
 
     fn left(&self) -> usize {
-        let begun = self.hunts.last().map_or(0, Hunt::left);
-        let empty = Hunt::new(self.policy, self.rungs, 1).left();
+        let begun = self.hunts.last().map_or(0, LoadSearch::left);
+        let empty = LoadSearch::new(self.policy, self.rungs, 1).left();
         begun + (self.order.len() - self.hunts.len()) * empty
     }
 }

@@ -1,7 +1,7 @@
 //! Searches on made-up devices: the answers are known, and so is what they cost.
 
 use super::*;
-use crate::{Outcome, Request};
+use crate::{Request, RequestOutcome};
 use backsight_model::{MetricName, VariantName};
 use backsight_stats::Random;
 use proptest::prelude::*;
@@ -25,16 +25,19 @@ fn cell(variant: &str) -> Cell {
 
 fn policy() -> SearchPolicy {
     SearchPolicy {
-        subjects: vec![Subject {
+        subjects: vec![SearchSubject {
             cell: cell("device"),
             baseline: None,
             is_baseline: false,
         }],
         load: "rate".parse().unwrap(),
         duration: Some("seconds".parse().unwrap()),
-        ladder: Ladder::new(1e6, 1e10, WIDTH, true).unwrap(),
-        goals: vec![Goal::Loss { ratio: 0.0 }, Goal::Loss { ratio: 0.01 }],
-        reading: Reading {
+        ladder: LoadGrid::new(1e6, 1e10, WIDTH, true).unwrap(),
+        goals: vec![
+            SearchGoal::Loss { ratio: 0.0 },
+            SearchGoal::Loss { ratio: 0.01 },
+        ],
+        reading: FigureReading {
             loss: Some(LossReading::Share {
                 metric: metric("loss"),
                 per_unit: 0.01,
@@ -129,7 +132,7 @@ fn searched(
         let figures = device.trial(rungs[ask.rung], seconds, &mut random);
         let observation = Observation {
             request,
-            outcome: Outcome::Measured,
+            outcome: RequestOutcome::Measured,
             figures,
             took: std::time::Duration::ZERO,
         };
@@ -148,7 +151,9 @@ fn bisected(policy: &SearchPolicy, device: &Device, seed: u64) -> (usize, f64) {
     let full = policy.phases.last().unwrap().seconds;
     let mut tried: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for goal in &policy.goals {
-        let Goal::Loss { ratio } = goal else { continue };
+        let SearchGoal::Loss { ratio } = goal else {
+            continue;
+        };
         let mut meets = |rung: usize| {
             let losses = tried.entry(rung).or_default();
             loop {
@@ -183,7 +188,9 @@ fn compared(name: &str, searches: u64, slack: f64, device: impl Fn(&mut Random) 
         let device = device(&mut Random::seeded(seed));
         let (evidence, verdict) = searched(&policy, |_| device, seed);
         for (goal, answer) in policy.goals.iter().zip(&verdict.subjects[0].goals) {
-            let Goal::Loss { ratio } = goal else { continue };
+            let SearchGoal::Loss { ratio } = goal else {
+                continue;
+            };
             let truth = device.truth(*ratio, full);
             let bounds = answer.searches[0];
             let (lower, upper) = (
@@ -270,7 +277,7 @@ fn losses_for_no_reason_in_one_trial_of_twenty_dont_matter() {
 
 fn with_baseline() -> SearchPolicy {
     let mut policy = policy();
-    policy.subjects.push(Subject {
+    policy.subjects.push(SearchSubject {
         cell: cell("direct"),
         baseline: None,
         is_baseline: true,
@@ -310,24 +317,24 @@ fn a_generator_below_the_device_is_named_as_the_limit_and_one_above_it_is_not() 
             t if (t - 1.0).abs() < 0.06 => {}
             t if t < 1.0 => {
                 assert!(
-                    matches!(stands, GeneratorStands::Enough { .. }),
+                    matches!(stands, GeneratorLimit::Enough { .. }),
                     "{t} {stands:?}"
                 );
                 assert!((lower / (generator * t) - 1.0).abs() < 0.011);
             }
             t if says => assert!(
-                matches!(stands, GeneratorStands::FellShort { .. }),
+                matches!(stands, GeneratorLimit::FellShort { .. }),
                 "{t} {stands:?}"
             ),
             t => assert!(
-                matches!(stands, GeneratorStands::IsTheLimit { .. }),
+                matches!(stands, GeneratorLimit::IsTheLimit { .. }),
                 "{t} {stands:?}"
             ),
         }
         let direct = verdict.subjects[1].goals[0].generator;
         let own = matches!(
             direct,
-            GeneratorStands::IsMeasured | GeneratorStands::FellShort { .. }
+            GeneratorLimit::IsMeasured | GeneratorLimit::FellShort { .. }
         );
         assert!(own, "{direct:?}");
     }
@@ -342,7 +349,7 @@ fn a_baseline_below_what_went_through_the_device_was_disturbed() {
     let (_, verdict) = searched(&with_baseline(), of, 1);
     let stands = verdict.subjects[0].goals[0].generator;
     assert!(
-        matches!(stands, GeneratorStands::Disturbed { .. }),
+        matches!(stands, GeneratorLimit::Disturbed { .. }),
         "{stands:?}"
     );
 }
@@ -352,7 +359,7 @@ fn without_a_baseline_nobody_knows_the_generator() {
     let (_, verdict) = searched(&policy(), |_| Device::sharp(2e9), 1);
     assert_eq!(
         verdict.subjects[0].goals[0].generator,
-        GeneratorStands::Unknown
+        GeneratorLimit::Unknown
     );
 }
 
@@ -370,12 +377,15 @@ fn a_device_that_always_loses_is_below_the_minimum_and_one_that_never_does_at_le
         )
     };
     let (kind, lower, upper, trials) = found(1e3);
-    assert_eq!((kind, lower, upper), (Found::BelowMinimum, None, Some(1e6)));
+    assert_eq!(
+        (kind, lower, upper),
+        (LoadAnswer::BelowMinimum, None, Some(1e6))
+    );
     assert!(trials <= 8, "{trials}");
     let (kind, lower, upper, trials) = found(1e12);
     assert_eq!(
         (kind, lower, upper),
-        (Found::AtLeastMaximum, Some(1e10), None)
+        (LoadAnswer::AtLeastMaximum, Some(1e10), None)
     );
     assert_eq!(trials, 3, "one short trial and two full ones");
 }
@@ -392,12 +402,12 @@ fn trials_that_fail_are_made_again_and_a_load_at_which_all_fail_is_not_carried()
         let (_, ask) = replay.cells[request.cell];
         // The first attempt always fails, and above 4 Gbit/s every one.
         let outcome = match request.round == 1 || rungs[ask.rung] > 4e9 {
-            true => Outcome::Failed,
-            false => Outcome::Measured,
+            true => RequestOutcome::Failed,
+            false => RequestOutcome::Measured,
         };
-        failed += usize::from(outcome == Outcome::Failed);
+        failed += usize::from(outcome == RequestOutcome::Failed);
         let figures = match outcome {
-            Outcome::Measured => device.trial(
+            RequestOutcome::Measured => device.trial(
                 rungs[ask.rung],
                 policy.phases[ask.phase].seconds,
                 &mut random,
@@ -450,13 +460,13 @@ fn repeated_searches_have_their_own_trials() {
 
 #[test]
 fn a_latency_goal_needs_no_loss() {
-    let below = Goal::Below {
+    let below = SearchGoal::Below {
         metric: metric("p99"),
         value: 2.0,
     };
     let policy = SearchPolicy {
         goals: vec![below],
-        reading: Reading::default(),
+        reading: FigureReading::default(),
         ..policy()
     };
     let rungs = policy.ladder.rungs();
@@ -472,7 +482,7 @@ fn a_latency_goal_needs_no_loss() {
         };
         replay.absorb(&Observation {
             request,
-            outcome: Outcome::Measured,
+            outcome: RequestOutcome::Measured,
             figures: BTreeMap::from([(metric("p99"), waits)]),
             took: std::time::Duration::ZERO,
         });

@@ -5,12 +5,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Replay, SearchPolicy, load_search::Hunt};
+use super::{Replay, SearchPolicy, load_search::LoadSearch};
 
 /// What one search found for one goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Found {
+#[schemars(rename = "Found")]
+pub enum LoadAnswer {
     /// The goal is met at the lower bound and missed at the upper one.
     Between,
     /// The goal is missed even at the least load.
@@ -23,9 +24,10 @@ pub enum Found {
 
 /// The bounds of one search for one goal.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct Bounds {
+#[schemars(rename = "Bounds")]
+pub struct LoadBounds {
     /// What kind of answer it is.
-    pub found: Found,
+    pub found: LoadAnswer,
     /// The relevant lower bound: the greatest load that met the goal below the least that missed it.
     pub lower: Option<f64>,
     /// The relevant upper bound: the least load that missed the goal.
@@ -39,7 +41,8 @@ pub struct Bounds {
 /// Whether an answer is the device's or the generator's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "generator")]
-pub enum GeneratorStands {
+#[schemars(rename = "GeneratorStands")]
+pub enum GeneratorLimit {
     /// There is no baseline, or none was found: nobody knows what the generator can do.
     Unknown,
     /// The subject is the baseline: what was found is the generator's limit.
@@ -72,9 +75,9 @@ pub struct GoalAnswer {
     /// The goal, by its number in the policy.
     pub goal: usize,
     /// The bounds of each search that was begun, in order of time.
-    pub searches: Vec<Bounds>,
+    pub searches: Vec<LoadBounds>,
     /// Whose limit it is.
-    pub generator: GeneratorStands,
+    pub generator: GeneratorLimit,
 }
 
 /// The trials at one load on one subject.
@@ -134,7 +137,11 @@ impl GoalAnswer {
 
     /// Whether each of its searches has an answer.
     pub fn is_settled(&self) -> bool {
-        !self.searches.is_empty() && self.searches.iter().all(|s| s.found != Found::Unsettled)
+        !self.searches.is_empty()
+            && self
+                .searches
+                .iter()
+                .all(|s| s.found != LoadAnswer::Unsettled)
     }
 }
 
@@ -143,7 +150,7 @@ pub(super) fn verdict(policy: &SearchPolicy, rungs: &[f64], replay: &Replay<'_>)
     let mut subjects: Vec<SubjectAnswer> = Vec::new();
     for subject in 0..policy.subjects.len() {
         let begun = replay.order.iter().zip(&replay.hunts);
-        let hunts: Vec<&Hunt<'_>> = begun
+        let hunts: Vec<&LoadSearch<'_>> = begun
             .filter(|((of, _), _)| *of == subject)
             .map(|(_, hunt)| hunt)
             .collect();
@@ -156,7 +163,7 @@ pub(super) fn verdict(policy: &SearchPolicy, rungs: &[f64], replay: &Replay<'_>)
                 .iter()
                 .map(|hunt| bounds(policy, rungs, hunt, goal))
                 .collect(),
-            generator: GeneratorStands::Unknown,
+            generator: GeneratorLimit::Unknown,
         };
         let cells = replay.cells.iter().zip(&replay.rounds);
         let of_subject = cells.filter(|((of, _), _)| *of == subject);
@@ -179,16 +186,16 @@ pub(super) fn verdict(policy: &SearchPolicy, rungs: &[f64], replay: &Replay<'_>)
     }
 }
 
-fn bounds(policy: &SearchPolicy, rungs: &[f64], hunt: &Hunt<'_>, goal: usize) -> Bounds {
+fn bounds(policy: &SearchPolicy, rungs: &[f64], hunt: &LoadSearch<'_>, goal: usize) -> LoadBounds {
     let last = policy.phases.len() - 1;
     let bracket = hunt.bracket(last, goal);
     let found = match (hunt.is_settled(last, bracket), bracket.lower, bracket.upper) {
-        (false, ..) => Found::Unsettled,
-        (true, None, _) => Found::BelowMinimum,
-        (true, _, None) => Found::AtLeastMaximum,
-        (true, ..) => Found::Between,
+        (false, ..) => LoadAnswer::Unsettled,
+        (true, None, _) => LoadAnswer::BelowMinimum,
+        (true, _, None) => LoadAnswer::AtLeastMaximum,
+        (true, ..) => LoadAnswer::Between,
     };
-    Bounds {
+    LoadBounds {
         found,
         lower: bracket.lower.map(|rung| rungs[rung]),
         upper: bracket.upper.map(|rung| rungs[rung]),
@@ -197,7 +204,7 @@ fn bounds(policy: &SearchPolicy, rungs: &[f64], hunt: &Hunt<'_>, goal: usize) ->
     }
 }
 
-fn points(policy: &SearchPolicy, rungs: &[f64], hunts: &[&Hunt<'_>]) -> Vec<LoadPoint> {
+fn points(policy: &SearchPolicy, rungs: &[f64], hunts: &[&LoadSearch<'_>]) -> Vec<LoadPoint> {
     let mut points: Vec<LoadPoint> = Vec::new();
     for sighting in hunts.iter().flat_map(|hunt| &hunt.seen) {
         let load = rungs[sighting.ask.rung];
@@ -235,16 +242,16 @@ fn stands(
     subjects: &[SubjectAnswer],
     at: usize,
     goal: usize,
-) -> GeneratorStands {
+) -> GeneratorLimit {
     let subject = &policy.subjects[subjects[at].subject];
     let searches = &subjects[at].goals[goal].searches;
     // One search in which the generator was the limit makes the whole answer its own.
     let sent = searches.iter().filter_map(|search| search.sent_only);
     if let Some(sent) = sent.reduce(f64::max) {
-        return GeneratorStands::FellShort { sent };
+        return GeneratorLimit::FellShort { sent };
     }
     if subject.is_baseline {
-        return GeneratorStands::IsMeasured;
+        return GeneratorLimit::IsMeasured;
     }
     let baseline = subjects
         .iter()
@@ -252,7 +259,7 @@ fn stands(
         .map(|answer| &answer.goals[goal])
         .filter(|answer| answer.is_settled());
     let Some(baseline) = baseline else {
-        return GeneratorStands::Unknown;
+        return GeneratorLimit::Unknown;
     };
     let alone = baseline.met().first().copied();
     let missed = searches
@@ -264,11 +271,11 @@ fn stands(
     if let (Some(missed), Some(met)) = (alone_missed.reduce(f64::max), least_met)
         && met >= missed
     {
-        return GeneratorStands::Disturbed { missed };
+        return GeneratorLimit::Disturbed { missed };
     }
     match (alone, missed) {
-        (Some(alone), Some(missed)) if missed <= alone => GeneratorStands::Enough { alone },
-        (Some(alone), None) => GeneratorStands::Enough { alone },
-        (alone, _) => GeneratorStands::IsTheLimit { alone },
+        (Some(alone), Some(missed)) if missed <= alone => GeneratorLimit::Enough { alone },
+        (Some(alone), None) => GeneratorLimit::Enough { alone },
+        (alone, _) => GeneratorLimit::IsTheLimit { alone },
     }
 }

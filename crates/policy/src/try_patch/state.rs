@@ -7,16 +7,16 @@ use backsight_model::MetricName;
 use backsight_stats::{Better, Confidence, ConfidenceSequence, Interval, is_estimable};
 use std::collections::HashMap;
 
-use super::{AttemptEnd, AttemptPolicy, Call, FRUITLESS, Tried};
+use super::{FRUITLESS, TryCall, TryComparison, TryEnd, TryPolicy};
 use crate::{Observation, Request};
 
 /// Differences that are needed before anything is decided.
 const FEWEST: usize = 4;
 
 /// Everything that is known of all comparisons.
-pub(super) struct Standing {
+pub(super) struct TryState {
     cells: usize,
-    comparisons: Vec<Comparison>,
+    comparisons: Vec<SideComparison>,
     /// Passes in a row in which a side gave nothing, the base first.
     fruitless: Vec<u32>,
     dead: Vec<bool>,
@@ -27,7 +27,7 @@ pub(super) struct Standing {
 }
 
 /// One side against the base, by one metric of one cell.
-struct Comparison {
+struct SideComparison {
     side: usize,
     cell: usize,
     metric: MetricName,
@@ -39,15 +39,15 @@ struct Comparison {
     course: Vec<(f64, f64)>,
     base: ConfidenceSequence,
     new: ConfidenceSequence,
-    call: Call,
+    call: TryCall,
     /// What all intervals so far leave, on the scale that is used.
     interval: Option<Interval>,
     confidence: Confidence,
     equal: Option<f64>,
 }
 
-impl Standing {
-    pub(super) fn of(policy: &AttemptPolicy) -> Self {
+impl TryState {
+    pub(super) fn of(policy: &TryPolicy) -> Self {
         let is_there = |side: usize, cell: usize| {
             let mut absent = policy.absent.iter();
             !absent.any(|it| *it == (side, cell) || *it == (0, cell))
@@ -64,7 +64,7 @@ impl Standing {
         for side in 1..=policy.sides {
             let cells = policy.cells.iter().enumerate();
             for (cell, metrics) in cells.filter(|(cell, _)| is_there(side, *cell)) {
-                comparisons.extend(metrics.iter().map(|metric| Comparison {
+                comparisons.extend(metrics.iter().map(|metric| SideComparison {
                     side,
                     cell,
                     metric: metric.name.clone(),
@@ -75,7 +75,7 @@ impl Standing {
                     course: Vec::new(),
                     base: ConfidenceSequence::default(),
                     new: ConfidenceSequence::default(),
-                    call: Call::Missing,
+                    call: TryCall::Missing,
                     interval: None,
                     confidence,
                     equal: policy.equal,
@@ -93,20 +93,20 @@ impl Standing {
     }
 
     /// Why nothing more is to be asked, if so.
-    pub(super) fn is_over(&self) -> Option<AttemptEnd> {
+    pub(super) fn is_over(&self) -> Option<TryEnd> {
         let sides = 1..self.dead.len();
         if self.dead[0] || sides.clone().all(|side| self.dead[side]) {
-            return Some(AttemptEnd::Dead);
+            return Some(TryEnd::Dead);
         }
         let wanted = sides
             .into_iter()
             .any(|side| (0..self.cells).any(|cell| self.wants(side, cell)));
-        (!wanted).then_some(AttemptEnd::Decided)
+        (!wanted).then_some(TryEnd::Decided)
     }
 
     /// Whether more is to be known of a side by a cell.
     pub(super) fn wants(&self, side: usize, cell: usize) -> bool {
-        let of = |it: &&Comparison| it.side == side && it.cell == cell && it.decides;
+        let of = |it: &&SideComparison| it.side == side && it.cell == cell && it.decides;
         let mut open = self.comparisons.iter().filter(of);
         !self.dead[0] && !self.dead[side] && open.any(|it| !it.call.is_decided())
     }
@@ -174,18 +174,21 @@ impl Standing {
             it.decides && self.wants(it.side, it.cell) && !it.call.is_decided() && it.base.n() > 0
         });
         open.filter_map(|it| match it.compared().call {
-            Call::Undecided { more } => more,
+            TryCall::Undecided { more } => more,
             _ => None,
         })
         .max()
     }
 
-    pub(super) fn compared(&self) -> Vec<Tried> {
-        self.comparisons.iter().map(Comparison::compared).collect()
+    pub(super) fn compared(&self) -> Vec<TryComparison> {
+        self.comparisons
+            .iter()
+            .map(SideComparison::compared)
+            .collect()
     }
 }
 
-impl Comparison {
+impl SideComparison {
     fn add(&mut self, base: f64, new: f64) {
         self.course.push((base, new));
         self.base.add(base);
@@ -243,7 +246,7 @@ impl Comparison {
             .interval
             .is_some_and(|before| before.low == before.high);
         if was_flat && !self.sequence().is_flat() {
-            (self.interval, self.call) = (None, Call::Missing);
+            (self.interval, self.call) = (None, TryCall::Missing);
         }
         let cut = match self.interval {
             None => now,
@@ -271,7 +274,7 @@ impl Comparison {
         {
             let percent = self.in_percent(interval);
             let larger_than_percent = percent.map_or(0.0, |p| p.low.abs().max(p.high.abs()));
-            self.call = Call::Equal {
+            self.call = TryCall::Equal {
                 larger_than_percent,
             };
             return;
@@ -282,8 +285,8 @@ impl Comparison {
             _ => return,
         };
         self.call = match higher == (self.better == Better::Higher) {
-            true => Call::Better,
-            false => Call::Worse,
+            true => TryCall::Better,
+            false => TryCall::Worse,
         };
     }
 
@@ -352,21 +355,21 @@ impl Comparison {
         })
     }
 
-    fn compared(&self) -> Tried {
+    fn compared(&self) -> TryComparison {
         let sequence = self.sequence();
         let pairs = sequence.n();
         let estimable = pairs > 0 && self.is_estimable();
         let percent = |value: f64| self.percent(value).filter(|_| estimable);
         let in_percent = |interval| self.told_in_percent(interval).filter(|_| estimable);
         let mean = |of: &ConfidenceSequence| (pairs > 0).then(|| of.mean());
-        Tried {
+        TryComparison {
             side: self.side,
             cell: self.cell,
             metric: self.metric.clone(),
             better: self.better,
             decides: self.decides,
             call: match self.call {
-                Call::Missing if pairs > 0 => Call::Undecided { more: self.more() },
+                TryCall::Missing if pairs > 0 => TryCall::Undecided { more: self.more() },
                 call => call,
             },
             pairs,

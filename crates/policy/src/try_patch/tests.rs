@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Observation, Outcome};
+use crate::{Observation, RequestOutcome};
 use backsight_stats::{Random, simulation::NoiseShape};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ fn metric(name: &str, decides: bool) -> AskedMetric {
     }
 }
 
-fn policy(sides: usize) -> AttemptPolicy {
-    AttemptPolicy {
+fn policy(sides: usize) -> TryPolicy {
+    TryPolicy {
         sides,
         layouts: 1,
         trials: 1,
@@ -29,9 +29,9 @@ fn policy(sides: usize) -> AttemptPolicy {
     }
 }
 
-fn observation(request: Request, outcome: Outcome, value: f64) -> Observation {
+fn observation(request: Request, outcome: RequestOutcome, value: f64) -> Observation {
     let figures = match outcome {
-        Outcome::Measured => BTreeMap::from([("time".parse().unwrap(), value)]),
+        RequestOutcome::Measured => BTreeMap::from([("time".parse().unwrap(), value)]),
         _ => BTreeMap::new(),
     };
     Observation {
@@ -44,9 +44,9 @@ fn observation(request: Request, outcome: Outcome, value: f64) -> Observation {
 
 /// Asks until it is done; `world` says what comes of a request.
 fn pursue(
-    policy: &AttemptPolicy,
-    mut world: impl FnMut(Request) -> (Outcome, f64),
-) -> (Vec<Observation>, AttemptVerdict) {
+    policy: &TryPolicy,
+    mut world: impl FnMut(Request) -> (RequestOutcome, f64),
+) -> (Vec<Observation>, TryVerdict) {
     let mut evidence = Evidence::default();
     loop {
         match policy.decide(&evidence) {
@@ -68,13 +68,13 @@ fn noisy(
     percent: f64,
     noise: NoiseShape,
     seed: u64,
-) -> impl FnMut(Request) -> (Outcome, f64) + use<> {
+) -> impl FnMut(Request) -> (RequestOutcome, f64) + use<> {
     let times = times.to_vec();
     let mut values = noise.draw(10_000, &mut Random::seeded(seed)).into_iter();
     move |request| {
         let level = 100.0 * times[request.version];
         let noise = values.next().unwrap_or(0.0);
-        (Outcome::Measured, level + percent * noise)
+        (RequestOutcome::Measured, level + percent * noise)
     }
 }
 
@@ -92,9 +92,9 @@ fn sides_are_gone_through_forth_and_back() {
 fn a_slower_side_is_worse_and_a_faster_one_better() {
     let world = noisy(&[1.0, 1.03, 0.97], 0.7, NoiseShape::Gauss, 1);
     let (asked, verdict) = pursue(&policy(2), world);
-    assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
-    let calls: Vec<Call> = verdict.compared.iter().map(|tried| tried.call).collect();
-    assert_eq!(calls, [Call::Worse, Call::Better]);
+    assert_eq!(verdict.ended, Some(TryEnd::Decided));
+    let calls: Vec<TryCall> = verdict.compared.iter().map(|tried| tried.call).collect();
+    assert_eq!(calls, [TryCall::Worse, TryCall::Better]);
     assert!(asked.len() < 60, "{}", asked.len());
     let tried = &verdict.compared[0];
     assert!(tried.percent_interval.unwrap().contains(3.0), "{tried:?}");
@@ -104,18 +104,18 @@ fn a_slower_side_is_worse_and_a_faster_one_better() {
 fn sides_that_are_alike_are_decided_only_where_equality_is_asked_for() {
     let world = || noisy(&[1.0, 1.0], 1.0, NoiseShape::Gauss, 2);
     let (_, verdict) = pursue(&policy(1), world());
-    assert_eq!(verdict.ended, Some(AttemptEnd::Passes));
+    assert_eq!(verdict.ended, Some(TryEnd::Passes));
     assert!(matches!(
         verdict.compared[0].call,
-        Call::Undecided { more: Some(_) }
+        TryCall::Undecided { more: Some(_) }
     ));
-    let equal = AttemptPolicy {
+    let equal = TryPolicy {
         equal: Some(0.01),
         ..policy(1)
     };
     let (asked, verdict) = pursue(&equal, world());
     assert!(
-        matches!(verdict.compared[0].call, Call::Equal { larger_than_percent } if larger_than_percent <= 1.0),
+        matches!(verdict.compared[0].call, TryCall::Equal { larger_than_percent } if larger_than_percent <= 1.0),
         "{:?}",
         verdict.compared[0]
     );
@@ -124,7 +124,7 @@ fn sides_that_are_alike_are_decided_only_where_equality_is_asked_for() {
 
 /// How many of 400 studies of sides that are alike say that some side isn't, at whatever moment: what is decided stays so,
 /// and all passes are replayed.
-fn false_decisions(policy: &AttemptPolicy, noise: NoiseShape) -> usize {
+fn false_decisions(policy: &TryPolicy, noise: NoiseShape) -> usize {
     let times = vec![1.0; policy.sides + 1];
     (0..400)
         .filter(|seed| {
@@ -136,7 +136,8 @@ fn false_decisions(policy: &AttemptPolicy, noise: NoiseShape) -> usize {
                 observation(request, outcome, value)
             });
             let verdict = policy.verdict(&Evidence::of(all.collect()));
-            let false_one = |tried: &Tried| matches!(tried.call, Call::Better | Call::Worse);
+            let false_one =
+                |tried: &TryComparison| matches!(tried.call, TryCall::Better | TryCall::Worse);
             verdict.compared.iter().any(false_one)
         })
         .count()
@@ -144,7 +145,7 @@ fn false_decisions(policy: &AttemptPolicy, noise: NoiseShape) -> usize {
 
 #[test]
 fn looking_after_every_pass_makes_no_more_false_decisions_than_asked() {
-    let few = AttemptPolicy {
+    let few = TryPolicy {
         most: 60,
         ..policy(1)
     };
@@ -164,7 +165,7 @@ fn looking_after_every_pass_makes_no_more_false_decisions_than_asked() {
         let wrong = false_decisions(&few, noise);
         assert!(wrong <= 20, "{noise:?}: {wrong} of 400");
     }
-    let wrong = false_decisions(&AttemptPolicy { sides: 4, ..few }, NoiseShape::Gauss);
+    let wrong = false_decisions(&TryPolicy { sides: 4, ..few }, NoiseShape::Gauss);
     assert!(wrong <= 20, "four sides: {wrong} of 400");
 }
 
@@ -172,12 +173,12 @@ fn looking_after_every_pass_makes_no_more_false_decisions_than_asked() {
 fn a_side_that_does_not_build_or_boot_is_given_up_and_the_others_go_on() {
     let mut world = noisy(&[1.0, 1.0, 1.05], 0.5, NoiseShape::Gauss, 3);
     let (asked, verdict) = pursue(&policy(2), |request| match request.version {
-        1 => (Outcome::NoBuild, 0.0),
+        1 => (RequestOutcome::NoBuild, 0.0),
         _ => world(request),
     });
     assert_eq!(verdict.dead, [false, true, false]);
-    assert_eq!(verdict.compared[0].call, Call::Missing);
-    assert_eq!(verdict.compared[1].call, Call::Worse);
+    assert_eq!(verdict.compared[0].call, TryCall::Missing);
+    assert_eq!(verdict.compared[1].call, TryCall::Worse);
     assert_eq!(
         asked
             .iter()
@@ -186,16 +187,16 @@ fn a_side_that_does_not_build_or_boot_is_given_up_and_the_others_go_on() {
         1
     );
 
-    let booting = AttemptPolicy {
+    let booting = TryPolicy {
         revisits: false,
         first_boot: 5,
         ..policy(1)
     };
     let (asked, verdict) = pursue(&booting, |request| match request.version {
-        1 => (Outcome::NoBoot, 0.0),
-        _ => (Outcome::Measured, 1.0),
+        1 => (RequestOutcome::NoBoot, 0.0),
+        _ => (RequestOutcome::Measured, 1.0),
     });
-    assert_eq!(verdict.ended, Some(AttemptEnd::Dead));
+    assert_eq!(verdict.ended, Some(TryEnd::Dead));
     let boots: Vec<u32> = asked
         .iter()
         .filter(|seen| seen.request.version == 1)
@@ -207,65 +208,65 @@ fn a_side_that_does_not_build_or_boot_is_given_up_and_the_others_go_on() {
 #[test]
 fn nothing_is_to_be_had_without_a_base() {
     let (asked, verdict) = pursue(&policy(3), |request| match request.version {
-        0 => (Outcome::NoBuild, 0.0),
-        _ => (Outcome::Measured, 1.0),
+        0 => (RequestOutcome::NoBuild, 0.0),
+        _ => (RequestOutcome::Measured, 1.0),
     });
-    assert_eq!(verdict.ended, Some(AttemptEnd::Dead));
+    assert_eq!(verdict.ended, Some(TryEnd::Dead));
     assert_eq!(asked.len(), 1);
 }
 
 #[test]
 fn what_never_varies_is_decided_after_four_passes() {
     for (new, call) in [
-        (1000.0, Call::Undecided { more: Some(1) }),
-        (1001.0, Call::Worse),
+        (1000.0, TryCall::Undecided { more: Some(1) }),
+        (1001.0, TryCall::Worse),
     ] {
-        let four = AttemptPolicy {
+        let four = TryPolicy {
             most: 4,
             ..policy(1)
         };
         let (_, verdict) = pursue(&four, |request| match request.version {
-            0 => (Outcome::Measured, 1000.0),
-            _ => (Outcome::Measured, new),
+            0 => (RequestOutcome::Measured, 1000.0),
+            _ => (RequestOutcome::Measured, new),
         });
         assert_eq!(verdict.compared[0].call, call);
     }
-    let equal = AttemptPolicy {
+    let equal = TryPolicy {
         equal: Some(0.01),
         ..policy(1)
     };
-    let (asked, verdict) = pursue(&equal, |_| (Outcome::Measured, 0.0));
-    assert!(matches!(verdict.compared[0].call, Call::Equal { .. }));
+    let (asked, verdict) = pursue(&equal, |_| (RequestOutcome::Measured, 0.0));
+    assert!(matches!(verdict.compared[0].call, TryCall::Equal { .. }));
     assert_eq!(asked.len(), 8);
 }
 
 #[test]
 fn the_budget_ends_it_with_what_is_known() {
-    let short = AttemptPolicy {
+    let short = TryPolicy {
         budget: Some(Duration::from_secs(9)),
         ..policy(1)
     };
     let (asked, verdict) = pursue(&short, noisy(&[1.0, 1.0], 1.0, NoiseShape::Gauss, 4));
-    assert_eq!(verdict.ended, Some(AttemptEnd::Budget));
+    assert_eq!(verdict.ended, Some(TryEnd::Budget));
     assert_eq!((asked.len(), verdict.compared[0].pairs), (9, 4));
-    let nothing = AttemptPolicy {
+    let nothing = TryPolicy {
         budget: Some(Duration::ZERO),
         ..policy(1)
     };
-    let (_, verdict) = pursue(&nothing, |_| (Outcome::Measured, 1.0));
-    assert_eq!(verdict.compared[0].call, Call::Missing);
+    let (_, verdict) = pursue(&nothing, |_| (RequestOutcome::Measured, 1.0));
+    assert_eq!(verdict.compared[0].call, TryCall::Missing);
 }
 
 #[test]
 fn each_layout_is_a_pass_of_its_own() {
-    let relinked = AttemptPolicy {
+    let relinked = TryPolicy {
         layouts: 6,
         trials: 2,
         revisits: false,
         ..policy(1)
     };
     let (asked, verdict) = pursue(&relinked, noisy(&[1.0, 1.0], 1.0, NoiseShape::Gauss, 5));
-    assert_eq!(verdict.ended, Some(AttemptEnd::Passes));
+    assert_eq!(verdict.ended, Some(TryEnd::Passes));
     assert_eq!(verdict.compared[0].pairs, 6);
     assert_eq!(asked.len(), 6 * 2 * 2);
     assert!(asked.iter().all(|seen| seen.request.boot == 1));
@@ -277,20 +278,20 @@ fn a_metric_that_does_not_decide_is_only_shown() {
     let mut shown = policy(1);
     shown.cells[0].push(metric("other", false));
     let (_, verdict) = pursue(&shown, noisy(&[1.0, 1.2], 0.5, NoiseShape::Gauss, 6));
-    assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
-    assert_eq!(verdict.compared[1].call, Call::Missing);
+    assert_eq!(verdict.ended, Some(TryEnd::Decided));
+    assert_eq!(verdict.compared[1].call, TryCall::Missing);
 }
 
 /// A share that is lost now and then and mostly isn't: in percent of that the difference may be less than all of it.
 #[test]
 fn what_is_as_good_as_zero_is_no_base_for_a_percentage() {
-    let lossy = AttemptPolicy {
+    let lossy = TryPolicy {
         most: 8,
         ..policy(1)
     };
     let (_, verdict) = pursue(&lossy, |request| {
         let lost = request.version == 0 && request.round % 3 == 1;
-        (Outcome::Measured, if lost { 60.0 } else { 0.0 })
+        (RequestOutcome::Measured, if lost { 60.0 } else { 0.0 })
     });
     let tried = &verdict.compared[0];
     assert_eq!((tried.percent, tried.percent_interval), (None, None));
@@ -300,7 +301,7 @@ fn what_is_as_good_as_zero_is_no_base_for_a_percentage() {
     let (_, verdict) = pursue(&lossy, |request| {
         let noise = f64::from(request.round % 2);
         (
-            Outcome::Measured,
+            RequestOutcome::Measured,
             if request.version == 0 {
                 60.0 + noise
             } else {
@@ -309,7 +310,7 @@ fn what_is_as_good_as_zero_is_no_base_for_a_percentage() {
         )
     });
     let tried = &verdict.compared[0];
-    assert_eq!((tried.call, tried.percent), (Call::Better, Some(-100.0)));
+    assert_eq!((tried.call, tried.percent), (TryCall::Better, Some(-100.0)));
     assert!(
         tried.percent_interval.is_none_or(|ends| ends.low >= -101.0),
         "{tried:?}"
@@ -319,7 +320,7 @@ fn what_is_as_good_as_zero_is_no_base_for_a_percentage() {
 /// Nothing is lost in four passes, and something in the fifth.
 #[test]
 fn what_never_varied_is_not_decided_any_more_when_it_does() {
-    let lossy = AttemptPolicy {
+    let lossy = TryPolicy {
         most: 6,
         equal: Some(0.05),
         cells: vec![vec![metric("lost", true), metric("time", true)]],
@@ -343,7 +344,7 @@ fn what_never_varied_is_not_decided_any_more_when_it_does() {
             };
             let mut seen = observation(
                 request,
-                Outcome::Measured,
+                RequestOutcome::Measured,
                 10.0 + f64::from(pass * pass % 7),
             );
             seen.figures = BTreeMap::from([
@@ -358,21 +359,23 @@ fn what_never_varied_is_not_decided_any_more_when_it_does() {
         Evidence::of(seen.collect())
     };
     let of = |passes| lossy.verdict(&evidence(passes)).compared[0].clone();
-    assert!(matches!(of(4).call, Call::Equal { .. }), "{:?}", of(4));
+    assert!(matches!(of(4).call, TryCall::Equal { .. }), "{:?}", of(4));
     let later = of(6);
-    assert!(matches!(later.call, Call::Undecided { .. }), "{later:?}");
+    assert!(matches!(later.call, TryCall::Undecided { .. }), "{later:?}");
     let (by, interval) = later.difference.unwrap();
     assert!(interval.is_none_or(|ends| ends.contains(by)), "{later:?}");
 }
 
 #[test]
 fn a_ratio_that_may_be_anything_is_told_as_a_difference() {
-    let few = AttemptPolicy {
+    let few = TryPolicy {
         most: 4,
         ..policy(1)
     };
     let mut random = Random::seeded(4);
-    let (_, verdict) = pursue(&few, |_| (Outcome::Measured, (4.0 * random.normal()).exp()));
+    let (_, verdict) = pursue(&few, |_| {
+        (RequestOutcome::Measured, (4.0 * random.normal()).exp())
+    });
     let tried = &verdict.compared[0];
     assert!(!tried.call.is_decided(), "{tried:?}");
     assert_eq!((tried.percent, tried.percent_interval), (None, None));
@@ -385,14 +388,14 @@ proptest! {
         sides in 1usize..4, cells in 1usize..3, trials in 1u32..3, revisits: bool, layouts in 1usize..5, seed: u32,
         cut in 0usize..80,
     ) {
-        let policy = AttemptPolicy {
+        let policy = TryPolicy {
             cells: vec![vec![metric("time", true)]; cells],
             trials, revisits, layouts, seed, most: 5,
             ..policy(sides)
         };
         let mut world = noisy(&vec![1.0; sides + 1], 1.0, NoiseShape::Gauss, u64::from(seed));
         let (asked, verdict) = pursue(&policy, |request| match request.cell + request.version {
-            3 => (Outcome::Failed, 0.0),
+            3 => (RequestOutcome::Failed, 0.0),
             _ => world(request),
         });
         let distinct: HashSet<Request> = asked.iter().map(|seen| seen.request).collect();

@@ -1,7 +1,9 @@
 //! A bisection with its verdict: its sentences, tables and charts.
 
 use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time};
-use backsight_policy::{Accepted, BisectEnd, BisectVerdict, ChangeLocation, Culprit, Direction};
+use backsight_policy::{
+    BisectEnd, BisectVerdict, ChangeAcceptance, ChangeDirection, ChangeLocation, Culprit,
+};
 use backsight_stats::{Interval, TrialStatistic, culprits::IntervalEstimate};
 use std::time::Duration;
 
@@ -50,7 +52,7 @@ pub struct BisectStudy<'a> {
     /// What each culprit's stretch holds, in their order.
     pub between: &'a [Holds],
     /// What is accepted along the target's history of this metric.
-    pub accepted: &'a [Accepted],
+    pub accepted: &'a [ChangeAcceptance],
     /// The command line that asks the same again.
     pub command: &'a str,
 }
@@ -209,7 +211,7 @@ impl<'a> BisectStudy<'a> {
         let better = self.of_metric().map(|metric| metric.better);
         let class = match size {
             Some(size) if better.is_some() && size.value != 0.0 => {
-                Direction::of_size(size.value, better).as_str()
+                ChangeDirection::of_size(size.value, better).as_str()
             }
             _ => "",
         };

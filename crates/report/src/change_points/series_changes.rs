@@ -1,7 +1,7 @@
 //! The changes of one series with the versions between which they happened, its epochs, and what was looked for and not
 //! found.
 
-pub use backsight_policy::Direction;
+pub use backsight_policy::ChangeDirection;
 use backsight_policy::{percent_of, tests_of};
 use backsight_stats::{
     Better, Interval,
@@ -103,8 +103,8 @@ pub struct SeriesChanges {
 
 impl FoundChange {
     /// Whether it is for the better or the worse, or up or down.
-    pub fn direction(&self, better: Option<Better>) -> Direction {
-        Direction::of(&self.change, better)
+    pub fn direction(&self, better: Option<Better>) -> ChangeDirection {
+        ChangeDirection::of(&self.change, better)
     }
 
     /// The size in percent of the level before, with its interval; undefined where that is zero.

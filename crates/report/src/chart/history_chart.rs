@@ -4,7 +4,9 @@
 //! All points of a kind are one element: two thousand versions would make thousands. Text stands outside, where it isn't
 //! stretched.
 
-use backsight_policy::{Direction, History, How, Spread, VersionSeries, VersionStanding};
+use backsight_policy::{
+    ChangeDirection, DetectionMethod, LevelSpread, TargetHistory, VersionSeries, VersionStanding,
+};
 use backsight_stats::changes::ChangeKind;
 use std::fmt::Write as _;
 
@@ -48,7 +50,7 @@ pub struct AxisName {
 impl HistoryChart {
     /// The chart; nothing without a value. `range_of` gives the page of the interval that ends with a version.
     pub fn new(
-        history: &History,
+        history: &TargetHistory,
         series: &VersionSeries,
         words: &SeriesText<'_>,
         id: &str,
@@ -91,7 +93,7 @@ impl HistoryChart {
 }
 
 /// Names for the axis: of releases where there are some, else of any versions.
-pub fn axis_names(history: &History, href: impl Fn(usize) -> String) -> Vec<AxisName> {
+pub fn axis_names(history: &TargetHistory, href: impl Fn(usize) -> String) -> Vec<AxisName> {
     let count = history.versions.len();
     let releases = releases(history);
     let named: Vec<usize> = if releases.len() > 1 {
@@ -116,7 +118,7 @@ pub fn axis_names(history: &History, href: impl Fn(usize) -> String) -> Vec<Axis
         .collect()
 }
 
-fn releases(history: &History) -> Vec<usize> {
+fn releases(history: &TargetHistory) -> Vec<usize> {
     let versions = history.versions.iter().enumerate();
     versions
         .filter(|(_, version)| version.version.release)
@@ -125,7 +127,7 @@ fn releases(history: &History) -> Vec<usize> {
 }
 
 struct Drawing<'a> {
-    history: &'a History,
+    history: &'a TargetHistory,
     series: &'a VersionSeries,
     low: f64,
     high: f64,
@@ -157,8 +159,8 @@ impl Drawing<'_> {
         for point in self.series.believed() {
             let class = match point.direction {
                 _ if point.is_accepted() => "accepted",
-                Direction::Better | Direction::Up => "better",
-                Direction::Worse | Direction::Down => "worse",
+                ChangeDirection::Better | ChangeDirection::Up => "better",
+                ChangeDirection::Worse | ChangeDirection::Down => "worse",
             };
             let from = point.after.map_or(-0.5, |after| after as f64);
             let shape = format!(
@@ -201,7 +203,7 @@ impl Drawing<'_> {
     fn levels(&self, svg: &mut String) {
         let found = &self.series.found;
         let changes = &found.changes;
-        if found.how != How::Searched
+        if found.how != DetectionMethod::Searched
             || changes.is_empty()
             || changes.iter().any(|c| c.change.kind == ChangeKind::Trend)
         {
@@ -266,7 +268,7 @@ impl Drawing<'_> {
     }
 
     /// One standard deviation to either side.
-    fn spread(&self, path: &mut String, x: f64, value: f64, spread: Option<Spread>) {
+    fn spread(&self, path: &mut String, x: f64, value: f64, spread: Option<LevelSpread>) {
         if let Some(spread) = spread {
             let (top, bottom) = (
                 self.y(value + spread.deviation),

@@ -1,7 +1,7 @@
 //! A series along the versions as a plot made of characters: oldest left, newest right. Without colours; a version that
 //! wasn't measured has no point.
 
-use backsight_policy::{History, VersionSeries, VersionStanding};
+use backsight_policy::{TargetHistory, VersionSeries, VersionStanding};
 
 use super::scale::{series_span, share};
 use crate::{SeriesText, escape};
@@ -13,7 +13,7 @@ const MOST_APART: usize = 4;
 
 /// The picture with its axis and legend, within this many columns.
 pub fn version_plot(
-    history: &History,
+    history: &TargetHistory,
     series: &VersionSeries,
     text_of: &SeriesText<'_>,
     width: usize,
@@ -54,7 +54,7 @@ pub fn version_plot(
 }
 
 /// First and last version's name, at the ends of the axis.
-fn ends(history: &History, width: usize) -> String {
+fn ends(history: &TargetHistory, width: usize) -> String {
     let name = |version: Option<&backsight_policy::HistoryVersion>| {
         version.map_or(String::new(), |version| {
             let name = escape::line(&version.version.name);
@@ -161,7 +161,7 @@ impl Plot {
     }
 
     /// The marks of the axis, and what they mean. The weightiest mark of a column wins.
-    fn marks(&self, history: &History, series: &VersionSeries) -> (Vec<char>, String) {
+    fn marks(&self, history: &TargetHistory, series: &VersionSeries) -> (Vec<char>, String) {
         let mut marks = vec!['─'; self.columns.width()];
         let mut legend = vec!["• value", "│ 95 % interval"];
         let mut put = |version: usize, mark: char, means: &'static str| {

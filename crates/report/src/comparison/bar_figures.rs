@@ -55,14 +55,14 @@ impl BarFigure {
 pub fn figures_of(comparison: &Comparison) -> (Vec<BarFigure>, usize) {
     let sides = comparison.sides.len().max(1);
     let rows = &comparison.rows[..comparison.rows.len().min(MOST_BARS / sides)];
-    let alike = |a: &policy::Row, b: &policy::Row| {
+    let alike = |a: &policy::ComparisonRow, b: &policy::ComparisonRow| {
         a.cell.benchmark == b.cell.benchmark && a.metric == b.metric && a.better == b.better
     };
     let figures = rows.chunk_by(alike).map(|rows| {
         let first = &rows[0];
         let measured = rows
             .iter()
-            .flat_map(|row| row.entries.iter().filter_map(policy::Entry::measured));
+            .flat_map(|row| row.entries.iter().filter_map(policy::RowEntry::measured));
         let scale = Scale::fitting(first.unit, measured.map(|side| side.mean));
         let groups = rows.iter().map(|row| Group {
             label: row.cell.chosen_params(),
@@ -78,7 +78,7 @@ pub fn figures_of(comparison: &Comparison) -> (Vec<BarFigure>, usize) {
     (figures.collect(), all.saturating_sub(rows.len() * sides))
 }
 
-fn bar_of(comparison: &Comparison, row: &policy::Row, side: usize, scale: &Scale) -> Bar {
+fn bar_of(comparison: &Comparison, row: &policy::ComparisonRow, side: usize, scale: &Scale) -> Bar {
     let label = comparison.sides[side].name.clone();
     let whole = format!("{label}: {}", row.cell);
     let missing = |why: String| Bar {
@@ -89,8 +89,8 @@ fn bar_of(comparison: &Comparison, row: &policy::Row, side: usize, scale: &Scale
         ..Bar::default()
     };
     match &row.entries[side] {
-        policy::Entry::Missing(why) => missing(format!("missing: {why}")),
-        policy::Entry::Measured(side_of) => match Samples::new(side_of.values.clone()) {
+        policy::RowEntry::Missing(why) => missing(format!("missing: {why}")),
+        policy::RowEntry::Measured(side_of) => match Samples::new(side_of.values.clone()) {
             Ok(samples) => Measured::new(samples, row.better).bar(
                 &whole,
                 label.clone(),

@@ -4,7 +4,9 @@
 //! What is undefined is a word, not 0.00 or NaN. Values are in the unit of the samples.
 
 use backsight_model::numbers::undefined;
-use backsight_policy::{Against, Comparison, Difference, Entry, Measured, Row};
+use backsight_policy::{
+    BaselineRelation, Comparison, ComparisonRow, Difference, MeasuredEntry, RowEntry,
+};
 use backsight_stats::{Better, Interval, Summary, Undefined, mmtests_percent};
 use std::fmt::Write as _;
 
@@ -67,7 +69,7 @@ fn shown(summary: &Summary) -> Vec<Statistic> {
         .collect()
 }
 
-fn block(comparison: &Comparison, row: &Row, digits: usize) -> String {
+fn block(comparison: &Comparison, row: &ComparisonRow, digits: usize) -> String {
     let unit = row.unit.map_or(String::new(), |unit| format!("{unit}, "));
     let heading = format!(
         "{} {} ({unit}{} is better)",
@@ -139,17 +141,17 @@ fn value(statistic: &Statistic, base: Option<&Statistic>, better: Better, digits
     format!("{} ({difference})", exact(value, digits))
 }
 
-fn counts(row: &Row) -> Vec<String> {
-    let count = |entry: &Entry| match entry {
-        Entry::Measured(measured) => count_of(measured),
-        Entry::Missing(why) => why.to_string(),
+fn counts(row: &ComparisonRow) -> Vec<String> {
+    let count = |entry: &RowEntry| match entry {
+        RowEntry::Measured(measured) => count_of(measured),
+        RowEntry::Missing(why) => why.to_string(),
     };
     std::iter::once("n".to_owned())
         .chain(row.entries.iter().map(count))
         .collect()
 }
 
-fn count_of(measured: &Measured) -> String {
+fn count_of(measured: &MeasuredEntry) -> String {
     numbers::count(measured).trim_start_matches("n=").to_owned()
 }
 
@@ -179,15 +181,15 @@ fn signed_as_mmtests(difference: &Difference, better: Better, scale: &Scale) -> 
     }
 }
 
-fn verdicts(row: &Row, digits: usize) -> Vec<String> {
+fn verdicts(row: &ComparisonRow, digits: usize) -> Vec<String> {
     let scale = Scale::of(row, Some(digits));
-    let said = |entry: &Entry| match entry.measured().map(|side| &side.against) {
-        Some(Some(Against::Compared(difference))) => format!(
+    let said = |entry: &RowEntry| match entry.measured().map(|side| &side.against) {
+        Some(Some(BaselineRelation::Compared(difference))) => format!(
             "{}, {}",
             difference.call,
             signed_as_mmtests(difference, row.better, &scale)
         ),
-        Some(Some(Against::NotComparable(why))) => format!("not comparable: {why}"),
+        Some(Some(BaselineRelation::NotComparable(why))) => format!("not comparable: {why}"),
         Some(None) => "no baseline".to_owned(),
         None => "missing".to_owned(),
     };
@@ -224,13 +226,13 @@ fn aligned(lines: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_policy::{CompareOptions, Listed, compare_listed};
+    use backsight_policy::{CompareOptions, NumberList, compare_listed};
 
     fn table(better: Better, sides: &[&[f64]], digits: Option<usize>) -> String {
         let lists = sides
             .iter()
             .zip(["base", "new", "third"])
-            .map(|(values, name)| Listed {
+            .map(|(values, name)| NumberList {
                 name: name.into(),
                 cells: vec![(String::new(), values.to_vec())],
             });

@@ -7,7 +7,7 @@ use backsight_model::{
     numbers::{self, Scale as Plain, signed, undefined},
     significant,
 };
-use backsight_policy::{Against, Difference, Entry, Measured, Row};
+use backsight_policy::{BaselineRelation, ComparisonRow, Difference, MeasuredEntry, RowEntry};
 use backsight_stats::{Interval, Level, Undefined};
 
 /// The unit in which a row is shown, and with how many digits.
@@ -22,13 +22,14 @@ pub struct Scale {
 impl Scale {
     /// The unit of a row: the one in which the baseline's mean reads best; the next side's if there is none or it is
     /// zero. With digits asked for, the row's own.
-    pub fn of(row: &Row, digits: Option<usize>) -> Self {
-        let comparable =
-            |measured: &&Measured| !matches!(measured.against, Some(Against::NotComparable(_)));
+    pub fn of(row: &ComparisonRow, digits: Option<usize>) -> Self {
+        let comparable = |measured: &&MeasuredEntry| {
+            !matches!(measured.against, Some(BaselineRelation::NotComparable(_)))
+        };
         let means = row
             .entries
             .iter()
-            .filter_map(Entry::measured)
+            .filter_map(RowEntry::measured)
             .filter(comparable);
         let first = means
             .map(|measured| measured.mean)
@@ -64,7 +65,7 @@ impl Scale {
     }
 
     /// The mean of a side with the digits that its spread supports, unless digits were asked for.
-    pub fn show_mean(&self, measured: &Measured) -> String {
+    pub fn show_mean(&self, measured: &MeasuredEntry) -> String {
         match self.digits {
             Some(digits) => exact(measured.mean * self.factor, digits),
             None => numbers::mean(
@@ -94,10 +95,10 @@ pub fn exact(value: f64, digits: usize) -> String {
 }
 
 /// `38.21 ±1.2 % n=5`, with its own unit where that isn't the row's.
-pub fn mean(measured: &Measured, scale: &Scale) -> String {
+pub fn mean(measured: &MeasuredEntry, scale: &Scale) -> String {
     let own;
     let (scale, unit) = match measured.against {
-        Some(Against::NotComparable(_)) => {
+        Some(BaselineRelation::NotComparable(_)) => {
             own = Scale::fitting(measured.unit, measured.mean);
             (&own, own.unit_after())
         }
@@ -113,7 +114,7 @@ pub fn mean(measured: &Measured, scale: &Scale) -> String {
 
 /// The spread beside a mean: in percent of it; in the row's unit where the mean is zero; in brackets where it is the
 /// spread within the only trial.
-pub fn spread(measured: &Measured, scale: &Scale) -> String {
+pub fn spread(measured: &MeasuredEntry, scale: &Scale) -> String {
     let summary = match measured.level {
         Level::Sample => &measured.of_samples,
         _ => &measured.of_trials,
@@ -131,7 +132,7 @@ pub fn spread(measured: &Measured, scale: &Scale) -> String {
 }
 
 /// `n=5`; `n=4/5` where one of five trials failed; `n=5 (500)` where five trials gave 500 samples.
-pub fn count(measured: &Measured) -> String {
+pub fn count(measured: &MeasuredEntry) -> String {
     let mut text = format!("n={}", measured.trials);
     if measured.failed > 0 {
         text.push_str(&format!("/{}", measured.trials + measured.failed));

@@ -2,7 +2,10 @@
 //! row stays where a side has nothing in it.
 
 use backsight_model::ResultSet;
-use backsight_policy::{Against, Call, Comparison, Difference, Entry, Measured, Row, Tally};
+use backsight_policy::{
+    BaselineRelation, Comparison, ComparisonRow, Difference, DifferenceCall, MeasuredEntry,
+    RowEntry, Tally,
+};
 use backsight_stats::{Better, Undefined};
 
 use super::bar_figures;
@@ -160,7 +163,7 @@ impl Compared {
         let most = MOST_ROWS.min(MOST_ENTRIES / comparison.sides.len().max(1));
         let rows = &comparison.rows[..comparison.rows.len().min(most)];
         let reach = reach(rows);
-        let (quiet, shown): (Vec<&Row>, Vec<&Row>) =
+        let (quiet, shown): (Vec<&ComparisonRow>, Vec<&ComparisonRow>) =
             rows.iter().partition(|row| row.is_secondary_and_quiet());
         Self {
             columns: 3 + others.len() * 5,
@@ -183,7 +186,7 @@ impl Compared {
 
 impl Benchmark {
     /// The rows of each benchmark, in their order.
-    fn each(rows: &[&Row], reach: f64) -> Vec<Self> {
+    fn each(rows: &[&ComparisonRow], reach: f64) -> Vec<Self> {
         let of_one = rows.chunk_by(|a, b| a.cell.benchmark == b.cell.benchmark);
         of_one
             .map(|rows| Self {
@@ -195,7 +198,7 @@ impl Benchmark {
 }
 
 /// Everything of a cell but its benchmark.
-fn question(row: &Row) -> String {
+fn question(row: &ComparisonRow) -> String {
     let params = row.cell.chosen_params();
     let set_up = row.cell.set_up();
     let set_up = match &*set_up {
@@ -206,8 +209,8 @@ fn question(row: &Row) -> String {
 }
 
 impl TableRow {
-    fn new(row: &Row, reach: f64) -> Self {
-        let measured = || row.entries.iter().filter_map(Entry::measured);
+    fn new(row: &ComparisonRow, reach: f64) -> Self {
+        let measured = || row.entries.iter().filter_map(RowEntry::measured);
         let scale = Scale::fitting(row.unit, measured().map(|side| side.mean));
         let mut entries = row.entries.iter();
         let base = entries
@@ -235,13 +238,13 @@ impl SideFields {
         }
     }
 
-    fn new(entry: &Entry, scale: &Scale) -> Self {
+    fn new(entry: &RowEntry, scale: &Scale) -> Self {
         match entry {
-            Entry::Missing(why) => Self {
+            RowEntry::Missing(why) => Self {
                 mean: format!("missing: {why}"),
                 ..Self::nothing()
             },
-            Entry::Measured(side) => {
+            RowEntry::Measured(side) => {
                 // What isn't comparable has a unit of its own.
                 let own = Scale::fitting(side.unit, [side.mean]);
                 let comparable = |unit| side.unit.in_terms_of(unit).is_some();
@@ -269,7 +272,7 @@ impl SideFields {
     }
 }
 
-fn spread(side: &Measured) -> String {
+fn spread(side: &MeasuredEntry) -> String {
     let cv = match side.spread {
         Ok(percent) => format!("cv {percent:.1} %"),
         Err(Undefined::TooFew { .. }) => "no spread".to_owned(),
@@ -280,7 +283,7 @@ fn spread(side: &Measured) -> String {
 }
 
 impl OtherFields {
-    fn new(entry: &Entry, scale: &Scale, reach: f64) -> Self {
+    fn new(entry: &RowEntry, scale: &Scale, reach: f64) -> Self {
         let mut view = Self {
             side: SideFields::new(entry, scale),
             absolute: String::new(),
@@ -294,11 +297,13 @@ impl OtherFields {
         match entry.measured().map(|side| &side.against) {
             None => {}
             Some(None) => view.word = "nothing to compare with".into(),
-            Some(Some(Against::NotComparable(why))) => {
+            Some(Some(BaselineRelation::NotComparable(why))) => {
                 view.class = "unsure";
                 view.word = format!("not comparable: {why}");
             }
-            Some(Some(Against::Compared(difference))) => view.compared(difference, scale, reach),
+            Some(Some(BaselineRelation::Compared(difference))) => {
+                view.compared(difference, scale, reach)
+            }
         }
         view
     }
@@ -330,12 +335,12 @@ impl OtherFields {
     }
 }
 
-fn class(call: Call) -> &'static str {
+fn class(call: DifferenceCall) -> &'static str {
     match call {
-        Call::Better => "good",
-        Call::Worse => "bad",
-        Call::NoChange { .. } => "soft-word",
-        Call::CannotTell(_) => "unsure",
+        DifferenceCall::Better => "good",
+        DifferenceCall::Worse => "bad",
+        DifferenceCall::NoChange { .. } => "soft-word",
+        DifferenceCall::CannotTell(_) => "unsure",
     }
 }
 
@@ -344,7 +349,7 @@ fn unknown(_: Undefined) -> String {
 }
 
 /// How far the pictures of differences reach, in percent.
-fn reach(rows: &[Row]) -> f64 {
+fn reach(rows: &[ComparisonRow]) -> f64 {
     let largest = rows
         .iter()
         .flat_map(differences)
@@ -362,13 +367,13 @@ fn reach(rows: &[Row]) -> f64 {
 }
 
 /// The differences of a row, each with its side's place.
-fn differences(row: &Row) -> impl Iterator<Item = (usize, &Difference)> {
+fn differences(row: &ComparisonRow) -> impl Iterator<Item = (usize, &Difference)> {
     let sides = row.entries.iter().enumerate();
     sides.filter_map(|(side, entry)| Some((side, entry.difference()?)))
 }
 
 /// The ratios of primary metrics.
-fn ratios(comparison: &Comparison, rows: &[Row]) -> Vec<Direction> {
+fn ratios(comparison: &Comparison, rows: &[ComparisonRow]) -> Vec<Direction> {
     [
         (Better::Higher, "Higher is better"),
         (Better::Lower, "Lower is better"),
@@ -390,7 +395,7 @@ fn ratios(comparison: &Comparison, rows: &[Row]) -> Vec<Direction> {
 }
 
 impl RatioRow {
-    fn new(row: &Row) -> Self {
+    fn new(row: &ComparisonRow) -> Self {
         Self {
             cell: format!("{} {}", row.cell.benchmark, question(row))
                 .trim()
@@ -402,7 +407,7 @@ impl RatioRow {
 }
 
 impl Ratio {
-    fn new(entry: &Entry) -> Self {
+    fn new(entry: &RowEntry) -> Self {
         let none = |why: &str| Self {
             class: "unsure",
             ratio: why.to_owned(),
@@ -416,8 +421,8 @@ impl Ratio {
         };
         match &side.against {
             None => none("no base"),
-            Some(Against::NotComparable(_)) => none("not comparable"),
-            Some(Against::Compared(difference)) => match difference.ratio {
+            Some(BaselineRelation::NotComparable(_)) => none("not comparable"),
+            Some(BaselineRelation::Compared(difference)) => match difference.ratio {
                 Err(_) => none("base is zero"),
                 Ok(ratio) => Self {
                     class: class(difference.call),
@@ -585,7 +590,7 @@ fn sentence(comparison: &Comparison, side: usize) -> Sentence {
 
 /// A change that the interval is sure of.
 struct Change<'a> {
-    row: &'a Row,
+    row: &'a ComparisonRow,
     difference: &'a Difference,
     side: usize,
     /// How far the end of the ratio's interval that is nearer to 1 is from it, so that a half and a double weigh the
@@ -594,7 +599,7 @@ struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    fn of(row: &'a Row, difference: &'a Difference, side: usize) -> Option<Self> {
+    fn of(row: &'a ComparisonRow, difference: &'a Difference, side: usize) -> Option<Self> {
         let interval = difference
             .ratio_interval
             .ok()

@@ -14,7 +14,10 @@
 //!
 //! Nothing is rounded, and nothing stands in for what is missing.
 
-use backsight_policy::{Against, Call, Comparison, Difference, Doubt, Entry, Measured, Row, Side};
+use backsight_policy::{
+    BaselineRelation, Comparison, ComparisonRow, ComparisonSide, Difference, DifferenceCall, Doubt,
+    MeasuredEntry, RowEntry,
+};
 use backsight_stats::{Interval, Level, Mean, Undefined};
 
 use super::statistics;
@@ -76,7 +79,7 @@ pub fn render(comparison: &Comparison) -> String {
         for (entry, side) in row.entries.iter().zip(&comparison.sides) {
             let mut fields = place(row, entry, side);
             match entry {
-                Entry::Measured(measured) => {
+                RowEntry::Measured(measured) => {
                     fields.extend(numbers(row, measured, side));
                     fields.extend(relation(measured));
                     fields.push((measured.neighbours * 100.0).to_string());
@@ -87,7 +90,7 @@ pub fn render(comparison: &Comparison) -> String {
                             .map(|statistic| defined(statistic.value)),
                     );
                 }
-                Entry::Missing(_) => fields.resize(columns.len(), String::new()),
+                RowEntry::Missing(_) => fields.resize(columns.len(), String::new()),
             }
             lines.push(fields);
         }
@@ -105,7 +108,7 @@ fn text_of(lines: &[Vec<String>]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn place(row: &Row, entry: &Entry, side: &Side) -> Vec<String> {
+fn place(row: &ComparisonRow, entry: &RowEntry, side: &ComparisonSide) -> Vec<String> {
     let params: Vec<String> = row
         .cell
         .params
@@ -114,9 +117,9 @@ fn place(row: &Row, entry: &Entry, side: &Side) -> Vec<String> {
         .collect();
     let measured = entry.measured();
     let (status, reason) = match entry {
-        Entry::Missing(why) => ("missing", why.to_string()),
-        Entry::Measured(measured) => match &measured.against {
-            Some(Against::NotComparable(why)) => ("measured", why.to_string()),
+        RowEntry::Missing(why) => ("missing", why.to_string()),
+        RowEntry::Measured(measured) => match &measured.against {
+            Some(BaselineRelation::NotComparable(why)) => ("measured", why.to_string()),
             _ => ("measured", String::new()),
         },
     };
@@ -138,14 +141,14 @@ fn place(row: &Row, entry: &Entry, side: &Side) -> Vec<String> {
 }
 
 /// The unit of the numbers here; empty if nobody said it.
-pub(super) fn unit_of(row: &Row, measured: Option<&Measured>) -> String {
+pub(super) fn unit_of(row: &ComparisonRow, measured: Option<&MeasuredEntry>) -> String {
     let unit = row
         .unit
         .map(|unit| measured.map_or(unit, |measured| measured.unit));
     unit.map_or(String::new(), |unit| unit.to_string())
 }
 
-fn numbers(row: &Row, measured: &Measured, side: &Side) -> Vec<String> {
+fn numbers(row: &ComparisonRow, measured: &MeasuredEntry, side: &ComparisonSide) -> Vec<String> {
     let mean = match row.mean {
         Mean::Arithmetic => "arithmetic",
         Mean::Harmonic => "harmonic",
@@ -168,9 +171,9 @@ fn numbers(row: &Row, measured: &Measured, side: &Side) -> Vec<String> {
     ]
 }
 
-fn relation(measured: &Measured) -> Vec<String> {
+fn relation(measured: &MeasuredEntry) -> Vec<String> {
     match &measured.against {
-        Some(Against::Compared(difference)) => {
+        Some(BaselineRelation::Compared(difference)) => {
             let Difference {
                 percent,
                 percent_interval,
@@ -199,7 +202,7 @@ fn relation(measured: &Measured) -> Vec<String> {
             fields.extend([of_base, of_side].map(|count| count.to_string()));
             fields
         }
-        Some(Against::NotComparable(why)) => {
+        Some(BaselineRelation::NotComparable(why)) => {
             let mut fields = vec![String::new(); 13];
             fields.push("not comparable".to_owned());
             fields.push(format!("not comparable: {why}"));
@@ -210,13 +213,15 @@ fn relation(measured: &Measured) -> Vec<String> {
     }
 }
 
-fn call(call: Call) -> [String; 4] {
+fn call(call: DifferenceCall) -> [String; 4] {
     let (mut larger, mut more) = (String::new(), String::new());
     match call {
-        Call::NoChange {
+        DifferenceCall::NoChange {
             larger_than_percent,
         } => larger = larger_than_percent.to_string(),
-        Call::CannotTell(Doubt::More { count, .. } | Doubt::OneRun { more: count, .. }) => {
+        DifferenceCall::CannotTell(
+            Doubt::More { count, .. } | Doubt::OneRun { more: count, .. },
+        ) => {
             more = count.to_string();
         }
         _ => {}

@@ -2,7 +2,9 @@
 //! ones.
 
 use backsight_model::{Better, numbers as shown};
-use backsight_policy::{Against, Call, Comparison, Entry, Measured, RatioMean, Row};
+use backsight_policy::{
+    BaselineRelation, Comparison, ComparisonRow, DifferenceCall, MeasuredEntry, RatioMean, RowEntry,
+};
 use backsight_stats::{Undefined, percent_change};
 use indexmap::IndexMap;
 
@@ -18,8 +20,8 @@ fn toned(text: impl Into<String>, tone: Tone) -> Field {
 
 /// Rows in which a side has something, those of one benchmark together, with what a table needs to say where each is:
 /// the benchmark where it is a new one, the rest of the cell where that is.
-fn places(comparison: &Comparison) -> Vec<(Option<String>, String, &Row)> {
-    let mut benchmarks: IndexMap<&str, Vec<&Row>> = IndexMap::new();
+fn places(comparison: &Comparison) -> Vec<(Option<String>, String, &ComparisonRow)> {
+    let mut benchmarks: IndexMap<&str, Vec<&ComparisonRow>> = IndexMap::new();
     for row in &comparison.rows {
         if row.entries.iter().any(|entry| entry.measured().is_some()) {
             benchmarks
@@ -47,7 +49,7 @@ fn places(comparison: &Comparison) -> Vec<(Option<String>, String, &Row)> {
 }
 
 /// A cell without its benchmark.
-fn label(row: &Row) -> String {
+fn label(row: &ComparisonRow) -> String {
     let text = row.cell.to_string();
     let rest = text
         .strip_prefix(row.cell.benchmark.as_str())
@@ -56,7 +58,7 @@ fn label(row: &Row) -> String {
 }
 
 /// `throughput Gbit/s ↑`.
-fn metric(row: &Row, scale: &Scale) -> String {
+fn metric(row: &ComparisonRow, scale: &Scale) -> String {
     let arrow = match row.better {
         Better::Higher => '↑',
         Better::Lower => '↓',
@@ -64,15 +66,15 @@ fn metric(row: &Row, scale: &Scale) -> String {
     format!("{}{} {arrow}", row.metric, scale.unit_after())
 }
 
-fn entry(entry: &Entry, scale: &Scale) -> Field {
+fn entry(entry: &RowEntry, scale: &Scale) -> Field {
     match entry {
-        Entry::Measured(measured) => field(numbers::mean(measured, scale)),
-        Entry::Missing(why) => toned(why.to_string(), Tone::Faint),
+        RowEntry::Measured(measured) => field(numbers::mean(measured, scale)),
+        RowEntry::Missing(why) => toned(why.to_string(), Tone::Faint),
     }
 }
 
 /// The difference in the row's unit and in percent, and its word.
-fn relation(row: &Row, side: usize, scale: &Scale) -> [Field; 3] {
+fn relation(row: &ComparisonRow, side: usize, scale: &Scale) -> [Field; 3] {
     let without = |word: &str| [field(""), field(""), toned(word, Tone::Faint)];
     let Some(measured) = row.entries[side].measured() else {
         return without("");
@@ -80,8 +82,8 @@ fn relation(row: &Row, side: usize, scale: &Scale) -> [Field; 3] {
     match &measured.against {
         None if side == 0 => without(""),
         None => without("no baseline"),
-        Some(Against::NotComparable(why)) => without(&format!("not comparable: {why}")),
-        Some(Against::Compared(difference)) => [
+        Some(BaselineRelation::NotComparable(why)) => without(&format!("not comparable: {why}")),
+        Some(BaselineRelation::Compared(difference)) => [
             field(numbers::absolute(difference, scale)),
             field(numbers::relative(difference, scale)),
             toned(difference.call.to_string(), tone(difference.call)),
@@ -89,12 +91,12 @@ fn relation(row: &Row, side: usize, scale: &Scale) -> [Field; 3] {
     }
 }
 
-fn tone(call: Call) -> Tone {
+fn tone(call: DifferenceCall) -> Tone {
     match call {
-        Call::Better => Tone::Good,
-        Call::Worse => Tone::Bad,
-        Call::NoChange { .. } => Tone::Plain,
-        Call::CannotTell(_) => Tone::Faint,
+        DifferenceCall::Better => Tone::Good,
+        DifferenceCall::Worse => Tone::Bad,
+        DifferenceCall::NoChange { .. } => Tone::Plain,
+        DifferenceCall::CannotTell(_) => Tone::Faint,
     }
 }
 
@@ -195,8 +197,8 @@ pub fn empty_rows(comparison: &Comparison) -> Vec<String> {
                 .entries
                 .iter()
                 .filter_map(|entry| match entry {
-                    Entry::Missing(why) => Some(why.to_string()),
-                    Entry::Measured(_) => None,
+                    RowEntry::Missing(why) => Some(why.to_string()),
+                    RowEntry::Measured(_) => None,
                 })
                 .collect();
             reasons.dedup();
@@ -241,14 +243,14 @@ pub fn ratios(comparison: &Comparison, digits: Option<usize>) -> Table {
     table
 }
 
-fn ratio(entry: &Entry) -> Field {
-    let Entry::Measured(measured) = entry else {
+fn ratio(entry: &RowEntry) -> Field {
+    let RowEntry::Measured(measured) = entry else {
         return toned("missing", Tone::Faint);
     };
     match &measured.against {
         None => toned("no baseline", Tone::Faint),
-        Some(Against::NotComparable(_)) => toned("not comparable", Tone::Faint),
-        Some(Against::Compared(difference)) => {
+        Some(BaselineRelation::NotComparable(_)) => toned("not comparable", Tone::Faint),
+        Some(BaselineRelation::Compared(difference)) => {
             let text = format!(
                 "{} {}",
                 numbers::ratio(difference),
@@ -292,7 +294,7 @@ pub fn tallies(comparison: &Comparison) -> Vec<String> {
         return Vec::new();
     };
     let margin = comparison.options.margin_percent;
-    let of_side = |(number, side): (usize, &backsight_policy::Side)| {
+    let of_side = |(number, side): (usize, &backsight_policy::ComparisonSide)| {
         let tally = comparison.tally(number + 1);
         let counts = [
             (tally.worse, "worse".to_owned()),
@@ -374,7 +376,8 @@ pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Table {
     let sides = comparison.sides.iter().map(|side| right(side.name.clone()));
     let mut table = Table::new([left("statistic")].into_iter().chain(sides).collect());
     for row in &comparison.rows {
-        let measured: Vec<Option<&Measured>> = row.entries.iter().map(Entry::measured).collect();
+        let measured: Vec<Option<&MeasuredEntry>> =
+            row.entries.iter().map(RowEntry::measured).collect();
         if measured.iter().all(Option::is_none) {
             continue;
         }
@@ -384,8 +387,8 @@ pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Table {
             .lines
             .push(Line::Group(format!("{cell} {}", metric(row, &scale))));
         let counts = row.entries.iter().map(|entry| match entry {
-            Entry::Measured(measured) => field(numbers::count(measured)),
-            Entry::Missing(why) => toned(why.to_string(), Tone::Faint),
+            RowEntry::Measured(measured) => field(numbers::count(measured)),
+            RowEntry::Missing(why) => toned(why.to_string(), Tone::Faint),
         });
         table.lines.push(Line::Fields(
             [field("trials (samples)")]
@@ -401,7 +404,11 @@ pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Table {
     table
 }
 
-fn statistics_of_row(row: &Row, measured: &[Option<&Measured>], scale: &Scale) -> Vec<Line> {
+fn statistics_of_row(
+    row: &ComparisonRow,
+    measured: &[Option<&MeasuredEntry>],
+    scale: &Scale,
+) -> Vec<Line> {
     let sides: Vec<Option<Vec<Statistic>>> = measured
         .iter()
         .map(|side| side.map(|side| statistics::of(&side.of_samples)))
@@ -415,8 +422,8 @@ fn statistics_of_row(row: &Row, measured: &[Option<&Measured>], scale: &Scale) -
             |side: &Option<Vec<Statistic>>| side.as_ref().map(|side| side[number].clone());
         let base = sides.first().and_then(of_side);
         for (at, side) in sides.iter().enumerate() {
-            let comparable =
-                measured[at].is_some_and(|side| matches!(side.against, Some(Against::Compared(_))));
+            let comparable = measured[at]
+                .is_some_and(|side| matches!(side.against, Some(BaselineRelation::Compared(_))));
             let base = base.as_ref().filter(|_| comparable);
             fields.push(field(
                 of_side(side).map_or(String::new(), |side| statistic_text(&side, base, scale)),
@@ -428,9 +435,9 @@ fn statistics_of_row(row: &Row, measured: &[Option<&Measured>], scale: &Scale) -
 }
 
 /// The p-values, for the sceptic.
-fn tests_of_row(row: &Row) -> Vec<Line> {
+fn tests_of_row(row: &ComparisonRow) -> Vec<Line> {
     let differences: Vec<Option<&backsight_policy::Difference>> =
-        row.entries.iter().map(Entry::difference).collect();
+        row.entries.iter().map(RowEntry::difference).collect();
     if differences.iter().all(Option::is_none) {
         return Vec::new();
     }

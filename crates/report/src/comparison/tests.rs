@@ -1,7 +1,7 @@
 use super::{render as rendered, *};
 use backsight_model::ResultSet;
 use backsight_model::{Better, Cell, Failure, Series, StudyState, TrialSamples, Unit, Value};
-use backsight_policy::{By, CompareOptions, compare, compare_by};
+use backsight_policy::{CompareOptions, SplitKey, compare, compare_by};
 use proptest::prelude::*;
 
 type Metric = (&'static str, &'static str, Better);
@@ -189,7 +189,7 @@ fn a_narrow_terminal_has_the_sides_below_each_other() {
 
 #[test]
 fn the_variants_of_a_study_stand_below_each_other() {
-    let comparison = compare_by(&demo(), &By::Variant, CompareOptions::default()).unwrap();
+    let comparison = compare_by(&demo(), &SplitKey::Variant, CompareOptions::default()).unwrap();
     insta::assert_snapshot!(render(
         &comparison,
         ComparisonFormat::Text,

@@ -3,7 +3,7 @@
 //! Lines are as wide as the terminal where words can be broken; colour codes are written only where they are asked for.
 
 use backsight_model::{StudyState, counted};
-use backsight_policy::{Comparison, OfStudy, Origin, Side};
+use backsight_policy::{Comparison, ComparisonSide, Origin, SideStudy};
 use std::fmt::Write as _;
 
 use super::{DisplayOptions, tables};
@@ -95,7 +95,7 @@ fn sides(comparison: &Comparison, columns: Option<u16>) -> String {
     })
 }
 
-fn about_study(study: &OfStudy) -> String {
+fn about_study(study: &SideStudy) -> String {
     let state = match study.state {
         StudyState::Finished => String::new(),
         other => format!(", {other}"),
@@ -108,7 +108,7 @@ fn about_study(study: &OfStudy) -> String {
     )
 }
 
-fn trials(side: &Side) -> String {
+fn trials(side: &ComparisonSide) -> String {
     let measured = counted(side.measured, "trial");
     match side.failed {
         0 => measured,

@@ -3,7 +3,10 @@
 //! `format` grows by one with every change that breaks an old reader.
 
 use backsight_model::Value;
-use backsight_policy::{Against, Call, Comparison, Doubt, Entry, Measured, Row, Side, Tally};
+use backsight_policy::{
+    BaselineRelation, Comparison, ComparisonRow, ComparisonSide, DifferenceCall, Doubt,
+    MeasuredEntry, RowEntry, Tally,
+};
 use backsight_stats::{Better, Interval, Level, Mean, ModeShares, Undefined, UnrepeatedVariation};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -382,7 +385,7 @@ impl From<Tally> for TallyView {
     }
 }
 
-fn row(row: &Row, sides: &[Side]) -> RowView {
+fn row(row: &ComparisonRow, sides: &[ComparisonSide]) -> RowView {
     RowView {
         benchmark: row.cell.benchmark.to_string(),
         params: row
@@ -408,11 +411,11 @@ fn row(row: &Row, sides: &[Side]) -> RowView {
             .iter()
             .zip(sides)
             .map(|(entry, side)| match entry {
-                Entry::Missing(why) => EntryView::Missing {
+                RowEntry::Missing(why) => EntryView::Missing {
                     side: side.name.clone(),
                     missing: why.to_string(),
                 },
-                Entry::Measured(measured) => {
+                RowEntry::Measured(measured) => {
                     EntryView::Measured(Box::new(shape(row, measured, side)))
                 }
             })
@@ -420,7 +423,7 @@ fn row(row: &Row, sides: &[Side]) -> RowView {
     }
 }
 
-fn shape(row: &Row, measured: &Measured, side: &Side) -> MeasuredView {
+fn shape(row: &ComparisonRow, measured: &MeasuredEntry, side: &ComparisonSide) -> MeasuredView {
     let mut summary = IndexMap::new();
     let mut undefined = IndexMap::new();
     for statistic in statistics::of(&measured.of_samples) {
@@ -452,12 +455,12 @@ fn shape(row: &Row, measured: &Measured, side: &Side) -> MeasuredView {
     }
 }
 
-fn difference(against: &Against) -> DifferenceView {
+fn difference(against: &BaselineRelation) -> DifferenceView {
     match against {
-        Against::NotComparable(why) => DifferenceView::NotComparable {
+        BaselineRelation::NotComparable(why) => DifferenceView::NotComparable {
             not_comparable: why.to_string(),
         },
-        Against::Compared(difference) => DifferenceView::Compared {
+        BaselineRelation::Compared(difference) => DifferenceView::Compared {
             percent: number(difference.percent, difference.percent_interval),
             ratio: number(difference.ratio, difference.ratio_interval),
             absolute: number(Ok(difference.absolute), difference.absolute_interval),
@@ -467,15 +470,15 @@ fn difference(against: &Against) -> DifferenceView {
             verdict: difference.call.word(),
             sentence: difference.call.to_string(),
             no_change_larger_than_percent: match difference.call {
-                Call::NoChange {
+                DifferenceCall::NoChange {
                     larger_than_percent,
                 } => Some(larger_than_percent),
                 _ => None,
             },
             more: match difference.call {
-                Call::CannotTell(Doubt::More { count, .. } | Doubt::OneRun { more: count, .. }) => {
-                    Some(count)
-                }
+                DifferenceCall::CannotTell(
+                    Doubt::More { count, .. } | Doubt::OneRun { more: count, .. },
+                ) => Some(count),
                 _ => None,
             },
             confidence: difference.confidence.share(),
@@ -486,7 +489,7 @@ fn difference(against: &Against) -> DifferenceView {
                 studies: known.studies,
             }),
             within_the_runs: match difference.call {
-                Call::CannotTell(Doubt::OneRun { within, .. }) => within,
+                DifferenceCall::CannotTell(Doubt::OneRun { within, .. }) => within,
                 _ => None,
             },
             unit_of_replication: difference.verdict.level,

@@ -1,6 +1,6 @@
 //! A history as a document: for a pull request or a mail, and as a page.
 
-use backsight_policy::Direction;
+use backsight_policy::ChangeDirection;
 
 use super::SelectedHistory;
 use crate::{
@@ -77,7 +77,7 @@ fn table(selected: &SelectedHistory<'_>) -> Table {
             ]);
         }
         for named in series.only_named() {
-            let direction = named.direction.map_or("", Direction::as_str);
+            let direction = named.direction.map_or("", ChangeDirection::as_str);
             table.row(vec![
                 field(series.name()),
                 field(words.place(Some(named.after), named.at, named.at)),
@@ -91,10 +91,10 @@ fn table(selected: &SelectedHistory<'_>) -> Table {
     table
 }
 
-fn tone(direction: Option<Direction>, is_accepted: bool) -> Tone {
+fn tone(direction: Option<ChangeDirection>, is_accepted: bool) -> Tone {
     match direction {
-        Some(Direction::Worse) if !is_accepted => Tone::Bad,
-        Some(Direction::Better) => Tone::Good,
+        Some(ChangeDirection::Worse) if !is_accepted => Tone::Bad,
+        Some(ChangeDirection::Better) => Tone::Good,
         _ => Tone::Plain,
     }
 }

@@ -13,7 +13,7 @@ pub use view::{
 };
 
 use backsight_model::StudyHistory;
-use backsight_policy::{History, VersionSeries};
+use backsight_policy::{TargetHistory, VersionSeries};
 
 use crate::{Document, Format, escape};
 
@@ -27,7 +27,7 @@ pub struct SelectedHistory<'a> {
     /// The studies that the history is made of.
     pub studies: &'a [StudyHistory],
     /// The history.
-    pub history: &'a History,
+    pub history: &'a TargetHistory,
     /// The series that are shown.
     pub series: Vec<&'a VersionSeries>,
     /// Whether secondary metrics without a change are shown too.

@@ -1,6 +1,8 @@
 //! A history for a person at a terminal: tables of a screen or two unless all is asked for, with what is left out.
 
-use backsight_policy::{Direction, History, HistoryVersion, VersionPoint, VersionSeries};
+use backsight_policy::{
+    ChangeDirection, HistoryVersion, TargetHistory, VersionPoint, VersionSeries,
+};
 use std::fmt::Write as _;
 
 use super::{SelectedHistory, TextOptions};
@@ -95,7 +97,11 @@ fn overview(selected: &SelectedHistory<'_>) -> String {
 }
 
 /// A line a series: its latest value and its latest change.
-fn summary(history: &History, series: &[&VersionSeries], width: Option<u16>) -> comfy_table::Table {
+fn summary(
+    history: &TargetHistory,
+    series: &[&VersionSeries],
+    width: Option<u16>,
+) -> comfy_table::Table {
     let mut table = list_table(
         &[
             "series",
@@ -130,7 +136,7 @@ fn latest_change(series: &VersionSeries, words: &SeriesText<'_>) -> String {
         (change.at, format!("{} {direction}", words.size(change)))
     });
     let named = series.only_named().last().map(|named| {
-        let direction = named.direction.map_or("", Direction::as_str);
+        let direction = named.direction.map_or("", ChangeDirection::as_str);
         let size = words.named_size(named);
         (named.at, format!("{size} {direction}, by bisect,"))
     });
@@ -146,7 +152,12 @@ fn latest_change(series: &VersionSeries, words: &SeriesText<'_>) -> String {
     said.join("; ")
 }
 
-fn block(text: &mut String, history: &History, series: &VersionSeries, options: &TextOptions) {
+fn block(
+    text: &mut String,
+    history: &TargetHistory,
+    series: &VersionSeries,
+    options: &TextOptions,
+) {
     let words = SeriesText::new(history, series);
     let _ = writeln!(
         text,
@@ -188,7 +199,7 @@ fn wrapped(text: &mut String, sentence: &str, width: usize) {
 
 fn table(
     text: &mut String,
-    history: &History,
+    history: &TargetHistory,
     series: &VersionSeries,
     words: &SeriesText<'_>,
     options: &TextOptions,
@@ -285,7 +296,7 @@ fn row(
 }
 
 /// Which versions are shown: the last ones, the first, and those around changes.
-fn kept(history: &History, series: &VersionSeries, all: bool) -> Vec<bool> {
+fn kept(history: &TargetHistory, series: &VersionSeries, all: bool) -> Vec<bool> {
     let count = history.versions.len();
     let mut kept = vec![all || count <= LAST + AROUND; count];
     let mut keep = |from: usize, to: usize| {

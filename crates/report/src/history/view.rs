@@ -1,8 +1,8 @@
 //! The view of a history: its JSON, everything in one document. Numbers are in the metric's own unit.
 
 use backsight_policy::{
-    Accepted, ChangePoint, Direction, History, HistoryVersion, How, NamedChange, NoiseEpoch,
-    Spread, VersionPoint, VersionSeries,
+    ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, HistoryVersion, LevelSpread,
+    NamedChange, NoiseEpoch, TargetHistory, VersionPoint, VersionSeries,
 };
 use backsight_stats::{Interval, Level};
 use indexmap::IndexMap;
@@ -247,7 +247,7 @@ fn version(version: &HistoryVersion) -> HistoryVersionView<'_> {
     }
 }
 
-fn place(history: &History, at: usize) -> VersionView<'_> {
+fn place(history: &TargetHistory, at: usize) -> VersionView<'_> {
     let version = history.versions.get(at).map(|it| &it.version);
     VersionView {
         number: at + 1,
@@ -257,7 +257,7 @@ fn place(history: &History, at: usize) -> VersionView<'_> {
 }
 
 fn between(
-    history: &History,
+    history: &TargetHistory,
     (after, at, until): (Option<usize>, usize, usize),
 ) -> ChangeRangeView<'_> {
     ChangeRangeView {
@@ -267,7 +267,7 @@ fn between(
     }
 }
 
-fn series<'a>(history: &'a History, series: &'a VersionSeries) -> SeriesView<'a> {
+fn series<'a>(history: &'a TargetHistory, series: &'a VersionSeries) -> SeriesView<'a> {
     let found = &series.found;
     let params = series.cell.params.iter();
     SeriesView {
@@ -290,9 +290,9 @@ fn series<'a>(history: &'a History, series: &'a VersionSeries) -> SeriesView<'a>
         sessions_a_version: series.sessions().map(|(fewest, most)| [fewest, most]),
         points: series.points.iter().map(|p| point(history, p)).collect(),
         how: match found.how {
-            How::Searched => "searched",
-            How::Compared => "compared",
-            How::TooLittle => "too-little",
+            DetectionMethod::Searched => "searched",
+            DetectionMethod::Compared => "compared",
+            DetectionMethod::TooLittle => "too-little",
         },
         findings: FindingsView {
             changes: found.changes.iter().map(|c| change(history, c)).collect(),
@@ -314,7 +314,7 @@ fn series<'a>(history: &'a History, series: &'a VersionSeries) -> SeriesView<'a>
     }
 }
 
-fn named<'a>(history: &'a History, named: &'a NamedChange) -> NamedChangeView<'a> {
+fn named<'a>(history: &'a TargetHistory, named: &'a NamedChange) -> NamedChangeView<'a> {
     NamedChangeView {
         study: named.study.as_str(),
         after: place(history, named.after),
@@ -324,19 +324,19 @@ fn named<'a>(history: &'a History, named: &'a NamedChange) -> NamedChangeView<'a
         size_interval: named.size.map(|size| size.interval),
         percent: named.percent.map(|(percent, _)| percent),
         percent_interval: named.percent.map(|(_, interval)| interval),
-        direction: named.direction.map(Direction::as_str),
+        direction: named.direction.map(ChangeDirection::as_str),
         found: named.is_found,
     }
 }
 
-fn spread(spread: Option<Spread>) -> Option<SpreadView> {
+fn spread(spread: Option<LevelSpread>) -> Option<SpreadView> {
     spread.map(|spread| SpreadView {
         deviation: spread.deviation,
         freedom: spread.freedom,
     })
 }
 
-fn point<'a>(history: &'a History, point: &'a VersionPoint) -> PointView<'a> {
+fn point<'a>(history: &'a TargetHistory, point: &'a VersionPoint) -> PointView<'a> {
     let builds = point.builds.iter().map(|build| BuildView {
         layout: build.layout.to_string(),
         build: &build.key,
@@ -377,7 +377,7 @@ fn point<'a>(history: &'a History, point: &'a VersionPoint) -> PointView<'a> {
     }
 }
 
-fn change<'a>(history: &'a History, point: &'a ChangePoint) -> ChangeView<'a> {
+fn change<'a>(history: &'a TargetHistory, point: &'a ChangePoint) -> ChangeView<'a> {
     let between = between(history, (point.after, point.at, point.until));
     let shape = ChangeView {
         adjusted_p: point.adjusted,
@@ -391,7 +391,7 @@ fn change<'a>(history: &'a History, point: &'a ChangePoint) -> ChangeView<'a> {
     }
 }
 
-fn accepted(accepted: &Accepted) -> AcceptanceView<'_> {
+fn accepted(accepted: &ChangeAcceptance) -> AcceptanceView<'_> {
     let it = &accepted.acceptance;
     AcceptanceView {
         by: &it.by,
@@ -402,7 +402,7 @@ fn accepted(accepted: &Accepted) -> AcceptanceView<'_> {
     }
 }
 
-fn epoch<'a>(history: &'a History, epoch: &NoiseEpoch) -> EpochView<'a> {
+fn epoch<'a>(history: &'a TargetHistory, epoch: &NoiseEpoch) -> EpochView<'a> {
     let between = between(history, (epoch.after, epoch.at, epoch.until));
     EpochView::new(&epoch.epoch, between)
 }

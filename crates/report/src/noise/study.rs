@@ -1,7 +1,7 @@
 //! A study of noise with its verdict: its sentences, tables and charts.
 
 use backsight_model::{HistoryCell, Time};
-use backsight_policy::{Noise, NoiseEnd, NoiseVerdict};
+use backsight_policy::{MetricNoise, NoiseEnd, NoiseVerdict};
 use backsight_stats::{Interval, Level, NestedSample, ReplicationAdvice, VarianceComponent};
 use std::{collections::HashMap, time::Duration};
 
@@ -75,13 +75,13 @@ pub fn level_name(level: Level) -> &'static str {
 }
 
 impl<'a> NoiseStudy<'a> {
-    fn names(&self, noise: &Noise) -> (String, String) {
+    fn names(&self, noise: &MetricNoise) -> (String, String) {
         let cell = self.cells.get(noise.cell);
         let cell = cell.map_or_else(String::new, |cell| cell.cell.to_string());
         (cell, noise.metric.to_string())
     }
 
-    fn mean(&self, noise: &Noise, mean: f64) -> String {
+    fn mean(&self, noise: &MetricNoise, mean: f64) -> String {
         let cell = self.cells.get(noise.cell);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == noise.metric));
         let scale = Scale::fitting(metric.map(|metric| metric.unit), [mean]);
@@ -95,7 +95,7 @@ impl<'a> NoiseStudy<'a> {
         noises.flat_map(|noise| self.rows_of(noise)).collect()
     }
 
-    fn is_primary(&self, noise: &Noise) -> bool {
+    fn is_primary(&self, noise: &MetricNoise) -> bool {
         let cell = self.cells.get(noise.cell);
         let mut metrics = cell.into_iter().flat_map(|cell| &cell.metrics);
         metrics.any(|metric| metric.primary && metric.name == noise.metric)
@@ -106,7 +106,7 @@ impl<'a> NoiseStudy<'a> {
         noises.filter(|noise| !self.is_primary(noise)).count()
     }
 
-    fn rows_of(&self, noise: &Noise) -> Vec<NoiseRow> {
+    fn rows_of(&self, noise: &MetricNoise) -> Vec<NoiseRow> {
         let (cell, metric) = self.names(noise);
         let Ok(found) = &noise.found else {
             return Vec::new();
@@ -151,7 +151,7 @@ impl<'a> NoiseStudy<'a> {
     }
 
     /// The advice of the primary metric that needs most.
-    fn most_needed(&self) -> Option<(&'a Noise, ReplicationAdvice)> {
+    fn most_needed(&self) -> Option<(&'a MetricNoise, ReplicationAdvice)> {
         let primary = self.verdict.noises.iter();
         let primary = primary.filter(|noise| self.is_primary(noise));
         let advices = primary.filter_map(|noise| {
@@ -267,13 +267,13 @@ impl<'a> NoiseStudy<'a> {
 
     /// The bands of each metric, primary ones first.
     pub fn figures(&self) -> Vec<Figure> {
-        let mut noises: Vec<&Noise> = self.verdict.noises.iter().collect();
+        let mut noises: Vec<&MetricNoise> = self.verdict.noises.iter().collect();
         noises.sort_by_key(|noise| !self.is_primary(noise));
         let noises = noises.into_iter().take(MOST_FIGURES);
         noises.filter_map(|noise| self.figure(noise)).collect()
     }
 
-    fn figure(&self, noise: &Noise) -> Option<Figure> {
+    fn figure(&self, noise: &MetricNoise) -> Option<Figure> {
         let found = noise.found.as_ref().ok()?;
         if found.mean == 0.0 {
             return None;
@@ -328,7 +328,7 @@ fn repeats(advice: &ReplicationAdvice) -> String {
 }
 
 /// The band of a level: where single trials lie that are new up to it.
-fn band(noise: &Noise, level: Level, mean: f64) -> Option<Band> {
+fn band(noise: &MetricNoise, level: Level, mean: f64) -> Option<Band> {
     // What trials share that are new only up to this level.
     let shared: fn(&NestedSample) -> (u64, u64) = match level {
         Level::Layout => |_| (0, 0),

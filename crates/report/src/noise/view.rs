@@ -1,7 +1,7 @@
 //! The view of a study of noise: its JSON.
 
 use backsight_model::Unit;
-use backsight_policy::Noise;
+use backsight_policy::MetricNoise;
 use backsight_stats::{Interval, Level, VarianceComponent};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -127,7 +127,7 @@ impl<'a> NoiseView<'a> {
 }
 
 impl MetricView {
-    fn new(study: &NoiseStudy<'_>, noise: &Noise) -> Self {
+    fn new(study: &NoiseStudy<'_>, noise: &MetricNoise) -> Self {
         let cell = study.cells.get(noise.cell);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == noise.metric));
         let found = noise.found.as_ref().ok();

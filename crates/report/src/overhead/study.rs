@@ -1,7 +1,7 @@
 //! A study of overhead with its verdict: its sentences and tables.
 
 use backsight_model::{Cell, MonitorName, StudyName, Unit};
-use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Watched};
+use backsight_policy::{CostCall, MonitorCost, MonitorSet, OverheadVerdict, SideMean};
 use backsight_stats::{Confidence, Undefined};
 
 use crate::{
@@ -55,21 +55,21 @@ pub struct OverheadLine {
 
 impl OverheadStudy {
     /// Who watches, in words.
-    pub fn name(&self, watched: Watched) -> String {
+    pub fn name(&self, watched: MonitorSet) -> String {
         match watched {
-            Watched::Not => "nobody".to_owned(),
-            Watched::By(number) => self
+            MonitorSet::Not => "nobody".to_owned(),
+            MonitorSet::By(number) => self
                 .monitors
                 .get(number)
                 .map_or_else(String::new, ToString::to_string),
-            Watched::Together => "all together".to_owned(),
+            MonitorSet::Together => "all together".to_owned(),
         }
     }
 
     /// Costs in the order of the verdict, those of primary metrics first: either those of interest, or the quiet ones.
     pub fn lines(&self, quiet: bool) -> Vec<OverheadLine> {
         let costs = self.verdict.costs.iter();
-        let mut costs: Vec<&Cost> = costs.filter(|cost| cost.is_quiet() == quiet).collect();
+        let mut costs: Vec<&MonitorCost> = costs.filter(|cost| cost.is_quiet() == quiet).collect();
         costs.sort_by_key(|cost| !cost.decides);
         costs.into_iter().map(|cost| self.line(cost)).collect()
     }
@@ -85,7 +85,7 @@ impl OverheadStudy {
     }
 
     /// The unit of a cost's metric.
-    pub fn unit(&self, cost: &Cost) -> Option<Unit> {
+    pub fn unit(&self, cost: &MonitorCost) -> Option<Unit> {
         let of_cell = self
             .verdict
             .costs
@@ -97,7 +97,7 @@ impl OverheadStudy {
         self.units.get(cost.cell)?.get(place).copied()
     }
 
-    fn line(&self, cost: &Cost) -> OverheadLine {
+    fn line(&self, cost: &MonitorCost) -> OverheadLine {
         let (word, class) = said(&cost.call);
         let mut line = OverheadLine {
             watched_by: self.name(cost.watched_by),
@@ -210,16 +210,16 @@ impl OverheadStudy {
 
     /// One sentence a monitor, with a class: what it costs most, or that it costs nothing.
     pub fn sentences(&self) -> Vec<(String, &'static str)> {
-        let together = (self.monitors.len() > 1).then_some(Watched::Together);
-        let all = (0..self.monitors.len()).map(Watched::By).chain(together);
+        let together = (self.monitors.len() > 1).then_some(MonitorSet::Together);
+        let all = (0..self.monitors.len()).map(MonitorSet::By).chain(together);
         all.take(MOST_SENTENCES)
             .map(|watched| self.sentence(watched))
             .collect()
     }
 
-    fn sentence(&self, watched: Watched) -> (String, &'static str) {
+    fn sentence(&self, watched: MonitorSet) -> (String, &'static str) {
         let name = self.name(watched);
-        let costs: Vec<&Cost> = self
+        let costs: Vec<&MonitorCost> = self
             .verdict
             .costs
             .iter()
@@ -302,14 +302,14 @@ impl OverheadStudy {
 }
 
 /// The cost that is said of a monitor first: one that makes worse, the largest.
-fn worst<'a>(costs: &[&'a Cost]) -> Option<&'a Cost> {
-    let size = |cost: &&Cost| {
+fn worst<'a>(costs: &[&'a MonitorCost]) -> Option<&'a MonitorCost> {
+    let size = |cost: &&MonitorCost| {
         cost.percent()
             .map_or(f64::INFINITY, |(percent, _)| percent.abs())
     };
     let real = costs.iter().copied().filter(|cost| cost.is_real());
     real.max_by(|a, b| {
-        let rank = |cost: &Cost| matches!(cost.call, CostCall::Costs);
+        let rank = |cost: &MonitorCost| matches!(cost.call, CostCall::Costs);
         let by_rank = rank(a).cmp(&rank(b));
         by_rank.then(size(a).total_cmp(&size(b)))
     })
@@ -349,16 +349,21 @@ fn said(call: &CostCall) -> (String, &'static str) {
 mod tests {
     use super::*;
     use backsight_model::Better;
-    use backsight_policy::Effect;
+    use backsight_policy::MonitorEffect;
     use backsight_stats::{Confidence, Interval};
     use indexmap::IndexMap;
 
-    fn cost(watched_by: Watched, call: CostCall, change: f64, ends: Option<(f64, f64)>) -> Cost {
+    fn cost(
+        watched_by: MonitorSet,
+        call: CostCall,
+        change: f64,
+        ends: Option<(f64, f64)>,
+    ) -> MonitorCost {
         let side = |mean| SideMean {
             mean,
             spread: Ok(1.5),
         };
-        Cost {
+        MonitorCost {
             cell: 0,
             metric: "time".parse().unwrap(),
             better: Better::Lower,
@@ -368,7 +373,7 @@ mod tests {
             call,
             rounds: 8,
             sides: Some((side(0.1), side(0.1 * (1.0 + change / 100.0)))),
-            effect: Some(Effect {
+            effect: Some(MonitorEffect {
                 change,
                 interval: ends
                     .map(|(low, high)| Interval { low, high })
@@ -378,7 +383,7 @@ mod tests {
         }
     }
 
-    fn study(costs: Vec<Cost>) -> OverheadStudy {
+    fn study(costs: Vec<MonitorCost>) -> OverheadStudy {
         OverheadStudy {
             study: "costs".parse().unwrap(),
             monitors: ["burner", "sleeper"]
@@ -406,7 +411,7 @@ mod tests {
     fn a_cost_in_percent_of_next_to_nothing_is_not_estimable() {
         let open = CostCall::CannotTell { more: None };
         let wild = cost(
-            Watched::By(0),
+            MonitorSet::By(0),
             open,
             83_754.0,
             Some((-99.9, 94_627_846_961.0)),
@@ -422,14 +427,14 @@ mod tests {
     fn secondary_metrics_are_folded_unless_their_cost_is_real_and_more_rounds_are_for_primary_ones()
     {
         let open = |more| CostCall::CannotTell { more: Some(more) };
-        let secondary = |call| Cost {
+        let secondary = |call| MonitorCost {
             decides: false,
             metric: "size".parse().unwrap(),
-            ..cost(Watched::By(1), call, 0.5, Some((-3.0, 4.0)))
+            ..cost(MonitorSet::By(1), call, 0.5, Some((-3.0, 4.0)))
         };
         let all = study(vec![
             secondary(open(900)),
-            cost(Watched::By(1), open(7), 0.4, Some((-2.0, 3.0))),
+            cost(MonitorSet::By(1), open(7), 0.4, Some((-2.0, 3.0))),
             secondary(CostCall::Costs),
         ]);
         let metrics = |quiet| -> Vec<String> {
@@ -465,10 +470,15 @@ mod tests {
             larger_than_percent: 0.8,
         };
         let study = study(vec![
-            cost(Watched::By(0), CostCall::Costs, 85.2, Some((55.0, 122.4))),
-            cost(Watched::By(1), quiet, -0.1, Some((-0.8, 0.6))),
             cost(
-                Watched::Together,
+                MonitorSet::By(0),
+                CostCall::Costs,
+                85.2,
+                Some((55.0, 122.4)),
+            ),
+            cost(MonitorSet::By(1), quiet, -0.1, Some((-0.8, 0.6))),
+            cost(
+                MonitorSet::Together,
                 CostCall::CannotTell { more: Some(3) },
                 5.0,
                 None,

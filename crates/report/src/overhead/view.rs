@@ -1,7 +1,7 @@
 //! The view of what monitors cost: its JSON.
 
 use backsight_model::{MonitorName, ParamName, Unit, Value};
-use backsight_policy::{Cost, CostCall, SideMean, Watched};
+use backsight_policy::{CostCall, MonitorCost, MonitorSet, SideMean};
 use backsight_stats::{Confidence, Interval};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -105,7 +105,7 @@ impl<'a> OverheadView<'a> {
 }
 
 impl<'a> CostView<'a> {
-    fn new(study: &'a OverheadStudy, cost: &'a Cost) -> Self {
+    fn new(study: &'a OverheadStudy, cost: &'a MonitorCost) -> Self {
         let (is, larger, more) = match cost.call {
             CostCall::Costs => ("worse", None, None),
             CostCall::Helps => ("better", None, None),
@@ -124,10 +124,10 @@ impl<'a> CostView<'a> {
         };
         Self {
             monitor: match cost.watched_by {
-                Watched::Together => None,
+                MonitorSet::Together => None,
                 watched => Some(study.name(watched)),
             },
-            together: cost.watched_by == Watched::Together,
+            together: cost.watched_by == MonitorSet::Together,
             benchmark: cell.map(|cell| cell.benchmark.as_str()),
             variant: cell.map(|cell| cell.variant.as_str()),
             params: cell.map(|cell| &cell.params),

@@ -2,8 +2,8 @@
 
 use backsight_model::{Benchmark, Param, StudyName, Unit};
 use backsight_policy::{
-    BASELINE_COARSER, Bounds, GeneratorStands, Goal, GoalAnswer, LoadPoint, LossReading,
-    SENDS_LESS, SearchFound, SearchPolicy, SearchVerdict, SubjectAnswer,
+    BASELINE_COARSER, GeneratorLimit, GoalAnswer, LoadAnswer, LoadBounds, LoadPoint, LossReading,
+    SENDS_LESS, SearchGoal, SearchPolicy, SearchVerdict, SubjectAnswer,
 };
 
 use crate::{
@@ -122,10 +122,10 @@ impl<'a> SearchStudy<'a> {
     }
 
     /// A goal as text: `loss 0.5 %`.
-    pub fn goal(&self, goal: &Goal) -> String {
+    pub fn goal(&self, goal: &SearchGoal) -> String {
         match goal {
-            Goal::Loss { ratio } => format!("loss {}", share(*ratio)),
-            Goal::Below { metric, value } => {
+            SearchGoal::Loss { ratio } => format!("loss {}", share(*ratio)),
+            SearchGoal::Below { metric, value } => {
                 let metric_of = self.benchmark.metrics.get(metric);
                 let shown = metric_of.map_or(value.to_string(), |m| m.unit.show(*value));
                 format!("{metric} below {shown}")
@@ -167,7 +167,7 @@ impl<'a> SearchStudy<'a> {
             _ => format!(" in {count} of {searches} searches"),
         };
         let mut parts = Vec::new();
-        if of(SearchFound::Between) > 0 {
+        if of(LoadAnswer::Between) > 0 {
             let met = self.spread(answer, |s| s.lower);
             let missed = self.spread(answer, |s| s.upper);
             parts.push(format!("met up to {met}, missed at {missed}"));
@@ -175,20 +175,20 @@ impl<'a> SearchStudy<'a> {
         let (least, most) = (self.policy.ladder.min, self.policy.ladder.max);
         for (found, words) in [
             (
-                SearchFound::BelowMinimum,
+                LoadAnswer::BelowMinimum,
                 format!(
                     "missed even at the least load, {}: it is below the minimum",
                     self.load(least)
                 ),
             ),
             (
-                SearchFound::AtLeastMaximum,
+                LoadAnswer::AtLeastMaximum,
                 format!(
                     "met even at the greatest load, {}: it is at least the maximum",
                     self.load(most)
                 ),
             ),
-            (SearchFound::Unsettled, self.unsettled(answer)),
+            (LoadAnswer::Unsettled, self.unsettled(answer)),
         ] {
             match of(found) {
                 0 => {}
@@ -212,7 +212,7 @@ impl<'a> SearchStudy<'a> {
         let last = answer
             .searches
             .iter()
-            .rfind(|s| s.found == SearchFound::Unsettled);
+            .rfind(|s| s.found == LoadAnswer::Unsettled);
         let told =
             |load: Option<f64>, word: &str| load.map(|load| format!("{word} {}", self.load(load)));
         let known = [
@@ -228,7 +228,7 @@ impl<'a> SearchStudy<'a> {
     }
 
     /// A value of the searches: of one as it is, of several the median with its range.
-    fn spread(&self, answer: &GoalAnswer, value: impl Fn(&Bounds) -> Option<f64>) -> String {
+    fn spread(&self, answer: &GoalAnswer, value: impl Fn(&LoadBounds) -> Option<f64>) -> String {
         let mut values: Vec<f64> = answer.searches.iter().filter_map(value).collect();
         values.sort_by(f64::total_cmp);
         let middle = values.get(values.len().saturating_sub(1) / 2);
@@ -251,32 +251,32 @@ impl<'a> SearchStudy<'a> {
         let reached = answer
             .searches
             .iter()
-            .any(|s| s.found == SearchFound::AtLeastMaximum);
+            .any(|s| s.found == LoadAnswer::AtLeastMaximum);
         match answer.generator {
-            GeneratorStands::Unknown => {
+            GeneratorLimit::Unknown => {
                 "The generator's own limit isn't known: measure it with --baseline".to_owned()
             }
-            GeneratorStands::IsMeasured => "This is the generator's own limit".to_owned(),
-            GeneratorStands::Enough { .. } if reached => {
+            GeneratorLimit::IsMeasured => "This is the generator's own limit".to_owned(),
+            GeneratorLimit::Enough { .. } if reached => {
                 "The generator was not the limit".to_owned()
             }
-            GeneratorStands::Enough { alone } => format!(
+            GeneratorLimit::Enough { alone } => format!(
                 "The generator isn't the limit: alone it does {} and more",
                 self.load(alone)
             ),
-            GeneratorStands::IsTheLimit { alone: Some(alone) } => format!(
+            GeneratorLimit::IsTheLimit { alone: Some(alone) } => format!(
                 "The generator is the limit, the device may do more: alone it was shown to do {} and no more",
                 self.load(alone)
             ),
-            GeneratorStands::IsTheLimit { alone: None } => {
+            GeneratorLimit::IsTheLimit { alone: None } => {
                 "The generator is the limit: alone it doesn't even do the least load".to_owned()
             }
-            GeneratorStands::Disturbed { missed } => format!(
+            GeneratorLimit::Disturbed { missed } => format!(
                 "The generator's own limit isn't known: more went through the device than alone, where {} was too much; \
                  something disturbed the baseline: search again on a quieter machine",
                 self.load(missed)
             ),
-            GeneratorStands::FellShort { sent } => format!(
+            GeneratorLimit::FellShort { sent } => format!(
                 "The generator is the limit: it sent only {} where it was missed",
                 self.load(sent)
             ),
@@ -294,10 +294,10 @@ impl<'a> SearchStudy<'a> {
                 arrives: self.spread(answer, |s| s.throughput),
                 searches: answer.searches.len(),
                 limit: match answer.generator {
-                    GeneratorStands::Unknown | GeneratorStands::Disturbed { .. } => "not known",
-                    GeneratorStands::IsMeasured => "generator's own",
-                    GeneratorStands::Enough { .. } => "device",
-                    GeneratorStands::IsTheLimit { .. } | GeneratorStands::FellShort { .. } => {
+                    GeneratorLimit::Unknown | GeneratorLimit::Disturbed { .. } => "not known",
+                    GeneratorLimit::IsMeasured => "generator's own",
+                    GeneratorLimit::Enough { .. } => "device",
+                    GeneratorLimit::IsTheLimit { .. } | GeneratorLimit::FellShort { .. } => {
                         "generator"
                     }
                 }
@@ -390,9 +390,9 @@ impl<'a> SearchStudy<'a> {
     }
 
     /// How many of the trials at a load met a goal, with the metric's values where it is about one.
-    fn met_at(&self, goal: &Goal, good: usize, trials: usize, values: &[f64]) -> String {
+    fn met_at(&self, goal: &SearchGoal, good: usize, trials: usize, values: &[f64]) -> String {
         let of = format!("{good} of {trials}");
-        let (Goal::Below { metric, .. }, Some(value)) = (goal, mean(values)) else {
+        let (SearchGoal::Below { metric, .. }, Some(value)) = (goal, mean(values)) else {
             return of;
         };
         let unit = self.benchmark.metrics.get(metric).map(|metric| metric.unit);

@@ -1,6 +1,6 @@
 //! The view of a search: its JSON.
 
-use backsight_policy::{Bounds, GeneratorStands, LoadPoint};
+use backsight_policy::{GeneratorLimit, LoadBounds, LoadPoint};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,9 +46,9 @@ pub struct GoalView<'a> {
     /// The load up to which it was met: the median of the searches.
     pub met: Option<f64>,
     /// The bounds of each search, in order of time.
-    pub searches: &'a [Bounds],
+    pub searches: &'a [LoadBounds],
     /// Whose limit it is.
-    pub limit: GeneratorStands,
+    pub limit: GeneratorLimit,
 }
 
 impl<'a> SearchView<'a> {

@@ -1,7 +1,7 @@
 //! A try with its verdict: its sentences, tables and charts.
 
 use backsight_model::{HistoryCell, StudyHistory, Time, Version};
-use backsight_policy::{AttemptCall, AttemptEnd, AttemptVerdict, SideOutcome, Tried};
+use backsight_policy::{TryCall, TryComparison, TryEnd, TrySideOutcome, TryVerdict};
 use backsight_stats::Confidence;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub struct TryStudy<'a> {
     /// What was measured; its first version is the base, the others are the sides.
     pub history: &'a StudyHistory,
     /// The verdict.
-    pub verdict: &'a AttemptVerdict,
+    pub verdict: &'a TryVerdict,
     /// What it may take.
     pub budget: Option<Duration>,
     /// How sure all decisions together are to be: 0.95.
@@ -121,33 +121,33 @@ impl<'a> TryStudy<'a> {
         self.history.versions.len().saturating_sub(1)
     }
 
-    fn cell(&self, tried: &Tried) -> Option<&'a HistoryCell> {
+    fn cell(&self, tried: &TryComparison) -> Option<&'a HistoryCell> {
         self.history.cells.get(tried.cell)
     }
 
-    fn of_side(&self, side: usize) -> impl Iterator<Item = &'a Tried> {
+    fn of_side(&self, side: usize) -> impl Iterator<Item = &'a TryComparison> {
         let compared = self.verdict.compared.iter();
         compared.filter(move |tried| tried.side == side)
     }
 
     /// The verdict on a side, from 1.
-    pub fn came(&self, side: usize) -> SideOutcome {
+    pub fn came(&self, side: usize) -> TrySideOutcome {
         self.verdict.side_outcome(side)
     }
 
     /// What all sides came to: the worst of them.
-    pub fn overall(&self) -> SideOutcome {
+    pub fn overall(&self) -> TrySideOutcome {
         self.verdict.overall()
     }
 
     /// Every comparison, those that decide first.
     pub fn rows(&self) -> Vec<TryRow> {
-        let mut compared: Vec<&Tried> = self.verdict.compared.iter().collect();
+        let mut compared: Vec<&TryComparison> = self.verdict.compared.iter().collect();
         compared.sort_by_key(|tried| (tried.side, !tried.decides));
         compared.into_iter().map(|tried| self.row(tried)).collect()
     }
 
-    fn row(&self, tried: &Tried) -> TryRow {
+    fn row(&self, tried: &TryComparison) -> TryRow {
         let cell = self.cell(tried);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == tried.metric));
         let scale = Scale::fitting(
@@ -181,12 +181,11 @@ impl<'a> TryStudy<'a> {
             pairs: tried.pairs,
             word: self.word(tried),
             class: match tried.call {
-                AttemptCall::Better => "better",
-                AttemptCall::Worse => "worse",
+                TryCall::Better => "better",
+                TryCall::Worse => "worse",
                 _ => "",
             },
-            quiet: !tried.decides
-                && !matches!(tried.call, AttemptCall::Better | AttemptCall::Worse),
+            quiet: !tried.decides && !matches!(tried.call, TryCall::Better | TryCall::Worse),
             mark: percent.map_or_else(String::new, |percent| {
                 chart::mark(percent, interval.map(|i| (i.low, i.high)), reach)
             }),
@@ -194,20 +193,20 @@ impl<'a> TryStudy<'a> {
     }
 
     /// The answer in a few words.
-    pub fn word(&self, tried: &Tried) -> String {
+    pub fn word(&self, tried: &TryComparison) -> String {
         let word = match tried.call {
-            AttemptCall::Better => "better".to_owned(),
-            AttemptCall::Worse => "worse".to_owned(),
-            AttemptCall::Equal {
+            TryCall::Better => "better".to_owned(),
+            TryCall::Worse => "worse".to_owned(),
+            TryCall::Equal {
                 larger_than_percent: 0.0,
             } => "no difference: all alike".to_owned(),
-            AttemptCall::Equal {
+            TryCall::Equal {
                 larger_than_percent,
             } => format!(
                 "no difference larger than {}",
                 numbers::bound(larger_than_percent)
             ),
-            AttemptCall::Undecided { more } => match (more, self.verdict.dead.get(tried.side)) {
+            TryCall::Undecided { more } => match (more, self.verdict.dead.get(tried.side)) {
                 (_, Some(true)) => "can't be told".to_owned(),
                 (Some(more), _) => {
                     format!("can't tell yet; about {} would", more_of(more))
@@ -217,7 +216,7 @@ impl<'a> TryStudy<'a> {
                     None => "can't tell yet".to_owned(),
                 },
             },
-            AttemptCall::Missing => "not measured".to_owned(),
+            TryCall::Missing => "not measured".to_owned(),
         };
         match tried.decides {
             true => word,
@@ -232,10 +231,10 @@ impl<'a> TryStudy<'a> {
         let rank = |side: usize| {
             let calls = self.of_side(side).filter(|tried| tried.decides);
             let ranks = calls.map(|tried| match tried.call {
-                AttemptCall::Worse => 0,
-                AttemptCall::Better => 1,
-                AttemptCall::Equal { .. } => 2,
-                AttemptCall::Undecided { .. } | AttemptCall::Missing => 3,
+                TryCall::Worse => 0,
+                TryCall::Better => 1,
+                TryCall::Equal { .. } => 2,
+                TryCall::Undecided { .. } | TryCall::Missing => 3,
             });
             if self.verdict.is_dead(side) {
                 0
@@ -254,11 +253,11 @@ impl<'a> TryStudy<'a> {
     fn sentence(&self, side: usize) -> String {
         let name = self.side(side);
         let decides = || self.of_side(side).filter(|tried| tried.decides);
-        let verb_of = |tried: &Tried| match tried.call {
-            AttemptCall::Worse => Some("is worse"),
-            AttemptCall::Better => Some("is better"),
-            AttemptCall::Equal { .. } => Some("makes no difference that matters"),
-            AttemptCall::Undecided { .. } | AttemptCall::Missing => None,
+        let verb_of = |tried: &TryComparison| match tried.call {
+            TryCall::Worse => Some("is worse"),
+            TryCall::Better => Some("is better"),
+            TryCall::Equal { .. } => Some("makes no difference that matters"),
+            TryCall::Undecided { .. } | TryCall::Missing => None,
         };
         let mut parts: Vec<String> = Vec::new();
         for verb in ["is worse", "is better", "makes no difference that matters"] {
@@ -286,10 +285,12 @@ impl<'a> TryStudy<'a> {
             ));
             return sentences(parts);
         }
-        let open: Vec<&Tried> = decides().filter(|tried| !tried.call.is_decided()).collect();
+        let open: Vec<&TryComparison> =
+            decides().filter(|tried| !tried.call.is_decided()).collect();
         // A list of cells of which nothing is known tells nobody anything.
-        let bounded = |tried: &&Tried| tried.percent_interval.is_some();
-        let (bounded, unknown): (Vec<&Tried>, Vec<&Tried>) = open.into_iter().partition(bounded);
+        let bounded = |tried: &&TryComparison| tried.percent_interval.is_some();
+        let (bounded, unknown): (Vec<&TryComparison>, Vec<&TryComparison>) =
+            open.into_iter().partition(bounded);
         if !bounded.is_empty() {
             let phrases: Vec<String> = bounded.iter().map(|tried| self.phrase(tried)).collect();
             let subject = if parts.is_empty() {
@@ -315,22 +316,22 @@ impl<'a> TryStudy<'a> {
     }
 
     /// `work time +3.10 % [+2.20, +4.00]`.
-    fn phrase(&self, tried: &Tried) -> String {
+    fn phrase(&self, tried: &TryComparison) -> String {
         let cell = self
             .cell(tried)
             .map_or_else(String::new, |cell| cell.cell.to_string());
         let what = format!("{cell} {}", tried.metric);
-        if let (AttemptCall::Undecided { .. }, Some(by), Some(i)) =
+        if let (TryCall::Undecided { .. }, Some(by), Some(i)) =
             (tried.call, tried.percent, tried.percent_interval)
         {
             let interval = numbers::percent_interval(by, i);
             return format!("{what} differs by less than {}, {interval}", share_of(i));
         }
         match (tried.call, tried.percent) {
-            (AttemptCall::Better | AttemptCall::Worse, Some(by)) => {
+            (TryCall::Better | TryCall::Worse, Some(by)) => {
                 format!("{what} {}", numbers::percent_in(by, tried.percent_interval))
             }
-            (AttemptCall::Better | AttemptCall::Worse, None) => what,
+            (TryCall::Better | TryCall::Worse, None) => what,
             (_, Some(by)) if tried.percent_interval.is_some() => {
                 let size = numbers::percent_in(by, tried.percent_interval);
                 format!("{what} {size}: {}", self.word(tried))
@@ -386,13 +387,13 @@ impl<'a> TryStudy<'a> {
         );
         let end = match verdict.ended {
             None => "it was stopped before its end".to_owned(),
-            Some(AttemptEnd::Decided) => "everything is decided".to_owned(),
-            Some(AttemptEnd::Dead) => "nothing is left to compare".to_owned(),
-            Some(AttemptEnd::Passes) if self.takes_rounds => {
+            Some(TryEnd::Decided) => "everything is decided".to_owned(),
+            Some(TryEnd::Dead) => "nothing is left to compare".to_owned(),
+            Some(TryEnd::Passes) if self.takes_rounds => {
                 format!("all rounds that were asked for are made{}", self.way_out())
             }
-            Some(AttemptEnd::Passes) => "all passes that were asked for are made".to_owned(),
-            Some(AttemptEnd::Budget) => format!(
+            Some(TryEnd::Passes) => "all passes that were asked for are made".to_owned(),
+            Some(TryEnd::Budget) => format!(
                 "the budget of {} is spent{}",
                 self.budget
                     .map_or_else(String::new, |b| Time(b).to_string()),
@@ -405,9 +406,9 @@ impl<'a> TryStudy<'a> {
     /// How many more passes would decide everything, if that can be told of all that is open.
     fn more(&self) -> Option<usize> {
         let decides = self.verdict.compared.iter().filter(|t| t.decides);
-        let needed = |tried: &Tried| match tried.call {
-            AttemptCall::Undecided { more } => more,
-            AttemptCall::Missing => Some(AT_LEAST),
+        let needed = |tried: &TryComparison| match tried.call {
+            TryCall::Undecided { more } => more,
+            TryCall::Missing => Some(AT_LEAST),
             _ => Some(0),
         };
         let more: Option<Vec<usize>> = decides.map(needed).collect();
@@ -455,7 +456,7 @@ impl<'a> TryStudy<'a> {
     }
 
     /// Comparisons as a table; with one side its columns are called as base and side are.
-    fn table<'t>(&self, compared: impl Iterator<Item = &'t Tried>) -> Table {
+    fn table<'t>(&self, compared: impl Iterator<Item = &'t TryComparison>) -> Table {
         let several = self.sides() > 1;
         let mut columns = vec![left("cell"), left("metric")];
         if several {
@@ -468,15 +469,15 @@ impl<'a> TryStudy<'a> {
         }));
         columns.extend([right("difference"), right("passes"), left("verdict")]);
         let mut table = Table::new(columns);
-        let mut compared: Vec<&Tried> = compared.collect();
+        let mut compared: Vec<&TryComparison> = compared.collect();
         compared.sort_by_key(|tried| (tried.side, !tried.decides));
         for tried in compared {
             let row = self.row(tried);
             let tone = match tried.call {
-                AttemptCall::Better => Tone::Good,
-                AttemptCall::Worse => Tone::Bad,
-                AttemptCall::Equal { .. } => Tone::Plain,
-                AttemptCall::Undecided { .. } | AttemptCall::Missing => Tone::Faint,
+                TryCall::Better => Tone::Good,
+                TryCall::Worse => Tone::Bad,
+                TryCall::Equal { .. } => Tone::Plain,
+                TryCall::Undecided { .. } | TryCall::Missing => Tone::Faint,
             };
             let difference = format!("{} {}", row.difference, row.interval);
             let mut fields: Vec<Field> = vec![field(row.cell), field(row.metric)];
@@ -517,7 +518,7 @@ impl<'a> TryStudy<'a> {
     pub fn figures(&self) -> Vec<Figure> {
         let compared = self.verdict.compared.iter();
         let drawn = compared.filter(|tried| tried.decides && !tried.course.is_empty());
-        let of = |tried: &Tried| {
+        let of = |tried: &TryComparison| {
             let row = self.row(tried);
             Figure {
                 svg: chart::passes(
@@ -568,10 +569,10 @@ impl TryStudy<'_> {
     /// The try as a document: the answer, a small table of what decides, the rest folded.
     pub fn document(&self) -> Document {
         let overall = match self.overall() {
-            SideOutcome::Worse | SideOutcome::Dead => Tone::Bad,
-            SideOutcome::Better => Tone::Good,
-            SideOutcome::Equal => Tone::Plain,
-            SideOutcome::Undecided => Tone::Faint,
+            TrySideOutcome::Worse | TrySideOutcome::Dead => Tone::Bad,
+            TrySideOutcome::Better => Tone::Good,
+            TrySideOutcome::Equal => Tone::Plain,
+            TrySideOutcome::Undecided => Tone::Faint,
         };
         let title = format!("{}: compared with {}", self.history.name, self.base());
         let mut sentences = self.sentences().into_iter();
@@ -579,9 +580,9 @@ impl TryStudy<'_> {
             Some(first) => Document::new(title).with_sentence(first, overall),
             None => Document::new(title),
         };
-        let is_quiet = |tried: &&Tried| self.row(tried).quiet;
+        let is_quiet = |tried: &&TryComparison| self.row(tried).quiet;
         let shown = self.verdict.compared.iter().filter(|t| !is_quiet(t));
-        let quiet: Vec<&Tried> = self.verdict.compared.iter().filter(is_quiet).collect();
+        let quiet: Vec<&TryComparison> = self.verdict.compared.iter().filter(is_quiet).collect();
         let folded = match quiet.len() {
             0 => None,
             1 => Some("… and 1 secondary metric, not different".to_owned()),
@@ -725,8 +726,8 @@ mod tests {
         }
     }
 
-    fn tried(cell: usize, call: AttemptCall, pairs: usize, percent: f64, half: f64) -> Tried {
-        Tried {
+    fn tried(cell: usize, call: TryCall, pairs: usize, percent: f64, half: f64) -> TryComparison {
+        TryComparison {
             side: 1,
             cell,
             metric: "time".parse().unwrap(),
@@ -747,11 +748,11 @@ mod tests {
         }
     }
 
-    fn sentences(compared: Vec<Tried>, dead: [bool; 2]) -> Vec<String> {
+    fn sentences(compared: Vec<TryComparison>, dead: [bool; 2]) -> Vec<String> {
         let history = history(&["work", "other", "third"]);
-        let verdict = AttemptVerdict {
+        let verdict = TryVerdict {
             passes: 700,
-            ended: Some(AttemptEnd::Budget),
+            ended: Some(TryEnd::Budget),
             dead: dead.to_vec(),
             compared,
             measured: 1400,
@@ -770,11 +771,11 @@ mod tests {
         words.sentences()
     }
 
-    const OPEN: AttemptCall = AttemptCall::Undecided { more: None };
+    const OPEN: TryCall = TryCall::Undecided { more: None };
 
     #[test]
     fn what_is_decided_is_said_first_and_what_is_not_with_its_bound() {
-        let better = tried(0, AttemptCall::Better, 4, -29.8, 4.0);
+        let better = tried(0, TryCall::Better, 4, -29.8, 4.0);
         let all = sentences(vec![tried(1, OPEN, 700, 0.01, 0.3), better], [false; 2]);
         assert_eq!(
             all,
@@ -792,8 +793,8 @@ mod tests {
         let all = sentences(
             vec![
                 tried(0, OPEN, 700, 0.01, 0.3),
-                tried(1, AttemptCall::Undecided { more: Some(9) }, 2, 1.0, 0.0),
-                tried(2, AttemptCall::Missing, 0, 0.0, 0.0),
+                tried(1, TryCall::Undecided { more: Some(9) }, 2, 1.0, 0.0),
+                tried(2, TryCall::Missing, 0, 0.0, 0.0),
             ],
             [false; 2],
         );
@@ -809,7 +810,7 @@ mod tests {
 
     #[test]
     fn a_side_that_died_keeps_what_was_found_of_it() {
-        let worse = tried(0, AttemptCall::Worse, 6, 5.0, 1.0);
+        let worse = tried(0, TryCall::Worse, 6, 5.0, 1.0);
         let all = sentences(vec![worse, tried(1, OPEN, 4, 0.0, 9.0)], [false, true]);
         assert_eq!(
             all,
@@ -822,10 +823,7 @@ mod tests {
 
     #[test]
     fn before_anything_was_compared_is_said_only_then() {
-        let all = sentences(
-            vec![tried(0, AttemptCall::Missing, 0, 0.0, 0.0)],
-            [false; 2],
-        );
+        let all = sentences(vec![tried(0, TryCall::Missing, 0, 0.0, 0.0)], [false; 2]);
         assert_eq!(
             all,
             [

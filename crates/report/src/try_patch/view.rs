@@ -1,7 +1,7 @@
 //! The view of a try: its JSON.
 
 use backsight_model::Unit;
-use backsight_policy::{AttemptCall, Tried};
+use backsight_policy::{TryCall, TryComparison};
 use backsight_stats::{Better, Confidence, Interval, UnrepeatedVariation};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -127,15 +127,15 @@ impl<'a> TryView<'a> {
 }
 
 impl DifferenceView {
-    fn new(study: &TryStudy<'_>, tried: &Tried) -> Self {
+    fn new(study: &TryStudy<'_>, tried: &TryComparison) -> Self {
         let cell = study.history.cells.get(tried.cell);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == tried.metric));
         let (call, more) = match tried.call {
-            AttemptCall::Better => ("better", None),
-            AttemptCall::Worse => ("worse", None),
-            AttemptCall::Equal { .. } => ("equal", None),
-            AttemptCall::Undecided { more } => ("undecided", more),
-            AttemptCall::Missing => ("missing", None),
+            TryCall::Better => ("better", None),
+            TryCall::Worse => ("worse", None),
+            TryCall::Equal { .. } => ("equal", None),
+            TryCall::Undecided { more } => ("undecided", more),
+            TryCall::Missing => ("missing", None),
         };
         Self {
             cell: cell.map(|cell| cell.cell.to_string()),

@@ -5,7 +5,7 @@ use backsight_model::{
     Better, Cell, Ending, Failure, HostName, MachineLoad, ParamName, Phase, ResultSet, Series,
     StudyState, TrialSamples, Unit, Usage, Value,
 };
-use backsight_policy::{By, CompareOptions, compare, compare_by};
+use backsight_policy::{CompareOptions, SplitKey, compare, compare_by};
 use backsight_site::{Printed, Report, Step, Study, Trial};
 use backsight_store::{Kept, StepRow, StudyDocument, StudyId, StudyRow, TrialRow};
 use indexmap::IndexMap;
@@ -509,7 +509,11 @@ fn facts(host: &str) -> (HostName, IndexMap<String, String>) {
 /// A report on one study, its variants beside each other.
 pub fn report() -> Report {
     let study = study(1, "through-dut", 1.0);
-    let comparison = compare_by(&study.results, &By::Variant, CompareOptions::default());
+    let comparison = compare_by(
+        &study.results,
+        &SplitKey::Variant,
+        CompareOptions::default(),
+    );
     Report {
         title: "through-dut".into(),
         comparison: comparison.ok(),

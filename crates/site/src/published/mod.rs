@@ -18,7 +18,7 @@ pub use folder::{FolderError, Published};
 
 use askama::Template;
 use backsight_model::{Build, Change, StudyHistory, TargetName, Version};
-use backsight_policy::{BisectedChange, History, VersionStanding, history};
+use backsight_policy::{BisectedChange, TargetHistory, VersionStanding, history};
 use backsight_report::{clipped, numbers};
 use backsight_store::{RawRef, Store, StoreError};
 use jiff::Timestamp;
@@ -104,7 +104,7 @@ struct Book {
     /// Its folder.
     folder: String,
     studies: Vec<StudyHistory>,
-    history: History,
+    history: TargetHistory,
     /// Versions with samples, in order.
     measured: Vec<usize>,
     /// Versions' places, by identity.

@@ -1,7 +1,7 @@
 //! The page of a target: its series as charts, what changed, and every version.
 
 use askama::Template;
-use backsight_policy::{Direction, HistoryVersion, VersionSeries};
+use backsight_policy::{ChangeDirection, HistoryVersion, VersionSeries};
 use backsight_report::{
     SeriesText,
     chart::{AxisName, HistoryChart, axis_names},
@@ -91,11 +91,11 @@ struct Value {
 }
 
 /// How a change is coloured.
-pub(super) fn class(direction: Direction) -> &'static str {
+pub(super) fn class(direction: ChangeDirection) -> &'static str {
     match direction {
-        Direction::Better => "good",
-        Direction::Worse => "bad",
-        Direction::Up | Direction::Down => "unsure",
+        ChangeDirection::Better => "good",
+        ChangeDirection::Worse => "bad",
+        ChangeDirection::Up | ChangeDirection::Down => "unsure",
     }
 }
 

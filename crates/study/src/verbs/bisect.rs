@@ -7,7 +7,7 @@ use backsight_model::{
     Version, shell_quoted,
 };
 use backsight_policy::{
-    Accepted, BisectEnd, BisectPolicy, BisectVerdict, BisectedChange, ChangeLocation,
+    BisectEnd, BisectPolicy, BisectVerdict, BisectedChange, ChangeAcceptance, ChangeLocation,
 };
 use backsight_report::bisect::{BisectStudy, Holds};
 use backsight_stats::{
@@ -450,7 +450,7 @@ pub struct BisectReport {
     /// What of the history lies at each culprit.
     pub between: Vec<Holds>,
     /// Changes of this metric that were accepted.
-    pub accepted: Vec<Accepted>,
+    pub accepted: Vec<ChangeAcceptance>,
 }
 
 impl BisectReport {
@@ -489,7 +489,7 @@ impl BisectReport {
             .iter()
             .filter(|it| it.covers(benchmark.as_str(), metric.as_str()));
         let now = Timestamp::now();
-        let accepted = about.map(|it| Accepted::at(it, now)).collect();
+        let accepted = about.map(|it| ChangeAcceptance::at(it, now)).collect();
         Ok(Self {
             accepted,
             cell,

@@ -265,8 +265,8 @@ impl Known {
             .iter()
             .position(|known| known == monitor)?;
         let costs = self.report.verdict.costs.iter();
-        let real: Vec<&Cost> = costs
-            .filter(|cost| cost.watched_by == Watched::By(number) && cost.is_real())
+        let real: Vec<&MonitorCost> = costs
+            .filter(|cost| cost.watched_by == MonitorSet::By(number) && cost.is_real())
             .collect();
         let sized = real.iter().filter_map(|cost| {
             let (percent, interval) = cost.percent()?;
@@ -364,10 +364,10 @@ pub fn watched_cells(plan: &[Cell], monitors: &[MonitorName]) -> Vec<Cell> {
         margin_percent: 0.0,
     };
     let sides = policy.sides();
-    let watched = |side: &Watched| match side {
-        Watched::Not => Vec::new(),
-        Watched::By(number) => monitors.get(*number).cloned().into_iter().collect(),
-        Watched::Together => monitors.to_vec(),
+    let watched = |side: &MonitorSet| match side {
+        MonitorSet::Not => Vec::new(),
+        MonitorSet::By(number) => monitors.get(*number).cloned().into_iter().collect(),
+        MonitorSet::Together => monitors.to_vec(),
     };
     let of_cell = |cell: &Cell| -> Vec<Cell> {
         let with = |side| Cell {

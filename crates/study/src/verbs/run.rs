@@ -5,8 +5,8 @@ use backsight_model::{
     BenchmarkName, Cell, CellMetric, HistoryCell, StudyHistory, StudyName, VariantName, Version,
 };
 use backsight_policy::{
-    AskedMetric, AttemptCall, AttemptVerdict, By, Comparison, Looked, RunPolicy, UntilOptions,
-    UntilPolicy, beside_by_variant,
+    AskedMetric, Comparison, RunPolicy, RunUntilDecidedOptions, RunUntilDecidedPolicy,
+    SequentialStudy, SplitKey, TryCall, TryVerdict, beside_by_variant,
 };
 use backsight_stats::Confidence;
 use backsight_store::{MetricShape, Store, StudyRow};
@@ -148,7 +148,7 @@ fn policy(
     cells: &[Cell],
     metrics: &Shapes,
     seed: u32,
-) -> miette::Result<UntilPolicy> {
+) -> miette::Result<RunUntilDecidedPolicy> {
     let asked = |cell: &Cell| {
         let shapes = metrics.get(&cell.benchmark).into_iter().flatten();
         let asked = shapes.map(|shape| AskedMetric {
@@ -158,14 +158,14 @@ fn policy(
         });
         asked.collect()
     };
-    let options = UntilOptions {
+    let options = RunUntilDecidedOptions {
         budget: choices.budget,
         most: choices.most,
         margin: choices.margin_percent / 100.0,
         confidence: Confidence::new(choices.confidence).unwrap_or_default(),
         seed,
     };
-    UntilPolicy::new(cells, asked, options).ok_or_else(|| {
+    RunUntilDecidedPolicy::new(cells, asked, options).ok_or_else(|| {
         miette::miette!(
             help = "give the plan a second [[variant]], or leave --until out and say --rounds",
             "there is nothing to decide: no benchmark is measured in the first variant and in another"
@@ -233,7 +233,7 @@ pub async fn at_every_look(
     let (variants, _) = beside_by_variant(&store.cells(study.id).await.into_diagnostic()?);
     let cells = report.history.cells.into_iter();
     let questions: Vec<Cell> = cells.map(|cell| cell.cell).collect();
-    Ok(comparison.at_every_look(Looked {
+    Ok(comparison.at_every_look(SequentialStudy {
         study: &study.name,
         variants: &variants,
         questions: &questions,
@@ -266,8 +266,8 @@ fn side(variant: &VariantName) -> Version {
 }
 
 /// Whether every comparison that was asked for has its answer.
-fn is_decided(verdict: &AttemptVerdict) -> bool {
+fn is_decided(verdict: &TryVerdict) -> bool {
     let asked = verdict.compared.iter().filter(|tried| tried.decides);
     let mut calls = asked.map(|tried| tried.call);
-    calls.all(AttemptCall::is_decided)
+    calls.all(TryCall::is_decided)
 }

@@ -3,7 +3,7 @@
 
 use backsight_history::WorkshopError;
 use backsight_model::{HistoryCell, StudyHistory, StudyName, did_you_mean};
-use backsight_policy::{AskedMetric, AttemptPolicy, AttemptVerdict, SideOutcome};
+use backsight_policy::{AskedMetric, TryPolicy, TrySideOutcome, TryVerdict};
 use backsight_report::try_patch::TryStudy;
 use backsight_stats::Confidence;
 use backsight_store::{Store, StudyRow};
@@ -46,7 +46,7 @@ impl Verb for TryVerb {
 
 impl HistoryVerb for TryVerb {
     const SHARES_EVIDENCE: bool = false;
-    type Policy = AttemptPolicy;
+    type Policy = TryPolicy;
 
     fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<AttemptPolicy> {
         let choices = inputs.choices.of_verb::<Self>()?;
@@ -131,12 +131,7 @@ async fn check_amendments(site: &BuildContext) -> miette::Result<()> {
     Ok(())
 }
 
-fn policy(
-    choices: &TryChoices,
-    versions: usize,
-    cells: &[HistoryCell],
-    seed: u32,
-) -> AttemptPolicy {
+fn policy(choices: &TryChoices, versions: usize, cells: &[HistoryCell], seed: u32) -> TryPolicy {
     let asked = |cell: &HistoryCell| {
         let metrics = cell.metrics.iter().map(|metric| {
             let short = metric.name.to_string();
@@ -153,7 +148,7 @@ fn policy(
         });
         metrics.collect()
     };
-    AttemptPolicy {
+    TryPolicy {
         sides: versions.saturating_sub(1),
         layouts: choices.history.layouts.len(),
         trials: choices.trials,
@@ -184,7 +179,7 @@ pub struct TryReport {
     /// The user's names of base and side.
     pub called: Option<(String, String)>,
     /// Where it stands.
-    pub verdict: AttemptVerdict,
+    pub verdict: TryVerdict,
 }
 
 impl TryReport {

@@ -29,65 +29,10 @@ use std::{
 
 use crate::{Decision, Evidence, Policy, Request, evidence_index::EvidenceIndex};
 use interleaving::{Interleaving, weather};
+use parameters::{EFFORT, ENDS, HIDDEN_CHANGES, PACE, SEVERAL_CHANGES};
 
 mod interleaving;
-
-/// What a bisection may take to tell changes that are small, unless it has a budget; and how many measurements it takes
-/// about to tell one of a standard deviation.
-const ALLOWANCE: Duration = Duration::from_secs(15 * 60);
-const MEASUREMENTS: f64 = 100.0;
-/// Steps of so many standard deviations are worth telling at any cost, and of so few at none.
-const TOLD: (f64, f64) = (0.05, 1.0);
-/// How probable hidden changes may remain where they are looked for, or looking everywhere is cheap.
-const HIDDEN_STILL: f64 = 0.015;
-/// And where one look at a version tells whether it has them, and costs little.
-const HIDDEN_STILL_AT_A_LOOK: f64 = 0.008;
-/// To look whether a version has changes that cancel costs so many standard deviations squared in measurements, and is worth
-/// it at so many measurements, build and all; and not worth it at so many. Between them it is looked the less the more.
-const TELLS: f64 = 3.0;
-const LOOK: (f64, f64) = (2.0, 3.5);
-/// Prior probability of several changes, at most, where the largest that is seen is small: a second one of two fifths of it
-/// takes measurements with the inverse square of its size to rule out. Trades measurements of one step of 1σ for finding all
-/// of several steps of 1σ. Source: the table in docs/quality.md; with .02 one step of .5σ is right in less than .95.
-const SEVERAL_WHERE_DEAR: f64 = 0.04;
-/// Sizes of the largest change, in standard deviations of a measurement, up to which that prior is taken, and from which on that
-/// of the aim; between them its logarithm is linear. Three steps of +1.5σ are of the second kind.
-const SIZES_DEAR_AND_CHEAP: (f64, f64) = (1.2, 1.7);
-/// How probable several changes are taken to be where looking everywhere is cheap.
-const SEVERAL: f64 = 0.5;
-/// It is cheap if a trial of every version takes this share of the allowance.
-const CHEAP: f64 = 0.3;
-/// Measurements of each end before anything else, where they differ from each other at all: shared out among the testbeds,
-/// but at least so many on each.
-const ENDS: usize = 4;
-const ENDS_OF_EACH: usize = 2;
-/// And where they don't differ: numbers that were counted.
-const COUNTED: usize = 2;
-/// What counted numbers may differ, as a share.
-const SAME: f64 = 1e-6;
-/// Smaller changes than this share of the first version aren't worth a search unless they show by themselves.
-const MARGIN: f64 = 0.01;
-/// Trials after which it is asked for the first time what is best made of them.
-const FIRST_LOOK: usize = 32;
-/// Boots that may fail, or measurements that may give nothing, before a version is passed over.
-const FRUITLESS: usize = 2;
-/// A decision takes about so many seconds: what is over sooner is measured that often before the next is made, but at most
-/// so often.
-const DECIDING: f64 = 0.1;
-const IN_A_ROW: f64 = 16.0;
-/// Trials of each end before all else, and as many where the noise is on one side; but together no more than this share
-/// of the allowance.
-const EACH_FIRST: usize = 32;
-const EACH_DISTURBED: usize = 128;
-const FOR_NOISE: f64 = 0.04;
-/// Degrees of freedom that the spread of trials is worth for what is made of them.
-const KNOWN: f64 = 4.0;
-/// What was measured often is measured this share more before the next decision, which would seldom be another, as long as
-/// that takes no more than so many decisions.
-const MORE: f64 = 0.06;
-const DECISIONS: f64 = 10.0;
-/// What is learnt by a measurement, in nats, as a rule: for telling how many are left.
-const LEARNT: f64 = 0.12;
+mod parameters;
 
 /// One metric along a history.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +56,7 @@ pub struct BisectPolicy {
     /// When it is enough.
     pub aim: BisectionGoal,
     /// Smaller changes than this don't count, as a share of the first version. Unless given, that is left to the aim, and the
-    /// search ends when changes of [`MARGIN`] are ruled out.
+    /// search ends when changes of one percent are ruled out.
     pub smallest: Option<f64>,
     /// What builds, boots and trials may take together.
     pub budget: Option<Duration>,
@@ -274,7 +219,7 @@ impl BisectPolicy {
             false => None,
         });
         let values: Vec<(usize, f64, f64)> = values.collect();
-        let looks = std::iter::successors(Some(FIRST_LOOK), |n| Some(n + n / 2));
+        let looks = std::iter::successors(Some(PACE.first_estimator_trials), |n| Some(n + n / 2));
         let mut learnt = (Estimator::EACH, None);
         let mut series: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         let mut from = 0;
@@ -405,7 +350,9 @@ impl BisectPolicy {
         }
         for version in 0..self.versions {
             let unbuilt = seen.settled.unbuilt.contains(&(version, 0));
-            let dead = fruitless.get(&version).is_some_and(|n| *n >= FRUITLESS);
+            let dead = fruitless
+                .get(&version)
+                .is_some_and(|n| *n >= PACE.max_fruitless);
             if !seen.is_measured(version) && (unbuilt || dead) {
                 for course in &mut seen.courses {
                     course.rule_out(version);
@@ -474,10 +421,10 @@ impl BisectPolicy {
         let in_a_row = own
             .take_while(|o| o.measured() && o.request.version == version)
             .count();
-        let meanwhile = DECIDING / seen.trial;
+        let meanwhile = PACE.decision_seconds / seen.trial;
         let times = seen.estimator.trials * seen.times(testbed, version);
-        let share = (MORE * times as f64).min(DECISIONS * meanwhile);
-        let at_once = meanwhile.min(IN_A_ROW).max(share);
+        let share = (PACE.repeat_share * times as f64).min(PACE.max_repeat_decisions * meanwhile);
+        let at_once = meanwhile.min(PACE.max_in_a_row).max(share);
         (in_a_row > 0 && (in_a_row as f64) < at_once).then_some(version)
     }
 
@@ -487,9 +434,9 @@ impl BisectPolicy {
         let trial = again / seen.estimator.trials as f64;
         let open = (0..self.versions).filter(|at| seen.courses[0].is_open(*at));
         let everywhere: f64 = open.map(|at| first[at] + trial).sum();
-        let is_cheap = everywhere <= CHEAP * allowance;
+        let is_cheap = everywhere <= SEVERAL_CHANGES.cheap_share * allowance;
         let hidden = match self.aim.cancelling || is_cheap {
-            true => HIDDEN_STILL,
+            true => HIDDEN_CHANGES.where_searched,
             false => self.aim.hidden,
         };
         let known = seen.courses.iter().find_map(|course| course.point(0));
@@ -497,12 +444,15 @@ impl BisectPolicy {
         let smallest = self.smallest.map(|share| share * level);
         let aim = BisectionGoal {
             smallest: smallest.filter(|size| *size > 0.0).or(self.aim.smallest),
-            margin: Some(self.smallest.unwrap_or(MARGIN) * level).filter(|margin| *margin > 0.0),
-            tellable: (MEASUREMENTS * again / allowance)
+            margin: Some(self.smallest.unwrap_or(EFFORT.margin) * level)
+                .filter(|margin| *margin > 0.0),
+            tellable: (EFFORT.measurements_of_one_sigma * again / allowance)
                 .sqrt()
-                .clamp(TOLD.0, TOLD.1),
+                .clamp(EFFORT.min_tellable, EFFORT.max_tellable),
             hidden,
-            noise: seen.variance.map(|variance| (variance, KNOWN)),
+            noise: seen
+                .variance
+                .map(|variance| (variance, PACE.estimator_freedom)),
             ..self.aim
         };
         let seed = u64::from(self.seed) << 32 | seen.units as u64;
@@ -520,7 +470,7 @@ impl BisectPolicy {
         }
         // Where there is one change there may be more, and it costs little to look.
         let aim = BisectionGoal {
-            several: SEVERAL,
+            several: SEVERAL_CHANGES.where_cheap,
             ..aim
         };
         Posterior::of(&seen.courses, &aim, seed)
@@ -529,19 +479,24 @@ impl BisectPolicy {
     /// How probable changes that cancel may remain in the end, where a build costs so many measurements: a change as large as
     /// the largest may be so plain that one look at a version tells it.
     fn left_hidden(&self, belief: &Posterior, build: f64, hidden: f64) -> f64 {
-        let told = (TELLS * belief.noise() / belief.largest()).powi(2).max(1.0);
-        let (cheap, dear) = LOOK;
-        let how_dear = ((build + told - cheap) / (dear - cheap)).clamp(0.0, 1.0);
-        let least = HIDDEN_STILL_AT_A_LOOK.min(hidden);
-        least * (hidden / least).powf(how_dear)
+        let told = (HIDDEN_CHANGES.sigmas_of_one_look * belief.noise() / belief.largest())
+            .powi(2)
+            .max(1.0);
+        let (cheap, expensive) = (HIDDEN_CHANGES.cheap_look, HIDDEN_CHANGES.expensive_look);
+        let how_expensive = ((build + told - cheap) / (expensive - cheap)).clamp(0.0, 1.0);
+        let least = HIDDEN_CHANGES.where_one_look_decides.min(hidden);
+        least * (hidden / least).powf(how_expensive)
     }
 
     /// An end that a testbed must measure before it measures anything else.
     fn open_end(&self, seen: &Seen<'_>, testbed: usize) -> Option<usize> {
         let wanted = match self.is_counted(seen, testbed) {
-            true => COUNTED,
-            false if self.is_interleaved(seen.estimator) => ENDS_OF_EACH,
-            false => ENDS.div_ceil(self.testbeds()).max(ENDS_OF_EACH),
+            true => ENDS.counted_measurements,
+            false if self.is_interleaved(seen.estimator) => ENDS.measurements_per_testbed,
+            false => ENDS
+                .measurements
+                .div_ceil(self.testbeds())
+                .max(ENDS.measurements_per_testbed),
         };
         // In turn, so that a machine that drifts doesn't make them differ.
         self.ends(testbed)
@@ -555,8 +510,8 @@ impl BisectPolicy {
         let same = |end: usize| {
             let point = seen.courses[testbed].point(end);
             point.is_some_and(|point| {
-                point.n >= COUNTED as f64
-                    && (point.squares / point.n).sqrt() <= SAME * point.mean.abs()
+                point.n >= ENDS.counted_measurements as f64
+                    && (point.squares / point.n).sqrt() <= ENDS.counted_tolerance * point.mean.abs()
             })
         };
         same(0) && same(self.versions - 1)
@@ -568,10 +523,10 @@ impl BisectPolicy {
             return false;
         }
         let most = match seen.estimator.trials {
-            1 => EACH_FIRST,
-            _ => EACH_DISTURBED,
+            1 => ENDS.noise_trials,
+            _ => ENDS.noise_trials_one_sided,
         };
-        let share = (FOR_NOISE * self.allowance() / 2.0 / seen.trial) as usize;
+        let share = (ENDS.max_noise_share * self.allowance() / 2.0 / seen.trial) as usize;
         let end = self.less_tried_end(seen, testbed);
         seen.tried(testbed, end) < (share / self.testbeds()).min(most)
     }
@@ -596,7 +551,7 @@ impl BisectPolicy {
     fn allowance(&self) -> f64 {
         let allowance = self
             .budget
-            .map_or(ALLOWANCE, |budget| budget.min(ALLOWANCE));
+            .map_or(EFFORT.allowance, |budget| budget.min(EFFORT.allowance));
         allowance.as_secs_f64().max(1e-3)
     }
 
@@ -769,10 +724,10 @@ impl BisectPolicy {
 /// The prior probability of several changes, by the price of ruling out a second one beside the largest that is seen: `several`
 /// where that is cheap.
 fn several_beside(belief: &Posterior, several: f64) -> f64 {
-    let (dear, cheap) = SIZES_DEAR_AND_CHEAP;
-    let least = SEVERAL_WHERE_DEAR.min(several);
-    let how_cheap = (belief.largest() / belief.noise() - dear) / (cheap - dear);
-    least * (several / least).powf(how_cheap.clamp(0.0, 1.0))
+    let (small, large) = (SEVERAL_CHANGES.small_step, SEVERAL_CHANGES.large_step);
+    let least = SEVERAL_CHANGES.of_small.min(several);
+    let how_large = (belief.largest() / belief.noise() - small) / (large - small);
+    least * (several / least).powf(how_large.clamp(0.0, 1.0))
 }
 
 impl Policy for BisectPolicy {
@@ -806,9 +761,13 @@ impl Policy for BisectPolicy {
         let places = (self.versions as f64).ln();
         let unknown = match self.belief(evidence, &seen) {
             Some(belief) => belief.unknown(),
-            None => places + LEARNT * (2 * ENDS).saturating_sub(seen.units) as f64,
+            None => {
+                places
+                    + EFFORT.nats_per_measurement
+                        * (2 * ENDS.measurements).saturating_sub(seen.units) as f64
+            }
         };
-        let units = (unknown / LEARNT).ceil().max(1.0) as usize;
+        let units = (unknown / EFFORT.nats_per_measurement).ceil().max(1.0) as usize;
         units.min(self.most.saturating_sub(seen.units).max(1)) * seen.estimator.trials
     }
 

@@ -9,31 +9,17 @@
 use backsight_stats::SerialDependence;
 use std::collections::BTreeMap;
 
-use super::{BisectPolicy, Seen};
+use super::{BisectPolicy, Seen, parameters::INTERLEAVING};
 use crate::{Evidence, Request};
-
-/// At most so many are in work.
-const MOST: usize = 16;
-/// Fewer, down to so many, where those that are in work already tell so many times as much as another would.
-const FEWEST: usize = 10;
-const UNLESS: f64 = 1.3;
-
-/// What disturbs should come and go while a measurement lasts: for this share of the allowance; but in no more trials.
-const LASTS: f64 = 0.2;
-const LONGEST: usize = 128;
-/// Trials that follow each other are alike where the correlation of what they are off, with that of so many before, is at
-/// least this, and this many times what it is by chance.
-const BEFORE: usize = 8;
-const ALIKE: (f64, f64) = (0.1, 4.0);
-/// Trials of a version that say what it is as a rule.
-const SOME: usize = 4;
 
 /// What trials say of how they are disturbed, by what each came to and how long it took, in order of time: the version of
 /// each, its value, seconds.
 pub(super) fn weather(trials: &[(usize, f64, f64)], allowance: f64) -> SerialDependence {
     let took = trials.iter().map(|(_, _, took)| took).sum::<f64>() / trials.len().max(1) as f64;
-    let fewest = LASTS * allowance / (took.max(1e-6) * MOST as f64);
-    let fewest = (fewest.ceil().clamp(1.0, LONGEST as f64) as usize).next_power_of_two();
+    let fewest = INTERLEAVING.duration_share * allowance
+        / (took.max(1e-6) * INTERLEAVING.max_versions as f64);
+    let fewest =
+        (fewest.ceil().clamp(1.0, INTERLEAVING.max_trials as f64) as usize).next_power_of_two();
     let mut of_version: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
     for (version, value, _) in trials {
         let (sum, n) = of_version.entry(*version).or_default();
@@ -42,18 +28,19 @@ pub(super) fn weather(trials: &[(usize, f64, f64)], allowance: f64) -> SerialDep
     }
     let off = trials.iter().filter_map(|(version, value, _)| {
         let (sum, n) = of_version[version];
-        (n >= SOME).then(|| value - sum / n as f64)
+        (n >= INTERLEAVING.min_trials_of_version).then(|| value - sum / n as f64)
     });
     let off: Vec<f64> = off.collect();
     let squares: f64 = off.iter().map(|x| x * x).sum();
     let with_before = |lag: usize| -> f64 { off.iter().zip(&off[lag..]).map(|(a, b)| a * b).sum() };
-    let lags = 1..=BEFORE.min(off.len());
-    let products = lags.map(with_before).sum::<f64>() / BEFORE as f64;
-    let (least, times) = ALIKE;
-    let by_chance = times / ((off.len() * BEFORE).max(1) as f64).sqrt();
+    let lags = 1..=INTERLEAVING.lags.min(off.len());
+    let products = lags.map(with_before).sum::<f64>() / INTERLEAVING.lags as f64;
+    let by_chance =
+        INTERLEAVING.min_standard_errors / ((off.len() * INTERLEAVING.lags).max(1) as f64).sqrt();
     SerialDependence {
         fewest,
-        drifts: squares > 0.0 && products / squares > by_chance.max(least),
+        drifts: squares > 0.0
+            && products / squares > by_chance.max(INTERLEAVING.min_autocorrelation),
     }
 }
 
@@ -70,7 +57,7 @@ impl Interleaving {
     pub fn of(policy: &BisectPolicy, evidence: &Evidence, seen: &Seen<'_>, testbed: usize) -> Self {
         let mut in_work = Self {
             versions: Vec::new(),
-            enough: MOST,
+            enough: INTERLEAVING.max_versions,
         };
         if !policy.is_interleaved(seen.estimator) {
             return in_work;
@@ -81,7 +68,7 @@ impl Interleaving {
         let own = own.filter(|r| r.testbed == testbed && r.cell == policy.cell);
         // Of each version what it did last.
         let mut last: Vec<Request> = Vec::new();
-        for request in own.take(2 * MOST) {
+        for request in own.take(2 * INTERLEAVING.max_versions) {
             if !last.iter().any(|other| other.version == request.version) {
                 last.push(request);
             }
@@ -92,7 +79,7 @@ impl Interleaving {
             .first()
             .is_some_and(|latest| latest.round as usize % trials > 1)
         {
-            in_work.enough = FEWEST.min(policy.versions / 2).max(1);
+            in_work.enough = INTERLEAVING.min_versions.min(policy.versions / 2).max(1);
         }
         let begun = last
             .iter()
@@ -100,7 +87,7 @@ impl Interleaving {
         let begun = begun
             .map(|r| r.version)
             .filter(|v| !seen.broken.contains(v));
-        in_work.versions = begun.take(MOST).collect();
+        in_work.versions = begun.take(INTERLEAVING.max_versions).collect();
         in_work.versions.reverse();
         in_work
     }
@@ -133,8 +120,8 @@ impl Interleaving {
 
     /// How many times as much as another one must tell what is in work, for that other not to be taken up.
     pub fn unless(&self) -> f64 {
-        match self.versions.len() >= FEWEST {
-            true => UNLESS,
+        match self.versions.len() >= INTERLEAVING.min_versions {
+            true => INTERLEAVING.min_gain,
             false => f64::INFINITY,
         }
     }

@@ -334,7 +334,7 @@ fn nobody_is_named_before_it_is_known_what_the_noise_is_like() {
         };
         let policy = policy(&unchanged);
         let mut evidence = Evidence::default();
-        for _ in 0..2 * EACH_FIRST - 1 {
+        for _ in 0..2 * ENDS.noise_trials - 1 {
             let Decision::Measure(request) = policy.decide(&evidence) else {
                 panic!("{seed} is decided");
             };
@@ -433,7 +433,7 @@ fn what_is_over_sooner_than_a_decision_is_measured_in_a_row() {
     let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
     assert_eq!(found(&verdict), [40]);
     let asked = evidence.observations.iter().map(|o| o.request.version);
-    let asked: Vec<usize> = asked.skip(2 * EACH_FIRST).collect();
+    let asked: Vec<usize> = asked.skip(2 * ENDS.noise_trials).collect();
     let rows: Vec<&[usize]> = asked.chunk_by(|a, b| a == b).collect();
     // The last decision is the answer, for which the ends may have to be measured once more.
     let short = rows.iter().filter(|row| row.len() < 5).count();

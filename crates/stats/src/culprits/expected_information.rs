@@ -7,14 +7,8 @@
 //!
 //! Refuses: to guess how what is under way ends where nothing is.
 
-use super::{Posterior, next_measurement::CandidateLevel};
+use super::{Posterior, next_measurement::CandidateLevel, parameters::CHOICE};
 use crate::Random;
-
-/// Sets of places that are drawn, and for how many of them what is under way is.
-const WORLDS: usize = 256;
-const CASES: usize = 16;
-/// The seed of what is drawn: any, but always the same.
-const SEED: u64 = 1;
 
 /// What may come of what is under way.
 pub(super) struct PredictedOutcomes {
@@ -52,7 +46,7 @@ impl PredictedOutcomes {
                 cases: Vec::new(),
             };
         }
-        let mut random = Random::seeded(SEED);
+        let mut random = Random::seeded(CHOICE.seed);
         let worlds = worlds(belief, &mut random);
         let noise = belief.typical.noise;
         let levels = |world: &DrawnChanges| -> Vec<(f64, f64)> {
@@ -64,9 +58,9 @@ impl PredictedOutcomes {
             under_way.iter().map(of).collect()
         };
         let levels: Vec<Vec<(f64, f64)>> = worlds.iter().map(levels).collect();
-        let cases = (0..CASES).map(|case| {
+        let cases = (0..CHOICE.predicted_outcomes).map(|case| {
             // One in the middle of each part of as many worlds.
-            let true_one = &levels[(2 * case + 1) * worlds.len() / (2 * CASES)];
+            let true_one = &levels[(2 * case + 1) * worlds.len() / (2 * CHOICE.predicted_outcomes)];
             let values = true_one.iter().map(|(mean, variance)| {
                 let off: f64 = random.normal();
                 mean + variance.sqrt() * off
@@ -113,9 +107,9 @@ impl PredictedOutcomes {
 fn worlds(belief: &Posterior, random: &mut Random) -> Vec<DrawnChanges> {
     let points = belief.course.points();
     let (mut at, mut passed) = (0, 0.0);
-    let mut worlds = Vec::with_capacity(WORLDS);
-    for n in 0..WORLDS {
-        let aim = (n as f64 + 0.5) / WORLDS as f64;
+    let mut worlds = Vec::with_capacity(CHOICE.drawn_changes);
+    for n in 0..CHOICE.drawn_changes {
+        let aim = (n as f64 + 0.5) / CHOICE.drawn_changes as f64;
         while at + 1 < belief.sets.len() && passed + belief.sets[at].1 < aim {
             passed += belief.sets[at].1;
             at += 1;

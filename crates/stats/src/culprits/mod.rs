@@ -12,6 +12,7 @@
 
 mod expected_information;
 mod next_measurement;
+mod parameters;
 mod posterior;
 mod segmentation;
 mod testbed_offsets;

@@ -4,7 +4,11 @@
 //! (D. V. Lindley, "On a measure of the information provided by an experiment", Annals of Mathematical Statistics 27,
 //! 1956), by Gauss–Hermite quadrature over the mixture.
 
-use super::{Posterior, expected_information::PredictedOutcomes, posterior::CHANGED};
+use super::{
+    Posterior,
+    expected_information::PredictedOutcomes,
+    parameters::{CHOICE, STOPPING},
+};
 
 /// What measuring costs, in any one unit, and where it would be done.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,15 +37,6 @@ pub struct NextMeasurement {
     pub times: usize,
 }
 
-/// How many repeats are weighed against each other.
-const TIMES: [usize; 4] = [1, 2, 4, 8];
-/// Candidates for which they are.
-const CLOSER: usize = 4;
-/// A gap is looked into if a step in it is at least so probable.
-const PROBABLE: f64 = 0.004;
-/// Where in a gap.
-const INSIDE: [f64; 3] = [0.5, 0.3, 0.7];
-
 /// A level that a version may have: expectation and variance of the level, and its probability.
 pub(super) struct CandidateLevel {
     pub stretch: (usize, usize),
@@ -59,7 +54,10 @@ impl Posterior {
         if self.is_settled() {
             return None;
         }
-        if !self.aim.cancelling && self.changed() < CHANGED && self.within() < self.doubt() / 2.0 {
+        if !self.aim.cancelling
+            && self.changed() < STOPPING.likely_change
+            && self.within() < self.doubt() / 2.0
+        {
             // As long as nothing seems to have changed, what lies between the ends isn't of interest; unless something
             // was seen there already, which the ends say nothing about.
             return Some(NextMeasurement {
@@ -123,8 +121,8 @@ impl Posterior {
         }
         scored.retain(|(_, at, _)| is_other(at));
         let mut best: Option<(f64, NextMeasurement)> = None;
-        for (_, at, levels) in scored.iter().take(CLOSER) {
-            for times in TIMES {
+        for (_, at, levels) in scored.iter().take(CHOICE.repeated_candidates) {
+            for times in CHOICE.repeats {
                 let score = told(*at, levels, times);
                 if best.is_none_or(|(top, _)| score > top) {
                     best = Some((score, NextMeasurement { at: *at, times }));
@@ -177,12 +175,12 @@ impl Posterior {
             .collect();
         let between = self.between(also);
         for (gap, probability) in self.per_gap().into_iter().enumerate() {
-            if probability < PROBABLE || self.is_resolved(gap) {
+            if probability < CHOICE.min_gap_probability || self.is_resolved(gap) {
                 continue;
             }
             let gap = points[gap].at..points[gap + 1].at;
             for (from, to) in between.iter().filter(|(from, _)| gap.contains(from)) {
-                let within = INSIDE.map(|inside| {
+                let within = CHOICE.gap_fractions.map(|inside| {
                     let at = from + ((to - from) as f64 * inside).round() as usize;
                     self.course.nearest(at, from + 1..*to)
                 });
@@ -259,7 +257,7 @@ const NODES: [(f64, f64); 5] = [
 fn information(levels: &[CandidateLevel], noise: f64) -> f64 {
     let normals: Vec<(f64, f64, f64)> = levels
         .iter()
-        .filter(|level| level.probability > 1e-3)
+        .filter(|level| level.probability > CHOICE.negligible_level)
         .map(|level| (level.mean, level.variance + noise, level.probability))
         .collect();
     if normals.len() < 2 {

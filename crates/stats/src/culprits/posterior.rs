@@ -8,56 +8,11 @@ use std::collections::BTreeMap;
 
 use super::{
     BisectionGoal, PooledVersionMeans, VersionMeans,
+    parameters::{GRID, PRIOR, SMALLEST_STEP, STOPPING},
     segmentation::{NoiseScale, SegmentSums, Segmentations, densities, ln_sum},
     testbed_offsets::even_deviates,
 };
 use crate::Random;
-
-/// The prior probability that nothing changed at all.
-const NONE: f64 = 0.07;
-/// Prior numbers of steps that are expected: one, or several.
-const ONE: f64 = 0.05;
-const SEVERAL: f64 = 3.0;
-/// The prior probability that two changes that cancel lie anywhere, unless they are looked for; and if they are.
-const CANCELLING: f64 = 0.3;
-const LOOKED_FOR: f64 = 1.0;
-/// A change that is smaller than the margin is looked for only if it is this probable that there is one.
-const PLAIN: f64 = 0.99;
-/// How probable it is at least that the ends differ where a change seems to be seen.
-pub(super) const CHANGED: f64 = 0.5;
-/// Cuts that are drawn.
-const DRAWN: usize = 512;
-/// What the variance of the noise may be, in pooled variances: the fewer degrees of freedom, the wider.
-const FEW: [f64; 6] = [0.5, 0.72, 1.05, 1.5, 2.2, 3.2];
-const SOME: [f64; 4] = [0.7, 0.9, 1.15, 1.45];
-const MANY: [f64; 3] = [0.88, 1.0, 1.14];
-/// Standard deviations of the means on the grid.
-const SPREADS: usize = 5;
-/// Amounts that testbeds may add, on the grid; and how much wider they lie at first than versions that several measured
-/// make probable.
-const ADDED: usize = 8;
-const WIDER: f64 = 1.3;
-/// Scales that are less probable than this aren't looked at for all of these.
-const IMPROBABLE: f64 = 1e-3;
-/// The noise is never less than this share of what is measured: numbers are rounded.
-const ROUNDING: f64 = 1e-9;
-/// Steps smaller than can be told cheaply don't count, but two fifths of the largest count always, and less than this share
-/// of the largest never: how many measurements a decision takes goes with its inverse square. Of changes of 8 % and 2 % both
-/// should count.
-const ALWAYS: f64 = 0.4;
-const NEVER: f64 = 0.18;
-/// Unless that is less than so many standard deviations.
-const WORTH: f64 = 0.3;
-/// The largest step is taken to be at least so many standard deviations.
-const LARGEST: f64 = 0.4;
-/// Where changes that cancel may remain hidden no more probably than this, one look at a version must not be chance.
-const LOOKED_INTO: f64 = 0.04;
-/// It may be where a version is off by this share of the largest step, and so many standard deviations.
-const OFF: (f64, f64) = (0.5, 1.0);
-
-/// *Nothing changed* is the answer only where the ends differ no more probably than this. Trades measurements where nothing
-/// changed for steps of half a standard deviation, which look like none at first (docs/quality.md).
-const CHANGED_BESIDE_NONE: f64 = 0.02;
 
 /// Where a step may be: behind the measured version `after`, at the latest at the measured version `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,7 +61,7 @@ impl Posterior {
         let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| {
             (low.min(p.mean), high.max(p.mean))
         });
-        let rounding = ROUNDING * low.abs().max(high.abs()).max(f64::MIN_POSITIVE);
+        let rounding = GRID.rounding * low.abs().max(high.abs()).max(f64::MIN_POSITIVE);
         let variance = variance.max(rounding * rounding);
         let centre = first.mean.midpoint(last.mean);
         let scales = scales(variance, freedom, high - low);
@@ -126,7 +81,7 @@ impl Posterior {
         let course = joined.course().clone();
         let sums = SegmentSums::of(&course, centre);
         let typical = grid.typical();
-        let cuts = grid.draw(DRAWN, &mut random);
+        let cuts = grid.draw(GRID.draws, &mut random);
         let (largest, ruled_out) = largest(&cuts, aim.confidence);
         let smallest = aim
             .smallest
@@ -140,7 +95,7 @@ impl Posterior {
         }
         let mut sets: Vec<(Vec<usize>, f64)> = sets
             .into_iter()
-            .map(|(steps, n)| (steps, n as f64 / DRAWN as f64))
+            .map(|(steps, n)| (steps, n as f64 / GRID.draws as f64))
             .collect();
         sets.sort_by(|a, b| b.1.total_cmp(&a.1));
         Some(Self {
@@ -150,7 +105,7 @@ impl Posterior {
             typical,
             sets,
             aim: *aim,
-            changed: changed as f64 / DRAWN as f64,
+            changed: changed as f64 / GRID.draws as f64,
             smallest,
             largest,
             ruled_out,
@@ -234,7 +189,7 @@ impl Posterior {
     /// Whether every change that matters is ruled out, and none that is smaller shows by itself.
     #[must_use]
     pub fn is_within_margin(&self) -> bool {
-        self.changed < PLAIN
+        self.changed < STOPPING.certain_change
             && self
                 .aim
                 .margin
@@ -263,8 +218,8 @@ impl Posterior {
     /// The same when these versions will have been measured too.
     pub(super) fn hidden_beside(&self, also: &[usize]) -> f64 {
         let prior = match self.aim.cancelling {
-            true => LOOKED_FOR,
-            false => CANCELLING,
+            true => PRIOR.cancelling_pair_if_asked,
+            false => PRIOR.cancelling_pair,
         };
         let between = self.between(also).into_iter();
         prior * between.map(|pair| self.share_of_pairs(pair)).sum::<f64>()
@@ -302,7 +257,7 @@ impl Posterior {
             true => self.aim.hidden.min(self.left_hidden),
             false => self.aim.hidden,
         };
-        let seems_changed = self.changed >= CHANGED && !self.is_within_margin();
+        let seems_changed = self.changed >= STOPPING.likely_change && !self.is_within_margin();
         let is_asked = self.aim.cancelling || seems_changed;
         is_asked && self.hidden_beside(also) > may_remain
     }
@@ -313,7 +268,7 @@ impl Posterior {
             return true;
         }
         let (steps, probability) = &self.sets[0];
-        if steps.is_empty() && self.changed > CHANGED_BESIDE_NONE {
+        if steps.is_empty() && self.changed > STOPPING.max_change_beside_none {
             return false;
         }
         *probability >= self.aim.confidence && steps.iter().all(|gap| self.is_resolved(*gap))
@@ -339,11 +294,10 @@ impl Posterior {
     /// Where changes that cancel were looked for, a version that was measured once and came out nearer to where a change
     /// like the largest would have put it than to its neighbours: chance, or two changes that cancel.
     fn off(&self) -> Option<usize> {
-        if self.left_hidden >= LOOKED_INTO || !self.is_known() {
+        if self.left_hidden >= STOPPING.recheck_below_hidden || !self.is_known() {
             return None;
         }
-        let (share, deviations) = OFF;
-        let much = (share * self.largest).max(deviations * self.noise());
+        let much = (STOPPING.off_share * self.largest).max(STOPPING.off_deviations * self.noise());
         self.stretches().find_map(|stretch| {
             let (level, _) = self.sums.mean_of(stretch, &self.typical);
             let (first, last) = stretch;
@@ -412,17 +366,17 @@ fn pooled(seen: Option<(f64, f64)>, known: Option<(f64, f64)>) -> Option<(f64, f
 
 /// The scales of the grid: variances of the noise by spreads of the means.
 fn scales(variance: f64, freedom: f64, range: f64) -> Vec<NoiseScale> {
-    let factors: &[f64] = match freedom {
-        few if few < 12.0 => &FEW,
-        some if some < 60.0 => &SOME,
-        _ => &MANY,
-    };
-    let mut scales = Vec::with_capacity(factors.len() * SPREADS);
-    for factor in factors {
+    let mut rows = GRID.noise_factors.iter();
+    let (_, factors) = rows
+        .find(|(below, _)| freedom < *below)
+        .unwrap_or(&GRID.noise_factors[2]);
+    let mut scales = Vec::with_capacity(factors.len() * GRID.level_spreads);
+    for factor in *factors {
         let noise = variance * factor;
-        let (from, to) = (0.5 * noise.sqrt(), 2.0 * range.max(2.0 * noise.sqrt()));
-        let ratio = (to / from).powf(1.0 / (SPREADS - 1) as f64);
-        scales.extend((0..SPREADS).map(|n| {
+        let from = GRID.level_spread_from * noise.sqrt();
+        let to = GRID.level_spread_to * range.max(2.0 * noise.sqrt());
+        let ratio = (to / from).powf(1.0 / (GRID.level_spreads - 1) as f64);
+        scales.extend((0..GRID.level_spreads).map(|n| {
             let spread = from * ratio.powi(n as i32);
             NoiseScale {
                 noise,
@@ -468,7 +422,10 @@ impl GridBuilder<'_> {
         let n: f64 = points.iter().map(|point| point.n).sum();
         let squares: f64 = points.iter().map(|point| point.squares).sum();
         let places = (course.versions() - 1) as f64;
-        let numbers = [(ONE, 1.0 - self.several), (SEVERAL, self.several)];
+        let numbers = [
+            (PRIOR.expected_if_single, 1.0 - self.several),
+            (PRIOR.expected_if_several, self.several),
+        ];
         let mut cells = Vec::with_capacity(scales.len() * numbers.len());
         for scale in scales {
             let density = densities(&sums, points.len(), scale);
@@ -479,8 +436,8 @@ impl GridBuilder<'_> {
                 let by_chance = (places * (-chance).ln_1p()).exp();
                 let whole = (cuts.whole() - cuts.total()).exp().min(1.0);
                 let (without, with) = (
-                    whole * NONE / by_chance,
-                    (1.0 - whole) * (1.0 - NONE) / (1.0 - by_chance),
+                    whole * PRIOR.no_change / by_chance,
+                    (1.0 - whole) * (1.0 - PRIOR.no_change) / (1.0 - by_chance),
                 );
                 let ln = f64::ln(weight) + cuts.total() + (without + with).ln()
                     - 0.5 * (n * scale.noise.ln() + squares / scale.noise);
@@ -513,9 +470,9 @@ impl GridBuilder<'_> {
             return (joined, alone);
         };
         let scales = alone.probable(&scales);
-        let deviates = even_deviates(ADDED, offsets.len(), self.random);
+        let deviates = even_deviates(GRID.offsets, offsets.len(), self.random);
         let first = deviates.iter().map(|deviates| {
-            let wider: Vec<f64> = deviates.iter().map(|z| WIDER * z).collect();
+            let wider: Vec<f64> = deviates.iter().map(|z| GRID.offset_widening * z).collect();
             let course = joined.course_if(&offsets.at(&wider));
             // They lie as densely as they are probable: that is taken out again.
             let drawn = -0.5 * deviates.iter().map(|z| z * z).sum::<f64>();
@@ -523,8 +480,8 @@ impl GridBuilder<'_> {
         });
         let first = HypothesisGrid::together(first.collect());
         let scales = first.probable(&scales);
-        let cuts = first.draw(ADDED, self.random);
-        let deviates = even_deviates(ADDED, offsets.len(), self.random);
+        let cuts = first.draw(GRID.offsets, self.random);
+        let deviates = even_deviates(GRID.offsets, offsets.len(), self.random);
         let points: Vec<usize> = joined.course().points().iter().map(|p| p.at).collect();
         let drawn = cuts.iter().zip(&deviates).map(|(cut, deviates)| {
             let stretches = cut.stretches(&points);
@@ -580,7 +537,9 @@ impl HypothesisGrid {
             let own = self.cells.iter().filter(|one| one.scale == *scale);
             own.map(|one| one.weight).sum()
         };
-        let probable = scales.iter().filter(|scale| of(scale) >= IMPROBABLE);
+        let probable = scales
+            .iter()
+            .filter(|scale| of(scale) >= GRID.negligible_scale);
         probable.copied().collect()
     }
 
@@ -701,6 +660,8 @@ fn largest(cuts: &[DrawnSegmentation], confidence: f64) -> (f64, f64) {
 /// Steps smaller than this don't count.
 fn smallest(largest: f64, noise: f64, tellable: f64) -> f64 {
     let noise = noise.sqrt();
-    let largest = largest.max(LARGEST * noise);
-    (tellable * noise).clamp(NEVER * largest, (ALWAYS * largest).max(WORTH * noise))
+    let limits = &SMALLEST_STEP;
+    let largest = largest.max(limits.largest_at_least * noise);
+    let most = (limits.max_share * largest).max(limits.max_size_at_least * noise);
+    (tellable * noise).clamp(limits.min_share * largest, most)
 }

@@ -43,7 +43,7 @@ use std::{collections::HashSet, fmt};
 use crate::pooled_spread::{self, PooledSpread, one_machine};
 
 /// More runs of a side that has one, for an interval that is worth looking at: of three in all it is twice as wide as of five.
-const MORE_RUNS: usize = 4;
+const RUNS_FOR_INTERVAL: usize = 4;
 
 /// What a comparison may be asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -1008,7 +1008,7 @@ impl Asked<'_> {
         let found = verdict(of_base, of_new, &question);
         let mut difference = Difference::new(found, confidence, known);
         if self.origin == Origin::Studies && repeated == Level::Sample && known.is_none() {
-            difference.doubt_single_runs(if simulated { 1 } else { MORE_RUNS });
+            difference.doubt_single_runs(if simulated { 1 } else { RUNS_FOR_INTERVAL });
         }
         difference
     }

@@ -36,10 +36,10 @@ use crate::{change_significance::adjusted_tests, pooled_spread::PooledSpread};
 use session_spread::{Repeats, Spreads};
 
 /// Over several series: the share of believed changes that may be false.
-const FALSE_SHARE: f64 = 0.05;
+const FALSE_DISCOVERY_RATE: f64 = 0.05;
 
 /// A version whose trials spread more than this many times as much as those of half of the versions is unstable.
-const UNSTABLE: f64 = 4.0;
+const MIN_UNSTABLE_RATIO: f64 = 4.0;
 
 /// A target's history.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -231,7 +231,7 @@ pub fn history(studies: &[StudyHistory]) -> TargetHistory {
         let tests: Vec<Vec<f64>> = family.iter().map(|s| s.found.tests()).collect();
         let adjusted = adjusted_tests(&tests, &[]).into_iter().flatten();
         for (series, adjusted) in family.iter_mut().zip(adjusted) {
-            series.found.adjust(adjusted, FALSE_SHARE);
+            series.found.adjust(adjusted, FALSE_DISCOVERY_RATE);
         }
     }
     history
@@ -489,7 +489,7 @@ fn mark_unstable(points: &mut [VersionPoint]) {
         return;
     }
     usual.sort_by(f64::total_cmp);
-    let most = UNSTABLE * usual[usual.len() / 2];
+    let most = MIN_UNSTABLE_RATIO * usual[usual.len() / 2];
     for point in points {
         point.unstable = most > 0.0 && point.restlessness().is_some_and(|spread| spread > most);
     }

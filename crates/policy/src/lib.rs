@@ -43,9 +43,9 @@ pub use pooled_spread::{PooledSpread, one_machine};
 pub use run::{RunPolicy, RunVerdict};
 pub use run_until_decided::{RunUntilDecidedOptions, RunUntilDecidedPolicy};
 pub use search::{
-    BASELINE_COARSER, FigureReading, GeneratorLimit, GoalAnswer, LoadAnswer, LoadBounds, LoadGrid,
-    LoadGridError, LoadPoint, LossReading, SENDS_LESS, SearchGoal, SearchPhase, SearchPolicy,
-    SearchSubject, SearchVerdict, SubjectAnswer, TrialReadings,
+    BASELINE_WIDTH_RATIO, FigureReading, GeneratorLimit, GoalAnswer, LoadAnswer, LoadBounds,
+    LoadGrid, LoadGridError, LoadPoint, LossReading, MAX_UNSENT_SHARE, SearchGoal, SearchPhase,
+    SearchPolicy, SearchSubject, SearchVerdict, SubjectAnswer, TrialReadings,
 };
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 pub use try_patch::{

@@ -21,13 +21,13 @@ use std::{
 use crate::{Decision, Evidence, Policy, Request, evidence_index::EvidenceIndex};
 
 /// Builds, or boots, in a row that may fail before the version is given up.
-const FRUITLESS: usize = 3;
+const MAX_FRUITLESS_BUILDS_OR_BOOTS: usize = 3;
 /// A difference of this many half widths of the mean of one side is seen in four of five cases: the half width is 1.96
 /// standard errors, a difference of two means has √2 of these, and 80% power needs 2.8 of those (Student's quantile and a
 /// normal approximation; J. Cohen, *Statistical Power Analysis*, 1988).
-const SEEN: f64 = 2.0;
+const HALF_WIDTHS_FOR_POWER: f64 = 2.0;
 /// Costs of nothing would make repeats of that level endless.
-const LEAST_COST: f64 = 1e-3;
+const MIN_COST: f64 = 1e-3;
 
 /// Repeats of one version at every level.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,12 +126,17 @@ impl MetricNoise {
     pub fn advice(&self, cost: &RepeatCosts, percent: f64) -> Result<ReplicationAdvice, Undefined> {
         let found = self.found.as_ref().map_err(|why| *why)?;
         let cost = ReplicationCost {
-            sample: LEAST_COST,
-            trial: cost.trial.max(LEAST_COST),
-            boot: cost.boot.unwrap_or(0.0).max(LEAST_COST),
-            layout: cost.layout.unwrap_or(0.0).max(LEAST_COST),
+            sample: MIN_COST,
+            trial: cost.trial.max(MIN_COST),
+            boot: cost.boot.unwrap_or(0.0).max(MIN_COST),
+            layout: cost.layout.unwrap_or(0.0).max(MIN_COST),
         };
-        let advice = advice(found, &cost, percent / 100.0 / SEEN, Confidence::USUAL)?;
+        let advice = advice(
+            found,
+            &cost,
+            percent / 100.0 / HALF_WIDTHS_FOR_POWER,
+            Confidence::USUAL,
+        )?;
         Ok(ReplicationAdvice {
             cost: 2.0 * advice.cost,
             ..advice
@@ -174,8 +179,8 @@ impl NoisePolicy {
     /// Whether nothing is to be had of the version.
     fn is_dead(&self, seen: &EvidenceIndex<'_>) -> bool {
         seen.trials.is_empty()
-            && (seen.unbuilt.len() >= FRUITLESS.min(self.layouts.max(1))
-                || seen.unbooted.len() >= FRUITLESS)
+            && (seen.unbuilt.len() >= MAX_FRUITLESS_BUILDS_OR_BOOTS.min(self.layouts.max(1))
+                || seen.unbooted.len() >= MAX_FRUITLESS_BUILDS_OR_BOOTS)
     }
 
     fn end(&self, evidence: &Evidence, seen: &EvidenceIndex<'_>) -> Option<NoiseEnd> {

@@ -30,10 +30,10 @@ use self::cost::{Pairs, call};
 use crate::{AskedMetric, Decision, Evidence, Observation, Policy, Request};
 
 /// After so many rounds the evidence is looked at, unless the number of rounds is fixed; the last is the end.
-const LOOKS: [u32; 4] = [4, 8, 16, 32];
+const ROUNDS_AT_LOOKS: [u32; 4] = [4, 8, 16, 32];
 
 /// The share of monitors without a cost that may be said to have one.
-const FALSE_COSTS: f64 = 0.05;
+const FALSE_COST_RATE: f64 = 0.05;
 
 /// What is asked of the cost of watching. A study's cells are numbered by the plan's cell, then by side: unwatched, each
 /// monitor alone, all together where there are several.
@@ -104,7 +104,8 @@ impl OverheadPolicy {
 
     /// Rounds that there are at most.
     pub fn most_rounds(&self) -> u32 {
-        self.rounds.unwrap_or(LOOKS[LOOKS.len() - 1])
+        self.rounds
+            .unwrap_or(ROUNDS_AT_LOOKS[ROUNDS_AT_LOOKS.len() - 1])
     }
 
     /// How often the evidence may be looked at: the end of the budget is a look of its own.
@@ -112,7 +113,7 @@ impl OverheadPolicy {
         self.looked
             + match self.rounds {
                 Some(_) => 1,
-                None => LOOKS.len() + usize::from(self.budget.is_some()),
+                None => ROUNDS_AT_LOOKS.len() + usize::from(self.budget.is_some()),
             }
     }
 
@@ -121,7 +122,7 @@ impl OverheadPolicy {
         let metrics = self.cells.iter().flatten();
         let rows = metrics.filter(|metric| metric.decides == decides).count();
         let parts = rows.max(1) * self.looks();
-        Confidence::new(1.0 - FALSE_COSTS / parts as f64).unwrap_or(Confidence::USUAL)
+        Confidence::new(1.0 - FALSE_COST_RATE / parts as f64).unwrap_or(Confidence::USUAL)
     }
 
     fn round_took(&self, evidence: &Evidence) -> Option<Duration> {
@@ -232,7 +233,7 @@ impl Policy for OverheadPolicy {
     fn decide(&self, evidence: &Evidence) -> Decision<OverheadVerdict> {
         let seen: HashSet<Request> = evidence.observations.iter().map(|o| o.request).collect();
         let complete = self.complete(&seen);
-        let look = self.rounds.is_none() && LOOKS.contains(&complete);
+        let look = self.rounds.is_none() && ROUNDS_AT_LOOKS.contains(&complete);
         let judged = || self.judged(evidence, complete);
         if complete >= self.most_rounds() {
             return Decision::Done(judged());

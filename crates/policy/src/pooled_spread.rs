@@ -11,7 +11,7 @@ use backsight_stats::{KnownSpread, Level};
 use indexmap::IndexMap;
 
 /// Fewer degrees of freedom than this are no knowledge.
-const FEWEST: usize = 3;
+const MIN_FREEDOM: usize = 3;
 
 /// A spread that is known, and from what.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,7 +48,7 @@ impl Pooled {
     }
 
     fn known(&self, level: Level, times: f64) -> Option<PooledSpread> {
-        (self.freedom >= FEWEST).then(|| PooledSpread {
+        (self.freedom >= MIN_FREEDOM).then(|| PooledSpread {
             spread: KnownSpread {
                 relative: (times * self.squares / self.freedom as f64).sqrt(),
                 freedom: self.freedom,

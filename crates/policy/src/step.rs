@@ -20,9 +20,9 @@ use crate::{
 };
 
 /// Boots of a version that may fail before it counts as one that doesn't boot.
-const FAILED_BOOTS: usize = 2;
+const MAX_FAILED_BOOTS: usize = 2;
 /// How far from a broken version a neighbour is looked for, in versions.
-const FARTHEST_NEIGHBOUR: usize = 16;
+const MAX_NEIGHBOUR_DISTANCE: usize = 16;
 
 /// In which order the first pass goes through the versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ impl<'a> Seen<'a> {
             return false;
         }
         self.settled.unbuilt.contains(&(version, 0))
-            || self.failed_boots.get(&version).copied().unwrap_or(0) >= FAILED_BOOTS
+            || self.failed_boots.get(&version).copied().unwrap_or(0) >= MAX_FAILED_BOOTS
     }
 }
 
@@ -167,7 +167,7 @@ impl StepPolicy {
         let version = self.wanted[n];
         let first = n.checked_sub(1).map_or(0, |n| self.wanted[n] + 1);
         let end = self.wanted.get(n + 1).copied().unwrap_or(self.versions);
-        (1..=FARTHEST_NEIGHBOUR)
+        (1..=MAX_NEIGHBOUR_DISTANCE)
             .flat_map(|far| [version.checked_add(far), version.checked_sub(far)])
             .flatten()
             .filter(|v| (first..end).contains(v))

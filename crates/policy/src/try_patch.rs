@@ -22,9 +22,9 @@ use crate::{Decision, Evidence, Policy, Request, evidence_index::EvidenceIndex};
 use state::TryState;
 
 /// Passes one after the other in which a side may give nothing until it is given up.
-const FRUITLESS: u32 = 3;
+const MAX_FRUITLESS_PASSES: u32 = 3;
 /// Passes that are expected while nothing is known yet.
-const AT_FIRST: usize = 6;
+const EXPECTED_PASSES: usize = 6;
 
 /// A base and patched sides, side by side. The base is version 0, the sides are the versions after it.
 #[derive(Debug, Clone, PartialEq)]
@@ -428,7 +428,7 @@ impl Policy for TryPolicy {
         let allowed = (self.most() - made) as usize;
         let more = match walk.standing.more() {
             Some(more) => more,
-            None => AT_FIRST.saturating_sub(made as usize),
+            None => EXPECTED_PASSES.saturating_sub(made as usize),
         };
         let mut passes = more.clamp(1, allowed.max(1));
         if let (Some(budget), true) = (self.budget, made > 0) {

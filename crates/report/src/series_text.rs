@@ -8,7 +8,7 @@ use backsight_policy::{
 };
 use backsight_stats::{
     Interval, Undefined,
-    changes::{ChangeKind, MOST_DOUBTED_P, Trend},
+    changes::{ChangeKind, MAX_DOUBTED_P, Trend},
 };
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -357,7 +357,7 @@ impl<'a> SeriesText<'a> {
         };
         if let Some((at, p)) = found
             .doubted
-            .filter(|(at, p)| *p <= MOST_DOUBTED_P && !told(*at))
+            .filter(|(at, p)| *p <= MAX_DOUBTED_P && !told(*at))
         {
             let version = self.version(at);
             notes.push(format!(

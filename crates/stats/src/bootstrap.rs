@@ -6,7 +6,7 @@ use crate::{Confidence, Interval, NestedSamples, Random, Undefined};
 
 /// Resamples of a bootstrap interval unless asked otherwise: enough that another seed moves an end by a few percent of
 /// the width at most.
-pub const USUAL_RESAMPLES: usize = 2_000;
+pub const DEFAULT_RESAMPLES: usize = 2_000;
 
 /// The BCa interval of a statistic of independent units.
 ///

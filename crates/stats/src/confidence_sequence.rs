@@ -20,7 +20,7 @@ use crate::{Confidence, Interval, Undefined};
 
 /// g: changes that matter are about three standard deviations of a single difference. It moves where the intervals are
 /// narrowest (here after 4 to 50 values), not whether they hold.
-const PRIOR: f64 = 10.0;
+const EFFECT_PRIOR_VARIANCE: f64 = 10.0;
 
 /// Values one after the other, with the interval of their mean at each moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -109,11 +109,11 @@ impl ConfidenceSequence {
         }
         let enough =
             |n: usize| reach(n, confidence).is_some_and(|reach| reach * deviation <= wanted);
-        const MOST: usize = 10_000_000;
+        const MAX_VALUES: usize = 10_000_000;
         let (mut low, mut high) = (self.n, self.n + 1);
         while !enough(high) {
             (low, high) = (high, high * 2);
-            if high > MOST {
+            if high > MAX_VALUES {
                 return Ok(None);
             }
         }
@@ -138,7 +138,7 @@ fn reach(n: usize, confidence: Confidence) -> Option<f64> {
         return None;
     }
     let (n, alpha) = (n as f64, 1.0 - confidence.share());
-    let wide = 1.0 + n * PRIOR;
+    let wide = 1.0 + n * EFFECT_PRIOR_VARIANCE;
     let bound = ((wide.ln() - 2.0 * alpha.ln()) / n).exp();
     if bound >= wide {
         return None;
@@ -167,7 +167,7 @@ mod tests {
         let n = values.len() as f64;
         for end in [interval.low, interval.high] {
             let x = n * (sequence.mean() - end).powi(2) / sequence.squares;
-            let wide = 1.0 + n * PRIOR;
+            let wide = 1.0 + n * EFFECT_PRIOR_VARIANCE;
             let factor = wide.powf(-0.5) * ((1.0 + x) / (1.0 + x / wide)).powf(n / 2.0);
             assert!((factor * 0.05 - 1.0).abs() < 1e-9, "{factor}");
         }

@@ -8,7 +8,7 @@ use crate::Confidence;
 
 /// Above this many degrees of freedom series are used: `statrs`' incomplete beta function gets inexact
 /// (1e-4 at a million) and then doesn't end (at a hundred million).
-const MANY: f64 = 1000.0;
+const MAX_EXACT_FREEDOM: f64 = 1000.0;
 
 /// Φ(z).
 pub(crate) fn normal_cdf(z: f64) -> f64 {
@@ -34,16 +34,17 @@ pub(crate) struct NormalScores {
 }
 
 /// Cells of the table of Φ⁻¹ over (0, 1); linear between them it is right to 1e-4 where it is used.
-const CELLS: usize = 4096;
+const TABLE_CELLS: usize = 4096;
 
 /// The outer share on either side in which Φ⁻¹ bends too much for the table.
-const TAIL: f64 = 1.0 / 64.0;
+const TAIL_SHARE: f64 = 1.0 / 64.0;
 
 impl NormalScores {
     pub(crate) fn of(points: usize) -> Self {
         static TABLE: OnceLock<Vec<f64>> = OnceLock::new();
         let table = TABLE.get_or_init(|| {
-            let inner = (1..CELLS).map(|cell| normal_quantile(cell as f64 / CELLS as f64));
+            let inner =
+                (1..TABLE_CELLS).map(|cell| normal_quantile(cell as f64 / TABLE_CELLS as f64));
             // The ends are never read: they are in the tails.
             [0.0].into_iter().chain(inner).chain([0.0]).collect()
         });
@@ -55,8 +56,8 @@ impl NormalScores {
 
     pub(crate) fn at(self, rank: f64) -> f64 {
         let p = (rank + 0.5) / self.points;
-        if (TAIL..=1.0 - TAIL).contains(&p) {
-            let place = p * CELLS as f64;
+        if (TAIL_SHARE..=1.0 - TAIL_SHARE).contains(&p) {
+            let place = p * TABLE_CELLS as f64;
             let cell = place as usize;
             let share = place - cell as f64;
             self.table[cell] * (1.0 - share) + self.table[cell + 1] * share
@@ -89,7 +90,7 @@ pub(crate) fn two_sided_p(t: f64, degrees_of_freedom: f64) -> f64 {
 }
 
 fn student(degrees_of_freedom: f64) -> Option<StudentsT> {
-    if degrees_of_freedom > MANY {
+    if degrees_of_freedom > MAX_EXACT_FREEDOM {
         None
     } else {
         StudentsT::new(0.0, 1.0, degrees_of_freedom).ok()
@@ -148,12 +149,15 @@ mod tests {
     #[test]
     fn series_and_exact_values_meet() {
         for t in [0.0, 0.5, 2.0, 6.0] {
-            let (below, above) = (two_sided_p(t, MANY), two_sided_p(t, MANY + 1e-6));
+            let (below, above) = (
+                two_sided_p(t, MAX_EXACT_FREEDOM),
+                two_sided_p(t, MAX_EXACT_FREEDOM + 1e-6),
+            );
             assert!((below / above - 1.0).abs() < 1e-7, "{t}: {below} {above}");
         }
         let (below, above) = (
-            t_quantile(Confidence::USUAL, MANY),
-            t_quantile(Confidence::USUAL, MANY + 1e-6),
+            t_quantile(Confidence::USUAL, MAX_EXACT_FREEDOM),
+            t_quantile(Confidence::USUAL, MAX_EXACT_FREEDOM + 1e-6),
         );
         assert!((below / above - 1.0).abs() < 1e-9, "{below} {above}");
     }

@@ -38,21 +38,40 @@ pub struct SerialDependence {
     pub drifts: bool,
 }
 
-/// Numbers of trials that are considered, and how many the one that is taken is from the best; at most an eighth of them.
-const TRIALS: [usize; 6] = [4, 8, 16, 32, 64, 128];
-const RANKS: [usize; 5] = [1, 2, 4, 8, 16];
-const LOWEST: usize = 8;
-/// So many times as much as the mean must the best tell for its trials, before it is taken; and so many times as much as
-/// another one of the best.
-const GAIN: f64 = 2.5;
-const CHANGE: f64 = 1.3;
-/// Trials of a series that must be better than what is taken, on average; measurements that all series must be enough
-/// for; and trials that are looked at, at most.
-const BETTER: usize = 3;
-const ENOUGH: usize = 2;
-const LOOKED_AT: usize = 1024;
-/// The means differ if they do by so many standard errors.
-const DIFFER: f64 = 4.0;
+/// When the best of several trials is a measurement. Chosen on trials of a shared machine, and of one whose processor is faster
+/// now and then.
+struct EstimatorParameters {
+    /// Numbers of trials of a measurement.
+    trials: [usize; 6],
+    /// Ranks from the best of the trial that is taken…
+    ranks: [usize; 5],
+    /// …which are at most the number of trials over this.
+    trials_per_rank: usize,
+    /// The variance of the mean, over that of the best for as many trials, from which on the best is taken.
+    min_gain_over_mean: f64,
+    /// The same over that of another one of the best.
+    min_gain_over_best: f64,
+    /// Trials of a series that are better than what is taken, on average, at least.
+    min_trials_better: usize,
+    /// Measurements that the trials of all series are enough for, at least.
+    min_measurements: usize,
+    /// Trials that are used, at most; more cost time.
+    max_trials: usize,
+    /// Means of series differ from this many standard errors on.
+    min_standard_errors: f64,
+}
+
+const PARAMETERS: EstimatorParameters = EstimatorParameters {
+    trials: [4, 8, 16, 32, 64, 128],
+    ranks: [1, 2, 4, 8, 16],
+    trials_per_rank: 8,
+    min_gain_over_mean: 2.5,
+    min_gain_over_best: 1.3,
+    min_trials_better: 3,
+    min_measurements: 2,
+    max_trials: 1024,
+    min_standard_errors: 4.0,
+};
 
 impl Estimator {
     /// Each trial is a measurement.
@@ -107,8 +126,8 @@ impl Estimator {
         let mut least = variance * learnt.trials as f64
             / match learnt.statistic {
                 TrialStatistic::Mean if weather.drifts => 1.0,
-                TrialStatistic::Mean => GAIN,
-                TrialStatistic::Best(_) => CHANGE,
+                TrialStatistic::Mean => PARAMETERS.min_gain_over_mean,
+                TrialStatistic::Best(_) => PARAMETERS.min_gain_over_best,
             };
         for (trials, rank) in considered().filter(|(trials, _)| *trials >= weather.fewest) {
             let best = Self {
@@ -147,16 +166,16 @@ fn best(trials: &[f64], rank: usize, better: Better) -> Option<f64> {
 
 /// Numbers of trials, and ranks of what is taken of them.
 fn considered() -> impl Iterator<Item = (usize, usize)> {
-    let ranks = |trials| RANKS.map(|rank| (trials, rank));
-    let all = TRIALS.into_iter().flat_map(ranks);
-    all.filter(|(trials, rank)| rank * LOWEST <= *trials || *rank == 1)
+    let ranks = |trials| PARAMETERS.ranks.map(|rank| (trials, rank));
+    let all = PARAMETERS.trials.into_iter().flat_map(ranks);
+    all.filter(|(trials, rank)| rank * PARAMETERS.trials_per_rank <= *trials || *rank == 1)
 }
 
 /// The longest series, the best trials first.
 fn sorted(series: &[&[f64]], better: Better) -> Vec<Vec<f64>> {
     let mut longest = series.to_vec();
     longest.sort_by_key(|values| std::cmp::Reverse(values.len()));
-    let mut left = LOOKED_AT;
+    let mut left = PARAMETERS.max_trials;
     let mut sorted = Vec::new();
     for values in longest.into_iter().take_while(|values| values.len() > 1) {
         if left == 0 {
@@ -178,7 +197,7 @@ fn variance(sorted: &[Vec<f64>], (trials, rank): (usize, usize)) -> Option<f64> 
     let (mut squares, mut weights) = (0.0, 0);
     for values in sorted {
         let n = values.len();
-        if trials > 1 && (n * rank < BETTER * trials || 2 * n < trials) {
+        if trials > 1 && (n * rank < PARAMETERS.min_trials_better * trials || 2 * n < trials) {
             continue;
         }
         let (mut mean, mut square, mut before) = (0.0, 0.0, 0.0);
@@ -194,7 +213,7 @@ fn variance(sorted: &[Vec<f64>], (trials, rank): (usize, usize)) -> Option<f64> 
         squares += n as f64 * (square - mean * mean).max(0.0);
         weights += n;
     }
-    (weights >= ENOUGH * trials.max(8)).then(|| squares / weights as f64)
+    (weights >= PARAMETERS.min_measurements * trials.max(8)).then(|| squares / weights as f64)
 }
 
 /// How probable at least so many of so many are, each of this probability.
@@ -228,7 +247,7 @@ fn hides(series: &[&[f64]], single: f64, of: (usize, usize, f64), better: Better
         (a - b).abs() / (variance * (1.0 / of_a as f64 + 1.0 / of_b as f64)).sqrt()
     };
     let means = apart((1, 1, single));
-    means > DIFFER && 2.0 * apart(of) < means
+    means > PARAMETERS.min_standard_errors && 2.0 * apart(of) < means
 }
 
 #[cfg(test)]
@@ -394,7 +413,7 @@ mod tests {
             TrialStatistic::Best(rank) => super::variance(&sorted, (of.trials, rank)),
             TrialStatistic::Mean => None,
         };
-        let is_near = cost(near).unwrap() < CHANGE * cost(first).unwrap();
+        let is_near = cost(near).unwrap() < PARAMETERS.min_gain_over_best * cost(first).unwrap();
         let (kept, _) = Estimator::learnt(&series, Better::Lower, near, FAIR);
         assert_eq!(kept == near, is_near);
     }

@@ -56,7 +56,7 @@ mod verdict;
 mod welch;
 
 pub use better::{Better, ParseBetterError};
-pub use bootstrap::{USUAL_RESAMPLES, bca, bca_of_two, hierarchical_bootstrap};
+pub use bootstrap::{DEFAULT_RESAMPLES, bca, bca_of_two, hierarchical_bootstrap};
 pub use confidence_sequence::ConfidenceSequence;
 pub use difference::{
     gmean_of_ratios, gmean_of_ratios_interval, mmtests_percent, percent_change, ratio,

@@ -8,13 +8,13 @@ use crate::sums::{self, Sum};
 use crate::{Samples, Undefined};
 
 /// Fewer values than this say nothing about their order.
-const FEWEST: usize = 8;
+const MIN_VALUES: usize = 8;
 
 /// A level that wanders is not told from noise beyond this autocorrelation.
-const MOST_KEPT: f64 = 0.9;
+const MAX_AUTOCORRELATION: f64 = 0.9;
 
 /// A warm-up or drift is named when chance gives one so clear in at most one of a hundred sequences.
-const CLEAR: f64 = 0.01;
+const MAX_P: f64 = 0.01;
 
 /// How much each value keeps of the deviation of the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -42,9 +42,9 @@ pub fn autocorrelation(values: &[f64]) -> Result<Autocorrelation, Undefined> {
 
 /// As measured, biased downwards.
 pub(crate) fn raw_autocorrelation(values: &[f64]) -> Result<f64, Undefined> {
-    if values.len() < FEWEST {
+    if values.len() < MIN_VALUES {
         return Err(Undefined::TooFew {
-            needs: FEWEST,
+            needs: MIN_VALUES,
             has: values.len(),
         });
     }
@@ -63,7 +63,7 @@ pub(crate) fn raw_autocorrelation(values: &[f64]) -> Result<f64, Undefined> {
 /// The raw autocorrelation of `n` values without its bias.
 pub(crate) fn corrected(raw: f64, n: usize) -> f64 {
     let n = n as f64;
-    ((raw * n + 1.2) / (n - 4.0)).clamp(0.0, MOST_KEPT)
+    ((raw * n + 1.2) / (n - 4.0)).clamp(0.0, MAX_AUTOCORRELATION)
 }
 
 /// The autocorrelation that two sides share, as it is allowed for: `kept` of so many values in all. What chance makes of
@@ -75,7 +75,7 @@ pub(crate) fn corrected(raw: f64, n: usize) -> f64 {
 pub(crate) fn allowed_for(kept: f64, values: usize) -> f64 {
     let n = values as f64;
     match kept * n.sqrt() > 1.0 {
-        true => (kept * (1.0 + 4.0 / n)).min(MOST_KEPT),
+        true => (kept * (1.0 + 4.0 / n)).min(MAX_AUTOCORRELATION),
         false => 0.3 * kept,
     }
 }
@@ -108,7 +108,7 @@ pub struct WarmUp {
 #[must_use]
 pub fn warm_up(values: &[f64]) -> Option<WarmUp> {
     let n = values.len();
-    if n < FEWEST {
+    if n < MIN_VALUES {
         return None;
     }
     let drop = least_marginal_error(values);
@@ -120,8 +120,8 @@ pub fn warm_up(values: &[f64]) -> Option<WarmUp> {
         (0..drop).max_by(|&a, &b| (lead[a] - after).abs().total_cmp(&(lead[b] - after).abs()))?;
     let without = [&lead[..farthest], &lead[farthest + 1..]].concat();
     let isolated =
-        farthest > 0 && chance_of_beginning(&without, rest, n / 2).is_none_or(|p| p >= CLEAR);
-    (p < CLEAR && !isolated).then(|| WarmUp {
+        farthest > 0 && chance_of_beginning(&without, rest, n / 2).is_none_or(|p| p >= MAX_P);
+    (p < MAX_P && !isolated).then(|| WarmUp {
         drop,
         mean_of_all: sums::mean(values),
         mean_of_rest: after,
@@ -149,7 +149,7 @@ fn chance_of_beginning(lead: &[f64], rest: &[f64], places: usize) -> Option<f64>
 }
 
 /// A marginal error so little above the least is as good, if fewer are dropped for it.
-const AS_GOOD: f64 = 1.25;
+const MAX_MARGINAL_ERROR_RATIO: f64 = 1.25;
 
 /// The first d in 1…n/2 for which Σᵢ≥d (xᵢ − mean)²/(n − d)² is about the least.
 fn least_marginal_error(values: &[f64]) -> usize {
@@ -170,7 +170,7 @@ fn least_marginal_error(values: &[f64]) -> usize {
     let least = tried.iter().copied().fold(f64::INFINITY, f64::min);
     1 + tried
         .iter()
-        .position(|&error| error <= AS_GOOD * least)
+        .position(|&error| error <= MAX_MARGINAL_ERROR_RATIO * least)
         .unwrap_or(0)
 }
 
@@ -188,7 +188,7 @@ pub struct Drift {
 #[must_use]
 pub fn drift(values: &[f64]) -> Option<Drift> {
     let n = values.len();
-    if n < FEWEST {
+    if n < MIN_VALUES {
         return None;
     }
     let (mean, middle) = (sums::mean(values), (n - 1) as f64 / 2.0);
@@ -217,7 +217,7 @@ pub fn drift(values: &[f64]) -> Option<Drift> {
         return None;
     }
     let p = two_sided_p(slope / error, freedom);
-    (p < CLEAR).then_some(Drift {
+    (p < MAX_P).then_some(Drift {
         total: slope * (length - 1.0),
         p,
     })

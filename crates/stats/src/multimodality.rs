@@ -8,13 +8,13 @@ use crate::distributions::normal_quantile;
 use crate::{Confidence, Interval, Samples};
 
 /// Fewer values than this show no modes.
-const FEWEST: usize = 8;
+const MIN_VALUES: usize = 8;
 
 /// Of more values, so many quantiles stand for all: the shape is there, the time isn't.
-const ENOUGH: usize = 2_000;
+const MAX_VALUES: usize = 2_000;
 
 /// Two modes are named when chance makes as deep a gap in at most one of a hundred.
-const CLEAR: f64 = 0.01;
+const MAX_P: f64 = 0.01;
 
 /// Two modes of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -42,7 +42,7 @@ pub struct TwoModes {
 /// Its quantiles under the uniform distribution were simulated with this very function.
 #[must_use]
 pub fn two_modes(samples: &Samples) -> Option<TwoModes> {
-    if samples.n() < FEWEST || samples.all_equal() {
+    if samples.n() < MIN_VALUES || samples.all_equal() {
         return None;
     }
     let split = widest_split(samples)?;
@@ -51,8 +51,8 @@ pub fn two_modes(samples: &Samples) -> Option<TwoModes> {
     if low.is_empty() || high.is_empty() {
         return None;
     }
-    let p = chance_of(split.excess, samples.n().min(ENOUGH));
-    if p >= CLEAR && !far_apart(low, high) {
+    let p = chance_of(split.excess, samples.n().min(MAX_VALUES));
+    if p >= MAX_P && !far_apart(low, high) {
         return None;
     }
     Some(TwoModes {
@@ -86,11 +86,11 @@ struct Gap {
 
 /// Tries prices per length from "one interval holds all" to "only ties are worth their length".
 fn widest_split(samples: &Samples) -> Option<Gap> {
-    let values: Vec<f64> = if samples.n() <= ENOUGH {
+    let values: Vec<f64> = if samples.n() <= MAX_VALUES {
         samples.ascending().to_vec()
     } else {
-        let step = (samples.n() - 1) as f64 / (ENOUGH - 1) as f64;
-        (0..ENOUGH)
+        let step = (samples.n() - 1) as f64 / (MAX_VALUES - 1) as f64;
+        (0..MAX_VALUES)
             .map(|i| samples.ascending()[(i as f64 * step).round() as usize])
             .collect()
     };
@@ -142,10 +142,10 @@ fn excess(values: &[f64], price: f64) -> Option<Gap> {
 }
 
 /// √n times the excess of n uniform values: quantiles at these probabilities of more.
-const CHANCES: [f64; 6] = [0.5, 0.2, 0.1, 0.05, 0.01, 0.001];
+const EXCESS_TAIL_PROBABILITIES: [f64; 6] = [0.5, 0.2, 0.1, 0.05, 0.01, 0.001];
 
 /// By n.
-const QUANTILES: [(usize, [f64; 6]); 6] = [
+const EXCESS_QUANTILES: [(usize, [f64; 6]); 6] = [
     (8, [0.627, 0.709, 0.801, 0.870, 0.978, 1.100]),
     (16, [0.646, 0.773, 0.853, 0.920, 1.054, 1.195]),
     (32, [0.672, 0.809, 0.892, 0.965, 1.112, 1.285]),
@@ -157,27 +157,33 @@ const QUANTILES: [(usize, [f64; 6]); 6] = [
 /// The probability that n uniform values have at least this excess, between the simulated quantiles.
 fn chance_of(excess: f64, n: usize) -> f64 {
     let scaled = excess * (n as f64).sqrt();
-    let above = QUANTILES
+    let above = EXCESS_QUANTILES
         .iter()
         .position(|(size, _)| *size >= n)
-        .unwrap_or(QUANTILES.len() - 1);
-    let (small, large) = (&QUANTILES[above.saturating_sub(1)], &QUANTILES[above]);
+        .unwrap_or(EXCESS_QUANTILES.len() - 1);
+    let (small, large) = (
+        &EXCESS_QUANTILES[above.saturating_sub(1)],
+        &EXCESS_QUANTILES[above],
+    );
     let share = if large.0 > small.0 {
         ((n - small.0.min(n)) as f64 / (large.0 - small.0) as f64).min(1.0)
     } else {
         1.0
     };
     let quantile = |i: usize| small.1[i] * (1.0 - share) + large.1[i] * share;
-    let Some(next) = (0..CHANCES.len()).find(|&i| scaled < quantile(i)) else {
+    let Some(next) = (0..EXCESS_TAIL_PROBABILITIES.len()).find(|&i| scaled < quantile(i)) else {
         // Beyond the table the tail falls like a Gaussian's; the least that is said is one in ten thousand.
-        let last = CHANCES.len() - 1;
-        return (CHANCES[last] * (-4.0 * (scaled - quantile(last))).exp()).max(1e-4);
+        let last = EXCESS_TAIL_PROBABILITIES.len() - 1;
+        return (EXCESS_TAIL_PROBABILITIES[last] * (-4.0 * (scaled - quantile(last))).exp())
+            .max(1e-4);
     };
     if next == 0 {
         return 1.0 - 0.5 * (scaled / quantile(0)).clamp(0.0, 1.0);
     }
     let place = (scaled - quantile(next - 1)) / (quantile(next) - quantile(next - 1));
-    (CHANCES[next - 1].ln() * (1.0 - place) + CHANCES[next].ln() * place).exp()
+    (EXCESS_TAIL_PROBABILITIES[next - 1].ln() * (1.0 - place)
+        + EXCESS_TAIL_PROBABILITIES[next].ln() * place)
+        .exp()
 }
 
 /// The interval of the difference of two shares, `new` less `base`, each a count of so many.
@@ -252,8 +258,8 @@ mod tests {
                 })
                 .collect();
             scaled.sort_by(f64::total_cmp);
-            let quantiles =
-                CHANCES.map(|p| format!("{:.3}", scaled[((1.0 - p) * runs as f64) as usize]));
+            let quantiles = EXCESS_TAIL_PROBABILITIES
+                .map(|p| format!("{:.3}", scaled[((1.0 - p) * runs as f64) as usize]));
             println!("({n}, [{}]),", quantiles.join(", "));
         }
     }

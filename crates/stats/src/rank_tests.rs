@@ -7,7 +7,7 @@ use crate::Samples;
 use crate::distributions::normal_cdf;
 
 /// Up to so many samples on both sides together the distribution under "no difference" is counted out.
-const EXACT: usize = 40;
+const MAX_SAMPLES_FOR_EXACT: usize = 40;
 
 /// What the Mann–Whitney test says of two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -33,7 +33,7 @@ pub fn mann_whitney(base: &Samples, new: &Samples) -> MannWhitney {
     let (n, m) = (base.n() as f64, new.n() as f64);
     // Twice the rank sum is a whole number even with midranks.
     let u = ranked.twice_new_sum as f64 / 2.0 - m * (m + 1.0) / 2.0;
-    let exact = base.n() + new.n() <= EXACT;
+    let exact = base.n() + new.n() <= MAX_SAMPLES_FOR_EXACT;
     let p = if exact {
         ranked.exact_p(new.n())
     } else {

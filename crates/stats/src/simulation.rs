@@ -41,7 +41,7 @@ pub enum NoiseShape {
 }
 
 /// What is left of a disturbed value's spread where nothing disturbs.
-const UNDISTURBED: f64 = 0.01;
+const UNDISTURBED_SPREAD_SHARE: f64 = 0.01;
 
 impl NoiseShape {
     /// `n` values of this noise in the order of measurement.
@@ -80,9 +80,10 @@ impl NoiseShape {
                 NoiseShape::Disturbed { keep } => {
                     previous = keep * previous + (1.0 - keep * keep).sqrt() * random.normal();
                     let busy = normal_cdf((previous + random.normal()) / 2.0_f64.sqrt());
-                    let value = busy * busy + UNDISTURBED * random.normal();
+                    let value = busy * busy + UNDISTURBED_SPREAD_SHARE * random.normal();
                     // busy² of uniform busy has mean 1/3 and variance 4/45.
-                    (value - 1.0 / 3.0) / (4.0 / 45.0 + UNDISTURBED * UNDISTURBED).sqrt()
+                    (value - 1.0 / 3.0)
+                        / (4.0 / 45.0 + UNDISTURBED_SPREAD_SHARE * UNDISTURBED_SPREAD_SHARE).sqrt()
                 }
             })
             .collect()

@@ -89,7 +89,7 @@ pub(crate) fn compare_with_freedom(
 }
 
 /// Logarithms of ratios that differ by no more than this differ by rounding.
-const ROUNDING: f64 = 1e-12;
+const MAX_ROUNDING_ERROR: f64 = 1e-12;
 
 /// Compares two sides of which the nth unit of one and the nth of the other are of one and the same thing: Student's test of the
 /// logarithms of their ratios where all are positive, so that the ratio is the geometric mean of theirs and the difference is
@@ -118,7 +118,7 @@ pub(crate) fn paired(
     let changes: Vec<f64> = base.iter().zip(new).map(change).collect();
     let changes = Samples::new(changes).map_err(|_| Undefined::TooLarge)?;
     let MeanWithError { mean, error, n } = MeanWithError::of(&changes)?;
-    if error == 0.0 || (positive && error <= ROUNDING) {
+    if error == 0.0 || (positive && error <= MAX_ROUNDING_ERROR) {
         return Err(Undefined::NoSpread);
     }
     let reach = t_quantile(confidence, n - 1.0) * error;

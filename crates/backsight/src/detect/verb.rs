@@ -9,7 +9,7 @@ use backsight_report::{
 };
 use backsight_stats::{
     Better, Confidence,
-    changes::{DetectionOptions, FEWEST},
+    changes::{DetectionOptions, MIN_POINTS},
 };
 use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
@@ -442,7 +442,7 @@ impl TooShort {
         }
         let (name, versions) = self.first.as_ref()?;
         Some(format!(
-            "can't tell: {} of {series} series {} fewer than the {FEWEST} versions that can show a change (`{}` has {versions})",
+            "can't tell: {} of {series} series {} fewer than the {MIN_POINTS} versions that can show a change (`{}` has {versions})",
             self.count,
             if self.count == 1 { "has" } else { "have" },
             escape::line(name),

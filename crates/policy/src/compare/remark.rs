@@ -16,7 +16,7 @@ use super::{
 };
 
 /// Outliers that are named by number.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED_OUTLIERS: usize = 3;
 
 /// Something about the samples of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -184,10 +184,10 @@ impl<'a> About<'a> {
         };
         let named: Vec<String> = places
             .iter()
-            .take(MOST_NAMED)
+            .take(MAX_NAMED_OUTLIERS)
             .map(|place| number(place).to_string())
             .collect();
-        let more = match places.len().saturating_sub(MOST_NAMED) {
+        let more = match places.len().saturating_sub(MAX_NAMED_OUTLIERS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Shares of the processors that others took may differ by so much, in parts of one, before it is said.
-const NEIGHBOURS_APART: f64 = 0.05;
+const MAX_NEIGHBOUR_DIFFERENCE: f64 = 0.05;
 
 /// Something that a reader should know. Its text is a sentence that says what it means.
 #[derive(Debug, Clone, PartialEq)]
@@ -605,7 +605,7 @@ fn definitions(sets: &[ResultSet], comparison: &Comparison, side: usize) -> Vec<
 fn neighbours(comparison: &Comparison, side: usize) -> Option<Warning> {
     let apart: Vec<(f64, f64)> = pairs(comparison, side)
         .map(|(base, new)| (base.neighbours, new.neighbours))
-        .filter(|(base, new)| (base - new).abs() >= NEIGHBOURS_APART)
+        .filter(|(base, new)| (base - new).abs() >= MAX_NEIGHBOUR_DIFFERENCE)
         .collect();
     let rows = apart.len();
     let mean = |of: fn(&(f64, f64)) -> f64| apart.iter().map(of).sum::<f64>() / rows as f64;

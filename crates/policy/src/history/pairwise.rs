@@ -5,7 +5,7 @@
 //! What was measured repeatedly are sessions, boots or layouts. Two versions of which each was measured in one session differ by
 //! their sessions too: by as much as other versions' sessions are known to differ. Where that isn't known, sessions are taken
 //! to differ at least as much as single runs of one do, and as neighbouring versions elsewhere do, but never more than
-//! [`MOST_APART`] times as much as runs. Versions that are enough to be searched show by themselves how much they differ.
+//! [`MAX_SESSION_RATIO`] times as much as runs. Versions that are enough to be searched show by themselves how much they differ.
 //!
 //! Every comparison of a series counts as a test (Bonferroni). What a simulator counts varies by the simulator and the
 //! benchmark, not by the version, so that all versions say together how much: two repeats that happen to agree are then no
@@ -28,10 +28,10 @@ use super::{
 
 /// Half of the 95 % point of chi-squared with one degree of freedom: how much less likely than the likeliest place a place
 /// within the interval may be, as a logarithm.
-const WITHIN: f64 = 1.92;
+const MAX_LIKELIHOOD_DROP: f64 = 1.92;
 
 /// So many versions are searched as any series is.
-const SEARCHED: usize = 8;
+const MIN_SEARCHED_VERSIONS: usize = 8;
 
 /// What was found among few versions.
 pub(super) struct PairwiseFindings {
@@ -52,11 +52,11 @@ pub(super) struct Split {
 
 /// Sessions aren't taken to differ more than so many times as much as single runs of one session do: of blocks whose
 /// intraclass correlation is .985, an extreme one, means differ eight times as much as what is within them.
-const MOST_APART: f64 = 10.0;
+const MAX_SESSION_RATIO: f64 = 10.0;
 
 /// The mean of so many squared normal deviates, from one on, without the largest of one more: what leaving it out does to the
 /// spread that they show. By simulation, 200,000 draws each.
-const WITHOUT_LARGEST: [f64; 5] = [0.365, 0.449, 0.508, 0.556, 0.592];
+const MEAN_SQUARE_WITHOUT_LARGEST: [f64; 5] = [0.365, 0.449, 0.508, 0.556, 0.592];
 
 /// Splits these versions, each with its value and samples; nothing if there is nothing to compare.
 pub(super) fn few(versions: &[(f64, NestedSamples)], repeats: Repeats) -> Option<PairwiseFindings> {
@@ -91,7 +91,7 @@ impl Splits<'_> {
     fn of(&self, range: &Range<usize>) -> Vec<Split> {
         let places = range.start + 1..range.end.max(range.start + 1);
         // Versions that can be searched are: with all chances reckoned with, which two halves of them aren't.
-        let by_halves = self.is_simulated() || self.versions.len() < SEARCHED;
+        let by_halves = self.is_simulated() || self.versions.len() < MIN_SEARCHED_VERSIONS;
         let halves = |at| self.halves(range, at).filter(|_| by_halves);
         let at_place = |at| [self.neighbours(at), halves(at)];
         places.flat_map(at_place).flatten().collect()
@@ -174,7 +174,7 @@ impl Splits<'_> {
             None if level == Level::Sample => None,
             None => Some(Noise::OfSessions {
                 elsewhere: self.between_others(at),
-                searched: self.versions.len() >= SEARCHED,
+                searched: self.versions.len() >= MIN_SEARCHED_VERSIONS,
             }),
         }
     }
@@ -188,7 +188,7 @@ impl Splits<'_> {
             .collect();
         squares.sort_by(f64::total_cmp);
         squares.pop()?;
-        let left = WITHOUT_LARGEST.get(squares.len().checked_sub(1)?)?;
+        let left = MEAN_SQUARE_WITHOUT_LARGEST.get(squares.len().checked_sub(1)?)?;
         let mean = squares.iter().sum::<f64>() / squares.len() as f64;
         Some(((mean / left).sqrt(), squares.len() as f64))
     }
@@ -235,7 +235,7 @@ impl Splits<'_> {
         };
         let left = |at: usize| squares(range.start..at) + squares(at..range.end);
         let (n, least) = (range.len() as f64, left(at));
-        let may_be = |place: &usize| n / 2.0 * (left(*place) / least).ln() <= WITHIN;
+        let may_be = |place: &usize| n / 2.0 * (left(*place) / least).ln() <= MAX_LIKELIHOOD_DROP;
         let places = (range.start + 1..range.end).filter(|place| *place == at || may_be(place));
         let (earliest, latest) =
             places.fold((at, at), |(a, b), place| (a.min(place), b.max(place)));
@@ -270,7 +270,10 @@ fn of_sessions(
 ) -> Result<(Interval, f64), Undefined> {
     let like_runs = welch_beyond(old, new, UnrepeatedVariation::LikeUnits, Confidence::USUAL)?;
     let by = |error| difference_with_error(like_runs.difference, error, Confidence::USUAL);
-    let farthest = by((MOST_APART * like_runs.error, like_runs.degrees_of_freedom))?;
+    let farthest = by((
+        MAX_SESSION_RATIO * like_runs.error,
+        like_runs.degrees_of_freedom,
+    ))?;
     let told = |by: PooledDifference| (by.difference_interval, by.p);
     let like_runs = (like_runs.difference_interval, like_runs.p);
     if searched {

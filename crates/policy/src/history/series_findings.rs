@@ -7,7 +7,7 @@ use backsight_model::{Acceptance, Better};
 use backsight_stats::{
     NestedSamples,
     changes::{
-        ChangeKind, DetectedChange, DetectionOptions, FEWEST, Findings, PendingLevel, Trend,
+        ChangeKind, DetectedChange, DetectionOptions, Findings, MIN_POINTS, PendingLevel, Trend,
         VarianceChange, detect,
     },
 };
@@ -22,7 +22,7 @@ use super::{
 use crate::change_significance::{ChangeDirection, tests_of};
 
 /// Fewer versions with values than this are also compared.
-const FEW: usize = 20;
+const MAX_COMPARED_VERSIONS: usize = 20;
 
 /// How changes were looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl SeriesFindings {
             // There is no value at all.
             Err(_) => Self::nothing(),
         };
-        if values.len() >= FEW {
+        if values.len() >= MAX_COMPARED_VERSIONS {
             return searched;
         }
         let sides: Vec<(f64, NestedSamples)> = points
@@ -172,7 +172,7 @@ impl SeriesFindings {
         });
         let changes = findings.changes.into_iter();
         Self {
-            how: if versions.len() < FEWEST {
+            how: if versions.len() < MIN_POINTS {
                 DetectionMethod::TooLittle
             } else {
                 DetectionMethod::Searched

@@ -13,9 +13,9 @@ use backsight_stats::{Confidence, Interval, Samples, Summary, Undefined, is_esti
 use super::MonitorSet;
 
 /// So many rounds that agree to the last digit are believed.
-const ALIKE_ENOUGH: usize = 3;
+const MIN_EQUAL_ROUNDS: usize = 3;
 /// More rounds than this are as good as never.
-const MOST_MORE: f64 = 1e6;
+const MAX_MORE_ROUNDS: f64 = 1e6;
 
 /// What the cost of a monitor is said to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -199,7 +199,7 @@ pub(super) fn call(
                 }
             }
         }
-        Err(Undefined::NoSpread) if rounds >= ALIKE_ENOUGH => {
+        Err(Undefined::NoSpread) if rounds >= MIN_EQUAL_ROUNDS => {
             if effect.change == 0.0 {
                 CostCall::Nothing {
                     larger_than_percent: 0.0,
@@ -227,7 +227,7 @@ fn more(
     let reach = reaches.into_iter().fold(0.0, f64::max);
     let needed = rounds as f64 * (half / reach).powi(2);
     let more = (needed - rounds as f64).ceil().max(1.0);
-    (more.is_finite() && more <= MOST_MORE).then_some(more as usize)
+    (more.is_finite() && more <= MAX_MORE_ROUNDS).then_some(more as usize)
 }
 
 #[cfg(test)]

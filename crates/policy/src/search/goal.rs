@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How much less than what was offered a generator may send before its trial speaks of the generator, as a share.
-pub const SENDS_LESS: f64 = 0.01;
+pub const MAX_UNSENT_SHARE: f64 = 0.01;
 
 /// What a search looks for: the highest load at which every trial would be like this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ impl FigureReading {
             None => None,
         };
         let unsent = sent.map_or(0.0, |sent| (1.0 - sent / load).max(0.0));
-        let fell_short = unsent > SENDS_LESS;
+        let fell_short = unsent > MAX_UNSENT_SHARE;
         let lost = match &self.loss {
             None => None,
             Some(reading) => Some(reading.lost(load, sent, figures)?),

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Most rungs of a ladder: more is a mistake in its width.
-const MOST_RUNGS: f64 = 100_000.0;
+const MAX_LOADS: f64 = 100_000.0;
 
 /// The loads between a least and a greatest one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ impl LoadGrid {
             width,
             whole,
         };
-        if ladder.steps() > MOST_RUNGS {
+        if ladder.steps() > MAX_LOADS {
             return Err(LoadGridError::TooLong { min, max, width });
         }
         Ok(ladder)

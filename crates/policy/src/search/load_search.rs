@@ -16,7 +16,7 @@ use super::{
 };
 
 /// Trials of one length at one load that may fail before the load counts as one that can't be carried.
-const FAILED_TRIALS: u32 = 3;
+const MAX_FAILED_TRIALS: u32 = 3;
 
 /// A load, by its rung, and how long it is offered, by its phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ impl<'a> LoadSearch<'a> {
             None => {
                 let failed = self.failed.entry(ask).or_default();
                 *failed += 1;
-                if *failed < FAILED_TRIALS {
+                if *failed < MAX_FAILED_TRIALS {
                     return;
                 }
                 *failed = 0;
@@ -281,11 +281,15 @@ impl<'a> LoadSearch<'a> {
 
     /// How many trials it will still take, as far as can be told.
     pub fn left(&self) -> usize {
-        const EACH: usize = 3;
-        const FIRST: usize = 4;
+        const TRIALS_PER_PHASE_AND_GOAL: usize = 3;
+        const FIRST_TRIALS: usize = 4;
         let goals = self.policy.goals.len();
         let stages = self.policy.phases.len() * goals;
-        let begun = if self.seen.is_empty() { FIRST } else { 0 };
-        begun + (stages - self.stage.min(stages - 1)) * EACH
+        let begun = if self.seen.is_empty() {
+            FIRST_TRIALS
+        } else {
+            0
+        };
+        begun + (stages - self.stage.min(stages - 1)) * TRIALS_PER_PHASE_AND_GOAL
     }
 }

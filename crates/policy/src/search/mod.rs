@@ -16,7 +16,7 @@ mod load_grid;
 mod load_search;
 mod verdict;
 
-pub use goal::{FigureReading, LossReading, SENDS_LESS, SearchGoal, TrialReadings};
+pub use goal::{FigureReading, LossReading, MAX_UNSENT_SHARE, SearchGoal, TrialReadings};
 pub use load_grid::{LoadGrid, LoadGridError};
 pub use verdict::{
     GeneratorLimit, GoalAnswer, LoadAnswer, LoadBounds, LoadPoint, SearchVerdict, SubjectAnswer,
@@ -33,7 +33,7 @@ use load_search::{LoadRequest, LoadSearch};
 
 /// How many times as far apart the bounds of a baseline may be: whether the generator is above the device is the question,
 /// and not by how much.
-pub const BASELINE_COARSER: usize = 10;
+pub const BASELINE_WIDTH_RATIO: usize = 10;
 
 /// Trials of one length, and how near to each other a goal's bounds come with them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -157,7 +157,7 @@ impl SearchPolicy {
     /// A search on a subject, not begun yet.
     fn hunt<'a>(&'a self, rungs: &'a [f64], subject: usize) -> LoadSearch<'a> {
         let coarse = match self.subjects[subject].is_baseline {
-            true => BASELINE_COARSER,
+            true => BASELINE_WIDTH_RATIO,
             false => 1,
         };
         LoadSearch::new(self, rungs, coarse)

@@ -7,11 +7,11 @@ use backsight_model::MetricName;
 use backsight_stats::{Better, Confidence, ConfidenceSequence, Interval, is_estimable};
 use std::collections::HashMap;
 
-use super::{FRUITLESS, TryCall, TryComparison, TryEnd, TryPolicy};
+use super::{MAX_FRUITLESS_PASSES, TryCall, TryComparison, TryEnd, TryPolicy};
 use crate::{Observation, Request};
 
 /// Differences that are needed before anything is decided.
-const FEWEST: usize = 4;
+const MIN_DIFFERENCES: usize = 4;
 
 /// Everything that is known of all comparisons.
 pub(super) struct TryState {
@@ -164,7 +164,7 @@ impl TryState {
             if *asked {
                 self.fruitless[side] = if *gave { 0 } else { self.fruitless[side] + 1 };
             }
-            self.dead[side] |= self.fruitless[side] >= FRUITLESS;
+            self.dead[side] |= self.fruitless[side] >= MAX_FRUITLESS_PASSES;
         }
     }
 
@@ -234,7 +234,7 @@ impl SideComparison {
         let now = match sequence.interval(self.confidence) {
             Ok(interval) => Some(interval),
             // What never varies is what it is, as numbers of instructions.
-            Err(_) if sequence.n() >= FEWEST && sequence.is_flat() => Some(Interval {
+            Err(_) if sequence.n() >= MIN_DIFFERENCES && sequence.is_flat() => Some(Interval {
                 low: sequence.mean(),
                 high: sequence.mean(),
             }),
@@ -259,7 +259,7 @@ impl SideComparison {
         if cut.low <= cut.high {
             self.interval = Some(cut);
         }
-        if !self.call.is_decided() && self.sequence().n() >= FEWEST {
+        if !self.call.is_decided() && self.sequence().n() >= MIN_DIFFERENCES {
             self.decide();
         }
     }
@@ -316,7 +316,7 @@ impl SideComparison {
             .margin()
             .map(|margin| (margin.high - seen).min(seen - margin.low));
         let wanted = seen.abs().max(inside.unwrap_or(0.0));
-        let few = FEWEST.saturating_sub(sequence.n());
+        let few = MIN_DIFFERENCES.saturating_sub(sequence.n());
         match sequence.more(wanted, self.confidence) {
             Ok(more) => more.map(|more| more.max(few).max(1)),
             Err(_) => Some(few.max(1)),

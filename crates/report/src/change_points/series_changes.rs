@@ -5,7 +5,7 @@ pub use backsight_policy::ChangeDirection;
 use backsight_policy::{percent_of, tests_of};
 use backsight_stats::{
     Better, Interval,
-    changes::{DetectedChange, FEWEST, Findings, PendingLevel, Trend, VarianceChange},
+    changes::{DetectedChange, Findings, MIN_POINTS, PendingLevel, Trend, VarianceChange},
 };
 
 /// A version of a series.
@@ -135,7 +135,7 @@ impl SeriesChanges {
 
     /// Whether it has fewer versions than can show a change.
     pub fn is_too_short(&self) -> bool {
-        self.versions < FEWEST
+        self.versions < MIN_POINTS
     }
 
     /// Whether anything was found.

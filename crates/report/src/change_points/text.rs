@@ -5,7 +5,7 @@ use backsight_model::{
     numbers::{self, Rounding},
     significant,
 };
-use backsight_stats::changes::{ChangeKind, DetectedChange, MOST_DOUBTED_P};
+use backsight_stats::changes::{ChangeKind, DetectedChange, MAX_DOUBTED_P};
 use std::fmt::Write as _;
 
 use super::{ChangePoints, ChangeRange, FoundChange, SeriesChanges, SeriesVersion};
@@ -218,7 +218,7 @@ pub fn notes(series: &SeriesChanges) -> Vec<String> {
         ));
     }
     let doubted = series.doubted.as_ref();
-    if let Some((place, p)) = doubted.filter(|(_, p)| *p <= MOST_DOUBTED_P) {
+    if let Some((place, p)) = doubted.filter(|(_, p)| *p <= MAX_DOUBTED_P) {
         notes.push(format!(
             "The clearest change that wasn't believed: at `{}`, as clear by chance with {}.",
             escape::line(&place.label),

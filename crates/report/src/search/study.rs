@@ -2,8 +2,8 @@
 
 use backsight_model::{Benchmark, Param, StudyName, Unit};
 use backsight_policy::{
-    BASELINE_COARSER, GeneratorLimit, GoalAnswer, LoadAnswer, LoadBounds, LoadPoint, LossReading,
-    SENDS_LESS, SearchGoal, SearchPolicy, SearchVerdict, SubjectAnswer,
+    BASELINE_WIDTH_RATIO, GeneratorLimit, GoalAnswer, LoadAnswer, LoadBounds, LoadPoint,
+    LossReading, MAX_UNSENT_SHARE, SearchGoal, SearchPolicy, SearchVerdict, SubjectAnswer,
 };
 
 use crate::{
@@ -334,7 +334,7 @@ impl<'a> SearchStudy<'a> {
         )];
         if policy.subjects.iter().any(|subject| subject.is_baseline) {
             notes.push(format!(
-                "those of a baseline at most {BASELINE_COARSER} times as far: whether it is above the device is the question"
+                "those of a baseline at most {BASELINE_WIDTH_RATIO} times as far: whether it is above the device is the question"
             ));
         }
         match &policy.reading.loss {
@@ -350,7 +350,7 @@ impl<'a> SearchStudy<'a> {
         match &policy.reading.sent {
             Some((metric, _)) => notes.push(format!(
                 "a trial in which `{metric}` is more than {} below what was to be sent is the generator's, and met no goal",
-                share(SENDS_LESS)
+                share(MAX_UNSENT_SHARE)
             )),
             None => notes.push(
                 "the benchmark doesn't say what the generator really sent".to_owned(),

@@ -15,7 +15,7 @@ pub(crate) struct Places {
 }
 
 /// Versions within which it doesn't matter which one is named: somebody looks at all of them.
-const NEAR: usize = 5;
+const EQUIVALENT_VERSIONS: usize = 5;
 
 /// What the series is like on one side of a change.
 #[derive(Debug, Clone, Copy)]
@@ -66,14 +66,16 @@ impl Places {
         })
     }
 
-    /// The place with the most probability within [`NEAR`] versions of it, the likeliest place among equals.
+    /// The place with the most probability within [`EQUIVALENT_VERSIONS`] versions of it, the likeliest place among equals.
     pub(crate) fn best(&self) -> usize {
         let near = |place: usize| {
             let (low, high) = (
-                place.saturating_sub(NEAR),
-                (place + NEAR + 1).min(self.share.len()),
+                place.saturating_sub(EQUIVALENT_VERSIONS),
+                (place + EQUIVALENT_VERSIONS + 1).min(self.share.len()),
             );
-            let weight = |other: usize| 1.0 - 0.1 * place.abs_diff(other) as f64 / NEAR as f64;
+            let weight = |other: usize| {
+                1.0 - 0.1 * place.abs_diff(other) as f64 / EQUIVALENT_VERSIONS as f64
+            };
             (low..high)
                 .map(|other| self.share[other] * weight(other))
                 .sum::<f64>()

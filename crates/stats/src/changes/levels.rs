@@ -14,7 +14,7 @@ use super::{ChangeKind, DetectedChange, DetectionOptions, DoubtedChange, Finding
 
 /// By how much a segment's own density must explain it better, in ln of the likelihood, to be used instead of the
 /// common one; a tenth a point comes on top.
-const OWN_SHAPE: f64 = 10.0;
+const EVIDENCE_OF_OWN_DENSITY: f64 = 10.0;
 
 /// Levels with noise around them.
 pub(crate) struct Levels {
@@ -133,7 +133,7 @@ impl Levels {
             .map(|&r| own.log_at(r) - common.log_at(r))
             .sum();
         // An estimate always fits the points better that it was made from, by about its number of parameters.
-        (gain > OWN_SHAPE + 0.1 * innovations.len() as f64).then_some(own)
+        (gain > EVIDENCE_OF_OWN_DENSITY + 0.1 * innovations.len() as f64).then_some(own)
     }
 
     /// Moves each change to its best place between its neighbours; says whether any moved.
@@ -336,7 +336,7 @@ pub(crate) fn deviation(residuals: &[f64]) -> f64 {
 /// In standard deviations of the noise, for a change in the middle of so many points of a series of `n`: what either
 /// search would find.
 fn least_found(points: usize, n: usize, belief: SplitAcceptance) -> Option<f64> {
-    if points < step_likelihood::FEWEST {
+    if points < step_likelihood::MIN_POINTS {
         return None;
     }
     let (k, l) = (points / 2, points - points / 2);
@@ -346,7 +346,7 @@ fn least_found(points: usize, n: usize, belief: SplitAcceptance) -> Option<f64> 
     let critical = (0.5 * (4.0 / belief.level(points)).ln()).sqrt();
     let spare = -normal_quantile(0.1) / 2.0;
     let by_ranks = 4.0 * inflation.sqrt() * (critical + spare) / (points as f64).sqrt();
-    let needed = step_likelihood::PARAMETERS.needed(n, belief.false_per_point);
+    let needed = step_likelihood::STEP.needed(n, belief.false_per_point);
     let by_likelihood = step_likelihood::least_size(needed, k, l, inflation);
     Some(by_ranks.min(by_likelihood))
 }

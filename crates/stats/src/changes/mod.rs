@@ -40,7 +40,7 @@ mod trend;
 
 pub use online_detection::{DetectionNews, OnlineDetector};
 pub use pending_change::PendingLevel;
-pub use step_likelihood::FEWEST;
+pub use step_likelihood::MIN_POINTS;
 pub use trend::Trend;
 
 use serde::Serialize;
@@ -131,7 +131,7 @@ pub struct VarianceChange {
 
 /// The clearest change that wasn't believed isn't worth a sentence if chance gives one as clear more often than not, which is
 /// what a p-value above this says: in noise alone half of all series have a clearer one.
-pub const MOST_DOUBTED_P: f64 = 0.5;
+pub const MAX_DOUBTED_P: f64 = 0.5;
 
 /// The clearest change that was looked at and not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -167,7 +167,7 @@ pub struct Findings {
 }
 
 /// Residuals that keep so much of their predecessor may be a level that never rests.
-const RESTLESS: f64 = 0.5;
+const MIN_NONSTATIONARY_AUTOCORRELATION: f64 = 0.5;
 
 /// The value that stands for one version: the mean of its samples without the tenth furthest out on either side.
 #[must_use]

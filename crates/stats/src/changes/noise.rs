@@ -6,7 +6,7 @@ use crate::sums;
 use super::rank_scan::{Stretch, dense_ranks};
 
 /// Autocorrelation above this isn't taken for noise but for a level that moves.
-pub(crate) const MOST_KEPT: f64 = 0.7;
+pub(crate) const MAX_AUTOCORRELATION: f64 = 0.7;
 
 /// A first look at the lag-1 autocorrelation, before any level is known.
 ///
@@ -28,7 +28,7 @@ pub(crate) fn kept_by_differences(values: &[f64]) -> f64 {
     if near <= 0.0 {
         0.0
     } else {
-        (far / near - 1.0).clamp(0.0, MOST_KEPT)
+        (far / near - 1.0).clamp(0.0, MAX_AUTOCORRELATION)
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn kept_by_residuals(residuals: &[f64], segments: &[Stretch]) -> f64 
     let raw = (products / pairs) / (squares / n as f64);
     // F. H. C. Marriott, J. A. Pope (1954): a fitted mean costs (1 + 3φ)/n.
     let cost = segments.len() as f64 / n as f64;
-    (raw + cost).clamp(0.0, MOST_KEPT)
+    (raw + cost).clamp(0.0, MAX_AUTOCORRELATION)
 }
 
 /// By how much autocorrelation makes the variance of a difference of two neighbouring means of `k` and `l` points
@@ -86,10 +86,10 @@ pub(crate) struct Density {
     log: Vec<f64>,
 }
 
-const CELLS: usize = 256;
+const DENSITY_CELLS: usize = 256;
 
 /// The share of the density that is spread over the whole table, so that a single outlier decides nothing.
-const FLOOR: f64 = 0.02;
+const UNIFORM_SHARE: f64 = 0.02;
 
 impl Density {
     /// A Gaussian kernel estimate with B. W. Silverman's width (*Density Estimation*, 1986, eq. 3.31), for which the
@@ -128,38 +128,38 @@ impl Density {
 
     /// An estimate from other residuals that can be compared with `other`: the same width over the same range.
     pub(crate) fn as_wide_as(other: &Density, residuals: &[f64]) -> Option<Self> {
-        let high = other.low + other.step * (CELLS - 1) as f64;
+        let high = other.low + other.step * (DENSITY_CELLS - 1) as f64;
         (!residuals.is_empty())
             .then(|| Density::estimate(&ascending(residuals), other.width, other.low, high))
     }
 
     fn estimate(ascending: &[f64], width: f64, low: f64, high: f64) -> Self {
-        let step = (high - low) / (CELLS - 1) as f64;
-        let mut counts = [0.0; CELLS];
+        let step = (high - low) / (DENSITY_CELLS - 1) as f64;
+        let mut counts = [0.0; DENSITY_CELLS];
         for r in ascending {
             let place = (r - low) / step;
-            if place >= 0.0 && place < (CELLS - 1) as f64 {
+            if place >= 0.0 && place < (DENSITY_CELLS - 1) as f64 {
                 let cell = place as usize;
                 counts[cell] += 1.0 - place.fract();
                 counts[cell + 1] += place.fract();
             }
         }
-        let reach = ((4.0 * width / step).ceil() as usize).clamp(1, CELLS);
+        let reach = ((4.0 * width / step).ceil() as usize).clamp(1, DENSITY_CELLS);
         let kernel: Vec<f64> = (0..=reach)
             .map(|i| (-0.5 * (i as f64 * step / width).powi(2)).exp())
             .collect();
-        let mut density = [0.0; CELLS];
+        let mut density = [0.0; DENSITY_CELLS];
         for (cell, &count) in counts.iter().enumerate() {
             if count > 0.0 {
-                let nearby = cell.saturating_sub(reach)..(cell + reach + 1).min(CELLS);
+                let nearby = cell.saturating_sub(reach)..(cell + reach + 1).min(DENSITY_CELLS);
                 for (place, density) in nearby.clone().zip(&mut density[nearby]) {
                     *density += count * kernel[cell.abs_diff(place)];
                 }
             }
         }
         let kernel_sum = kernel[0] + 2.0 * kernel[1..].iter().sum::<f64>();
-        let scale = (1.0 - FLOOR) / (kernel_sum * step * ascending.len() as f64);
-        let floor = FLOOR / (high - low);
+        let scale = (1.0 - UNIFORM_SHARE) / (kernel_sum * step * ascending.len() as f64);
+        let floor = UNIFORM_SHARE / (high - low);
         Density {
             low,
             step,
@@ -170,7 +170,7 @@ impl Density {
 
     /// The logarithm of the density at `x`.
     pub(crate) fn log_at(&self, x: f64) -> f64 {
-        let place = ((x - self.low) / self.step).clamp(0.0, (CELLS - 2) as f64 + 0.999_999);
+        let place = ((x - self.low) / self.step).clamp(0.0, (DENSITY_CELLS - 2) as f64 + 0.999_999);
         let cell = place as usize;
         let share = place - cell as f64;
         self.log[cell] * (1.0 - share) + self.log[cell + 1] * share

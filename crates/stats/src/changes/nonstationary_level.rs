@@ -1,7 +1,7 @@
 //! A level that wanders: what describes it better than steps between levels that rest.
 //!
 //! Around levels that rest, the noise of a point keeps little of the deviation of the one before. Where it keeps so much that the
-//! search for levels gives up estimating it ([`noise::MOST_KEPT`]), the level itself moves, and the p-values of steps between
+//! search for levels gives up estimating it ([`noise::MAX_AUTOCORRELATION`]), the level itself moves, and the p-values of steps between
 //! resting levels say nothing. Then these are tried, in this order:
 //!
 //! 1. few straight lines, each break of which explains most of what is left (`trend::few`);
@@ -16,17 +16,15 @@ use super::levels::{Levels, residuals};
 use super::noise;
 use super::noise_epochs::epochs;
 use super::split_selection::stretches;
-use super::step_likelihood::PARAMETERS;
-use super::trend::{
-    self, ABRUPT, EVIDENCE_OF_BREAK, EVIDENCE_OF_DOUBTFUL_BREAK, Lines, Memory, Shape, fitted,
-};
-use super::{DetectionOptions, RESTLESS};
+use super::step_likelihood::STEP;
+use super::trend::{self, Lines, Memory, Shape, TREND, fitted};
+use super::{DetectionOptions, MIN_NONSTATIONARY_AUTOCORRELATION};
 
 /// Lines that leave more of the squared deviations from one line than this describe nothing that a person would see.
-const MOST_LEFT: f64 = 0.5;
+const MAX_SHARE_LEFT_BY_LINES: f64 = 0.5;
 
 /// A line through fewer points has hardly any noise around it.
-const FEWEST_OF_LINE: usize = 4;
+const MIN_POINTS_OF_LINE: usize = 4;
 
 /// Lines that describe a series.
 pub(crate) struct Description {
@@ -47,20 +45,20 @@ pub(crate) fn lines(
     levels: &Levels,
     search: &DetectionOptions,
 ) -> Option<Description> {
-    if levels.kept < RESTLESS {
+    if levels.kept < MIN_NONSTATIONARY_AUTOCORRELATION {
         return None;
     }
     let wanders = wanders(series, levels);
     let descriptions = trend::descriptions(series);
     let is_better = |lines: &Lines| {
-        lines.left <= MOST_LEFT * levels.left()
+        lines.left <= MAX_SHARE_LEFT_BY_LINES * levels.left()
             || wanders && are_likelier(series, lines, &levels.changes)
     };
-    let needed = PARAMETERS.needed(series.len(), search.false_per_point);
+    let needed = STEP.needed(series.len(), search.false_per_point);
     let few = Some(trend::few(series, &descriptions)).filter(|lines| {
         (!lines.breaks.is_empty() || !levels.changes.is_empty())
             && is_better(lines)
-            && trend::are_borne_out(series, lines, needed + EVIDENCE_OF_BREAK)
+            && trend::are_borne_out(series, lines, needed + TREND.evidence_of_break)
     });
     if let Some(lines) = few.as_ref().filter(|lines| !lines.breaks.is_empty()) {
         return Some(match breaks_show(series, lines, needed) {
@@ -72,33 +70,38 @@ pub(crate) fn lines(
     if !wanders || moves_smoothly(series) {
         return few.map(Description::from);
     }
-    likeliest(series, &descriptions, needed + EVIDENCE_OF_DOUBTFUL_BREAK)
-        .filter(is_better)
-        .map(Description::from)
-        .or_else(|| of_moves(series, search))
-        .or(few.map(Description::from))
+    likeliest(
+        series,
+        &descriptions,
+        needed + TREND.evidence_of_doubtful_break,
+    )
+    .filter(is_better)
+    .map(Description::from)
+    .or_else(|| of_moves(series, search))
+    .or(few.map(Description::from))
 }
 
 /// Whether lines break where they do and aren't a smooth curve in disguise: they describe the series far better than a curve of
 /// no more parameters; or better, with clearer breaks, where nothing else moves smoothly either.
 fn breaks_show(series: &[f64], lines: &Lines, needed: f64) -> bool {
     let share = trend::share_of_curve(series, lines);
-    share < ABRUPT
+    share < TREND.abrupt_share
         || share < 1.0
             && !moves_smoothly(series)
-            && trend::are_borne_out(series, lines, needed + EVIDENCE_OF_DOUBTFUL_BREAK)
+            && trend::are_borne_out(series, lines, needed + TREND.evidence_of_doubtful_break)
 }
 
 /// Whether not only the level moves but its speed does, too: each difference keeps much of the one before.
 fn moves_smoothly(series: &[f64]) -> bool {
     let moves = moves(series);
-    noise::kept_by_residuals(&moves, &stretches(&[], moves.len(), 1)) >= RESTLESS
+    noise::kept_by_residuals(&moves, &stretches(&[], moves.len(), 1))
+        >= MIN_NONSTATIONARY_AUTOCORRELATION
 }
 
 /// Whether noise around one line keeps as much as noise ever does, or more.
 pub(crate) fn wanders(series: &[f64], levels: &Levels) -> bool {
-    levels.kept >= noise::MOST_KEPT
-        && fitted(series, &[], Shape::Lines, Memory::Any).kept >= trend::MOST_KEPT
+    levels.kept >= noise::MAX_AUTOCORRELATION
+        && fitted(series, &[], Shape::Lines, Memory::Any).kept >= TREND.max_autocorrelation
 }
 
 /// Whether lines with noise around them describe a series better than steps do, by their likelihoods and what their parameters
@@ -122,13 +125,13 @@ fn likeliest(series: &[f64], descriptions: &[Lines], needed: f64) -> Option<Line
     };
     let spares = descriptions.iter().map(|lines| (spare(lines), lines));
     let (_, best) = spares.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let is_seen = best.left <= MOST_LEFT * descriptions[0].left;
+    let is_seen = best.left <= MAX_SHARE_LEFT_BY_LINES * descriptions[0].left;
     (is_seen && !best.breaks.is_empty()).then(|| best.clone())
 }
 
 /// Lines between the places from which on a level wanders faster or slower.
 fn of_moves(series: &[f64], search: &DetectionOptions) -> Option<Description> {
-    if fitted(series, &[], Shape::Lines, Memory::Any).kept <= trend::MOST_KEPT {
+    if fitted(series, &[], Shape::Lines, Memory::Any).kept <= TREND.max_autocorrelation {
         return None;
     }
     let moves = moves(series);
@@ -138,7 +141,7 @@ fn of_moves(series: &[f64], search: &DetectionOptions) -> Option<Description> {
     let breaks: Vec<usize> = epochs.iter().map(|epoch| epoch.at + 1).collect();
     let have_lines = stretches(&breaks, series.len(), 1)
         .iter()
-        .all(|segment| segment.points() >= FEWEST_OF_LINE);
+        .all(|segment| segment.points() >= MIN_POINTS_OF_LINE);
     let left = trend::left_by(&trend::Sums::of(series), &breaks);
     (have_lines && !breaks.is_empty()).then(|| Description {
         lines: Lines { breaks, left },
@@ -158,7 +161,7 @@ pub(crate) fn steps_beyond(
 ) -> Vec<usize> {
     let of = |steps: &[usize]| fitted(series, steps, Shape::Levels, Memory::Any).likelihood;
     let line = fitted(series, &[], Shape::Lines, Memory::Any).likelihood;
-    let needed = PARAMETERS.needed(series.len(), search.false_per_point);
+    let needed = STEP.needed(series.len(), search.false_per_point);
     let all = of(steps);
     let mut by_evidence: Vec<(f64, usize)> = (0..steps.len())
         .map(|i| (all - of(&[&steps[..i], &steps[i + 1..]].concat()), steps[i]))

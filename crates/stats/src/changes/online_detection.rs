@@ -12,7 +12,7 @@ use super::{DetectedChange, DetectionOptions, detect};
 
 /// The newest points that a new point is compared with. A change too small to show within so many waits for
 /// [`OnlineDetector::review`].
-const WINDOW: usize = 256;
+const WINDOW_POINTS: usize = 256;
 
 /// What a new point, or a review, changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -87,8 +87,9 @@ impl OnlineDetector {
         let n = self.series.len();
         let since = n - self.changes.last().map_or(0, |change| change.at);
         // A young change is looked at again each time that there is twice as much after it.
-        let again =
-            !self.changes.is_empty() && (16..=WINDOW).contains(&since) && since.is_power_of_two();
+        let again = !self.changes.is_empty()
+            && (16..=WINDOW_POINTS).contains(&since)
+            && since.is_power_of_two();
         if !again && (n < self.quiet_until || !self.stirs()) {
             return Ok(Vec::new());
         }
@@ -97,8 +98,8 @@ impl OnlineDetector {
             .len()
             .checked_sub(2)
             .map_or(0, |i| self.changes[i].at);
-        let news = self.search_from(before.max(n.saturating_sub(2 * WINDOW)))?;
-        self.quiet_until = n + since.min(WINDOW) / 16;
+        let news = self.search_from(before.max(n.saturating_sub(2 * WINDOW_POINTS)))?;
+        self.quiet_until = n + since.min(WINDOW_POINTS) / 16;
         Ok(news)
     }
 
@@ -120,7 +121,7 @@ impl OnlineDetector {
             .changes
             .last()
             .map_or(0, |change| change.at)
-            .max(self.series.len().saturating_sub(WINDOW));
+            .max(self.series.len().saturating_sub(WINDOW_POINTS));
         let window = &self.series[start..];
         let belief = SplitAcceptance {
             false_per_point: self.search.false_per_point,

@@ -10,7 +10,7 @@ use crate::distributions::two_sided_p;
 use super::change_size::{Beside, Size, error_of_difference, independent};
 use super::rank_scan::Stretch;
 use super::split_selection::stretches;
-use super::step_likelihood::{FEWEST, steps, tail_evidence};
+use super::step_likelihood::{MIN_POINTS, steps, tail_evidence};
 use super::{ChangeKind, DetectedChange, DetectionOptions};
 
 /// What the newest points need to be said.
@@ -25,7 +25,7 @@ struct PendingParameters {
     fewest_before: usize,
 }
 
-const PARAMETERS: PendingParameters = PendingParameters {
+const PENDING: PendingParameters = PendingParameters {
     most_p: 1e-4,
     evidence_of_tail: 4.0,
     most_to_come: 3,
@@ -64,7 +64,7 @@ fn of_newest(
     let n = values.len();
     let at = n.checked_sub(newest)?;
     let start = changes.last().copied().unwrap_or(0);
-    if n < FEWEST || at < start + PARAMETERS.fewest_before {
+    if n < MIN_POINTS || at < start + PENDING.fewest_before {
         return None;
     }
     let mut known = changes.to_vec();
@@ -94,14 +94,13 @@ fn of_newest(
     let tail = tail_evidence(values, &known, newest_points, before, size.signum());
     // NaN, where nothing varies and nothing is off, is no evidence.
     let p = p.powi(newest as i32);
-    let is_off = p <= PARAMETERS.most_p
-        && nearest > 0.0
-        && tail >= PARAMETERS.evidence_of_tail + (n as f64).ln();
+    let is_off =
+        p <= PENDING.most_p && nearest > 0.0 && tail >= PENDING.evidence_of_tail + (n as f64).ln();
     if !is_off {
         return None;
     }
     let mut series = values.to_vec();
-    let to_come = (1..=PARAMETERS.most_to_come).find(|_| {
+    let to_come = (1..=PENDING.most_to_come).find(|_| {
         series.push(after);
         let found = steps(&series, search.false_per_point);
         found.last().is_some_and(|step| step.at.abs_diff(at) <= 1)

@@ -2,11 +2,11 @@
 //! noise nor change. Refuses periods longer than 64 points, and those that aren't plain to see.
 
 /// The longest period looked for.
-const LONGEST: usize = 64;
+const MAX_PERIOD: usize = 64;
 
 /// What the differences of a series must have for autocorrelation at the period. Noise of any shape has less than
 /// 4/√n; repeated steps add little, for most differences have none.
-const PLAIN: f64 = 0.4;
+const MIN_AUTOCORRELATION_AT_PERIOD: f64 = 0.4;
 
 /// A period and what each of its phases does.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +91,7 @@ fn centred(mut phases: Vec<f64>, nothing: f64) -> Vec<f64> {
 }
 
 fn period(series: &[f64]) -> Option<usize> {
-    let longest = LONGEST.min(series.len() / 4);
+    let longest = MAX_PERIOD.min(series.len() / 4);
     if longest < 2 {
         return None;
     }
@@ -123,7 +123,7 @@ fn period(series: &[f64]) -> Option<usize> {
         .collect();
     let peaks = || (correlations.iter().enumerate()).filter(|(i, _)| again[*i]);
     let highest = peaks().map(|(_, &c)| c).fold(0.0, f64::max);
-    let plain = PLAIN.max(4.0 / (series.len() as f64).sqrt());
+    let plain = MIN_AUTOCORRELATION_AT_PERIOD.max(4.0 / (series.len() as f64).sqrt());
     if highest < plain {
         return None;
     }

@@ -15,7 +15,7 @@ use super::trend::{self, Memory, Shape, fitted};
 use super::{DetectedChange, DetectionOptions, Findings};
 
 /// Rounds of estimating the slope and the steps in turn; they settle in two or three.
-const ROUNDS: usize = 5;
+const MAX_ROUNDS: usize = 5;
 
 /// A slope and the levels of what lies around it.
 pub(crate) struct SlopedLevels {
@@ -40,7 +40,7 @@ pub(crate) fn levels(
         return None;
     }
     let mut settled = None;
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let slope = fitted(series, &steps, Shape::SlopedLevels, Memory::OfNoise).slope;
         let rest = trend::without_slope(series, slope);
         let levels = Levels::of(&rest, search);

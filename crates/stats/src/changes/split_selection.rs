@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use super::rank_scan::{Scan, Significance, Split, Stretch};
 
 /// The shortest of the seeded stretches: no order of eight points is unlikely enough to be believed.
-const SHORTEST: usize = 16;
+const MIN_SEEDED_POINTS: usize = 16;
 
 /// Adding and removing settle within a few rounds; should they chase each other, this ends it.
-const ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// How easily a split is believed.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,7 @@ pub(crate) struct Selection {
 impl Selection {
     pub(crate) fn of(values: &[f64]) -> Self {
         let mut scan = Scan::of(values);
-        let seeded = scan.best_of_seeded(SHORTEST);
+        let seeded = scan.best_of_seeded(MIN_SEEDED_POINTS);
         Selection {
             n: values.len(),
             scan,
@@ -59,7 +59,7 @@ impl Selection {
     /// The first points of the new levels, ascending, beside those that are `clear` already.
     pub(crate) fn changes(&mut self, clear: &[usize], belief: SplitAcceptance) -> Vec<usize> {
         let mut changes = self.seeds(clear, belief);
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let before = changes.clone();
             self.add(&mut changes, belief);
             self.remove(&mut changes, clear, belief);

@@ -67,7 +67,7 @@ pub(crate) struct StepParameters {
     pub clipped_at: f64,
 }
 
-pub(crate) const PARAMETERS: StepParameters = StepParameters {
+pub(crate) const STEP: StepParameters = StepParameters {
     evidence: 7.3,
     evidence_of_few: 35.0,
     evidence_of_further: 5.0,
@@ -89,7 +89,7 @@ pub(crate) const PARAMETERS: StepParameters = StepParameters {
 };
 
 /// Fewer points than this have no steps: there is nothing to know their noise by.
-pub const FEWEST: usize = 8;
+pub const MIN_POINTS: usize = 8;
 
 /// The autocorrelations that are tried.
 pub(crate) const AUTOCORRELATIONS: [f64; 11] =
@@ -144,7 +144,7 @@ impl Step {
     /// The probability that a flat series of so many points has a step as clear, roughly: the tail of the evidence is
     /// exponential, and reaches `false_per_point` a point where a step is just believed.
     pub(crate) fn p(&self, points: usize, false_per_point: f64) -> f64 {
-        let spare = self.evidence - PARAMETERS.needed(points, false_per_point);
+        let spare = self.evidence - STEP.needed(points, false_per_point);
         (false_per_point * points as f64 * (-spare).exp()).min(1.0)
     }
 }
@@ -152,21 +152,21 @@ impl Step {
 /// The clear steps of a series, in order.
 pub(crate) fn steps(values: &[f64], false_per_point: f64) -> Vec<Step> {
     let n = values.len();
-    if n < FEWEST {
+    if n < MIN_POINTS {
         return Vec::new();
     }
-    let drawn_in = draw_in_outliers(values, PARAMETERS.clipped_at);
+    let drawn_in = draw_in_outliers(values, STEP.clipped_at);
     let sums = Sums::of(&drawn_in);
     if sums.is_flat() {
         return Vec::new();
     }
-    let needed = PARAMETERS.needed(n, false_per_point);
+    let needed = STEP.needed(n, false_per_point);
     let places = places(&drawn_in, &sums);
     let sets = most_likely(&sums, &places, needed);
     let judged = |at: &[usize], bar: Bar| -> Vec<Judged> {
         let of = |i: usize| {
-            let two = n - at[i] < PARAMETERS.shortest;
-            let extra = if two { PARAMETERS.evidence_of_two } else { 0.0 };
+            let two = n - at[i] < STEP.shortest;
+            let extra = if two { STEP.evidence_of_two } else { 0.0 };
             let evidence = sums.evidence(at, i);
             let step = Step {
                 at: at[i],
@@ -184,10 +184,10 @@ pub(crate) fn steps(values: &[f64], false_per_point: f64) -> Vec<Step> {
     let alone = sets
         .get(1)
         .map_or(0.0, |one| one.likelihood - sets[0].likelihood);
-    if n <= PARAMETERS.every_place && alone < needed {
+    if n <= STEP.every_place && alone < needed {
         let bar = Bar {
-            needed: PARAMETERS.needed_of_further(n, needed),
-            tail: PARAMETERS.evidence_of_tail + 3.0 * (n as f64).ln(),
+            needed: STEP.needed_of_further(n, needed),
+            tail: STEP.evidence_of_tail + 3.0 * (n as f64).ln(),
             pooled: true,
         };
         for set in sets.iter().skip(2).rev() {
@@ -203,7 +203,7 @@ pub(crate) fn steps(values: &[f64], false_per_point: f64) -> Vec<Step> {
     }
     let bar = Bar {
         needed,
-        tail: PARAMETERS.evidence_of_tail + 2.0 * (n as f64).ln(),
+        tail: STEP.evidence_of_tail + 2.0 * (n as f64).ln(),
         pooled: false,
     };
     let mut at = best(&sets, needed);
@@ -233,7 +233,7 @@ pub(crate) fn drop_stubs(changes: &mut Vec<usize>, clear: &[usize], n: usize) {
         .iter()
         .zip(changes.iter())
         .position(|(around, at)| {
-            !clear.contains(at) && (at - around.start).min(around.end - at) < PARAMETERS.shortest
+            !clear.contains(at) && (at - around.start).min(around.end - at) < STEP.shortest
         })
     {
         changes.remove(stub);
@@ -250,7 +250,7 @@ fn stands(values: &[f64], at: &[usize], i: usize, bar: Bar) -> bool {
     let own = |side: &[f64], other: f64, towards: f64| {
         let count = side
             .iter()
-            .filter(|x| (*x - other) / towards >= PARAMETERS.own_side)
+            .filter(|x| (*x - other) / towards >= STEP.own_side)
             .count();
         count >= standing_for(side.len())
     };
@@ -304,13 +304,13 @@ fn is_of_one_noise(values: &[f64], at: &[usize]) -> bool {
         .fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
     segments.iter().all(|(squares, freedom)| {
         let others = (all.0 - squares) / (all.1 - freedom);
-        squares / freedom <= PARAMETERS.most_uneven * others
+        squares / freedom <= STEP.most_uneven * others
     })
 }
 
 /// So many of the points of a stretch must stand for its level.
 fn standing_for(points: usize) -> usize {
-    (PARAMETERS.own_share * points as f64).ceil() as usize
+    (STEP.own_share * points as f64).ceil() as usize
 }
 
 /// −ln of the probability that the noise of the other points throws those of a stretch so far from the `other` level: by
@@ -415,7 +415,7 @@ impl Sums {
         // The same factor for any number of steps, so that the unit cancels.
         -0.5 * (self.n() - 1) as f64 * (left / free).ln()
             + 0.5 * (steps + 1) as f64 * (-kept * kept).ln_1p()
-            - PARAMETERS.autocorrelation_rate * kept
+            - STEP.autocorrelation_rate * kept
     }
 
     /// With these steps, at the likeliest autocorrelation.
@@ -464,10 +464,10 @@ fn most_likely(sums: &Sums, places: &[usize], needed: f64) -> Vec<Steps> {
     nodes.extend_from_slice(places);
     nodes.push(n);
     let last = nodes.len() - 1;
-    let most = PARAMETERS.most_steps.min(n / 3).min(places.len());
+    let most = STEP.most_steps.min(n / 3).min(places.len());
     let shortest = |j: usize| match j == last {
-        true => PARAMETERS.shortest_last,
-        false => PARAMETERS.shortest,
+        true => STEP.shortest_last,
+        false => STEP.shortest,
     };
     let mut sets: Vec<Steps> = Vec::new();
     let mut put =
@@ -537,7 +537,7 @@ fn most_likely(sums: &Sums, places: &[usize], needed: f64) -> Vec<Steps> {
                 at
             });
             let paid = likelihood - steps as f64 * needed;
-            if paid < best - PARAMETERS.hopeless {
+            if paid < best - STEP.hopeless {
                 break;
             }
             best = best.max(paid);
@@ -549,8 +549,8 @@ fn most_likely(sums: &Sums, places: &[usize], needed: f64) -> Vec<Steps> {
 /// The places to try: all of a short series; of a long one those where the means of a few points on either side differ most.
 fn places(values: &[f64], sums: &Sums) -> Vec<usize> {
     let n = values.len();
-    let all = PARAMETERS.shortest..=n - PARAMETERS.shortest_last;
-    if n <= PARAMETERS.every_place {
+    let all = STEP.shortest..=n - STEP.shortest_last;
+    if n <= STEP.every_place {
         return all.collect();
     }
     let noise = deviation_of_differences(values);
@@ -564,22 +564,22 @@ fn places(values: &[f64], sums: &Sums) -> Vec<usize> {
         let contrasts: Vec<(f64, usize)> = all
             .clone()
             .map(|at| {
-                let (k, l) = (width.max(PARAMETERS.shortest).min(at), width.min(n - at));
+                let (k, l) = (width.max(STEP.shortest).min(at), width.min(n - at));
                 let size = mean(at, at + l) - mean(at - k, at);
                 (size.abs() / (1.0 / k as f64 + 1.0 / l as f64).sqrt(), at)
             })
             .collect();
         let peaks = (0..contrasts.len()).filter(|&i| {
             let near = &contrasts[i.saturating_sub(1)..(i + 2).min(contrasts.len())];
-            contrasts[i].0 >= PARAMETERS.least_contrast * noise
+            contrasts[i].0 >= STEP.least_contrast * noise
                 && near.iter().all(|other| other.0 <= contrasts[i].0)
         });
         clear.extend(peaks.map(|i| contrasts[i]));
     }
     clear.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut places: Vec<usize> = Vec::with_capacity(PARAMETERS.most_places);
+    let mut places: Vec<usize> = Vec::with_capacity(STEP.most_places);
     for (_, at) in clear {
-        if places.len() < PARAMETERS.most_places && !places.contains(&at) {
+        if places.len() < STEP.most_places && !places.contains(&at) {
             places.push(at);
         }
     }

@@ -10,29 +10,49 @@ use crate::distributions::{t_quantile, two_sided_p};
 
 use super::rank_scan::Stretch;
 use super::split_selection::stretches;
-use super::step_likelihood::{AUTOCORRELATIONS, FEWEST, PARAMETERS, of_steps};
+use super::step_likelihood::{AUTOCORRELATIONS, MIN_POINTS, STEP, of_steps};
 use super::{DetectedChange, DetectionOptions};
 
-/// A break must leave at most this share of the mean squared deviation (for the parameters used) that was left
-/// without it.
-///
-/// Deliberately far beyond what chance gives for a stationary series (a tenth for 200 points of an AR(1) with φ = .5,
-/// a third with φ = .8): in a level that wanders, no p-value of a fixed noise model can be believed.
-const LEFT: f64 = 0.3;
+/// When straight lines describe a series. Evidence is the ln of a likelihood ratio, as in [`StepParameters`](super::step_likelihood::StepParameters).
+pub(crate) struct TrendParameters {
+    /// A break leaves at most this share of the mean squared deviation (for the parameters used) that was left without it.
+    /// Chance explains far less of a stationary series (a tenth of 200 points of an AR(1) with φ = .5, a third with
+    /// φ = .8): in a level that wanders, no p-value of a fixed noise model holds.
+    pub max_share_left: f64,
+    /// More breaks describe no trend that a person would see.
+    pub max_breaks: usize,
+    /// Evidence that a break adds beyond what a step needs: it has a level and a slope.
+    pub evidence_of_break: f64,
+    /// The same for a break that isn't abrupt, or doesn't explain most of what is left. By simulation of 400 series a kind and
+    /// length: with it AR(1) .8 of 20 and 40 points has 4 and 4 breaks, as many as without such breaks within chance (3 and 2),
+    /// and random walks of 40 have 22; with 2.0 they have 16, 20 and 75.
+    pub evidence_of_doubtful_break: f64,
+    /// Places that are tried for a break, before the best point around the best of them.
+    pub grid_places: usize,
+    /// Autocorrelation above this isn't noise around a line, but a level that moves.
+    pub max_autocorrelation: f64,
+    /// Evidence for one line against steps, beside the cost of their places and sizes: a step is the commoner change.
+    pub evidence_of_trend: f64,
+    /// Breaks are abrupt if lines leave less than this share of what a smooth curve with no more parameters leaves.
+    pub abrupt_share: f64,
+    /// The highest degree of that curve, a polynomial.
+    pub max_degree: usize,
+    /// Autocorrelations of a level that wanders, beside [`AUTOCORRELATIONS`].
+    pub wandering_autocorrelations: [f64; 2],
+}
 
-/// More breaks describe nothing that a person would call a trend.
-const MOST_BREAKS: usize = 6;
-
-/// The evidence that a break must add beside what a step must: it has a level and a slope.
-pub(crate) const EVIDENCE_OF_BREAK: f64 = 2.0;
-
-/// The same of a break that isn't abrupt, or doesn't explain most of what is left. By simulation of 400 series a kind and length:
-/// with it AR(1) .8 of 20 and 40 points has 4 and 4 breaks, as many as without such breaks within chance (3 and 2), and random
-/// walks of 40 have 22; with 2.0 they have 16, 20 and 75.
-pub(crate) const EVIDENCE_OF_DOUBTFUL_BREAK: f64 = 6.0;
-
-/// Breaks are looked for at so many places at most, then moved to the best point around.
-const GRID: usize = 128;
+pub(crate) const TREND: TrendParameters = TrendParameters {
+    max_share_left: 0.3,
+    max_breaks: 6,
+    evidence_of_break: 2.0,
+    evidence_of_doubtful_break: 6.0,
+    grid_places: 128,
+    max_autocorrelation: 0.8,
+    evidence_of_trend: 5.0,
+    abrupt_share: 0.5,
+    max_degree: 7,
+    wandering_autocorrelations: [0.99, 0.999],
+};
 
 /// Straight lines, one after the other, not joined.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,7 +143,7 @@ pub(crate) fn few(values: &[f64], descriptions: &[Lines]) -> Lines {
     let mut best = &descriptions[0];
     for lines in &descriptions[1..] {
         let share = (lines.left / free(lines)) / (best.left / free(best));
-        if best.left <= nothing || free(lines) < 2.0 || share > LEFT {
+        if best.left <= nothing || free(lines) < 2.0 || share > TREND.max_share_left {
             break;
         }
         best = lines;
@@ -134,7 +154,7 @@ pub(crate) fn few(values: &[f64], descriptions: &[Lines]) -> Lines {
 /// The best 1, 2, … breaks on a grid, by dynamic programming (R. Bellman, "On the approximation of curves by line
 /// segments using dynamic programming", CACM 4, 1961).
 fn best_breaks(sums: &Sums, shortest: usize) -> Vec<Vec<usize>> {
-    let step = sums.n.div_ceil(GRID).max(1);
+    let step = sums.n.div_ceil(TREND.grid_places).max(1);
     let mut grid: Vec<usize> = (0..sums.n).step_by(step).collect();
     grid.push(sums.n);
     let last = grid.len() - 1;
@@ -153,7 +173,7 @@ fn best_breaks(sums: &Sums, shortest: usize) -> Vec<Vec<usize>> {
         .collect();
     let mut from: Vec<Vec<usize>> = Vec::new();
     let mut found = Vec::new();
-    for _ in 0..MOST_BREAKS {
+    for _ in 0..TREND.max_breaks {
         let mut next = vec![f64::INFINITY; last + 1];
         let mut origin = vec![0; last + 1];
         for j in 1..=last {
@@ -183,7 +203,7 @@ fn best_breaks(sums: &Sums, shortest: usize) -> Vec<Vec<usize>> {
 
 /// Moves each break to the best point between its neighbours' halfway marks, twice round.
 fn settle(sums: &Sums, breaks: &mut [usize], shortest: usize) {
-    let step = sums.n.div_ceil(GRID).max(1);
+    let step = sums.n.div_ceil(TREND.grid_places).max(1);
     for _ in 0..2 {
         for i in 0..breaks.len() {
             let start = if i == 0 { 0 } else { breaks[i - 1] };
@@ -205,19 +225,6 @@ pub(crate) fn left_by(sums: &Sums, breaks: &[usize]) -> f64 {
         .map(|s| sums.left(s.start..s.end))
         .sum()
 }
-
-/// Autocorrelation above this isn't taken for noise around a line, but for a level that moves.
-pub(crate) const MOST_KEPT: f64 = 0.8;
-
-/// By how much one line must be likelier than steps, in ln and beside what each of their places and sizes costs, to be told
-/// in their place: a step is the commoner change.
-const EVIDENCE_OF_TREND: f64 = 5.0;
-
-/// Lines break abruptly if they leave less than this share of what a smooth curve of no more parameters leaves.
-pub(crate) const ABRUPT: f64 = 0.5;
-
-/// The highest degree of a smooth curve that broken lines are compared with.
-const MOST_DEGREE: usize = 7;
 
 /// A level that moves steadily from the first point of a series to the last, but for the steps of its changes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -287,14 +294,11 @@ pub(crate) enum Shape {
 /// How much of a point's deviation the next one may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// At most [`MOST_KEPT`], as noise around a level or a line does.
+    /// At most [`TrendParameters::max_autocorrelation`], as noise around a level or a line does.
     OfNoise,
     /// Up to nearly all, as a level does that wanders by itself.
     Any,
 }
-
-/// The autocorrelations of a level that wanders, beside those of [`AUTOCORRELATIONS`].
-const WANDERING: [f64; 2] = [0.99, 0.999];
 
 /// A series described by one shape, with AR(1) noise at its likeliest autocorrelation.
 pub(crate) struct Fitted {
@@ -335,15 +339,17 @@ pub(crate) fn fitted(values: &[f64], breaks: &[usize], shape: Shape, memory: Mem
         Fitted {
             likelihood: -0.5 * (n - 1) as f64 * (left.max(smallest) / free).ln()
                 + 0.5 * segments.len() as f64 * (-kept * kept).ln_1p()
-                - PARAMETERS.autocorrelation_rate * kept,
+                - STEP.autocorrelation_rate * kept,
             kept,
             left,
             slope,
             spread,
         }
     };
-    let tried = AUTOCORRELATIONS.into_iter().chain(WANDERING);
-    let tried = tried.filter(|kept| memory == Memory::Any || *kept <= MOST_KEPT);
+    let tried = AUTOCORRELATIONS
+        .into_iter()
+        .chain(TREND.wandering_autocorrelations);
+    let tried = tried.filter(|kept| memory == Memory::Any || *kept <= TREND.max_autocorrelation);
     tried.map(at).fold(at(0.0), |best, other| {
         match other.likelihood > best.likelihood {
             true => other,
@@ -426,7 +432,7 @@ pub(crate) fn are_borne_out(values: &[f64], lines: &Lines, needed: f64) -> bool 
 /// What lines leave of what a smooth curve of no more parameters leaves; nothing where the points are too few for a curve.
 pub(crate) fn share_of_curve(values: &[f64], lines: &Lines) -> f64 {
     let (n, breaks) = (values.len(), lines.breaks.len());
-    let degree = (1 + 2 * breaks).min(MOST_DEGREE);
+    let degree = (1 + 2 * breaks).min(TREND.max_degree);
     if n < 3 * breaks + 4 {
         return 0.0;
     }
@@ -473,7 +479,7 @@ pub(crate) fn explains_stairs(values: &[f64], steps: &[usize], stairs: &[usize])
     let cost = |steps: usize| 0.5 * (3.0 * steps as f64 - 1.0).max(0.0) * points;
     let sloped = fitted(values, steps, Shape::SlopedLevels, Memory::OfNoise).likelihood;
     let sloped = sloped - 0.5 * points - cost(steps.len());
-    sloped >= of_steps(values, stairs) - cost(stairs.len()) + EVIDENCE_OF_TREND
+    sloped >= of_steps(values, stairs) - cost(stairs.len()) + TREND.evidence_of_trend
 }
 
 /// The series without a slope; its mean stays.
@@ -488,19 +494,19 @@ pub(crate) fn without_slope(series: &[f64], slope: f64) -> Vec<f64> {
 /// The trend of a series in which no change was found, if it has one.
 pub(crate) fn trend(values: &[f64], search: &DetectionOptions) -> Option<Trend> {
     let n = values.len();
-    if n < FEWEST {
+    if n < MIN_POINTS {
         return None;
     }
     let of = |shape, memory| fitted(values, &[], shape, memory);
     // A level that wanders leads somewhere, too.
-    let memory = match of(Shape::Lines, Memory::Any).kept > MOST_KEPT {
+    let memory = match of(Shape::Lines, Memory::Any).kept > TREND.max_autocorrelation {
         true => Memory::Any,
         false => Memory::OfNoise,
     };
     let (level, line) = (of(Shape::Levels, memory), of(Shape::Lines, memory));
     let evidence = line.likelihood - level.likelihood;
     // NaN, of a series that never varies, is no evidence.
-    let is_clear = evidence >= PARAMETERS.needed(n, search.false_per_point);
+    let is_clear = evidence >= STEP.needed(n, search.false_per_point);
     if !is_clear || line.spread <= 0.0 {
         return None;
     }

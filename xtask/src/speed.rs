@@ -21,7 +21,7 @@ pub fn print(chosen: &[String]) {
     });
     let samples = Samples::new(values).expect("finite");
     report("summary of 1,000,000 samples", 9, &mut || {
-        black_box(Summary::of(&samples, Better::Higher));
+        black_box(Summary::new(&samples, Better::Higher));
     });
     report(
         "verdict of 2 × 1,000,000 samples in 100 trials each",
@@ -42,7 +42,7 @@ pub fn print(chosen: &[String]) {
             black_box(verdict(
                 &side(1),
                 &side(2),
-                &VerdictOptions::usual(Better::Lower),
+                &VerdictOptions::new(Better::Lower),
             ));
         },
     );
@@ -51,7 +51,7 @@ pub fn print(chosen: &[String]) {
         3,
         &mut || {
             let side = |seed| {
-                NestedSamples::of_independent(
+                NestedSamples::from_independent(
                     Samples::new(NoiseShape::Gauss.draw(1_000_000, &mut Random::seeded(seed)))
                         .expect("finite"),
                 )
@@ -59,7 +59,7 @@ pub fn print(chosen: &[String]) {
             black_box(verdict(
                 &side(1),
                 &side(2),
-                &VerdictOptions::usual(Better::Lower),
+                &VerdictOptions::new(Better::Lower),
             ));
         },
     );

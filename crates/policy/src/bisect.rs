@@ -230,7 +230,7 @@ impl BisectPolicy {
             from = look;
             let weather = weather(&values[..look], self.allowance());
             let series: Vec<&[f64]> = series.values().map(Vec::as_slice).collect();
-            learnt = Estimator::learnt(&series, self.better, learnt.0, weather);
+            learnt = Estimator::choose(&series, self.better, learnt.0, weather);
         }
         learnt
     }
@@ -283,7 +283,7 @@ impl BisectPolicy {
             variance,
             courses: vec![VersionMeans::new(self.versions); self.testbeds()],
             tried: HashMap::new(),
-            settled: EvidenceIndex::of(evidence),
+            settled: EvidenceIndex::new(evidence),
             there: HashSet::new(),
             units: 0,
             trial: 1.0,
@@ -456,12 +456,14 @@ impl BisectPolicy {
             ..self.aim
         };
         let seed = u64::from(self.seed) << 32 | seen.units as u64;
-        let belief = Posterior::of(&seen.courses, &aim, seed)?;
+        let belief = Posterior::from_measurements(&seen.courses, &aim, seed)?;
         if !is_cheap || belief.best().0.is_empty() {
             let belief = match several_beside(&belief, aim.several) {
-                several if several < aim.several => {
-                    Posterior::of(&seen.courses, &BisectionGoal { several, ..aim }, seed)?
-                }
+                several if several < aim.several => Posterior::from_measurements(
+                    &seen.courses,
+                    &BisectionGoal { several, ..aim },
+                    seed,
+                )?,
                 _ => belief,
             };
             let build = first.iter().copied().fold(0.0, f64::max);
@@ -473,7 +475,7 @@ impl BisectPolicy {
             several: SEVERAL_CHANGES.where_cheap,
             ..aim
         };
-        Posterior::of(&seen.courses, &aim, seed)
+        Posterior::from_measurements(&seen.courses, &aim, seed)
     }
 
     /// How probable changes that cancel may remain in the end, where a build costs so many measurements: a change as large as
@@ -605,7 +607,7 @@ impl BisectPolicy {
             let request = self.next_of(version, seen, idle);
             request.map(Some).ok_or(BisectEnd::Most)
         };
-        let in_work = Interleaving::of(self, evidence, seen, idle.testbed);
+        let in_work = Interleaving::from_evidence(self, evidence, seen, idle.testbed);
         if let Some(version) = in_work.goes_on() {
             return ask(version);
         }
@@ -679,7 +681,7 @@ impl BisectPolicy {
         let confidence = Confidence::new(self.aim.confidence).unwrap_or_default();
         let joined = match &belief {
             Some(belief) => belief.joined().clone(),
-            None => PooledVersionMeans::of(&seen.courses),
+            None => PooledVersionMeans::from_testbeds(&seen.courses),
         };
         let sizes = waterfall(&joined, &steps, confidence);
         let culprit = |(n, place): (usize, &ChangeLocation)| {

@@ -55,12 +55,12 @@ pub enum ChangeDirection {
 
 impl ChangeDirection {
     /// The direction of a change.
-    pub fn of(change: &DetectedChange, better: Option<Better>) -> Self {
-        Self::of_size(change.size, better)
+    pub fn from_change(change: &DetectedChange, better: Option<Better>) -> Self {
+        Self::from_size(change.size, better)
     }
 
     /// The direction of a change by so much.
-    pub fn of_size(size: f64, better: Option<Better>) -> Self {
+    pub fn from_size(size: f64, better: Option<Better>) -> Self {
         match better {
             None if size > 0.0 => Self::Up,
             None => Self::Down,

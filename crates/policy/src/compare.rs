@@ -520,7 +520,7 @@ fn compare_sets(
             .filter(|other| sets.iter().all(|set| set.study != other.study))
             .filter(|other| sets.first().is_some_and(|base| one_machine(base, other)))
             .collect::<Vec<_>>(),
-        tried: sets.iter().map(TryComparison::of).collect(),
+        tried: sets.iter().map(TriedCells::from_results).collect(),
         machines: sets
             .iter()
             .map(|set| warning::other_machine(sets.first()?, set))
@@ -646,7 +646,7 @@ struct Asked<'a> {
     hosts: &'a IndexSet<&'a HostName>,
     /// Other studies of the same machine.
     others: &'a [&'a ResultSet],
-    tried: Vec<TryComparison>,
+    tried: Vec<TriedCells>,
     /// How each side's machine differs from the baseline's.
     machines: Vec<Option<NotComparable>>,
     /// What differs in how each side was measured.
@@ -656,13 +656,13 @@ struct Asked<'a> {
 }
 
 /// Which cells of a set were tried, and how often that failed.
-struct TryComparison {
+struct TriedCells {
     measured: HashSet<String>,
     failed: IndexMap<String, usize>,
 }
 
-impl TryComparison {
-    fn of(set: &ResultSet) -> Self {
+impl TriedCells {
+    fn from_results(set: &ResultSet) -> Self {
         let mut failed = IndexMap::new();
         for (_, _, cell, _) in &set.failed {
             *failed.entry(question(cell)).or_insert(0) += 1;
@@ -1002,7 +1002,7 @@ impl Asked<'_> {
             // What a simulator counts agrees by construction: a second trial that does has shown it.
             alike_enough: match simulated {
                 true => 2,
-                false => VerdictOptions::usual(base.better).alike_enough,
+                false => VerdictOptions::new(base.better).alike_enough,
             },
         };
         let found = verdict(of_base, of_new, &question);
@@ -1106,7 +1106,7 @@ impl Gathered {
             Level::Sample if all.n() > 1 => Level::Sample,
             _ => Level::Trial,
         };
-        let of_samples = Summary::of(all, self.better);
+        let of_samples = Summary::new(all, self.better);
         let one_each = self.trials == all.n();
         let trials = if one_each {
             all.clone()
@@ -1117,7 +1117,7 @@ impl Gathered {
         let of_trials = if one_each {
             of_samples.clone()
         } else {
-            Summary::of(&trials, self.better)
+            Summary::new(&trials, self.better)
         };
         Some(MeasuredEntry {
             unit: self.unit,

@@ -17,7 +17,7 @@ pub(crate) struct EvidenceIndex<'a> {
 }
 
 impl<'a> EvidenceIndex<'a> {
-    pub(crate) fn of(evidence: &'a Evidence) -> Self {
+    pub(crate) fn new(evidence: &'a Evidence) -> Self {
         let mut settled = Self {
             trials: HashMap::with_capacity(evidence.observations.len()),
             unbuilt: HashSet::new(),

@@ -193,7 +193,7 @@ impl TargetHistory {
                 });
                 // One that holds says more than one that is over.
                 let best = about.max_by_key(|it| (it.holds(now), it.at));
-                change.accepted = best.map(|it| ChangeAcceptance::at(it, now));
+                change.accepted = best.map(|it| ChangeAcceptance::new(it, now));
             }
         }
     }
@@ -428,7 +428,7 @@ impl Drafts {
             mark_unstable(&mut points);
             let repeats = match draft.metric.simulator {
                 Some(_) => Repeats::Simulated,
-                None => Repeats::Measured(Spreads::of(&points)),
+                None => Repeats::Measured(Spreads::from_points(&points)),
             };
             let mut spread_of_sessions = None;
             if let Repeats::Measured(spreads) = repeats {

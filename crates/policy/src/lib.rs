@@ -146,7 +146,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// These observations, made on builds and boots that cost nothing.
-    pub fn of(observations: Vec<Observation>) -> Self {
+    pub fn from_observations(observations: Vec<Observation>) -> Self {
         Self {
             observations,
             ..Self::default()

@@ -196,7 +196,7 @@ impl NoisePolicy {
 
     /// Where it stands.
     pub fn verdict(&self, evidence: &Evidence) -> NoiseVerdict {
-        let seen = EvidenceIndex::of(evidence);
+        let seen = EvidenceIndex::new(evidence);
         let mut sides: BTreeMap<(usize, &MetricName), Vec<NestedSample>> = BTreeMap::new();
         let measured = evidence.observations.iter().filter(|seen| seen.measured());
         for observation in measured.clone() {
@@ -274,7 +274,7 @@ impl Policy for NoisePolicy {
     type Verdict = NoiseVerdict;
 
     fn decide(&self, evidence: &Evidence) -> Decision<NoiseVerdict> {
-        let seen = EvidenceIndex::of(evidence);
+        let seen = EvidenceIndex::new(evidence);
         if self.end(evidence, &seen).is_some() {
             return Decision::Done(self.verdict(evidence));
         }
@@ -285,7 +285,7 @@ impl Policy for NoisePolicy {
     }
 
     fn left(&self, evidence: &Evidence) -> usize {
-        let seen = EvidenceIndex::of(evidence);
+        let seen = EvidenceIndex::new(evidence);
         if self.end(evidence, &seen).is_some() {
             return 0;
         }
@@ -302,7 +302,7 @@ impl Policy for NoisePolicy {
     }
 
     fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
-        let seen = EvidenceIndex::of(evidence);
+        let seen = EvidenceIndex::new(evidence);
         if self.as_found || self.end(evidence, &seen).is_some() {
             return Vec::new();
         }
@@ -497,7 +497,7 @@ mod tests {
             });
             let mut before = all.observations[..cut.min(all.observations.len())].to_vec();
             before.reverse();
-            match policy.decide(&Evidence::of(before)) {
+            match policy.decide(&Evidence::from_observations(before)) {
                 Decision::Measure(request) => prop_assert_eq!(request, all.observations[cut].request),
                 Decision::Done(again) => prop_assert_eq!(again.ended, verdict.ended),
             }

@@ -462,7 +462,7 @@ mod tests {
             let policy = policy(cells, monitors, 1);
             let (verdict, evidence) = study(&policy, &[], 0.05, seed);
             let cut = cut.min(evidence.observations.len());
-            let before = Evidence::of(evidence.observations[..cut].to_vec());
+            let before = Evidence::from_observations(evidence.observations[..cut].to_vec());
             match evidence.observations.get(cut) {
                 Some(next) => prop_assert_eq!(policy.decide(&before), Decision::Measure(next.request)),
                 None => prop_assert_eq!(policy.decide(&before), Decision::Done(verdict)),

@@ -136,7 +136,7 @@ mod tests {
                 figures: BTreeMap::new(),
                 took: Duration::ZERO,
             };
-            let evidence = Evidence::of(asked[..cut].iter().map(seen).collect());
+            let evidence = Evidence::from_observations(asked[..cut].iter().map(seen).collect());
             prop_assert_eq!(policy.decide(&evidence), Decision::Measure(asked[cut]));
         }
     }
@@ -160,11 +160,11 @@ mod tests {
             rounds: 4,
             ..few.clone()
         };
-        assert_eq!(more.left(&Evidence::of(before.clone())), 6);
+        assert_eq!(more.left(&Evidence::from_observations(before.clone())), 6);
         // A cell that was decided wasn't measured in the second round, and isn't now.
         before.pop();
         let from = RunPolicy { from: 3, ..more };
-        let mut evidence = Evidence::of(before);
+        let mut evidence = Evidence::from_observations(before);
         let mut asked = Vec::new();
         while let Decision::Measure(request) = from.decide(&evidence) {
             assert_eq!(from.left(&evidence), 6 - asked.len());

@@ -237,7 +237,7 @@ mod tests {
         let policy = RunUntilDecidedPolicy::new(&cells, time, options()).unwrap();
         let (evidence, _) = pursue(&policy, &cells, |_| 1.0, (NoiseShape::Gauss, 1.0, 5));
         for cut in 0..evidence.observations.len() {
-            let before = Evidence::of(evidence.observations[..cut].to_vec());
+            let before = Evidence::from_observations(evidence.observations[..cut].to_vec());
             let next = evidence.observations[cut].request;
             assert_eq!(policy.decide(&before), Decision::Measure(next));
             assert!(policy.left(&before) > 0);
@@ -303,7 +303,7 @@ mod tests {
                             )]),
                             took: Duration::from_secs(1),
                         });
-                    let verdict = policy.verdict(&Evidence::of(all.collect()));
+                    let verdict = policy.verdict(&Evidence::from_observations(all.collect()));
                     let mut calls = verdict.compared.iter().map(|tried| tried.call);
                     calls.any(|call| matches!(call, TryCall::Better | TryCall::Worse))
                 })

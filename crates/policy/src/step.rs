@@ -91,7 +91,7 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn of(evidence: &'a Evidence) -> Self {
-        let settled = EvidenceIndex::of(evidence);
+        let settled = EvidenceIndex::new(evidence);
         let mut failed_boots: HashMap<usize, usize> = HashMap::new();
         for (version, ..) in &settled.unbooted {
             *failed_boots.entry(*version).or_default() += 1;
@@ -722,7 +722,7 @@ mod tests {
             let mut before: Vec<Observation> = all.observations.iter().take(cut).cloned().collect();
             before.reverse();
             let known = before.len();
-            let (again, _) = pursue(&policy, Evidence::of(before), |_| (RequestOutcome::Measured, 1.0));
+            let (again, _) = pursue(&policy, Evidence::from_observations(before), |_| (RequestOutcome::Measured, 1.0));
             let asked: HashSet<Request> = again.observations.iter().map(|o| o.request).collect();
             prop_assert_eq!(&asked, &distinct);
             prop_assert_eq!(again.observations.len() - known, distinct.len() - known);

@@ -327,8 +327,8 @@ impl TryPolicy {
     }
 
     fn walk(&self, evidence: &Evidence) -> Walk {
-        let seen = EvidenceIndex::of(evidence);
-        let mut standing = TryState::of(self);
+        let seen = EvidenceIndex::new(evidence);
+        let mut standing = TryState::new(self);
         let mut end = None;
         let mut passes = 0;
         for number in 1..=self.most() {

@@ -134,7 +134,7 @@ fn far_out(series: &Series) -> Vec<u32> {
     let Some(measured) = estimate(series).filter(|measured| measured.samples.n() >= ENOUGH) else {
         return Vec::new();
     };
-    let summary = Summary::of(&measured.samples, series.better);
+    let summary = Summary::new(&measured.samples, series.better);
     let range = summary.third_quartile - summary.first_quartile;
     let (low, high) = (
         summary.first_quartile - 3.0 * range,

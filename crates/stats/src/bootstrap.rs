@@ -273,7 +273,7 @@ mod tests {
         };
         let (base, new) = (side(), side());
         let nested = hierarchical_bootstrap(&base, &new, 1000, 1, Confidence::USUAL).unwrap();
-        let question = crate::VerdictOptions::usual(crate::Better::Lower);
+        let question = crate::VerdictOptions::new(crate::Better::Lower);
         let fieller = crate::verdict(&base, &new, &question)
             .ratio_interval
             .unwrap();

@@ -40,7 +40,7 @@ const TABLE_CELLS: usize = 4096;
 const TAIL_SHARE: f64 = 1.0 / 64.0;
 
 impl NormalScores {
-    pub(crate) fn of(points: usize) -> Self {
+    pub(crate) fn new(points: usize) -> Self {
         static TABLE: OnceLock<Vec<f64>> = OnceLock::new();
         let table = TABLE.get_or_init(|| {
             let inner =
@@ -54,7 +54,7 @@ impl NormalScores {
         }
     }
 
-    pub(crate) fn at(self, rank: f64) -> f64 {
+    pub(crate) fn score(self, rank: f64) -> f64 {
         let p = (rank + 0.5) / self.points;
         if (TAIL_SHARE..=1.0 - TAIL_SHARE).contains(&p) {
             let place = p * TABLE_CELLS as f64;
@@ -135,11 +135,11 @@ mod tests {
     #[test]
     fn normal_scores_are_exact_enough_everywhere() {
         for points in [4, 7, 200, 10_000] {
-            let scores = NormalScores::of(points);
+            let scores = NormalScores::new(points);
             for rank in 0..points {
                 let exact = normal_quantile((rank as f64 + 0.5) / points as f64);
                 assert!(
-                    (scores.at(rank as f64) - exact).abs() < 1e-4,
+                    (scores.score(rank as f64) - exact).abs() < 1e-4,
                     "{rank} of {points}"
                 );
             }

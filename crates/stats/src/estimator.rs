@@ -90,7 +90,7 @@ impl Estimator {
     /// last series are those of the versions that are furthest apart. And the variance of such a measurement, where that
     /// can be said. What is measured by now is kept unless another tells far more.
     #[must_use]
-    pub fn learnt(
+    pub fn choose(
         series: &[&[f64]],
         better: Better,
         now: Self,
@@ -265,7 +265,7 @@ mod tests {
     }
 
     fn learnt(series: &[Vec<f64>], better: Better) -> Estimator {
-        Estimator::learnt(&slices(series), better, Estimator::EACH, FAIR).0
+        Estimator::choose(&slices(series), better, Estimator::EACH, FAIR).0
     }
 
     /// Two series of trials that took turns, the second with this shift.
@@ -398,7 +398,7 @@ mod tests {
     fn what_is_measured_by_stays_unless_another_tells_far_more() {
         let series = series(NoiseShape::Disturbed { keep: 0.9 }, 512, 0.5, 5);
         let series = slices(&series);
-        let (first, variance) = Estimator::learnt(&series, Better::Lower, Estimator::EACH, FAIR);
+        let (first, variance) = Estimator::choose(&series, Better::Lower, Estimator::EACH, FAIR);
         assert!(first.trials > 1 && variance.unwrap() > 0.0);
         // A neighbour that is nearly as good isn't given up for it.
         let near = Estimator {
@@ -414,7 +414,7 @@ mod tests {
             TrialStatistic::Mean => None,
         };
         let is_near = cost(near).unwrap() < PARAMETERS.min_gain_over_best * cost(first).unwrap();
-        let (kept, _) = Estimator::learnt(&series, Better::Lower, near, FAIR);
+        let (kept, _) = Estimator::choose(&series, Better::Lower, near, FAIR);
         assert_eq!(kept == near, is_near);
     }
 }

@@ -24,7 +24,7 @@
 //!
 //! let base = Samples::new(vec![3.5, 3.1, 3.9])?;
 //! let new = Samples::new(vec![4.5, 4.1, 4.9])?;
-//! let (base, new) = (Summary::of(&base, Better::Lower), Summary::of(&new, Better::Lower));
+//! let (base, new) = (Summary::new(&base, Better::Lower), Summary::new(&new, Better::Lower));
 //! let change = percent_change(base.amean, new.amean)?;
 //! assert_eq!(format!("{change:+.2}"), "+28.57");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -81,7 +81,7 @@ pub use variance_components::{
     ReplicationAdvice, ReplicationCost, VarianceComponent, VarianceComponents, advice, components,
 };
 pub use verdict::{
-    KnownSpread, ModeShares, OrderEffects, SettledVerdict, UnrepeatedVariation, Verdict,
+    KnownSpread, ModeShares, OrderEffects, WarmedUpVerdict, UnrepeatedVariation, Verdict,
     VerdictOptions, VerdictOutcome, verdict, welch_beyond,
 };
 pub use welch::{

@@ -86,7 +86,7 @@ impl NestedSamples {
 
     /// Samples of which nothing but the order is known: each is its own repetition.
     #[must_use]
-    pub fn of_independent(samples: Samples) -> Self {
+    pub fn from_independent(samples: Samples) -> Self {
         let placed = samples
             .measured()
             .iter()

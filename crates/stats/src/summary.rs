@@ -74,7 +74,7 @@ pub struct Percentile {
 impl Summary {
     /// Computes all summaries in a few passes over the samples.
     #[must_use]
-    pub fn of(samples: &Samples, better: Better) -> Self {
+    pub fn new(samples: &Samples, better: Better) -> Self {
         let amean = samples.amean();
         let stddev = samples.stddev();
         let hmean = samples.hmean();
@@ -103,7 +103,7 @@ impl Summary {
     }
 }
 
-/// Definitions one by one; [`Summary::of`] has them all at once.
+/// Definitions one by one; [`Summary::new`] has them all at once.
 impl Samples {
     /// The arithmetic mean Σx/n: the mean of durations.
     #[must_use]
@@ -344,8 +344,8 @@ mod tests {
 
     #[test]
     fn the_worked_example_of_mmtests_comes_out_as_printed() {
-        let base = Summary::of(&samples(&[3.5, 3.1, 3.9]), Better::Lower);
-        let new = Summary::of(&samples(&[4.5, 4.1, 4.9]), Better::Lower);
+        let base = Summary::new(&samples(&[3.5, 3.1, 3.9]), Better::Lower);
+        let new = Summary::new(&samples(&[4.5, 4.1, 4.9]), Better::Lower);
         let row = |base: f64, new: f64| {
             let percent = mmtests_percent(base, new, Better::Lower).unwrap();
             format!("{base:.2} {new:.2} ({percent:.2}%)")
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_single_sample_has_a_mean_but_no_spread() {
-        let one = Summary::of(&samples(&[2.5]), Better::Higher);
+        let one = Summary::new(&samples(&[2.5]), Better::Higher);
         let too_few = Err(Undefined::TooFew { needs: 2, has: 1 });
         assert_eq!(
             (one.n, one.min, one.median, one.max, one.amean),
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn means_of_rates_that_hold_a_zero_are_undefined_not_zero() {
-        let stalled = Summary::of(&samples(&[0.0, 10.0, 20.0, 30.0]), Better::Higher);
+        let stalled = Summary::new(&samples(&[0.0, 10.0, 20.0, 30.0]), Better::Higher);
         assert_eq!(stalled.hmean, Err(Undefined::NotPositive));
         assert_eq!(stalled.gmean, Err(Undefined::NotPositive));
         assert_eq!(stalled.hstddev, Err(Undefined::NotPositive));
@@ -454,17 +454,17 @@ mod tests {
 
     #[test]
     fn extreme_magnitudes_stay_finite() {
-        let huge = Summary::of(&samples(&[1e308, 1.5e308, 1.7e308]), Better::Higher);
+        let huge = Summary::new(&samples(&[1e308, 1.5e308, 1.7e308]), Better::Higher);
         assert!(close(huge.amean, 1.4e308));
         assert!(huge.hmean.unwrap() > 1e308 && huge.gmean.unwrap() > 1e308);
         assert!(close(huge.stddev.unwrap(), 3.605_551_275_463_989e307));
         assert!(close(huge.best[4].amean, 1.6e308));
-        let tiny = Summary::of(&samples(&[5e-324, 5e-324]), Better::Lower);
+        let tiny = Summary::new(&samples(&[5e-324, 5e-324]), Better::Lower);
         assert_eq!(
             (tiny.amean, tiny.hmean, tiny.gmean),
             (5e-324, Ok(5e-324), Ok(5e-324))
         );
-        let spread = Summary::of(&samples(&[-1.7e308, 1.7e308]), Better::Lower);
+        let spread = Summary::new(&samples(&[-1.7e308, 1.7e308]), Better::Lower);
         assert_eq!((spread.amean, spread.median), (0.0, 0.0));
     }
 
@@ -475,7 +475,7 @@ mod tests {
     proptest! {
         #[test]
         fn means_are_ordered_and_within_the_range(values in positive()) {
-            let s = Summary::of(&samples(&values), Better::Higher);
+            let s = Summary::new(&samples(&values), Better::Higher);
             let slack = 1.0 + 1e-12;
             let (h, g, a) = (s.hmean.unwrap(), s.gmean.unwrap(), s.amean);
             prop_assert!(s.min <= h * slack && h <= g * slack && g <= a * slack && a <= s.max * slack);
@@ -485,16 +485,16 @@ mod tests {
 
         #[test]
         fn the_order_of_measurement_changes_nothing(mut values in positive()) {
-            let before = Summary::of(&samples(&values), Better::Lower);
+            let before = Summary::new(&samples(&values), Better::Lower);
             values.reverse();
-            prop_assert_eq!(before, Summary::of(&samples(&values), Better::Lower));
+            prop_assert_eq!(before, Summary::new(&samples(&values), Better::Lower));
         }
 
         #[test]
         fn a_change_of_unit_scales_every_value(values in positive(), scale in 1e-3..1e3f64) {
             let scaled: Vec<f64> = values.iter().map(|x| x * scale).collect();
             let (one, two) = (samples(&values), samples(&scaled));
-            let (one, two) = (Summary::of(&one, Better::Lower), Summary::of(&two, Better::Lower));
+            let (one, two) = (Summary::new(&one, Better::Lower), Summary::new(&two, Better::Lower));
             let mut pairs = vec![
                 (one.min, two.min), (one.median, two.median), (one.max, two.max), (one.amean, two.amean),
                 (one.hmean.unwrap(), two.hmean.unwrap()), (one.gmean.unwrap(), two.gmean.unwrap()),
@@ -524,7 +524,7 @@ mod tests {
         fn the_summary_has_what_the_single_definitions_have(values in positive()) {
             let all = samples(&values);
             for better in [Better::Higher, Better::Lower] {
-                let s = Summary::of(&all, better);
+                let s = Summary::new(&all, better);
                 for (best, pctile) in s.best.iter().zip(&s.pctiles) {
                     prop_assert!(close(best.amean, all.best_amean(best.percent, better).unwrap()));
                     prop_assert!(close(best.hmean.unwrap(), all.best_hmean(best.percent, better).unwrap()));

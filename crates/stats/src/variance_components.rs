@@ -74,7 +74,7 @@ pub fn components(
     ];
     let spreads: Vec<Spread> = levels
         .iter()
-        .filter_map(|(level, groups)| Spread::of(*level, groups))
+        .filter_map(|(level, groups)| Spread::from_groups(*level, groups))
         .collect();
     let Some(top) = spreads.last() else {
         return Err(Undefined::TooFew { needs: 2, has: 1 });
@@ -124,7 +124,7 @@ struct Spread {
 
 impl Spread {
     /// `None` if no group has two.
-    fn of(level: Level, groups: &[Vec<f64>]) -> Option<Self> {
+    fn from_groups(level: Level, groups: &[Vec<f64>]) -> Option<Self> {
         let freedom: usize = groups.iter().map(|group| group.len() - 1).sum();
         if freedom == 0 {
             return None;

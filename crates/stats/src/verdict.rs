@@ -75,7 +75,7 @@ impl KnownSpread {
 impl VerdictOptions {
     /// The usual question about a metric: arithmetic means, a margin of 1% at 95% confidence.
     #[must_use]
-    pub fn usual(better: Better) -> Self {
+    pub fn new(better: Better) -> Self {
         VerdictOptions {
             better,
             mean: Mean::Arithmetic,
@@ -150,7 +150,7 @@ pub struct Verdict {
     /// What the order of measurement tells of the base, and of the new side.
     pub order: (OrderEffects, OrderEffects),
     /// The verdict's ratio and outcome without the leading units that are unlike the rest, if there are such.
-    pub settled: Option<SettledVerdict>,
+    pub settled: Option<WarmedUpVerdict>,
     /// Two modes, if either side has them.
     pub modes: Option<ModeShares>,
     /// Units far from the bulk, by place: of the base, and of the new side. Named, not removed.
@@ -168,7 +168,7 @@ pub struct OrderEffects {
 
 /// The comparison without warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct SettledVerdict {
+pub struct WarmedUpVerdict {
     /// Leading units left out of the base, and of the new side.
     pub dropped: (usize, usize),
     /// The answer without them.
@@ -282,14 +282,17 @@ pub fn verdict(base: &NestedSamples, new: &NestedSamples, question: &VerdictOpti
         ),
     };
     let question = &question;
-    let compared = Compared::of(&base.means, &new.means, repeats, question);
+    let compared = Compared::new(&base.means, &new.means, repeats, question);
     let order = match repeats {
-        Repeats::InOrder => (OrderEffects::of(&base.means), OrderEffects::of(&new.means)),
+        Repeats::InOrder => (
+            OrderEffects::from_units(&base.means),
+            OrderEffects::from_units(&new.means),
+        ),
         Repeats::Unordered | Repeats::Paired => Default::default(),
     };
     let (base_units, new_units) = (samples(&base), samples(&new));
     let modes = match repeats {
-        Repeats::InOrder => ModeShares::of(&base_units, &new_units, question.confidence),
+        Repeats::InOrder => ModeShares::from_samples(&base_units, &new_units, question.confidence),
         // Hosts are of several kinds, and whoever measured chose them.
         Repeats::Unordered | Repeats::Paired => None,
     };
@@ -314,7 +317,7 @@ pub fn verdict(base: &NestedSamples, new: &NestedSamples, question: &VerdictOpti
         ranks: mann_whitney(&base_units, &new_units),
         kept: compared.kept,
         order,
-        settled: SettledVerdict::of(&base.means, &new.means, order, question),
+        settled: WarmedUpVerdict::new(&base.means, &new.means, order, question),
         modes,
         outliers: (outliers(&base_units), outliers(&new_units)),
     }
@@ -362,7 +365,7 @@ struct Compared {
 }
 
 impl Compared {
-    fn of(base: &[f64], new: &[f64], repeats: Repeats, question: &VerdictOptions) -> Self {
+    fn new(base: &[f64], new: &[f64], repeats: Repeats, question: &VerdictOptions) -> Self {
         let kept = match repeats {
             Repeats::InOrder => shared_autocorrelation(base, new),
             Repeats::Unordered | Repeats::Paired => 0.0,
@@ -715,7 +718,7 @@ fn without_spread(
 }
 
 impl OrderEffects {
-    fn of(units: &[f64]) -> Self {
+    fn from_units(units: &[f64]) -> Self {
         let sorted = units.is_sorted() || units.iter().rev().is_sorted();
         let warm_up = if sorted { None } else { warm_up(units) };
         let rest = &units[warm_up.map_or(0, |found| found.drop)..];
@@ -726,8 +729,8 @@ impl OrderEffects {
     }
 }
 
-impl SettledVerdict {
-    fn of(
+impl WarmedUpVerdict {
+    fn new(
         base: &[f64],
         new: &[f64],
         order: (OrderEffects, OrderEffects),
@@ -738,13 +741,13 @@ impl SettledVerdict {
         if dropped == (0, 0) {
             return None;
         }
-        let rest = Compared::of(
+        let rest = Compared::new(
             &base[dropped.0..],
             &new[dropped.1..],
             Repeats::InOrder,
             question,
         );
-        Some(SettledVerdict {
+        Some(WarmedUpVerdict {
             dropped,
             outcome: rest.outcome,
             percent: rest.percent(),
@@ -759,7 +762,7 @@ impl SettledVerdict {
 }
 
 impl ModeShares {
-    fn of(base: &Samples, new: &Samples, confidence: Confidence) -> Option<Self> {
+    fn from_samples(base: &Samples, new: &Samples, confidence: Confidence) -> Option<Self> {
         let found = [two_modes(base), two_modes(new)]
             .into_iter()
             .flatten()

@@ -39,8 +39,8 @@ pub struct Welch {
 /// [`Undefined::TooFew`] if a side has fewer than two samples; [`Undefined::NoSpread`] if neither side varies.
 pub fn welch(base: &Samples, new: &Samples, confidence: Confidence) -> Result<Welch, Undefined> {
     compare(
-        &MeanWithError::of(base)?,
-        &MeanWithError::of(new)?,
+        &MeanWithError::from_samples(base)?,
+        &MeanWithError::from_samples(new)?,
         confidence,
     )
 }
@@ -117,7 +117,7 @@ pub(crate) fn paired(
     };
     let changes: Vec<f64> = base.iter().zip(new).map(change).collect();
     let changes = Samples::new(changes).map_err(|_| Undefined::TooLarge)?;
-    let MeanWithError { mean, error, n } = MeanWithError::of(&changes)?;
+    let MeanWithError { mean, error, n } = MeanWithError::from_samples(&changes)?;
     if error == 0.0 || (positive && error <= MAX_ROUNDING_ERROR) {
         return Err(Undefined::NoSpread);
     }
@@ -265,7 +265,7 @@ pub fn difference_with_error(
 /// # Errors
 /// [`Undefined::TooFew`] of fewer than two samples.
 pub fn mean_interval(samples: &Samples, confidence: Confidence) -> Result<Interval, Undefined> {
-    let MeanWithError { mean, error, n } = MeanWithError::of(samples)?;
+    let MeanWithError { mean, error, n } = MeanWithError::from_samples(samples)?;
     let reach = t_quantile(confidence, n - 1.0) * error;
     Ok(Interval {
         low: finite(mean - reach)?,
@@ -299,7 +299,7 @@ pub(crate) struct MeanWithError {
 }
 
 impl MeanWithError {
-    fn of(samples: &Samples) -> Result<Self, Undefined> {
+    fn from_samples(samples: &Samples) -> Result<Self, Undefined> {
         let n = samples.n() as f64;
         Ok(MeanWithError {
             mean: samples.amean(),

@@ -117,7 +117,7 @@ pub async fn evidence_along(
         observation(seen, (version, layout), place, own, scope.retry)
     };
     let observations = asked.iter().filter_map(&mut of).collect();
-    let mut evidence = Evidence::of(observations);
+    let mut evidence = Evidence::from_observations(observations);
     if let Some(study) = scope.study {
         let own = store.study_history(study).await?;
         let made = own.builds.iter().filter(|build| !build.cached);

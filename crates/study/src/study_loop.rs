@@ -858,7 +858,7 @@ pub async fn evidence_as_found(store: &Store, study: StudyId) -> Result<Evidence
             took: seen.took,
         })
         .collect();
-    Ok(Evidence::of(observations))
+    Ok(Evidence::from_observations(observations))
 }
 
 /// The same with the figures of every trial, for policies that look at them.

@@ -171,7 +171,7 @@ fn clustered(trials: usize, icc: f64, random: &mut Random) -> NestedSamples {
 
 /// The shares of intervals of the ratio that hold 1, and of verdicts that call equal sides different.
 fn held(mut pair: impl FnMut() -> (NestedSamples, NestedSamples)) -> (f64, f64) {
-    let question = VerdictOptions::usual(Better::Lower);
+    let question = VerdictOptions::new(Better::Lower);
     let (mut holds, mut wrong) = (0, 0);
     for _ in 0..COMPARISONS {
         let (base, new) = pair();
@@ -240,7 +240,7 @@ fn power() {
         "## Power of comparisons\n\nThe share of real differences, of so many standard deviations of the noise, that are called worse, 30 samples a side.\n"
     );
     println!("| noise | ½σ | 1σ | 2σ | 3σ |\n|---|---|---|---|---|");
-    let question = VerdictOptions::usual(Better::Lower);
+    let question = VerdictOptions::new(Better::Lower);
     for Row { name, noise, .. } in ROWS {
         print!("| {name} |");
         for shift in [0.5, 1.0, 2.0, 3.0] {

@@ -209,7 +209,7 @@ impl<'a> Row<'a> {
             size: Some([trend.size, interval.low, interval.high]),
             percent: (base > 0.0).then_some(percent),
             confidence: Some(confidence),
-            direction: Some(ChangeDirection::of_size(trend.size, series.better).as_str()),
+            direction: Some(ChangeDirection::from_size(trend.size, series.better).as_str()),
             p: Some(trend.p),
             ..Row::default()
         }

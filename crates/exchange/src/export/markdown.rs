@@ -35,7 +35,7 @@ fn line(series: &Series) -> String {
     let Ok(samples) = Samples::new(values) else {
         return String::new();
     };
-    let summary = Summary::of(&samples, better);
+    let summary = Summary::new(&samples, better);
     let center = mean(&summary, better);
     let unit = series.unit.readable_for(center);
     let factor = series.unit.in_terms_of(unit).unwrap_or(1.0);

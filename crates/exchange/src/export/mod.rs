@@ -128,7 +128,7 @@ fn measured(set: &ResultSet) -> impl Iterator<Item = &Series> {
 /// the harmonic one of rates where that exists. `None` where there are none.
 fn of_trial(trial: &TrialSamples, better: Better) -> Option<f64> {
     let samples = Samples::new(trial.values.clone()).ok()?;
-    Some(mean(&Summary::of(&samples, better), better))
+    Some(mean(&Summary::new(&samples, better), better))
 }
 
 fn mean(summary: &Summary, better: Better) -> f64 {

@@ -54,7 +54,12 @@ pub(super) struct Interleaving {
 
 impl Interleaving {
     /// What a testbed has in work, by its last trials; nothing where measurements aren't interleaved.
-    pub fn of(policy: &BisectPolicy, evidence: &Evidence, seen: &Seen<'_>, testbed: usize) -> Self {
+    pub fn from_evidence(
+        policy: &BisectPolicy,
+        evidence: &Evidence,
+        seen: &Seen<'_>,
+        testbed: usize,
+    ) -> Self {
         let mut in_work = Self {
             versions: Vec::new(),
             enough: INTERLEAVING.max_versions,

@@ -589,7 +589,7 @@ proptest! {
         prop_assert_eq!(verdict.ended, Some(BisectEnd::Decided));
         // What was asked follows from what was seen and what was under way, whenever it is asked.
         let (seen, testbed, under_way, asked) = &choices[cut % choices.len()];
-        let prefix = Evidence::of(all.observations[..*seen].to_vec());
+        let prefix = Evidence::from_observations(all.observations[..*seen].to_vec());
         let next = policy.decide_beside(&prefix, *testbed, under_way);
         prop_assert_eq!(next, asked.map(Decision::Measure));
         // What was under way when it was killed is lost; it comes to an end from there too.
@@ -609,7 +609,7 @@ proptest! {
         let world = World { broken, seed, shape, ..world(40, &[(at, size)]) };
         let policy = BisectPolicy { trials, revisits, ..policy(&world) };
         let (all, verdict) = pursue(&policy, &world, Evidence::default());
-        let prefix = Evidence::of(all.observations.iter().take(cut).cloned().collect());
+        let prefix = Evidence::from_observations(all.observations.iter().take(cut).cloned().collect());
         let next = policy.decide(&prefix);
         prop_assert_eq!(&next, &policy.decide(&prefix));
         if let (Decision::Measure(request), Some(asked)) = (&next, all.observations.get(cut)) {

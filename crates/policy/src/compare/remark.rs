@@ -35,7 +35,7 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Remark> {
     for (number, row) in comparison.rows.iter().enumerate() {
         let first = remarks.len();
         for side in 1..row.entries.len() {
-            let Some(about) = About::of(comparison, row, side) else {
+            let Some(about) = About::new(comparison, row, side) else {
                 continue;
             };
             for text in about.sentences() {
@@ -64,7 +64,7 @@ struct About<'a> {
 }
 
 impl<'a> About<'a> {
-    fn of(comparison: &'a Comparison, row: &'a ComparisonRow, side: usize) -> Option<Self> {
+    fn new(comparison: &'a Comparison, row: &'a ComparisonRow, side: usize) -> Option<Self> {
         let (RowEntry::Measured(base), RowEntry::Measured(new)) =
             (&row.entries[0], &row.entries[side])
         else {

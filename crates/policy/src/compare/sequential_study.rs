@@ -189,7 +189,7 @@ mod tests {
                     took: Duration::from_secs(1),
                 })
         });
-        Evidence::of(observations.collect())
+        Evidence::from_observations(observations.collect())
     }
 
     fn policy() -> RunUntilDecidedPolicy {

@@ -104,7 +104,7 @@ impl NamedChange {
             percent: bisected.percent,
             direction: size
                 .filter(|size| *size != 0.0)
-                .map(|size| ChangeDirection::of_size(size, Some(better))),
+                .map(|size| ChangeDirection::from_size(size, Some(better))),
             is_found: series
                 .believed()
                 .any(|found| may_be_one(found, (after, at))),

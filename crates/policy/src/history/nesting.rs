@@ -141,12 +141,12 @@ impl Draft {
                 boots: boots.collect(),
             }
         });
-        VersionPoint::of(version, builds.collect())
+        VersionPoint::new(version, builds.collect())
     }
 }
 
 impl VersionPoint {
-    fn of(version: usize, builds: Vec<BuildSamples>) -> Self {
+    fn new(version: usize, builds: Vec<BuildSamples>) -> Self {
         let counts = counts(&builds);
         let mut point = Self {
             version,

@@ -70,7 +70,7 @@ pub struct ChangeAcceptance {
 
 impl ChangeAcceptance {
     /// By this acceptance, at this time.
-    pub fn at(acceptance: &Acceptance, now: Timestamp) -> Self {
+    pub fn new(acceptance: &Acceptance, now: Timestamp) -> Self {
         Self {
             acceptance: acceptance.clone(),
             lapsed: !acceptance.holds(now),
@@ -178,7 +178,7 @@ impl SeriesFindings {
                 DetectionMethod::Searched
             },
             changes: changes
-                .map(|change| ChangePoint::of(change, versions, better))
+                .map(|change| ChangePoint::from_change(change, versions, better))
                 .collect(),
             epochs: epochs.collect(),
             doubted: findings.doubted.map(|d| (versions[d.at], d.p)),
@@ -189,7 +189,7 @@ impl SeriesFindings {
                     to_come,
                     point: ChangePoint {
                         believed: false,
-                        ..ChangePoint::of(change, versions, better)
+                        ..ChangePoint::from_change(change, versions, better)
                     },
                 }),
             trend: findings.trend,
@@ -216,7 +216,7 @@ impl SeriesFindings {
         let changes = compared.changes.into_iter();
         self.changes.extend(changes.map(|split| ChangePoint {
             alike: split.alike,
-            ..ChangePoint::of(split.change, versions, better)
+            ..ChangePoint::from_change(split.change, versions, better)
         }));
         self.changes.sort_by_key(|point| point.change.at);
         self.trend = self.trend.filter(|_| self.changes.is_empty());
@@ -258,12 +258,12 @@ impl ChangePoint {
         accepted.is_some_and(|accepted| !accepted.lapsed)
     }
 
-    fn of(change: DetectedChange, versions: &[usize], better: Better) -> Self {
+    fn from_change(change: DetectedChange, versions: &[usize], better: Better) -> Self {
         Self {
             after: change.earliest.checked_sub(1).map(|at| versions[at]),
             at: versions[change.at],
             until: versions[change.latest],
-            direction: ChangeDirection::of(&change, Some(better)),
+            direction: ChangeDirection::from_change(&change, Some(better)),
             adjusted: None,
             believed: true,
             accepted: None,

@@ -26,7 +26,7 @@ pub(super) struct Spreads {
 }
 
 impl Spreads {
-    pub fn of(points: &[VersionPoint]) -> Self {
+    pub fn from_points(points: &[VersionPoint]) -> Self {
         let builds = || points.iter().flat_map(|point| &point.builds);
         let of = |level| known(builds().map(|build| vec![build.sessions()]), level);
         Self {

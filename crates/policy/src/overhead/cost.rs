@@ -136,7 +136,7 @@ impl Pairs {
             let samples = Samples::new(values.clone()).ok()?;
             Some(SideMean {
                 mean: samples.amean(),
-                spread: Summary::of(&samples, better).coeffvar,
+                spread: Summary::new(&samples, better).coeffvar,
             })
         };
         Some((mean(&self.unwatched)?, mean(&self.watched)?))

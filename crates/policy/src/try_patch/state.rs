@@ -47,7 +47,7 @@ struct SideComparison {
 }
 
 impl TryState {
-    pub(super) fn of(policy: &TryPolicy) -> Self {
+    pub(super) fn new(policy: &TryPolicy) -> Self {
         let is_there = |side: usize, cell: usize| {
             let mut absent = policy.absent.iter();
             !absent.any(|it| *it == (side, cell) || *it == (0, cell))

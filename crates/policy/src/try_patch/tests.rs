@@ -135,7 +135,7 @@ fn false_decisions(policy: &TryPolicy, noise: NoiseShape) -> usize {
                 let (outcome, value) = world(request);
                 observation(request, outcome, value)
             });
-            let verdict = policy.verdict(&Evidence::of(all.collect()));
+            let verdict = policy.verdict(&Evidence::from_observations(all.collect()));
             let false_one =
                 |tried: &TryComparison| matches!(tried.call, TryCall::Better | TryCall::Worse);
             verdict.compared.iter().any(false_one)
@@ -356,7 +356,7 @@ fn what_never_varied_is_not_decided_any_more_when_it_does() {
             ]);
             seen
         });
-        Evidence::of(seen.collect())
+        Evidence::from_observations(seen.collect())
     };
     let of = |passes| lossy.verdict(&evidence(passes)).compared[0].clone();
     assert!(matches!(of(4).call, TryCall::Equal { .. }), "{:?}", of(4));
@@ -402,7 +402,7 @@ proptest! {
         prop_assert_eq!(distinct.len(), asked.len());
         let mut before = asked[..cut.min(asked.len())].to_vec();
         before.reverse();
-        match policy.decide(&Evidence::of(before)) {
+        match policy.decide(&Evidence::from_observations(before)) {
             Decision::Measure(request) => prop_assert_eq!(request, asked[cut].request),
             Decision::Done(again) => prop_assert_eq!(again, verdict),
         }

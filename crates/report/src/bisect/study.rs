@@ -211,7 +211,7 @@ impl<'a> BisectStudy<'a> {
         let better = self.of_metric().map(|metric| metric.better);
         let class = match size {
             Some(size) if better.is_some() && size.value != 0.0 => {
-                ChangeDirection::of_size(size.value, better).as_str()
+                ChangeDirection::from_size(size.value, better).as_str()
             }
             _ => "",
         };

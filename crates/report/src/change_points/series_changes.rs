@@ -104,7 +104,7 @@ pub struct SeriesChanges {
 impl FoundChange {
     /// Whether it is for the better or the worse, or up or down.
     pub fn direction(&self, better: Option<Better>) -> ChangeDirection {
-        ChangeDirection::of(&self.change, better)
+        ChangeDirection::from_change(&self.change, better)
     }
 
     /// The size in percent of the level before, with its interval; undefined where that is zero.

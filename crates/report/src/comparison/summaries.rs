@@ -82,7 +82,7 @@ fn row(set: &ResultSet, series: &Series) -> SummaryRow {
         };
         return row;
     };
-    let summary = Summary::of(&measured.samples, series.better);
+    let summary = Summary::new(&measured.samples, series.better);
     let number = |value: f64| numbers::value(scale.of(value), 4);
     let or_why =
         |value: Result<f64, Undefined>| value.map_or_else(|_| "undefined".to_owned(), number);

@@ -31,7 +31,7 @@ impl Places {
     ///
     /// The noise is a first-order autoregression whose innovations have the density that was estimated; so the
     /// place is as sharp as the noise's own shape allows (a lower edge, two modes), not as a Gaussian would have it.
-    pub(crate) fn of(
+    pub(crate) fn from_sides(
         values: &[f64],
         stretch: Stretch,
         kept: f64,

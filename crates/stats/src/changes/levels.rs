@@ -31,8 +31,8 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    pub(crate) fn of(series: &[f64], search: &DetectionOptions) -> Self {
-        let mut selection = Selection::of(series);
+    pub(crate) fn from_series(series: &[f64], search: &DetectionOptions) -> Self {
+        let mut selection = Selection::new(series);
         let steps = step_likelihood::steps(series, search.false_per_point);
         let clear: Vec<usize> = steps.iter().map(|step| step.at).collect();
         let mut kept = match clear.is_empty() {
@@ -112,7 +112,7 @@ impl Levels {
                 .iter()
                 .flat_map(|&segment| self.innovations(segment))
                 .collect();
-            self.density = Density::of(&innovations);
+            self.density = Density::from_residuals(&innovations);
         }
     }
 
@@ -164,7 +164,7 @@ impl Levels {
             level: self.level[i + 1],
             noise: after.as_ref().unwrap_or(common),
         };
-        Places::of(series, around, self.kept, old, new)
+        Places::from_sides(series, around, self.kept, old, new)
     }
 
     pub(crate) fn findings(mut self, series: &[f64], search: &DetectionOptions) -> Findings {
@@ -199,7 +199,7 @@ impl Levels {
         if let Some(trend) = trend {
             // Everything else is said of what lies around the line.
             let rest = trend.taken_from(series);
-            let mut level = Levels::of(&rest, search);
+            let mut level = Levels::from_series(&rest, search);
             level.keep_changes(&rest, Vec::new());
             let noise = deviation(&level.residuals);
             let belief = SplitAcceptance {

@@ -189,7 +189,7 @@ pub fn detect(series: &[f64], search: &DetectionOptions) -> Result<Findings, Sam
             value: series[index],
         });
     }
-    let season = Season::of(series);
+    let season = Season::detect(series);
     let period = season.as_ref().map(Season::period);
     let rest = season.map(|season| season.taken_from(series));
     Ok(Findings {
@@ -200,7 +200,7 @@ pub fn detect(series: &[f64], search: &DetectionOptions) -> Result<Findings, Sam
 
 /// By levels; by lines where the level never rests; by one line where that describes a series better than steps do.
 fn describe(series: &[f64], search: &DetectionOptions) -> Findings {
-    let mut levels = Levels::of(series, search);
+    let mut levels = Levels::from_series(series, search);
     if let Some(description) = nonstationary_level::lines(series, &levels, search) {
         return restless(series, &description, search);
     }

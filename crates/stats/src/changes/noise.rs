@@ -37,10 +37,10 @@ pub(crate) fn kept_by_differences(values: &[f64]) -> f64 {
 /// Taken from the residuals' normal scores, as the search is: an outlier is one rank among many.
 pub(crate) fn kept_by_residuals(residuals: &[f64], segments: &[Stretch]) -> f64 {
     let n = residuals.len();
-    let scores = NormalScores::of(n);
+    let scores = NormalScores::new(n);
     let score: Vec<f64> = dense_ranks(residuals)
         .into_iter()
-        .map(|rank| scores.at(f64::from(rank)))
+        .map(|rank| scores.score(f64::from(rank)))
         .collect();
     let (mut products, mut squares, mut pairs) = (0.0, 0.0, 0.0);
     for segment in segments {
@@ -94,7 +94,7 @@ const UNIFORM_SHARE: f64 = 0.02;
 impl Density {
     /// A Gaussian kernel estimate with B. W. Silverman's width (*Density Estimation*, 1986, eq. 3.31), for which the
     /// spread is that of the densest half: two modes must not blur each other. `None` if there is no spread.
-    pub(crate) fn of(residuals: &[f64]) -> Option<Self> {
+    pub(crate) fn from_residuals(residuals: &[f64]) -> Option<Self> {
         let ascending = ascending(residuals);
         let n = ascending.len();
         if n < 2 {
@@ -231,7 +231,7 @@ mod tests {
             apart: 8.0,
         }
         .draw(500, &mut Random::seeded(2));
-        let density = Density::of(&values).unwrap();
+        let density = Density::from_residuals(&values).unwrap();
         let total: f64 = density.log.iter().map(|log| log.exp() * density.step).sum();
         assert!((total - 1.0).abs() < 0.03, "{total}");
         assert!(density.log_at(0.97) > density.log_at(0.0) + 2.0);
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn equal_values_have_no_density() {
         assert!(
-            Density::of(&[2.0; 9]).is_none()
-                && Density::of(&[1.0]).is_none()
-                && Density::of(&[]).is_none()
+            Density::from_residuals(&[2.0; 9]).is_none()
+                && Density::from_residuals(&[1.0]).is_none()
+                && Density::from_residuals(&[]).is_none()
         );
     }
 }

@@ -10,7 +10,7 @@ use super::{DetectionOptions, VarianceChange, in_series};
 pub(crate) fn epochs(deviations: &[f64], search: &DetectionOptions) -> Vec<VarianceChange> {
     let sizes: Vec<f64> = deviations.iter().map(|r| r.abs()).collect();
     let n = sizes.len();
-    let mut selection = Selection::of(&sizes);
+    let mut selection = Selection::new(&sizes);
     let kept = noise::kept_by_differences(&sizes);
     let belief = SplitAcceptance {
         false_per_point: search.false_per_point / 3.0,
@@ -24,7 +24,7 @@ pub(crate) fn epochs(deviations: &[f64], search: &DetectionOptions) -> Vec<Varia
     let floor = deviation(deviations).max(f64::MIN_POSITIVE) * 0.05;
     let logs: Vec<f64> = sizes.iter().map(|size| (size + floor).ln()).collect();
     let (level, around_level) = residuals(&logs, &stretches(&changes, n, 1));
-    let density = Density::of(&around_level);
+    let density = Density::from_residuals(&around_level);
     let neighbourhoods = stretches(&changes, n, 2);
     neighbourhoods
         .into_iter()
@@ -34,7 +34,7 @@ pub(crate) fn epochs(deviations: &[f64], search: &DetectionOptions) -> Vec<Varia
             let side = |level| density.as_ref().map(|noise| StretchSide { level, noise });
             let places = side(level[i])
                 .zip(side(level[i + 1]))
-                .and_then(|(old, new)| Places::of(&logs, around, kept, old, new));
+                .and_then(|(old, new)| Places::from_sides(&logs, around, kept, old, new));
             let at = places.as_ref().map_or(found, Places::best);
             let (earliest, latest) =
                 places.map_or((at, at), |p| p.within(search.confidence.tail()));

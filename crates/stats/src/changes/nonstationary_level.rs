@@ -142,7 +142,7 @@ fn of_moves(series: &[f64], search: &DetectionOptions) -> Option<Description> {
     let have_lines = stretches(&breaks, series.len(), 1)
         .iter()
         .all(|segment| segment.points() >= MIN_POINTS_OF_LINE);
-    let left = trend::left_by(&trend::Sums::of(series), &breaks);
+    let left = trend::left_by(&trend::Sums::new(series), &breaks);
     (have_lines && !breaks.is_empty()).then(|| Description {
         lines: Lines { breaks, left },
         p: Some(epochs.iter().map(|epoch| epoch.p).collect()),

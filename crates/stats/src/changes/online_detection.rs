@@ -127,7 +127,7 @@ impl OnlineDetector {
             false_per_point: self.search.false_per_point,
             kept: kept_by_differences(window),
         };
-        let mut scan = Scan::of(window);
+        let mut scan = Scan::new(window);
         let end = window.len();
         let lengths =
             std::iter::successors(Some(end), |length| Some(length.next_power_of_two() / 2));

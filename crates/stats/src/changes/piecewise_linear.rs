@@ -38,7 +38,7 @@ pub(crate) fn restless(
     let noise = inflation * lines.left / freedom;
     let told = Lines {
         series,
-        sums: trend::Sums::of(series),
+        sums: trend::Sums::new(series),
         ends,
         noise,
         freedom,

@@ -85,7 +85,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn of(values: &[f64]) -> Self {
+    pub(crate) fn new(values: &[f64]) -> Self {
         let order = ascending_order(values);
         Scan {
             ranks: ranks_in(&order, values),
@@ -111,7 +111,7 @@ impl Scan {
             sorted.extend(start..end);
             sorted.sort_unstable_by_key(|&i| self.ranks[i as usize]);
         }
-        let split = self.best_of_sorted(stretch, &sorted, &Length::of(stretch.points()));
+        let split = self.best_of_sorted(stretch, &sorted, &Length::new(stretch.points()));
         self.sorted = sorted;
         split
     }
@@ -124,13 +124,13 @@ impl Scan {
         let order = self.order.clone();
         let whole = Stretch { start: 0, end: n };
         let mut splits: Vec<Split> = self
-            .best_of_sorted(whole, &order, &Length::of(n))
+            .best_of_sorted(whole, &order, &Length::new(n))
             .into_iter()
             .collect();
         let mut dealt = Vec::new();
         for stretches in seeded_stretches(n, shortest) {
             let length = stretches[0].points();
-            let of_length = Length::of(length);
+            let of_length = Length::new(length);
             let (aligned, last) = stretches.split_at(stretches.len() - 1);
             deal(&order, aligned, &mut dealt);
             for (stretch, sorted) in aligned.iter().zip(dealt.chunks_exact(length)) {
@@ -221,10 +221,10 @@ struct Length {
 }
 
 impl Length {
-    fn of(m: usize) -> Self {
-        let (scores, length) = (NormalScores::of(m), m as f64);
+    fn new(m: usize) -> Self {
+        let (scores, length) = (NormalScores::new(m), m as f64);
         Length {
-            scores: (0..m).map(|rank| scores.at(rank as f64)).collect(),
+            scores: (0..m).map(|rank| scores.score(rank as f64)).collect(),
             weights: (1..m)
                 .map(|k| 1.0 / (k as f64 * (length - k as f64)))
                 .collect(),
@@ -315,7 +315,7 @@ mod tests {
                 }
             })
             .collect();
-        let split = Scan::of(&values)
+        let split = Scan::new(&values)
             .best(Stretch { start: 0, end: 20 })
             .unwrap();
         let significance = split.significance(0.0);
@@ -326,11 +326,11 @@ mod tests {
     #[test]
     fn equal_points_have_no_split() {
         assert_eq!(
-            Scan::of(&[3.0; 50]).best(Stretch { start: 0, end: 50 }),
+            Scan::new(&[3.0; 50]).best(Stretch { start: 0, end: 50 }),
             None
         );
         assert_eq!(
-            Scan::of(&[1.0, 2.0, 3.0]).best(Stretch { start: 0, end: 3 }),
+            Scan::new(&[1.0, 2.0, 3.0]).best(Stretch { start: 0, end: 3 }),
             None
         );
     }
@@ -345,7 +345,7 @@ mod tests {
                     NoiseShape::Lognormal { sigma: 1.0 },
                     &mut random,
                 );
-                Scan::of(&values)
+                Scan::new(&values)
                     .best(Stretch { start: 0, end: 60 })
                     .unwrap()
                     .significance(0.0)
@@ -387,7 +387,7 @@ mod tests {
                 .iter()
                 .map(|x| (x * 3.0).round())
                 .collect();
-            let mut scan = Scan::of(&values);
+            let mut scan = Scan::new(&values);
             for split in scan.best_of_seeded(8) {
                 assert_eq!(scan.best(split.stretch()), Some(split), "{n}");
             }

@@ -19,7 +19,7 @@ pub(crate) struct Season {
 
 impl Season {
     /// `None` if there is no plain period of which the series holds four.
-    pub(crate) fn of(series: &[f64]) -> Option<Self> {
+    pub(crate) fn detect(series: &[f64]) -> Option<Self> {
         let period = period(series)?;
         let trend = running_mean(series, period);
         let adds = Season {
@@ -178,7 +178,7 @@ mod tests {
             let noise = NoiseShape::Gauss.draw(150, &mut Random::seeded(1));
             let wave = |i: usize| 5.0 * (i as f64 * std::f64::consts::TAU / period as f64).sin();
             let series: Vec<f64> = noise.iter().enumerate().map(|(i, x)| x + wave(i)).collect();
-            let season = Season::of(&series).unwrap();
+            let season = Season::detect(&series).unwrap();
             assert_eq!((season.period(), season.multiplies), (period, false));
             for (rest, noise) in season.taken_from(&series).iter().zip(&noise) {
                 assert!((rest - noise).abs() < 2.0, "{rest} {noise}");
@@ -198,14 +198,14 @@ mod tests {
             NoiseShape::Autoregressive { keep: 0.5 },
         ] {
             for _ in 0..100 {
-                assert_eq!(Season::of(&noise.draw(200, &mut random)), None);
-                assert_eq!(Season::of(&noise.draw(30, &mut random)), None);
+                assert_eq!(Season::detect(&noise.draw(200, &mut random)), None);
+                assert_eq!(Season::detect(&noise.draw(30, &mut random)), None);
             }
-            assert_eq!(Season::of(&steps(&levels, noise, &mut random)), None);
+            assert_eq!(Season::detect(&steps(&levels, noise, &mut random)), None);
         }
         let curve: Vec<f64> = (0..300).map(|i| (f64::from(i) / 90.0).exp()).collect();
-        assert_eq!(Season::of(&curve), None);
-        assert_eq!(Season::of(&[1.0; 100]), None);
-        assert_eq!(Season::of(&[1.0, 2.0]), None);
+        assert_eq!(Season::detect(&curve), None);
+        assert_eq!(Season::detect(&[1.0; 100]), None);
+        assert_eq!(Season::detect(&[1.0, 2.0]), None);
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn levels(
     for _ in 0..MAX_ROUNDS {
         let slope = fitted(series, &steps, Shape::SlopedLevels, Memory::OfNoise).slope;
         let rest = trend::without_slope(series, slope);
-        let levels = Levels::of(&rest, search);
+        let levels = Levels::from_series(&rest, search);
         let is_settled = levels.changes == steps;
         steps.clone_from(&levels.changes);
         settled = Some(SlopedLevels {

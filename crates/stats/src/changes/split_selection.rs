@@ -45,8 +45,8 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    pub(crate) fn of(values: &[f64]) -> Self {
-        let mut scan = Scan::of(values);
+    pub(crate) fn new(values: &[f64]) -> Self {
+        let mut scan = Scan::new(values);
         let seeded = scan.best_of_seeded(MIN_SEEDED_POINTS);
         Selection {
             n: values.len(),

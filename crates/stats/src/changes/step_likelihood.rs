@@ -156,7 +156,7 @@ pub(crate) fn steps(values: &[f64], false_per_point: f64) -> Vec<Step> {
         return Vec::new();
     }
     let drawn_in = draw_in_outliers(values, STEP.clipped_at);
-    let sums = Sums::of(&drawn_in);
+    let sums = Sums::new(&drawn_in);
     if sums.is_flat() {
         return Vec::new();
     }
@@ -224,7 +224,7 @@ type Judged = (Step, f64);
 
 /// ln of the likelihood of these steps, at the likeliest autocorrelation and noise.
 pub(crate) fn of_steps(values: &[f64], at: &[usize]) -> f64 {
-    Sums::of(values).best_likelihood(at)
+    Sums::new(values).best_likelihood(at)
 }
 
 /// Drops changes that ranks alone see with one or two points on a side: outliers rank as high.
@@ -362,7 +362,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(values: &[f64]) -> Self {
+    fn new(values: &[f64]) -> Self {
         let centre = crate::sums::mean(values);
         let values: Vec<f64> = values.iter().map(|x| x - centre).collect();
         let mut total = [0.0; 3];

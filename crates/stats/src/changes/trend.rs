@@ -72,7 +72,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    pub(crate) fn of(values: &[f64]) -> Self {
+    pub(crate) fn new(values: &[f64]) -> Self {
         let centre = crate::sums::mean(values);
         let mut total = [0.0; 3];
         let mut sums = vec![total];
@@ -119,7 +119,7 @@ impl Sums {
 
 /// One straight line through a series, the best two, three, …
 pub(crate) fn descriptions(values: &[f64]) -> Vec<Lines> {
-    let sums = Sums::of(values);
+    let sums = Sums::new(values);
     let n = values.len();
     let shortest = (n / 30).max(4);
     let one = Lines {
@@ -137,7 +137,7 @@ pub(crate) fn descriptions(values: &[f64]) -> Vec<Lines> {
 /// The fewest of these descriptions after which another break wouldn't explain most of what is left.
 pub(crate) fn few(values: &[f64], descriptions: &[Lines]) -> Lines {
     // Beyond this it is rounding that is explained.
-    let nothing = Sums::of(values).all() * 1e-10;
+    let nothing = Sums::new(values).all() * 1e-10;
     // A line has two parameters, a break one more.
     let free = |lines: &Lines| values.len() as f64 - (3 * lines.breaks.len() + 2) as f64;
     let mut best = &descriptions[0];
@@ -244,7 +244,7 @@ pub struct Trend {
 
 impl Trend {
     /// A fitted slope whose line is at `middle` in the middle of the series.
-    fn of(
+    fn from_fit(
         fitted: &Fitted,
         evidence: f64,
         middle: f64,
@@ -322,7 +322,7 @@ pub(crate) fn fitted(values: &[f64], breaks: &[usize], shape: Shape, memory: Mem
         Shape::SlopedLevels => segments.len() + 1,
     };
     let free = n.saturating_sub(parameters).max(1) as f64;
-    let smallest = f64::MIN_POSITIVE.max(1e-18 * Sums::of(values).all());
+    let smallest = f64::MIN_POSITIVE.max(1e-18 * Sums::new(values).all());
     let at = |kept: f64| {
         let of = |segment: &Stretch| moments_in_noise(&values[segment.start..segment.end], kept);
         let moments = segments.iter().map(of);
@@ -511,7 +511,7 @@ pub(crate) fn trend(values: &[f64], search: &DetectionOptions) -> Option<Trend> 
         return None;
     }
     let middle = crate::sums::mean(values);
-    Some(Trend::of(&line, evidence, middle, n - 2, n, search))
+    Some(Trend::from_fit(&line, evidence, middle, n - 2, n, search))
 }
 
 /// The slope that levels have in common, of which the first would be `middle` in the middle of the series.
@@ -527,7 +527,7 @@ pub(crate) fn of_sloped_levels(
     let evidence = sloped.likelihood - levels.likelihood;
     let n = values.len();
     let freedom = n.saturating_sub(steps.len() + 2).max(1);
-    Trend::of(&sloped, evidence, middle, freedom, n, search)
+    Trend::from_fit(&sloped, evidence, middle, freedom, n, search)
 }
 
 /// The values at the ends of the line through `range`.

@@ -39,7 +39,7 @@ impl DrawnChanges {
 
 impl PredictedOutcomes {
     /// What may come of measuring these versions.
-    pub fn of(belief: &Posterior, under_way: &[usize]) -> Self {
+    pub fn new(belief: &Posterior, under_way: &[usize]) -> Self {
         if under_way.is_empty() {
             return Self {
                 worlds: Vec::new(),

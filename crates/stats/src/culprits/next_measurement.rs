@@ -88,7 +88,7 @@ impl Posterior {
 
     /// What tells most for its cost, and how much that is.
     fn most_telling(&self, costs: &MeasurementCosts<'_>) -> Option<(f64, NextMeasurement)> {
-        let foreseen = PredictedOutcomes::of(self, costs.under_way);
+        let foreseen = PredictedOutcomes::new(self, costs.under_way);
         let cost = |at: usize, times: usize| {
             let first = match self.course.point(at) {
                 None if !costs.under_way.contains(&at) => costs.first[at],

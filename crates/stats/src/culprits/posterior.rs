@@ -50,8 +50,12 @@ impl Posterior {
     /// What courses of the same versions, one for each testbed, make believe; `None` as long as the first or the last
     /// version wasn't measured, or nothing was measured twice. The same courses, aim and seed give the same belief.
     #[must_use]
-    pub fn of(courses: &[VersionMeans], aim: &BisectionGoal, seed: u64) -> Option<Self> {
-        let joined = PooledVersionMeans::of(courses);
+    pub fn from_measurements(
+        courses: &[VersionMeans],
+        aim: &BisectionGoal,
+        seed: u64,
+    ) -> Option<Self> {
+        let joined = PooledVersionMeans::from_testbeds(courses);
         let points = joined.course().points();
         let (first, last) = (points.first()?, points.last()?);
         if first.at != 0 || last.at + 1 != joined.course().versions() || points.len() < 2 {
@@ -79,7 +83,7 @@ impl Posterior {
             true => search.over_testbeds(joined, variance, scales),
         };
         let course = joined.course().clone();
-        let sums = SegmentSums::of(&course, centre);
+        let sums = SegmentSums::new(&course, centre);
         let typical = grid.typical();
         let cuts = grid.draw(GRID.draws, &mut random);
         let (largest, ruled_out) = largest(&cuts, aim.confidence);
@@ -417,7 +421,7 @@ struct GridBuilder<'a> {
 impl GridBuilder<'_> {
     /// The hypotheses about a course, weighed but not brought to a sum of one.
     fn grid(&self, course: &VersionMeans, scales: &[NoiseScale]) -> HypothesisGrid {
-        let sums = SegmentSums::of(course, self.centre);
+        let sums = SegmentSums::new(course, self.centre);
         let points = course.points();
         let n: f64 = points.iter().map(|point| point.n).sum();
         let squares: f64 = points.iter().map(|point| point.squares).sum();
@@ -431,7 +435,7 @@ impl GridBuilder<'_> {
             let density = densities(&sums, points.len(), scale);
             for (expected, weight) in numbers {
                 let chance = (expected / places).min(0.5);
-                let cuts = Segmentations::of(course, density.clone(), chance);
+                let cuts = Segmentations::new(course, density.clone(), chance);
                 // No step has its own prior: what the chance per place makes of it is taken out.
                 let by_chance = (places * (-chance).ln_1p()).exp();
                 let whole = (cuts.whole() - cuts.total()).exp().min(1.0);

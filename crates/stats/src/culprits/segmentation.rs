@@ -27,7 +27,7 @@ pub(super) struct SegmentSums {
 
 impl SegmentSums {
     /// Of a course; `centre` is the common mean, which is subtracted for exactness.
-    pub fn of(course: &VersionMeans, centre: f64) -> Self {
+    pub fn new(course: &VersionMeans, centre: f64) -> Self {
         let (mut n, mut sum, mut squares) = (vec![0.0], vec![0.0], vec![0.0]);
         for (at, point) in course.points().iter().enumerate() {
             let off = point.mean - centre;
@@ -92,7 +92,7 @@ pub(super) fn densities(sums: &SegmentSums, points: usize, scale: &NoiseScale) -
 
 impl Segmentations {
     /// Sums over all cuts, with this chance of a step at each place.
-    pub fn of(course: &VersionMeans, density: Vec<f64>, chance: f64) -> Self {
+    pub fn new(course: &VersionMeans, density: Vec<f64>, chance: f64) -> Self {
         let points = course.points().len();
         let stay: Vec<f64> = (1..points)
             .map(|gap| course.places(gap - 1) as f64 * (-chance).ln_1p())

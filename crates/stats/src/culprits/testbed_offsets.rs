@@ -26,7 +26,7 @@ impl PooledVersionMeans {
     /// Of courses of the same versions, one for each testbed. What the testbeds add is estimated from versions that
     /// several measured.
     #[must_use]
-    pub fn of(courses: &[VersionMeans]) -> Self {
+    pub fn from_testbeds(courses: &[VersionMeans]) -> Self {
         let parts = comparable(courses);
         let none = vec![0.0; parts.len()];
         let raw = Self {
@@ -179,7 +179,7 @@ impl PooledVersionMeans {
         let points = self.course.points().iter();
         let each = points.map(|point| (point.at, point.at));
         // A version's own mean may be anything.
-        OffsetEstimate::of(&self.parts, each, noise, |n| 1.0 / n, 0.0)
+        OffsetEstimate::by_least_squares(&self.parts, each, noise, |n| 1.0 / n, 0.0)
     }
 
     /// What they add, if these are the stretches that have one mean each: the first and the last position of each.
@@ -190,7 +190,7 @@ impl PooledVersionMeans {
         centre: f64,
     ) -> Option<OffsetEstimate> {
         let pull = |n: f64| 1.0 / (n + scale.noise / scale.means);
-        OffsetEstimate::of(&self.parts, stretches, scale.noise, pull, centre)
+        OffsetEstimate::by_least_squares(&self.parts, stretches, scale.noise, pull, centre)
     }
 }
 
@@ -240,7 +240,7 @@ pub(super) struct OffsetEstimate {
 impl OffsetEstimate {
     /// By least squares, stretch by stretch: each has a mean of its own, which is normal about `centre` and summed over.
     /// `pull` says of a stretch of so many measurements how much each of them moves that mean.
-    fn of(
+    fn by_least_squares(
         parts: &[VersionMeans],
         stretches: impl Iterator<Item = (usize, usize)>,
         noise: f64,

@@ -27,7 +27,8 @@ fn settle(levels: &[f64], noise: f64, aim: &BisectionGoal, seed: u64) -> (Versio
     }
     let first = vec![2.0; levels.len()];
     for turn in 0..2000 {
-        let belief = Posterior::of(std::slice::from_ref(&course), aim, seed + turn).unwrap();
+        let belief =
+            Posterior::from_measurements(std::slice::from_ref(&course), aim, seed + turn).unwrap();
         let costs = costs(&first);
         match belief.next(&costs) {
             Some(ask) => measure(&mut course, ask.at),
@@ -98,7 +99,7 @@ fn one_look_that_is_off_is_repeated_where_changes_that_cancel_are_looked_for() {
     let first = vec![0.0; 40];
     let costs = costs(&first);
     let believed = |course: &VersionMeans| {
-        Posterior::of(std::slice::from_ref(course), &BisectionGoal::default(), 1)
+        Posterior::from_measurements(std::slice::from_ref(course), &BisectionGoal::default(), 1)
     };
     let belief = believed(&course).unwrap();
     assert_eq!(untils(&belief), [20]);
@@ -132,7 +133,7 @@ fn what_cant_be_measured_widens_the_answer_and_isnt_asked_for() {
     (28..=31).for_each(|at| course.rule_out(at));
     let first = vec![2.0; 64];
     let belief = (0..500).find_map(|turn| {
-        let belief = Posterior::of(
+        let belief = Posterior::from_measurements(
             std::slice::from_ref(&course),
             &BisectionGoal::default(),
             turn,
@@ -168,7 +169,8 @@ fn with_a_resolution_it_ends_earlier() {
 fn nothing_is_believed_before_both_ends_are_known() {
     let mut course = VersionMeans::new(10);
     let none = |course: &VersionMeans| {
-        Posterior::of(std::slice::from_ref(course), &BisectionGoal::default(), 1).is_none()
+        Posterior::from_measurements(std::slice::from_ref(course), &BisectionGoal::default(), 1)
+            .is_none()
     };
     assert!(none(&course));
     course.add(0, 1.0);
@@ -191,7 +193,7 @@ fn the_sum_over_all_cuts_is_that_of_their_enumeration() {
         noise: 0.2,
         means: 1.5,
     };
-    let sums = SegmentSums::of(&course, 2.0);
+    let sums = SegmentSums::new(&course, 2.0);
     let density = densities(&sums, 5, &scale);
     let chance: f64 = 0.07;
     let every: Vec<f64> = (0..16u32)
@@ -209,7 +211,7 @@ fn the_sum_over_all_cuts_is_that_of_their_enumeration() {
             ln + density[begin * 5 + 4]
         })
         .collect();
-    let cuts = Segmentations::of(&course, density, chance);
+    let cuts = Segmentations::new(&course, density, chance);
     assert!((cuts.total() - ln_sum(&every)).abs() < 1e-9);
     assert!((cuts.whole() - every[0]).abs() < 1e-9);
 }
@@ -225,8 +227,8 @@ fn cuts_are_drawn_as_often_as_they_are_probable() {
         noise: 0.5,
         means: 1.0,
     };
-    let sums = SegmentSums::of(&course, 0.5);
-    let mut cuts = Segmentations::of(&course, densities(&sums, 3, &scale), 0.2);
+    let sums = SegmentSums::new(&course, 0.5);
+    let mut cuts = Segmentations::new(&course, densities(&sums, 3, &scale), 0.2);
     let whole = (cuts.whole() - cuts.total()).exp();
     let mut random = Random::seeded(6);
     let without = (0..20_000).filter(|_| cuts.draw(&mut random).is_empty());
@@ -254,7 +256,7 @@ fn ends(last: usize, times: usize) -> Vec<(usize, usize)> {
 fn what_a_testbed_adds_is_learnt_from_what_both_measured() {
     let levels = stairs(40, &[(20, 5.0)]);
     let courses = on_two(&ends(39, 30), &levels, -8.0, 1);
-    let joined = PooledVersionMeans::of(&courses);
+    let joined = PooledVersionMeans::from_testbeds(&courses);
     assert!(
         (joined.added()[1] + 8.0).abs() < 0.5,
         "{:?}",
@@ -269,7 +271,7 @@ fn what_a_testbed_adds_is_learnt_from_what_both_measured() {
     let mut apart = courses;
     apart[0].add(10, levels[10]);
     apart[1].add(30, levels[30] - 8.0);
-    let joined = PooledVersionMeans::of(&apart);
+    let joined = PooledVersionMeans::from_testbeds(&apart);
     let exactly = 1.0 / 60.0 + 1.0 / 60.0;
     let doubt = joined.doubt((30, 30), (10, 10));
     assert!((0.5 * exactly..2.0 * exactly).contains(&doubt), "{doubt}");
@@ -281,10 +283,10 @@ fn a_testbed_that_shares_no_version_is_left_out() {
     let mut courses = on_two(&ends(39, 3), &levels, 0.0, 2);
     courses.push(VersionMeans::new(40));
     courses[2].add(7, 1e6);
-    let joined = PooledVersionMeans::of(&courses);
+    let joined = PooledVersionMeans::from_testbeds(&courses);
     assert!(joined.course().point(7).is_none());
     courses[2].add(0, 1e6);
-    let joined = PooledVersionMeans::of(&courses);
+    let joined = PooledVersionMeans::from_testbeds(&courses);
     assert!((joined.course().point(7).unwrap().mean - 50.0).abs() < 3.0);
 }
 
@@ -297,14 +299,15 @@ fn machines_are_no_steps_although_each_measured_a_half_of_the_history() {
     let mut blamed = 0;
     for seed in 0..20 {
         let courses = on_two(&measured, &levels, 6.0, seed);
-        let belief = Posterior::of(&courses, &BisectionGoal::default(), seed).unwrap();
+        let belief =
+            Posterior::from_measurements(&courses, &BisectionGoal::default(), seed).unwrap();
         blamed += usize::from(!belief.best().0.is_empty() && belief.best().1 > 0.9);
     }
     assert!(blamed <= 1, "{blamed}");
     // A step there is one all the same.
     let levels = stairs(64, &[(32, 6.0)]);
     let courses = on_two(&measured, &levels, 6.0, 1);
-    let belief = Posterior::of(&courses, &BisectionGoal::default(), 1).unwrap();
+    let belief = Posterior::from_measurements(&courses, &BisectionGoal::default(), 1).unwrap();
     assert_eq!(untils(&belief), [32]);
 }
 
@@ -315,7 +318,7 @@ fn another_testbed_cuts_what_the_first_one_leaves() {
     for (testbed, at) in ends(128, 2) {
         courses[testbed].add(at, levels[at]);
     }
-    let belief = Posterior::of(&courses, &BisectionGoal::default(), 1).unwrap();
+    let belief = Posterior::from_measurements(&courses, &BisectionGoal::default(), 1).unwrap();
     let first = vec![1.0; 129];
     let next = |under_way: &[usize]| {
         let costs = MeasurementCosts {
@@ -348,7 +351,7 @@ proptest! {
         measured.extend(more);
         let believed = |added: f64| {
             let courses = on_two(&measured, &levels, added, seed);
-            Posterior::of(&courses, &BisectionGoal::default(), seed).unwrap()
+            Posterior::from_measurements(&courses, &BisectionGoal::default(), seed).unwrap()
         };
         let (without, with) = (believed(0.0), believed(added));
         prop_assert!((without.noise() / with.noise() - 1.0).abs() < 0.02);
@@ -379,7 +382,7 @@ proptest! {
             }
         }
         let aim = BisectionGoal { cancelling, ..BisectionGoal::default() };
-        let belief = Posterior::of(std::slice::from_ref(&course), &aim, seed).unwrap();
+        let belief = Posterior::from_measurements(std::slice::from_ref(&course), &aim, seed).unwrap();
         let (places, probability) = belief.best();
         prop_assert!(probability > 0.0 && probability <= 1.0 + 1e-9);
         prop_assert!(places.is_sorted());

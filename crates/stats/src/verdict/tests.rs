@@ -5,7 +5,7 @@ use crate::simulation::NoiseShape;
 use crate::{NestedSample, Random, intraclass_correlation};
 
 fn plain(values: Vec<f64>) -> NestedSamples {
-    NestedSamples::of_independent(Samples::new(values).unwrap())
+    NestedSamples::from_independent(Samples::new(values).unwrap())
 }
 
 fn around(mean: f64, deviation: f64, noise: &[f64]) -> Vec<f64> {
@@ -13,7 +13,7 @@ fn around(mean: f64, deviation: f64, noise: &[f64]) -> Vec<f64> {
 }
 
 fn lower() -> VerdictOptions {
-    VerdictOptions::usual(Better::Lower)
+    VerdictOptions::new(Better::Lower)
 }
 
 /// Blocks of samples that share their block's deviation, so that the intraclass correlation is `icc`.
@@ -53,7 +53,7 @@ fn a_clear_change_is_named_with_its_direction() {
     assert!(slower.percent_interval.unwrap().contains(5.0), "{slower:?}");
     assert!(slower.p.unwrap() < 1e-6 && slower.ranks.p < 1e-6);
     assert_eq!(
-        verdict(&base, &new, &VerdictOptions::usual(Better::Higher)).outcome,
+        verdict(&base, &new, &VerdictOptions::new(Better::Higher)).outcome,
         VerdictOutcome::Better
     );
 }
@@ -63,7 +63,7 @@ fn rates_are_compared_by_their_harmonic_means() {
     // Jain (1991), section 12.4: 10 and 30 a second take as long as twice 15.
     let question = VerdictOptions {
         mean: Mean::Harmonic,
-        ..VerdictOptions::usual(Better::Higher)
+        ..VerdictOptions::new(Better::Higher)
     };
     let same = verdict(
         &plain(vec![10.0, 30.0]),
@@ -97,7 +97,7 @@ fn rates_are_compared_by_their_harmonic_means() {
 fn equal_samples_have_no_spread_whatever_their_mean_is_rounded_to() {
     let question = VerdictOptions {
         mean: Mean::Harmonic,
-        ..VerdictOptions::usual(Better::Higher)
+        ..VerdictOptions::new(Better::Higher)
     };
     for (value, n) in [(5.0, 3), (0.1, 3), (0.7, 10), (1e-300, 7)] {
         let side = plain(vec![value; n]);
@@ -204,7 +204,7 @@ fn a_trap_two_runs_that_differ_by_their_warm_up() {
         let found = verdict(
             &plain(base),
             &plain(new),
-            &VerdictOptions::usual(Better::Higher),
+            &VerdictOptions::new(Better::Higher),
         );
         if let (Some(warm_up), Some(settled)) = (found.order.1.warm_up, found.settled) {
             named += usize::from((4..=6).contains(&warm_up.drop));
@@ -226,7 +226,7 @@ fn a_change_of_the_share_of_two_modes_is_a_change() {
         plain(values)
     };
     let (base, new) = (boots(6), boots(18));
-    let found = verdict(&base, &new, &VerdictOptions::usual(Better::Higher));
+    let found = verdict(&base, &new, &VerdictOptions::new(Better::Higher));
     let modes = found.modes.unwrap();
     assert_eq!((modes.base_high_share, modes.new_high_share), (0.75, 0.25));
     assert_eq!(found.outcome, VerdictOutcome::Worse);
@@ -329,7 +329,7 @@ proptest::proptest! {
         higher in proptest::prelude::any::<bool>(),
     ) {
         let better = if higher { Better::Higher } else { Better::Lower };
-        let found = verdict(&plain(base), &plain(new), &VerdictOptions::usual(better));
+        let found = verdict(&plain(base), &plain(new), &VerdictOptions::new(better));
         if let Ok(ratio) = found.ratio_interval {
             proptest::prop_assert!(ratio.low > 0.0, "{ratio:?}");
             proptest::prop_assert!(ratio.high <= 10.0 || ratio.high / ratio.low <= 100.0, "{ratio:?}");
@@ -514,7 +514,7 @@ proptest::proptest! {
         };
         let question = VerdictOptions {
             mean: if harmonic { Mean::Harmonic } else { Mean::Arithmetic },
-            ..VerdictOptions::usual(if higher { Better::Higher } else { Better::Lower })
+            ..VerdictOptions::new(if higher { Better::Higher } else { Better::Lower })
         };
         let found = verdict(&side(&|pair| pair.0), &side(&|pair| pair.0 * pair.1), &question);
         proptest::prop_assert!(found.paired && found.level == Level::Host);

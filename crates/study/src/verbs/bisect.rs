@@ -489,7 +489,7 @@ impl BisectReport {
             .iter()
             .filter(|it| it.covers(benchmark.as_str(), metric.as_str()));
         let now = Timestamp::now();
-        let accepted = about.map(|it| ChangeAcceptance::at(it, now)).collect();
+        let accepted = about.map(|it| ChangeAcceptance::new(it, now)).collect();
         Ok(Self {
             accepted,
             cell,

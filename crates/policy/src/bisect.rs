@@ -54,8 +54,8 @@ pub struct BisectPolicy {
     /// Whether a boot can be gone back to after others: nothing is started, programs are just run.
     pub revisits: bool,
     /// When it is enough.
-    pub aim: BisectionGoal,
-    /// Smaller changes than this don't count, as a share of the first version. Unless given, that is left to the aim, and the
+    pub goal: BisectionGoal,
+    /// Smaller changes than this don't count, as a share of the first version. Unless given, that is left to the goal, and the
     /// search ends when changes of one percent are ruled out.
     pub smallest: Option<f64>,
     /// What builds, boots and trials may take together.
@@ -90,12 +90,12 @@ pub struct BisectVerdict {
     pub ruled_out: Option<f64>,
     /// The standard deviation of one measurement.
     pub noise: Option<f64>,
-    /// What each testbed adds to what is measured on it, less what the first does, in the metric's unit.
-    pub added: Vec<f64>,
+    /// Offset of each testbed relative to the first, in the metric's unit.
+    pub testbed_offsets: Vec<f64>,
     /// How a measurement is made of trials.
     pub estimator: Estimator,
     /// Whether its trials took turns with those of other versions.
-    pub turns: bool,
+    pub interleaved: bool,
     /// What was measured, by version: position, how often, mean.
     pub measured: Vec<(usize, usize, f64)>,
     /// Versions that can't be measured.
@@ -138,7 +138,7 @@ struct Seen<'a> {
     /// The variance of a measurement, by the spread of trials.
     variance: Option<f64>,
     /// What each testbed measured.
-    courses: Vec<VersionMeans>,
+    by_testbed: Vec<VersionMeans>,
     /// Trials of each version on each testbed.
     tried: HashMap<(usize, usize), usize>,
     settled: EvidenceIndex<'a>,
@@ -159,7 +159,7 @@ struct Seen<'a> {
 impl Seen<'_> {
     /// How often a testbed has measured a version.
     fn times(&self, testbed: usize, version: usize) -> usize {
-        let point = self.courses[testbed].point(version);
+        let point = self.by_testbed[testbed].point(version);
         point.map_or(0, |point| point.n as usize)
     }
 
@@ -169,8 +169,8 @@ impl Seen<'_> {
     }
 
     fn is_measured(&self, version: usize) -> bool {
-        let mut courses = self.courses.iter();
-        courses.any(|course| course.point(version).is_some())
+        let mut by_testbed = self.by_testbed.iter();
+        by_testbed.any(|means| means.point(version).is_some())
     }
 }
 
@@ -281,7 +281,7 @@ impl BisectPolicy {
         let mut seen = Seen {
             estimator,
             variance,
-            courses: vec![VersionMeans::new(self.versions); self.testbeds()],
+            by_testbed: vec![VersionMeans::new(self.versions); self.testbeds()],
             tried: HashMap::new(),
             settled: EvidenceIndex::new(evidence),
             there: HashSet::new(),
@@ -331,7 +331,7 @@ impl BisectPolicy {
         for unit in &order {
             match seen.estimator.of(&units[unit], self.better) {
                 None => *fruitless.entry(unit.1).or_default() += 1,
-                Some(value) => seen.courses[unit.0].add(unit.1, value),
+                Some(value) => seen.by_testbed[unit.0].add(unit.1, value),
             }
         }
         for (version, ..) in &seen.settled.unbooted {
@@ -354,8 +354,8 @@ impl BisectPolicy {
                 .get(&version)
                 .is_some_and(|n| *n >= PACE.max_fruitless);
             if !seen.is_measured(version) && (unbuilt || dead) {
-                for course in &mut seen.courses {
-                    course.rule_out(version);
+                for means in &mut seen.by_testbed {
+                    means.rule_out(version);
                 }
                 seen.broken.push(version);
             }
@@ -428,22 +428,22 @@ impl BisectPolicy {
         (in_a_row > 0 && (in_a_row as f64) < at_once).then_some(version)
     }
 
-    fn belief(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Posterior> {
+    fn posterior(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Posterior> {
         let (again, first) = self.costs_of_builds(evidence, seen);
         let allowance = self.allowance();
         let trial = again / seen.estimator.trials as f64;
-        let open = (0..self.versions).filter(|at| seen.courses[0].is_open(*at));
+        let open = (0..self.versions).filter(|at| seen.by_testbed[0].is_open(*at));
         let everywhere: f64 = open.map(|at| first[at] + trial).sum();
         let is_cheap = everywhere <= SEVERAL_CHANGES.cheap_share * allowance;
-        let hidden = match self.aim.cancelling || is_cheap {
+        let hidden = match self.goal.cancelling || is_cheap {
             true => HIDDEN_CHANGES.where_searched,
-            false => self.aim.hidden,
+            false => self.goal.hidden,
         };
-        let known = seen.courses.iter().find_map(|course| course.point(0));
+        let known = seen.by_testbed.iter().find_map(|means| means.point(0));
         let level = known?.mean.abs();
         let smallest = self.smallest.map(|share| share * level);
-        let aim = BisectionGoal {
-            smallest: smallest.filter(|size| *size > 0.0).or(self.aim.smallest),
+        let goal = BisectionGoal {
+            smallest: smallest.filter(|size| *size > 0.0).or(self.goal.smallest),
             margin: Some(self.smallest.unwrap_or(EFFORT.margin) * level)
                 .filter(|margin| *margin > 0.0),
             tellable: (EFFORT.measurements_of_one_sigma * again / allowance)
@@ -453,37 +453,38 @@ impl BisectPolicy {
             noise: seen
                 .variance
                 .map(|variance| (variance, PACE.estimator_freedom)),
-            ..self.aim
+            ..self.goal
         };
         let seed = u64::from(self.seed) << 32 | seen.units as u64;
-        let belief = Posterior::from_measurements(&seen.courses, &aim, seed)?;
-        if !is_cheap || belief.best().0.is_empty() {
-            let belief = match several_beside(&belief, aim.several) {
-                several if several < aim.several => Posterior::from_measurements(
-                    &seen.courses,
-                    &BisectionGoal { several, ..aim },
+        let posterior = Posterior::from_measurements(&seen.by_testbed, &goal, seed)?;
+        if !is_cheap || posterior.most_probable().0.is_empty() {
+            let posterior = match several_beside(&posterior, goal.several) {
+                several if several < goal.several => Posterior::from_measurements(
+                    &seen.by_testbed,
+                    &BisectionGoal { several, ..goal },
                     seed,
                 )?,
-                _ => belief,
+                _ => posterior,
             };
             let build = first.iter().copied().fold(0.0, f64::max);
-            let left_hidden = self.left_hidden(&belief, build / again, hidden);
-            return Some(belief.with_left_hidden(left_hidden));
+            let left_hidden = self.left_hidden(&posterior, build / again, hidden);
+            return Some(posterior.with_left_hidden(left_hidden));
         }
         // Where there is one change there may be more, and it costs little to look.
-        let aim = BisectionGoal {
+        let goal = BisectionGoal {
             several: SEVERAL_CHANGES.where_cheap,
-            ..aim
+            ..goal
         };
-        Posterior::from_measurements(&seen.courses, &aim, seed)
+        Posterior::from_measurements(&seen.by_testbed, &goal, seed)
     }
 
     /// How probable changes that cancel may remain in the end, where a build costs so many measurements: a change as large as
     /// the largest may be so plain that one look at a version tells it.
-    fn left_hidden(&self, belief: &Posterior, build: f64, hidden: f64) -> f64 {
-        let told = (HIDDEN_CHANGES.sigmas_of_one_look * belief.noise() / belief.largest())
-            .powi(2)
-            .max(1.0);
+    fn left_hidden(&self, posterior: &Posterior, build: f64, hidden: f64) -> f64 {
+        let told = (HIDDEN_CHANGES.sigmas_of_one_look * posterior.deviation()
+            / posterior.largest_step())
+        .powi(2)
+        .max(1.0);
         let (cheap, expensive) = (HIDDEN_CHANGES.cheap_look, HIDDEN_CHANGES.expensive_look);
         let how_expensive = ((build + told - cheap) / (expensive - cheap)).clamp(0.0, 1.0);
         let least = HIDDEN_CHANGES.where_one_look_decides.min(hidden);
@@ -510,7 +511,7 @@ impl BisectPolicy {
     /// Whether the metric is a number that is the same each time.
     fn is_counted(&self, seen: &Seen<'_>, testbed: usize) -> bool {
         let same = |end: usize| {
-            let point = seen.courses[testbed].point(end);
+            let point = seen.by_testbed[testbed].point(end);
             point.is_some_and(|point| {
                 point.n >= ENDS.counted_measurements as f64
                     && (point.squares / point.n).sqrt() <= ENDS.counted_tolerance * point.mean.abs()
@@ -624,7 +625,7 @@ impl BisectPolicy {
         if let Some(version) = self.more_of(evidence, seen, idle.testbed) {
             return ask(version);
         }
-        let Some(belief) = self.belief(evidence, seen) else {
+        let Some(posterior) = self.posterior(evidence, seen) else {
             return take_up(0);
         };
         let (again, first) = self.costs_of_builds(evidence, seen);
@@ -643,7 +644,7 @@ impl BisectPolicy {
             testbed: idle.testbed,
             under_way: &under_way,
         };
-        if let Some(asked) = belief.next(&costs) {
+        if let Some(asked) = posterior.next(&costs) {
             return take_up(asked.at);
         }
         match seen.fresh[idle.testbed] {
@@ -661,29 +662,31 @@ impl BisectPolicy {
     pub fn verdict(&self, evidence: &Evidence) -> BisectVerdict {
         let seen = self.seen(evidence);
         let ended = self.next(evidence, &seen, ALONE).err();
-        let belief = match self.versions {
+        let posterior = match self.versions {
             0 | 1 => None,
-            _ => self.belief(evidence, &seen),
+            _ => self.posterior(evidence, &seen),
         };
-        let (steps, probability) = belief.as_ref().map_or((Vec::new(), 0.0), Posterior::best);
-        let places = belief.as_ref().map_or(Vec::new(), Posterior::places);
+        let (steps, probability) = posterior
+            .as_ref()
+            .map_or((Vec::new(), 0.0), Posterior::most_probable);
+        let places = posterior.as_ref().map_or(Vec::new(), Posterior::locations);
         // As long as it isn't decided only steps are named that won't be taken back: none before the noise is known.
         let is_beginning =
             self.noise_first(&seen, ALONE.testbed) || self.open_end(&seen, ALONE.testbed).is_some();
         let is_found = |place: &ChangeLocation| {
             let mut known = places.iter().filter(|(other, _)| other == place);
-            let is_sure = known.any(|(_, probability)| *probability >= self.aim.confidence);
-            let is_worth = belief.as_ref().is_some_and(|it| !it.is_below_margin());
+            let is_sure = known.any(|(_, probability)| *probability >= self.goal.confidence);
+            let is_worth = posterior.as_ref().is_some_and(|it| !it.is_below_margin());
             ended == Some(BisectEnd::Decided) || (is_sure && is_worth && !is_beginning)
         };
         let mut steps = steps;
         steps.retain(is_found);
-        let confidence = Confidence::new(self.aim.confidence).unwrap_or_default();
-        let joined = match &belief {
-            Some(belief) => belief.joined().clone(),
-            None => PooledVersionMeans::from_testbeds(&seen.courses),
+        let confidence = Confidence::new(self.goal.confidence).unwrap_or_default();
+        let measurements = match &posterior {
+            Some(posterior) => posterior.measurements().clone(),
+            None => PooledVersionMeans::from_testbeds(&seen.by_testbed),
         };
-        let sizes = waterfall(&joined, &steps, confidence);
+        let sizes = waterfall(&measurements, &steps, confidence);
         let culprit = |(n, place): (usize, &ChangeLocation)| {
             let of = places.iter().find(|(other, _)| other == place);
             let percent = sizes.as_ref().and_then(|sizes| {
@@ -701,17 +704,21 @@ impl BisectPolicy {
             culprits: steps.iter().enumerate().map(culprit).collect(),
             probability,
             waterfall: sizes,
-            changed: belief.as_ref().map_or(0.0, Posterior::changed),
-            hidden: belief.as_ref().map_or(1.0, Posterior::hidden),
-            smallest: belief.as_ref().map(Posterior::smallest),
-            ruled_out: belief.as_ref().map(Posterior::ruled_out),
-            noise: belief.as_ref().map(Posterior::noise),
+            changed: posterior
+                .as_ref()
+                .map_or(0.0, Posterior::change_probability),
+            hidden: posterior
+                .as_ref()
+                .map_or(1.0, Posterior::hidden_probability),
+            smallest: posterior.as_ref().map(Posterior::smallest_step),
+            ruled_out: posterior.as_ref().map(Posterior::ruled_out),
+            noise: posterior.as_ref().map(Posterior::deviation),
             estimator: seen.estimator,
-            turns: self.is_interleaved(seen.estimator),
+            interleaved: self.is_interleaved(seen.estimator),
             places,
-            added: joined.added().to_vec(),
-            measured: joined
-                .course()
+            testbed_offsets: measurements.offsets().to_vec(),
+            measured: measurements
+                .means()
                 .points()
                 .iter()
                 .map(|point| (point.at, point.n as usize, point.mean))
@@ -725,10 +732,10 @@ impl BisectPolicy {
 
 /// The prior probability of several changes, by the price of ruling out a second one beside the largest that is seen: `several`
 /// where that is cheap.
-fn several_beside(belief: &Posterior, several: f64) -> f64 {
+fn several_beside(posterior: &Posterior, several: f64) -> f64 {
     let (small, large) = (SEVERAL_CHANGES.small_step, SEVERAL_CHANGES.large_step);
     let least = SEVERAL_CHANGES.of_small.min(several);
-    let how_large = (belief.largest() / belief.noise() - small) / (large - small);
+    let how_large = (posterior.largest_step() / posterior.deviation() - small) / (large - small);
     least * (several / least).powf(how_large.clamp(0.0, 1.0))
 }
 
@@ -761,8 +768,8 @@ impl Policy for BisectPolicy {
             return 0;
         }
         let places = (self.versions as f64).ln();
-        let unknown = match self.belief(evidence, &seen) {
-            Some(belief) => belief.unknown(),
+        let unknown = match self.posterior(evidence, &seen) {
+            Some(posterior) => posterior.entropy(),
             None => {
                 places
                     + EFFORT.nats_per_measurement
@@ -774,8 +781,8 @@ impl Policy for BisectPolicy {
     }
 
     fn suspects(&self, evidence: &Evidence) -> Vec<(ChangeLocation, f64)> {
-        let belief = self.belief(evidence, &self.seen(evidence));
-        let mut places = belief.map_or(Vec::new(), |belief| belief.places());
+        let posterior = self.posterior(evidence, &self.seen(evidence));
+        let mut places = posterior.map_or(Vec::new(), |posterior| posterior.locations());
         places.sort_by(|a, b| b.1.total_cmp(&a.1));
         places
     }

@@ -81,8 +81,8 @@ pub use variance_components::{
     ReplicationAdvice, ReplicationCost, VarianceComponent, VarianceComponents, advice, components,
 };
 pub use verdict::{
-    KnownSpread, ModeShares, OrderEffects, WarmedUpVerdict, UnrepeatedVariation, Verdict,
-    VerdictOptions, VerdictOutcome, verdict, welch_beyond,
+    KnownSpread, ModeShares, OrderEffects, UnrepeatedVariation, Verdict, VerdictOptions,
+    VerdictOutcome, WarmedUpVerdict, verdict, welch_beyond,
 };
 pub use welch::{
     PooledDifference, Welch, difference_with_error, is_estimable, mean_interval, shared_deviation,

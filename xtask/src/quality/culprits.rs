@@ -281,7 +281,7 @@ fn bisected(row: &Row, job: u64) -> Job {
         layouts: 1,
         trials: None,
         revisits: true,
-        aim: BisectionGoal {
+        goal: BisectionGoal {
             cancelling: row.cancelling,
             ..BisectionGoal::default()
         },

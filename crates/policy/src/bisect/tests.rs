@@ -71,7 +71,7 @@ fn policy(world: &World) -> BisectPolicy {
         layouts: 1,
         trials: None,
         revisits: true,
-        aim: BisectionGoal::default(),
+        goal: BisectionGoal::default(),
         smallest: None,
         budget: None,
         most: 3000,
@@ -503,8 +503,12 @@ fn machines_that_differ_are_no_change_and_a_change_is_found_on_them() {
         (verdict.ended, found(&verdict)),
         (Some(BisectEnd::Decided), vec![23])
     );
-    for (added, slower) in verdict.added.iter().zip(changed.slower) {
-        assert!((added - slower).abs() < 1.5, "{:?}", verdict.added);
+    for (added, slower) in verdict.testbed_offsets.iter().zip(changed.slower) {
+        assert!(
+            (added - slower).abs() < 1.5,
+            "{:?}",
+            verdict.testbed_offsets
+        );
     }
     // Each has measured both ends, also towards its end.
     for testbed in 0..3 {

@@ -467,7 +467,7 @@ impl<'a> BisectStudy<'a> {
                     "a measurement is the {best} of {trials} trials, in turn with those of other versions: what disturbs here makes trials only worse, and the {best} of several varies far less than their mean"
                 ));
             }
-            TrialStatistic::Mean if self.verdict.turns => doubts.push(format!(
+            TrialStatistic::Mean if self.verdict.interleaved => doubts.push(format!(
                 "a measurement is the mean of {trials} trials, in turn with those of other versions: trials that follow each other are disturbed alike here"
             )),
             TrialStatistic::Mean => {}
@@ -477,7 +477,11 @@ impl<'a> BisectStudy<'a> {
 
     /// How the testbeds differ, where several measured at once.
     fn machines(&self) -> Option<String> {
-        let mut testbeds = self.history.testbeds.iter().zip(&self.verdict.added);
+        let mut testbeds = self
+            .history
+            .testbeds
+            .iter()
+            .zip(&self.verdict.testbed_offsets);
         let (first, _) = testbeds.next()?;
         let of = |added: f64| match added < 0.0 {
             true => format!("{} less", self.figure(-added)),

@@ -1,14 +1,16 @@
-//! Which change did it? Beliefs about where along an order of versions the mean changed, how often and by how much,
-//! from noisy measurements of a few of the versions; and which version to measure next to learn most for what it costs.
+//! Culprit finding: which changes along an order of versions moved the mean of a metric, and by how much; and which version to
+//! measure next.
 //!
-//! The mean is taken to be piecewise constant: 0, 1 or more steps, up or down, that may cancel. A [`VersionMeans`] holds what was
-//! measured on one testbed, [`PooledVersionMeans`] makes those of several comparable, [`Posterior`] is the posterior, [`Posterior::next`] the
-//! choice, also while something is being measured on other testbeds, [`waterfall`] the sizes of the steps that it settled
-//! on.
+//! In: noisy measurements of a few versions, each made on one testbed. Out: a posterior over sets of steps, the next
+//! measurement, and the sizes of the steps.
 //!
-//! Refuses: to name a single version where those beside it can't be measured (the answer is a stretch of versions
-//! then), and to say that nothing cancels within a stretch of which nothing was measured (how likely that is is said
-//! instead: [`Posterior::hidden`]).
+//! The model: the mean is piecewise constant along the versions, with 0, 1 or more steps, up or down, that may cancel.
+//! [`VersionMeans`] holds the measurements of one testbed; [`PooledVersionMeans`] combines several testbeds, each with an
+//! unknown offset; [`Posterior`] is the posterior, [`Posterior::next`] chooses the next measurement, also while others run on
+//! other testbeds; [`waterfall`] gives the sizes. The numbers of the model are in `parameters`.
+//!
+//! Where the versions around a step can't be measured, the answer is a stretch of versions, not one version. Steps that cancel
+//! between two measured versions can't be excluded; [`Posterior::hidden_probability`] says how probable they are.
 
 mod expected_information;
 mod next_measurement;
@@ -27,31 +29,29 @@ pub use testbed_offsets::PooledVersionMeans;
 pub use version_means::{VersionMean, VersionMeans};
 pub use waterfall::{IntervalEstimate, Waterfall, waterfall};
 
-/// When enough is known, and what counts as a step.
+/// What a bisection wants to know, and what it knows beforehand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BisectionGoal {
-    /// How probable the named steps must be, all of them together; within (0, 1).
+    /// Probability that the named steps, all together, are the right ones; within (0, 1).
     pub confidence: f64,
-    /// A step needs no closer look once its stretch has no more than this many versions; at least 1.
+    /// A step is located well enough if it lies among at most this many versions; at least 1.
     pub resolution: usize,
-    /// Smaller steps than this don't count, in the metric's unit. Unless given, 0.18 of the largest, but at least
-    /// [`tellable`](Self::tellable) standard deviations of the noise (at most two fifths of the largest, or 0.3 standard
-    /// deviations), because smaller ones cost too much to tell.
+    /// The smallest step that counts, in the metric's unit. If absent: [`tellable`](Self::tellable) σ, but at least 0.18 of the
+    /// largest step and at most 0.4 of it or 0.3 σ, whichever is more.
     pub smallest: Option<f64>,
-    /// A change that doesn't show by itself isn't looked for any longer once every change of this size is ruled out, in the
-    /// metric's unit. None: such changes are looked for as long as the noise lets see them.
+    /// Size of change, in the metric's unit, that matters: once larger ones are ruled out, a change that doesn't show by itself
+    /// is no longer searched for. If absent, the search goes on as far as the noise allows.
     pub margin: Option<f64>,
-    /// How many standard deviations of a measurement a step must have to be worth what it costs to tell it.
+    /// The smallest step that is worth its measurements, in σ, the standard deviation of one measurement.
     pub tellable: f64,
-    /// How probable it is, before anything is measured, that there are several steps and not one; within (0, 1).
+    /// Prior probability of several steps, given that there is one; within (0, 1).
     pub several: f64,
-    /// How probable changes may remain, before anything is measured there, that cancel within stretches that weren't
-    /// looked into.
+    /// Probability, before any measurement there, that changes which cancel remain in stretches without a measurement; the
+    /// search goes on until it is this small.
     pub hidden: f64,
-    /// Whether changes are looked for that cancel within stretches that look the same at both ends.
+    /// Whether changes that cancel are searched for even where both ends look the same.
     pub cancelling: bool,
-    /// The variance of a measurement, and how many degrees of freedom that is worth, where it is known before versions were
-    /// measured twice.
+    /// Variance of a measurement and its degrees of freedom, if known before any version is measured twice.
     pub noise: Option<(f64, f64)>,
 }
 

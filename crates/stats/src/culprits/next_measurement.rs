@@ -1,8 +1,8 @@
-//! Which version to measure next: the one that tells most about which stretch it belongs to, for what that costs.
+//! Choice of the next measurement: the version with the most expected information about its level, for its cost.
 //!
-//! What a measurement tells is the mutual information of its value and the level of its version under the drawn cuts
-//! (D. V. Lindley, "On a measure of the information provided by an experiment", Annals of Mathematical Statistics 27,
-//! 1956), by Gauss–Hermite quadrature over the mixture.
+//! The information is the mutual information of the measured value and the level of the version under the drawn segmentations
+//! (D. V. Lindley, "On a measure of the information provided by an experiment", Annals of Mathematical Statistics 27, 1956), by
+//! Gauss–Hermite quadrature over the mixture.
 
 use super::{
     Posterior,
@@ -10,34 +10,34 @@ use super::{
     parameters::{CHOICE, STOPPING},
 };
 
-/// What measuring costs, in any one unit, and where it would be done.
+/// Costs of measurements, in one unit of any kind, and on which testbed the next one is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasurementCosts<'a> {
-    /// One measurement of a version that is there.
+    /// Cost of a measurement of a version that is built.
     pub again: f64,
-    /// What comes before the first measurement of each version, by position: a build, or nothing where it is there.
+    /// Cost before the first measurement of each version, by position: its build, or 0.
     pub first: &'a [f64],
-    /// Versions that aren't taken if there is another one that tells something: the one that was measured last, because
-    /// what disturbs one measurement disturbs the next, or those that are being measured here anyway.
+    /// Versions that are avoided if another one tells something: the last measured one, because a disturbance lasts, and those
+    /// that are being measured on this testbed anyway.
     pub others_than: &'a [usize],
-    /// Unless one of those tells so many times as much.
+    /// A version to avoid is taken if it tells this many times as much as any other.
     pub unless: f64,
-    /// The testbed that is to measure, by the number of its course.
+    /// Index of the testbed that measures next.
     pub testbed: usize,
-    /// The versions that are being measured on others now.
+    /// Versions that are being measured on other testbeds.
     pub under_way: &'a [usize],
 }
 
-/// What is to be measured next.
+/// The next measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NextMeasurement {
     /// The version's position.
     pub at: usize,
-    /// How often that looks worth while from here.
+    /// Number of repeats that is worth its cost, as far as is known now.
     pub times: usize,
 }
 
-/// A level that a version may have: expectation and variance of the level, and its probability.
+/// A level that a version may have: mean, variance and probability.
 pub(super) struct CandidateLevel {
     pub stretch: (usize, usize),
     pub mean: f64,
@@ -46,39 +46,39 @@ pub(super) struct CandidateLevel {
 }
 
 impl Posterior {
-    /// What to measure next; `None` when it is settled. Where cancelling changes may be hidden, the widest stretches are
-    /// looked into first: what is measured there says more about the levels beside it as well. What is under way is taken
-    /// into account as what it will probably tell.
+    /// The next measurement; `None` when the answer is settled. Where changes that cancel may be hidden, the widest stretches
+    /// come first: a measurement there also tells about the levels around it. Measurements under way count with their expected
+    /// outcomes.
     #[must_use]
     pub fn next(&self, costs: &MeasurementCosts<'_>) -> Option<NextMeasurement> {
         if self.is_settled() {
             return None;
         }
-        if !self.aim.cancelling
-            && self.changed() < STOPPING.likely_change
-            && self.within() < self.doubt() / 2.0
+        if !self.goal.cancelling
+            && self.change_probability() < STOPPING.likely_change
+            && self.probability_within() < self.allowed_doubt() / 2.0
         {
-            // As long as nothing seems to have changed, what lies between the ends isn't of interest; unless something
-            // was seen there already, which the ends say nothing about.
+            // As long as nothing seems to have changed, versions between the ends tell nothing of interest, unless something
+            // was seen there already.
             return Some(NextMeasurement {
                 at: self.less_known_end(costs.testbed),
                 times: 1,
             });
         }
-        if self.must_explore(costs.under_way)
-            && let Some(at) = self.middle_of_the_widest(costs.under_way)
+        if self.must_search_hidden(costs.under_way)
+            && let Some(at) = self.middle_of_widest_pair(costs.under_way)
         {
             return Some(NextMeasurement { at, times: 1 });
         }
-        if let Some(at) = self.unsure()
+        if let Some(at) = self.version_to_recheck()
             && !costs.others_than.contains(&at)
             && !costs.under_way.contains(&at)
         {
             return Some(NextMeasurement { at, times: 1 });
         }
-        match self.most_telling(costs) {
+        match self.most_informative(costs) {
             Some((score, ask)) if score > 0.0 => Some(ask),
-            // Nothing tells levels apart: the least known of the versions beside the steps, or of the ends.
+            // No measurement tells the levels apart: take the least measured version beside a step, or end.
             _ => {
                 let at = self.least_known(costs.under_way)?;
                 Some(NextMeasurement { at, times: 1 })
@@ -86,11 +86,11 @@ impl Posterior {
         }
     }
 
-    /// What tells most for its cost, and how much that is.
-    fn most_telling(&self, costs: &MeasurementCosts<'_>) -> Option<(f64, NextMeasurement)> {
+    /// The most information for its cost, and how much that is.
+    fn most_informative(&self, costs: &MeasurementCosts<'_>) -> Option<(f64, NextMeasurement)> {
         let foreseen = PredictedOutcomes::new(self, costs.under_way);
         let cost = |at: usize, times: usize| {
-            let first = match self.course.point(at) {
+            let first = match self.means.point(at) {
                 None if !costs.under_way.contains(&at) => costs.first[at],
                 _ => 0.0,
             };
@@ -99,7 +99,9 @@ impl Posterior {
         let told = |at: usize, levels: &[Vec<CandidateLevel>], times: usize| {
             let noise = self.typical.noise;
             let testbed = costs.testbed;
-            let noise = self.joined.noise_of_next(testbed, at, times as f64, noise);
+            let noise = self
+                .measurements
+                .noise_of_next(testbed, at, times as f64, noise);
             let each = levels.iter().map(|levels| information(levels, noise));
             each.sum::<f64>() / levels.len() as f64 / cost(at, times)
         };
@@ -132,27 +134,31 @@ impl Posterior {
         best
     }
 
-    fn middle_of_the_widest(&self, also: &[usize]) -> Option<usize> {
-        let between = self.between(also);
+    fn middle_of_widest_pair(&self, also: &[usize]) -> Option<usize> {
+        let between = self.measured_pairs(also);
         let widest = between.into_iter().max_by(|a, b| {
             let (of_a, of_b) = (self.share_of_pairs(*a), self.share_of_pairs(*b));
-            // Of two as wide the earlier one.
+            // Of two equally wide ones the earlier.
             of_a.total_cmp(&of_b).then(b.cmp(a))
         })?;
         let (from, to) = widest;
-        self.course.nearest(from.midpoint(to), from + 1..to)
+        self.means.nearest(from.midpoint(to), from + 1..to)
     }
 
-    /// The end that this testbed measured less often.
+    /// The end with fewer measurements on this testbed.
     fn less_known_end(&self, testbed: usize) -> usize {
-        let points = self.course.points();
+        let points = self.means.points();
         let (first, last) = (points[0].at, points[points.len() - 1].at);
-        let n = |at| self.joined.point(testbed, at).map_or(0.0, |point| point.n);
+        let n = |at| {
+            self.measurements
+                .point(testbed, at)
+                .map_or(0.0, |point| point.n)
+        };
         if n(last) < n(first) { last } else { first }
     }
 
     fn least_known(&self, also: &[usize]) -> Option<usize> {
-        let points = self.course.points();
+        let points = self.means.points();
         let beside = self.sets[0].0.iter().flat_map(|gap| [*gap, gap + 1]);
         let known = beside.chain([0, points.len() - 1]);
         let n = |point: usize| {
@@ -164,17 +170,17 @@ impl Posterior {
             .map(|point| points[point].at)
     }
 
-    /// Versions that may tell something: those that were measured, and some within each gap that may have a step, between
-    /// those that are under way there.
+    /// Versions that may tell something: the measured ones, and some within each gap where a step is probable, between those
+    /// under way.
     fn candidates(&self, also: &[usize]) -> Vec<usize> {
-        let points = self.course.points();
+        let points = self.means.points();
         let mut candidates: Vec<usize> = points
             .iter()
             .map(|point| point.at)
-            .filter(|at| self.course.is_open(*at))
+            .filter(|at| self.means.is_open(*at))
             .collect();
-        let between = self.between(also);
-        for (gap, probability) in self.per_gap().into_iter().enumerate() {
+        let between = self.measured_pairs(also);
+        for (gap, probability) in self.gap_probabilities().into_iter().enumerate() {
             if probability < CHOICE.min_gap_probability || self.is_resolved(gap) {
                 continue;
             }
@@ -182,9 +188,9 @@ impl Posterior {
             for (from, to) in between.iter().filter(|(from, _)| gap.contains(from)) {
                 let within = CHOICE.gap_fractions.map(|inside| {
                     let at = from + ((to - from) as f64 * inside).round() as usize;
-                    self.course.nearest(at, from + 1..*to)
+                    self.means.nearest(at, from + 1..*to)
                 });
-                let ends = Some(*from).filter(|at| self.course.is_open(*at));
+                let ends = Some(*from).filter(|at| self.means.is_open(*at));
                 for at in within.into_iter().chain([ends]).flatten() {
                     if !candidates.contains(&at) {
                         candidates.push(at);
@@ -197,7 +203,7 @@ impl Posterior {
 
     /// The levels that a version may have.
     pub(super) fn levels(&self, at: usize) -> Vec<CandidateLevel> {
-        let points = self.course.points();
+        let points = self.means.points();
         let last = points.len() - 1;
         let mut levels: Vec<CandidateLevel> = Vec::new();
         let mut put = |stretch: (usize, usize), probability: f64| match levels
@@ -228,7 +234,7 @@ impl Posterior {
                     let gap = point - 1;
                     let (from, to) = (points[gap].at, points[point].at);
                     match steps.contains(&gap) {
-                        // The step is at any place of the gap alike.
+                        // Every place in the gap has the same probability.
                         true => {
                             let behind = (at - from) as f64 / (to - from) as f64;
                             put(stretch(gap), probability * (1.0 - behind));
@@ -253,7 +259,7 @@ const NODES: [(f64, f64); 5] = [
     (2.856_970_013_872_806, 0.011_257_411_327_720_69),
 ];
 
-/// The mutual information of a value measured with this variance, and the level that it is of; in nats.
+/// Mutual information of a value with this variance and the level that it comes from, in nats.
 fn information(levels: &[CandidateLevel], noise: f64) -> f64 {
     let normals: Vec<(f64, f64, f64)> = levels
         .iter()

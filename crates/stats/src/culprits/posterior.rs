@@ -1,8 +1,8 @@
-//! The posterior over sets of steps.
+//! Posterior over sets of steps.
 //!
-//! Noise, spread of the means, number of steps, and what each testbed adds to what is measured on it, are unknown: they are
-//! summed over on a grid. Steps that are too small to count are taken out of each drawn cut, so that the answer is about
-//! those that do.
+//! Unknown are also the variance of the noise, the spread of the levels, the expected number of steps and the offset of each
+//! testbed; the posterior sums over a grid of them. From each drawn segmentation, the steps that are too small to count are
+//! removed, so that the answer is about the others.
 
 use std::collections::BTreeMap;
 
@@ -14,54 +14,55 @@ use super::{
 };
 use crate::Random;
 
-/// Where a step may be: behind the measured version `after`, at the latest at the measured version `until`.
+/// Where a step may be: after the measured version `after`, at the latest at the measured version `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChangeLocation {
-    /// The last version that surely hasn't it.
+    /// The last version known to be without it.
     pub after: usize,
-    /// The first that surely has it.
+    /// The first version known to have it.
     pub until: usize,
 }
 
-/// What is believed about the steps of a course.
+/// What the measurements say about the steps: probabilities by set of steps.
 #[derive(Debug, Clone)]
 pub struct Posterior {
-    /// What was measured, and on which testbed.
-    pub(super) joined: PooledVersionMeans,
-    /// All of it, without what the testbeds add.
-    pub(super) course: VersionMeans,
+    /// The measurements, by testbed.
+    pub(super) measurements: PooledVersionMeans,
+    /// All measurements without the offsets of the testbeds.
+    pub(super) means: VersionMeans,
     pub(super) sums: SegmentSums,
-    /// The noise and the spread of means that are likely, for what is next.
+    /// Posterior geometric means of the variances, for the choice of the next measurement.
     pub(super) typical: NoiseScale,
-    /// Sets of gaps with steps and how probable they are, the most probable first.
+    /// Sets of gaps with a step, with their probabilities, the most probable first.
     pub(super) sets: Vec<(Vec<usize>, f64)>,
-    pub(super) aim: BisectionGoal,
+    pub(super) goal: BisectionGoal,
     changed: f64,
     smallest: f64,
-    /// The largest step of a typical cut.
+    /// Posterior median of the largest step.
     largest: f64,
-    /// No step is this large, with the asked confidence.
+    /// The largest step is smaller than this with the confidence of the goal.
     ruled_out: f64,
-    /// How probable hidden changes may remain in the end.
+    /// Probability of changes that cancel that may remain when the search ends.
     left_hidden: f64,
 }
 
 impl Posterior {
-    /// What courses of the same versions, one for each testbed, make believe; `None` as long as the first or the last
-    /// version wasn't measured, or nothing was measured twice. The same courses, aim and seed give the same belief.
+    /// Computes the posterior from the measurements of each testbed, all of the same versions. `None` as long as the first or
+    /// the last version has no measurement, or no version has two. The same measurements, goal and seed give the same
+    /// posterior.
     #[must_use]
     pub fn from_measurements(
-        courses: &[VersionMeans],
-        aim: &BisectionGoal,
+        by_testbed: &[VersionMeans],
+        goal: &BisectionGoal,
         seed: u64,
     ) -> Option<Self> {
-        let joined = PooledVersionMeans::from_testbeds(courses);
-        let points = joined.course().points();
+        let measurements = PooledVersionMeans::from_testbeds(by_testbed);
+        let points = measurements.means().points();
         let (first, last) = (points.first()?, points.last()?);
-        if first.at != 0 || last.at + 1 != joined.course().versions() || points.len() < 2 {
+        if first.at != 0 || last.at + 1 != measurements.means().versions() || points.len() < 2 {
             return None;
         }
-        let (variance, freedom) = pooled(joined.pooled(), aim.noise)?;
+        let (variance, freedom) = pooled(measurements.pooled(), goal.noise)?;
         let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| {
             (low.min(p.mean), high.max(p.mean))
         });
@@ -72,28 +73,28 @@ impl Posterior {
         let mut random = Random::seeded(seed);
         let mut search = GridBuilder {
             centre,
-            several: aim.several,
+            several: goal.several,
             random: &mut random,
         };
-        let (joined, grid) = match joined.is_of_several() {
+        let (measurements, grid) = match measurements.has_several_testbeds() {
             false => {
-                let grid = search.grid(joined.course(), &scales);
-                (joined, HypothesisGrid::together(vec![(grid, 0.0)]))
+                let grid = search.build_grid(measurements.means(), &scales);
+                (measurements, HypothesisGrid::pool(vec![(grid, 0.0)]))
             }
-            true => search.over_testbeds(joined, variance, scales),
+            true => search.build_over_testbeds(measurements, variance, scales),
         };
-        let course = joined.course().clone();
-        let sums = SegmentSums::new(&course, centre);
+        let means = measurements.means().clone();
+        let sums = SegmentSums::new(&means, centre);
         let typical = grid.typical();
         let cuts = grid.draw(GRID.draws, &mut random);
-        let (largest, ruled_out) = largest(&cuts, aim.confidence);
-        let smallest = aim
+        let (largest, ruled_out) = largest(&cuts, goal.confidence);
+        let smallest = goal
             .smallest
-            .unwrap_or_else(|| smallest(largest, typical.noise, aim.tellable));
+            .unwrap_or_else(|| smallest(largest, typical.noise, goal.tellable));
         let mut sets: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
         let mut changed = 0;
         for cut in cuts {
-            let counted = cut.that_count(smallest);
+            let counted = cut.without_small_steps(smallest);
             changed += usize::from(counted.net().abs() >= smallest);
             *sets.entry(counted.steps).or_default() += 1;
         }
@@ -103,22 +104,22 @@ impl Posterior {
             .collect();
         sets.sort_by(|a, b| b.1.total_cmp(&a.1));
         Some(Self {
-            joined,
-            course,
+            measurements,
+            means,
             sums,
             typical,
             sets,
-            aim: *aim,
+            goal: *goal,
             changed: changed as f64 / GRID.draws as f64,
             smallest,
             largest,
             ruled_out,
-            left_hidden: aim.hidden,
+            left_hidden: goal.hidden,
         })
     }
 
-    /// The same belief of who wants to know more in the end than the aim says about changes that cancel: they may remain
-    /// hidden no more probably than this. What else is unknown is looked into first.
+    /// The same posterior with another limit for the probability of changes that cancel when the search ends; until then the
+    /// goal's limit holds.
     #[must_use]
     pub fn with_left_hidden(self, left_hidden: f64) -> Self {
         Self {
@@ -127,111 +128,110 @@ impl Posterior {
         }
     }
 
-    /// What was measured, without what each testbed is believed to add.
+    /// The measurements without the offsets of the testbeds.
     #[must_use]
-    pub fn joined(&self) -> &PooledVersionMeans {
-        &self.joined
+    pub fn measurements(&self) -> &PooledVersionMeans {
+        &self.measurements
     }
 
-    /// The most probable set of steps, ascending, and its probability; no steps where every change that matters is ruled out,
-    /// and how probable that is.
+    /// The most probable set of steps, ascending, with its probability. No steps where every change that matters is ruled out;
+    /// the probability is then the goal's confidence.
     #[must_use]
-    pub fn best(&self) -> (Vec<ChangeLocation>, f64) {
+    pub fn most_probable(&self) -> (Vec<ChangeLocation>, f64) {
         if self.is_within_margin() {
-            return (Vec::new(), self.aim.confidence);
+            return (Vec::new(), self.goal.confidence);
         }
         let (steps, probability) = &self.sets[0];
         let places = steps.iter().map(|gap| self.place(*gap)).collect();
         (places, *probability)
     }
 
-    /// For each stretch between measured versions that may have one, how probable a step there is.
+    /// Each gap between measured versions in which a step is possible, with its probability.
     #[must_use]
-    pub fn places(&self) -> Vec<(ChangeLocation, f64)> {
-        let gaps = self.per_gap().into_iter().enumerate();
+    pub fn locations(&self) -> Vec<(ChangeLocation, f64)> {
+        let gaps = self.gap_probabilities().into_iter().enumerate();
         gaps.filter(|(_, probability)| *probability > 0.0)
             .map(|(gap, probability)| (self.place(gap), probability))
             .collect()
     }
 
-    /// How probable it is that the last version differs from the first.
+    /// Probability that the last version differs from the first.
     #[must_use]
-    pub fn changed(&self) -> f64 {
+    pub fn change_probability(&self) -> f64 {
         self.changed
     }
 
-    /// How probable it is that there are steps between ends that are alike.
-    pub(super) fn within(&self) -> f64 {
+    /// Probability of steps between ends that don't differ.
+    pub(super) fn probability_within(&self) -> f64 {
         let none = self.sets.iter().find(|(steps, _)| steps.is_empty());
         (1.0 - self.changed - none.map_or(0.0, |(_, probability)| *probability)).max(0.0)
     }
 
-    /// What the answer may leave open.
-    pub(super) fn doubt(&self) -> f64 {
-        1.0 - self.aim.confidence
+    /// One less the goal's confidence.
+    pub(super) fn allowed_doubt(&self) -> f64 {
+        1.0 - self.goal.confidence
     }
 
-    /// Smaller steps than this aren't counted, in the metric's unit.
+    /// The smallest step that counts, in the metric's unit.
     #[must_use]
-    pub fn smallest(&self) -> f64 {
+    pub fn smallest_step(&self) -> f64 {
         self.smallest
     }
 
-    /// No step is as large as this with the asked confidence, in the metric's unit, among those that would show where
-    /// something was measured.
+    /// The largest step is smaller than this with the goal's confidence, in the metric's unit; steps that cancel between two
+    /// measured versions excepted.
     #[must_use]
     pub fn ruled_out(&self) -> f64 {
         self.ruled_out
     }
 
-    /// Whether the largest step is smaller than the margin, as far as is known.
+    /// Whether the posterior median of the largest step is below the margin.
     #[must_use]
     pub fn is_below_margin(&self) -> bool {
-        self.aim.margin.is_some_and(|margin| self.largest < margin)
+        self.goal.margin.is_some_and(|margin| self.largest < margin)
     }
 
-    /// Whether every change that matters is ruled out, and none that is smaller shows by itself.
+    /// Whether every change that matters is ruled out, and no smaller one shows by itself.
     #[must_use]
     pub fn is_within_margin(&self) -> bool {
         self.changed < STOPPING.certain_change
             && self
-                .aim
+                .goal
                 .margin
                 .is_some_and(|margin| self.ruled_out <= margin)
     }
 
-    /// How large the largest step is, in the metric's unit; 0 where none is seen.
+    /// Posterior median of the largest step, in the metric's unit; 0 if there probably is none.
     #[must_use]
-    pub fn largest(&self) -> f64 {
+    pub fn largest_step(&self) -> f64 {
         self.largest
     }
 
     /// The standard deviation of one measurement.
     #[must_use]
-    pub fn noise(&self) -> f64 {
+    pub fn deviation(&self) -> f64 {
         self.typical.noise.sqrt()
     }
 
-    /// How probable it is, before anything is measured there, that two changes that cancel lie within one of the
-    /// stretches of which nothing was measured.
+    /// Probability, before any measurement there, that two changes cancel within one of the stretches without a measurement.
     #[must_use]
-    pub fn hidden(&self) -> f64 {
-        self.hidden_beside(&[])
+    pub fn hidden_probability(&self) -> f64 {
+        self.hidden_probability_with(&[])
     }
 
-    /// The same when these versions will have been measured too.
-    pub(super) fn hidden_beside(&self, also: &[usize]) -> f64 {
-        let prior = match self.aim.cancelling {
+    /// The same once these versions are measured too.
+    pub(super) fn hidden_probability_with(&self, also: &[usize]) -> f64 {
+        let prior = match self.goal.cancelling {
             true => PRIOR.cancelling_pair_if_asked,
             false => PRIOR.cancelling_pair,
         };
-        let between = self.between(also).into_iter();
+        let between = self.measured_pairs(also).into_iter();
         prior * between.map(|pair| self.share_of_pairs(pair)).sum::<f64>()
     }
 
-    /// The measured versions and these, each with the next one.
-    pub(super) fn between(&self, also: &[usize]) -> Vec<(usize, usize)> {
-        let measured = self.course.points().iter().map(|point| point.at);
+    /// Pairs of neighbours among the measured versions and these.
+    pub(super) fn measured_pairs(&self, also: &[usize]) -> Vec<(usize, usize)> {
+        let measured = self.means.points().iter().map(|point| point.at);
         let mut looked_at: Vec<usize> = measured.chain(also.iter().copied()).collect();
         looked_at.sort_unstable();
         looked_at.dedup();
@@ -241,32 +241,32 @@ impl Posterior {
             .collect()
     }
 
-    /// What isn't known, in nats: the entropy of the sets of steps, and of the places within their stretches.
+    /// Entropy of the sets of steps and of their places within the gaps, in nats.
     #[must_use]
-    pub fn unknown(&self) -> f64 {
+    pub fn entropy(&self) -> f64 {
         let of_sets = self.sets.iter().map(|(steps, probability)| {
             let within = steps.iter().map(|gap| match self.is_resolved(*gap) {
                 true => 0.0,
-                false => (self.course.places(*gap) as f64).ln(),
+                false => (self.means.places(*gap) as f64).ln(),
             });
             probability * (within.sum::<f64>() - probability.ln())
         });
         of_sets.sum()
     }
 
-    /// Whether cancelling changes may still be hidden that must be looked for, when these versions will have been measured
-    /// too. Nobody asked for them where nothing seems to have changed.
-    pub(super) fn must_explore(&self, also: &[usize]) -> bool {
+    /// Whether the search for changes that cancel goes on once these versions are measured too. It doesn't where nothing seems
+    /// to have changed, unless the goal asks for it.
+    pub(super) fn must_search_hidden(&self, also: &[usize]) -> bool {
         let may_remain = match self.is_known() {
-            true => self.aim.hidden.min(self.left_hidden),
-            false => self.aim.hidden,
+            true => self.goal.hidden.min(self.left_hidden),
+            false => self.goal.hidden,
         };
         let seems_changed = self.changed >= STOPPING.likely_change && !self.is_within_margin();
-        let is_asked = self.aim.cancelling || seems_changed;
-        is_asked && self.hidden_beside(also) > may_remain
+        let is_asked = self.goal.cancelling || seems_changed;
+        is_asked && self.hidden_probability_with(also) > may_remain
     }
 
-    /// Whether the steps of the most probable set are known as well as was asked.
+    /// Whether the most probable set is as probable as the goal asks, and its steps as well located.
     fn is_known(&self) -> bool {
         if self.is_within_margin() {
             return true;
@@ -275,18 +275,17 @@ impl Posterior {
         if steps.is_empty() && self.changed > STOPPING.max_change_beside_none {
             return false;
         }
-        *probability >= self.aim.confidence && steps.iter().all(|gap| self.is_resolved(*gap))
+        *probability >= self.goal.confidence && steps.iter().all(|gap| self.is_resolved(*gap))
     }
 
-    /// A version that was measured once, and that one measurement decides too much.
-    pub(super) fn unsure(&self) -> Option<usize> {
-        self.alone().or_else(|| self.off())
+    /// A version whose single measurement decides too much.
+    pub(super) fn version_to_recheck(&self) -> Option<usize> {
+        self.lone_version().or_else(|| self.deviating_version())
     }
 
-    /// A version that stands alone between two steps and was measured once: what disturbed that one measurement would look
-    /// the same.
-    fn alone(&self) -> Option<usize> {
-        let points = self.course.points();
+    /// A version with one measurement that alone lies between two steps: an outlier would look the same.
+    fn lone_version(&self) -> Option<usize> {
+        let points = self.means.points();
         let mut alone = self.stretches().filter(|(first, last)| first == last);
         let once = alone.find(|(point, last)| {
             let is_end = *point == 0 || last + 1 == points.len();
@@ -295,17 +294,18 @@ impl Posterior {
         once.map(|(point, _)| points[point].at)
     }
 
-    /// Where changes that cancel were looked for, a version that was measured once and came out nearer to where a change
-    /// like the largest would have put it than to its neighbours: chance, or two changes that cancel.
-    fn off(&self) -> Option<usize> {
+    /// After a search for changes that cancel, a version with one measurement that is nearer to where a change like the largest
+    /// would put it than to its own level: an outlier, or two changes that cancel.
+    fn deviating_version(&self) -> Option<usize> {
         if self.left_hidden >= STOPPING.recheck_below_hidden || !self.is_known() {
             return None;
         }
-        let much = (STOPPING.off_share * self.largest).max(STOPPING.off_deviations * self.noise());
+        let much =
+            (STOPPING.off_share * self.largest).max(STOPPING.off_deviations * self.deviation());
         self.stretches().find_map(|stretch| {
             let (level, _) = self.sums.mean_of(stretch, &self.typical);
             let (first, last) = stretch;
-            let mut points = self.course.points()[first..=last].iter();
+            let mut points = self.means.points()[first..=last].iter();
             let off = points.find(|point| point.n < 2.0 && (point.mean - level).abs() > much);
             off.map(|point| point.at)
         })
@@ -313,34 +313,33 @@ impl Posterior {
 
     /// The stretches of the most probable set, each by its first and its last measured version.
     fn stretches(&self) -> impl Iterator<Item = (usize, usize)> {
-        stretches(&self.sets[0].0, self.course.points().len())
+        stretches(&self.sets[0].0, self.means.points().len())
     }
 
-    /// Whether the most probable set is the answer.
+    /// Whether the most probable set is the answer and nothing more needs to be measured.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        let is_sure = self.is_within_margin() || self.unsure().is_none();
-        self.is_known() && !self.must_explore(&[]) && is_sure
+        let is_sure = self.is_within_margin() || self.version_to_recheck().is_none();
+        self.is_known() && !self.must_search_hidden(&[]) && is_sure
     }
 
-    /// Whether a step in this gap needs no closer look, or can't have one.
+    /// Whether a step in this gap is located well enough, or can't be located better.
     pub(super) fn is_resolved(&self, gap: usize) -> bool {
-        self.course.places(gap) <= self.aim.resolution || !self.course.has_inner(gap)
+        self.means.places(gap) <= self.goal.resolution || !self.means.has_open_version(gap)
     }
 
-    /// Of all pairs of places, the share that lies between two versions that were looked at, if there is something to
-    /// measure between them.
+    /// The share of all pairs of places that lies between two measured versions; 0 if nothing can be measured between them.
     pub(super) fn share_of_pairs(&self, between: (usize, usize)) -> f64 {
         let pairs = |places: usize| (places * places.saturating_sub(1)) as f64;
-        match self.course.is_open_between(between) {
-            true => pairs(between.1 - between.0) / pairs(self.course.versions() - 1),
+        match self.means.is_open_between(between) {
+            true => pairs(between.1 - between.0) / pairs(self.means.versions() - 1),
             false => 0.0,
         }
     }
 
-    /// How probable a step is in each gap.
-    pub(super) fn per_gap(&self) -> Vec<f64> {
-        let mut per_gap = vec![0.0; self.course.points().len() - 1];
+    /// Probability of a step, by gap.
+    pub(super) fn gap_probabilities(&self) -> Vec<f64> {
+        let mut per_gap = vec![0.0; self.means.points().len() - 1];
         for (steps, probability) in &self.sets {
             for gap in steps {
                 per_gap[*gap] += probability;
@@ -351,13 +350,13 @@ impl Posterior {
 
     fn place(&self, gap: usize) -> ChangeLocation {
         ChangeLocation {
-            after: self.course.points()[gap].at,
-            until: self.course.points()[gap + 1].at,
+            after: self.means.points()[gap].at,
+            until: self.means.points()[gap + 1].at,
         }
     }
 }
 
-/// What measurements and what is known beforehand say about the noise, together: variance, degrees of freedom.
+/// Pools the variance of the measurements with the one that is known beforehand: variance, degrees of freedom.
 fn pooled(seen: Option<(f64, f64)>, known: Option<(f64, f64)>) -> Option<(f64, f64)> {
     match (seen, known) {
         (Some((a, of_a)), Some((b, of_b))) => {
@@ -368,7 +367,7 @@ fn pooled(seen: Option<(f64, f64)>, known: Option<(f64, f64)>) -> Option<(f64, f
     }
 }
 
-/// The scales of the grid: variances of the noise by spreads of the means.
+/// Variances of the grid: noise × levels.
 fn scales(variance: f64, freedom: f64, range: f64) -> Vec<NoiseScale> {
     let mut rows = GRID.noise_factors.iter();
     let (_, factors) = rows
@@ -384,28 +383,28 @@ fn scales(variance: f64, freedom: f64, range: f64) -> Vec<NoiseScale> {
             let spread = from * ratio.powi(n as i32);
             NoiseScale {
                 noise,
-                means: spread * spread,
+                levels: spread * spread,
             }
         }));
     }
     scales
 }
 
-/// One cell of the grid.
+/// One point of the grid.
 struct Hypothesis {
     scale: NoiseScale,
     cuts: Segmentations,
     weight: f64,
-    /// Probability of no step at all.
+    /// Probability of no step.
     none: f64,
-    /// Of which of the sums.
+    /// Index of its sums in the grid.
     of: usize,
 }
 
-/// All hypotheses about noise, spread and number of steps, and about what testbeds add.
+/// The grid: noise, spread of the levels, expected number of steps, offsets of the testbeds.
 struct HypothesisGrid {
     cells: Vec<Hypothesis>,
-    /// What was measured, for each of the amounts that testbeds may add.
+    /// The measurements without the offsets, for each set of offsets.
     sums: Vec<SegmentSums>,
     /// Gaps between measured versions.
     gaps: usize,
@@ -419,13 +418,13 @@ struct GridBuilder<'a> {
 }
 
 impl GridBuilder<'_> {
-    /// The hypotheses about a course, weighed but not brought to a sum of one.
-    fn grid(&self, course: &VersionMeans, scales: &[NoiseScale]) -> HypothesisGrid {
-        let sums = SegmentSums::new(course, self.centre);
-        let points = course.points();
+    /// The grid for given offsets; its weights aren't normalized.
+    fn build_grid(&self, means: &VersionMeans, scales: &[NoiseScale]) -> HypothesisGrid {
+        let sums = SegmentSums::new(means, self.centre);
+        let points = means.points();
         let n: f64 = points.iter().map(|point| point.n).sum();
         let squares: f64 = points.iter().map(|point| point.squares).sum();
-        let places = (course.versions() - 1) as f64;
+        let places = (means.versions() - 1) as f64;
         let numbers = [
             (PRIOR.expected_if_single, 1.0 - self.several),
             (PRIOR.expected_if_several, self.several),
@@ -435,15 +434,17 @@ impl GridBuilder<'_> {
             let density = densities(&sums, points.len(), scale);
             for (expected, weight) in numbers {
                 let chance = (expected / places).min(0.5);
-                let cuts = Segmentations::new(course, density.clone(), chance);
-                // No step has its own prior: what the chance per place makes of it is taken out.
+                let cuts = Segmentations::new(means, density.clone(), chance);
+                // "No step" has its own prior: the one that follows from the chance per place is divided out.
                 let by_chance = (places * (-chance).ln_1p()).exp();
-                let whole = (cuts.whole() - cuts.total()).exp().min(1.0);
+                let whole = (cuts.density_without_step() - cuts.total_density())
+                    .exp()
+                    .min(1.0);
                 let (without, with) = (
                     whole * PRIOR.no_change / by_chance,
                     (1.0 - whole) * (1.0 - PRIOR.no_change) / (1.0 - by_chance),
                 );
-                let ln = f64::ln(weight) + cuts.total() + (without + with).ln()
+                let ln = f64::ln(weight) + cuts.total_density() + (without + with).ln()
                     - 0.5 * (n * scale.noise.ln() + squares / scale.noise);
                 cells.push(Hypothesis {
                     scale: *scale,
@@ -461,52 +462,53 @@ impl GridBuilder<'_> {
         }
     }
 
-    /// Hypotheses about what the testbeds add as well. First such as the versions that several of them measured make
-    /// probable, weighed by how well steps explain what is left then; then such as the steps that were drawn there say.
-    fn over_testbeds(
+    /// The grid over the offsets as well. First offsets that the versions measured on several testbeds make probable, weighted
+    /// by how well steps explain the rest; then offsets drawn given the steps of that grid.
+    fn build_over_testbeds(
         &mut self,
-        joined: PooledVersionMeans,
+        measurements: PooledVersionMeans,
         variance: f64,
         scales: Vec<NoiseScale>,
     ) -> (PooledVersionMeans, HypothesisGrid) {
-        let alone = HypothesisGrid::together(vec![(self.grid(joined.course(), &scales), 0.0)]);
-        let Some(offsets) = joined.by_versions(variance) else {
-            return (joined, alone);
+        let alone =
+            HypothesisGrid::pool(vec![(self.build_grid(measurements.means(), &scales), 0.0)]);
+        let Some(estimate) = measurements.offsets_by_versions(variance) else {
+            return (measurements, alone);
         };
         let scales = alone.probable(&scales);
-        let deviates = even_deviates(GRID.offsets, offsets.len(), self.random);
+        let deviates = even_deviates(GRID.offsets, estimate.len(), self.random);
         let first = deviates.iter().map(|deviates| {
             let wider: Vec<f64> = deviates.iter().map(|z| GRID.offset_widening * z).collect();
-            let course = joined.course_if(&offsets.at(&wider));
-            // They lie as densely as they are probable: that is taken out again.
+            let means = measurements.means_with_offsets(&estimate.at(&wider));
+            // Importance weights: the density of the draw is divided out.
             let drawn = -0.5 * deviates.iter().map(|z| z * z).sum::<f64>();
-            (self.grid(&course, &scales), -drawn)
+            (self.build_grid(&means, &scales), -drawn)
         });
-        let first = HypothesisGrid::together(first.collect());
+        let first = HypothesisGrid::pool(first.collect());
         let scales = first.probable(&scales);
         let cuts = first.draw(GRID.offsets, self.random);
-        let deviates = even_deviates(GRID.offsets, offsets.len(), self.random);
-        let points: Vec<usize> = joined.course().points().iter().map(|p| p.at).collect();
+        let deviates = even_deviates(GRID.offsets, estimate.len(), self.random);
+        let points: Vec<usize> = measurements.means().points().iter().map(|p| p.at).collect();
         let drawn = cuts.iter().zip(&deviates).map(|(cut, deviates)| {
             let stretches = cut.stretches(&points);
-            let by_cut = joined.by_stretches(stretches, &cut.scale, self.centre);
-            by_cut.as_ref().unwrap_or(&offsets).at(deviates)
+            let by_cut = measurements.offsets_by_stretches(stretches, &cut.scale, self.centre);
+            by_cut.as_ref().unwrap_or(&estimate).at(deviates)
         });
         let drawn: Vec<Vec<f64>> = drawn.collect();
-        let second = drawn.iter().map(|added| {
-            let grid = self.grid(&joined.course_if(added), &scales);
-            // Drawn as often as everything makes them probable: each counts as much as the next.
-            let all = grid.total();
+        let second = drawn.iter().map(|offsets| {
+            let grid = self.build_grid(&measurements.means_with_offsets(offsets), &scales);
+            // Drawn from the posterior: each set of offsets has the same weight.
+            let all = grid.total_density();
             (grid, -all)
         });
-        let second = HypothesisGrid::together(second.collect());
-        (joined.with_drawn(&drawn), second)
+        let second = HypothesisGrid::pool(second.collect());
+        (measurements.with_drawn_offsets(&drawn), second)
     }
 }
 
 impl HypothesisGrid {
-    /// Grids of the same versions as one, the logarithms of their weights moved by this; its sum is one.
-    fn together(grids: Vec<(Self, f64)>) -> Self {
+    /// Joins grids of the same versions; adds to the logarithms of each one's weights, and normalizes.
+    fn pool(grids: Vec<(Self, f64)>) -> Self {
         let mut all = Self {
             cells: Vec::new(),
             sums: Vec::new(),
@@ -523,19 +525,19 @@ impl HypothesisGrid {
                     ..cell
                 }));
         }
-        let total = all.total();
+        let total = all.total_density();
         for one in &mut all.cells {
             one.weight = (one.weight - total).exp();
         }
         all
     }
 
-    /// The logarithm of the sum of weights that are logarithms.
-    fn total(&self) -> f64 {
+    /// ln of the sum of the weights, which are logarithms.
+    fn total_density(&self) -> f64 {
         ln_sum(&self.cells.iter().map(|one| one.weight).collect::<Vec<_>>())
     }
 
-    /// Those of the scales that aren't improbable.
+    /// The scales whose weight isn't negligible.
     fn probable(&self, scales: &[NoiseScale]) -> Vec<NoiseScale> {
         let of = |scale: &NoiseScale| -> f64 {
             let own = self.cells.iter().filter(|one| one.scale == *scale);
@@ -547,7 +549,7 @@ impl HypothesisGrid {
         probable.copied().collect()
     }
 
-    /// The noise and the spread of means as they are likely.
+    /// Posterior geometric means of both variances.
     fn typical(&self) -> NoiseScale {
         let over = |of: fn(&NoiseScale) -> f64| -> f64 {
             let weighed = self
@@ -558,19 +560,19 @@ impl HypothesisGrid {
         };
         NoiseScale {
             noise: over(|scale| scale.noise),
-            means: over(|scale| scale.means),
+            levels: over(|scale| scale.levels),
         }
     }
 
-    /// So many cuts, each as often as it is probable.
+    /// Draws segmentations from the posterior (systematic sampling over the grid).
     fn draw(mut self, number: usize, random: &mut Random) -> Vec<DrawnSegmentation> {
         let last = self.gaps;
         let offset = random.uniform();
         let (mut at, mut passed) = (0, 0.0);
         let mut cuts = Vec::with_capacity(number);
         for n in 0..number {
-            let aim = (n as f64 + offset) / number as f64;
-            while at + 1 < self.cells.len() && passed + self.cells[at].weight < aim {
+            let target = (n as f64 + offset) / number as f64;
+            while at + 1 < self.cells.len() && passed + self.cells[at].weight < target {
                 passed += self.cells[at].weight;
                 at += 1;
             }
@@ -578,7 +580,7 @@ impl HypothesisGrid {
             let sums = &self.sums[one.of];
             let steps = match random.uniform() < one.none {
                 true => Vec::new(),
-                false => some_step(&mut one.cuts, random),
+                false => draw_with_step(&mut one.cuts, random),
             };
             let mut begin = 0;
             let levels = steps.iter().copied().chain([last]).map(|end| {
@@ -597,8 +599,8 @@ impl HypothesisGrid {
     }
 }
 
-/// A cut with at least one step. One that is all but impossible is given up, and none drawn.
-fn some_step(cuts: &mut Segmentations, random: &mut Random) -> Vec<usize> {
+/// Draws a segmentation with at least one step; gives up where that has nearly no probability, and returns none.
+fn draw_with_step(cuts: &mut Segmentations, random: &mut Random) -> Vec<usize> {
     let draws = std::iter::repeat_with(|| cuts.draw(random)).take(64);
     draws
         .into_iter()
@@ -606,7 +608,7 @@ fn some_step(cuts: &mut Segmentations, random: &mut Random) -> Vec<usize> {
         .unwrap_or_default()
 }
 
-/// A drawn cut: the gaps with steps, and the levels before, between and behind them.
+/// A drawn segmentation: the gaps with a step, and the levels between them.
 #[derive(Debug, Clone)]
 struct DrawnSegmentation {
     scale: NoiseScale,
@@ -615,12 +617,12 @@ struct DrawnSegmentation {
 }
 
 impl DrawnSegmentation {
-    /// The first and the last position of each stretch, of these measured versions.
+    /// First and last position of each stretch, given the positions of the measured versions.
     fn stretches(&self, points: &[usize]) -> impl Iterator<Item = (usize, usize)> {
         stretches(&self.steps, points.len()).map(|(begin, end)| (points[begin], points[end]))
     }
 
-    fn largest(&self) -> f64 {
+    fn largest_step(&self) -> f64 {
         let sizes = self.levels.windows(2).map(|pair| (pair[1] - pair[0]).abs());
         sizes.fold(0.0, f64::max)
     }
@@ -629,8 +631,8 @@ impl DrawnSegmentation {
         self.levels[self.levels.len() - 1] - self.levels[0]
     }
 
-    /// Without the steps that are smaller, the smallest taken out first.
-    fn that_count(mut self, smallest: f64) -> Self {
+    /// Removes the steps below `smallest`, the smallest first.
+    fn without_small_steps(mut self, smallest: f64) -> Self {
         loop {
             let sizes = self.levels.windows(2).map(|pair| (pair[1] - pair[0]).abs());
             match sizes.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)) {
@@ -646,22 +648,22 @@ impl DrawnSegmentation {
     }
 }
 
-/// The stretches between steps in these gaps of so many points: the first and the last point of each.
+/// First and last point of each stretch between the steps.
 fn stretches(steps: &[usize], points: usize) -> impl Iterator<Item = (usize, usize)> {
     let begins = std::iter::once(0).chain(steps.iter().map(|gap| gap + 1));
     begins.zip(steps.iter().copied().chain([points - 1]))
 }
 
-/// The largest step of a typical cut, and how large that of one in twenty is at most where the confidence is .95.
+/// Median and upper quantile (at `confidence`) of the largest step.
 fn largest(cuts: &[DrawnSegmentation], confidence: f64) -> (f64, f64) {
-    let mut largest: Vec<f64> = cuts.iter().map(DrawnSegmentation::largest).collect();
+    let mut largest: Vec<f64> = cuts.iter().map(DrawnSegmentation::largest_step).collect();
     largest.sort_by(f64::total_cmp);
     let rank = (confidence * largest.len() as f64).ceil() as usize;
     let of_few = largest[rank.min(largest.len() - 1)];
     (largest[largest.len() / 2], of_few)
 }
 
-/// Steps smaller than this don't count.
+/// The smallest step that counts: see [`SMALLEST_STEP`].
 fn smallest(largest: f64, noise: f64, tellable: f64) -> f64 {
     let noise = noise.sqrt();
     let limits = &SMALLEST_STEP;

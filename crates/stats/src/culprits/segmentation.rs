@@ -1,19 +1,20 @@
-//! Sums over all ways to cut the measured versions into stretches of one mean each, for given noise and spread of means.
+//! Sums over all segmentations of the measured versions into stretches with one mean each, for given noise and spread of the
+//! levels.
 //!
-//! Source: P. Fearnhead, "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics and
-//! Computing 16 (2006): the forward recursion and exact draws by going back. A stretch's mean is normal about a common
-//! one, and integrated out.
+//! Source: P. Fearnhead, "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics and Computing
+//! 16 (2006): forward recursion, and exact draws backwards. The mean of a stretch is normal about a common one, and integrated
+//! out.
 
 use super::VersionMeans;
 use crate::Random;
 
-/// What is taken as known while cuts are summed over.
+/// Variances that are taken as known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct NoiseScale {
     /// The variance of one measurement.
     pub noise: f64,
-    /// The variance of the stretches' means.
-    pub means: f64,
+    /// The variance of the levels: the means of the stretches.
+    pub levels: f64,
 }
 
 /// Prefix sums over the measured versions: counts, values, squares of means.
@@ -26,10 +27,10 @@ pub(super) struct SegmentSums {
 }
 
 impl SegmentSums {
-    /// Of a course; `centre` is the common mean, which is subtracted for exactness.
-    pub fn new(course: &VersionMeans, centre: f64) -> Self {
+    /// `centre` is the common mean; it is subtracted for precision.
+    pub fn new(means: &VersionMeans, centre: f64) -> Self {
         let (mut n, mut sum, mut squares) = (vec![0.0], vec![0.0], vec![0.0]);
-        for (at, point) in course.points().iter().enumerate() {
+        for (at, point) in means.points().iter().enumerate() {
             let off = point.mean - centre;
             n.push(n[at] + point.n);
             sum.push(sum[at] + point.n * off);
@@ -43,39 +44,39 @@ impl SegmentSums {
         }
     }
 
-    /// Measurements of the points `i` to `j`, both included, and their mean from the centre.
+    /// Number of measurements of the points `i` to `j`, both included, and their mean less the centre.
     fn of_stretch(&self, i: usize, j: usize) -> (f64, f64) {
         let n = self.n[j + 1] - self.n[i];
         (n, (self.sum[j + 1] - self.sum[i]) / n)
     }
 
-    /// The logarithm of the density of a stretch's measurements but for what no cut changes.
+    /// ln of the density of the measurements of a stretch, without factors that no segmentation changes.
     fn density(&self, i: usize, j: usize, scale: &NoiseScale) -> f64 {
         let (n, mean) = self.of_stretch(i, j);
         let about = (self.squares[j + 1] - self.squares[i] - n * mean * mean).max(0.0);
-        -0.5 * ((n * scale.means / scale.noise).ln_1p()
+        -0.5 * ((n * scale.levels / scale.noise).ln_1p()
             + about / scale.noise
-            + mean * mean / (scale.means + scale.noise / n))
+            + mean * mean / (scale.levels + scale.noise / n))
     }
 
-    /// The posterior of a stretch's mean: expectation and variance.
+    /// Posterior mean and variance of the level of a stretch.
     pub fn mean_of(&self, (i, j): (usize, usize), scale: &NoiseScale) -> (f64, f64) {
         let (n, mean) = self.of_stretch(i, j);
-        let variance = 1.0 / (n / scale.noise + 1.0 / scale.means);
+        let variance = 1.0 / (n / scale.noise + 1.0 / scale.levels);
         (self.centre + variance * n * mean / scale.noise, variance)
     }
 }
 
-/// All cuts at one scale, for chances of a step per place.
+/// All segmentations at one scale, for a chance of a step per place.
 pub(super) struct Segmentations {
-    /// ln of the density of the points up to each, a stretch ending there.
+    /// ln of the density of the points up to each one, if a stretch ends there.
     forward: Vec<f64>,
-    /// ln of the chance of a step, and of none, in each gap.
+    /// ln of the probability of a step, and of none, by gap.
     go: Vec<f64>,
     stay: Vec<f64>,
     /// ln of the density of the stretch from i to j, at `i * points + j`.
     density: Vec<f64>,
-    /// Cumulated weights of where the last stretch begins that ends at a point, filled when first drawn from.
+    /// Cumulative weights of the first point of the last stretch that ends at a point; computed on the first draw.
     begins: Vec<Option<Vec<f64>>>,
 }
 
@@ -91,11 +92,11 @@ pub(super) fn densities(sums: &SegmentSums, points: usize, scale: &NoiseScale) -
 }
 
 impl Segmentations {
-    /// Sums over all cuts, with this chance of a step at each place.
-    pub fn new(course: &VersionMeans, density: Vec<f64>, chance: f64) -> Self {
-        let points = course.points().len();
+    /// Sums over all segmentations, with this chance of a step at each place.
+    pub fn new(means: &VersionMeans, density: Vec<f64>, chance: f64) -> Self {
+        let points = means.points().len();
         let stay: Vec<f64> = (1..points)
-            .map(|gap| course.places(gap - 1) as f64 * (-chance).ln_1p())
+            .map(|gap| means.places(gap - 1) as f64 * (-chance).ln_1p())
             .collect();
         let go: Vec<f64> = stay.iter().map(|stay| (-stay.exp_m1()).ln()).collect();
         let mut cuts = Self {
@@ -107,15 +108,15 @@ impl Segmentations {
         };
         let mut ways = Vec::with_capacity(points);
         for end in 0..points {
-            cuts.ways(end, &mut ways);
+            cuts.push_endings(end, &mut ways);
             let total = ln_sum(&ways);
             cuts.forward.push(total);
         }
         cuts
     }
 
-    /// ln of the weights of the stretches that end at `end` and begin there, one before, …
-    fn ways(&self, end: usize, ways: &mut Vec<f64>) {
+    /// ln of the weights of the stretches that end at `end`: beginning there, one point before, …
+    fn push_endings(&self, end: usize, ways: &mut Vec<f64>) {
         ways.clear();
         let points = self.begins.len();
         let mut stays = 0.0;
@@ -131,25 +132,25 @@ impl Segmentations {
         }
     }
 
-    /// ln of the density of everything.
-    pub fn total(&self) -> f64 {
+    /// ln of the density of all measurements.
+    pub fn total_density(&self) -> f64 {
         self.forward.last().copied().unwrap_or(0.0)
     }
 
-    /// ln of the density of everything with no step at all.
-    pub fn whole(&self) -> f64 {
+    /// The same without any step.
+    pub fn density_without_step(&self) -> f64 {
         let points = self.begins.len();
         self.density[points - 1] + self.stay.iter().sum::<f64>()
     }
 
-    /// A cut drawn by its probability: the gaps that have a step, ascending.
+    /// Draws a segmentation: the gaps with a step, ascending.
     pub fn draw(&mut self, random: &mut Random) -> Vec<usize> {
         let mut steps = Vec::new();
         let mut end = self.begins.len() - 1;
         loop {
             if self.begins[end].is_none() {
                 let mut ways = Vec::with_capacity(end + 1);
-                self.ways(end, &mut ways);
+                self.push_endings(end, &mut ways);
                 let top = ways.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let mut total = 0.0;
                 for way in &mut ways {
@@ -161,8 +162,8 @@ impl Segmentations {
             let Some(cumulated) = &self.begins[end] else {
                 break;
             };
-            let aim = random.uniform() * cumulated[end];
-            let back = cumulated.partition_point(|sum| *sum < aim).min(end);
+            let goal = random.uniform() * cumulated[end];
+            let back = cumulated.partition_point(|sum| *sum < goal).min(end);
             let begin = end - back;
             if begin == 0 {
                 break;

@@ -1,10 +1,10 @@
-//! What several testbeds measured, made comparable: a version that was measured on a slower machine isn't slower.
+//! Measurements of several testbeds, made comparable: a version measured on a slower machine isn't slower.
 //!
-//! Each testbed is taken to add an amount of its own to whatever is measured on it. What that is, is learnt from versions
-//! that several of them measured, by least squares, and from what a cut says about the others; how uncertain it remains
-//! is kept ([`OffsetEstimate`], [`PooledVersionMeans::doubt`]), so that a belief can sum over it as it does over the noise.
+//! The model: each testbed adds an offset of its own to each measurement. The offsets are estimated by least squares from
+//! versions that several testbeds measured, then from the steps of a segmentation. Their covariance is kept
+//! ([`OffsetEstimate`], [`PooledVersionMeans::offset_variance`]), so that the posterior can sum over them.
 //!
-//! Refuses: testbeds that share no version with the others. What they measured is left out until they do.
+//! The measurements of a testbed that shares no version with the others are left out until it does.
 
 use super::{VersionMean, VersionMeans, segmentation::NoiseScale};
 use crate::{Random, distributions::normal_quantile};
@@ -12,127 +12,128 @@ use crate::{Random, distributions::normal_quantile};
 /// Measurements of several testbeds along one order of versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PooledVersionMeans {
-    /// What each testbed measured, by number; nothing of those that can't be compared.
+    /// Measurements by testbed; empty for a testbed that can't be compared.
     parts: Vec<VersionMeans>,
-    /// All of it, without what each testbed adds.
-    course: VersionMeans,
-    /// What each adds, less what the first does.
-    added: Vec<f64>,
-    /// What is uncertain of that, less what all of them have in common: covariances, in units of the square of the value's.
+    /// All measurements without the offsets.
+    means: VersionMeans,
+    /// Offset of each testbed relative to the first.
+    offsets: Vec<f64>,
+    /// Covariance of the offsets, without what all of them have in common, in squares of the metric's unit.
     covariance: Vec<Vec<f64>>,
 }
 
 impl PooledVersionMeans {
-    /// Of courses of the same versions, one for each testbed. What the testbeds add is estimated from versions that
-    /// several measured.
+    /// Pools the measurements of each testbed, all of the same versions; estimates the offsets from versions that several
+    /// testbeds measured.
     #[must_use]
-    pub fn from_testbeds(courses: &[VersionMeans]) -> Self {
-        let parts = comparable(courses);
+    pub fn from_testbeds(by_testbed: &[VersionMeans]) -> Self {
+        let parts = comparable(by_testbed);
         let none = vec![0.0; parts.len()];
         let raw = Self {
-            course: VersionMeans::together(&parts, &none),
+            means: VersionMeans::pool(&parts, &none),
             covariance: vec![none.clone(); parts.len()],
-            added: none,
+            offsets: none,
             parts,
         };
-        let Some((variance, _)) = raw.pooled().filter(|_| raw.is_of_several()) else {
+        let Some((variance, _)) = raw.pooled().filter(|_| raw.has_several_testbeds()) else {
             return raw;
         };
-        match raw.by_versions(variance.max(f64::MIN_POSITIVE)) {
+        match raw.offsets_by_versions(variance.max(f64::MIN_POSITIVE)) {
             None => raw,
             Some(offsets) => {
-                let covariance = raw.in_common_taken_off(&offsets.covariance());
+                let covariance = raw.without_common_offset(&offsets.covariance());
                 raw.with(offsets.mean, covariance)
             }
         }
     }
 
-    /// The same with other amounts that the testbeds add.
-    fn with(&self, added: Vec<f64>, covariance: Vec<Vec<f64>>) -> Self {
+    /// The same with other offsets.
+    fn with(&self, offsets: Vec<f64>, covariance: Vec<Vec<f64>>) -> Self {
         Self {
-            course: VersionMeans::together(&self.parts, &added),
+            means: VersionMeans::pool(&self.parts, &offsets),
             parts: self.parts.clone(),
-            added,
+            offsets,
             covariance,
         }
     }
 
-    /// The same with what the testbeds add taken from draws of it: their mean, and how they vary.
-    pub(super) fn with_drawn(&self, drawn: &[Vec<f64>]) -> Self {
+    /// The same with the mean and the covariance of drawn offsets.
+    pub(super) fn with_drawn_offsets(&self, drawn: &[Vec<f64>]) -> Self {
         let n = drawn.len() as f64;
         let testbeds = 0..self.parts.len();
-        let mean = |of: usize| drawn.iter().map(|added| added[of]).sum::<f64>() / n;
-        let added: Vec<f64> = testbeds.clone().map(mean).collect();
+        let mean = |of: usize| drawn.iter().map(|offsets| offsets[of]).sum::<f64>() / n;
+        let offsets: Vec<f64> = testbeds.clone().map(mean).collect();
         let covariance = testbeds.clone().map(|a| {
             let with = |b: usize| {
-                let off = drawn.iter().map(|d| (d[a] - added[a]) * (d[b] - added[b]));
+                let off = drawn
+                    .iter()
+                    .map(|d| (d[a] - offsets[a]) * (d[b] - offsets[b]));
                 off.sum::<f64>() / n
             };
             testbeds.clone().map(with).collect()
         });
         let covariance: Vec<Vec<f64>> = covariance.collect();
-        let covariance = self.in_common_taken_off(&covariance);
-        self.with(added, covariance)
+        let covariance = self.without_common_offset(&covariance);
+        self.with(offsets, covariance)
     }
 
-    /// All measurements, without what the testbeds add.
+    /// All measurements without the offsets.
     #[must_use]
-    pub fn course(&self) -> &VersionMeans {
-        &self.course
+    pub fn means(&self) -> &VersionMeans {
+        &self.means
     }
 
-    /// What each testbed adds, less what the first does.
+    /// Offset of each testbed relative to the first.
     #[must_use]
-    pub fn added(&self) -> &[f64] {
-        &self.added
+    pub fn offsets(&self) -> &[f64] {
+        &self.offsets
     }
 
-    /// All measurements as one course, if the testbeds added this.
-    pub(super) fn course_if(&self, added: &[f64]) -> VersionMeans {
-        VersionMeans::together(&self.parts, added)
+    /// All measurements without these offsets.
+    pub(super) fn means_with_offsets(&self, offsets: &[f64]) -> VersionMeans {
+        VersionMeans::pool(&self.parts, offsets)
     }
 
-    /// Whether there is anything to compare: more than one testbed has measured.
-    pub(super) fn is_of_several(&self) -> bool {
+    /// Whether more than one testbed has measurements.
+    pub(super) fn has_several_testbeds(&self) -> bool {
         let measured = self.parts.iter().filter(|part| !part.points().is_empty());
         measured.count() > 1
     }
 
-    /// What a testbed measured of a version.
+    /// The measurements of a version on a testbed.
     pub(super) fn point(&self, testbed: usize, at: usize) -> Option<&VersionMean> {
         self.parts.get(testbed)?.point(at)
     }
 
-    /// The variance of one measurement about the mean of its version on its testbed, pooled, and its degrees of freedom;
-    /// none without repeats.
+    /// Pooled variance of one measurement within version and testbed, and its degrees of freedom; `None` without repeats.
     pub(super) fn pooled(&self) -> Option<(f64, f64)> {
-        let scatters = self.parts.iter().map(VersionMeans::scatter);
-        // A testbed that measured nothing has nothing of either.
+        let scatters = self.parts.iter().map(VersionMeans::sum_of_squares);
+        // A testbed without measurements adds nothing to either.
         let (squares, freedom) = scatters.fold((0.0, 0.0), |(squares, freedom), scatter| {
             (squares + scatter.0, freedom + scatter.1)
         });
         (freedom > 0.0).then(|| (squares / freedom, freedom))
     }
 
-    /// How many measurements each testbed made of these versions.
+    /// Number of measurements of these versions, by testbed.
     fn counts(&self, (from, to): (usize, usize)) -> Vec<f64> {
         let within = |point: &&VersionMean| (from..=to).contains(&point.at);
         let count = |part: &VersionMeans| part.points().iter().filter(within).map(|p| p.n).sum();
         self.parts.iter().map(count).collect()
     }
 
-    /// The variance that the mean of some versions less that of others has because it isn't known exactly what the
-    /// testbeds add: none where each testbed measured the same share of both.
-    pub(super) fn doubt(&self, these: (usize, usize), those: (usize, usize)) -> f64 {
+    /// Variance of the difference of two means over versions that comes from the offsets; 0 if each testbed has the same share
+    /// of both.
+    pub(super) fn offset_variance(&self, these: (usize, usize), those: (usize, usize)) -> f64 {
         let (these, those) = (shares(self.counts(these)), shares(self.counts(those)));
         let off: Vec<f64> = these.iter().zip(those).map(|(a, b)| a - b).collect();
         self.variance_of(&off)
     }
 
-    /// How much more a version's mean is known after so many more measurements of it on this testbed: as the variance
-    /// that a measurement would have, of one testbed, that tells as much. `noise` is the variance of one.
+    /// Variance of a single measurement without offsets that would tell as much about the version's mean as `times`
+    /// measurements on this testbed. `noise` is the variance of one.
     pub(super) fn noise_of_next(&self, testbed: usize, at: usize, times: f64, noise: f64) -> f64 {
-        if !self.is_of_several() || testbed >= self.parts.len() {
+        if !self.has_several_testbeds() || testbed >= self.parts.len() {
             return noise / times;
         }
         let mut counts = self.counts((at, at));
@@ -145,7 +146,7 @@ impl PooledVersionMeans {
         };
         let before = known(&counts);
         counts[testbed] += times;
-        // One that tells nothing is as good as one with a lot of noise.
+        // A measurement that tells nothing has a large variance, not an infinite one.
         1.0 / (known(&counts) - before).max(1e-3 / noise)
     }
 
@@ -157,9 +158,10 @@ impl PooledVersionMeans {
         sum.max(0.0)
     }
 
-    /// Covariances about the mean of all measurements: what all testbeds add makes no version differ from another.
-    fn in_common_taken_off(&self, covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        let versions = self.course.versions();
+    /// The covariance about the mean of all measurements: an offset common to all testbeds makes no version differ from
+    /// another.
+    fn without_common_offset(&self, covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let versions = self.means.versions();
         let shares = shares(self.counts((0, versions.saturating_sub(1))));
         let with_all: Vec<f64> = covariance
             .iter()
@@ -174,48 +176,48 @@ impl PooledVersionMeans {
         .collect()
     }
 
-    /// What the testbeds add, by the versions that several of them measured alone.
-    pub(super) fn by_versions(&self, noise: f64) -> Option<OffsetEstimate> {
-        let points = self.course.points().iter();
+    /// Estimates the offsets from each version that several testbeds measured.
+    pub(super) fn offsets_by_versions(&self, noise: f64) -> Option<OffsetEstimate> {
+        let points = self.means.points().iter();
         let each = points.map(|point| (point.at, point.at));
-        // A version's own mean may be anything.
+        // Flat prior for the mean of a version.
         OffsetEstimate::by_least_squares(&self.parts, each, noise, |n| 1.0 / n, 0.0)
     }
 
-    /// What they add, if these are the stretches that have one mean each: the first and the last position of each.
-    pub(super) fn by_stretches(
+    /// Estimates the offsets given stretches of one mean each, by first and last position.
+    pub(super) fn offsets_by_stretches(
         &self,
         stretches: impl Iterator<Item = (usize, usize)>,
         scale: &NoiseScale,
         centre: f64,
     ) -> Option<OffsetEstimate> {
-        let pull = |n: f64| 1.0 / (n + scale.noise / scale.means);
+        let pull = |n: f64| 1.0 / (n + scale.noise / scale.levels);
         OffsetEstimate::by_least_squares(&self.parts, stretches, scale.noise, pull, centre)
     }
 }
 
-/// Those of the courses that share versions with the first that has any, directly or by way of others; nothing in place of
-/// the rest.
-fn comparable(courses: &[VersionMeans]) -> Vec<VersionMeans> {
-    let mut is_in = vec![false; courses.len()];
-    if let Some(first) = courses.iter().position(|c| !c.points().is_empty()) {
+/// The testbeds that share versions with the first that has any, directly or by way of others; the rest without their
+/// measurements.
+fn comparable(by_testbed: &[VersionMeans]) -> Vec<VersionMeans> {
+    let mut is_in = vec![false; by_testbed.len()];
+    if let Some(first) = by_testbed.iter().position(|c| !c.points().is_empty()) {
         is_in[first] = true;
     }
-    for _ in courses {
-        for at in 0..courses.len() {
-            let mut known = courses.iter().zip(&is_in).filter(|(_, is_in)| **is_in);
+    for _ in by_testbed {
+        for at in 0..by_testbed.len() {
+            let mut known = by_testbed.iter().zip(&is_in).filter(|(_, is_in)| **is_in);
             let shared = |known: &VersionMeans| {
-                let mut points = courses[at].points().iter();
+                let mut points = by_testbed[at].points().iter();
                 points.any(|point| known.point(point.at).is_some())
             };
             is_in[at] = is_in[at] || known.any(|(known, _)| shared(known));
         }
     }
-    let of = |(course, is_in): (&VersionMeans, bool)| match is_in {
-        true => course.clone(),
-        false => course.unmeasured(),
+    let of = |(means, is_in): (&VersionMeans, bool)| match is_in {
+        true => means.clone(),
+        false => means.unmeasured(),
     };
-    courses.iter().zip(is_in).map(of).collect()
+    by_testbed.iter().zip(is_in).map(of).collect()
 }
 
 fn shares(counts: Vec<f64>) -> Vec<f64> {
@@ -226,20 +228,20 @@ fn shares(counts: Vec<f64>) -> Vec<f64> {
     }
 }
 
-/// What the testbeds add, less what the first of those that measured does: normal, with the inverse of the covariance as
-/// the product of a lower triangular matrix and its transpose.
+/// Estimate of the offsets relative to the first testbed with measurements: a normal distribution, with the Cholesky root of
+/// its precision.
 #[derive(Debug, Clone)]
 pub(super) struct OffsetEstimate {
-    /// The expectation, of every testbed.
+    /// Mean, by testbed.
     pub mean: Vec<f64>,
-    /// The testbeds that have one that isn't known beforehand.
+    /// The testbeds whose offset is estimated; the others have 0.
     free: Vec<usize>,
     root: Vec<Vec<f64>>,
 }
 
 impl OffsetEstimate {
-    /// By least squares, stretch by stretch: each has a mean of its own, which is normal about `centre` and summed over.
-    /// `pull` says of a stretch of so many measurements how much each of them moves that mean.
+    /// Least squares over stretches. The mean of each is normal about `centre` and integrated out; `pull` is the share by which
+    /// each of n measurements moves it.
     fn by_least_squares(
         parts: &[VersionMeans],
         stretches: impl Iterator<Item = (usize, usize)>,
@@ -276,11 +278,11 @@ impl OffsetEstimate {
                 }
             }
         }
-        let root = lower(&precision)?;
+        let root = cholesky(&precision)?;
         let mut mean = vec![0.0; parts.len()];
         for (at, value) in free
             .iter()
-            .zip(transposed_solved(&root, &solved(&root, &right)))
+            .zip(solve_upper(&root, &solve_lower(&root, &right)))
         {
             mean[*at] = value;
         }
@@ -289,22 +291,18 @@ impl OffsetEstimate {
             .then_some(Self { mean, free, root })
     }
 
-    /// How many testbeds have an amount that isn't known beforehand.
+    /// Number of estimated offsets.
     pub fn len(&self) -> usize {
         self.free.len()
     }
 
-    /// What they add at these standard normal deviates, one for each that isn't known.
+    /// The offsets at these standard normal deviates, one for each estimated offset.
     pub fn at(&self, deviates: &[f64]) -> Vec<f64> {
-        let mut added = self.mean.clone();
-        for (at, off) in self
-            .free
-            .iter()
-            .zip(transposed_solved(&self.root, deviates))
-        {
-            added[*at] += off;
+        let mut offsets = self.mean.clone();
+        for (at, off) in self.free.iter().zip(solve_upper(&self.root, deviates)) {
+            offsets[*at] += off;
         }
-        added
+        offsets
     }
 
     fn covariance(&self) -> Vec<Vec<f64>> {
@@ -313,7 +311,7 @@ impl OffsetEstimate {
         for (column, b) in self.free.iter().enumerate() {
             let mut unit = vec![0.0; self.free.len()];
             unit[column] = 1.0;
-            let inverse = transposed_solved(&self.root, &solved(&self.root, &unit));
+            let inverse = solve_upper(&self.root, &solve_lower(&self.root, &unit));
             for (a, value) in self.free.iter().zip(inverse) {
                 covariance[*a][*b] = value;
             }
@@ -322,9 +320,9 @@ impl OffsetEstimate {
     }
 }
 
-/// So many points of so many standard normal deviates each that lie as evenly as such a number can: in each dimension one in
-/// each part of the same probability, in another order (M. D. McKay, R. J. Beckman, W. J. Conover, "A comparison of three
-/// methods for selecting values of input variables", Technometrics 21, 1979).
+/// Latin hypercube sample of standard normal deviates: in each dimension one point in each part of the same probability (M. D.
+/// McKay, R. J. Beckman, W. J. Conover, "A comparison of three methods for selecting values of input variables", Technometrics
+/// 21, 1979).
 pub(super) fn even_deviates(points: usize, each: usize, random: &mut Random) -> Vec<Vec<f64>> {
     let mut all = vec![Vec::with_capacity(each); points];
     for _ in 0..each {
@@ -338,8 +336,8 @@ pub(super) fn even_deviates(points: usize, each: usize, random: &mut Random) -> 
     all
 }
 
-/// The lower triangular root of a positive definite matrix (A.-L. Cholesky); `None` if it isn't one.
-fn lower(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+/// Cholesky decomposition: the lower triangular root of a positive definite matrix; `None` if it isn't one.
+fn cholesky(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let size = matrix.len();
     let mut root = vec![vec![0.0; size]; size];
     for row in 0..size {
@@ -347,7 +345,7 @@ fn lower(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
             let sum: f64 = (0..column).map(|at| root[row][at] * root[column][at]).sum();
             let left = matrix[row][column] - sum;
             root[row][column] = match row == column {
-                // What is left of rounding isn't information.
+                // A rest this small is rounding, not information.
                 true if left > 1e-9 * matrix[row][row] => left.sqrt(),
                 true => return None,
                 false => left / root[column][column],
@@ -357,8 +355,8 @@ fn lower(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     Some(root)
 }
 
-/// x of root · x = right.
-fn solved(root: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
+/// Solves root · x = right.
+fn solve_lower(root: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     let mut x: Vec<f64> = Vec::with_capacity(right.len());
     for (row, value) in root.iter().zip(right) {
         let sum: f64 = row.iter().zip(&x).map(|(a, b)| a * b).sum();
@@ -367,8 +365,8 @@ fn solved(root: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     x
 }
 
-/// x of rootᵀ · x = right.
-fn transposed_solved(root: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
+/// Solves rootᵀ · x = right.
+fn solve_upper(root: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     let mut x = right.to_vec();
     for row in (0..x.len()).rev() {
         let sum: f64 = (row + 1..x.len())

@@ -1,17 +1,17 @@
-//! What was measured along an order of versions: for each measured version how often, the mean and the spread.
+//! Measurements along an order of versions: count, mean and squared deviations of each measured version.
 
 use std::collections::BTreeMap;
 
-/// A version that was measured.
+/// The measurements of one version.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VersionMean {
-    /// Its position, from 0.
+    /// Position of the version, from 0.
     pub at: usize,
-    /// How often it was measured.
+    /// Number of measurements.
     pub n: f64,
-    /// The mean.
+    /// Mean.
     pub mean: f64,
-    /// The sum of squared deviations from the mean.
+    /// Sum of squared deviations from the mean.
     pub squares: f64,
 }
 
@@ -28,7 +28,7 @@ impl VersionMean {
     }
 }
 
-/// Measurements along an order of versions, all made on one testbed.
+/// Measurements along an order of versions, all from one testbed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VersionMeans {
     versions: usize,
@@ -37,7 +37,7 @@ pub struct VersionMeans {
 }
 
 impl VersionMeans {
-    /// So many versions, of which nothing is known.
+    /// This many versions without measurements.
     #[must_use]
     pub fn new(versions: usize) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl VersionMeans {
         }
     }
 
-    /// The same versions, of which nothing was measured.
+    /// The same versions without measurements.
     pub(super) fn unmeasured(&self) -> Self {
         Self {
             points: Vec::new(),
@@ -55,13 +55,13 @@ impl VersionMeans {
         }
     }
 
-    /// How many versions there are.
+    /// Number of versions.
     #[must_use]
     pub fn versions(&self) -> usize {
         self.versions
     }
 
-    /// The measured ones, ascending.
+    /// The measured versions, ascending.
     #[must_use]
     pub fn points(&self) -> &[VersionMean] {
         &self.points
@@ -95,7 +95,7 @@ impl VersionMeans {
         point.squares += off * (value - point.mean);
     }
 
-    /// Nothing can be measured at this version: it doesn't build, boot or run.
+    /// Marks a version that can't be measured: it doesn't build, boot or run.
     pub fn rule_out(&mut self, at: usize) {
         self.ruled_out[at] = true;
     }
@@ -106,7 +106,7 @@ impl VersionMeans {
         !self.ruled_out[at]
     }
 
-    /// The open version nearest to `to` within a range, if there is one that wasn't measured.
+    /// The version nearest to `to` within a range that can be measured and has no measurement.
     pub(super) fn nearest(&self, to: usize, within: std::ops::Range<usize>) -> Option<usize> {
         let open = within.filter(|at| self.is_open(*at) && self.point(*at).is_none());
         open.min_by_key(|at| at.abs_diff(to))
@@ -117,36 +117,36 @@ impl VersionMeans {
         (from + 1..to).any(|at| self.is_open(at))
     }
 
-    /// How many places a step may be at between the measured versions `gap` and `gap` + 1.
+    /// Number of places for a step between the measured versions `gap` and `gap` + 1.
     pub(super) fn places(&self, gap: usize) -> usize {
         self.points[gap + 1].at - self.points[gap].at
     }
 
     /// Whether there is a version between the measured ones `gap` and `gap` + 1 that can be measured.
-    pub(super) fn has_inner(&self, gap: usize) -> bool {
+    pub(super) fn has_open_version(&self, gap: usize) -> bool {
         self.is_open_between((self.points[gap].at, self.points[gap + 1].at))
     }
 
-    /// The squared deviations from the versions' means, in all, and their degrees of freedom.
-    pub(super) fn scatter(&self) -> (f64, f64) {
+    /// Sum of squared deviations within versions, and its degrees of freedom.
+    pub(super) fn sum_of_squares(&self) -> (f64, f64) {
         let squares: f64 = self.points.iter().map(|point| point.squares).sum();
         let freedom: f64 = self.points.iter().map(|point| point.n - 1.0).sum();
         (squares, freedom)
     }
 
-    /// Several courses of the same versions as one, what each adds taken off. Source of the sums: T. F. Chan, G. H. Golub,
-    /// R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
-    pub(super) fn together(parts: &[Self], added: &[f64]) -> Self {
+    /// Pools measurements of the same versions, each part without its offset. Source of the sums: T. F. Chan, G. H. Golub, R.
+    /// J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+    pub(super) fn pool(parts: &[Self], offsets: &[f64]) -> Self {
         let (first, others) = match parts {
             [] => return Self::new(0),
             [only] => return only.clone(),
             [first, others @ ..] => (first, others),
         };
         let mut all: BTreeMap<usize, VersionMean> = BTreeMap::new();
-        for (part, added) in parts.iter().zip(added) {
+        for (part, offsets) in parts.iter().zip(offsets) {
             for point in &part.points {
                 let point = VersionMean {
-                    mean: point.mean - added,
+                    mean: point.mean - offsets,
                     ..*point
                 };
                 all.entry(point.at)

@@ -1,4 +1,4 @@
-//! The sizes of steps, and how they add up: total change = steps + remainder.
+//! Sizes of the steps, and how they add up: total change = steps + remainder.
 
 use super::{ChangeLocation, PooledVersionMeans};
 use crate::{Confidence, Interval, distributions::t_quantile};
@@ -11,27 +11,27 @@ use crate::{Confidence, Interval, distributions::t_quantile};
     schemars(rename = "Estimate")
 )]
 pub struct IntervalEstimate {
-    /// The estimate.
+    /// Estimate.
     pub value: f64,
     /// Its interval.
     pub interval: Interval,
 }
 
-/// How the change from the first version to the last is made up.
+/// The change from the first version to the last, split into steps.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Waterfall {
-    /// The mean of the measurements before the first step.
+    /// Mean of the measurements before the first step.
     pub level: IntervalEstimate,
-    /// The last version less the first, by the measurements of these two alone.
+    /// The last version less the first, from their own measurements only.
     pub total: IntervalEstimate,
-    /// The size of each step: the mean between it and the next less the mean before it.
+    /// Size of each step: mean of the stretch after it less mean of the stretch before it.
     pub steps: Vec<IntervalEstimate>,
-    /// What of the total the steps don't explain.
+    /// The part of the total that the steps don't explain.
     pub remainder: IntervalEstimate,
 }
 
-/// Means over a stretch: value and variance in units of the noise's.
+/// Mean of a stretch and its number of measurements.
 #[derive(Clone, Copy)]
 struct Weighted {
     mean: f64,
@@ -40,17 +40,17 @@ struct Weighted {
     of: (usize, usize),
 }
 
-/// The sizes of these steps, ascending, by Student's intervals with the variance pooled within versions, wider by what isn't
-/// known of what testbeds add; `None` if an end wasn't measured or nothing was measured twice.
+/// Sizes of these steps, ascending, with Student's intervals from the variance pooled within versions, widened by the variance
+/// of the testbeds' offsets; `None` if an end has no measurement or no version has two.
 #[must_use]
 pub fn waterfall(
-    joined: &PooledVersionMeans,
+    measurements: &PooledVersionMeans,
     steps: &[ChangeLocation],
     confidence: Confidence,
 ) -> Option<Waterfall> {
-    let points = joined.course().points();
+    let points = measurements.means().points();
     let (first, last) = (points.first()?, points.last()?);
-    let (variance, freedom) = joined.pooled()?;
+    let (variance, freedom) = measurements.pooled()?;
     let reach = t_quantile(confidence, freedom);
     let estimate = |value: f64, over: f64, doubt: f64| {
         let half = reach * (variance * over + doubt).sqrt();
@@ -80,20 +80,21 @@ pub fn waterfall(
         estimate(
             pair[1].mean - pair[0].mean,
             1.0 / pair[0].n + 1.0 / pair[1].n,
-            joined.doubt(pair[1].of, pair[0].of),
+            measurements.offset_variance(pair[1].of, pair[0].of),
         )
     });
     let (head, tail) = (stretches[0], stretches[stretches.len() - 1]);
-    // The ends' own measurements are among those of their stretches: what is left over is the others' weight.
+    // The measurements of the ends are part of their stretches: only the weight of the others is left over.
     let off = |end: f64, stretch: f64| (1.0 / end - 1.0 / stretch).max(0.0);
     let whole = points.len() > 1 && stretches.len() == 1;
-    let of_ends = joined.doubt((last.at, last.at), (first.at, first.at));
+    let of_ends = measurements.offset_variance((last.at, last.at), (first.at, first.at));
     let (remainder, over, doubt) = match whole {
         true => (total, 1.0 / first.n + 1.0 / last.n, of_ends),
         false => (
             total - (tail.mean - head.mean),
             off(first.n, head.n) + off(last.n, tail.n),
-            joined.doubt((last.at, last.at), tail.of) + joined.doubt((first.at, first.at), head.of),
+            measurements.offset_variance((last.at, last.at), tail.of)
+                + measurements.offset_variance((first.at, first.at), head.of),
         ),
     };
     Some(Waterfall {

@@ -308,7 +308,7 @@ fn policy(
         layouts: choices.history.layouts.len(),
         trials: choices.trials,
         revisits,
-        aim: BisectionGoal {
+        goal: BisectionGoal {
             confidence: choices.confidence,
             resolution: choices.resolution,
             cancelling: choices.cancelling,

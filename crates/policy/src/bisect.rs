@@ -28,7 +28,7 @@ use std::{
 };
 
 use crate::{Decision, Evidence, Policy, Request, evidence_index::EvidenceIndex};
-use interleaving::{Interleaving, weather};
+use interleaving::{Interleaving, serial_dependence};
 use parameters::{EFFORT, ENDS, HIDDEN_CHANGES, PACE, SEVERAL_CHANGES};
 
 mod interleaving;
@@ -133,30 +133,30 @@ pub enum BisectEnd {
 }
 
 /// What the evidence says.
-struct Seen<'a> {
+struct BisectEvidence<'a> {
     estimator: Estimator,
     /// The variance of a measurement, by the spread of trials.
     variance: Option<f64>,
     /// What each testbed measured.
     by_testbed: Vec<VersionMeans>,
     /// Trials of each version on each testbed.
-    tried: HashMap<(usize, usize), usize>,
-    settled: EvidenceIndex<'a>,
+    trial_counts: HashMap<(usize, usize), usize>,
+    index: EvidenceIndex<'a>,
     /// Versions on which something was begun.
-    there: HashSet<usize>,
-    units: usize,
+    begun: HashSet<usize>,
+    measurements: usize,
     /// How long a trial takes.
-    trial: f64,
+    trial_seconds: f64,
     trials: (usize, usize),
     /// For both ends, whether each testbed measured them in the second half of what it did; one that did nothing, but for
     /// the first, has nothing that could have become stale.
     fresh: Vec<[bool; 2]>,
     broken: Vec<usize>,
     /// The version that each testbed measured last.
-    last: Vec<Option<usize>>,
+    last_versions: Vec<Option<usize>>,
 }
 
-impl Seen<'_> {
+impl BisectEvidence<'_> {
     /// How often a testbed has measured a version.
     fn times(&self, testbed: usize, version: usize) -> usize {
         let point = self.by_testbed[testbed].point(version);
@@ -165,7 +165,10 @@ impl Seen<'_> {
 
     /// How many trials a testbed has made of a version.
     fn tried(&self, testbed: usize, version: usize) -> usize {
-        self.tried.get(&(testbed, version)).copied().unwrap_or(0)
+        self.trial_counts
+            .get(&(testbed, version))
+            .copied()
+            .unwrap_or(0)
     }
 
     fn is_measured(&self, version: usize) -> bool {
@@ -188,17 +191,17 @@ const ALONE: Idle<'_> = Idle {
 };
 
 /// A measurement: testbed, version, layout, boot, turn.
-type Unit = (usize, usize, usize, u32, u32);
+type Measurement = (usize, usize, usize, u32, u32);
 
 impl BisectPolicy {
     /// Whether a version can be measured again as often as one likes without a boot or a build.
-    fn is_run(&self) -> bool {
+    fn is_run_without_boot(&self) -> bool {
         self.revisits && self.layouts <= 1
     }
 
     /// Whether the trials of a measurement are made in turn with those of others: where what disturbs lasts.
     fn is_interleaved(&self, estimator: Estimator) -> bool {
-        self.is_run() && self.trials.is_none() && estimator.trials > 1
+        self.is_run_without_boot() && self.trials.is_none() && estimator.trials > 1
     }
 
     /// How a measurement is made of trials, and its variance where that is known: by what was seen whenever the number of
@@ -206,7 +209,7 @@ impl BisectPolicy {
     fn estimator(&self, evidence: &Evidence) -> (Estimator, Option<f64>) {
         match self.trials {
             Some(trials) => return (Estimator::mean(trials.max(1) as usize), None),
-            None if !self.is_run() => return (Estimator::EACH, None),
+            None if !self.is_run_without_boot() => return (Estimator::EACH, None),
             None => {}
         }
         let trials = evidence.observations.iter().filter(|o| o.measured());
@@ -228,15 +231,15 @@ impl BisectPolicy {
                 series.entry(*version).or_default().push(*value);
             }
             from = look;
-            let weather = weather(&values[..look], self.allowance());
+            let dependence = serial_dependence(&values[..look], self.allowance());
             let series: Vec<&[f64]> = series.values().map(Vec::as_slice).collect();
-            learnt = Estimator::choose(&series, self.better, learnt.0, weather);
+            learnt = Estimator::choose(&series, self.better, learnt.0, dependence);
         }
         learnt
     }
 
-    fn unit_of(&self, request: &Request, estimator: Estimator) -> Unit {
-        let turn = match self.is_run() {
+    fn measurement_of(&self, request: &Request, estimator: Estimator) -> Measurement {
+        let turn = match self.is_run_without_boot() {
             true => request.round.saturating_sub(1) / estimator.trials as u32,
             false => 0,
         };
@@ -276,38 +279,38 @@ impl BisectPolicy {
         })
     }
 
-    fn seen<'a>(&self, evidence: &'a Evidence) -> Seen<'a> {
+    fn index_evidence<'a>(&self, evidence: &'a Evidence) -> BisectEvidence<'a> {
         let (estimator, variance) = self.estimator(evidence);
-        let mut seen = Seen {
+        let mut seen = BisectEvidence {
             estimator,
             variance,
             by_testbed: vec![VersionMeans::new(self.versions); self.testbeds()],
-            tried: HashMap::new(),
-            settled: EvidenceIndex::new(evidence),
-            there: HashSet::new(),
-            units: 0,
-            trial: 1.0,
+            trial_counts: HashMap::new(),
+            index: EvidenceIndex::new(evidence),
+            begun: HashSet::new(),
+            measurements: 0,
+            trial_seconds: 1.0,
             trials: (0, 0),
             fresh: Vec::new(),
             broken: Vec::new(),
-            last: Vec::new(),
+            last_versions: Vec::new(),
         };
-        let mut units: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
-        let mut trials_of: HashMap<Unit, usize> = HashMap::new();
-        let mut order: Vec<Unit> = Vec::new();
+        let mut units: BTreeMap<Measurement, Vec<f64>> = BTreeMap::new();
+        let mut trials_of: HashMap<Measurement, usize> = HashMap::new();
+        let mut order: Vec<Measurement> = Vec::new();
         let (mut took, mut timed) = (Duration::ZERO, 0);
         for observation in evidence.observations.iter().filter(|o| o.is_trial()) {
             let request = observation.request;
-            seen.there.insert(request.version);
+            seen.begun.insert(request.version);
             if request.cell != self.cell {
                 continue;
             }
             // Trials of other studies are there for nothing.
             took += observation.took;
             timed += usize::from(!observation.took.is_zero());
-            let unit = self.unit_of(&request, seen.estimator);
+            let unit = self.measurement_of(&request, seen.estimator);
             *trials_of.entry(unit).or_default() += 1;
-            *seen.tried.entry((unit.0, unit.1)).or_default() += 1;
+            *seen.trial_counts.entry((unit.0, unit.1)).or_default() += 1;
             let values = units.entry(unit).or_insert_with(|| {
                 order.push(unit);
                 Vec::new()
@@ -321,7 +324,7 @@ impl BisectPolicy {
             }
         }
         if timed > 0 {
-            seen.trial = took.as_secs_f64() / timed as f64;
+            seen.trial_seconds = took.as_secs_f64() / timed as f64;
         }
         if self.is_interleaved(seen.estimator) {
             // What is in work isn't known yet.
@@ -334,22 +337,22 @@ impl BisectPolicy {
                 Some(value) => seen.by_testbed[unit.0].add(unit.1, value),
             }
         }
-        for (version, ..) in &seen.settled.unbooted {
+        for (version, ..) in &seen.index.unbooted {
             *fruitless.entry(*version).or_default() += 1;
         }
-        seen.units = order.len();
+        seen.measurements = order.len();
         let ends = [0, self.versions.saturating_sub(1)];
         for testbed in 0..self.testbeds() {
             let own = order.iter().filter(|unit| unit.0 == testbed);
             let own: Vec<usize> = own.map(|unit| unit.1).collect();
-            seen.last.push(own.last().copied());
+            seen.last_versions.push(own.last().copied());
             let second_half = &own[own.len() / 2..];
             let is_unused = own.is_empty() && testbed > 0;
             let fresh = ends.map(|end| is_unused || second_half.contains(&end));
             seen.fresh.push(fresh);
         }
         for version in 0..self.versions {
-            let unbuilt = seen.settled.unbuilt.contains(&(version, 0));
+            let unbuilt = seen.index.unbuilt.contains(&(version, 0));
             let dead = fruitless
                 .get(&version)
                 .is_some_and(|n| *n >= PACE.max_fruitless);
@@ -369,7 +372,12 @@ impl BisectPolicy {
 
     /// The trial that is asked of a version next: what is left of a measurement that was begun, or the next one. A boot or a
     /// layout is measured on one testbed; a program that is just run has its turns on each.
-    fn next_of(&self, version: usize, seen: &Seen<'_>, idle: Idle<'_>) -> Option<Request> {
+    fn next_trial_of(
+        &self,
+        version: usize,
+        seen: &BisectEvidence<'_>,
+        idle: Idle<'_>,
+    ) -> Option<Request> {
         let others = (0..self.testbeds()).filter(|testbed| *testbed != idle.testbed);
         let others: Vec<usize> = others.collect();
         let is_of_another = |request: &Request| {
@@ -377,19 +385,24 @@ impl BisectPolicy {
                 testbed: *testbed,
                 ..*request
             });
-            there.any(|r| seen.settled.trials.contains_key(&r) || idle.under_way.contains(&r))
+            there.any(|r| seen.index.trials.contains_key(&r) || idle.under_way.contains(&r))
         };
-        (0..self.most.max(1) + seen.units + others.len() + 1).find_map(|number| {
+        (0..self.most.max(1) + seen.measurements + others.len() + 1).find_map(|number| {
             let requests = || self.requests(idle.testbed, version, number, seen.estimator);
-            if !self.is_run() && requests().any(|request| is_of_another(&request)) {
+            if !self.is_run_without_boot() && requests().any(|request| is_of_another(&request)) {
                 return None;
             }
-            requests().find(|request| !seen.settled.is_settled(request))
+            requests().find(|request| !seen.index.is_settled(request))
         })
     }
 
     /// What is left of the measurement that a testbed has begun.
-    fn begun(&self, evidence: &Evidence, seen: &Seen<'_>, testbed: usize) -> Option<Request> {
+    fn rest_of_measurement(
+        &self,
+        evidence: &Evidence,
+        seen: &BisectEvidence<'_>,
+        testbed: usize,
+    ) -> Option<Request> {
         let mut backwards = evidence.observations.iter().rev();
         let own = backwards.find(|o| o.request.testbed == testbed);
         let last = own.filter(|o| o.is_trial())?.request;
@@ -400,17 +413,22 @@ impl BisectPolicy {
             round: last.round + 1,
             ..last
         };
-        let unit = |request| self.unit_of(request, seen.estimator);
-        let within = match self.is_run() {
+        let unit = |request| self.measurement_of(request, seen.estimator);
+        let within = match self.is_run_without_boot() {
             true => !self.is_interleaved(seen.estimator) && unit(&next) == unit(&last),
             false => next.round <= seen.estimator.trials as u32,
         };
-        (within && !seen.settled.trials.contains_key(&next)).then_some(next)
+        (within && !seen.index.trials.contains_key(&next)).then_some(next)
     }
 
     /// The version that a testbed measures on without another decision, which would take longer than it is worth.
-    fn more_of(&self, evidence: &Evidence, seen: &Seen<'_>, testbed: usize) -> Option<usize> {
-        if !self.is_run() || self.is_interleaved(seen.estimator) {
+    fn version_to_repeat(
+        &self,
+        evidence: &Evidence,
+        seen: &BisectEvidence<'_>,
+        testbed: usize,
+    ) -> Option<usize> {
+        if !self.is_run_without_boot() || self.is_interleaved(seen.estimator) {
             return None;
         }
         let backwards = evidence.observations.iter().rev().filter(|o| o.is_trial());
@@ -421,15 +439,19 @@ impl BisectPolicy {
         let in_a_row = own
             .take_while(|o| o.measured() && o.request.version == version)
             .count();
-        let meanwhile = PACE.decision_seconds / seen.trial;
+        let meanwhile = PACE.decision_seconds / seen.trial_seconds;
         let times = seen.estimator.trials * seen.times(testbed, version);
         let share = (PACE.repeat_share * times as f64).min(PACE.max_repeat_decisions * meanwhile);
         let at_once = meanwhile.min(PACE.max_in_a_row).max(share);
         (in_a_row > 0 && (in_a_row as f64) < at_once).then_some(version)
     }
 
-    fn posterior(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Posterior> {
-        let (again, first) = self.costs_of_builds(evidence, seen);
+    fn estimate_posterior(
+        &self,
+        evidence: &Evidence,
+        seen: &BisectEvidence<'_>,
+    ) -> Option<Posterior> {
+        let (again, first) = self.measurement_costs(evidence, seen);
         let allowance = self.allowance();
         let trial = again / seen.estimator.trials as f64;
         let open = (0..self.versions).filter(|at| seen.by_testbed[0].is_open(*at));
@@ -455,10 +477,10 @@ impl BisectPolicy {
                 .map(|variance| (variance, PACE.estimator_freedom)),
             ..self.goal
         };
-        let seed = u64::from(self.seed) << 32 | seen.units as u64;
+        let seed = u64::from(self.seed) << 32 | seen.measurements as u64;
         let posterior = Posterior::from_measurements(&seen.by_testbed, &goal, seed)?;
         if !is_cheap || posterior.most_probable().0.is_empty() {
-            let posterior = match several_beside(&posterior, goal.several) {
+            let posterior = match several_changes_prior(&posterior, goal.several) {
                 several if several < goal.several => Posterior::from_measurements(
                     &seen.by_testbed,
                     &BisectionGoal { several, ..goal },
@@ -467,7 +489,7 @@ impl BisectPolicy {
                 _ => posterior,
             };
             let build = first.iter().copied().fold(0.0, f64::max);
-            let left_hidden = self.left_hidden(&posterior, build / again, hidden);
+            let left_hidden = self.allowed_hidden(&posterior, build / again, hidden);
             return Some(posterior.with_left_hidden(left_hidden));
         }
         // Where there is one change there may be more, and it costs little to look.
@@ -480,7 +502,7 @@ impl BisectPolicy {
 
     /// How probable changes that cancel may remain in the end, where a build costs so many measurements: a change as large as
     /// the largest may be so plain that one look at a version tells it.
-    fn left_hidden(&self, posterior: &Posterior, build: f64, hidden: f64) -> f64 {
+    fn allowed_hidden(&self, posterior: &Posterior, build: f64, hidden: f64) -> f64 {
         let told = (HIDDEN_CHANGES.sigmas_of_one_look * posterior.deviation()
             / posterior.largest_step())
         .powi(2)
@@ -492,7 +514,7 @@ impl BisectPolicy {
     }
 
     /// An end that a testbed must measure before it measures anything else.
-    fn open_end(&self, seen: &Seen<'_>, testbed: usize) -> Option<usize> {
+    fn end_to_measure(&self, seen: &BisectEvidence<'_>, testbed: usize) -> Option<usize> {
         let wanted = match self.is_counted(seen, testbed) {
             true => ENDS.counted_measurements,
             false if self.is_interleaved(seen.estimator) => ENDS.measurements_per_testbed,
@@ -509,7 +531,7 @@ impl BisectPolicy {
     }
 
     /// Whether the metric is a number that is the same each time.
-    fn is_counted(&self, seen: &Seen<'_>, testbed: usize) -> bool {
+    fn is_counted(&self, seen: &BisectEvidence<'_>, testbed: usize) -> bool {
         let same = |end: usize| {
             let point = seen.by_testbed[testbed].point(end);
             point.is_some_and(|point| {
@@ -521,16 +543,16 @@ impl BisectPolicy {
     }
 
     /// Whether the ends are to be tried more often before all else, so that it is known what the noise is like.
-    fn noise_first(&self, seen: &Seen<'_>, testbed: usize) -> bool {
-        if !self.is_run() || self.trials.is_some() || self.is_counted(seen, testbed) {
+    fn must_learn_noise(&self, seen: &BisectEvidence<'_>, testbed: usize) -> bool {
+        if !self.is_run_without_boot() || self.trials.is_some() || self.is_counted(seen, testbed) {
             return false;
         }
         let most = match seen.estimator.trials {
             1 => ENDS.noise_trials,
             _ => ENDS.noise_trials_one_sided,
         };
-        let share = (ENDS.max_noise_share * self.allowance() / 2.0 / seen.trial) as usize;
-        let end = self.less_tried_end(seen, testbed);
+        let share = (ENDS.max_noise_share * self.allowance() / 2.0 / seen.trial_seconds) as usize;
+        let end = self.end_with_fewer_trials(seen, testbed);
         seen.tried(testbed, end) < (share / self.testbeds()).min(most)
     }
 
@@ -542,7 +564,7 @@ impl BisectPolicy {
         }
     }
 
-    fn less_tried_end(&self, seen: &Seen<'_>, testbed: usize) -> usize {
+    fn end_with_fewer_trials(&self, seen: &BisectEvidence<'_>, testbed: usize) -> usize {
         let [one, other] = self.ends(testbed);
         match seen.tried(testbed, other) < seen.tried(testbed, one) {
             true => other,
@@ -558,19 +580,19 @@ impl BisectPolicy {
         allowance.as_secs_f64().max(1e-3)
     }
 
-    fn costs_of_builds(&self, evidence: &Evidence, seen: &Seen<'_>) -> (f64, Vec<f64>) {
+    fn measurement_costs(&self, evidence: &Evidence, seen: &BisectEvidence<'_>) -> (f64, Vec<f64>) {
         let mean = |took: &[Duration]| -> f64 {
             let sum: Duration = took.iter().sum();
             sum.as_secs_f64() / took.len().max(1) as f64
         };
         let (build, boot) = (mean(&evidence.builds), mean(&evidence.boots));
-        let again = seen.estimator.trials as f64 * seen.trial
+        let again = seen.estimator.trials as f64 * seen.trial_seconds
             + if self.revisits { 0.0 } else { boot }
             + if self.layouts > 1 { build } else { 0.0 };
         // Another version is never for nothing: each is one more that may be broken.
         let new = build.max(again);
         let first = (0..self.versions)
-            .map(|version| match seen.there.contains(&version) {
+            .map(|version| match seen.begun.contains(&version) {
                 true => 0.0,
                 false => new,
             })
@@ -583,7 +605,7 @@ impl BisectPolicy {
     fn next(
         &self,
         evidence: &Evidence,
-        seen: &Seen<'_>,
+        seen: &BisectEvidence<'_>,
         idle: Idle<'_>,
     ) -> Result<Option<Request>, BisectEnd> {
         if self.versions < 2 {
@@ -598,49 +620,49 @@ impl BisectPolicy {
         {
             return Err(BisectEnd::End(end));
         }
-        if let Some(request) = self.begun(evidence, seen, idle.testbed) {
+        if let Some(request) = self.rest_of_measurement(evidence, seen, idle.testbed) {
             return Ok(Some(request));
         }
-        if seen.units + idle.under_way.len() >= self.most {
+        if seen.measurements + idle.under_way.len() >= self.most {
             return Err(BisectEnd::Most);
         }
         let ask = |version| {
-            let request = self.next_of(version, seen, idle);
+            let request = self.next_trial_of(version, seen, idle);
             request.map(Some).ok_or(BisectEnd::Most)
         };
-        let in_work = Interleaving::from_evidence(self, evidence, seen, idle.testbed);
-        if let Some(version) = in_work.goes_on() {
+        let interleaving = Interleaving::from_evidence(self, evidence, seen, idle.testbed);
+        if let Some(version) = interleaving.next_without_decision() {
             return ask(version);
         }
         // Another one is taken up; one that is in work already has its turn.
-        let take_up = |version| ask(in_work.instead_of(version));
-        if self.noise_first(seen, idle.testbed) {
-            return ask(self.less_tried_end(seen, idle.testbed));
+        let take_up = |version| ask(interleaving.in_turn_or(version));
+        if self.must_learn_noise(seen, idle.testbed) {
+            return ask(self.end_with_fewer_trials(seen, idle.testbed));
         }
-        if let Some(end) = self.open_end(seen, idle.testbed)
-            && !in_work.has(end)
+        if let Some(end) = self.end_to_measure(seen, idle.testbed)
+            && !interleaving.contains(end)
         {
             return ask(end);
         }
-        if let Some(version) = self.more_of(evidence, seen, idle.testbed) {
+        if let Some(version) = self.version_to_repeat(evidence, seen, idle.testbed) {
             return ask(version);
         }
-        let Some(posterior) = self.posterior(evidence, seen) else {
+        let Some(posterior) = self.estimate_posterior(evidence, seen) else {
             return take_up(0);
         };
-        let (again, first) = self.costs_of_builds(evidence, seen);
+        let (again, first) = self.measurement_costs(evidence, seen);
         let under_way = idle.under_way.iter().filter(|r| r.cell == self.cell);
         let others = under_way.map(|r| r.version);
-        let under_way: Vec<usize> = others.chain(in_work.versions()).collect();
-        let others_than: Vec<usize> = match in_work.is_empty() {
-            true => seen.last[idle.testbed].into_iter().collect(),
-            false => in_work.versions().collect(),
+        let under_way: Vec<usize> = others.chain(interleaving.versions()).collect();
+        let others_than: Vec<usize> = match interleaving.is_empty() {
+            true => seen.last_versions[idle.testbed].into_iter().collect(),
+            false => interleaving.versions().collect(),
         };
         let costs = MeasurementCosts {
             again,
             first: &first,
             others_than: &others_than,
-            unless: in_work.unless(),
+            unless: interleaving.min_gain(),
             testbed: idle.testbed,
             under_way: &under_way,
         };
@@ -660,19 +682,19 @@ impl BisectPolicy {
 
     /// Where it stands.
     pub fn verdict(&self, evidence: &Evidence) -> BisectVerdict {
-        let seen = self.seen(evidence);
+        let seen = self.index_evidence(evidence);
         let ended = self.next(evidence, &seen, ALONE).err();
         let posterior = match self.versions {
             0 | 1 => None,
-            _ => self.posterior(evidence, &seen),
+            _ => self.estimate_posterior(evidence, &seen),
         };
         let (steps, probability) = posterior
             .as_ref()
             .map_or((Vec::new(), 0.0), Posterior::most_probable);
         let places = posterior.as_ref().map_or(Vec::new(), Posterior::locations);
         // As long as it isn't decided only steps are named that won't be taken back: none before the noise is known.
-        let is_beginning =
-            self.noise_first(&seen, ALONE.testbed) || self.open_end(&seen, ALONE.testbed).is_some();
+        let is_beginning = self.must_learn_noise(&seen, ALONE.testbed)
+            || self.end_to_measure(&seen, ALONE.testbed).is_some();
         let is_found = |place: &ChangeLocation| {
             let mut known = places.iter().filter(|(other, _)| other == place);
             let is_sure = known.any(|(_, probability)| *probability >= self.goal.confidence);
@@ -732,7 +754,7 @@ impl BisectPolicy {
 
 /// The prior probability of several changes, by the price of ruling out a second one beside the largest that is seen: `several`
 /// where that is cheap.
-fn several_beside(posterior: &Posterior, several: f64) -> f64 {
+fn several_changes_prior(posterior: &Posterior, several: f64) -> f64 {
     let (small, large) = (SEVERAL_CHANGES.small_step, SEVERAL_CHANGES.large_step);
     let least = SEVERAL_CHANGES.of_small.min(several);
     let how_large = (posterior.largest_step() / posterior.deviation() - small) / (large - small);
@@ -754,7 +776,7 @@ impl Policy for BisectPolicy {
         under_way: &[Request],
     ) -> Option<Decision<BisectVerdict>> {
         let idle = Idle { testbed, under_way };
-        match self.next(evidence, &self.seen(evidence), idle) {
+        match self.next(evidence, &self.index_evidence(evidence), idle) {
             Ok(request) => request.map(Decision::Measure),
             // What is under way may be evidence against it.
             Err(_) if !under_way.is_empty() => None,
@@ -763,25 +785,25 @@ impl Policy for BisectPolicy {
     }
 
     fn left(&self, evidence: &Evidence) -> usize {
-        let seen = self.seen(evidence);
+        let seen = self.index_evidence(evidence);
         if self.next(evidence, &seen, ALONE).is_err() {
             return 0;
         }
         let places = (self.versions as f64).ln();
-        let unknown = match self.posterior(evidence, &seen) {
+        let unknown = match self.estimate_posterior(evidence, &seen) {
             Some(posterior) => posterior.entropy(),
             None => {
                 places
                     + EFFORT.nats_per_measurement
-                        * (2 * ENDS.measurements).saturating_sub(seen.units) as f64
+                        * (2 * ENDS.measurements).saturating_sub(seen.measurements) as f64
             }
         };
         let units = (unknown / EFFORT.nats_per_measurement).ceil().max(1.0) as usize;
-        units.min(self.most.saturating_sub(seen.units).max(1)) * seen.estimator.trials
+        units.min(self.most.saturating_sub(seen.measurements).max(1)) * seen.estimator.trials
     }
 
     fn suspects(&self, evidence: &Evidence) -> Vec<(ChangeLocation, f64)> {
-        let posterior = self.posterior(evidence, &self.seen(evidence));
+        let posterior = self.estimate_posterior(evidence, &self.index_evidence(evidence));
         let mut places = posterior.map_or(Vec::new(), |posterior| posterior.locations());
         places.sort_by(|a, b| b.1.total_cmp(&a.1));
         places

@@ -9,12 +9,12 @@
 use backsight_stats::SerialDependence;
 use std::collections::BTreeMap;
 
-use super::{BisectPolicy, Seen, parameters::INTERLEAVING};
+use super::{BisectEvidence, BisectPolicy, parameters::INTERLEAVING};
 use crate::{Evidence, Request};
 
 /// What trials say of how they are disturbed, by what each came to and how long it took, in order of time: the version of
 /// each, its value, seconds.
-pub(super) fn weather(trials: &[(usize, f64, f64)], allowance: f64) -> SerialDependence {
+pub(super) fn serial_dependence(trials: &[(usize, f64, f64)], allowance: f64) -> SerialDependence {
     let took = trials.iter().map(|(_, _, took)| took).sum::<f64>() / trials.len().max(1) as f64;
     let fewest = INTERLEAVING.duration_share * allowance
         / (took.max(1e-6) * INTERLEAVING.max_versions as f64);
@@ -57,15 +57,15 @@ impl Interleaving {
     pub fn from_evidence(
         policy: &BisectPolicy,
         evidence: &Evidence,
-        seen: &Seen<'_>,
+        seen: &BisectEvidence<'_>,
         testbed: usize,
     ) -> Self {
-        let mut in_work = Self {
+        let mut interleaving = Self {
             versions: Vec::new(),
             enough: INTERLEAVING.max_versions,
         };
         if !policy.is_interleaved(seen.estimator) {
-            return in_work;
+            return interleaving;
         }
         let trials = seen.estimator.trials;
         let backwards = evidence.observations.iter().rev().filter(|o| o.is_trial());
@@ -84,7 +84,7 @@ impl Interleaving {
             .first()
             .is_some_and(|latest| latest.round as usize % trials > 1)
         {
-            in_work.enough = INTERLEAVING.min_versions.min(policy.versions / 2).max(1);
+            interleaving.enough = INTERLEAVING.min_versions.min(policy.versions / 2).max(1);
         }
         let begun = last
             .iter()
@@ -92,26 +92,26 @@ impl Interleaving {
         let begun = begun
             .map(|r| r.version)
             .filter(|v| !seen.broken.contains(v));
-        in_work.versions = begun.take(INTERLEAVING.max_versions).collect();
-        in_work.versions.reverse();
-        in_work
+        interleaving.versions = begun.take(INTERLEAVING.max_versions).collect();
+        interleaving.versions.reverse();
+        interleaving
     }
 
     /// The version whose turn it is, if nothing else is to be taken up.
-    pub fn goes_on(&self) -> Option<usize> {
+    pub fn next_without_decision(&self) -> Option<usize> {
         let next = self.versions.first().copied();
         next.filter(|_| self.versions.len() >= self.enough)
     }
 
     /// This version; or, where it is in work already, the one whose turn it is.
-    pub fn instead_of(&self, version: usize) -> usize {
+    pub fn in_turn_or(&self, version: usize) -> usize {
         match self.versions.first() {
-            Some(next) if self.has(version) => *next,
+            Some(next) if self.contains(version) => *next,
             _ => version,
         }
     }
 
-    pub fn has(&self, version: usize) -> bool {
+    pub fn contains(&self, version: usize) -> bool {
         self.versions.contains(&version)
     }
 
@@ -124,7 +124,7 @@ impl Interleaving {
     }
 
     /// How many times as much as another one must tell what is in work, for that other not to be taken up.
-    pub fn unless(&self) -> f64 {
+    pub fn min_gain(&self) -> f64 {
         match self.versions.len() >= INTERLEAVING.min_versions {
             true => INTERLEAVING.min_gain,
             false => f64::INFINITY,

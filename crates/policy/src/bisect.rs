@@ -1,18 +1,16 @@
-//! The policy of `bisect`: which changes along a history made a metric better or worse, found with as little building and
-//! measuring as the asked confidence allows.
+//! Policy of `bisect`: finds the changes along a history that moved a metric, with as few builds and measurements as the
+//! confidence allows.
 //!
-//! A measurement is one of the highest level that is repeated: a layout where layouts are sampled, a boot where each
-//! measurement boots, a trial where programs are run from their folder; or, where the trials themselves show that it tells
-//! more, the best of several trials ([`Estimator`]). Both ends are measured first, until the noise is
-//! known; then [`Posterior`] says which version tells most for its cost, learnt from what builds, boots and trials took. Before
-//! an answer is given, both ends are measured once more if they weren't in the second half of the study, so that a machine
-//! that drifted doesn't make a culprit.
+//! A measurement is one unit of the highest level that is repeated: a layout where layouts are sampled, a boot where each
+//! measurement boots, a trial where programs run from their folder; or the best of several trials where the trials themselves
+//! show that it tells more ([`Estimator`]). Both ends are measured first, until the noise is known. Then [`Posterior::next`]
+//! chooses the version with the most information for its cost, which is learnt from the builds, boots and trials so far. Before
+//! the answer, both ends are measured again unless they were in the second half of the study: a drift of the machine names no
+//! culprit.
 //!
-//! Several testbeds measure at once where there are some: each measures both ends itself, so that it is known how the
-//! machines differ, and then what tells most beside what the others have under way.
+//! Several testbeds measure at once. Each measures both ends, so that its offset is known, and then what the others leave open.
 //!
-//! Refuses: to blame a version that can't be measured. One that doesn't build, boot or run is passed over, and the answer
-//! is as wide as what couldn't be looked at.
+//! A version that doesn't build, boot or run is passed over; the answer then names the stretch of versions around it.
 
 use backsight_model::MetricName;
 use backsight_stats::{
@@ -34,136 +32,135 @@ use parameters::{EFFORT, ENDS, HIDDEN_CHANGES, PACE, SEVERAL_CHANGES};
 mod interleaving;
 mod parameters;
 
-/// One metric along a history.
+/// A bisection of one metric along a history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BisectPolicy {
-    /// How many versions the history has; the first and the last are the ends.
+    /// Number of versions; the first and the last are the ends.
     pub versions: usize,
-    /// The number of the cell that is measured, in the plan's order.
+    /// Number of the measured cell, in the plan's order.
     pub cell: usize,
-    /// Its metric.
+    /// The metric.
     pub metric: MetricName,
     /// Which direction is good.
     pub better: Better,
-    /// How many testbeds measure at once; at least one.
+    /// Number of testbeds that measure at once; at least one.
     pub testbeds: usize,
-    /// How many layouts a version is sampled in; one where it keeps its own.
+    /// Number of layouts of each version; one where it keeps its own.
     pub layouts: usize,
-    /// Trials of a measurement, of which the mean is taken; learnt unless given.
+    /// Trials of a measurement, which takes their mean; if absent, learnt from the trials.
     pub trials: Option<u32>,
-    /// Whether a boot can be gone back to after others: nothing is started, programs are just run.
+    /// Whether a boot can be used again after others: programs run from their folder, and nothing is started.
     pub revisits: bool,
-    /// When it is enough.
+    /// What the bisection wants to know.
     pub goal: BisectionGoal,
-    /// Smaller changes than this don't count, as a share of the first version. Unless given, that is left to the goal, and the
-    /// search ends when changes of one percent are ruled out.
+    /// The smallest change that counts, as a share of the first version. If absent, the goal decides, and the search ends when
+    /// changes of one percent are ruled out.
     pub smallest: Option<f64>,
-    /// What builds, boots and trials may take together.
+    /// Limit of the time of builds, boots and trials together.
     pub budget: Option<Duration>,
-    /// Measurements at most.
+    /// Maximum number of measurements.
     pub most: usize,
-    /// Seed of what is drawn.
+    /// Seed of random draws.
     pub seed: u32,
 }
 
-/// What a bisection came to, or where it stands.
+/// Result of a bisection, final or so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BisectVerdict {
-    /// Why nothing more is asked; nothing if more is.
+    /// Why the bisection ended; `None` while it goes on.
     pub ended: Option<BisectEnd>,
-    /// The changes, in the order of the history; as long as it isn't decided, those that are known already.
+    /// The changes, in the order of the history; before the end, those that won't be taken back.
     pub culprits: Vec<Culprit>,
-    /// How probable it is that it was these and no others, of those that count.
+    /// Probability that these are the changes that count, and no others.
     pub probability: f64,
-    /// The change from the first version to the last, its parts, and what remains; nothing before the ends are measured.
+    /// The change from the first version to the last, its steps and its remainder; `None` before the ends are measured.
     pub waterfall: Option<Waterfall>,
-    /// Each stretch that may have a change, and how probable that is.
+    /// Each stretch of versions that may have a change, with its probability.
     pub places: Vec<(ChangeLocation, f64)>,
-    /// How probable it is that the ends differ.
+    /// Probability that the ends differ.
     pub changed: f64,
-    /// How probable it is, before anything is measured there, that two changes that cancel lie in a stretch that wasn't
-    /// looked into.
+    /// Probability, before any measurement there, that two changes cancel within a stretch without a measurement.
     pub hidden: f64,
-    /// Smaller changes than this don't count, in the metric's unit.
+    /// The smallest change that counts, in the metric's unit.
     pub smallest: Option<f64>,
-    /// No change is as large as this with the asked confidence, in the metric's unit.
+    /// Upper limit of every change with the goal's confidence, in the metric's unit.
     pub ruled_out: Option<f64>,
-    /// The standard deviation of one measurement.
+    /// Standard deviation of one measurement.
     pub noise: Option<f64>,
     /// Offset of each testbed relative to the first, in the metric's unit.
     pub testbed_offsets: Vec<f64>,
-    /// How a measurement is made of trials.
+    /// How a measurement is computed from trials.
     pub estimator: Estimator,
-    /// Whether its trials took turns with those of other versions.
+    /// Whether the trials of several versions took turns.
     pub interleaved: bool,
-    /// What was measured, by version: position, how often, mean.
+    /// Position, number of measurements and mean of each measured version.
     pub measured: Vec<(usize, usize, f64)>,
     /// Versions that can't be measured.
     pub broken: Vec<usize>,
-    /// Trials that gave samples, and that failed.
+    /// Number of trials with samples, and of failed ones.
     pub trials: (usize, usize),
-    /// What it took.
+    /// Time of builds, boots and trials.
     pub spent: Duration,
 }
 
 /// One change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Culprit {
-    /// Where it lies: one of the versions behind `after`, up to `until`.
+    /// Where it is: one of the versions after `after`, up to `until`.
     pub place: ChangeLocation,
-    /// How probable it is that there is a change.
+    /// Probability that there is a change.
     pub probability: f64,
-    /// after − before in percent of the level before the first change, whatever is better; nothing where that isn't defined.
+    /// after − before in percent of the level before the first change, whatever is better; `None` where that isn't defined.
     pub percent: Option<f64>,
 }
 
-/// Why a bisection asks for nothing more.
+/// Why a bisection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BisectEnd {
     /// The changes are known, or that there is none.
     Decided,
     /// The budget is spent.
     Budget,
-    /// As much was measured as was allowed.
+    /// The maximum number of measurements was made.
     Most,
     /// This end, by position, can't be measured.
     End(usize),
-    /// There are no two versions.
+    /// There are fewer than two versions.
     Short,
 }
 
-/// What the evidence says.
+/// The evidence, indexed for one decision.
 struct BisectEvidence<'a> {
     estimator: Estimator,
-    /// The variance of a measurement, by the spread of trials.
+    /// Variance of a measurement, from the spread of trials.
     variance: Option<f64>,
-    /// What each testbed measured.
+    /// Measurements by testbed.
     by_testbed: Vec<VersionMeans>,
-    /// Trials of each version on each testbed.
+    /// Number of trials, by testbed and version.
     trial_counts: HashMap<(usize, usize), usize>,
     index: EvidenceIndex<'a>,
-    /// Versions on which something was begun.
+    /// Versions with a trial: their build is there.
     begun: HashSet<usize>,
     measurements: usize,
-    /// How long a trial takes.
+    /// Mean duration of a trial.
     trial_seconds: f64,
     trials: (usize, usize),
-    /// For both ends, whether each testbed measured them in the second half of what it did; one that did nothing, but for
-    /// the first, has nothing that could have become stale.
+    /// Whether both ends were measured in the second half of each testbed's measurements. True for an unused testbed but the
+    /// first, which has nothing that could be stale.
     fresh: Vec<[bool; 2]>,
     broken: Vec<usize>,
-    /// The version that each testbed measured last.
+    /// The last measured version, by testbed.
     last_versions: Vec<Option<usize>>,
 }
 
 impl BisectEvidence<'_> {
-    /// How often a testbed has measured a version.
+    /// Number of measurements of a version on a testbed.
     fn times(&self, testbed: usize, version: usize) -> usize {
         let point = self.by_testbed[testbed].point(version);
         point.map_or(0, |point| point.n as usize)
     }
 
-    /// How many trials a testbed has made of a version.
+    /// Number of trials of a version on a testbed.
     fn tried(&self, testbed: usize, version: usize) -> usize {
         self.trial_counts
             .get(&(testbed, version))
@@ -177,7 +174,7 @@ impl BisectEvidence<'_> {
     }
 }
 
-/// A testbed that has nothing to do, and what is under way on the others.
+/// An idle testbed, and the requests under way on the others.
 #[derive(Clone, Copy)]
 struct Idle<'a> {
     testbed: usize,
@@ -194,18 +191,18 @@ const ALONE: Idle<'_> = Idle {
 type Measurement = (usize, usize, usize, u32, u32);
 
 impl BisectPolicy {
-    /// Whether a version can be measured again as often as one likes without a boot or a build.
+    /// Whether a version is measured again without a boot or a build.
     fn is_run_without_boot(&self) -> bool {
         self.revisits && self.layouts <= 1
     }
 
-    /// Whether the trials of a measurement are made in turn with those of others: where what disturbs lasts.
+    /// Whether trials of several versions take turns: where disturbances last.
     fn is_interleaved(&self, estimator: Estimator) -> bool {
         self.is_run_without_boot() && self.trials.is_none() && estimator.trials > 1
     }
 
-    /// How a measurement is made of trials, and its variance where that is known: by what was seen whenever the number of
-    /// trials had grown by half, so that it seldom changes.
+    /// The estimator and the variance of its measurements. It is chosen anew each time the number of trials has grown by half,
+    /// so that it seldom changes.
     fn estimator(&self, evidence: &Evidence) -> (Estimator, Option<f64>) {
         match self.trials {
             Some(trials) => return (Estimator::mean(trials.max(1) as usize), None),
@@ -253,7 +250,7 @@ impl BisectPolicy {
         (testbed, version, layout, boot, turn)
     }
 
-    /// The trials of a version's measurement with this number, from 0.
+    /// The requests of a version's measurement with this number, from 0.
     fn requests(
         &self,
         testbed: usize,
@@ -305,7 +302,7 @@ impl BisectPolicy {
             if request.cell != self.cell {
                 continue;
             }
-            // Trials of other studies are there for nothing.
+            // Trials of other studies cost nothing.
             took += observation.took;
             timed += usize::from(!observation.took.is_zero());
             let unit = self.measurement_of(&request, seen.estimator);
@@ -327,7 +324,7 @@ impl BisectPolicy {
             seen.trial_seconds = took.as_secs_f64() / timed as f64;
         }
         if self.is_interleaved(seen.estimator) {
-            // What is in work isn't known yet.
+            // Measurements in work have no value yet.
             order.retain(|unit| trials_of[unit] >= seen.estimator.trials);
         }
         let mut fruitless: HashMap<usize, usize> = HashMap::new();
@@ -370,8 +367,8 @@ impl BisectPolicy {
         self.testbeds.max(1)
     }
 
-    /// The trial that is asked of a version next: what is left of a measurement that was begun, or the next one. A boot or a
-    /// layout is measured on one testbed; a program that is just run has its turns on each.
+    /// The next trial of a version: the rest of a measurement in work, or the next one. A boot or a layout is measured on one
+    /// testbed only; a program that runs from its folder on each.
     fn next_trial_of(
         &self,
         version: usize,
@@ -396,7 +393,7 @@ impl BisectPolicy {
         })
     }
 
-    /// What is left of the measurement that a testbed has begun.
+    /// The next trial of the measurement that a testbed has in work.
     fn rest_of_measurement(
         &self,
         evidence: &Evidence,
@@ -421,7 +418,7 @@ impl BisectPolicy {
         (within && !seen.index.trials.contains_key(&next)).then_some(next)
     }
 
-    /// The version that a testbed measures on without another decision, which would take longer than it is worth.
+    /// The version that a testbed repeats without a decision, which would take longer than it is worth.
     fn version_to_repeat(
         &self,
         evidence: &Evidence,
@@ -492,7 +489,7 @@ impl BisectPolicy {
             let left_hidden = self.allowed_hidden(&posterior, build / again, hidden);
             return Some(posterior.with_left_hidden(left_hidden));
         }
-        // Where there is one change there may be more, and it costs little to look.
+        // Given one change there may be more, and the search for them is cheap.
         let goal = BisectionGoal {
             several: SEVERAL_CHANGES.where_cheap,
             ..goal
@@ -500,8 +497,8 @@ impl BisectPolicy {
         Posterior::from_measurements(&seen.by_testbed, &goal, seed)
     }
 
-    /// How probable changes that cancel may remain in the end, where a build costs so many measurements: a change as large as
-    /// the largest may be so plain that one look at a version tells it.
+    /// Allowed probability of changes that cancel at the end of the search, where a build costs this many measurements: it is
+    /// small where one look at a version shows a change like the largest.
     fn allowed_hidden(&self, posterior: &Posterior, build: f64, hidden: f64) -> f64 {
         let told = (HIDDEN_CHANGES.sigmas_of_one_look * posterior.deviation()
             / posterior.largest_step())
@@ -513,7 +510,7 @@ impl BisectPolicy {
         least * (hidden / least).powf(how_expensive)
     }
 
-    /// An end that a testbed must measure before it measures anything else.
+    /// An end that a testbed measures before anything else.
     fn end_to_measure(&self, seen: &BisectEvidence<'_>, testbed: usize) -> Option<usize> {
         let wanted = match self.is_counted(seen, testbed) {
             true => ENDS.counted_measurements,
@@ -523,14 +520,14 @@ impl BisectPolicy {
                 .div_ceil(self.testbeds())
                 .max(ENDS.measurements_per_testbed),
         };
-        // In turn, so that a machine that drifts doesn't make them differ.
+        // In turn: a drift of the machine makes no difference between them.
         self.ends(testbed)
             .into_iter()
             .filter(|end| seen.times(testbed, *end) < wanted)
             .min_by_key(|end| seen.times(testbed, *end))
     }
 
-    /// Whether the metric is a number that is the same each time.
+    /// Whether the metric is counted: the same each time.
     fn is_counted(&self, seen: &BisectEvidence<'_>, testbed: usize) -> bool {
         let same = |end: usize| {
             let point = seen.by_testbed[testbed].point(end);
@@ -542,7 +539,7 @@ impl BisectPolicy {
         same(0) && same(self.versions - 1)
     }
 
-    /// Whether the ends are to be tried more often before all else, so that it is known what the noise is like.
+    /// Whether more trials of the ends come first, so that the noise is known.
     fn must_learn_noise(&self, seen: &BisectEvidence<'_>, testbed: usize) -> bool {
         if !self.is_run_without_boot() || self.trials.is_some() || self.is_counted(seen, testbed) {
             return false;
@@ -556,7 +553,7 @@ impl BisectPolicy {
         seen.tried(testbed, end) < (share / self.testbeds()).min(most)
     }
 
-    /// The ends in the order in which a testbed measures them first: one builds the last while another measures the first.
+    /// Order of the ends on a testbed: one builds the last while another measures the first.
     fn ends(&self, testbed: usize) -> [usize; 2] {
         match testbed % 2 {
             0 => [0, self.versions - 1],
@@ -572,7 +569,7 @@ impl BisectPolicy {
         }
     }
 
-    /// What it may take to tell changes that are small, in seconds.
+    /// Time for the search of small changes, in seconds.
     fn allowance(&self) -> f64 {
         let allowance = self
             .budget
@@ -589,7 +586,7 @@ impl BisectPolicy {
         let again = seen.estimator.trials as f64 * seen.trial_seconds
             + if self.revisits { 0.0 } else { boot }
             + if self.layouts > 1 { build } else { 0.0 };
-        // Another version is never for nothing: each is one more that may be broken.
+        // A new version always has a cost: it may be broken.
         let new = build.max(again);
         let first = (0..self.versions)
             .map(|version| match seen.begun.contains(&version) {
@@ -600,8 +597,7 @@ impl BisectPolicy {
         (again, first)
     }
 
-    /// What comes next on a testbed: a trial, or nothing as long as another one is to measure first; or why there is nothing
-    /// more.
+    /// The next trial on a testbed; `None` while it waits for another testbed; the reason if the bisection ends.
     fn next(
         &self,
         evidence: &Evidence,
@@ -634,7 +630,7 @@ impl BisectPolicy {
         if let Some(version) = interleaving.next_without_decision() {
             return ask(version);
         }
-        // Another one is taken up; one that is in work already has its turn.
+        // A version in work has its turn already.
         let take_up = |version| ask(interleaving.in_turn_or(version));
         if self.must_learn_noise(seen, idle.testbed) {
             return ask(self.end_with_fewer_trials(seen, idle.testbed));
@@ -654,15 +650,15 @@ impl BisectPolicy {
         let under_way = idle.under_way.iter().filter(|r| r.cell == self.cell);
         let others = under_way.map(|r| r.version);
         let under_way: Vec<usize> = others.chain(interleaving.versions()).collect();
-        let others_than: Vec<usize> = match interleaving.is_empty() {
+        let avoid: Vec<usize> = match interleaving.is_empty() {
             true => seen.last_versions[idle.testbed].into_iter().collect(),
             false => interleaving.versions().collect(),
         };
         let costs = MeasurementCosts {
-            again,
+            repeat: again,
             first: &first,
-            others_than: &others_than,
-            unless: interleaving.min_gain(),
+            avoid: &avoid,
+            avoid_unless: interleaving.min_gain(),
             testbed: idle.testbed,
             under_way: &under_way,
         };
@@ -673,14 +669,14 @@ impl BisectPolicy {
             [true, true] if seen.fresh.iter().flatten().all(|fresh| *fresh) => {
                 Err(BisectEnd::Decided)
             }
-            // Another testbed has its ends to measure once more.
+            // Another testbed measures its ends again.
             [true, true] => Ok(None),
             [false, _] => take_up(0),
             [true, false] => take_up(self.versions - 1),
         }
     }
 
-    /// Where it stands.
+    /// Computes the verdict so far.
     pub fn verdict(&self, evidence: &Evidence) -> BisectVerdict {
         let seen = self.index_evidence(evidence);
         let ended = self.next(evidence, &seen, ALONE).err();
@@ -692,7 +688,7 @@ impl BisectPolicy {
             .as_ref()
             .map_or((Vec::new(), 0.0), Posterior::most_probable);
         let places = posterior.as_ref().map_or(Vec::new(), Posterior::locations);
-        // As long as it isn't decided only steps are named that won't be taken back: none before the noise is known.
+        // Before the end only steps that won't be taken back are named, and none before the noise is known.
         let is_beginning = self.must_learn_noise(&seen, ALONE.testbed)
             || self.end_to_measure(&seen, ALONE.testbed).is_some();
         let is_found = |place: &ChangeLocation| {
@@ -752,8 +748,8 @@ impl BisectPolicy {
     }
 }
 
-/// The prior probability of several changes, by the price of ruling out a second one beside the largest that is seen: `several`
-/// where that is cheap.
+/// Prior probability of several changes: `several` where a second change beside the largest is cheap to rule out, less where it
+/// is expensive.
 fn several_changes_prior(posterior: &Posterior, several: f64) -> f64 {
     let (small, large) = (SEVERAL_CHANGES.small_step, SEVERAL_CHANGES.large_step);
     let least = SEVERAL_CHANGES.of_small.min(several);
@@ -778,7 +774,7 @@ impl Policy for BisectPolicy {
         let idle = Idle { testbed, under_way };
         match self.next(evidence, &self.index_evidence(evidence), idle) {
             Ok(request) => request.map(Decision::Measure),
-            // What is under way may be evidence against it.
+            // The requests under way may be evidence against it.
             Err(_) if !under_way.is_empty() => None,
             Err(_) => Some(Decision::Done(self.verdict(evidence))),
         }

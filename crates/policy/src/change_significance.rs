@@ -1,7 +1,7 @@
-//! Which changes to believe among those of many series: Benjamini and Hochberg's false discovery rate over the changes
-//! of level, a series without any counting with the clearest that it might have had.
+//! Which changes among many series are significant: Benjamini and Hochberg's false discovery rate over the changes of level. A
+//! series without a change counts with the clearest change that it might have had.
 //!
-//! Refuses: to adjust one series alone, whose search has bounded its false changes already.
+//! A single series isn't adjusted: its search has bounded its false changes already.
 
 use backsight_stats::{
     Better, Interval, benjamini_hochberg,

@@ -1,16 +1,16 @@
-//! Result sets beside each other: for each metric of each cell what every side measured, how the first differs from
-//! the others, and what a reader should know before believing it.
+//! Comparison of result sets: for each metric of each cell the figures of every side, how the first side differs from the
+//! others, and warnings to read before the verdicts.
 //!
-//! The unit of replication is the highest level that was repeated on each side: hosts, boots, sessions, a study's trials, whose
-//! samples are averaged to one value first; each number of a list. What both sides measured on the same hosts is compared on these. It is never an iteration of a single run. Sides that were measured
-//! in separate sessions differ by their sessions too: by as much as is known, else as single runs of one session do. A verdict
-//! holds for what was not repeated as it was: one boot of each side.
+//! The unit of replication is the highest level that was repeated on each side: hosts, boots, sessions, or the trials of a
+//! study, whose samples are averaged first; each number of a list. Hosts that both sides share are compared host by host. An
+//! iteration of a single run is never a unit. Sides measured in separate sessions also differ by their sessions: by as much as
+//! is known, otherwise as much as single runs of one session do. A verdict holds for the levels that weren't repeated as they
+//! were: one boot of each side.
 //!
-//! An interval is the one that made its verdict: where the table's correction for many comparisons asks for more, it is
-//! wider.
+//! The interval shown is the one that made the verdict: wider where the table's correction for multiple comparisons asks for
+//! it.
 //!
-//! Refuses: to leave a row out because a side lacks it, to put a number where nothing was measured, and to compare
-//! what has another unit, another direction, or was measured on other processors.
+//! A row stays if a side lacks it. Sides with another unit, another direction or other processors aren't compared.
 
 mod answer;
 mod definition;

@@ -1,6 +1,6 @@
-//! What of a policy's requests is settled: trials that were made, builds that there aren't, boots that failed.
+//! Index of the evidence: trials that were made, builds that don't exist, boots that failed.
 //!
-//! Refuses: to say when a version is given up. How patient to be is each policy's own.
+//! Each policy decides by itself after how many failures it gives up a version.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,11 +1,11 @@
-//! The verdict of `step`: what all studies of a target say together of its history.
+//! Verdict of `step`: the history of a target, from all its studies.
 //!
-//! Versions of all studies become one order, their samples one series for each question and metric, nested as they were
-//! measured (build › boot › trial › sample); then it is searched where each series changed. What a simulator counts
-//! ([`CellMetric::simulator`]) is judged by the noise of all versions together.
+//! The versions of all studies become one order, their samples one series for each question and metric, nested as they were
+//! measured (build › boot › trial › sample); then each series is searched for changes. Counts of a simulator
+//! ([`CellMetric::simulator`]) are judged by the noise of all versions together.
 //!
-//! Refuses: to mix what was asked by another definition or on another machine, to make a zero of a version that wasn't
-//! measured, and to read a clock: same studies, in whatever order, same history.
+//! Series with another definition or machine stay apart, an unmeasured version is no zero, and no clock is read: the same
+//! studies, in any order, give the same history.
 
 mod bisected_changes;
 mod gaps;

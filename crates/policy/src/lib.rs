@@ -1,10 +1,49 @@
-//! What to measure next, and the verdicts.
+//! Policies: what to measure next, and the verdicts.
 //!
-//! A policy is a pure value: evidence in, request or verdict out. It does no I/O, reads no clock, and its
-//! random numbers come from a seed, so that a study can be resumed by replaying its evidence and every
-//! policy can be tested on simulated histories.
+//! A policy is a value: evidence in, request or verdict out. It does no I/O, reads no clock, and draws random numbers from a
+//! seed, so that a study resumes by a replay of its evidence and every policy can be tested on simulated histories. How a
+//! request is measured is the caller's matter.
 //!
-//! Refuses: to know how anything is measured.
+//! A bisection of sixteen versions of which the tenth made the metric worse:
+//!
+//! ```
+//! use backsight_model::{Better, MetricName};
+//! use backsight_policy::{
+//!     BisectPolicy, ChangeLocation, Decision, Evidence, Observation, Policy, RequestOutcome,
+//! };
+//! use std::{collections::BTreeMap, time::Duration};
+//!
+//! let metric = MetricName::new("time")?;
+//! let policy = BisectPolicy {
+//!     versions: 16,
+//!     cell: 0,
+//!     metric: metric.clone(),
+//!     better: Better::Lower,
+//!     testbeds: 1,
+//!     layouts: 1,
+//!     trials: Some(1),
+//!     revisits: true,
+//!     goal: Default::default(),
+//!     smallest: None,
+//!     budget: None,
+//!     most: 100,
+//!     seed: 1,
+//! };
+//! let mut evidence = Evidence::default();
+//! let verdict = loop {
+//!     match policy.decide(&evidence) {
+//!         Decision::Done(verdict) => break verdict,
+//!         Decision::Measure(request) => evidence.observations.push(Observation {
+//!             request,
+//!             outcome: RequestOutcome::Measured,
+//!             figures: BTreeMap::from([(metric.clone(), if request.version < 9 { 10.0 } else { 12.0 })]),
+//!             took: Duration::from_secs(1),
+//!         }),
+//!     }
+//! };
+//! assert_eq!(verdict.culprits[0].place, ChangeLocation { after: 8, until: 9 });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bisect;
 mod change_significance;
@@ -56,20 +95,20 @@ use backsight_model::{Cell, MetricName};
 pub use backsight_stats::culprits::ChangeLocation;
 use std::{collections::BTreeMap, time::Duration};
 
-/// What is to be measured: one trial of a cell, on one boot of one build.
+/// A request: one trial of a cell, on one boot of one build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// Which of the study's testbeds measures it; 0 where it has only its plan's.
+    /// Index of the study's testbed; 0 if it has only its plan's.
     pub testbed: usize,
-    /// The version's position in the study's history, from 0; 0 where the software is measured as it is found.
+    /// Position of the version in the study's history, from 0; 0 if the software is measured as found.
     pub version: usize,
-    /// The layout's number among the study's, from 0.
+    /// Index of the layout among the study's, from 0.
     pub layout: usize,
-    /// Which start of the build it is, from 1; 0 where the software is measured as it is found.
+    /// Ordinal of the boot of the build, from 1; 0 if the software is measured as found.
     pub boot: u32,
-    /// Number of the cell in the plan's order, from 0.
+    /// Index of the cell in the plan's order, from 0.
     pub cell: usize,
-    /// The round, from 1; within its boot where there is one.
+    /// The round, from 1; within its boot if there is one.
     pub round: u32,
 }
 
@@ -90,7 +129,7 @@ impl Request {
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestOutcome {
-    /// It gave samples.
+    /// There are samples.
     Measured,
     /// The trial failed.
     Failed,
@@ -100,26 +139,26 @@ pub enum RequestOutcome {
     NoBuild,
 }
 
-/// What came of a request.
+/// Result of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// What was asked.
+    /// The request.
     pub request: Request,
     /// How it ended; a failed trial is evidence too.
     pub outcome: RequestOutcome,
-    /// The mean of each metric's samples in the trial.
+    /// Mean of each metric's samples in the trial.
     pub figures: BTreeMap<MetricName, f64>,
-    /// How long the trial took, without what had to be built and booted for it; nothing where none was begun.
+    /// Duration of the trial, without builds and boots; zero if none was begun.
     pub took: Duration,
 }
 
 impl Observation {
-    /// Whether it gave samples.
+    /// Whether there are samples.
     pub fn measured(&self) -> bool {
         self.outcome == RequestOutcome::Measured
     }
 
-    /// The figure of a metric, if it is a number.
+    /// The figure of a metric, if it is a finite number.
     pub fn value(&self, metric: &MetricName) -> Option<f64> {
         self.figures.get(metric).copied().filter(|v| v.is_finite())
     }
@@ -138,14 +177,14 @@ impl Observation {
 pub struct Evidence {
     /// The observations.
     pub observations: Vec<Observation>,
-    /// What each build took that the study itself made, good or not.
+    /// Duration of each build that the study made, good or not.
     pub builds: Vec<Duration>,
-    /// What each boot took that the study itself made, likewise.
+    /// Duration of each boot that the study made, likewise.
     pub boots: Vec<Duration>,
 }
 
 impl Evidence {
-    /// These observations, made on builds and boots that cost nothing.
+    /// These observations, on builds and boots without cost.
     pub fn from_observations(observations: Vec<Observation>) -> Self {
         Self {
             observations,
@@ -153,8 +192,8 @@ impl Evidence {
         }
     }
 
-    /// What all of it took: builds, boots and trials. Budgets are kept by this, not by a clock, so that a study that was
-    /// stopped in between ends as it would have otherwise.
+    /// Duration of all builds, boots and trials. Budgets count this instead of a clock, so that an interrupted study ends as it
+    /// would have without the interruption.
     pub fn spent(&self) -> Duration {
         let trials = self.observations.iter().map(|seen| seen.took);
         let made = self.builds.iter().chain(&self.boots).copied();
@@ -162,26 +201,26 @@ impl Evidence {
     }
 }
 
-/// What a policy says to its evidence.
+/// Decision of a policy about its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision<Verdict> {
     /// Measure this next.
     Measure(Request),
-    /// Enough: the answer.
+    /// The verdict: nothing more is needed.
     Done(Verdict),
 }
 
-/// The brain of a verb: a value, which any thread can think with. Same evidence and same seed, same decision.
+/// Decides what to measure, for one verb. The same evidence and seed give the same decision.
 pub trait Policy: Clone + Send + Sync + 'static {
     /// The verb's answer.
     type Verdict: Send;
 
-    /// What to do next on the first testbed, given everything that has been seen.
+    /// The next step on the first testbed, given all evidence.
     fn decide(&self, evidence: &Evidence) -> Decision<Self::Verdict>;
 
-    /// What to do next on the idle testbed with this number, while this is under way on others; nothing where it is to
-    /// wait until something of that has come to an end. It is done only when nothing is under way, and of testbeds of
-    /// which nothing is under way one at least doesn't wait. A policy that can't use several lets one measure at a time.
+    /// The next step on an idle testbed, while these requests are under way on others; `None` if it waits until one of them
+    /// ends. `Done` comes only when nothing is under way, and then at least one testbed doesn't wait. By default one testbed
+    /// measures at a time.
     fn decide_beside(
         &self,
         evidence: &Evidence,
@@ -191,24 +230,23 @@ pub trait Policy: Clone + Send + Sync + 'static {
         under_way.is_empty().then(|| self.decide(evidence))
     }
 
-    /// How many more trials it will ask for, as far as it can tell now.
+    /// Estimate of the number of trials that are left.
     fn left(&self, evidence: &Evidence) -> usize;
 
-    /// The cell that a request is about, of a policy that makes cells as it goes: a request may then be about one more
-    /// than the study has. The same for the same evidence. `None` where a study's cells are those that it began with.
+    /// The cell of a request, for a policy that makes cells as it goes: its next request may have one more cell than the study.
+    /// The same for the same evidence. `None` if the cells are those of the plan.
     fn cell(&self, _evidence: &Evidence, _request: Request) -> Option<Cell> {
         None
     }
 
-    /// The first request on each of the builds that it will ask for next, as far as it can tell now: in that order,
-    /// beginning with the one of now, at most so many. Builds that were asked for before may be among them. None of a
-    /// policy that needs no builds.
+    /// The first request on each of the next builds, in the order of their use, beginning with the current one; at most `most`.
+    /// Builds of earlier requests may be among them. Empty for a policy without builds.
     fn coming(&self, _evidence: &Evidence, _most: usize) -> Vec<Request> {
         Vec::new()
     }
 
-    /// Where it suspects a change so far, and how probable that is, the most probable first: for who watches. None of a
-    /// policy that looks for none.
+    /// Suspected changes so far with their probabilities, the most probable first; for progress displays. Empty for a policy
+    /// that searches for none.
     fn suspects(&self, _evidence: &Evidence) -> Vec<(ChangeLocation, f64)> {
         Vec::new()
     }

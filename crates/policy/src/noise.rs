@@ -1,10 +1,8 @@
-//! The policy of `noise`: repeats of one version nested as the things are — layouts, boots of each, trials on each boot — until
-//! there are enough or the budget ends; and how many of what to buy for a difference of a given size.
+//! Policy of `noise`: nested repeats of one version (layouts, boots of each, trials on each boot) until there are enough or the
+//! budget ends; then how many repeats of which level show a difference of a given size.
 //!
-//! A layout with all its boots and trials comes after the other, so that a budget that ends early cuts the highest level and
-//! leaves whole groups of the ones below.
-//!
-//! Refuses: to say anything of a level that wasn't repeated.
+//! Each layout is measured with all its boots and trials before the next one: a budget that ends early cuts the highest level
+//! and leaves whole groups below it. A level that wasn't repeated gets no figure.
 
 use backsight_model::MetricName;
 use backsight_stats::{

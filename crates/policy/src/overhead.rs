@@ -1,19 +1,16 @@
-//! The policy of `overhead`: every cell unwatched, with each monitor alone and with all of them together, side by side,
-//! until the cost of each is decided.
+//! Policy of `overhead`: each cell unwatched, with each monitor alone and with all of them, side by side, until the cost of
+//! each monitor is decided.
 //!
-//! A round is a block of all sides of each cell. Blocks are balanced: every second one is done in the reverse order of
-//! the one before it, and each such pair begins with another side, so that a drift of the machine meets all sides alike
-//! and no side always follows the same neighbour.
+//! A round is a block of all sides of each cell. Every second block has the reverse order of the one before, and each such pair
+//! begins with another side, so that a drift of the machine meets all sides alike and no side always follows the same
+//! neighbour.
 //!
-//! The intervals of one monitor hold together: 5% is divided by the number of its rows (cells × metrics) and, unless
-//! the number of rounds is fixed beforehand, by the number of times that the evidence is looked at (Bonferroni's
-//! inequality). So a monitor that costs nothing is said to cost something in at most 5 of 100 studies, however often
-//! they were looked at. Rounds that are added to a study are one more look. Primary metrics, which decide, have 5% of their
-//! own, and so have the others.
+//! The intervals of one monitor hold together: 5 % is divided by its rows (cells × metrics) and, unless the number of rounds is
+//! fixed beforehand, by the number of looks at the evidence (Bonferroni's inequality). So at most 5 of 100 studies find a cost
+//! of a monitor without one. Rounds added to a study are one more look; the study stops at looks only. Primary metrics, which
+//! decide, have 5 % of their own, and so have the others.
 //!
 //! Sides are compared within their rounds: see [`MonitorEffect`].
-//!
-//! Refuses: to stop because of what it saw at another time than at one of its looks.
 
 mod cost;
 

@@ -1,10 +1,7 @@
-//! How much runs and sessions of one and the same thing differ, as far as what repeated them shows it: of a comparison its
-//! studies and others of the store that were measured on the same machine; of a history its builds.
+//! How much runs and sessions of the same software differ, pooled over studies (of one machine) or builds (of one history).
 //!
-//! Only repeats within a study or build count: two may be of different software. Its own mean is taken out first, so that what
-//! is of different speed is pooled by its relative spread.
-//!
-//! Refuses: to know a spread from fewer than three degrees of freedom.
+//! Only repeats within a study or build count, because two may be of different software. The spread is relative to each one's
+//! mean, so that different speeds can be pooled. Fewer than three degrees of freedom give no spread.
 
 use backsight_model::{ResultSet, Series};
 use backsight_stats::{KnownSpread, Level};

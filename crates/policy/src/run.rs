@@ -1,6 +1,4 @@
-//! The policy of `run`: every cell, round by round, in an order shuffled anew within each round.
-//!
-//! Refuses: to measure a cell twice in a round, whatever the evidence's order.
+//! Policy of `run`: each cell once a round, in an order that is shuffled for each round.
 
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;

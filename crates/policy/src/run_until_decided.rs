@@ -1,11 +1,9 @@
-//! The policy of `run --until decided`: rounds are added until every primary metric of every variant has its verdict against
-//! the first variant.
+//! Policy of `run --until decided`: adds rounds until every primary metric of every variant has a verdict against the first
+//! variant.
 //!
-//! It is the policy of `try` with variants for sides: in each round the cells that ask the same question are measured one
-//! after the other, in an order that favours no variant, and give one difference each. What is decided is measured no more,
-//! so that the time goes to what is open.
-//!
-//! Refuses: to judge a variant by what was measured in another round, and plans with one variant.
+//! It is the policy of `try` with variants as sides. In each round the cells with the same question are measured one after the
+//! other, in an order that favours no variant, and give one difference each. Decided questions are measured no more. A plan
+//! with one variant has nothing to decide.
 
 use backsight_model::Cell;
 use backsight_stats::Confidence;

@@ -1,12 +1,10 @@
-//! The policy of `step`: versions along a history, both ends first, each as often as its modes say.
+//! Policy of `step`: measures the versions of a history, both ends first, each as often as its modes say.
 //!
-//! The repeats are nested as the things are: layouts of a version, boots of a build, trials on a boot. They are
-//! gone through in passes over all versions, so that a machine that drifts doesn't look like a history: a pass is
-//! one boot of one layout of every version (where a boot can't be gone back to, with all its trials), and every
-//! pass but the first has its own shuffled order.
+//! Repeats are nested: layouts of a version, boots of a build, trials on a boot. They are measured in passes over all versions,
+//! so that a drift of the machine doesn't look like a history: a pass is one boot of one layout of every version (with all its
+//! trials where a boot can't be used again), and every pass but the first is shuffled.
 //!
-//! Refuses: to blame a version. One that doesn't build or boot is a fact about it; nothing more is asked of it,
-//! and a neighbour may stand in.
+//! A version that doesn't build or boot is noted and not requested again; a neighbour may stand in for it.
 
 use backsight_model::MetricName;
 use backsight_stats::changes::{DetectedChange, DetectionOptions, detect};

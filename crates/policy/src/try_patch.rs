@@ -1,14 +1,13 @@
-//! The policy of `try`: a base and patched sides of one version, measured side by side until each difference is decided.
+//! Policy of `try`: measures a base and patched sides of one version side by side until each difference is decided.
 //!
-//! All sides are gone through in passes: A B, B A, B A, A B, …: every second pass backwards, the start moved on by one side
-//! after two of them, so that a machine that drifts favours nobody. Each pass gives one difference between a side and the
-//! base, the logarithm of their ratio: that is the unit of replication, and with it the highest level that is repeated —
-//! a trial where programs are run from their folder, a boot where each pass boots, a layout where each pass has its
-//! own. After every pass the interval of each difference is looked at ([`ConfidenceSequence`], which allows for that), until it
-//! excludes no change or lies within the margin. The chance of any false decision in the study is bounded by Bonferroni's
-//! share of it for each comparison that decides.
+//! The sides are measured in passes: A B, B A, B A, A B, …: every second pass backwards, and the start moves by one side after
+//! two passes, so that a drift of the machine favours no side. Each pass gives one difference between a side and the base, the
+//! logarithm of their ratio: the unit of replication, at the highest level that is repeated (a trial where programs run from
+//! their folder, a boot where each pass boots, a layout where each pass has its own). After every pass, [`ConfidenceSequence`]
+//! gives the interval of each difference, which allows for repeated looks, until it excludes zero or lies within the margin.
+//! Bonferroni's share of each deciding comparison bounds the chance of any false decision in the study.
 //!
-//! Refuses: to compare with what was measured at another time, and to decide by fewer than four differences.
+//! At least four differences precede a decision.
 
 mod state;
 

@@ -1,4 +1,4 @@
-//! Which direction of a metric is better. Refuses to guess: there is no default.
+//! The better direction of a metric. There is no default.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -1,5 +1,4 @@
-//! Intervals by resampling: for statistics that have no formula, with as few assumptions as there are.
-//! Refuses a side of one unit, which says nothing about the next.
+//! Bootstrap intervals: for statistics without a formula, with few assumptions. A side of one unit has none.
 
 use crate::distributions::{normal_cdf, normal_quantile};
 use crate::{Confidence, Interval, NestedSamples, Random, Undefined};

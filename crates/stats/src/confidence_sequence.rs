@@ -1,5 +1,4 @@
-//! Looking again after every value: intervals of a mean that all hold at once, however often somebody looks and whenever
-//! he stops.
+//! Confidence sequences: intervals of a mean that all hold at once, however often somebody looks and whenever they stop.
 //!
 //! The interval of a fixed sample size holds the truth in 95 of 100 cases if it is looked at once. Who measures on until
 //! it excludes zero will see that happen sooner or later, change or no change. The intervals here are wider, so that
@@ -13,13 +12,13 @@
 //! means with unknown variance" (2023). Values are taken as independent and normal; differences of two sides that are
 //! measured alike are symmetric where there is no change, and then heavier tails make it err less, not more.
 //!
-//! Refuses: to say anything of values that don't vary.
+//! Values that don't vary have no interval.
 
 use crate::undefined::finite;
 use crate::{Confidence, Interval, Undefined};
 
-/// g: changes that matter are about three standard deviations of a single difference. It moves where the intervals are
-/// narrowest (here after 4 to 50 values), not whether they hold.
+/// g, the prior variance of the effect size: changes that matter are about three standard deviations of a single difference. It
+/// moves where the intervals are narrowest (here after 4 to 50 values), not whether they hold.
 const EFFECT_PRIOR_VARIANCE: f64 = 10.0;
 
 /// Values one after the other, with the interval of their mean at each moment.

@@ -1,5 +1,5 @@
-//! Two numbers beside each other: difference in percent, and ratio. The sign is that of new − base.
-//! Refuses a base that is zero or negative: nothing is "so many percent" of it.
+//! Difference of two numbers in percent, and their ratio; the sign is that of new − base. The percentage of a base that is zero
+//! or negative is undefined.
 
 use crate::sums;
 use crate::undefined::finite;

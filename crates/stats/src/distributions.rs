@@ -1,4 +1,4 @@
-//! The distributions that intervals and tests are read from: `statrs`, made safe at its edges.
+//! Distributions of intervals and tests: `statrs`, made safe at its limits.
 
 use std::sync::OnceLock;
 

@@ -1,13 +1,12 @@
-//! How many trials make one measurement, and what is taken of them.
+//! Choice of the estimator: how many trials make one measurement, and which statistic of them.
 //!
-//! The mean is best as long as the noise is alike on both sides. On a machine that others use as well it isn't: whatever
-//! disturbs makes it worse, for some trials in a row, and what a program can do shows only where nothing disturbed. There
-//! the best of several trials varies far less than their mean, and drifts less (J. Chen, J. Revels, "Robust benchmarking
-//! in noisy environments", IEEE HPEC 2016). A processor that is now and then faster than usual makes a few trials better
-//! than they are as a rule; there the second best or the fourth varies less than the best. Which it is is learnt from the
-//! trials themselves.
+//! The mean is best if the noise is symmetric. On a shared machine it isn't: disturbances make trials worse, several in a row,
+//! and only undisturbed trials show what a program can do. There the best of several trials varies far less than their mean,
+//! and drifts less (J. Chen, J. Revels, "Robust benchmarking in noisy environments", IEEE HPEC 2016). A processor that is
+//! faster now and then makes a few trials unusually good; there the second or fourth best varies less than the best. The trials
+//! themselves show which one to take.
 //!
-//! Refuses: to take the best where the means differ and the best don't: a change of how often something is slow.
+//! The best isn't taken where the means of two versions differ and the best don't: how often something is slow has changed.
 
 use crate::Better;
 

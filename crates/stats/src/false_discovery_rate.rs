@@ -1,4 +1,4 @@
-//! Many tests at once: which of them to believe, so that few of the believed are false.
+//! False discovery rate: which of many tests to believe, so that few of the believed ones are false.
 
 /// The p-values of a table or of many series, adjusted so that believing those up to q keeps the expected share of
 /// false ones among the believed at q or below. In the order given.

@@ -1,4 +1,4 @@
-//! An interval and the confidence that it was made with. Refuses a confidence outside of (0, 1).
+//! An interval, and the confidence of its construction, within (0, 1).
 
 use serde::{Serialize, Serializer};
 

@@ -1,23 +1,22 @@
-//! Numbers in, numbers out: the statistics that every table, page and verdict of Backsight stands on.
+//! Statistics of tables, pages and verdicts: numbers in, numbers out.
 //!
-//! What is here are definitions that two people can compute alike, each with its source. [`Samples`] is the door:
-//! it refuses what is no number, once, so that nothing behind it has to ask again.
+//! Every definition has its source, so that two people compute the same. [`Samples`] checks its numbers once; nothing behind it
+//! checks again.
 //!
 //! | question | answer |
 //! |---|---|
-//! | what are these samples like? | [`Summary`] |
-//! | is it different? | [`verdict`](fn@verdict) of two [`NestedSamples`]s, over a table with [`benjamini_hochberg`] |
-//! | and while it is still being measured? | [`ConfidenceSequence`] |
-//! | where did it change? | [`changes::detect`], and [`changes::OnlineDetector`] for a series that grows |
-//! | which change did it? | [`culprits::Posterior`], and [`culprits::waterfall`](fn@culprits::waterfall) |
-//! | how many repeats, of what? | [`components`](fn@components) and [`advice`] |
+//! | how are these samples distributed? | [`Summary`] |
+//! | do two sides differ? | [`verdict`](fn@verdict) of two [`NestedSamples`]s, over a table with [`benjamini_hochberg`] |
+//! | and while measuring goes on? | [`ConfidenceSequence`] |
+//! | where did a series change? | [`changes::detect`], and [`changes::OnlineDetector`] for a series that grows |
+//! | which version changed it? | [`culprits::Posterior`], and [`culprits::waterfall`](fn@culprits::waterfall) |
+//! | how many repeats, at which level? | [`components`](fn@components) and [`advice`] |
 //! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
-//! | more than one state? | [`two_modes`] |
-//! | and for the sceptic? | [`mann_whitney`], [`kolmogorov_smirnov`], [`hierarchical_bootstrap`], [`bca`] |
+//! | is there more than one mode? | [`two_modes`] |
+//! | without assumptions about the distribution? | [`mann_whitney`], [`kolmogorov_smirnov`], [`hierarchical_bootstrap`], [`bca`] |
 //!
-//! This room refuses: reading or writing anything, looking at a clock, drawing random numbers from anywhere but
-//! a seed that the caller gave, sentinels (`NaN`, 0.00, −1) for what is [`Undefined`], and guessing which
-//! direction is [`Better`].
+//! This crate reads and writes nothing, looks at no clock, and draws random numbers only from a caller's seed. What has no
+//! value is [`Undefined`], not `NaN`, 0 or −1, and the [`Better`] direction is never guessed.
 //!
 //! ```
 //! use backsight_stats::{Better, Samples, Summary, percent_change};

@@ -1,5 +1,4 @@
-//! Which mean stands for several values: the arithmetic one of durations, the harmonic one of rates.
-//! Refuses the harmonic mean of what isn't positive.
+//! Means of several values: the arithmetic one for durations, the harmonic one for rates; the latter needs positive values.
 
 use serde::Serialize;
 

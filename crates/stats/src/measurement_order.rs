@@ -1,5 +1,5 @@
-//! What the order of measurement tells: samples that follow their predecessors, a beginning that isn't like the rest,
-//! a level that drifts. Looked for before anything is averaged. Refuses to drop anything: it says what to drop.
+//! Effects of the order of measurement: autocorrelation, warm-up, drift, outliers. They are looked for before anything is
+//! averaged, and reported; nothing is removed.
 
 use serde::Serialize;
 

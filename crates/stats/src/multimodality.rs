@@ -1,5 +1,5 @@
-//! More than one mode is said, not averaged: a machine that boots into one of two states has two speeds and no mean.
-//! Refuses to see modes in what chance makes of a uniform distribution, the hardest that has but one.
+//! Test for two modes: a machine that boots into one of two states has two speeds and no meaningful mean. The null hypothesis
+//! is the uniform distribution, the hardest with one mode.
 
 use serde::Serialize;
 use statrs::function::gamma::ln_gamma;

@@ -1,6 +1,5 @@
-//! The samples of one side of a comparison, each with its place in the nesting host › layout › boot › session › trial › sample.
-//! Refuses to count samples of one trial, or trials of one boot, as if each were a repetition of its own when a
-//! higher level was repeated.
+//! Samples of one side of a comparison, each with its place in the nesting host › layout › boot › session › trial › sample.
+//! Where a higher level was repeated, samples of one trial, or trials of one boot, don't count as repeats.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! Random numbers from a seed: the same seed gives the same numbers on every machine and in every version.
-//! Refuses any other source of chance.
+//! Random numbers from a seed: the same seed gives the same numbers on every machine and in every version. There is no other
+//! source of chance.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,5 +1,4 @@
-//! Two-sample tests that ask only for an order: for the sceptic, beside the intervals. Refuses nothing that
-//! [`Samples`] lets through.
+//! Two-sample rank tests, beside the intervals: they need only an order.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Samples of one metric, checked once. Refuses nothing at all, and what is no finite number.
+//! Samples of one metric: at least one, all finite, checked once.
 
 /// The samples of one metric: at least one, all finite; kept in the order in which they were measured, and sorted.
 ///

@@ -1,5 +1,5 @@
-//! Made-up measurements with known truth, to check the statistics against: noise of several shapes, all with mean 0
-//! and variance 1. For tests, for the quality table, and for policies that are tried on simulated histories.
+//! Simulated measurements with known truth: noise of several shapes, with mean 0 and variance 1. For tests, for the tables in
+//! docs/quality.md, and for policies on simulated histories.
 
 use crate::{Random, distributions::normal_cdf};
 

@@ -1,8 +1,8 @@
-//! The rows of a comparison table: means, best-first trimmed means, percentiles, spreads.
+//! Rows of a comparison table: means, best-first trimmed means, percentiles, spreads.
 //!
-//! Names and figures agree with what MMTests' `compare-mmtests.pl` prints for the same samples, except where
-//! that is wrong: its median for odd n, its 0.00 for a harmonic mean that doesn't exist, its NaN and Inf.
-//! Refuses to give a number where a definition has none: see [`Undefined`].
+//! Names and figures agree with what MMTests' `compare-mmtests.pl` prints for the same samples, except where that is wrong: its
+//! median for odd n, its 0.00 for a harmonic mean that doesn't exist, its NaN and Inf. A definition without a value gives
+//! [`Undefined`].
 
 use serde::Serialize;
 

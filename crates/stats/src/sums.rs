@@ -1,4 +1,4 @@
-//! Sums that don't lose small addends nor overflow before the result does.
+//! Sums without loss of small terms, and without overflow before the result overflows.
 
 /// A running sum with the rounding errors carried along.
 ///

@@ -1,4 +1,4 @@
-//! What a definition says when it has no value for the samples it was given. Refuses to be a number.
+//! Reasons why a definition has no value for the given samples.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! How much of the spread comes from which level (trial, boot, layout), and how many repeats of which to buy.
-//! Refuses levels that were not repeated: their share isn't zero, it is unknown.
+//! Variance components: the spread of each level (trial, boot, layout), and the cheapest repeats for a wanted precision. The
+//! share of a level that wasn't repeated is unknown, not zero.
 
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};

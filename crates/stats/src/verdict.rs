@@ -1,7 +1,7 @@
-//! Is it different? One of four answers for two sides of one cell, with the interval that made it be said: better or
-//! worse, no change larger than so much, can't tell yet and about so many more would, not comparable.
+//! Verdict of a comparison of two sides of one cell, with the interval that it comes from: better or worse, no change larger
+//! than some percentage, or can't tell yet and about how many more repeats would.
 //!
-//! The last is not said here: environments, parameters and units are known above. Refuses a bare number.
+//! Whether sides are comparable at all (environments, parameters, units) is decided by the caller.
 
 use serde::Serialize;
 

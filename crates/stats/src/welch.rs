@@ -1,5 +1,5 @@
-//! Welch's comparison of two means whose spreads may differ, for independent samples.
-//! Refuses sides without a spread. Clustered samples need more than this: see the verdicts.
+//! Welch's comparison of two means with different variances, for independent samples. Each side needs a spread. Clustered
+//! samples need more: see the verdicts.
 
 use serde::Serialize;
 

@@ -1,10 +1,10 @@
-//! Measurements of several versions at once on one testbed: a trial of each in turn.
+//! Interleaved measurements: on one testbed, trials of several versions take turns.
 //!
-//! What disturbs a machine lasts for some time, and trials that were made in a row are disturbed alike. A measurement whose
-//! trials are spread among those of a dozen others sees the same weather as they do; the best of 128 of them varied by a
-//! fifth of what it did in a row, on a machine whose neighbours were busy for ten to sixty trials in turn.
+//! Disturbances of a machine last, and trials in a row share them. The trials of interleaved measurements are all disturbed
+//! alike: on a machine whose neighbours were busy for ten to sixty trials in turn, the best of 128 interleaved trials varied by
+//! a fifth of what it did in a row.
 //!
-//! Refuses: to keep measurements in work that nobody would begin: fewer are in turn where the others tell little.
+//! Fewer versions take turns where another version would tell little.
 
 use backsight_stats::SerialDependence;
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use super::{BisectEvidence, BisectPolicy, parameters::INTERLEAVING};
 use crate::{Evidence, Request};
 
-/// What trials say of how they are disturbed, by what each came to and how long it took, in order of time: the version of
-/// each, its value, seconds.
+/// How trials depend on the ones before: from version, value and seconds of each trial, in order of time. The dependence
+/// decides how long a measurement lasts.
 pub(super) fn serial_dependence(trials: &[(usize, f64, f64)], allowance: f64) -> SerialDependence {
     let took = trials.iter().map(|(_, _, took)| took).sum::<f64>() / trials.len().max(1) as f64;
     let fewest = INTERLEAVING.duration_share * allowance
@@ -44,16 +44,16 @@ pub(super) fn serial_dependence(trials: &[(usize, f64, f64)], allowance: f64) ->
     }
 }
 
-/// What a testbed has in work.
+/// The versions that take turns on a testbed.
 pub(super) struct Interleaving {
-    /// The versions, the one whose turn is next at the front.
+    /// The versions; the next one first.
     versions: Vec<usize>,
-    /// With so many it goes on without a decision.
+    /// With this many the next trial needs no decision.
     enough: usize,
 }
 
 impl Interleaving {
-    /// What a testbed has in work, by its last trials; nothing where measurements aren't interleaved.
+    /// Reads the versions in work from the testbed's last trials; none where measurements aren't interleaved.
     pub fn from_evidence(
         policy: &BisectPolicy,
         evidence: &Evidence,
@@ -71,15 +71,14 @@ impl Interleaving {
         let backwards = evidence.observations.iter().rev().filter(|o| o.is_trial());
         let own = backwards.map(|o| o.request);
         let own = own.filter(|r| r.testbed == testbed && r.cell == policy.cell);
-        // Of each version what it did last.
+        // The last trial of each version.
         let mut last: Vec<Request> = Vec::new();
         for request in own.take(2 * INTERLEAVING.max_versions) {
             if !last.iter().any(|other| other.version == request.version) {
                 last.push(request);
             }
         }
-        // When a measurement has just been begun or ended it is worth deciding what else to take up; of few versions
-        // nothing else is worth it either.
+        // A decision is worth its time when a measurement has just begun or ended; with few versions it isn't worth it either.
         if last
             .first()
             .is_some_and(|latest| latest.round as usize % trials > 1)
@@ -97,13 +96,13 @@ impl Interleaving {
         interleaving
     }
 
-    /// The version whose turn it is, if nothing else is to be taken up.
+    /// The next version, if no other is to be added.
     pub fn next_without_decision(&self) -> Option<usize> {
         let next = self.versions.first().copied();
         next.filter(|_| self.versions.len() >= self.enough)
     }
 
-    /// This version; or, where it is in work already, the one whose turn it is.
+    /// This version, or the next one if this one is in work already.
     pub fn in_turn_or(&self, version: usize) -> usize {
         match self.versions.first() {
             Some(next) if self.contains(version) => *next,
@@ -123,7 +122,7 @@ impl Interleaving {
         self.versions.iter().copied()
     }
 
-    /// How many times as much as another one must tell what is in work, for that other not to be taken up.
+    /// A version in work is preferred unless another tells this many times as much.
     pub fn min_gain(&self) -> f64 {
         match self.versions.len() >= INTERLEAVING.min_versions {
             true => INTERLEAVING.min_gain,

@@ -1,8 +1,8 @@
-//! The answer about one metric of one cell: better or worse by how much, no change larger than so much, can't tell yet,
+//! The answer for one metric of one cell: better or worse by how much, no change larger than some percentage, can't tell yet,
 //! not comparable; and which answers of a whole table to believe.
 //!
-//! Refuses: a verdict that its own interval contradicts, and better or worse of single runs whose spread nobody knows. The
-//! statistics are those of `backsight_stats`.
+//! No answer contradicts its own interval, and single runs with unknown spread are never better or worse. The statistics are
+//! those of `backsight_stats`.
 
 use backsight_model::{Simulator, Unit, numbers};
 use backsight_stats::{

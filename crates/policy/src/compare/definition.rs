@@ -1,5 +1,5 @@
-//! Whether two sides were measured the same way: the benchmark's definition, the tool's version, the set-up of a variant,
-//! the monitors.
+//! Differences in how two sides were measured: the benchmark's definition, the tool's version, the set-up of a variant, the
+//! monitors.
 
 use backsight_model::{Cell, Definitions, KeyDifference, ResultSet, counted};
 use std::fmt;

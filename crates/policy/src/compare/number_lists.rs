@@ -1,7 +1,5 @@
-//! Lists of numbers beside each other, from wherever they come: nothing is known of them but the order in which they
-//! were measured, the cell that each belongs to, and what a person says of direction and unit.
-//!
-//! Refuses: to guess the direction.
+//! Comparison of lists of numbers from any source. Known are the order of measurement, the cell of each number, and the
+//! direction and unit that the user gives; the direction is never guessed.
 
 use backsight_model::{Better, Cell, ResultSet, Series, StudyName, StudyState, TrialSamples, Unit};
 use backsight_model::{MetricName, Value};

@@ -1,7 +1,5 @@
-//! What was seen in the samples of a row that a mean doesn't show: a beginning that isn't like the rest, a drift, two
-//! modes, outliers. Each is a sentence with its numbers.
-//!
-//! Refuses: to remove anything silently.
+//! Remarks about the samples of a row that its mean doesn't show: a warm-up, a drift, two modes, outliers. Each is a sentence
+//! with its numbers; nothing is removed.
 
 use backsight_model::{
     Unit,

@@ -1,9 +1,7 @@
-//! The parts of a study that was measured until each difference was decided: their differences as they hold at every look.
+//! The parts of a study that was measured until each difference was decided, with differences that hold at every look.
 //!
-//! Who stops as soon as an interval excludes zero sees that too often. So the answers and intervals of such a study are those
-//! that it stopped by, which allow for the looks.
-//!
-//! Refuses: a p-value, which would be one of a single look.
+//! Stopping as soon as an interval excludes zero finds a difference too often. So the answers and intervals of such a study are
+//! those that it stopped by, which allow for the looks; they have no p-value, which would hold for a single look.
 
 use backsight_model::{Cell, StudyName, VariantName};
 use backsight_stats::{Interval, Level, Undefined};

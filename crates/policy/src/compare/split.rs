@@ -1,6 +1,4 @@
-//! One result set as several: the parts that differ in their variant, or in one parameter, beside each other.
-//!
-//! Refuses: to split by what isn't there or has one value only, and to drop silently what belongs to no part.
+//! Splits one result set into parts by variant or by one parameter, to compare them. Reports the series that belong to no part.
 
 use backsight_model::{BenchmarkName, Cell, ParamName, ResultSet, VariantName, nearest};
 use indexmap::{IndexMap, IndexSet};

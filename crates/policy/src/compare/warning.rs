@@ -1,6 +1,4 @@
-//! What a reader should know before believing a comparison.
-//!
-//! Refuses: to say the same thing once a row; a warning names what it is about and how often.
+//! Warnings to read before believing a comparison. Each says what it is about and how often, instead of once a row.
 
 use backsight_model::{
     HostName, MonitorName, ResultSet, Simulator, StudyName, StudyState, counted, numbers,

@@ -1,7 +1,6 @@
-//! The changes that bisections named, on the series that they are about: whatever the search of the series says.
+//! Changes that bisections named, on the series that they are about, whatever the search of the series found.
 //!
-//! In: what the bisections of a target came to. Out: each series' [`NamedChange`]s, in the order of versions. Not here: the
-//! verdict of a bisection, which `bisect` makes of its evidence.
+//! In: results of a target's bisections. Out: each series' [`NamedChange`]s, in the order of versions.
 
 use backsight_model::{Cell, CellMetric, StudyName};
 use backsight_stats::{Interval, culprits::IntervalEstimate};

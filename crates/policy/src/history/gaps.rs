@@ -1,7 +1,7 @@
-//! What a history lacks, for gates: a newest version that is broken, series without any value, values that are old, and
-//! series too short to show a change.
+//! What a history lacks, for gates: a broken newest version, series without values, old values, and series too short to show a
+//! change.
 //!
-//! Only what the latest study of each cell asks counts: series of a definition that has changed since are over.
+//! Only questions of the latest study of each cell count: series with an older definition are over.
 
 use jiff::Timestamp;
 use std::{collections::HashSet, fmt};

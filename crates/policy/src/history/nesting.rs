@@ -1,6 +1,6 @@
-//! What was measured of one series at one version: samples in trials in boots in builds, and how they spread.
+//! Measurements of one series at one version: samples in trials in boots in builds, and their spread at each level.
 //!
-//! Refuses: to count trials of one boot as if each were a boot, and to say a spread of what wasn't repeated.
+//! Trials of one boot never count as boots, and a level that wasn't repeated has no spread.
 
 use backsight_model::Layout;
 use backsight_stats::{

@@ -1,17 +1,16 @@
-//! Changes among few versions: each version compared with the one before it, as far as it was measured repeatedly; and,
-//! of versions that are too few to be searched, all before with all after. The clearest split is taken and what is on
-//! either side split again.
+//! Changes among few versions: compares each version with the one before it, as far as it was measured repeatedly; and, of too
+//! few versions for a search, all before with all after. Takes the clearest split, then splits both parts again.
 //!
-//! What was measured repeatedly are sessions, boots or layouts. Two versions of which each was measured in one session differ by
-//! their sessions too: by as much as other versions' sessions are known to differ. Where that isn't known, sessions are taken
-//! to differ at least as much as single runs of one do, and as neighbouring versions elsewhere do, but never more than
-//! [`MAX_SESSION_RATIO`] times as much as runs. Versions that are enough to be searched show by themselves how much they differ.
+//! Repeats are sessions, boots or layouts. Two versions with one session each also differ by their sessions: by as much as
+//! sessions of other versions are known to differ. If that is unknown, sessions are taken to differ at least as much as single
+//! runs of one do, and as neighbouring versions elsewhere do, but at most [`MAX_SESSION_RATIO`] times as much as runs. Enough
+//! versions for a search show by themselves how much they differ.
 //!
-//! Every comparison of a series counts as a test (Bonferroni). What a simulator counts varies by the simulator and the
-//! benchmark, not by the version, so that all versions say together how much: two repeats that happen to agree are then no
-//! certainty, and where no repeat of any version differs, any difference of two versions is one.
+//! Every comparison of a series counts as a test (Bonferroni). Counts of a simulator vary by simulator and benchmark, not by
+//! version, so that all versions together show how much: two repeats that happen to agree are then no certainty, and where no
+//! repeats of any version differ, any difference of two versions is one.
 //!
-//! Refuses: a split that only one version stands for, unless that version was measured repeatedly.
+//! A single version is a part of its own only if it was measured repeatedly.
 
 use backsight_stats::{
     Confidence, Interval, Level, NestedSamples, PooledDifference, Samples, Undefined,

@@ -1,7 +1,7 @@
-//! Where a series changed along the versions.
+//! Changes of a series along the versions.
 //!
-//! A series is searched for lasting changes of level, as `detect` does it. Few versions are also compared (`pairwise`), for
-//! repeats of a version say what one value of it can't. Refuses: to take a version by itself that was measured once for a level.
+//! `detect` searches a series for lasting changes of level. Few versions are also compared (`pairwise`), because repeats of a
+//! version tell more than one value. A version alone, measured once, is no level.
 
 use backsight_model::{Acceptance, Better};
 use backsight_stats::{

@@ -1,8 +1,8 @@
-//! How much runs, and whole sessions, of one version differ, as far as versions that were measured in several show it; and
-//! what that makes of the error of versions that were measured in one.
+//! How much runs, and whole sessions, of one version differ, as far as versions with several sessions show it; and the error of
+//! versions with one session that follows.
 //!
-//! A session is what one study measured on one boot: what follows each other there shares the machine's weather, so that many
-//! runs of it are worth little more than one. Refuses: to take runs of one session for repeats of the version.
+//! A session is what one study measured on one boot: its runs share the machine's state, so that many runs of it tell little
+//! more than one. They are no repeats of the version.
 
 use backsight_stats::{Confidence, Interval, KnownSpread, Level};
 

@@ -1,7 +1,7 @@
-//! The versions of several studies as one order.
+//! One order of the versions of several studies.
 //!
-//! Each study says an order of its own versions; together they say a partial one, which is filled by time where they
-//! leave it open. Refuses: to trust a clock more than a history, and to stop at studies that contradict each other.
+//! Each study has an order of its own; together they are a partial order, completed by time where they leave it open. The
+//! histories outweigh the clock, and contradictions between studies don't stop it.
 
 use backsight_model::{StudyHistory, Version};
 use std::{

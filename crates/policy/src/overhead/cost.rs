@@ -1,11 +1,8 @@
-//! The cost of a monitor on one metric, by the rounds in which both sides were measured.
+//! Cost of a monitor on one metric, from the rounds in which both sides were measured.
 //!
-//! Both sides of a round are measured one soon after the other, so what disturbed one mostly disturbed the other: they
-//! are compared within their round. Where all values are positive the logarithms of the rounds' ratios have Student's
-//! interval (a mean of the ratios themselves would be too large by the noise of what they are divided by); else the
-//! rounds' differences have.
-//!
-//! Refuses: to compare a round with another.
+//! Both sides of a round follow each other closely, and a disturbance mostly meets both: they are compared within their round.
+//! Where all values are positive, the logarithms of the rounds' ratios have Student's interval (a mean of the ratios themselves
+//! is biased upwards by the noise of the denominator); elsewhere the rounds' differences have.
 
 use backsight_model::{Better, MetricName};
 use backsight_stats::{Confidence, Interval, Samples, Summary, Undefined, is_estimable, welch};

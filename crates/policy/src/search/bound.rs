@@ -1,9 +1,8 @@
-//! Whether a load is a lower or an upper bound of a goal, out of the trials that were made at it.
+//! Classifies a load as lower or upper bound of a goal, from the trials at it.
 //!
-//! Definitions: Konstantynowicz and Polák, *Multiple Loss Ratio Search* (IETF draft-ietf-bmwg-mlrsearch), "Load
-//! Classification Logic" and "Conditional Throughput Logic".
-//!
-//! Refuses: to call a load anything before its trials are long enough for it, whatever the next one would bring.
+//! Definitions: Konstantynowicz and Polák, *Multiple Loss Ratio Search* (IETF draft-ietf-bmwg-mlrsearch), "Load Classification
+//! Logic" and "Conditional Throughput Logic". A load is undecided until its trials are long enough, whatever the next one would
+//! bring.
 
 /// What a load is to a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

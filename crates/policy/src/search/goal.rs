@@ -1,6 +1,6 @@
-//! What a search looks for, and how a trial's figures say whether it met it.
+//! Goals of a load search, and how the figures of a trial say whether they are met.
 //!
-//! Refuses: a trial whose figures don't say what was asked. It counts as failed, never as without loss.
+//! A trial without the figures counts as failed, never as without loss.
 
 use backsight_model::MetricName;
 use serde::{Deserialize, Serialize};

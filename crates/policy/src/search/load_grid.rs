@@ -1,9 +1,6 @@
-//! The loads that a search may offer: a ladder of rungs, each at most the asked width above the one below.
+//! The loads that a search may offer: a grid, each load at most the asked width above the one below.
 //!
-//! Every search of a study climbs the same ladder, so that goals, phases and repeats meet at the same loads and share
-//! their cells.
-//!
-//! Refuses: a ladder without a rung to stand on: from nothing, downwards, or with more rungs than anybody climbs.
+//! All searches of a study use the same grid, so that goals, phases and repeats share loads and with them cells.
 
 use serde::{Deserialize, Serialize};
 

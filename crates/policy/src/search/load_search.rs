@@ -1,11 +1,11 @@
-//! One search on one subject: which load is tried next, and for how long.
+//! One search on one subject: the next load and the length of its trial.
 //!
-//! The phases have longer and longer trials. In each, every goal gets a lower and an upper bound that are near enough
-//! to each other; the next phase begins with the bounds of the one before, tries them with its longer trials, and goes
-//! out from them in doubling steps where they don't hold. So few of the long trials are made, and those near the answer.
-//! The first trial of all is at the greatest load: what is forwarded then is the first guess.
+//! Phases have longer and longer trials. In each phase every goal gets a lower and an upper bound that are close enough; the
+//! next phase begins with these bounds, tries them with its longer trials, and goes out from them in doubling steps where they
+//! don't hold. So there are few long trials, all near the answer. The very first trial has the greatest load: its throughput is
+//! the first guess.
 //!
-//! Refuses: to look back. A phase whose bounds were found is over, whatever the longer trials say about them.
+//! A phase with bounds is over, whatever longer trials say about them.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,14 +1,14 @@
-//! The policy of `search`: the highest load that meets a goal, for several goals at once, on each subject of a plan.
+//! Policy of `search`: the highest load that meets a goal, for several goals at once, on each subject of a plan.
 //!
-//! This is Multiple Loss Ratio Search (Konstantynowicz and Polák, IETF draft-ietf-bmwg-mlrsearch): a load is a lower or
-//! an upper bound of a goal by the time of its trials that met or missed it, the relevant bounds are the least upper one
-//! and the greatest lower one below it, and trials are short until the answer is near. A trial serves every goal.
+//! Multiple Loss Ratio Search (Konstantynowicz and Polák, IETF draft-ietf-bmwg-mlrsearch): a load is a lower or an upper bound
+//! of a goal by the duration of its trials that met or missed it; the relevant bounds are the least upper one and the greatest
+//! lower one below it; trials are short until the answer is near. A trial serves every goal.
 //!
-//! The cells are made as the search goes, in the order in which they are first asked for; what a cell's number means
-//! follows from the evidence before it.
+//! The search makes its cells, in the order in which they are first requested; the meaning of a cell's number follows from the
+//! evidence before it.
 //!
-//! Refuses: to say that a load is carried which the generator didn't send, and to blame the device for a load that the
-//! generator alone wasn't shown to carry.
+//! A load that the generator didn't send is never called carried, and a load that the generator alone wasn't shown to carry is
+//! never blamed on the device.
 
 mod bound;
 mod goal;

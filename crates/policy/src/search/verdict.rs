@@ -1,6 +1,6 @@
-//! What a search came to: bounds for each goal on each subject, of each repetition, and whose limit they are.
+//! Result of a load search: bounds for each goal, subject and repetition, and whether device or generator sets the limit.
 //!
-//! Refuses: one number for several searches without their spread, and a device's limit beyond the generator's.
+//! Repetitions aren't merged into one number without spread, and a device gets no limit beyond the generator's.
 
 use schemars::JsonSchema;
 use serde::Serialize;

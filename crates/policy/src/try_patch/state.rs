@@ -1,7 +1,7 @@
-//! What the passes of a try have said so far of each side, cell and metric.
+//! State of a try after its passes: the differences and the answer for each side, cell and metric.
 //!
-//! Refuses: to take a decision back. Intervals only get narrower: each is cut to what the ones before allow. Only that a
-//! difference never varies is believed until it does.
+//! A decision stays: each interval is intersected with the ones before. The exception: that a difference never varies holds
+//! only until it does.
 
 use backsight_model::MetricName;
 use backsight_stats::{Better, Confidence, ConfidenceSequence, Interval, is_estimable};

@@ -1,4 +1,4 @@
-//! Where exactly a change is, and how sure that is: the likelihood of every place under the noise as it was seen.
+//! Location of a change: the likelihood of every place under the noise of the series, and how certain the best one is.
 
 use super::noise::Density;
 use super::rank_scan::Stretch;

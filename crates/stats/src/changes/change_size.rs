@@ -1,4 +1,4 @@
-//! How far the size of a change may be from the truth: the error of the difference of two means.
+//! Error of the size of a change: of the difference of two means.
 
 use crate::distributions::t_quantile;
 use crate::{Confidence, Interval};

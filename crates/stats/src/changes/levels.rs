@@ -1,4 +1,4 @@
-//! Levels with noise around them: the changes between them, and how sure each is.
+//! Levels with noise around them: the changes between them, and their probability.
 
 use crate::distributions::normal_quantile;
 

@@ -1,26 +1,26 @@
-//! Change points: where a series of versions changed, by how much, how surely, and what couldn't be seen.
+//! Change points: where a series of versions changed, by how much, with which probability, and which size could have been
+//! found.
 //!
-//! The way of it, each step with its source in its module:
+//! The steps, each with its sources in its module:
 //!
-//! 1. `seasonality`: a period that repeats is taken out.
-//! 2. `step_likelihood`: clear steps, however few points are behind them, by comparing steps and autocorrelated noise with that
-//!    noise alone. `rank_scan` and `split_selection`, for what is smaller and lasts: normal scores of half-overlapping stretches of every scale are searched for splits; what is
-//!    accepted must be more than chance would give *for points that keep part of their predecessor's deviation*, at
-//!    a stated number of false changes per point. Ranks make the search blind to the noise's shape and to outliers.
-//! 3. `noise`: the residuals tell how much is kept, and the search is repeated with it.
-//! 4. `change_location`: each change is put where the noise's own density says that it most probably is.
-//! 5. `nonstationary_level`: where the level never rests, straight lines with few breaks describe the series instead, and steps must be more
-//!    than a level that wanders by itself explains. `trend`, `sloped`: where one line with autocorrelated noise is likelier than
-//!    the steps, it is a trend and has no changes; where one slope with fewer steps is, it is a trend with those.
-//! 6. The sizes of the residuals are searched in the same way: noise epochs, which are breaks and no regressions.
+//! 1. `seasonality` removes a period.
+//! 2. `step_likelihood` finds clear steps, however few points follow them, by comparing steps and autocorrelated noise with
+//!    that noise alone. `rank_scan` and `split_selection` find smaller lasting ones: they search the normal scores of
+//!    half-overlapping stretches of every scale for splits; a split is accepted if it is more than chance gives *for points
+//!    with this autocorrelation*, at a stated number of false changes per point. Ranks make the search independent of the
+//!    noise's shape and of outliers.
+//! 3. `noise` estimates the autocorrelation from the residuals, and the search is repeated with it.
+//! 4. `change_location` places each change where it is most probable under the noise's own density.
+//! 5. `nonstationary_level`: where the level itself moves, straight lines with few breaks describe the series instead, and
+//!    steps need more than a random walk explains. `trend`, `sloped`: where one line with autocorrelated noise is likelier than
+//!    the steps, the series has a trend and no changes; where one slope with fewer steps is, a trend with those.
+//! 6. `noise_epochs` searches the sizes of the residuals in the same way: their changes are breaks, not regressions.
 //!
-//! Refused: values that are no numbers; to find a change in fewer than eight points.
+//! Fewer than eight points have no changes. [`OnlineDetector`] does the same for a series that grows, point by point.
 //!
-//! [`OnlineDetector`] does the same for a series that grows, point by point.
-//!
-//! A series is one value per version, in order; spacing doesn't matter. Leave out versions that weren't measured,
-//! and read "between `earliest` − 1 and `latest`" as "in one of the versions after the measured one at `earliest` − 1, up
-//! to the one at `latest`". Several samples of a version become one value by [`version_value`].
+//! A series is one value per version, in order; spacing doesn't matter. Leave out versions that weren't measured, and read
+//! "between `earliest` − 1 and `latest`" as "in one of the versions after the measured one at `earliest` − 1, up to the one at
+//! `latest`". [`version_value`] makes one value of several samples of a version.
 
 mod change_location;
 mod change_size;

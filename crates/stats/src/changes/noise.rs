@@ -1,4 +1,4 @@
-//! What the noise around the levels is like: how much each point keeps of the one before, and its density.
+//! Noise around the levels: its autocorrelation and its density.
 
 use crate::distributions::NormalScores;
 use crate::sums;

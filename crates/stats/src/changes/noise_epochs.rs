@@ -1,4 +1,4 @@
-//! Noise epochs: where the sizes of the residuals change, not their level. Breaks, and no regressions.
+//! Noise epochs: changes in the size of the residuals, not in the level. They are breaks, not regressions.
 
 use super::change_location::{Places, StretchSide};
 use super::levels::{deviation, residuals};

@@ -1,16 +1,16 @@
-//! A level that wanders: what describes it better than steps between levels that rest.
+//! Series with a level that itself moves: what describes it better than steps between constant levels.
 //!
-//! Around levels that rest, the noise of a point keeps little of the deviation of the one before. Where it keeps so much that the
-//! search for levels gives up estimating it ([`noise::MAX_AUTOCORRELATION`]), the level itself moves, and the p-values of steps between
-//! resting levels say nothing. Then these are tried, in this order:
+//! Around constant levels the noise has little autocorrelation. If it has so much that the search for levels stops estimating
+//! it ([`noise::MAX_AUTOCORRELATION`]), the level itself moves, and the p-values of steps between constant levels say nothing.
+//! Then these are tried, in this order:
 //!
 //! 1. few straight lines, each break of which explains most of what is left (`trend::few`);
-//! 2. the likeliest lines, where each break pays for itself although the noise around them may keep nearly everything: a level
-//!    that wanders by itself explains such a series worse;
-//! 3. places from which on the level wanders faster or slower: epochs of its moves from point to point;
+//! 2. the likeliest lines, where each break pays for itself even if the noise around them has an autocorrelation near 1: a
+//!    random walk explains such a series worse;
+//! 3. places where the level begins to wander faster or slower: epochs of its moves from point to point;
 //! 4. those of the steps that pay for themselves likewise.
 //!
-//! In: a series and its levels. Out: lines, or the steps that stay. Not here: what is told of the lines, see `piecewise_linear`.
+//! In: a series and its levels. Out: lines, or the remaining steps. The findings of the lines are made in `piecewise_linear`.
 
 use super::levels::{Levels, residuals};
 use super::noise;

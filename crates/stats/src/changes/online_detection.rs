@@ -1,5 +1,5 @@
-//! A series that grows: each new point is looked at in less time than a redraw takes, and what was said before stays
-//! said unless it is withdrawn aloud. Refuses to change a verdict silently.
+//! Change detection for a series that grows: a new point takes less time than a screen refresh, and a reported change stays
+//! until it is withdrawn explicitly.
 
 use serde::Serialize;
 

@@ -1,7 +1,8 @@
-//! The newest one or two points lie where the level hasn't been: not yet a change of level, but said at once.
+//! Pending changes: the newest one or two points lie where the level hasn't been. That isn't a change of level yet, but it is
+//! reported at once.
 //!
-//! In: a series with the changes found. Out: how far the newest points are off, and how many more like them would make a
-//! change. One point is never a change: an outlier looks the same.
+//! In: a series with its changes. Out: how far the newest points are off, and how many more like them make a change. One point
+//! is never a change: an outlier looks the same.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What is told of a series whose level never rests: the breaks of its lines.
+//! Findings of a series that straight lines with breaks describe.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 

@@ -1,5 +1,5 @@
-//! Where a stretch of a series splits best into two levels, by ranks: any shape of noise, any unit, no outlier that
-//! decides. Refuses to say whether a split is more than chance: see `split_selection`.
+//! Best split of a stretch into two levels, by ranks: for any shape of noise and any unit, and no outlier decides. Its
+//! significance is judged in `split_selection`.
 
 use crate::distributions::{NormalScores, normal_pdf};
 

@@ -1,5 +1,5 @@
-//! A period that repeats (nights and days, months of a year) is taken out before levels are looked for: it is neither
-//! noise nor change. Refuses periods longer than 64 points, and those that aren't plain to see.
+//! Seasonality (nights and days, months of a year): a period is removed before the search for levels, as it is neither noise
+//! nor change. Only clear periods of at most 64 points are found.
 
 /// The longest period looked for.
 const MAX_PERIOD: usize = 64;

@@ -1,8 +1,8 @@
-//! Steps of a level that also moves steadily: one slope, and what jumps beside it.
+//! Steps of a level with a steady slope: one slope for the whole series, and jumps beside it.
 //!
-//! A slope beside a step is taken for a staircase by the search for levels. It shows within the stretches between the steps: where a
-//! slope that all of them have in common explains what is left, it is taken out and the levels are searched anew, until the
-//! steps stay. Told if this describes the series better than steps alone, with fewer of them.
+//! The search for levels takes a slope beside a step for a staircase. The slope shows within the stretches between the steps:
+//! if a common slope explains what is left there, it is removed and the levels are searched again, until the steps stay. The
+//! result holds if it describes the series better than steps alone, with fewer of them.
 //!
 //! In: a series and its levels. Out: a trend with the levels around it.
 

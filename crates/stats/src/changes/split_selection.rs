@@ -1,5 +1,5 @@
-//! Which splits of a series are more than chance. Starts from seeded stretches, adds what the stretches between
-//! accepted changes still hold, removes what its own neighbourhood doesn't confirm.
+//! Selection of significant splits: starts from seeded stretches, adds splits in the stretches between accepted changes,
+//! removes those that their own neighbourhood doesn't confirm.
 
 use std::collections::HashMap;
 

@@ -1,16 +1,16 @@
-//! Steps with autocorrelated noise against autocorrelated noise alone, by their likelihoods.
+//! Likelihood of steps with autocorrelated noise against autocorrelated noise alone.
 //!
-//! Ranks of a few points say little however far they lie apart, and a step raises the lag-1 autocorrelation of the points
+//! Ranks of a few points say little however far apart they lie, and a step raises the lag-1 autocorrelation of the points
 //! around it. So steps and autocorrelation are estimated together: for each autocorrelation φ the best one, two, … steps by
-//! dynamic programming, and of all these the likeliest, each step having to pay for itself. In a short series steps may hide
-//! each other (up and down again): where none is clear alone, the likeliest set of several pays for all of them together. What
-//! comes out is then checked against the points as they are: outliers and heavy tails make no step.
+//! dynamic programming, and of all these the likeliest, each step with enough evidence of its own. In a short series steps may
+//! hide each other (up and down again): where none is clear alone, the likeliest set of several has to have enough evidence
+//! together. The result is checked against the original points: outliers and heavy tails make no step.
 //!
-//! In: a series. Out: steps that are clear, each with its evidence. Not here: small lasting steps, which `split_selection` finds.
+//! In: a series. Out: clear steps, each with its evidence. `split_selection` finds small lasting steps.
 //!
-//! Sources: S. Chakar et al., "A robust approach for estimating change-points in the mean of an AR(1) process", Bernoulli
-//! 23 (2017), for the model; C. Beaulieu, R. Killick, "Distinguishing trends and shifts from memory in climate data",
-//! J. Climate 31 (2018), for comparing memory, shifts and trends by penalised likelihood.
+//! Sources: S. Chakar et al., "A robust approach for estimating change-points in the mean of an AR(1) process", Bernoulli 23
+//! (2017), for the model; C. Beaulieu, R. Killick, "Distinguishing trends and shifts from memory in climate data", J. Climate
+//! 31 (2018), for comparing memory, shifts and trends by penalised likelihood.
 
 use super::rank_scan::Stretch;
 use super::split_selection::stretches;

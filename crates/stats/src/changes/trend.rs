@@ -1,5 +1,5 @@
-//! Series whose level never rests: straight lines with few breaks. Used only where levels with noise around them
-//! describe a series badly; refuses a break that doesn't explain most of what is left.
+//! Straight lines with few breaks, for series that levels with noise describe badly. A break has to explain most of what is
+//! left.
 
 use std::ops::Range;
 

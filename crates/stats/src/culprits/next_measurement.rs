@@ -14,14 +14,14 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasurementCosts<'a> {
     /// Cost of a measurement of a version that is built.
-    pub again: f64,
+    pub repeat: f64,
     /// Cost before the first measurement of each version, by position: its build, or 0.
     pub first: &'a [f64],
     /// Versions that are avoided if another one tells something: the last measured one, because a disturbance lasts, and those
     /// that are being measured on this testbed anyway.
-    pub others_than: &'a [usize],
+    pub avoid: &'a [usize],
     /// A version to avoid is taken if it tells this many times as much as any other.
-    pub unless: f64,
+    pub avoid_unless: f64,
     /// Index of the testbed that measures next.
     pub testbed: usize,
     /// Versions that are being measured on other testbeds.
@@ -71,7 +71,7 @@ impl Posterior {
             return Some(NextMeasurement { at, times: 1 });
         }
         if let Some(at) = self.version_to_recheck()
-            && !costs.others_than.contains(&at)
+            && !costs.avoid.contains(&at)
             && !costs.under_way.contains(&at)
         {
             return Some(NextMeasurement { at, times: 1 });
@@ -94,7 +94,7 @@ impl Posterior {
                 None if !costs.under_way.contains(&at) => costs.first[at],
                 _ => 0.0,
             };
-            costs.again * times as f64 + first
+            costs.repeat * times as f64 + first
         };
         let told = |at: usize, levels: &[Vec<CandidateLevel>], times: usize| {
             let noise = self.typical.noise;
@@ -114,10 +114,10 @@ impl Posterior {
             })
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let is_other = |at: &usize| !costs.others_than.contains(at);
+        let is_other = |at: &usize| !costs.avoid.contains(at);
         let most_of_others = scored.iter().find(|(_, at, _)| is_other(at)).map(|s| s.0);
         if let (Some(most), Some((top, at, _))) = (most_of_others, scored.first())
-            && *top > most * costs.unless
+            && *top > most * costs.avoid_unless
         {
             return Some((*top, NextMeasurement { at: *at, times: 1 }));
         }

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 /// What a measurement costs where nothing is under way, before the first of each version this.
 fn costs(first: &[f64]) -> MeasurementCosts<'_> {
     MeasurementCosts {
-        again: 1.0,
+        repeat: 1.0,
         first,
-        others_than: &[],
-        unless: f64::INFINITY,
+        avoid: &[],
+        avoid_unless: f64::INFINITY,
         testbed: 0,
         under_way: &[],
     }

@@ -329,7 +329,7 @@ impl BisectPolicy {
         }
         let mut fruitless: HashMap<usize, usize> = HashMap::new();
         for unit in &order {
-            match seen.estimator.of(&units[unit], self.better) {
+            match seen.estimator.estimate(&units[unit], self.better) {
                 None => *fruitless.entry(unit.1).or_default() += 1,
                 Some(value) => seen.by_testbed[unit.0].add(unit.1, value),
             }
@@ -761,11 +761,12 @@ impl Policy for BisectPolicy {
     type Verdict = BisectVerdict;
 
     fn decide(&self, evidence: &Evidence) -> Decision<BisectVerdict> {
-        let decided = (0..self.testbeds()).find_map(|at| self.decide_beside(evidence, at, &[]));
+        let decided =
+            (0..self.testbeds()).find_map(|at| self.decide_for_testbed(evidence, at, &[]));
         decided.unwrap_or_else(|| Decision::Done(self.verdict(evidence)))
     }
 
-    fn decide_beside(
+    fn decide_for_testbed(
         &self,
         evidence: &Evidence,
         testbed: usize,
@@ -780,7 +781,7 @@ impl Policy for BisectPolicy {
         }
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
         let seen = self.index_evidence(evidence);
         if self.next(evidence, &seen, ALONE).is_err() {
             return 0;

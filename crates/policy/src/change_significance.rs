@@ -9,7 +9,7 @@ use backsight_stats::{
 };
 
 /// The p-values that a series has among those of all: its changes of level, or that of the clearest which is none.
-pub fn tests_of<'a>(
+pub fn significance_tests<'a>(
     changes: impl IntoIterator<Item = &'a DetectedChange>,
     doubted: Option<f64>,
 ) -> Vec<f64> {
@@ -25,7 +25,7 @@ pub fn tests_of<'a>(
     }
 }
 
-/// The tests of each series (see [`tests_of`]), adjusted among those of all, of which `others` are those of series that
+/// The tests of each series (see [`significance_tests`]), adjusted among those of all, of which `others` are those of series that
 /// aren't listed. Nothing where there is one series alone.
 pub fn adjusted_tests(series: &[Vec<f64>], others: &[f64]) -> Option<Vec<Vec<f64>>> {
     if series.len() + others.len() < 2 {
@@ -81,7 +81,7 @@ impl ChangeDirection {
 }
 
 /// The size of a change in percent of the level before, with its interval; undefined where that is zero.
-pub fn percent_of(change: &DetectedChange) -> Option<(f64, Interval)> {
+pub fn change_percent(change: &DetectedChange) -> Option<(f64, Interval)> {
     let base = change.before.abs();
     let share = |x: f64| 100.0 * x / base;
     let interval = Interval {

@@ -22,10 +22,10 @@ mod warning;
 
 pub use answer::{Difference, DifferenceCall, Doubt, NotComparable};
 pub use definition::{DefinitionChange, MeasurementPart};
-pub use number_lists::{NumberList, compare_listed};
+pub use number_lists::{NumberList, compare_lists};
 pub use remark::Remark;
 pub use sequential_study::SequentialStudy;
-pub use split::{SplitError, SplitKey, VariantQuestion, beside_by_variant, compare_by, split};
+pub use split::{SplitError, SplitKey, VariantQuestion, compare_by, questions_by_variant, split};
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{
@@ -40,7 +40,7 @@ use backsight_stats::{
 use indexmap::{IndexMap, IndexSet};
 use std::{collections::HashSet, fmt};
 
-use crate::pooled_spread::{self, PooledSpread, one_machine};
+use crate::pooled_spread::{self, PooledSpread, is_one_machine};
 
 /// More runs of a side that has one, for an interval that is worth looking at: of three in all it is twice as wide as of five.
 const RUNS_FOR_INTERVAL: usize = 4;
@@ -497,7 +497,7 @@ pub fn compare(sets: &[ResultSet], options: CompareOptions) -> Comparison {
 }
 
 /// The same with other studies that may tell how much runs and sessions of the same benchmarks differ on this machine.
-pub fn compare_knowing(
+pub fn compare_with_spreads(
     sets: &[ResultSet],
     others: &[ResultSet],
     options: CompareOptions,
@@ -518,7 +518,7 @@ fn compare_sets(
         others: &others
             .iter()
             .filter(|other| sets.iter().all(|set| set.study != other.study))
-            .filter(|other| sets.first().is_some_and(|base| one_machine(base, other)))
+            .filter(|other| sets.first().is_some_and(|base| is_one_machine(base, other)))
             .collect::<Vec<_>>(),
         tried: sets.iter().map(TriedCells::from_results).collect(),
         machines: sets
@@ -822,8 +822,9 @@ impl Asked<'_> {
         let base = gathered.first().and_then(|base| base.as_ref().ok());
         let all = || series.iter().flatten().chain(others).copied();
         let known = match self.origin {
-            Origin::Studies => [Level::Trial, Level::Session]
-                .map(|level| pooled_spread::known(all().map(pooled_spread::sessions), level)),
+            Origin::Studies => [Level::Trial, Level::Session].map(|level| {
+                pooled_spread::pool_spread(all().map(pooled_spread::sessions_of_series), level)
+            }),
             Origin::Lists | Origin::ListsWithoutUnit => [None; 2],
         };
         let entries = gathered.iter().enumerate().map(|(number, side)| {
@@ -1124,7 +1125,7 @@ impl Gathered {
             trials: self.trials,
             samples: all.n(),
             failed: self.failed,
-            mean: mean.of(&trials).ok()?,
+            mean: mean.compute(&trials).ok()?,
             reach: mean_interval(&trials, Confidence::USUAL)
                 .ok()
                 .map(|interval| interval.width() / 2.0),

@@ -339,7 +339,7 @@ impl<'a> OfStudy<'a> {
                     None => trial.samples.get(number).map_or(&[][..], Vec::as_slice),
                     Some(_) => &[],
                 };
-                if let Some(series) = drafts.of(cell, metric) {
+                if let Some(series) = drafts.draft_of(cell, metric) {
                     series.points.entry(place).or_default().add(
                         (build.layout, &build.key),
                         boot.ordinal,
@@ -406,7 +406,7 @@ impl Drafts {
         }
     }
 
-    fn of(&mut self, cell: &HistoryCell, metric: &CellMetric) -> Option<&mut Draft> {
+    fn draft_of(&mut self, cell: &HistoryCell, metric: &CellMetric) -> Option<&mut Draft> {
         let place = *self.places.get(&identity(cell, metric))?;
         self.series.get_mut(place)
     }

@@ -60,13 +60,15 @@ mod step;
 mod try_patch;
 
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
-pub use change_significance::{ChangeDirection, adjusted_tests, percent_of, tests_of};
+pub use change_significance::{
+    ChangeDirection, adjusted_tests, change_percent, significance_tests,
+};
 pub use compare::{
     BaselineRelation, CompareOptions, Comparison, ComparisonRow, ComparisonSide, DefinitionChange,
     Difference, DifferenceCall, Doubt, IntervalWarmUp, MeasuredEntry, MeasurementPart,
     MissingReason, NotComparable, NumberList, Origin, RatioMean, Remark, RowEntry, SequentialStudy,
-    SideStudy, SplitError, SplitKey, Tally, VariantQuestion, Warning, beside_by_variant, compare,
-    compare_by, compare_knowing, compare_listed, same_machine, side_of, split,
+    SideStudy, SplitError, SplitKey, Tally, VariantQuestion, Warning, compare, compare_by,
+    compare_lists, compare_with_spreads, questions_by_variant, same_machine, side_of, split,
 };
 pub use history::{
     BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,
@@ -78,7 +80,7 @@ pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts};
 pub use overhead::{
     CostCall, MonitorCost, MonitorEffect, MonitorSet, OverheadPolicy, OverheadVerdict, SideMean,
 };
-pub use pooled_spread::{PooledSpread, one_machine};
+pub use pooled_spread::{PooledSpread, is_one_machine};
 pub use run::{RunPolicy, RunVerdict};
 pub use run_until_decided::{RunUntilDecidedOptions, RunUntilDecidedPolicy};
 pub use search::{
@@ -221,7 +223,7 @@ pub trait Policy: Clone + Send + Sync + 'static {
     /// The next step on an idle testbed, while these requests are under way on others; `None` if it waits until one of them
     /// ends. `Done` comes only when nothing is under way, and then at least one testbed doesn't wait. By default one testbed
     /// measures at a time.
-    fn decide_beside(
+    fn decide_for_testbed(
         &self,
         evidence: &Evidence,
         _testbed: usize,
@@ -231,7 +233,7 @@ pub trait Policy: Clone + Send + Sync + 'static {
     }
 
     /// Estimate of the number of trials that are left.
-    fn left(&self, evidence: &Evidence) -> usize;
+    fn remaining_trials(&self, evidence: &Evidence) -> usize;
 
     /// The cell of a request, for a policy that makes cells as it goes: its next request may have one more cell than the study.
     /// The same for the same evidence. `None` if the cells are those of the plan.
@@ -241,7 +243,7 @@ pub trait Policy: Clone + Send + Sync + 'static {
 
     /// The first request on each of the next builds, in the order of their use, beginning with the current one; at most `most`.
     /// Builds of earlier requests may be among them. Empty for a policy without builds.
-    fn coming(&self, _evidence: &Evidence, _most: usize) -> Vec<Request> {
+    fn upcoming_builds(&self, _evidence: &Evidence, _most: usize) -> Vec<Request> {
         Vec::new()
     }
 

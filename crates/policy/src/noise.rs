@@ -282,7 +282,7 @@ impl Policy for NoisePolicy {
         }
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
         let seen = EvidenceIndex::new(evidence);
         if self.end(evidence, &seen).is_some() {
             return 0;
@@ -299,7 +299,7 @@ impl Policy for NoisePolicy {
         left.min((rest / each.max(1e-9)).ceil() as usize).max(1)
     }
 
-    fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
+    fn upcoming_builds(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
         let seen = EvidenceIndex::new(evidence);
         if self.as_found || self.end(evidence, &seen).is_some() {
             return Vec::new();
@@ -358,7 +358,7 @@ mod tests {
             match policy.decide(&evidence) {
                 Decision::Done(verdict) => return (evidence, verdict),
                 Decision::Measure(request) => {
-                    assert!(policy.left(&evidence) > 0);
+                    assert!(policy.remaining_trials(&evidence) > 0);
                     let (outcome, value) = world(request);
                     let seen = observation(request, outcome, value);
                     evidence.observations.push(seen);

@@ -256,7 +256,7 @@ impl Policy for OverheadPolicy {
         }
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
         let all = self.cells.len() * self.sides().len() * self.most_rounds() as usize;
         all.saturating_sub(evidence.observations.len())
     }

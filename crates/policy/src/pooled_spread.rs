@@ -62,7 +62,7 @@ pub(crate) type Sessions = Vec<Vec<f64>>;
 
 /// What these tell of how much single runs (`level` is [`Level::Trial`]) or whole sessions ([`Level::Session`]) differ. Each is of
 /// another study or build, and has what was measured on each of its hosts.
-pub(crate) fn known(
+pub(crate) fn pool_spread(
     measured: impl Iterator<Item = Vec<Sessions>>,
     level: Level,
 ) -> Option<PooledSpread> {
@@ -95,7 +95,7 @@ pub(crate) fn known(
 }
 
 /// The runs of each session of a series, of each host by itself: hosts differ by more than their sessions.
-pub(crate) fn sessions(series: &Series) -> Vec<Sessions> {
+pub(crate) fn sessions_of_series(series: &Series) -> Vec<Sessions> {
     let mut hosts: IndexMap<u32, IndexMap<u32, Vec<f64>>> = IndexMap::new();
     let trials = series.trials.iter();
     for trial in trials.filter(|trial| !trial.values.is_empty()) {
@@ -121,7 +121,7 @@ const IDENTITY: [&str; 8] = [
 
 /// Whether two studies were measured on one machine as far as they say: a host of the same name is in both, and no fact that
 /// tells machines apart differs.
-pub fn one_machine(a: &ResultSet, b: &ResultSet) -> bool {
+pub fn is_one_machine(a: &ResultSet, b: &ResultSet) -> bool {
     if a.hosts.is_empty() && b.hosts.is_empty() {
         return true;
     }

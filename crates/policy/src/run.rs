@@ -78,7 +78,7 @@ impl Policy for RunPolicy {
         })
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
         let rounds = (self.rounds + 1).saturating_sub(self.from.max(1));
         let all = self.cells * rounds as usize;
         all.saturating_sub(self.seen(evidence).count())
@@ -100,7 +100,10 @@ mod tests {
                 true => RequestOutcome::Measured,
                 false => RequestOutcome::Failed,
             };
-            assert!(policy.left(&evidence) > 0, "asks for more than it said");
+            assert!(
+                policy.remaining_trials(&evidence) > 0,
+                "asks for more than it said"
+            );
             asked.push(request);
             evidence.observations.push(Observation {
                 request,
@@ -158,14 +161,17 @@ mod tests {
             rounds: 4,
             ..few.clone()
         };
-        assert_eq!(more.left(&Evidence::from_observations(before.clone())), 6);
+        assert_eq!(
+            more.remaining_trials(&Evidence::from_observations(before.clone())),
+            6
+        );
         // A cell that was decided wasn't measured in the second round, and isn't now.
         before.pop();
         let from = RunPolicy { from: 3, ..more };
         let mut evidence = Evidence::from_observations(before);
         let mut asked = Vec::new();
         while let Decision::Measure(request) = from.decide(&evidence) {
-            assert_eq!(from.left(&evidence), 6 - asked.len());
+            assert_eq!(from.remaining_trials(&evidence), 6 - asked.len());
             evidence.observations.push(seen(&request));
             asked.push(request.round);
         }

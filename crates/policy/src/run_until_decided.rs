@@ -11,7 +11,7 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     AskedMetric, Decision, Evidence, Policy, Request, TryPolicy, TryVerdict, VariantQuestion,
-    beside_by_variant,
+    questions_by_variant,
 };
 
 /// What is asked of it.
@@ -43,7 +43,7 @@ impl RunUntilDecidedPolicy {
         metrics: impl Fn(&Cell) -> Vec<AskedMetric>,
         options: RunUntilDecidedOptions,
     ) -> Option<Self> {
-        let (variants, beside) = beside_by_variant(cells);
+        let (variants, beside) = questions_by_variant(cells);
         let absent = beside.iter().enumerate().flat_map(|(cell, beside)| {
             let numbers = beside.numbers.iter().enumerate();
             let absent = numbers.filter(|(_, number)| number.is_none());
@@ -123,8 +123,8 @@ impl Policy for RunUntilDecidedPolicy {
         }
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
-        self.try_policy.left(&self.by_side(evidence))
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
+        self.try_policy.remaining_trials(&self.by_side(evidence))
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
             let before = Evidence::from_observations(evidence.observations[..cut].to_vec());
             let next = evidence.observations[cut].request;
             assert_eq!(policy.decide(&before), Decision::Measure(next));
-            assert!(policy.left(&before) > 0);
+            assert!(policy.remaining_trials(&before) > 0);
         }
     }
 

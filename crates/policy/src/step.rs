@@ -372,7 +372,7 @@ impl Policy for StepPolicy {
         })
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
         let seen = Seen::of(evidence);
         let versions = self.measured_versions(&seen);
         let of_pass = |pass: &Pass| -> usize {
@@ -387,7 +387,7 @@ impl Policy for StepPolicy {
         self.passes().iter().map(of_pass).sum()
     }
 
-    fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
+    fn upcoming_builds(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
         let seen = Seen::of(evidence);
         let versions = self.measured_versions(&seen);
         let mut builds = HashSet::new();
@@ -446,11 +446,11 @@ mod tests {
         loop {
             match policy.decide(&evidence) {
                 Decision::Done(verdict) => {
-                    assert!(verdict.stable || policy.left(&evidence) == 0);
+                    assert!(verdict.stable || policy.remaining_trials(&evidence) == 0);
                     return (evidence, verdict);
                 }
                 Decision::Measure(request) => {
-                    assert!(policy.left(&evidence) > 0);
+                    assert!(policy.remaining_trials(&evidence) > 0);
                     let (outcome, value) = world(request);
                     evidence.observations.push(seen(request, outcome, value));
                     assert!(evidence.observations.len() < 100_000, "asks for ever");
@@ -683,7 +683,7 @@ mod tests {
         let mut asked: Vec<(usize, usize)> = Vec::new();
         let mut foreseen: Vec<Vec<(usize, usize)>> = Vec::new();
         while let Decision::Measure(request) = policy.decide(&evidence) {
-            let coming = policy.coming(&evidence, 3);
+            let coming = policy.upcoming_builds(&evidence, 3);
             assert_eq!(coming.first(), Some(&request));
             assert!(coming.len() <= 3);
             let build = (request.version, request.layout);
@@ -694,7 +694,7 @@ mod tests {
             let (outcome, value) = world(request);
             evidence.observations.push(seen(request, outcome, value));
         }
-        assert!(policy.coming(&evidence, 3).is_empty());
+        assert!(policy.upcoming_builds(&evidence, 3).is_empty());
         // 4 doesn't build: what stands in for it wasn't foreseen before that was known.
         let builds: Vec<(usize, usize)> = asked.iter().copied().filter(|b| b.0 != 5).collect();
         for (at, foreseen) in foreseen.iter().enumerate().take(3) {

@@ -415,7 +415,7 @@ impl Policy for TryPolicy {
         }
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
         if self.is_spent(evidence) {
             return 0;
         }
@@ -440,7 +440,7 @@ impl Policy for TryPolicy {
         left.len() + (passes - 1) * of_pass
     }
 
-    fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
+    fn upcoming_builds(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
         if self.is_spent(evidence) {
             return Vec::new();
         }

@@ -140,7 +140,7 @@ impl<'a> ChangeView<'a> {
         between: ChangeRangeView<'a>,
         direction: &'static str,
     ) -> Self {
-        let percent = backsight_policy::percent_of(change);
+        let percent = backsight_policy::change_percent(change);
         Self {
             kind: change.kind,
             between,

@@ -4,7 +4,7 @@
 use backsight_model::{Better, numbers::Rounding};
 use backsight_policy::{
     ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, LevelSpread, NamedChange,
-    TargetHistory, VersionPoint, VersionSeries, percent_of,
+    TargetHistory, VersionPoint, VersionSeries, change_percent,
 };
 use backsight_stats::{
     Interval, Undefined,
@@ -139,7 +139,7 @@ impl<'a> SeriesText<'a> {
     /// `−10.0 % [−10.6, −9.4]`, in the unit where the level before was zero; without the interval where both sides are all
     /// alike.
     pub fn size(&self, point: &ChangePoint) -> String {
-        match percent_of(&point.change) {
+        match change_percent(&point.change) {
             Some((percent, _)) if point.alike && percent.abs() < SMALL_PERCENT => {
                 format!("{} %", numbers::signed(&significant(percent, 2)))
             }

@@ -10,7 +10,7 @@ mod sample;
 mod stepped;
 
 use backsight_model::{Failure, StudyState};
-use backsight_policy::{CompareOptions, NumberList, compare_listed};
+use backsight_policy::{CompareOptions, NumberList, compare_lists};
 use backsight_site::{PAGE_LIMIT, Printed, Report, report};
 use proptest::prelude::*;
 
@@ -258,7 +258,7 @@ fn lists(names: [&str; 2], cell: &str) -> Report {
         }
     };
     let [base, new] = names;
-    let comparison = compare_listed(
+    let comparison = compare_lists(
         vec![list(base, 1.0), list(new, 2.0)],
         backsight_model::Better::Lower,
         None,

@@ -146,7 +146,7 @@ impl Estimator {
 
     /// The measurement that these trials make; nothing where there are none.
     #[must_use]
-    pub fn of(self, trials: &[f64], better: Better) -> Option<f64> {
+    pub fn estimate(self, trials: &[f64], better: Better) -> Option<f64> {
         match self.statistic {
             TrialStatistic::Mean if trials.is_empty() => None,
             TrialStatistic::Mean => Some(trials.iter().sum::<f64>() / trials.len() as f64),
@@ -360,15 +360,15 @@ mod tests {
             ..best
         };
         assert_eq!(
-            Estimator::mean(3).of(&[1.0, 2.0, 6.0], Better::Lower),
+            Estimator::mean(3).estimate(&[1.0, 2.0, 6.0], Better::Lower),
             Some(3.0)
         );
-        assert_eq!(best.of(&[1.0, 2.0, 6.0], Better::Lower), Some(1.0));
-        assert_eq!(best.of(&[1.0, 2.0, 6.0], Better::Higher), Some(6.0));
-        assert_eq!(second.of(&[6.0, 1.0, 2.0], Better::Lower), Some(2.0));
-        assert_eq!(second.of(&[6.0, 1.0, 2.0], Better::Higher), Some(2.0));
-        assert_eq!(second.of(&[6.0], Better::Lower), Some(6.0));
-        assert_eq!(best.of(&[], Better::Lower), None);
+        assert_eq!(best.estimate(&[1.0, 2.0, 6.0], Better::Lower), Some(1.0));
+        assert_eq!(best.estimate(&[1.0, 2.0, 6.0], Better::Higher), Some(6.0));
+        assert_eq!(second.estimate(&[6.0, 1.0, 2.0], Better::Lower), Some(2.0));
+        assert_eq!(second.estimate(&[6.0, 1.0, 2.0], Better::Higher), Some(2.0));
+        assert_eq!(second.estimate(&[6.0], Better::Lower), Some(6.0));
+        assert_eq!(best.estimate(&[], Better::Lower), None);
         assert_eq!(learnt(&[], Better::Lower), Estimator::EACH);
     }
 

@@ -29,7 +29,7 @@ impl Mean {
     ///
     /// # Errors
     /// [`Undefined::NotPositive`] for the harmonic mean if a sample is zero or negative.
-    pub fn of(self, samples: &Samples) -> Result<f64, Undefined> {
+    pub fn compute(self, samples: &Samples) -> Result<f64, Undefined> {
         match self {
             Mean::Arithmetic => Ok(samples.amean()),
             Mean::Harmonic => samples.hmean(),

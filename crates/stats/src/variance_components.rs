@@ -200,7 +200,7 @@ pub struct ReplicationCost {
 }
 
 impl ReplicationCost {
-    fn of(&self, level: Level) -> f64 {
+    fn at_level(&self, level: Level) -> f64 {
         match level {
             Level::Sample => self.sample,
             Level::Trial | Level::Session => self.trial,
@@ -239,12 +239,12 @@ pub fn advice(
         return Err(Undefined::ZeroMean);
     }
     let parts = &found.components;
-    if precision <= 0.0 || parts.iter().any(|part| cost.of(part.level) <= 0.0) {
+    if precision <= 0.0 || parts.iter().any(|part| cost.at_level(part.level) <= 0.0) {
         return Err(Undefined::NotPositive);
     }
     let mut repeats: Vec<(Level, usize)> = Vec::new();
     for pair in parts.windows(2) {
-        let cheaper = cost.of(pair[1].level) / cost.of(pair[0].level);
+        let cheaper = cost.at_level(pair[1].level) / cost.at_level(pair[0].level);
         // A higher level that adds nothing needs no repeats: as many below as were ever made at once will do.
         let wanted = if pair[1].variance > 0.0 {
             (cheaper * pair[0].variance / pair[1].variance).sqrt()
@@ -282,7 +282,7 @@ pub fn advice(
     }
     let cost = repeats.iter().rev().scan(1.0, |made, (level, count)| {
         *made *= *count as f64;
-        Some(*made * cost.of(*level))
+        Some(*made * cost.at_level(*level))
     });
     Ok(ReplicationAdvice {
         cost: cost.sum(),

@@ -433,7 +433,12 @@ impl Compared {
 
     /// Units of which the nth of either side are of the same host; none where their differences don't vary though the sides do.
     fn paired(base: &[f64], new: &[f64], question: &VerdictOptions) -> Option<Self> {
-        let mean = |units: &[f64]| question.mean.of(&Samples::new(units.to_vec()).ok()?).ok();
+        let mean = |units: &[f64]| {
+            question
+                .mean
+                .compute(&Samples::new(units.to_vec()).ok()?)
+                .ok()
+        };
         let (base_mean, new_mean) = (mean(base)?, mean(new)?);
         let positive = base.iter().chain(new).all(|unit| *unit > 0.0);
         let compared = Compared {

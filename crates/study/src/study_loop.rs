@@ -489,20 +489,24 @@ impl StudyLoop<'_> {
             .foreseen
             .is_none_or(|foreseen| foreseen.at.elapsed() >= FORESEEN);
         let asked = tokio::task::spawn_blocking(move || {
-            let decision = policy.decide_beside(&evidence, testbed, &under_way);
+            let decision = policy.decide_for_testbed(&evidence, testbed, &under_way);
             let is_new = match &decision {
                 Some(Decision::Measure(request)) => announced != Some(*request),
                 _ => false,
             };
             let mut coming = match ahead {
-                true => policy.coming(&evidence, AHEAD + 1),
+                true => policy.upcoming_builds(&evidence, AHEAD + 1),
                 false => Vec::new(),
             };
             // The first of them is the one that is asked for now.
             coming.drain(..1.min(coming.len()));
             PolicyAnswer {
-                foreseen: (is_new && is_due)
-                    .then(|| (policy.suspects(&evidence), policy.left(&evidence))),
+                foreseen: (is_new && is_due).then(|| {
+                    (
+                        policy.suspects(&evidence),
+                        policy.remaining_trials(&evidence),
+                    )
+                }),
                 decision,
                 coming,
             }
@@ -516,7 +520,7 @@ impl StudyLoop<'_> {
     /// How many more trials the policy will ask for; worked out on a thread of its own.
     async fn remaining_trials(&self) -> usize {
         let (policy, evidence) = (Arc::clone(&self.policy), Arc::clone(&self.evidence));
-        let left = tokio::task::spawn_blocking(move || policy.left(&evidence));
+        let left = tokio::task::spawn_blocking(move || policy.remaining_trials(&evidence));
         match left.await {
             Ok(left) => left,
             Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),

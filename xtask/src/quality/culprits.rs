@@ -302,7 +302,7 @@ fn bisected(row: &Row, job: u64) -> Job {
             }
             let under_way = testbeds.iter().flatten().map(|(_, seen)| seen.request);
             let under_way: Vec<_> = under_way.collect();
-            let request = match policy.decide_beside(&evidence, testbed, &under_way) {
+            let request = match policy.decide_for_testbed(&evidence, testbed, &under_way) {
                 None => continue,
                 Some(Decision::Done(verdict)) => break 'all verdict,
                 Some(Decision::Measure(request)) => request,

@@ -68,7 +68,7 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_policy::{CompareOptions, NumberList, compare_listed};
+    use backsight_policy::{CompareOptions, NumberList, compare_lists};
     use backsight_stats::Better;
 
     const SLOW: &[f64] = &[4.5, 4.1, 4.9, 4.4, 4.6];
@@ -81,7 +81,7 @@ mod tests {
             cells: vec![(String::new(), values.to_vec())],
         });
         let options = CompareOptions::default();
-        let comparison = compare_listed(lists.to_vec(), Better::Lower, None, options);
+        let comparison = compare_lists(lists.to_vec(), Better::Lower, None, options);
         let asked = Asked {
             fail_on: fail_on.to_vec(),
             threshold,

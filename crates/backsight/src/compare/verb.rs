@@ -2,7 +2,7 @@
 
 use backsight_model::{BenchmarkName, ResultSet, Unit};
 use backsight_policy::{
-    CompareOptions, Comparison, SplitKey, compare, compare_by, compare_knowing, compare_listed,
+    CompareOptions, Comparison, SplitKey, compare, compare_by, compare_lists, compare_with_spreads,
 };
 use backsight_report::{
     Format, MoreRounds,
@@ -406,7 +406,7 @@ impl Compare {
         for source in sources {
             lists.push(source.read(&wanted)?);
         }
-        Ok(compare_listed(lists, better, self.unit, self.options()))
+        Ok(compare_lists(lists, better, self.unit, self.options()))
     }
 
     async fn compare_studies(&self, store: &Store) -> miette::Result<(Vec<StudyId>, Comparison)> {
@@ -444,7 +444,9 @@ impl Compare {
             (None, sets) => {
                 let comparison = compare(sets, options);
                 match comparison.lacks_a_spread() {
-                    true => compare_knowing(sets, &others(store, &studies, sets).await?, options),
+                    true => {
+                        compare_with_spreads(sets, &others(store, &studies, sets).await?, options)
+                    }
                     false => comparison,
                 }
             }

@@ -20,7 +20,7 @@ pub struct Wanted<'a> {
     benchmark: &'a Benchmark,
     load: ParamName,
     duration: Option<ParamName>,
-    ladder: LoadGrid,
+    grid: LoadGrid,
     goals: Vec<SearchGoal>,
     reading: FigureReading,
     /// Parameters that variants set: in these a baseline may differ.
@@ -64,7 +64,7 @@ impl<'a> Wanted<'a> {
             ));
         }
         let unit = benchmark.params.get(&load).and_then(Param::unit);
-        let ladder = ladder(search, benchmark, &load, declared)?;
+        let grid = grid(search, benchmark, &load, declared)?;
         let goals: Vec<SearchGoal> = search
             .goals
             .iter()
@@ -81,7 +81,7 @@ impl<'a> Wanted<'a> {
             benchmark,
             load,
             duration,
-            ladder,
+            grid,
             goals,
             reading,
             of_variants: arrangement
@@ -111,7 +111,7 @@ impl<'a> Wanted<'a> {
             subjects,
             load: self.load.clone(),
             duration: self.duration.clone(),
-            ladder: self.ladder,
+            grid: self.grid,
             goals: self.goals.clone(),
             reading: self.reading.clone(),
             phases,

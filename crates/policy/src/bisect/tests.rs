@@ -87,7 +87,7 @@ fn pursue(
     loop {
         match policy.decide(&evidence) {
             Decision::Done(verdict) => {
-                assert_eq!(policy.left(&evidence), 0);
+                assert_eq!(policy.remaining_trials(&evidence), 0);
                 return (evidence, verdict);
             }
             Decision::Measure(request) => {
@@ -117,7 +117,7 @@ fn pursue_beside(
             if under_way.iter().any(|request| request.testbed == testbed) {
                 continue;
             }
-            let decided = policy.decide_beside(&evidence, testbed, &under_way);
+            let decided = policy.decide_for_testbed(&evidence, testbed, &under_way);
             let asked = match decided {
                 Some(Decision::Done(verdict)) => {
                     assert!(under_way.is_empty());
@@ -594,7 +594,7 @@ proptest! {
         // What was asked follows from what was seen and what was under way, whenever it is asked.
         let (seen, testbed, under_way, asked) = &choices[cut % choices.len()];
         let prefix = Evidence::from_observations(all.observations[..*seen].to_vec());
-        let next = policy.decide_beside(&prefix, *testbed, under_way);
+        let next = policy.decide_for_testbed(&prefix, *testbed, under_way);
         prop_assert_eq!(next, asked.map(Decision::Measure));
         // What was under way when it was killed is lost; it comes to an end from there too.
         let (_, again, _) = pursue_beside(&policy, &world, prefix, seed ^ 1);

@@ -18,7 +18,7 @@ pub struct NumberList {
 }
 
 /// Compares lists of numbers; the first is the baseline. Each number counts as a repetition of its own.
-pub fn compare_listed(
+pub fn compare_lists(
     lists: Vec<NumberList>,
     better: Better,
     unit: Option<Unit>,

@@ -144,7 +144,7 @@ pub struct VariantQuestion {
 }
 
 /// The variants of these cells in their order, and the questions that are asked of them.
-pub fn beside_by_variant(cells: &[Cell]) -> (Vec<VariantName>, Vec<VariantQuestion>) {
+pub fn questions_by_variant(cells: &[Cell]) -> (Vec<VariantName>, Vec<VariantQuestion>) {
     let variants: IndexSet<VariantName> = cells.iter().map(|cell| cell.variant.clone()).collect();
     let of_variant = set_by_variant(cells.iter());
     let mut beside: IndexMap<String, VariantQuestion> = IndexMap::new();

@@ -849,7 +849,7 @@ fn single_runs_are_judged_by_the_spread_that_other_runs_show() {
                 runs("base", 1, 1, 100.0, &mut random),
                 runs("new", 2, 1, new, &mut random),
             ];
-            let comparison = compare_knowing(
+            let comparison = compare_with_spreads(
                 &sets,
                 std::slice::from_ref(&known),
                 CompareOptions::default(),
@@ -876,7 +876,7 @@ fn single_runs_are_judged_by_the_spread_that_other_runs_show() {
         runs("base", 1, 1, 100.0, &mut random),
         runs("new", 2, 1, 115.0, &mut random),
     ];
-    let comparison = compare_knowing(&sets, &[elsewhere], CompareOptions::default());
+    let comparison = compare_with_spreads(&sets, &[elsewhere], CompareOptions::default());
     assert_eq!(difference_of(&comparison).known, None);
 }
 
@@ -958,7 +958,7 @@ fn how_much_sessions_differ_is_known_from_studies_of_several() {
             .call
             .changed()
     );
-    let comparison = compare_knowing(&sets, &[calm], CompareOptions::default());
+    let comparison = compare_with_spreads(&sets, &[calm], CompareOptions::default());
     let difference = difference_of(&comparison);
     assert_eq!(difference.call, DifferenceCall::Worse);
     assert_eq!(difference.known.unwrap().level, Level::Session);
@@ -1272,7 +1272,7 @@ fn what_is_equal_is_seldom_called_changed_whatever_the_noise() {
 fn one_number_a_side_and_equal_numbers_have_an_answer() {
     let of = |base: &[f64], new: &[f64]| {
         let lists = vec![listed("a", &[("", base)]), listed("b", &[("", new)])];
-        let comparison = compare_listed(lists, Better::Lower, None, CompareOptions::default());
+        let comparison = compare_lists(lists, Better::Lower, None, CompareOptions::default());
         (
             difference_of(&comparison).call,
             difference_of(&comparison).percent,
@@ -1310,7 +1310,7 @@ fn listed(name: &str, cells: &[(&str, &[f64])]) -> NumberList {
 fn lists_of_numbers_are_compared_cell_by_cell() {
     let base = listed("before", &[("read/4k", &[3.5, 3.1, 3.9]), ("sync", &[1.0])]);
     let new = listed("after", &[("read/4k", &[4.5, 4.1, 4.9])]);
-    let comparison = compare_listed(
+    let comparison = compare_lists(
         vec![base, new],
         Better::Lower,
         None,
@@ -1411,7 +1411,7 @@ proptest! {
         let of = |factor: f64| {
             let scaled = |values: &[f64]| values.iter().map(|x| x * factor).collect::<Vec<f64>>();
             let lists = [listed("a", &[("", &scaled(&base))]), listed("b", &[("", &scaled(&new))])];
-            compare_listed(lists.to_vec(), better, None, CompareOptions::default())
+            compare_lists(lists.to_vec(), better, None, CompareOptions::default())
         };
         let (one, other) = (of(1.0), of(factor));
         prop_assert_eq!(difference_of(&one).call.word(), difference_of(&other).call.word());

@@ -58,7 +58,10 @@ const MAX_SESSION_RATIO: f64 = 10.0;
 const MEAN_SQUARE_WITHOUT_LARGEST: [f64; 5] = [0.365, 0.449, 0.508, 0.556, 0.592];
 
 /// Splits these versions, each with its value and samples; nothing if there is nothing to compare.
-pub(super) fn few(versions: &[(f64, NestedSamples)], repeats: Repeats) -> Option<PairwiseFindings> {
+pub(super) fn compare_pairwise(
+    versions: &[(f64, NestedSamples)],
+    repeats: Repeats,
+) -> Option<PairwiseFindings> {
     let mut splits = Splits {
         versions,
         repeats,
@@ -69,7 +72,7 @@ pub(super) fn few(versions: &[(f64, NestedSamples)], repeats: Repeats) -> Option
         },
     };
     let all = 0..versions.len();
-    splits.tests = splits.of(&all).len() as f64;
+    splits.tests = splits.compare(&all).len() as f64;
     if splits.tests == 0.0 {
         return None;
     }
@@ -87,7 +90,7 @@ struct Splits<'a> {
 
 impl Splits<'_> {
     /// All comparisons at the places within this range.
-    fn of(&self, range: &Range<usize>) -> Vec<Split> {
+    fn compare(&self, range: &Range<usize>) -> Vec<Split> {
         let places = range.start + 1..range.end.max(range.start + 1);
         // Versions that can be searched are: with all chances reckoned with, which two halves of them aren't.
         let by_halves = self.is_simulated() || self.versions.len() < MIN_SEARCHED_VERSIONS;
@@ -97,7 +100,7 @@ impl Splits<'_> {
     }
 
     fn within(&mut self, range: Range<usize>) {
-        let mut splits = self.of(&range);
+        let mut splits = self.compare(&range);
         splits.sort_by(|a, b| {
             let (a, b) = (&a.change, &b.change);
             a.p.total_cmp(&b.p)
@@ -397,7 +400,7 @@ mod tests {
     fn one_version_with_fifty_instructions_more_is_two_certain_changes() {
         let counts = [828.813, 828.813, 1028.813, 828.813, 828.813];
         let versions = booted(&counts.map(|count| vec![count; 2]));
-        let found = few(&versions, Repeats::Simulated).unwrap();
+        let found = compare_pairwise(&versions, Repeats::Simulated).unwrap();
         assert_eq!(places(&found), [2, 3]);
         for (split, size) in found.changes.iter().zip([200.0, -200.0]) {
             assert!(split.alike, "{split:?}");
@@ -419,7 +422,7 @@ mod tests {
                     .map(|at| vec![value; if at % 2 == 0 { repeats.0 } else { repeats.1 }])
                     .collect();
                 for repeats in [Repeats::Simulated, MEASURED] {
-                    let found = few(&booted(&versions), repeats).unwrap();
+                    let found = compare_pairwise(&booted(&versions), repeats).unwrap();
                     assert_eq!(
                         (&found.changes[..], found.doubted),
                         (&[][..], None),
@@ -439,15 +442,18 @@ mod tests {
             vec![5000.2, 5000.7],
             vec![5000.6, 5000.3],
         ];
-        let found = few(&booted(&jitter), Repeats::Simulated).unwrap();
+        let found = compare_pairwise(&booted(&jitter), Repeats::Simulated).unwrap();
         assert_eq!(found.changes, []);
         // By themselves the first two would be told apart.
-        assert_eq!(places(&few(&booted(&jitter), MEASURED).unwrap()), [1]);
+        assert_eq!(
+            places(&compare_pairwise(&booted(&jitter), MEASURED).unwrap()),
+            [1]
+        );
         let mut stepped = jitter;
         for value in stepped[3..].iter_mut().flatten() {
             *value += 200.0;
         }
-        let found = few(&booted(&stepped), Repeats::Simulated).unwrap();
+        let found = compare_pairwise(&booted(&stepped), Repeats::Simulated).unwrap();
         assert_eq!(places(&found), [3]);
         let split = &found.changes[0];
         assert!(!split.alike && split.change.size_interval.width() > 0.0);
@@ -456,7 +462,7 @@ mod tests {
 
     #[test]
     fn versions_that_were_measured_once_show_a_step_that_several_stand_for() {
-        let found = few(
+        let found = compare_pairwise(
             &versions(&[49.0, 53.0, 51.0, 94.0, 79.0, 103.0, 102.0]),
             MEASURED,
         )
@@ -470,16 +476,16 @@ mod tests {
 
     #[test]
     fn one_version_that_was_measured_once_stands_for_nothing() {
-        let found = few(&versions(&[49.0, 53.0, 51.0, 50.0, 94.0]), MEASURED).unwrap();
+        let found = compare_pairwise(&versions(&[49.0, 53.0, 51.0, 50.0, 94.0]), MEASURED).unwrap();
         assert_eq!(found.changes, []);
-        assert!(few(&versions(&[49.0, 94.0]), MEASURED).is_none());
-        assert!(few(&[], MEASURED).is_none());
+        assert!(compare_pairwise(&versions(&[49.0, 94.0]), MEASURED).is_none());
+        assert!(compare_pairwise(&[], MEASURED).is_none());
     }
 
     #[test]
     fn two_steps_are_both_found() {
         let levels = [1.0, 1.01, 3.0, 3.01, 2.99, 7.0, 7.01];
-        let found = few(&versions(&levels), MEASURED).unwrap();
+        let found = compare_pairwise(&versions(&levels), MEASURED).unwrap();
         assert_eq!(places(&found), [2, 5]);
         let sizes = found.changes.iter().map(|split| split.change.size);
         for (size, expected) in sizes.zip([1.995, 4.005]) {
@@ -493,7 +499,7 @@ mod tests {
         let mut random = Random::seeded(7);
         let told = (0..400).filter(|_| {
             let values: Vec<f64> = (0..7).map(|_| 100.0 + random.normal()).collect();
-            !few(&versions(&values), MEASURED)
+            !compare_pairwise(&versions(&values), MEASURED)
                 .unwrap()
                 .changes
                 .is_empty()

@@ -16,10 +16,10 @@ use jiff::Timestamp;
 
 use super::{
     VersionPoint,
-    pairwise::{PairwiseFindings, Split, few},
+    pairwise::{PairwiseFindings, Split, compare_pairwise},
     session_spread::Repeats,
 };
-use crate::change_significance::{ChangeDirection, tests_of};
+use crate::change_significance::{ChangeDirection, significance_tests};
 
 /// Fewer versions with values than this are also compared.
 const MAX_COMPARED_VERSIONS: usize = 20;
@@ -143,7 +143,7 @@ impl SeriesFindings {
             .iter()
             .filter_map(|point| Some((point.value?, point.side()?)))
             .collect();
-        match few(&sides, repeats) {
+        match compare_pairwise(&sides, repeats) {
             Some(compared) => searched.and_compared(compared, &versions, better),
             None => searched,
         }
@@ -238,7 +238,7 @@ impl SeriesFindings {
     /// Its p-values among those of all series.
     pub(super) fn tests(&self) -> Vec<f64> {
         let changes = self.changes.iter().map(|point| &point.change);
-        tests_of(changes, self.doubted.map(|(_, p)| p))
+        significance_tests(changes, self.doubted.map(|(_, p)| p))
     }
 
     pub(super) fn adjust(&mut self, adjusted: Vec<f64>, most: f64) {

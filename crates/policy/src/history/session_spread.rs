@@ -7,7 +7,7 @@
 use backsight_stats::{Confidence, Interval, KnownSpread, Level};
 
 use super::VersionPoint;
-use crate::pooled_spread::{PooledSpread, known};
+use crate::pooled_spread::{PooledSpread, pool_spread};
 
 /// What stands for the repeats of a version.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,7 +28,7 @@ pub(super) struct Spreads {
 impl Spreads {
     pub fn from_points(points: &[VersionPoint]) -> Self {
         let builds = || points.iter().flat_map(|point| &point.builds);
-        let of = |level| known(builds().map(|build| vec![build.sessions()]), level);
+        let of = |level| pool_spread(builds().map(|build| vec![build.sessions()]), level);
         Self {
             runs: of(Level::Trial),
             sessions: of(Level::Session),

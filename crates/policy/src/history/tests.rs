@@ -164,7 +164,7 @@ fn a_planted_step_is_found_at_the_right_version() {
         (Some(24), 25, 25)
     );
     assert_eq!(changes[0].direction, crate::ChangeDirection::Worse);
-    let (percent, interval) = crate::percent_of(&changes[0].change).unwrap();
+    let (percent, interval) = crate::change_percent(&changes[0].change).unwrap();
     assert!(
         (percent + 10.0).abs() < 1.0 && interval.contains(percent),
         "{percent}"

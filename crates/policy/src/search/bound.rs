@@ -6,7 +6,7 @@
 
 /// What a load is to a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum LoadClass {
     /// The goal is met here.
     Lower,
     /// The goal is not met here.
@@ -17,7 +17,7 @@ pub(super) enum Standing {
 
 /// What a goal asks of the trials at a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct GoalTimes {
     /// How long a trial is that counts in full.
     pub full: f64,
     /// How long all of them together are at least.
@@ -28,17 +28,17 @@ pub(super) struct Asked {
 
 /// Trials at one load, by length and outcome; all in the duration's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Tally {
+pub(super) struct TrialTimes {
     full_good: f64,
     full_bad: f64,
     short_good: f64,
     short_bad: f64,
 }
 
-impl Tally {
+impl TrialTimes {
     /// Counts a trial.
-    pub fn add(&mut self, asked: &Asked, seconds: f64, good: bool) {
-        let full = seconds >= asked.full * (1.0 - 1e-9);
+    pub fn add(&mut self, times: &GoalTimes, seconds: f64, good: bool) {
+        let full = seconds >= times.full * (1.0 - 1e-9);
         *match (full, good) {
             (true, true) => &mut self.full_good,
             (true, false) => &mut self.full_bad,
@@ -48,17 +48,17 @@ impl Tally {
     }
 
     /// What the load is: a bound when what is still missing couldn't change that.
-    pub fn standing(&self, asked: &Asked) -> Standing {
-        let balanced = self.short_good * asked.exceed / (1.0 - asked.exceed);
+    pub fn classify(&self, times: &GoalTimes) -> LoadClass {
+        let balanced = self.short_good * times.exceed / (1.0 - times.exceed);
         let bad = self.full_bad + (self.short_bad - balanced).max(0.0);
-        let whole = (self.full_good + bad).max(asked.sum);
-        let may_miss = whole * asked.exceed + whole * 1e-9;
+        let whole = (self.full_good + bad).max(times.sum);
+        let may_miss = whole * times.exceed + whole * 1e-9;
         if bad > may_miss {
-            Standing::Upper
+            LoadClass::Upper
         } else if whole - self.full_good <= may_miss {
-            Standing::Lower
+            LoadClass::Lower
         } else {
-            Standing::Undecided
+            LoadClass::Undecided
         }
     }
 }
@@ -66,11 +66,11 @@ impl Tally {
 /// What arrives at a load that is a lower bound: the load less the loss that the allowed share of time may exceed.
 ///
 /// `trials` are length and loss ratio of the trials at this load that count in full.
-pub(super) fn conditional_throughput(load: f64, asked: &Asked, trials: &[(f64, f64)]) -> f64 {
+pub(super) fn conditional_throughput(load: f64, times: &GoalTimes, trials: &[(f64, f64)]) -> f64 {
     let mut sorted = trials.to_vec();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
     let all: f64 = sorted.iter().map(|(seconds, _)| seconds).sum();
-    let mut remaining = all.max(asked.sum) * (1.0 - asked.exceed);
+    let mut remaining = all.max(times.sum) * (1.0 - times.exceed);
     let mut quantile = 1.0;
     for (seconds, loss) in sorted {
         if remaining <= all * 1e-9 {
@@ -79,7 +79,7 @@ pub(super) fn conditional_throughput(load: f64, asked: &Asked, trials: &[(f64, f
         quantile = loss;
         remaining -= seconds;
     }
-    if remaining > asked.sum * 1e-9 {
+    if remaining > times.sum * 1e-9 {
         quantile = 1.0;
     }
     load * (1.0 - quantile)
@@ -89,50 +89,50 @@ pub(super) fn conditional_throughput(load: f64, asked: &Asked, trials: &[(f64, f
 mod tests {
     use super::*;
 
-    const HALF: Asked = Asked {
+    const HALF: GoalTimes = GoalTimes {
         full: 5.0,
         sum: 15.0,
         exceed: 0.5,
     };
 
-    fn standing(asked: &Asked, trials: &[(f64, bool)]) -> Standing {
-        let mut tally = Tally::default();
+    fn classify(times: &GoalTimes, trials: &[(f64, bool)]) -> LoadClass {
+        let mut tally = TrialTimes::default();
         for (seconds, good) in trials {
-            tally.add(asked, *seconds, *good);
+            tally.add(times, *seconds, *good);
         }
-        tally.standing(asked)
+        tally.classify(times)
     }
 
     #[test]
     fn half_of_the_time_decides_and_no_trial_more_is_made() {
-        assert_eq!(standing(&HALF, &[]), Standing::Undecided);
-        assert_eq!(standing(&HALF, &[(5.0, true)]), Standing::Undecided);
-        assert_eq!(standing(&HALF, &[(5.0, true); 2]), Standing::Lower);
-        assert_eq!(standing(&HALF, &[(5.0, false); 2]), Standing::Upper);
+        assert_eq!(classify(&HALF, &[]), LoadClass::Undecided);
+        assert_eq!(classify(&HALF, &[(5.0, true)]), LoadClass::Undecided);
+        assert_eq!(classify(&HALF, &[(5.0, true); 2]), LoadClass::Lower);
+        assert_eq!(classify(&HALF, &[(5.0, false); 2]), LoadClass::Upper);
         let split = [(5.0, true), (5.0, false)];
-        assert_eq!(standing(&HALF, &split), Standing::Undecided);
+        assert_eq!(classify(&HALF, &split), LoadClass::Undecided);
         let bad = [(5.0, true), (5.0, false), (5.0, false)];
-        assert_eq!(standing(&HALF, &bad), Standing::Upper);
+        assert_eq!(classify(&HALF, &bad), LoadClass::Upper);
     }
 
     #[test]
     fn short_trials_speak_against_a_load_and_never_for_it() {
-        assert_eq!(standing(&HALF, &[(1.0, true); 50]), Standing::Undecided);
-        assert_eq!(standing(&HALF, &[(1.0, false); 8]), Standing::Upper);
+        assert_eq!(classify(&HALF, &[(1.0, true); 50]), LoadClass::Undecided);
+        assert_eq!(classify(&HALF, &[(1.0, false); 8]), LoadClass::Upper);
         let balanced = [[(1.0, false); 8], [(1.0, true); 8]].concat();
-        assert_eq!(standing(&HALF, &balanced), Standing::Undecided);
+        assert_eq!(classify(&HALF, &balanced), LoadClass::Undecided);
     }
 
     #[test]
     fn without_an_exceed_ratio_one_bad_trial_is_enough_as_in_rfc_2544() {
-        let strict = Asked {
+        let strict = GoalTimes {
             full: 60.0,
             sum: 60.0,
             exceed: 0.0,
         };
-        assert_eq!(standing(&strict, &[(1.0, false)]), Standing::Upper);
-        assert_eq!(standing(&strict, &[(60.0, true)]), Standing::Lower);
-        assert_eq!(standing(&strict, &[(30.0, true)]), Standing::Undecided);
+        assert_eq!(classify(&strict, &[(1.0, false)]), LoadClass::Upper);
+        assert_eq!(classify(&strict, &[(60.0, true)]), LoadClass::Lower);
+        assert_eq!(classify(&strict, &[(30.0, true)]), LoadClass::Undecided);
     }
 
     #[test]

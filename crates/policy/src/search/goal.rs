@@ -80,7 +80,7 @@ pub struct TrialReadings {
 
 impl FigureReading {
     /// What a trial at this load said; nothing if its figures don't say it.
-    pub fn told(
+    pub fn read(
         &self,
         goals: &[SearchGoal],
         load: f64,
@@ -194,14 +194,14 @@ mod tests {
             }),
             sent: None,
         };
-        let told = |received: f64| {
+        let readings = |received: f64| {
             let figures = figures(&[("received", received), ("p99", 1.0)]);
-            reading.told(&goals(), 100e6, &figures).unwrap()
+            reading.read(&goals(), 100e6, &figures).unwrap()
         };
-        assert_eq!(told(100.0).good, [true; 3]);
-        assert_eq!(told(99.95).good, [true; 3], "within a clock's error");
-        assert_eq!(told(99.5).good, [false, true, true]);
-        assert!((told(90.0).loss.unwrap() - 0.1).abs() < 1e-12);
+        assert_eq!(readings(100.0).good, [true; 3]);
+        assert_eq!(readings(99.95).good, [true; 3], "within a clock's error");
+        assert_eq!(readings(99.5).good, [false, true, true]);
+        assert!((readings(90.0).loss.unwrap() - 0.1).abs() < 1e-12);
     }
 
     #[test]
@@ -213,15 +213,15 @@ mod tests {
             }),
             sent: Some((name("sent"), 1.0)),
         };
-        let told = |sent: f64, loss: f64| {
+        let readings = |sent: f64, loss: f64| {
             let figures = figures(&[("sent", sent), ("loss", loss), ("p99", 1.0)]);
-            reading.told(&goals(), 1000.0, &figures).unwrap()
+            reading.read(&goals(), 1000.0, &figures).unwrap()
         };
-        assert_eq!(told(995.0, 0.0).good, [true; 3]);
-        let short = told(800.0, 0.0);
+        assert_eq!(readings(995.0, 0.0).good, [true; 3]);
+        let short = readings(800.0, 0.0);
         assert!(short.fell_short && (short.loss.unwrap() - 0.2).abs() < 1e-12);
         assert_eq!(short.good, [false; 3]);
-        assert_eq!(told(1000.0, 0.5).good, [false, true, true]);
+        assert_eq!(readings(1000.0, 0.5).good, [false, true, true]);
     }
 
     #[test]
@@ -232,13 +232,13 @@ mod tests {
             }),
             sent: None,
         };
-        assert_eq!(reading.told(&goals(), 1.0, &figures(&[("p99", 1.0)])), None);
+        assert_eq!(reading.read(&goals(), 1.0, &figures(&[("p99", 1.0)])), None);
         assert_eq!(
-            reading.told(&goals(), 1.0, &figures(&[("lost", 0.0)])),
+            reading.read(&goals(), 1.0, &figures(&[("lost", 0.0)])),
             None
         );
-        let told = reading.told(&goals(), 1.0, &figures(&[("lost", 3.0), ("p99", 3.0)]));
-        let told = told.unwrap();
-        assert_eq!((told.good, told.loss), (vec![false; 3], None));
+        let readings = reading.read(&goals(), 1.0, &figures(&[("lost", 3.0), ("p99", 3.0)]));
+        let readings = readings.unwrap();
+        assert_eq!((readings.good, readings.loss), (vec![false; 3], None));
     }
 }

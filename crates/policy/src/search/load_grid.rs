@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Most rungs of a ladder: more is a mistake in its width.
+/// Maximum number of loads: more is a mistake in its width.
 const MAX_LOADS: f64 = 100_000.0;
 
 /// The loads between a least and a greatest one.
@@ -14,13 +14,13 @@ pub struct LoadGrid {
     pub min: f64,
     /// The greatest load.
     pub max: f64,
-    /// Most that a rung is above the one below, as a share of itself.
+    /// Maximum distance of a load from the one below, as a share of itself.
     pub width: f64,
     /// Whether only whole numbers can be offered.
     pub whole: bool,
 }
 
-/// Why there is no such ladder.
+/// Why there is no such grid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LoadGridError {
     /// It would begin at nothing or below.
@@ -37,7 +37,7 @@ pub enum LoadGridError {
     /// Its width is no share.
     #[error("a width of {} % is none: expected more than 0 % and at most 50 %", .0 * 100.0)]
     Width(f64),
-    /// It would have too many rungs.
+    /// It would have too many loads.
     #[error("from {min} to {max} in steps of {} % are too many loads", .width * 100.0)]
     TooLong {
         /// The least.
@@ -50,7 +50,7 @@ pub enum LoadGridError {
 }
 
 impl LoadGrid {
-    /// A ladder from the least to the greatest load.
+    /// A grid from the least to the greatest load.
     ///
     /// # Errors
     /// See [`LoadGridError`].
@@ -64,33 +64,33 @@ impl LoadGrid {
         if !(width > 0.0 && width <= 0.5) {
             return Err(LoadGridError::Width(width));
         }
-        let ladder = Self {
+        let grid = Self {
             min,
             max,
             width,
             whole,
         };
-        if ladder.steps() > MAX_LOADS {
+        if grid.steps() > MAX_LOADS {
             return Err(LoadGridError::TooLong { min, max, width });
         }
-        Ok(ladder)
+        Ok(grid)
     }
 
     /// Steps of equal ratio that none exceeds the width.
     fn steps(&self) -> f64 {
         let step = -(1.0 - self.width).ln();
-        // The last rounding of a ratio mustn't add a rung.
+        // The last rounding of a ratio mustn't add a load.
         (((self.max / self.min).ln() / step) - 1e-9).ceil().max(1.0)
     }
 
     /// The loads, ascending; both ends are among them as they are.
     ///
     /// Between the ends they are rounded to what a person can read: digits well below the width.
-    pub fn rungs(&self) -> Vec<f64> {
+    pub fn loads(&self) -> Vec<f64> {
         let steps = self.steps();
         let ratio = (self.max / self.min).ln();
         let digits = (2.0 - self.width.log10()).ceil() as i32;
-        let mut rungs = vec![self.min];
+        let mut loads = vec![self.min];
         for step in 1..steps as usize {
             let plain = self.min * (ratio * step as f64 / steps).exp();
             let unit = 10f64.powi(plain.log10().floor() as i32 - digits);
@@ -100,12 +100,12 @@ impl LoadGrid {
                 false => (plain / unit).round() * unit,
             };
             let load = if self.whole { rounded.round() } else { rounded };
-            if rungs.last().is_some_and(|below| load > *below) && load < self.max {
-                rungs.push(load);
+            if loads.last().is_some_and(|below| load > *below) && load < self.max {
+                loads.push(load);
             }
         }
-        rungs.push(self.max);
-        rungs
+        loads.push(self.max);
+        loads
     }
 }
 
@@ -119,10 +119,10 @@ mod tests {
         fn neighbours_are_no_further_apart_than_the_width(
             min in 0.001f64..1e6, times in 1.01f64..1e5, width in 0.001f64..0.5,
         ) {
-            let rungs = LoadGrid::new(min, min * times, width, false).unwrap().rungs();
-            prop_assert_eq!(rungs[0], min);
-            prop_assert_eq!(*rungs.last().unwrap(), min * times);
-            for pair in rungs.windows(2) {
+            let loads = LoadGrid::new(min, min * times, width, false).unwrap().loads();
+            prop_assert_eq!(loads[0], min);
+            prop_assert_eq!(*loads.last().unwrap(), min * times);
+            for pair in loads.windows(2) {
                 prop_assert!(pair[0] < pair[1]);
                 prop_assert!((pair[1] - pair[0]) / pair[1] <= width * 1.05, "{pair:?}");
             }
@@ -131,9 +131,9 @@ mod tests {
         #[test]
         fn whole_loads_are_whole_and_none_stands_there_twice(min in 1u32..50, more in 1u32..500, width in 0.001f64..0.5) {
             let max = f64::from(min + more);
-            let rungs = LoadGrid::new(f64::from(min), max, width, true).unwrap().rungs();
-            prop_assert!(rungs.iter().all(|load| load.fract() == 0.0));
-            prop_assert!(rungs.windows(2).all(|pair| pair[0] < pair[1]));
+            let loads = LoadGrid::new(f64::from(min), max, width, true).unwrap().loads();
+            prop_assert!(loads.iter().all(|load| load.fract() == 0.0));
+            prop_assert!(loads.windows(2).all(|pair| pair[0] < pair[1]));
         }
     }
 

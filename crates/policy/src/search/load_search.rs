@@ -11,21 +11,21 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     SearchPolicy,
-    bound::{Standing, Tally, conditional_throughput},
+    bound::{LoadClass, TrialTimes, conditional_throughput},
     goal::{SearchGoal, TrialReadings},
 };
 
 /// Trials of one length at one load that may fail before the load counts as one that can't be carried.
 const MAX_FAILED_TRIALS: u32 = 3;
 
-/// A load, by its rung, and how long it is offered, by its phase.
+/// A load, by its index in the grid, and the duration of its trial, by its phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct LoadRequest {
-    pub rung: usize,
+    pub index: usize,
     pub phase: usize,
 }
 
-/// The relevant bounds of a goal, by their rungs.
+/// The relevant bounds of a goal, by their indices in the grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Bracket {
     /// The greatest lower bound below the upper one.
@@ -36,19 +36,19 @@ pub(super) struct Bracket {
 
 /// A trial that was made.
 #[derive(Debug, Clone)]
-pub(super) struct Sighting {
+pub(super) struct LoadTrial {
     pub ask: LoadRequest,
-    pub told: TrialReadings,
+    pub readings: TrialReadings,
 }
 
 /// A search that is under way.
 pub(super) struct LoadSearch<'a> {
     policy: &'a SearchPolicy,
-    rungs: &'a [f64],
+    loads: &'a [f64],
     /// How many times as far apart its bounds may be as those of the policy's phases.
     coarse: usize,
     /// Its trials, in order of time.
-    pub seen: Vec<Sighting>,
+    pub seen: Vec<LoadTrial>,
     /// Failed trials since the last that was measured.
     failed: HashMap<LoadRequest, u32>,
     /// Phase and goal that are looked at; all goals of a phase before the next.
@@ -58,10 +58,10 @@ pub(super) struct LoadSearch<'a> {
 }
 
 impl<'a> LoadSearch<'a> {
-    pub fn new(policy: &'a SearchPolicy, rungs: &'a [f64], coarse: usize) -> Self {
+    pub fn new(policy: &'a SearchPolicy, loads: &'a [f64], coarse: usize) -> Self {
         Self {
             policy,
-            rungs,
+            loads,
             coarse,
             seen: Vec::new(),
             failed: HashMap::new(),
@@ -71,11 +71,11 @@ impl<'a> LoadSearch<'a> {
     }
 
     /// Counts a trial; `None` where it failed.
-    pub fn absorb(&mut self, ask: LoadRequest, told: Option<TrialReadings>) {
-        let told = match told {
-            Some(told) => {
+    pub fn add_trial(&mut self, ask: LoadRequest, readings: Option<TrialReadings>) {
+        let readings = match readings {
+            Some(readings) => {
                 self.failed.remove(&ask);
-                told
+                readings
             }
             None => {
                 let failed = self.failed.entry(ask).or_default();
@@ -93,7 +93,7 @@ impl<'a> LoadSearch<'a> {
                 }
             }
         };
-        self.seen.push(Sighting { ask, told });
+        self.seen.push(LoadTrial { ask, readings });
     }
 
     /// What is to be tried next; nothing when every goal has its answer.
@@ -113,37 +113,37 @@ impl<'a> LoadSearch<'a> {
         (0..goals).find_map(|goal| self.wanted(last, goal, self.bracket(last, goal)))
     }
 
-    /// The rungs' standings for a goal with the trials of this phase.
-    fn standings(&self, phase: usize, goal: usize) -> BTreeMap<usize, Standing> {
-        let asked = self.policy.asked(phase);
-        let mut tallies: BTreeMap<usize, Tally> = BTreeMap::new();
-        for Sighting { ask, told } in &self.seen {
+    /// The classes of the loads for a goal with the trials of this phase.
+    fn classify_loads(&self, phase: usize, goal: usize) -> BTreeMap<usize, LoadClass> {
+        let asked = self.policy.goal_times(phase);
+        let mut tallies: BTreeMap<usize, TrialTimes> = BTreeMap::new();
+        for LoadTrial { ask, readings } in &self.seen {
             let seconds = self.policy.phases[ask.phase].seconds;
-            let tally = tallies.entry(ask.rung).or_default();
-            tally.add(&asked, seconds, told.good[goal]);
+            let tally = tallies.entry(ask.index).or_default();
+            tally.add(&asked, seconds, readings.good[goal]);
         }
-        let standing = |(rung, tally): (usize, Tally)| (rung, tally.standing(&asked));
-        tallies.into_iter().map(standing).collect()
+        let class = |(index, tally): (usize, TrialTimes)| (index, tally.classify(&asked));
+        tallies.into_iter().map(class).collect()
     }
 
     /// The relevant bounds of a goal with the trials of this phase.
     pub fn bracket(&self, phase: usize, goal: usize) -> Bracket {
-        let standings = self.standings(phase, goal);
-        let of = |wanted: Standing| {
-            let standings = standings.iter();
-            standings
+        let classes = self.classify_loads(phase, goal);
+        let of = |wanted: LoadClass| {
+            let classes = classes.iter();
+            classes
                 .filter(move |(_, s)| **s == wanted)
-                .map(|(rung, _)| *rung)
+                .map(|(index, _)| *index)
         };
-        let upper = of(Standing::Upper).next();
-        let below = |rung: &usize| upper.is_none_or(|upper| *rung < upper);
+        let upper = of(LoadClass::Upper).next();
+        let below = |index: &usize| upper.is_none_or(|upper| *index < upper);
         Bracket {
-            lower: of(Standing::Lower).rfind(below),
+            lower: of(LoadClass::Lower).rfind(below),
             upper,
         }
     }
 
-    /// How many rungs bounds are apart at most.
+    /// How many loads bounds are apart at most.
     fn apart(&self, phase: usize) -> usize {
         self.policy.phases[phase].apart * self.coarse
     }
@@ -153,7 +153,7 @@ impl<'a> LoadSearch<'a> {
         match (bracket.lower, bracket.upper) {
             (Some(lower), Some(upper)) => upper - lower <= self.apart(phase),
             (None, Some(upper)) => upper == 0,
-            (Some(lower), None) => lower + 1 == self.rungs.len(),
+            (Some(lower), None) => lower + 1 == self.loads.len(),
             (None, None) => false,
         }
     }
@@ -163,36 +163,36 @@ impl<'a> LoadSearch<'a> {
         if self.is_settled(phase, bracket) {
             return None;
         }
-        let rung = self.rung(phase, goal, bracket);
-        Some(LoadRequest { rung, phase })
+        let index = self.next_index(phase, goal, bracket);
+        Some(LoadRequest { index, phase })
     }
 
-    /// A rung strictly between the bounds.
-    fn rung(&self, phase: usize, goal: usize, Bracket { lower, upper }: Bracket) -> usize {
-        let top = self.rungs.len() - 1;
+    /// The index of a load strictly between the bounds.
+    fn next_index(&self, phase: usize, goal: usize, Bracket { lower, upper }: Bracket) -> usize {
+        let top = self.loads.len() - 1;
         let inside =
-            |rung: &usize| lower.is_none_or(|l| *rung > l) && upper.is_none_or(|u| *rung < u);
+            |index: &usize| lower.is_none_or(|l| *index > l) && upper.is_none_or(|u| *index < u);
         let (low, high) = self.anchors(phase, goal);
         if let Some(anchor) = [low, high].into_iter().flatten().find(inside) {
             return anchor;
         }
-        let standings = self.standings(phase, goal);
+        let classes = self.classify_loads(phase, goal);
         let apart = self.apart(phase);
         // Once from the anchor, then twice as far each time.
-        let step = |rungs: std::ops::RangeInclusive<usize>, standing: Standing| {
-            let gone = standings.range(rungs);
-            let gone = gone.filter(|(_, s)| **s == standing).count();
+        let step = |loads: std::ops::RangeInclusive<usize>, class: LoadClass| {
+            let gone = classes.range(loads);
+            let gone = gone.filter(|(_, s)| **s == class).count();
             apart << gone.saturating_sub(1).min(20)
         };
         let up = |from: usize| match high {
-            Some(anchor) if anchor <= from => step(anchor..=from, Standing::Lower),
+            Some(anchor) if anchor <= from => step(anchor..=from, LoadClass::Lower),
             _ => apart,
         };
         // What a trial forwarded that lost something says how far down at least.
         let down = |from: usize| match low {
             Some(anchor) if anchor >= from => {
                 let forwarded = self.forwarded(phase, goal, from).unwrap_or(from);
-                step(from..=anchor, Standing::Upper).max(from.saturating_sub(forwarded))
+                step(from..=anchor, LoadClass::Upper).max(from.saturating_sub(forwarded))
             }
             _ => apart,
         };
@@ -226,56 +226,52 @@ impl<'a> LoadSearch<'a> {
         (guess, guess)
     }
 
-    /// The rung that would just carry what was forwarded at the first trial.
+    /// The load that would just carry what was forwarded at the first trial.
     fn guess(&self, goal: usize) -> Option<usize> {
         let first = self.seen.first()?;
-        Some(self.rung_of(goal, first.ask.rung, first.told.loss?))
+        Some(self.index_of(goal, first.ask.index, first.readings.loss?))
     }
 
-    /// The rung that would just carry what the trials of this phase forwarded at most at a load.
-    fn forwarded(&self, phase: usize, goal: usize, rung: usize) -> Option<usize> {
-        let at = LoadRequest { rung, phase };
-        let trials = self.seen.iter().filter(|sighting| sighting.ask == at);
-        let least = trials.filter_map(|sighting| sighting.told.loss);
-        Some(self.rung_of(goal, rung, least.reduce(f64::min)?))
+    /// The load that would just carry what the trials of this phase forwarded at most at a load.
+    fn forwarded(&self, phase: usize, goal: usize, index: usize) -> Option<usize> {
+        let at = LoadRequest { index, phase };
+        let trials = self.seen.iter().filter(|trial| trial.ask == at);
+        let least = trials.filter_map(|trial| trial.readings.loss);
+        Some(self.index_of(goal, index, least.reduce(f64::min)?))
     }
 
-    /// The rung at which what is forwarded here with this loss would be the goal's share.
-    fn rung_of(&self, goal: usize, rung: usize, loss: f64) -> usize {
+    /// The load at which what is forwarded here with this loss would be the goal's share.
+    fn index_of(&self, goal: usize, index: usize, loss: f64) -> usize {
         let allowed = match self.policy.goals[goal] {
             SearchGoal::Loss { ratio } => ratio,
             SearchGoal::Below { .. } => 0.0,
         };
-        let load = self.rungs[rung] * (1.0 - loss) / (1.0 - allowed);
-        let above = self.rungs.partition_point(|rung| *rung <= load);
+        let load = self.loads[index] * (1.0 - loss) / (1.0 - allowed);
+        let above = self.loads.partition_point(|other| *other <= load);
         above.saturating_sub(1)
     }
 
     /// What arrives at the relevant lower bound, where a loss is read.
-    pub fn throughput(&self, rung: usize) -> Option<f64> {
-        let asked = self.policy.asked(self.policy.phases.len() - 1);
-        let full = self.seen.iter().filter(|sighting| {
-            let seconds = self.policy.phases[sighting.ask.phase].seconds;
-            sighting.ask.rung == rung && seconds >= asked.full * (1.0 - 1e-9)
+    pub fn throughput(&self, index: usize) -> Option<f64> {
+        let asked = self.policy.goal_times(self.policy.phases.len() - 1);
+        let full = self.seen.iter().filter(|trial| {
+            let seconds = self.policy.phases[trial.ask.phase].seconds;
+            trial.ask.index == index && seconds >= asked.full * (1.0 - 1e-9)
         });
-        let trials = full.map(|sighting| {
-            let seconds = self.policy.phases[sighting.ask.phase].seconds;
-            Some((seconds, sighting.told.loss?))
+        let trials = full.map(|trial| {
+            let seconds = self.policy.phases[trial.ask.phase].seconds;
+            Some((seconds, trial.readings.loss?))
         });
         let trials = trials.collect::<Option<Vec<_>>>()?;
-        Some(conditional_throughput(self.rungs[rung], &asked, &trials))
+        Some(conditional_throughput(self.loads[index], &asked, &trials))
     }
 
     /// What the generator sent at most in a trial at this load in which it fell short, where it did in most of them.
-    pub fn shortfall(&self, rung: usize) -> Option<f64> {
-        let at = || {
-            self.seen
-                .iter()
-                .filter(|sighting| sighting.ask.rung == rung)
-        };
-        let short = || at().filter(|sighting| sighting.told.fell_short);
+    pub fn shortfall(&self, index: usize) -> Option<f64> {
+        let at = || self.seen.iter().filter(|trial| trial.ask.index == index);
+        let short = || at().filter(|trial| trial.readings.fell_short);
         let most = 2 * short().count() > at().count();
-        let sent = short().filter_map(|sighting| sighting.told.sent);
+        let sent = short().filter_map(|trial| trial.readings.sent);
         sent.reduce(f64::max).filter(|_| most)
     }
 

@@ -40,7 +40,7 @@ pub const BASELINE_WIDTH_RATIO: usize = 10;
 pub struct SearchPhase {
     /// How long a trial is, in the duration's unit; 1 where a benchmark has no duration.
     pub seconds: f64,
-    /// How many rungs of the ladder the bounds are apart at most.
+    /// How many loads of the grid the bounds are apart at most.
     pub apart: usize,
 }
 
@@ -65,7 +65,8 @@ pub struct SearchPolicy {
     /// The parameter that is a trial's duration; nothing if the benchmark has none.
     pub duration: Option<ParamName>,
     /// The loads.
-    pub ladder: LoadGrid,
+    #[serde(rename = "ladder")]
+    pub grid: LoadGrid,
     /// What is looked for; at least one.
     pub goals: Vec<SearchGoal>,
     /// How figures are read.
@@ -106,10 +107,10 @@ impl SearchPolicy {
         phases
     }
 
-    fn asked(&self, phase: usize) -> bound::Asked {
+    fn goal_times(&self, phase: usize) -> bound::GoalTimes {
         let full = self.phases[phase].seconds;
         let last = phase + 1 == self.phases.len();
-        bound::Asked {
+        bound::GoalTimes {
             full,
             sum: if last { self.sum.max(full) } else { full },
             exceed: self.exceed,
@@ -155,39 +156,39 @@ impl SearchPolicy {
     }
 
     /// A search on a subject, not begun yet.
-    fn hunt<'a>(&'a self, rungs: &'a [f64], subject: usize) -> LoadSearch<'a> {
+    fn start_search<'a>(&'a self, loads: &'a [f64], subject: usize) -> LoadSearch<'a> {
         let coarse = match self.subjects[subject].is_baseline {
             true => BASELINE_WIDTH_RATIO,
             false => 1,
         };
-        LoadSearch::new(self, rungs, coarse)
+        LoadSearch::new(self, loads, coarse)
     }
 
-    fn replayed<'a>(&'a self, rungs: &'a [f64], evidence: &Evidence) -> Replay<'a> {
-        let mut replay = Replay::new(self, rungs);
+    fn replayed<'a>(&'a self, loads: &'a [f64], evidence: &Evidence) -> Replay<'a> {
+        let mut replay = Replay::new(self, loads);
         for observation in &evidence.observations {
-            replay.absorb(observation);
+            replay.add_trial(observation);
         }
         replay
     }
 
     /// The answer as far as the evidence goes.
     pub fn verdict(&self, evidence: &Evidence) -> SearchVerdict {
-        let rungs = self.ladder.rungs();
-        let mut replay = self.replayed(&rungs, evidence);
+        let loads = self.grid.loads();
+        let mut replay = self.replayed(&loads, evidence);
         replay.next();
-        verdict::verdict(self, &rungs, &replay)
+        verdict::verdict(self, &loads, &replay)
     }
 }
 
 /// The searches as they went so far.
 struct Replay<'a> {
     policy: &'a SearchPolicy,
-    rungs: &'a [f64],
+    loads: &'a [f64],
     /// Which search is which: subject and repetition.
     order: Vec<(usize, u32)>,
     /// The searches that were begun, in their order.
-    hunts: Vec<LoadSearch<'a>>,
+    searches_begun: Vec<LoadSearch<'a>>,
     /// Numbers of the cells that were asked for: subject, load, duration.
     numbers: HashMap<(usize, LoadRequest), usize>,
     /// What they are, by number.
@@ -197,16 +198,16 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(policy: &'a SearchPolicy, rungs: &'a [f64]) -> Self {
+    fn new(policy: &'a SearchPolicy, loads: &'a [f64]) -> Self {
         let order = policy.searches();
         let first = order
             .first()
-            .map(|(subject, _)| policy.hunt(rungs, *subject));
+            .map(|(subject, _)| policy.start_search(loads, *subject));
         Self {
             policy,
-            rungs,
+            loads,
             order,
-            hunts: first.into_iter().collect(),
+            searches_begun: first.into_iter().collect(),
             numbers: HashMap::new(),
             cells: Vec::new(),
             rounds: Vec::new(),
@@ -216,8 +217,8 @@ impl<'a> Replay<'a> {
     /// What is asked next; nothing when all searches are over.
     fn next(&mut self) -> Option<Request> {
         loop {
-            let (subject, _) = *self.order.get(self.hunts.len().checked_sub(1)?)?;
-            if let Some(ask) = self.hunts.last_mut()?.next() {
+            let (subject, _) = *self.order.get(self.searches_begun.len().checked_sub(1)?)?;
+            if let Some(ask) = self.searches_begun.last_mut()?.next() {
                 let place = (subject, ask);
                 let number = *self.numbers.entry(place).or_insert(self.cells.len());
                 if number == self.cells.len() {
@@ -226,13 +227,14 @@ impl<'a> Replay<'a> {
                 }
                 return Some(Request::as_found(number, self.rounds[number] + 1));
             }
-            let (next, _) = *self.order.get(self.hunts.len())?;
-            self.hunts.push(self.policy.hunt(self.rungs, next));
+            let (next, _) = *self.order.get(self.searches_begun.len())?;
+            self.searches_begun
+                .push(self.policy.start_search(self.loads, next));
         }
     }
 
     /// Counts what came of the next request.
-    fn absorb(&mut self, observation: &Observation) {
+    fn add_trial(&mut self, observation: &Observation) {
         // Which search it belongs to, and what its cell is, is known when it was asked for.
         self.next();
         let number = observation.request.cell;
@@ -240,25 +242,25 @@ impl<'a> Replay<'a> {
             return;
         };
         self.rounds[number] += 1;
-        let told = match observation.measured() {
+        let readings = match observation.measured() {
             true => {
-                let load = self.rungs[ask.rung];
+                let load = self.loads[ask.index];
                 let policy = self.policy;
                 policy
                     .reading
-                    .told(&policy.goals, load, &observation.figures)
+                    .read(&policy.goals, load, &observation.figures)
             }
             false => None,
         };
-        if let Some(hunt) = self.hunts.last_mut() {
-            hunt.absorb(ask, told);
+        if let Some(search) = self.searches_begun.last_mut() {
+            search.add_trial(ask, readings);
         }
     }
 
     fn left(&self) -> usize {
-        let begun = self.hunts.last().map_or(0, LoadSearch::left);
-        let empty = LoadSearch::new(self.policy, self.rungs, 1).left();
-        begun + (self.order.len() - self.hunts.len()) * empty
+        let begun = self.searches_begun.last().map_or(0, LoadSearch::left);
+        let empty = LoadSearch::new(self.policy, self.loads, 1).left();
+        begun + (self.order.len() - self.searches_begun.len()) * empty
     }
 }
 
@@ -266,17 +268,17 @@ impl Policy for SearchPolicy {
     type Verdict = SearchVerdict;
 
     fn decide(&self, evidence: &Evidence) -> Decision<SearchVerdict> {
-        let rungs = self.ladder.rungs();
-        let mut replay = self.replayed(&rungs, evidence);
+        let loads = self.grid.loads();
+        let mut replay = self.replayed(&loads, evidence);
         match replay.next() {
             Some(request) => Decision::Measure(request),
-            None => Decision::Done(verdict::verdict(self, &rungs, &replay)),
+            None => Decision::Done(verdict::verdict(self, &loads, &replay)),
         }
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
-        let rungs = self.ladder.rungs();
-        let mut replay = self.replayed(&rungs, evidence);
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
+        let loads = self.grid.loads();
+        let mut replay = self.replayed(&loads, evidence);
         match replay.next() {
             Some(_) => replay.left(),
             None => 0,
@@ -284,11 +286,11 @@ impl Policy for SearchPolicy {
     }
 
     fn cell(&self, evidence: &Evidence, request: Request) -> Option<Cell> {
-        let rungs = self.ladder.rungs();
-        let mut replay = self.replayed(&rungs, evidence);
+        let loads = self.grid.loads();
+        let mut replay = self.replayed(&loads, evidence);
         replay.next();
         let (subject, ask) = *replay.cells.get(request.cell)?;
-        Some(self.cell_of(subject, rungs[ask.rung], ask.phase))
+        Some(self.cell_of(subject, loads[ask.index], ask.phase))
     }
 }
 

@@ -32,7 +32,7 @@ fn policy() -> SearchPolicy {
         }],
         load: "rate".parse().unwrap(),
         duration: Some("seconds".parse().unwrap()),
-        ladder: LoadGrid::new(1e6, 1e10, WIDTH, true).unwrap(),
+        grid: LoadGrid::new(1e6, 1e10, WIDTH, true).unwrap(),
         goals: vec![
             SearchGoal::Loss { ratio: 0.0 },
             SearchGoal::Loss { ratio: 0.01 },
@@ -119,9 +119,9 @@ fn searched(
     device: impl Fn(&Cell) -> Device,
     seed: u64,
 ) -> (Evidence, SearchVerdict) {
-    let rungs = policy.ladder.rungs();
+    let loads = policy.grid.loads();
     let mut random = Random::seeded(seed);
-    let mut replay = Replay::new(policy, &rungs);
+    let mut replay = Replay::new(policy, &loads);
     let mut evidence = Evidence::default();
     while let Some(request) = replay.next() {
         assert!(replay.left() > 0, "asks for more than it said");
@@ -129,24 +129,24 @@ fn searched(
         let (subject, ask) = replay.cells[request.cell];
         let device = device(&policy.subjects[subject].cell);
         let seconds = policy.phases[ask.phase].seconds;
-        let figures = device.trial(rungs[ask.rung], seconds, &mut random);
+        let figures = device.trial(loads[ask.index], seconds, &mut random);
         let observation = Observation {
             request,
             outcome: RequestOutcome::Measured,
             figures,
             took: std::time::Duration::ZERO,
         };
-        replay.absorb(&observation);
+        replay.add_trial(&observation);
         evidence.observations.push(observation);
     }
-    let verdict = verdict::verdict(policy, &rungs, &replay);
+    let verdict = verdict::verdict(policy, &loads, &replay);
     assert!(verdict.complete);
     (evidence, verdict)
 }
 
 /// Bisection with full trials for each goal, best of three; trials and their seconds. A load is tried once for all goals.
 fn bisected(policy: &SearchPolicy, device: &Device, seed: u64) -> (usize, f64) {
-    let rungs = policy.ladder.rungs();
+    let loads = policy.grid.loads();
     let mut random = Random::seeded(seed);
     let full = policy.phases.last().unwrap().seconds;
     let mut tried: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
@@ -154,18 +154,18 @@ fn bisected(policy: &SearchPolicy, device: &Device, seed: u64) -> (usize, f64) {
         let SearchGoal::Loss { ratio } = goal else {
             continue;
         };
-        let mut meets = |rung: usize| {
-            let losses = tried.entry(rung).or_default();
+        let mut meets = |index: usize| {
+            let losses = tried.entry(index).or_default();
             loop {
                 let good = losses.iter().filter(|loss| *loss <= ratio).count();
                 if good >= 2 || losses.len() - good >= 2 {
                     break good >= 2;
                 }
-                let figures = device.trial(rungs[rung], full, &mut random);
+                let figures = device.trial(loads[index], full, &mut random);
                 losses.push(figures["loss"] / 100.0);
             }
         };
-        let (mut low, mut high) = (0, rungs.len() - 1);
+        let (mut low, mut high) = (0, loads.len() - 1);
         while high - low > 1 {
             let middle = usize::midpoint(low, high);
             match meets(middle) {
@@ -394,21 +394,21 @@ fn a_device_that_always_loses_is_below_the_minimum_and_one_that_never_does_at_le
 fn trials_that_fail_are_made_again_and_a_load_at_which_all_fail_is_not_carried() {
     let policy = policy();
     let device = Device::sharp(3e9);
-    let rungs = policy.ladder.rungs();
+    let loads = policy.grid.loads();
     let mut random = Random::seeded(1);
-    let mut replay = Replay::new(&policy, &rungs);
+    let mut replay = Replay::new(&policy, &loads);
     let (mut evidence, mut failed) = (Evidence::default(), 0);
     while let Some(request) = replay.next() {
         let (_, ask) = replay.cells[request.cell];
         // The first attempt always fails, and above 4 Gbit/s every one.
-        let outcome = match request.round == 1 || rungs[ask.rung] > 4e9 {
+        let outcome = match request.round == 1 || loads[ask.index] > 4e9 {
             true => RequestOutcome::Failed,
             false => RequestOutcome::Measured,
         };
         failed += usize::from(outcome == RequestOutcome::Failed);
         let figures = match outcome {
             RequestOutcome::Measured => device.trial(
-                rungs[ask.rung],
+                loads[ask.index],
                 policy.phases[ask.phase].seconds,
                 &mut random,
             ),
@@ -420,7 +420,7 @@ fn trials_that_fail_are_made_again_and_a_load_at_which_all_fail_is_not_carried()
             figures,
             took: std::time::Duration::ZERO,
         };
-        replay.absorb(&observation);
+        replay.add_trial(&observation);
         evidence.observations.push(observation);
         assert!(evidence.observations.len() < 500);
     }
@@ -469,18 +469,18 @@ fn a_latency_goal_needs_no_loss() {
         reading: FigureReading::default(),
         ..policy()
     };
-    let rungs = policy.ladder.rungs();
-    let mut replay = Replay::new(&policy, &rungs);
+    let loads = policy.grid.loads();
+    let mut replay = Replay::new(&policy, &loads);
     let mut trials = 0;
     while let Some(request) = replay.next() {
-        let load = rungs[replay.cells[request.cell].1.rung];
+        let load = loads[replay.cells[request.cell].1.index];
         // A queue's waiting time at a service rate of 1 GHz.
         let waits = if load < 1e9 {
             1.0 / (1.0 - load / 1e9)
         } else {
             1e9
         };
-        replay.absorb(&Observation {
+        replay.add_trial(&Observation {
             request,
             outcome: RequestOutcome::Measured,
             figures: BTreeMap::from([(metric("p99"), waits)]),
@@ -489,7 +489,7 @@ fn a_latency_goal_needs_no_loss() {
         trials += 1;
         assert!(trials < 100);
     }
-    let verdict = verdict::verdict(&policy, &rungs, &replay);
+    let verdict = verdict::verdict(&policy, &loads, &replay);
     let bounds = verdict.subjects[0].goals[0].searches[0];
     assert!(bounds.lower.unwrap() < 0.5e9 && bounds.upper.unwrap() >= 0.5e9);
     assert_eq!(bounds.throughput, None);
@@ -528,11 +528,11 @@ proptest! {
         let prefix = Evidence { observations: evidence.observations[..cut].to_vec(), ..Evidence::default() };
         let request = evidence.observations[cut].request;
         prop_assert_eq!(policy.decide(&prefix), Decision::Measure(request));
-        prop_assert!(policy.left(&prefix) > 0);
+        prop_assert!(policy.remaining_trials(&prefix) > 0);
         let cell = policy.cell(&prefix, request).unwrap();
         prop_assert!(cell.params.contains_key("rate") && cell.params.contains_key("seconds"));
         prop_assert_eq!(Some(cell), policy.cell(&evidence, request), "what a number means doesn't change");
         prop_assert_eq!(policy.decide(&evidence), Decision::Done(whole));
-        prop_assert_eq!(policy.left(&evidence), 0);
+        prop_assert_eq!(policy.remaining_trials(&evidence), 0);
     }
 }

@@ -146,22 +146,22 @@ impl GoalAnswer {
 }
 
 /// Puts the answers of all searches together.
-pub(super) fn verdict(policy: &SearchPolicy, rungs: &[f64], replay: &Replay<'_>) -> SearchVerdict {
+pub(super) fn verdict(policy: &SearchPolicy, loads: &[f64], replay: &Replay<'_>) -> SearchVerdict {
     let mut subjects: Vec<SubjectAnswer> = Vec::new();
     for subject in 0..policy.subjects.len() {
-        let begun = replay.order.iter().zip(&replay.hunts);
-        let hunts: Vec<&LoadSearch<'_>> = begun
+        let begun = replay.order.iter().zip(&replay.searches_begun);
+        let begun: Vec<&LoadSearch<'_>> = begun
             .filter(|((of, _), _)| *of == subject)
-            .map(|(_, hunt)| hunt)
+            .map(|(_, search)| search)
             .collect();
-        if hunts.is_empty() {
+        if begun.is_empty() {
             continue;
         }
         let answer = |goal| GoalAnswer {
             goal,
-            searches: hunts
+            searches: begun
                 .iter()
-                .map(|hunt| bounds(policy, rungs, hunt, goal))
+                .map(|search| bounds(policy, loads, search, goal))
                 .collect(),
             generator: GeneratorLimit::Unknown,
         };
@@ -170,7 +170,7 @@ pub(super) fn verdict(policy: &SearchPolicy, rungs: &[f64], replay: &Replay<'_>)
         subjects.push(SubjectAnswer {
             subject,
             goals: (0..policy.goals.len()).map(answer).collect(),
-            loads: points(policy, rungs, &hunts),
+            loads: points(policy, loads, &begun),
             trials: of_subject.map(|(_, trials)| *trials as usize).sum(),
         });
     }
@@ -181,15 +181,24 @@ pub(super) fn verdict(policy: &SearchPolicy, rungs: &[f64], replay: &Replay<'_>)
     }
     let settled = |subject: &SubjectAnswer| subject.goals.iter().all(GoalAnswer::is_settled);
     SearchVerdict {
-        complete: replay.hunts.len() == replay.order.len() && subjects.iter().all(settled),
+        complete: replay.searches_begun.len() == replay.order.len() && subjects.iter().all(settled),
         subjects,
     }
 }
 
-fn bounds(policy: &SearchPolicy, rungs: &[f64], hunt: &LoadSearch<'_>, goal: usize) -> LoadBounds {
+fn bounds(
+    policy: &SearchPolicy,
+    loads: &[f64],
+    search: &LoadSearch<'_>,
+    goal: usize,
+) -> LoadBounds {
     let last = policy.phases.len() - 1;
-    let bracket = hunt.bracket(last, goal);
-    let found = match (hunt.is_settled(last, bracket), bracket.lower, bracket.upper) {
+    let bracket = search.bracket(last, goal);
+    let found = match (
+        search.is_settled(last, bracket),
+        bracket.lower,
+        bracket.upper,
+    ) {
         (false, ..) => LoadAnswer::Unsettled,
         (true, None, _) => LoadAnswer::BelowMinimum,
         (true, _, None) => LoadAnswer::AtLeastMaximum,
@@ -197,17 +206,17 @@ fn bounds(policy: &SearchPolicy, rungs: &[f64], hunt: &LoadSearch<'_>, goal: usi
     };
     LoadBounds {
         found,
-        lower: bracket.lower.map(|rung| rungs[rung]),
-        upper: bracket.upper.map(|rung| rungs[rung]),
-        throughput: bracket.lower.and_then(|rung| hunt.throughput(rung)),
-        sent_only: bracket.upper.and_then(|rung| hunt.shortfall(rung)),
+        lower: bracket.lower.map(|index| loads[index]),
+        upper: bracket.upper.map(|index| loads[index]),
+        throughput: bracket.lower.and_then(|index| search.throughput(index)),
+        sent_only: bracket.upper.and_then(|index| search.shortfall(index)),
     }
 }
 
-fn points(policy: &SearchPolicy, rungs: &[f64], hunts: &[&LoadSearch<'_>]) -> Vec<LoadPoint> {
+fn points(policy: &SearchPolicy, loads: &[f64], begun: &[&LoadSearch<'_>]) -> Vec<LoadPoint> {
     let mut points: Vec<LoadPoint> = Vec::new();
-    for sighting in hunts.iter().flat_map(|hunt| &hunt.seen) {
-        let load = rungs[sighting.ask.rung];
+    for trial in begun.iter().flat_map(|search| &search.seen) {
+        let load = loads[trial.ask.index];
         let at = points.partition_point(|point| point.load < load);
         if points.get(at).is_none_or(|point| point.load != load) {
             let point = LoadPoint {
@@ -223,13 +232,13 @@ fn points(policy: &SearchPolicy, rungs: &[f64], hunts: &[&LoadSearch<'_>]) -> Ve
         }
         let point = &mut points[at];
         point.trials += 1;
-        point.seconds += policy.phases[sighting.ask.phase].seconds;
-        point.losses.extend(sighting.told.loss);
-        point.short += usize::from(sighting.told.fell_short);
-        for (count, good) in point.good.iter_mut().zip(&sighting.told.good) {
+        point.seconds += policy.phases[trial.ask.phase].seconds;
+        point.losses.extend(trial.readings.loss);
+        point.short += usize::from(trial.readings.fell_short);
+        for (count, good) in point.good.iter_mut().zip(&trial.readings.good) {
             *count += usize::from(*good);
         }
-        for (values, value) in point.values.iter_mut().zip(&sighting.told.values) {
+        for (values, value) in point.values.iter_mut().zip(&trial.readings.values) {
             values.extend(value);
         }
     }

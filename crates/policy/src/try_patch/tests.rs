@@ -52,8 +52,8 @@ fn pursue(
         match policy.decide(&evidence) {
             Decision::Done(verdict) => return (evidence.observations, verdict),
             Decision::Measure(request) => {
-                assert!(policy.left(&evidence) > 0);
-                assert_eq!(policy.coming(&evidence, 2).first(), Some(&request));
+                assert!(policy.remaining_trials(&evidence) > 0);
+                assert_eq!(policy.upcoming_builds(&evidence, 2).first(), Some(&request));
                 let (outcome, value) = world(request);
                 let seen = observation(request, outcome, value);
                 evidence.observations.push(seen);

@@ -2,7 +2,7 @@
 //! found.
 
 pub use backsight_policy::ChangeDirection;
-use backsight_policy::{percent_of, tests_of};
+use backsight_policy::{change_percent, significance_tests};
 use backsight_stats::{
     Better, Interval,
     changes::{DetectedChange, Findings, MIN_POINTS, PendingLevel, Trend, VarianceChange},
@@ -109,7 +109,7 @@ impl FoundChange {
 
     /// The size in percent of the level before, with its interval; undefined where that is zero.
     pub fn percent(&self) -> Option<(f64, Interval)> {
-        percent_of(&self.change)
+        change_percent(&self.change)
     }
 }
 
@@ -130,7 +130,7 @@ impl SeriesChanges {
     /// The p-values that this series has among those of all: its changes of level, or that of the clearest which is none.
     pub fn tests(&self) -> Vec<f64> {
         let changes = self.changes.iter().map(|told| &told.change);
-        tests_of(changes, self.doubted.as_ref().map(|(_, p)| *p))
+        significance_tests(changes, self.doubted.as_ref().map(|(_, p)| *p))
     }
 
     /// Whether it has fewer versions than can show a change.

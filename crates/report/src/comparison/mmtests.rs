@@ -226,7 +226,7 @@ fn aligned(lines: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_policy::{CompareOptions, NumberList, compare_listed};
+    use backsight_policy::{CompareOptions, NumberList, compare_lists};
 
     fn table(better: Better, sides: &[&[f64]], digits: Option<usize>) -> String {
         let lists = sides
@@ -236,7 +236,7 @@ mod tests {
                 name: name.into(),
                 cells: vec![(String::new(), values.to_vec())],
             });
-        let comparison = compare_listed(lists.collect(), better, None, CompareOptions::default());
+        let comparison = compare_lists(lists.collect(), better, None, CompareOptions::default());
         let look = DisplayOptions {
             digits,
             ..DisplayOptions::default()

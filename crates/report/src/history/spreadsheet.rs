@@ -1,6 +1,6 @@
 //! A history as CSV, for spreadsheets: a line for each series and version. Numbers are in the metric's own unit.
 
-use backsight_policy::{HistoryVersion, VersionPoint, VersionSeries, percent_of};
+use backsight_policy::{HistoryVersion, VersionPoint, VersionSeries, change_percent};
 
 use super::SelectedHistory;
 
@@ -137,7 +137,7 @@ fn measured(series: &VersionSeries, at: usize, point: Option<&VersionPoint>) -> 
     );
     line.push(point.unstable.to_string());
     let change = series.believed().find(|change| change.at == at);
-    let percent = change.and_then(|change| percent_of(&change.change));
+    let percent = change.and_then(|change| change_percent(&change.change));
     line.push(number(percent.map(|(percent, _)| percent)));
     line
 }

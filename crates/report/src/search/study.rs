@@ -89,7 +89,7 @@ impl<'a> SearchStudy<'a> {
             Some(unit) => {
                 let readable = unit.readable_for(load);
                 let scaled = load * unit.in_terms_of(readable).unwrap_or(1.0);
-                let reach = scaled * self.policy.ladder.width / 2.0;
+                let reach = scaled * self.policy.grid.width / 2.0;
                 format!("{} {readable}", numbers::mean(scaled, Some(reach)))
             }
             None => {
@@ -172,7 +172,7 @@ impl<'a> SearchStudy<'a> {
             let missed = self.spread(answer, |s| s.upper);
             parts.push(format!("met up to {met}, missed at {missed}"));
         }
-        let (least, most) = (self.policy.ladder.min, self.policy.ladder.max);
+        let (least, most) = (self.policy.grid.min, self.policy.grid.max);
         for (found, words) in [
             (
                 LoadAnswer::BelowMinimum,
@@ -330,7 +330,7 @@ impl<'a> SearchStudy<'a> {
             } else {
                 "are"
             },
-            share(policy.ladder.width),
+            share(policy.grid.width),
         )];
         if policy.subjects.iter().any(|subject| subject.is_baseline) {
             notes.push(format!(

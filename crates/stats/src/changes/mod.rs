@@ -48,7 +48,7 @@ use serde::Serialize;
 use crate::{Confidence, Interval, Samples, SamplesError};
 
 use levels::{Levels, trimmed_mean};
-use piecewise_linear::restless;
+use piecewise_linear::line_findings;
 use rank_scan::Stretch;
 use seasonality::Season;
 
@@ -202,7 +202,7 @@ pub fn detect(series: &[f64], search: &DetectionOptions) -> Result<Findings, Sam
 fn describe(series: &[f64], search: &DetectionOptions) -> Findings {
     let mut levels = Levels::from_series(series, search);
     if let Some(description) = nonstationary_level::lines(series, &levels, search) {
-        return restless(series, &description, search);
+        return line_findings(series, &description, search);
     }
     if !levels.changes.is_empty() && nonstationary_level::wanders(series, &levels) {
         let steps = nonstationary_level::steps_beyond(series, &levels.changes, search);

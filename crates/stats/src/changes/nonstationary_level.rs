@@ -4,7 +4,7 @@
 //! it ([`noise::MAX_AUTOCORRELATION`]), the level itself moves, and the p-values of steps between constant levels say nothing.
 //! Then these are tried, in this order:
 //!
-//! 1. few straight lines, each break of which explains most of what is left (`trend::few`);
+//! 1. few straight lines, each break of which explains most of what is left (`trend::fit_few_lines`);
 //! 2. the likeliest lines, where each break pays for itself even if the noise around them has an autocorrelation near 1: a
 //!    random walk explains such a series worse;
 //! 3. places where the level begins to wander faster or slower: epochs of its moves from point to point;
@@ -55,7 +55,7 @@ pub(crate) fn lines(
             || wanders && are_likelier(series, lines, &levels.changes)
     };
     let needed = STEP.needed(series.len(), search.false_per_point);
-    let few = Some(trend::few(series, &descriptions)).filter(|lines| {
+    let few = Some(trend::fit_few_lines(series, &descriptions)).filter(|lines| {
         (!lines.breaks.is_empty() || !levels.changes.is_empty())
             && is_better(lines)
             && trend::are_borne_out(series, lines, needed + TREND.evidence_of_break)

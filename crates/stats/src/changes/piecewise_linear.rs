@@ -11,7 +11,7 @@ use super::split_selection::stretches;
 use super::{ChangeKind, DetectedChange, DetectionOptions, Findings, noise, trend};
 
 /// The findings of a series whose level never rests.
-pub(crate) fn restless(
+pub(crate) fn line_findings(
     series: &[f64],
     description: &Description,
     search: &DetectionOptions,

@@ -135,7 +135,7 @@ pub(crate) fn descriptions(values: &[f64]) -> Vec<Lines> {
 }
 
 /// The fewest of these descriptions after which another break wouldn't explain most of what is left.
-pub(crate) fn few(values: &[f64], descriptions: &[Lines]) -> Lines {
+pub(crate) fn fit_few_lines(values: &[f64], descriptions: &[Lines]) -> Lines {
     // Beyond this it is rounding that is explained.
     let nothing = Sums::new(values).all() * 1e-10;
     // A line has two parameters, a break one more.
@@ -560,7 +560,7 @@ mod tests {
         let values: Vec<f64> = (0..60)
             .map(|i| f64::from(if i < 35 { 2 * i } else { 70 - (i - 35) }) + 0.5 * random.normal())
             .collect();
-        let lines = few(&values, &descriptions(&values));
+        let lines = fit_few_lines(&values, &descriptions(&values));
         assert_eq!(lines.breaks.len(), 1);
         assert!(lines.breaks[0].abs_diff(35) <= 1, "{lines:?}");
     }
@@ -581,7 +581,7 @@ mod tests {
     fn a_straight_line_has_no_break() {
         let values: Vec<f64> = (0..50).map(|i| 3.0 + 0.25 * f64::from(i)).collect();
         assert_eq!(
-            few(&values, &descriptions(&values)).breaks,
+            fit_few_lines(&values, &descriptions(&values)).breaks,
             Vec::<usize>::new()
         );
         let (low, high) = ends(&values, 0..50);

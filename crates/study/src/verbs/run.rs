@@ -6,7 +6,7 @@ use backsight_model::{
 };
 use backsight_policy::{
     AskedMetric, Comparison, RunPolicy, RunUntilDecidedOptions, RunUntilDecidedPolicy,
-    SequentialStudy, SplitKey, TryCall, TryVerdict, beside_by_variant,
+    SequentialStudy, SplitKey, TryCall, TryVerdict, questions_by_variant,
 };
 use backsight_stats::Confidence;
 use backsight_store::{MetricShape, Store, StudyRow};
@@ -185,7 +185,7 @@ async fn until_report(store: &Store, study: &StudyRow) -> miette::Result<Option<
     let evidence = evidence_with_figures(store, study.id)
         .await
         .into_diagnostic()?;
-    let (variants, _) = beside_by_variant(&cells);
+    let (variants, _) = questions_by_variant(&cells);
     let asked = policy.questions().map(|cell| HistoryCell {
         cell: cell.clone(),
         key: String::new(),
@@ -230,7 +230,7 @@ pub async fn at_every_look(
     let Some(report) = until_report(store, study).await? else {
         return Ok(comparison);
     };
-    let (variants, _) = beside_by_variant(&store.cells(study.id).await.into_diagnostic()?);
+    let (variants, _) = questions_by_variant(&store.cells(study.id).await.into_diagnostic()?);
     let cells = report.history.cells.into_iter();
     let questions: Vec<Cell> = cells.map(|cell| cell.cell).collect();
     Ok(comparison.at_every_look(SequentialStudy {

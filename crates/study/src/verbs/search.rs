@@ -95,7 +95,7 @@ fn check_budget(choices: &SearchChoices) -> miette::Result<()> {
     let first = policy.phases.first().map_or(0.0, |phase| phase.seconds);
     match choices.budget {
         Some(budget) if policy.duration.is_some() && budget < first => {
-            let expected = policy.left(&Evidence::default()) as f64 * first;
+            let expected = policy.remaining_trials(&Evidence::default()) as f64 * first;
             Err(miette::miette!(
                 help = format!(
                     "give it about {} or more",

@@ -39,7 +39,7 @@ impl Policy for Growing {
         }
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
         4 - evidence.observations.len()
     }
 

@@ -18,7 +18,7 @@ impl Policy for Evasive {
         unreachable!("it is asked for a testbed")
     }
 
-    fn decide_beside(
+    fn decide_for_testbed(
         &self,
         evidence: &Evidence,
         testbed: usize,
@@ -37,7 +37,7 @@ impl Policy for Evasive {
         }))
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
         6_usize.saturating_sub(evidence.observations.len())
     }
 }

@@ -714,7 +714,12 @@ impl StudyLoop<'_> {
     }
 
     fn fail_build(&mut self, request: Request, why: &str) -> String {
-        self.observe(request, Outcome::NoBuild, BTreeMap::new(), Duration::ZERO);
+        self.observe(
+            request,
+            RequestOutcome::NoBuild,
+            BTreeMap::new(),
+            Duration::ZERO,
+        );
         format!("{} has no build: {why}", self.version(request.version))
     }
 

@@ -123,7 +123,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// The plan's cells without their load and duration, each once; those of the baseline are known by its name.
-    fn subjects(&self, search: &SearchArgs, cells: &[Cell]) -> miette::Result<Vec<Subject>> {
+    fn subjects(&self, search: &SearchArgs, cells: &[Cell]) -> miette::Result<Vec<SearchSubject>> {
         let searched =
             |name: &ParamName| *name == self.load || Some(name) == self.duration.as_ref();
         let mut subjects: Vec<SearchSubject> = Vec::new();
@@ -336,7 +336,7 @@ fn goal(benchmark: &Benchmark, text: &str) -> miette::Result<SearchGoal> {
     })
 }
 
-fn ladder(
+fn grid(
     search: &SearchArgs,
     benchmark: &Benchmark,
     load: &ParamName,

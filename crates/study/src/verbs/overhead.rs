@@ -7,7 +7,8 @@ use backsight_model::{
     Cell, Event, MonitorName, ResultSet, StudyName, StudyState, Time, Unit, counted,
 };
 use backsight_policy::{
-    AskedMetric, Cost, CostCall, OverheadPolicy, OverheadVerdict, Warning, Watched, same_machine,
+    AskedMetric, CostCall, MonitorCost, MonitorSet, OverheadPolicy, OverheadVerdict, Warning,
+    same_machine,
 };
 use backsight_report::overhead::OverheadStudy;
 use backsight_store::{Store, StudyId, StudyRow};

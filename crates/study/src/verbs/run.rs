@@ -224,7 +224,7 @@ pub async fn at_every_look(
     study: &StudyRow,
     comparison: Comparison,
 ) -> miette::Result<Comparison> {
-    if comparison.by != Some(By::Variant) || study.verb != RunVerb::NAME {
+    if comparison.by != Some(SplitKey::Variant) || study.verb != RunVerb::NAME {
         return Ok(comparison);
     }
     let Some(report) = until_report(store, study).await? else {

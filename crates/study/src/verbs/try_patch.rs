@@ -48,7 +48,7 @@ impl HistoryVerb for TryVerb {
     const SHARES_EVIDENCE: bool = false;
     type Policy = TryPolicy;
 
-    fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<AttemptPolicy> {
+    fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<TryPolicy> {
         let choices = inputs.choices.of_verb::<Self>()?;
         Ok(policy(choices, inputs.versions, inputs.cells, inputs.seed))
     }
@@ -58,7 +58,7 @@ impl HistoryVerb for TryVerb {
         0
     }
 
-    async fn conclude(ended: EndedLoop<'_, AttemptVerdict>) -> miette::Result<EndedStudy> {
+    async fn conclude(ended: EndedLoop<'_, TryVerdict>) -> miette::Result<EndedStudy> {
         let EndedLoop {
             store,
             study,
@@ -216,9 +216,9 @@ impl TryReport {
     /// What it means to a script.
     fn ending(&self) -> StudyEnding {
         match self.verdict.overall() {
-            SideOutcome::Worse | SideOutcome::Dead => StudyEnding::Failed,
-            SideOutcome::Undecided => StudyEnding::Undecided,
-            SideOutcome::Better | SideOutcome::Equal => StudyEnding::Success,
+            TrySideOutcome::Worse | TrySideOutcome::Dead => StudyEnding::Failed,
+            TrySideOutcome::Undecided => StudyEnding::Undecided,
+            TrySideOutcome::Better | TrySideOutcome::Equal => StudyEnding::Success,
         }
     }
 }

@@ -210,21 +210,21 @@ pub async fn run_study_loop<P: Policy, M: Measurer>(
 
 /// What the loop asks of a policy, whatever its verdict is: one loop is compiled for all of them.
 trait LoopPolicy: Send + Sync {
-    /// As [`Policy::decide_beside`].
-    fn decide_beside(
+    /// As [`Policy::decide_for_testbed`].
+    fn decide_for_testbed(
         &self,
         evidence: &Evidence,
         testbed: usize,
         under_way: &[Request],
     ) -> Option<Decision<()>>;
     /// As [`Policy::left`].
-    fn left(&self, evidence: &Evidence) -> usize;
+    fn remaining_trials(&self, evidence: &Evidence) -> usize;
     /// As [`Policy::cell`].
     fn cell(&self, evidence: &Evidence, request: Request) -> Option<Cell>;
     /// As [`Policy::coming`].
-    fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request>;
+    fn upcoming_builds(&self, evidence: &Evidence, most: usize) -> Vec<Request>;
     /// As [`Policy::suspects`].
-    fn suspects(&self, evidence: &Evidence) -> Vec<(Place, f64)>;
+    fn suspects(&self, evidence: &Evidence) -> Vec<(ChangeLocation, f64)>;
 }
 
 /// A policy with its verdict, once it has one.
@@ -243,14 +243,17 @@ impl<P: Policy> PolicyWithVerdict<P> {
 }
 
 impl<P: Policy> LoopPolicy for PolicyWithVerdict<P> {
-    fn decide_beside(
+    fn decide_for_testbed(
         &self,
         evidence: &Evidence,
         testbed: usize,
         under_way: &[Request],
     ) -> Option<Decision<()>> {
         Some(
-            match self.policy.decide_beside(evidence, testbed, under_way)? {
+            match self
+                .policy
+                .decide_for_testbed(evidence, testbed, under_way)?
+            {
                 Decision::Measure(request) => Decision::Measure(request),
                 Decision::Done(verdict) => {
                     *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
@@ -260,19 +263,19 @@ impl<P: Policy> LoopPolicy for PolicyWithVerdict<P> {
         )
     }
 
-    fn left(&self, evidence: &Evidence) -> usize {
-        self.policy.left(evidence)
+    fn remaining_trials(&self, evidence: &Evidence) -> usize {
+        self.policy.remaining_trials(evidence)
     }
 
     fn cell(&self, evidence: &Evidence, request: Request) -> Option<Cell> {
         self.policy.cell(evidence, request)
     }
 
-    fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
-        self.policy.coming(evidence, most)
+    fn upcoming_builds(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
+        self.policy.upcoming_builds(evidence, most)
     }
 
-    fn suspects(&self, evidence: &Evidence) -> Vec<(Place, f64)> {
+    fn suspects(&self, evidence: &Evidence) -> Vec<(ChangeLocation, f64)> {
         self.policy.suspects(evidence)
     }
 }
@@ -391,7 +394,7 @@ impl StudyLoop<'_> {
         self.events.tell(&Event::StudyStarted {
             study: study.id.0,
             name: study.name.clone(),
-            trials: trials + self.policy.left(&self.evidence),
+            trials: trials + self.policy.remaining_trials(&self.evidence),
             done: trials,
             seed: study.seed,
         });
@@ -814,10 +817,13 @@ impl StudyLoop<'_> {
             let with = |o: &&Observation| o.outcome == outcome;
             self.evidence.observations.iter().filter(with).count()
         };
-        let (measured, failed) = (count(Outcome::Measured), count(Outcome::Failed));
+        let (measured, failed) = (
+            count(RequestOutcome::Measured),
+            count(RequestOutcome::Failed),
+        );
         let left = match stop {
             None => 0,
-            Some(_) => self.policy.left(&self.evidence),
+            Some(_) => self.policy.remaining_trials(&self.evidence),
         };
         self.events.tell(&Event::StudyFinished {
             study: self.study.id.0,

@@ -68,7 +68,7 @@ impl Export {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.study).await.into_diagnostic()?;
-            crate::try_patch::refuse_sides(&study)?;
+            backsight_study::refuse_sides(&study)?;
             let set = store.result_set(study.id).await.into_diagnostic()?;
             store.close().await;
             if set.series.iter().all(|series| series.trials.is_empty()) {

@@ -8,7 +8,7 @@ use backsight_report::{
 };
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    VerdictReport,
+    VerdictReport, refuse_sides,
     verbs::{
         Verb as _,
         overhead::known_costs,
@@ -22,7 +22,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::Shared, files, output::chosen, try_patch, verdict_output};
+use crate::{cli::Shared, files, output::chosen, verdict_output};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -61,7 +61,7 @@ impl Report {
                 return self.write(study.name.as_str(), &text);
             }
             for study in &studies {
-                try_patch::refuse_sides(study)?;
+                refuse_sides(study)?;
             }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();

@@ -3,7 +3,6 @@
 use backsight_history::Diff;
 use backsight_model::{Amendment, StudyName, Time, Version};
 use backsight_stats::Confidence;
-use backsight_store::StudyRow;
 use backsight_study::{
     BuildContext, HistoryChoices, HistoryStudy, OpenTarget, TryChoices, resolve_version,
     verbs::{
@@ -223,19 +222,4 @@ fn short_name(path: &Path) -> String {
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
     )
-}
-
-/// Refuses a study whose trials are those of several sides, where trials of one thing are asked for.
-pub fn refuse_sides(study: &StudyRow) -> miette::Result<()> {
-    match study.verb == TryVerb::NAME {
-        false => Ok(()),
-        true => Err(miette::miette!(
-            help = format!(
-                "backsight show {0}, or backsight report {0}: they tell the sides apart",
-                study.name
-            ),
-            "study `{}` is a try: its trials are those of a base and of patched sides",
-            study.name
-        )),
-    }
 }

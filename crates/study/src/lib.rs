@@ -17,6 +17,7 @@
 //! `examples/bisection.rs` begins, kills, resumes and judges a bisection through this library.
 
 mod background_builds;
+pub mod change_detection;
 mod choices;
 mod evidence;
 mod history_measurer;
@@ -26,6 +27,7 @@ mod outcome;
 mod question;
 mod remote_activation;
 mod resolved_plan;
+mod result_sets;
 mod resume;
 mod session;
 mod simulated;
@@ -48,6 +50,7 @@ pub use open_target::{OpenTarget, resolve_version};
 pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};
 pub use question::{Question, QuestionError};
 pub use resolved_plan::{ResolvedPlan, drawn_seed, free_name, metric_shapes};
+pub use result_sets::{refuse_sides, result_sets};
 pub use resume::resume;
 pub use session::{Session, SessionOptions};
 pub use simulated::Simulated;

@@ -414,7 +414,7 @@ impl Compare {
         let mut studies = Vec::new();
         for asked in &self.sides {
             let study = store.study(asked).await.into_diagnostic()?;
-            crate::try_patch::refuse_sides(&study)?;
+            backsight_study::refuse_sides(&study)?;
             studies.push(study.id);
         }
         let sets = load(store, &studies).await?;

@@ -10,8 +10,8 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use super::{
-    change_search::find_changes,
-    input::{Series, SeriesOf},
+    input::{DetectionSeries, DetectionStream},
+    series_search::find_changes,
 };
 
 /// Series of a chunk, and points: whichever comes first.
@@ -24,11 +24,14 @@ const WAITING: usize = 2;
 /// A part of all series: the `index`th, from 0, of `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
+    /// Which part, from 0.
     pub index: usize,
+    /// How many parts there are.
     pub of: usize,
 }
 
 impl Shard {
+    /// All series.
     pub const WHOLE: Self = Self { index: 0, of: 1 };
 
     fn has(self, series: usize) -> bool {
@@ -54,20 +57,26 @@ impl std::str::FromStr for Shard {
 }
 
 /// How to search.
-pub struct Job {
-    pub search: DetectionOptions,
+pub struct DetectionJob {
+    /// The search of each series.
+    pub search: Search,
+    /// Which series.
     pub shard: Shard,
     /// Threads; 0: as many as there are processors.
     pub threads: usize,
+    /// Whether each series gets a picture.
     pub with_svg: bool,
 }
 
-impl Job {
-    /// Searches all series of the shard and gives each story to `tell`.
+impl DetectionJob {
+    /// Searches all series of the shard and gives what was found in each to `take`, in order.
+    ///
+    /// # Errors
+    /// A series can't be read, or `take` fails.
     pub fn run(
         &self,
-        series: SeriesOf,
-        mut tell: impl FnMut(SeriesChanges) -> miette::Result<()>,
+        series: DetectionStream,
+        mut take: impl FnMut(SeriesChanges) -> miette::Result<()>,
     ) -> miette::Result<()> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads);
         let pool = pool.build().into_diagnostic()?;
@@ -75,13 +84,13 @@ impl Job {
             let (sender, chunks) = sync_channel(WAITING);
             scope.spawn(|| read(series, self.shard, sender));
             for chunk in chunks {
-                let chunk: Vec<Series> = chunk?;
-                let stories: Vec<SeriesChanges> = pool.install(|| {
+                let chunk: Vec<DetectionSeries> = chunk?;
+                let found: Vec<SeriesChanges> = pool.install(|| {
                     let searched = chunk.into_par_iter();
-                    let told = searched.map(|one| find_changes(one, &self.search, self.with_svg));
-                    told.collect()
+                    let found = searched.map(|one| find_changes(one, &self.search, self.with_svg));
+                    found.collect()
                 });
-                stories.into_iter().try_for_each(&mut tell)?;
+                found.into_iter().try_for_each(&mut take)?;
             }
             Ok(())
         })
@@ -89,7 +98,11 @@ impl Job {
 }
 
 /// Sends chunks until there are no more, an error, or nobody who wants them.
-fn read(series: SeriesOf, shard: Shard, to: SyncSender<miette::Result<Vec<Series>>>) {
+fn read(
+    series: DetectionStream,
+    shard: Shard,
+    to: SyncSender<miette::Result<Vec<DetectionSeries>>>,
+) {
     let (mut chunk, mut points) = (Vec::new(), 0);
     for (i, one) in series.enumerate() {
         match one {

@@ -1,29 +1,33 @@
 //! Where series come from: a table of numbers, or studies in the store.
 
-use backsight_exchange::table::{self, Columns, Labels, Reading, SeriesStream, Source, Table};
-use backsight_model::{ResultSet, TrialSamples};
+use backsight_exchange::table::{
+    self, Columns, Labels, Reading, SeriesStream, Source, Table, TableError,
+};
+use backsight_model::{ResultSet, Series as CellSeries, TrialSamples};
 use backsight_policy::side_of;
 use backsight_stats::{Better, Samples, changes::version_value};
 use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
-use std::path::PathBuf;
-
-use crate::{cli::Shared, files};
+use std::path::{Path, PathBuf};
 
 /// A series to search.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Series {
+pub struct DetectionSeries {
     /// The columns that name it, with their values.
     pub keys: Vec<(String, String)>,
     /// What is measured.
     pub metric: String,
+    /// Its unit, where that is known.
     pub unit: Option<String>,
+    /// Which direction is good, where that is known.
     pub better: Option<Better>,
     /// One a value.
     pub labels: Labels,
     /// Whether labels name versions, so that equal ones are samples of one; else they number rows.
     pub named: bool,
+    /// What was measured, in order.
     pub values: Vec<f64>,
+    /// How many values are missing.
     pub missing: usize,
     /// The fewest and the most sessions that a value is from, where that is known.
     pub sessions: Option<(usize, usize)>,
@@ -31,7 +35,8 @@ pub struct Series {
     pub of_sessions: bool,
 }
 
-impl Series {
+impl DetectionSeries {
+    /// Its keys and its metric.
     pub fn name(&self) -> String {
         let mut parts: Vec<&str> = self.keys.iter().map(|(_, value)| value.as_str()).collect();
         parts.push(&self.metric);
@@ -40,15 +45,20 @@ impl Series {
 }
 
 /// What was asked to be searched.
-pub enum Input {
+pub enum DetectionInput {
+    /// A table of numbers.
     Table(Source),
+    /// Studies of the store, by name or number.
     Studies(Vec<String>),
 }
 
-impl Input {
+impl DetectionInput {
     /// Files are taken for files, `-` for standard input, other names for studies.
-    pub fn of(named: &[String]) -> miette::Result<Self> {
-        let is_file = |name: &String| name == "-" || std::path::Path::new(name).exists();
+    ///
+    /// # Errors
+    /// Several inputs of which one is a file.
+    pub fn from_arguments(named: &[String]) -> miette::Result<Self> {
+        let is_file = |name: &String| name == "-" || Path::new(name).exists();
         match named {
             [only] if only == "-" => Ok(Self::Table(Source::Stdin)),
             [only] if is_file(only) => Ok(Self::Table(Source::Path(PathBuf::from(only)))),
@@ -59,73 +69,15 @@ impl Input {
             studies => Ok(Self::Studies(studies.to_vec())),
         }
     }
-
-    /// Its series, in order.
-    pub fn series(
-        self,
-        reading: Reading,
-        columns: &Columns,
-        better: Option<Better>,
-        shared: &Shared,
-    ) -> miette::Result<SeriesOf> {
-        match self {
-            Self::Table(source) => {
-                let table = Table::open(&source, reading).into_diagnostic()?;
-                let stream = table::series(table, columns).into_diagnostic()?;
-                let named = columns.label.is_some()
-                    || columns.order.is_some()
-                    || stream.guessed_label().is_some();
-                Ok(SeriesOf::Table {
-                    stream: Box::new(stream),
-                    named,
-                    better,
-                })
-            }
-            Self::Studies(names) => {
-                let sets = crate::block_on(load(&names, shared))?;
-                let mut series = match &sets[..] {
-                    [only] => within(only),
-                    several => over(several),
-                };
-                if let Some(better) = better {
-                    series.iter_mut().for_each(|one| one.better = Some(better));
-                }
-                Ok(SeriesOf::Studies(series.into_iter()))
-            }
-        }
-    }
-}
-
-async fn load(names: &[String], shared: &Shared) -> miette::Result<Vec<ResultSet>> {
-    let missing = |name: &str, why: miette::Report| {
-        miette::miette!(
-            help =
-                "name a file, `-` for standard input, or a study: `backsight studies` lists those",
-            "`{}` is neither a file nor a study here: {why}",
-            name.escape_debug()
-        )
-    };
-    let store = match files::existing_store(shared).await {
-        Ok(store) => store,
-        Err(why) => return Err(missing(names.first().map_or("", String::as_str), why)),
-    };
-    let mut sets = Vec::new();
-    for name in names {
-        let found = store.study(name).await.into_diagnostic();
-        let study = found.map_err(|why| missing(name, why))?;
-        crate::try_patch::refuse_sides(&study)?;
-        sets.push(store.result_set(study.id).await.into_diagnostic()?);
-    }
-    Ok(sets)
 }
 
 /// The cells' metrics of one study, trial by trial: what drifts within it. Where it was measured in several boots or sessions,
 /// which differ by more than their trials do, one by one.
-fn within(study: &ResultSet) -> Vec<Series> {
+fn within(study: &ResultSet) -> Vec<DetectionSeries> {
     study.series.iter().map(within_cell).collect()
 }
 
-fn within_cell(cell: &backsight_model::Series) -> Series {
+fn within_cell(cell: &CellSeries) -> DetectionSeries {
     let mut series = of_cell(cell);
     let sittings = sittings(&cell.trials);
     let mut put = |label: String, of: &[&TrialSamples]| match value(of.iter().copied()) {
@@ -160,9 +112,9 @@ fn within_cell(cell: &backsight_model::Series) -> Series {
 }
 
 /// The cells' metrics of several studies, each study a version, in the order in which they were named.
-fn over(studies: &[ResultSet]) -> Vec<Series> {
-    let mut cells: Vec<&backsight_model::Series> = Vec::new();
-    let same = |a: &backsight_model::Series, b: &backsight_model::Series| {
+fn over(studies: &[ResultSet]) -> Vec<DetectionSeries> {
+    let mut cells: Vec<&CellSeries> = Vec::new();
+    let same = |a: &CellSeries, b: &CellSeries| {
         a.cell.same_question(&b.cell) && a.metric == b.metric && a.unit == b.unit
     };
     for cell in studies.iter().flat_map(|study| &study.series) {
@@ -170,7 +122,7 @@ fn over(studies: &[ResultSet]) -> Vec<Series> {
             cells.push(cell);
         }
     }
-    let history = |cell: &&backsight_model::Series| {
+    let history = |cell: &&CellSeries| {
         let mut series = of_cell(cell);
         for study in studies {
             let measured = study.series.iter().find(|other| same(cell, other));
@@ -191,13 +143,13 @@ fn over(studies: &[ResultSet]) -> Vec<Series> {
     cells.iter().map(history).collect()
 }
 
-fn of_cell(cell: &backsight_model::Series) -> Series {
-    Series {
+fn of_cell(cell: &CellSeries) -> DetectionSeries {
+    DetectionSeries {
         keys: vec![("cell".to_owned(), cell.cell.to_string())],
         metric: cell.metric.to_string(),
         unit: Some(cell.unit.to_string()),
         better: Some(cell.better),
-        ..Series::default()
+        ..DetectionSeries::default()
     }
 }
 
@@ -216,46 +168,80 @@ fn value<'a>(trials: impl Iterator<Item = &'a TrialSamples>) -> Option<f64> {
 }
 
 /// Series that come one after the other.
-pub enum SeriesOf {
+pub struct DetectionStream(Origin);
+
+enum Origin {
     Table {
         stream: Box<SeriesStream>,
         named: bool,
         better: Option<Better>,
     },
-    Studies(std::vec::IntoIter<Series>),
+    Studies(std::vec::IntoIter<DetectionSeries>),
 }
 
-impl SeriesOf {
+impl DetectionStream {
+    /// Those of a table.
+    ///
+    /// # Errors
+    /// It can't be read, or has no such columns.
+    pub fn open_table(
+        source: &Source,
+        reading: Reading,
+        columns: &Columns,
+        better: Option<Better>,
+    ) -> Result<Self, TableError> {
+        let stream = table::series(Table::open(source, reading)?, columns)?;
+        let named =
+            columns.label.is_some() || columns.order.is_some() || stream.guessed_label().is_some();
+        Ok(Self(Origin::Table {
+            stream: Box::new(stream),
+            named,
+            better,
+        }))
+    }
+
+    /// Those of a study, trial by trial; or of several studies, of which each is a version.
+    pub fn from_studies(sets: &[ResultSet], better: Option<Better>) -> Self {
+        let mut series = match sets {
+            [only] => within(only),
+            several => over(several),
+        };
+        if let Some(better) = better {
+            series.iter_mut().for_each(|one| one.better = Some(better));
+        }
+        Self(Origin::Studies(series.into_iter()))
+    }
+
     /// The names of the columns that name the series.
     pub fn keys(&self) -> Vec<String> {
-        match self {
-            Self::Table { stream, .. } => stream.keys().to_vec(),
-            Self::Studies(_) => vec!["cell".to_owned()],
+        match &self.0 {
+            Origin::Table { stream, .. } => stream.keys().to_vec(),
+            Origin::Studies(_) => vec!["cell".to_owned()],
         }
     }
 
     /// The column that was taken for the versions' names without having been asked for.
     pub fn guessed_label(&self) -> Option<&str> {
-        match self {
-            Self::Table { stream, .. } => stream.guessed_label(),
-            Self::Studies(_) => None,
+        match &self.0 {
+            Origin::Table { stream, .. } => stream.guessed_label(),
+            Origin::Studies(_) => None,
         }
     }
 }
 
-impl Iterator for SeriesOf {
-    type Item = miette::Result<Series>;
+impl Iterator for DetectionStream {
+    type Item = miette::Result<DetectionSeries>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::Studies(series) => series.next().map(Ok),
-            Self::Table {
+        match &mut self.0 {
+            Origin::Studies(series) => series.next().map(Ok),
+            Origin::Table {
                 stream,
                 named,
                 better,
             } => {
                 let read = stream.next()?.into_diagnostic();
-                Some(read.map(|series| Series {
+                Some(read.map(|series| DetectionSeries {
                     keys: stream.keys().iter().cloned().zip(series.keys).collect(),
                     metric: series.column,
                     unit: None,

@@ -1,7 +1,8 @@
-//! The verb: its arguments, what is kept while series are searched, and what is said at the end.
+//! `backsight detect`: where series of numbers changed, by how much and how surely, whoever measured them.
 
 use backsight_exchange::table::{self, Columns, Reading};
-use backsight_policy::ChangeDirection;
+use backsight_model::ResultSet;
+use backsight_policy::Direction;
 use backsight_report::{
     Format,
     change_points::{ChangePoints, SeriesChanges},
@@ -11,19 +12,23 @@ use backsight_stats::{
     Better, Confidence,
     changes::{DetectionOptions, MIN_POINTS},
 };
-use clap::ValueEnum;
+use backsight_study::{
+    change_detection::{
+        ChangeTable, DetectionInput, DetectionJob, DetectionStream, FalseShare, Shard,
+        adjust_for_all_series, join_change_tables,
+    },
+    refuse_sides, result_sets,
+};
+use clap::{
+    ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use miette::IntoDiagnostic as _;
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use super::{
-    discovery::{self, FalseShare},
-    input::{Input, SeriesOf},
-    rows::{self, Kept},
-    search::{Job, Shard},
-};
 use crate::{cli::Shared, exit_status::ExitStatus, files, output::chosen};
 
 /// Arguments of `detect`.
@@ -49,8 +54,8 @@ pub struct Detect {
     #[arg(long)]
     sorted: bool,
     /// What the input is; else as its name or its beginning says
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    from: Option<From>,
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(&INPUT_FORMATS))]
+    from: Option<table::Format>,
     /// Whether the first line names the columns; else it does if no field of it is a number
     #[arg(long, value_name = "YES|NO", value_parser = yes_or_no)]
     header: Option<bool>,
@@ -58,8 +63,8 @@ pub struct Detect {
     #[arg(long, value_name = "lower|higher")]
     better: Option<Better>,
     /// How it is written; else as the name of --output ends, else text
-    #[arg(long, value_enum)]
-    format: Option<Written>,
+    #[arg(long, value_parser = one_of(&FORMATS))]
+    format: Option<DetectFormat>,
     /// Write it to a file; its name ends in .txt, .md, .json, .html, .csv, .tsv, .jsonl or .parquet, unless --format says
     /// which it is
     #[arg(long, short, value_name = "FILE")]
@@ -93,55 +98,95 @@ pub struct Detect {
     last: Option<usize>,
 }
 
+/// What is written: a document about all series, or a row a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DetectFormat {
+    Document(Format),
+    Rows(table::Format),
+}
+
 /// Values of `--format`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Written {
-    /// For a person
-    Text,
-    /// A table for a pull request
-    Markdown,
-    /// Everything, in one document
-    Json,
-    /// One self-contained page, with a picture of each series that changed
-    Html,
-    /// A line a change
-    Csv,
-    /// A line a change, tabs between
-    Tsv,
-    /// A JSON object a change
-    JsonLines,
-    /// A row a change
-    Parquet,
-}
-
-impl Written {
-    fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or(String::new(), |value| value.get_name().to_owned())
-    }
-
-    fn of_rows(self) -> Option<table::Format> {
-        match self {
-            Self::Text | Self::Markdown | Self::Json | Self::Html => None,
-            Self::Csv => Some(table::Format::Csv),
-            Self::Tsv => Some(table::Format::Tsv),
-            Self::JsonLines => Some(table::Format::JsonLines),
-            Self::Parquet => Some(table::Format::Parquet),
-        }
-    }
-}
+const FORMATS: [(&str, DetectFormat, &str); 8] = {
+    use DetectFormat::{Document, Rows};
+    [
+        ("text", Document(Format::Text), "For a person"),
+        (
+            "markdown",
+            Document(Format::Markdown),
+            "A table for a pull request",
+        ),
+        (
+            "json",
+            Document(Format::Json),
+            "Everything, in one document",
+        ),
+        (
+            "html",
+            Document(Format::Html),
+            "One self-contained page, with a picture of each series that changed",
+        ),
+        ("csv", Rows(table::Format::Csv), "A line a change"),
+        (
+            "tsv",
+            Rows(table::Format::Tsv),
+            "A line a change, tabs between",
+        ),
+        (
+            "json-lines",
+            Rows(table::Format::JsonLines),
+            "A JSON object a change",
+        ),
+        ("parquet", Rows(table::Format::Parquet), "A row a change"),
+    ]
+};
 
 /// Values of `--from`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum From {
-    /// Fields between commas or semicolons; also one number a line
-    Csv,
-    /// Fields between tabs
-    Tsv,
-    /// An object or a number a line
-    JsonLines,
-    /// Apache Parquet
-    Parquet,
+const INPUT_FORMATS: [(&str, table::Format, &str); 4] = [
+    (
+        "csv",
+        table::Format::Csv,
+        "Fields between commas or semicolons; also one number a line",
+    ),
+    ("tsv", table::Format::Tsv, "Fields between tabs"),
+    (
+        "json-lines",
+        table::Format::JsonLines,
+        "An object or a number a line",
+    ),
+    ("parquet", table::Format::Parquet, "Apache Parquet"),
+];
+
+/// Reads one of the names of a table.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    table: &'static [(&'static str, T, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let values = table
+        .iter()
+        .map(|(name, _, about)| PossibleValue::new(*name).help(*about));
+    PossibleValuesParser::new(values).try_map(|name| {
+        let found = table.iter().find(|(known, ..)| *known == name);
+        found.map(|(_, value, _)| *value).ok_or("no such name")
+    })
+}
+
+impl DetectFormat {
+    /// The format of rows that the end of a file's name stands for.
+    fn rows_of_path(path: &Path) -> Option<table::Format> {
+        Some(match path.extension()?.to_str()? {
+            "csv" => table::Format::Csv,
+            "tsv" => table::Format::Tsv,
+            "jsonl" => table::Format::JsonLines,
+            "parquet" => table::Format::Parquet,
+            _ => return None,
+        })
+    }
+}
+
+impl std::fmt::Display for DetectFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let named = FORMATS.iter().find(|(_, format, _)| format == self);
+        f.write_str(named.map_or("", |(name, ..)| name))
+    }
 }
 
 /// Values of `--fail-on`.
@@ -177,53 +222,51 @@ fn false_alarms(number: &str) -> Result<f64, String> {
 
 impl Detect {
     /// Searches.
-    pub fn execute(mut self, shared: &Shared) -> miette::Result<ExitCode> {
-        self.format = Some(self.written()?);
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        let format = self.chosen_format()?;
         if self.join {
-            return self.join_parts();
+            return self.join_parts(format);
         }
-        if self.shard.is_some() && self.format().of_rows().is_none() {
+        if let (Some(_), DetectFormat::Document(document)) = (self.shard, format) {
             return Err(miette::miette!(
                 help = "say `--format parquet -o part.parquet` (or csv, tsv, json-lines), and join the files with `--join`",
-                "a part of the series is written as rows, and {} has none",
-                self.format().name()
+                "a part of the series is written as rows, and {document} has none"
             ));
         }
-        if self.fail_on.is_some() && self.format().of_rows().is_some() {
+        if self.fail_on.is_some() && matches!(format, DetectFormat::Rows(_)) {
             return Err(miette::miette!(
                 help = "ask with `--format text`, `markdown` or `json`",
-                "--fail-on is for reports, and {} is for rows",
-                self.format().name()
+                "--fail-on is for reports, and {format} is for rows"
             ));
         }
-        let input = Input::of(&self.inputs)?;
-        if let (Input::Table(_), Some(FailOn::Worse), None) = (&input, self.fail_on, self.better) {
-            return Err(miette::miette!(
-                help =
-                    "--better lower for durations, --better higher for rates; or --fail-on change",
-                "--fail-on worse can't find anything: a table doesn't say which direction is good"
-            ));
-        }
-        let source = match &input {
-            Input::Table(source) => source.to_string(),
-            Input::Studies(names) => names.join(", "),
+        let input = DetectionInput::from_arguments(&self.inputs)?;
+        let (source, series) = match &input {
+            DetectionInput::Table(source) => {
+                if self.fail_on == Some(FailOn::Worse) && self.better.is_none() {
+                    return Err(miette::miette!(
+                        help = "--better lower for durations, --better higher for rates; or --fail-on change",
+                        "--fail-on worse can't find anything: a table doesn't say which direction is good"
+                    ));
+                }
+                let (reading, columns) = (self.reading(), self.columns());
+                let series = DetectionStream::open_table(source, reading, &columns, self.better);
+                (source.to_string(), series.into_diagnostic()?)
+            }
+            DetectionInput::Studies(names) => {
+                let sets = crate::block_on(load(names, shared))?;
+                let series = DetectionStream::from_studies(&sets, self.better);
+                (names.join(", "), series)
+            }
         };
-        let series = input.series(self.reading(), &self.columns(), self.better, shared)?;
-        match self.format().of_rows() {
-            Some(format) => self.as_rows(series, format),
-            None => self.as_report(series, source),
+        match format {
+            DetectFormat::Rows(format) => self.write_rows(series, format),
+            DetectFormat::Document(format) => self.write_document(series, source, format),
         }
     }
 
     fn reading(&self) -> Reading {
-        let format = self.from.map(|from| match from {
-            From::Csv => table::Format::Csv,
-            From::Tsv => table::Format::Tsv,
-            From::JsonLines => table::Format::JsonLines,
-            From::Parquet => table::Format::Parquet,
-        });
         Reading {
-            format,
+            format: self.from,
             header: self.header,
         }
     }
@@ -239,69 +282,43 @@ impl Detect {
         }
     }
 
-    fn job(&self) -> Job {
-        Job {
-            search: DetectionOptions {
+    fn job(&self, with_svg: bool) -> DetectionJob {
+        DetectionJob {
+            search: Search {
                 false_per_point: self.false_alarms / 1000.0,
                 confidence: Confidence::new(self.confidence / 100.0).unwrap_or_default(),
             },
             shard: self.shard.unwrap_or(Shard::WHOLE),
             threads: self.jobs.map_or(0, usize::from),
-            with_svg: self.svg.is_some() || self.format() == Written::Html,
+            with_svg: with_svg || self.svg.is_some(),
         }
-    }
-
-    fn format(&self) -> Written {
-        self.format.unwrap_or(Written::Text)
     }
 
     /// The format that was asked for, else that of the file's name.
-    fn written(&self) -> miette::Result<Written> {
-        let of_rows = |path: &Path| {
-            Some(match path.extension()?.to_str()? {
-                "csv" => Written::Csv,
-                "tsv" => Written::Tsv,
-                "jsonl" => Written::JsonLines,
-                "parquet" => Written::Parquet,
-                _ => return None,
-            })
-        };
+    fn chosen_format(&self) -> miette::Result<DetectFormat> {
+        use DetectFormat::{Document, Rows};
         let path = self.output.as_deref();
-        match (self.format, path.and_then(of_rows)) {
-            (None, Some(of_name)) => return Ok(of_name),
-            (Some(asked), Some(of_name)) if asked == of_name => return Ok(asked),
-            (Some(asked), Some(of_name)) => {
-                return Err(miette::miette!(
-                    help = "leave out --format, or name a file whose end is the format's",
-                    "the name of the file is that of {}, and --format says {}",
-                    of_name.name(),
-                    asked.name()
-                ));
+        let contradiction = |of_name: DetectFormat, asked: DetectFormat| {
+            miette::miette!(
+                help = "leave out --format, or name a file whose end is the format's",
+                "the name of the file is that of {of_name}, and --format says {asked}"
+            )
+        };
+        let asked = match (self.format, path.and_then(DetectFormat::rows_of_path)) {
+            (Some(asked), Some(of_name)) if asked != Rows(of_name) => {
+                return Err(contradiction(Rows(of_name), asked));
             }
-            (Some(asked), None) if asked.of_rows().is_some() => {
+            (_, Some(of_name)) => return Ok(Rows(of_name)),
+            (Some(asked @ Rows(_)), None) => {
                 return match path.and_then(Format::of_path) {
                     None => Ok(asked),
-                    Some(of_name) => Err(miette::miette!(
-                        help = "leave out --format, or name a file whose end is the format's",
-                        "the name of the file is that of {of_name}, and --format says {}",
-                        asked.name()
-                    )),
+                    Some(of_name) => Err(contradiction(Document(of_name), asked)),
                 };
             }
-            (_, None) => {}
-        }
-        let asked = self.format.map(|format| match format {
-            Written::Markdown => Format::Markdown,
-            Written::Json => Format::Json,
-            Written::Html => Format::Html,
-            _ => Format::Text,
-        });
-        Ok(match chosen(asked, path, Format::Text)? {
-            Format::Text => Written::Text,
-            Format::Markdown => Written::Markdown,
-            Format::Json => Written::Json,
-            Format::Html => Written::Html,
-        })
+            (Some(Document(asked)), None) => Some(asked),
+            (None, None) => None,
+        };
+        chosen(asked, path, Format::Text).map(Document)
     }
 
     fn false_share(&self) -> FalseShare {
@@ -309,14 +326,18 @@ impl Detect {
     }
 
     /// A row a change: nothing but p-values is held.
-    fn as_rows(&self, series: SeriesOf, format: table::Format) -> miette::Result<ExitCode> {
-        let mut kept = Kept::new(&series.keys(), self.confidence / 100.0)?;
+    fn write_rows(
+        &self,
+        series: DetectionStream,
+        format: table::Format,
+    ) -> miette::Result<ExitCode> {
+        let mut rows = ChangeTable::new(&series.keys(), self.confidence / 100.0)?;
         let mut pictures = Pictures::new(self.svg.as_deref())?;
         let mut count = 0;
-        self.job().run(series, |mut series| {
+        self.job(false).run(series, |mut series| {
             count += 1;
             pictures.put(&mut series)?;
-            kept.tell(&series)
+            rows.add(&series)
         })?;
         // A part can't know what is believed among all; one series needs no such doubt.
         let share = match (self.shard, count) {
@@ -324,21 +345,27 @@ impl Detect {
             (None, 0 | 1) => Some(FalseShare(1.0)),
             (None, _) => Some(self.false_share()),
         };
-        let counted = files::rows(self.output.as_deref(), |out| kept.put(out, format, share))?;
+        let counted = files::rows(self.output.as_deref(), |out| {
+            rows.write_to(out, format, share)
+        })?;
         if self.output.is_some() && share.is_some() {
-            counted.say();
+            files::say(&counted.to_string());
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn as_report(&self, series: SeriesOf, source: String) -> miette::Result<ExitCode> {
+    fn write_document(
+        &self,
+        series: DetectionStream,
+        source: String,
+        format: Format,
+    ) -> miette::Result<ExitCode> {
         let guessed_label = series.guessed_label().map(str::to_owned);
-        let format = self.format();
-        let keep_all = format == Written::Json;
+        let keep_all = format == Format::Json;
         let mut pictures = Pictures::new(self.svg.as_deref())?;
         let (mut all, mut others, mut count) = (Vec::new(), Vec::new(), 0);
         let mut too_short = TooShort::default();
-        self.job().run(series, |mut series| {
+        self.job(format == Format::Html).run(series, |mut series| {
             count += 1;
             pictures.put(&mut series)?;
             too_short.add(&series);
@@ -350,7 +377,7 @@ impl Detect {
             }
             Ok(())
         })?;
-        discovery::adjust(&mut all, &others, self.false_share());
+        adjust_for_all_series(&mut all, &others, self.false_share());
         let found = ChangePoints {
             source,
             guessed_label,
@@ -359,18 +386,12 @@ impl Detect {
             false_percent: Some(self.false_share),
             confidence: self.confidence,
         };
-        let as_document = match format {
-            Written::Json => Format::Json,
-            Written::Markdown => Format::Markdown,
-            Written::Html => Format::Html,
-            _ => Format::Text,
-        };
-        let text = found.render(as_document, files::width());
+        let text = found.render(format, files::width());
         let text = text.into_diagnostic()?;
         match &self.output {
             Some(path) => files::write_whole(path, &text)?,
             None => files::print_made(&match format {
-                Written::Text => escape::visible(&text),
+                Format::Text => escape::visible(&text),
                 _ => text,
             })?,
         }
@@ -386,19 +407,18 @@ impl Detect {
         }
     }
 
-    fn join_parts(&self) -> miette::Result<ExitCode> {
-        let format = self.format().of_rows().ok_or_else(|| {
-            miette::miette!(
+    fn join_parts(&self, format: DetectFormat) -> miette::Result<ExitCode> {
+        let DetectFormat::Rows(format) = format else {
+            return Err(miette::miette!(
                 help = "say `--format parquet -o all.parquet` (or csv, tsv, json-lines)",
-                "parts are joined as rows, and {} has none",
-                self.format().name()
-            )
-        })?;
+                "parts are joined as rows, and {format} has none"
+            ));
+        };
         let parts: Vec<PathBuf> = self.inputs.iter().map(PathBuf::from).collect();
         let counted = files::rows(self.output.as_deref(), |out| {
-            rows::join(&parts, out, format, Some(self.false_share()))
+            join_change_tables(&parts, out, format, Some(self.false_share()))
         })?;
-        counted.say();
+        files::say(&counted.to_string());
         Ok(ExitCode::SUCCESS)
     }
 
@@ -410,12 +430,34 @@ impl Detect {
         let since = series
             .versions
             .saturating_sub(self.last.unwrap_or(series.versions));
-        series.believed().any(|told| {
-            let asked = fail_on == FailOn::Change
-                || told.direction(series.better) == ChangeDirection::Worse;
-            asked && told.between.until.index >= since
+        series.believed().any(|found| {
+            let asked =
+                fail_on == FailOn::Change || found.direction(series.better) == Direction::Worse;
+            asked && found.between.until.index >= since
         })
     }
+}
+
+/// The result sets of studies that are named.
+async fn load(names: &[String], shared: &Shared) -> miette::Result<Vec<ResultSet>> {
+    let missing = |name: &str, why: miette::Report| {
+        miette::miette!(
+            help =
+                "name a file, `-` for standard input, or a study: `backsight studies` lists those",
+            "`{}` is neither a file nor a study here: {why}",
+            name.escape_debug()
+        )
+    };
+    let store = files::existing_store(shared).await;
+    let store = store.map_err(|why| missing(names.first().map_or("", String::as_str), why))?;
+    let mut studies = Vec::new();
+    for name in names {
+        let found = store.study(name).await.into_diagnostic();
+        let study = found.map_err(|why| missing(name, why))?;
+        refuse_sides(&study)?;
+        studies.push(study.id);
+    }
+    result_sets(&store, &studies).await
 }
 
 /// Series with fewer versions than can show a change.

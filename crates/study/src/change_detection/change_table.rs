@@ -18,7 +18,7 @@ use backsight_stats::{
 use miette::IntoDiagnostic as _;
 use std::path::{Path, PathBuf};
 
-use super::discovery::FalseShare;
+use super::false_discovery::FalseShare;
 
 /// The columns after those that name the series.
 const COLUMNS: [(&str, ColumnKind); 32] = [
@@ -62,15 +62,18 @@ const BELIEVED: &str = "believed";
 /// The kind of a row about a trend all along; `trend` is that of a change after which a level that never rests moves otherwise.
 const STEADY_TREND: &str = "steady-trend";
 
-/// Rows on their way into a temporary file.
-pub struct Kept {
+/// Rows on their way, in a temporary file.
+pub struct ChangeTable {
     folder: tempfile::TempDir,
     writer: Writer,
     confidence: f64,
 }
 
-impl Kept {
-    /// Begins a table of series that these columns name.
+impl ChangeTable {
+    /// Begins a table of series that these columns name; `confidence` is a share.
+    ///
+    /// # Errors
+    /// There is no room for a temporary file.
     pub fn new(keys: &[String], confidence: f64) -> miette::Result<Self> {
         let folder = tempfile::tempdir().into_diagnostic()?;
         let out = Out::to(Some(&file_in(folder.path()))).into_diagnostic()?;
@@ -84,10 +87,13 @@ impl Kept {
         })
     }
 
-    /// Writes the rows of a series.
-    pub fn tell(&mut self, series: &SeriesChanges) -> miette::Result<()> {
-        for told in &series.changes {
-            self.row(series, &Row::of_change(series, told, self.confidence))?;
+    /// Adds the rows of a series.
+    ///
+    /// # Errors
+    /// There is no room for them.
+    pub fn add(&mut self, series: &SeriesChanges) -> miette::Result<()> {
+        for found in &series.changes {
+            self.row(series, &Row::of_change(series, found, self.confidence))?;
         }
         if let Some(pending) = &series.pending {
             let row = Row {
@@ -110,7 +116,7 @@ impl Kept {
         if let Some(trend) = &series.trend {
             self.row(series, &Row::of_trend(series, trend, self.confidence))?;
         }
-        let is_level = |told: &FoundChange| told.change.kind == ChangeKind::Level;
+        let is_level = |found: &FoundChange| found.change.kind == Kind::Level;
         if series.changes.iter().any(is_level) {
             return Ok(());
         }
@@ -133,14 +139,17 @@ impl Kept {
     }
 
     /// Writes what was kept, with what is believed among all, if that is to be said.
-    pub fn put(
+    ///
+    /// # Errors
+    /// `out` can't be written.
+    pub fn write_to(
         self,
         out: Out,
         format: Format,
         share: Option<FalseShare>,
-    ) -> miette::Result<Counted> {
+    ) -> miette::Result<BelievedCounts> {
         self.writer.finish().into_diagnostic()?;
-        join(&[file_in(self.folder.path())], out, format, share)
+        join_change_tables(&[file_in(self.folder.path())], out, format, share)
     }
 }
 
@@ -174,24 +183,24 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of_change(series: &SeriesChanges, told: &'a FoundChange, confidence: f64) -> Self {
-        let change = &told.change;
+    fn of_change(series: &SeriesChanges, found: &'a FoundChange, confidence: f64) -> Self {
+        let change = &found.change;
         let interval = change.size_interval;
         Row {
             kind: match change.kind {
                 ChangeKind::Level => "level",
                 ChangeKind::Trend => "trend",
             },
-            between: Some(&told.between),
+            between: Some(&found.between),
             doubted: None,
             before: Some(change.before),
             after: Some(change.after),
             size: Some([change.size, interval.low, interval.high]),
-            percent: told
+            percent: found
                 .percent()
                 .map(|(percent, interval)| [percent, interval.low, interval.high]),
             confidence: Some(confidence),
-            direction: Some(told.direction(series.better).as_str()),
+            direction: Some(found.direction(series.better).as_str()),
             p: Some(change.p),
             probability: Some(change.probability),
         }
@@ -270,36 +279,39 @@ impl<'a> Row<'a> {
 
 /// What was counted while a table was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct BelievedCounts {
     /// Changes of level that are believed.
     pub believed: usize,
     /// Changes of level that aren't, among so many series.
     pub doubted: usize,
 }
 
-impl Counted {
-    /// Says it to whoever runs the program.
-    pub fn say(self) {
-        crate::files::say(&format!(
+impl std::fmt::Display for BelievedCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
             "changes of level: {} believed, {} not among so many series",
             self.believed, self.doubted
-        ));
+        )
     }
 }
 
-/// Joins tables that [`Kept::put`] has written, and says what is believed among all of their series.
-pub fn join(
+/// Joins tables that [`ChangeTable::write_to`] has written, and says what is believed among all of their series.
+///
+/// # Errors
+/// A part can't be read or has other columns than the first, or `out` can't be written.
+pub fn join_change_tables(
     parts: &[PathBuf],
     out: Out,
     format: Format,
     share: Option<FalseShare>,
-) -> miette::Result<Counted> {
+) -> miette::Result<BelievedCounts> {
     let adjusted = match share {
         Some(_) => adjusted(parts)?,
         None => Vec::new(),
     };
     let mut adjusted = adjusted.into_iter();
-    let mut counted = Counted::default();
+    let mut counted = BelievedCounts::default();
     let mut writer: Option<(Writer, Vec<String>)> = None;
     let mut out = Some(out);
     for part in parts {

@@ -10,10 +10,10 @@ use backsight_stats::{
 };
 use std::collections::HashMap;
 
-use super::input::Series;
+use super::input::DetectionSeries;
 
 /// Searches a series.
-pub fn find_changes(series: Series, search: &DetectionOptions, with_svg: bool) -> SeriesChanges {
+pub fn find_changes(series: DetectionSeries, search: &Search, with_svg: bool) -> SeriesChanges {
     let (labels, values) = versions(&series);
     let mut changes = unsearched(&series, &labels, &values);
     // The only way to fail is that there is no value at all: every one of them is finite.
@@ -34,7 +34,7 @@ pub fn find_changes(series: Series, search: &DetectionOptions, with_svg: bool) -
 }
 
 /// What is known of a series before it is searched.
-fn unsearched(series: &Series, labels: &[&str], values: &[f64]) -> SeriesChanges {
+fn unsearched(series: &DetectionSeries, labels: &[&str], values: &[f64]) -> SeriesChanges {
     SeriesChanges {
         keys: series.keys.clone(),
         metric: series.metric.clone(),
@@ -70,7 +70,7 @@ fn mean(values: &[f64]) -> f64 {
 
 /// One value a version: samples that bear the same name are of one, wherever they stand. Versions are in the order in
 /// which they first come.
-fn versions(series: &Series) -> (Vec<&str>, Vec<f64>) {
+fn versions(series: &DetectionSeries) -> (Vec<&str>, Vec<f64>) {
     if !series.named {
         return (series.labels.iter().collect(), series.values.clone());
     }

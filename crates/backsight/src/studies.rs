@@ -341,7 +341,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         .collect();
     let mut rows = table(&columns);
     // Who measured elsewhere didn't say how long it took or what others did meanwhile.
-    let imported = study.verb == crate::import::VERB;
+    let imported = study.verb == backsight_study::IMPORT_VERB;
     let known = |text: String| if imported { "unknown".to_owned() } else { text };
     for trial in &trials {
         let version = history.as_ref().map(|history| version_of(history, trial));

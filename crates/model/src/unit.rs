@@ -162,6 +162,14 @@ pub struct UnknownUnit {
     pub text: String,
 }
 
+impl std::str::FromStr for Unit {
+    type Err = UnknownUnit;
+
+    fn from_str(text: &str) -> Result<Self, UnknownUnit> {
+        Self::parse(text)
+    }
+}
+
 impl Unit {
     /// The unit that this text names.
     ///

@@ -22,6 +22,7 @@ mod choices;
 mod evidence;
 mod history_measurer;
 mod history_study;
+mod import_study;
 mod open_target;
 mod outcome;
 mod question;
@@ -31,6 +32,7 @@ mod result_sets;
 mod resume;
 mod session;
 mod simulated;
+mod store_check;
 mod study_as_found;
 mod study_loop;
 mod testbed_measurer;
@@ -46,6 +48,7 @@ pub use evidence::{
 };
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
+pub use import_study::{IMPORT_VERB, ReadImport};
 pub use open_target::{OpenTarget, resolve_version};
 pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};
 pub use question::{Question, QuestionError};
@@ -54,6 +57,7 @@ pub use result_sets::{refuse_sides, result_sets};
 pub use resume::resume;
 pub use session::{Session, SessionOptions};
 pub use simulated::Simulated;
+pub use store_check::{StoreCheck, check_store};
 pub use study_loop::{
     BootPlace, Measurement, Measurer, Progress, StudyLoopError, StudySetup, Unmeasurable,
     evidence_as_found, evidence_with_figures, run_study_loop,

@@ -46,7 +46,7 @@ pub struct Compare {
     #[arg(long, value_name = "lower|higher")]
     better: Option<Better>,
     /// Files: the unit of the numbers, such as `ms` or `Gbit/s`
-    #[arg(long, value_name = "UNIT", value_parser = |unit: &str| Unit::parse(unit))]
+    #[arg(long, value_name = "UNIT")]
     unit: Option<Unit>,
     /// Files with names above their columns: a column with the numbers, by name or number; may be repeated. Else every
     /// column of numbers

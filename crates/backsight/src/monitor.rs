@@ -4,7 +4,7 @@ use backsight_model::Time;
 use backsight_monitor::{RecordError, Sampler, record, sampler, samplers};
 use std::{io::ErrorKind, process::ExitCode, time::Duration};
 
-use crate::trace::watching;
+use crate::trace::syscall_monitor;
 
 /// Time between two samples unless somebody says otherwise.
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
@@ -25,20 +25,20 @@ pub struct Monitor {
 
 fn names() -> impl Iterator<Item = &'static str> {
     let samplers = samplers().iter().map(|sampler| sampler.name);
-    samplers.chain([watching::NAME])
+    samplers.chain([syscall_monitor::NAME])
 }
 
 impl Monitor {
     /// Samples until it is stopped.
     pub fn execute(self) -> miette::Result<ExitCode> {
-        if self.name == watching::NAME {
+        if self.name == syscall_monitor::NAME {
             if self.interval.is_some() || self.count.is_some() {
                 return Err(miette::miette!(
                     "`{}` has no samples: it counts all the time",
                     self.name
                 ));
             }
-            return watching::execute();
+            return syscall_monitor::execute();
         }
         let interval = self.interval.map_or(USUAL_INTERVAL, |time| time.0);
         let unknown = || miette::miette!("there is no sampler `{}`", self.name);

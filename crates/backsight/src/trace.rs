@@ -1,11 +1,8 @@
 //! `backsight trace`: every system call of a command or a process, with strace's options; recorded, told again, compared.
-//!
-//! Refuses: to go on tracing for a reader that is gone.
 
 mod filter_options;
 mod format_options;
-mod output;
-pub mod watching;
+pub mod syscall_monitor;
 
 use backsight_syscall_decode::TraceEvent;
 use backsight_syscall_decode::descriptor_set::DescriptorSet;
@@ -14,22 +11,26 @@ use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::text::{self, LinePrefix, TextWriter};
 use backsight_tracer::command::{TracedCommand, UserRights};
 use backsight_tracer::descriptors::{DescriptorDetails, ProcResolver};
-use backsight_tracer::error::TraceError;
+use backsight_tracer::expressions::{
+    DisplaySettings, QuietSettings, apply_expression, known_syscalls,
+};
 use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::{CallStatus, StatusSet, TraceOptions};
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
+use backsight_tracer::output::{
+    EventFormat, EventView, OutputTarget, SummaryTable, TraceOutput, tampering_failure,
+};
 use backsight_tracer::perfetto::PerfettoWriter;
 use backsight_tracer::processes::PidDetails;
 use backsight_tracer::ptrace::command_start::{TracerPlacement, detach_from_command};
-use backsight_tracer::recording::{RecordingHeader, RecordingReader, RecordingWriter};
+use backsight_tracer::recording::{
+    RecordingHeader, RecordingReader, RecordingWriter, wall_clock_offset,
+};
 use backsight_tracer::summary::{CallSummary, compare_summaries, format_changes};
 use backsight_tracer::{Signal, engine};
-use filter_options::{
-    DisplaySettings, FilterOptions, QuietSettings, apply_expression, known_syscalls,
-};
+use filter_options::FilterOptions;
 use format_options::FormatOptions;
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use output::{EventFormat, EventView, OutputTarget, SummaryTable, TraceOutput};
 use std::{
     ffi::OsString,
     fs::File,
@@ -38,6 +39,8 @@ use std::{
     process::ExitCode,
     sync::Arc,
 };
+
+use crate::files;
 
 /// Signals that end tracing.
 const ENDS: [Signal; 4] = [
@@ -204,7 +207,7 @@ impl Trace {
     /// Traces, and ends as the command does.
     pub fn execute(self) -> miette::Result<ExitCode> {
         if self.version {
-            crate::files::print(concat!("backsight trace ", env!("CARGO_PKG_VERSION"), "\n"))?;
+            files::print(concat!("backsight trace ", env!("CARGO_PKG_VERSION"), "\n"))?;
             return Ok(ExitCode::SUCCESS);
         }
         if let Some(recordings) = &self.diff {
@@ -226,7 +229,8 @@ impl Trace {
         let into = into.or_else(|| self.output.clone());
         let interrupt = self.interrupted(into.is_some(), apart).into_diagnostic()?;
         let place = self.place(into);
-        let mut output = TraceOutput::open(place, Some(&interrupt), self.shown(wall(), display)?)?;
+        let shown = self.shown(wall_clock_offset(), display)?;
+        let mut output = TraceOutput::open(place, Some(&interrupt), shown).into_diagnostic()?;
         let mut broken = None;
         let counts = self.counts_alone();
         let mut trace = |engine| {
@@ -238,7 +242,7 @@ impl Trace {
             }
             engine::trace(engine, &options, &interrupt, &mut |event: TraceEvent| {
                 if broken.is_none()
-                    && let Err(error) = output.show(&event)
+                    && let Err(error) = show(&mut output, &event)
                 {
                     broken = Some(error);
                     interrupt.trigger(Signal::SIGPIPE as i32);
@@ -247,7 +251,7 @@ impl Trace {
         };
         let says = |chosen, why| self.says(chosen, why, quiet);
         let ended = match self.engine {
-            Engine::Auto => by_what_fits(&options, &says, &mut trace),
+            Engine::Auto => engine::run_with_fitting_engine(&options, &says, &mut trace),
             Engine::Kernel => trace(engine::EngineKind::Kernel),
             Engine::Ptrace => trace(engine::EngineKind::Ptrace),
         };
@@ -334,12 +338,13 @@ impl Trace {
     fn told_again(&self, file: &Path) -> miette::Result<ExitCode> {
         let recording = opened(file)?;
         let shown = self.shown(recording.header.wall, self.display())?;
-        let mut output = TraceOutput::open(self.place(self.output.clone()), None, shown)?;
+        let mut output =
+            TraceOutput::open(self.place(self.output.clone()), None, shown).into_diagnostic()?;
         let mut fault = None;
         for event in recording {
             match event {
                 Ok(event) => {
-                    if is_unread(output.show(&event))? {
+                    if is_unread(show(&mut output, &event))? {
                         return Ok(nobody_reads());
                     }
                 }
@@ -375,7 +380,7 @@ impl Trace {
             ),
             false => format_changes(&changed),
         };
-        crate::files::print(&text)?;
+        files::print(&text)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -383,7 +388,7 @@ impl Trace {
     fn says(&self, chosen: engine::EngineKind, why: Option<String>, quiet: bool) {
         if !quiet {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            crate::files::say(&format!("trace: the {} engine{why}", chosen.name()));
+            files::say(&format!("trace: the {} engine{why}", chosen.name()));
         }
     }
 
@@ -437,6 +442,7 @@ impl Trace {
         let known = known_syscalls();
         for expression in self.expressions.all() {
             apply_expression(&mut options, &mut display, &expression, &known)
+                .into_diagnostic()
                 .wrap_err_with(|| format!("-e {expression}"))?;
         }
         if let Some(limits) = &mut options.limits {
@@ -556,12 +562,14 @@ impl Trace {
             return Ok(None);
         };
         let mut command = TracedCommand::new(program, arguments);
-        // The ends of pipes that only the command is to have are its alone; a command that reads what is written has ours.
+        // A command that reads what is written has the standard streams of this process.
         let piped = |file: &OsString| matches!(file.as_encoded_bytes(), [b'|' | b'!', ..]);
         if !self.output.as_ref().is_some_and(piped) {
-            command.before_execve = Some(leave_standard_streams);
+            command.leave_standard_streams();
         }
-        command.environment = self.environment.iter().map(variable).collect();
+        for variable in &self.environment {
+            command.change_environment(variable);
+        }
         if let Some(name) = &self.user {
             let user = UserRights::from_name(name).into_diagnostic()?;
             command.user =
@@ -571,60 +579,18 @@ impl Trace {
     }
 }
 
-/// Traces by the engine that fits or, should that turn out not to run here, by the other. Who traces, and why not the other,
-/// is said before.
-fn by_what_fits<T>(
-    options: &TraceOptions,
-    says: &dyn Fn(engine::EngineKind, Option<String>),
-    trace: &mut dyn FnMut(engine::EngineKind) -> Result<T, TraceError>,
-) -> Result<T, TraceError> {
-    let (chosen, why) = engine::choose_engine(options);
-    says(chosen, why);
-    match trace(chosen) {
-        Err(error) if engine::can_fall_back(&error) => {
-            says(engine::EngineKind::Ptrace, Some(error.to_string()));
-            trace(engine::EngineKind::Ptrace)
-        }
-        ended => ended,
+/// Shows an event, and says what couldn't be done to its call.
+fn show(output: &mut TraceOutput, event: &TraceEvent) -> io::Result<()> {
+    if let Some(failure) = tampering_failure(event) {
+        files::say(&failure);
     }
-}
-
-/// Has nothing to do any longer with who reads the standard output or writes to the standard input.
-fn leave_standard_streams() {
-    use rustix::stdio::{dup2_stdin, dup2_stdout};
-    if let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") {
-        let _as_it_was = dup2_stdin(&nothing);
-        let _as_it_was = dup2_stdout(&nothing);
-    }
-}
-
-/// What is added to the monotonic clock to have nanoseconds since 1970.
-fn wall() -> i64 {
-    use rustix::time::{ClockId, clock_gettime};
-    let nanoseconds = |clock| {
-        let now = clock_gettime(clock);
-        now.tv_sec * 1_000_000_000 + now.tv_nsec
-    };
-    nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic)
+    output.show(event)
 }
 
 fn opened(file: &Path) -> miette::Result<RecordingReader<File>> {
     let opened = File::open(file).into_diagnostic();
     let opened = opened.wrap_err_with(|| file.display().to_string())?;
     RecordingReader::open(opened).map_err(|error| miette::miette!("{}: {error}", file.display()))
-}
-
-/// A variable of the environment with its value, or without: to be removed.
-fn variable(text: &OsString) -> (OsString, Option<OsString>) {
-    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-    let bytes = text.as_bytes();
-    match bytes.iter().position(|byte| *byte == b'=') {
-        Some(at) => {
-            let part = |part: &[u8]| OsString::from_vec(part.to_vec());
-            (part(&bytes[..at]), Some(part(&bytes[at + 1..])))
-        }
-        None => (text.clone(), None),
-    }
 }
 
 /// Whether what was traced couldn't be written because nobody reads it any more.

@@ -17,7 +17,7 @@ use crate::format::{self, ConstantStyle, EscapeStyle, signal_name};
 use crate::resolver::Resolver;
 use crate::table::{self, ResultKind, SyscallDefinition};
 use crate::{EventKind, StackFrame, SyscallOutcome, SyscallRecord, SyscallSet, TraceEvent};
-pub use clock::{TimePrecision, TimestampFormat};
+pub use clock::{TimePrecision, TimestampFormat, TimestampWords};
 use line::{
     TAKE_UP, line_start, number_of, place_of, put_name, put_numbers, put_unknown, raw_arguments,
     takes_up,

@@ -1,6 +1,7 @@
 //! A command to trace: program, arguments, environment, user.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,9 +67,34 @@ impl TracedCommand {
         }
     }
 
+    /// Sets a variable of its environment (`NAME=VALUE`), or removes it (`NAME`).
+    pub fn change_environment(&mut self, text: &OsStr) {
+        let bytes = text.as_bytes();
+        self.environment
+            .push(match bytes.iter().position(|byte| *byte == b'=') {
+                Some(at) => {
+                    let part = |part: &[u8]| OsString::from_vec(part.to_vec());
+                    (part(&bytes[..at]), Some(part(&bytes[at + 1..])))
+                }
+                None => (text.to_owned(), None),
+            });
+    }
+
+    /// Leaves the standard input and output before the command is executed: the ends of pipes that only the command is to
+    /// have are then its alone.
+    pub fn leave_standard_streams(&mut self) {
+        self.before_execve = Some(|| {
+            use rustix::stdio::{dup2_stdin, dup2_stdout};
+            let mut options = std::fs::File::options();
+            if let Ok(nothing) = options.read(true).write(true).open("/dev/null") {
+                let _as_it_was = dup2_stdin(&nothing);
+                let _as_it_was = dup2_stdout(&nothing);
+            }
+        });
+    }
+
     /// The file that will be run: a path as it is, a name as PATH has it.
     pub(crate) fn file(&self) -> Option<PathBuf> {
-        use std::os::unix::ffi::OsStrExt as _;
         if self.program.as_bytes().contains(&b'/') {
             return Some(PathBuf::from(&self.program));
         }

@@ -29,7 +29,7 @@ impl EngineKind {
 }
 
 /// Whether the kernel engine can't run here, and nothing was begun when it said so: the other one can take its place.
-pub fn can_fall_back(error: &TraceError) -> bool {
+fn can_fall_back(error: &TraceError) -> bool {
     use crate::error::BpfEngineError as Error;
     matches!(error, TraceError::Kernel(why) if !matches!(why, Error::Ring { .. }))
 }
@@ -119,6 +119,27 @@ pub fn count_calls(
     };
     let ended = ptrace_engine::trace(&options, interrupt, &mut summary.telling(tell))?;
     Ok((ended, summary))
+}
+
+/// Runs a trace by the engine that fits or, should that turn out not to run here, by the other. `say` gets each engine before
+/// it runs, with the reason why it isn't the other.
+///
+/// # Errors
+/// As [`trace`].
+pub fn run_with_fitting_engine<T>(
+    options: &TraceOptions,
+    say: &dyn Fn(EngineKind, Option<String>),
+    run: &mut dyn FnMut(EngineKind) -> Result<T, TraceError>,
+) -> Result<T, TraceError> {
+    let (chosen, why) = choose_engine(options);
+    say(chosen, why);
+    match run(chosen) {
+        Err(error) if can_fall_back(&error) => {
+            say(EngineKind::Ptrace, Some(error.to_string()));
+            run(EngineKind::Ptrace)
+        }
+        ended => ended,
+    }
 }
 
 #[cfg(test)]

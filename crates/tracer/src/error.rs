@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 
+use backsight_syscall_decode::descriptor_set::DescriptorSetError;
 use backsight_syscall_decode::syscall_set::SyscallSetError;
 
 /// Why nothing was traced, or no further.
@@ -66,12 +68,58 @@ fn way_out(why: &io::Error) -> &'static str {
     }
 }
 
+/// Why what is traced can't be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// The file can't be made.
+    #[error("{}", .path.display())]
+    NotMade {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        why: io::Error,
+    },
+    /// The command that reads, or the thread that writes, can't be started.
+    #[error(transparent)]
+    Unstarted(io::Error),
+}
+
 /// What is wrong with an expression that says what is asked for.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ExpressionError {
     /// Not a set of calls.
     #[error(transparent)]
     Calls(#[from] SyscallSetError),
+    /// Not a set of descriptors.
+    #[error(transparent)]
+    Descriptors(#[from] DescriptorSetError),
+    /// Not something that can be left unsaid.
+    #[error(
+        "nothing is said that is named `{0}`; there are attach, exit, path-resolution, personality, thread-execve, all and none"
+    )]
+    Quiet(String),
+    /// Not something that is known of processes.
+    #[error(
+        "nothing is known of processes that is named `{0}`; there are comm, pidns, all and none"
+    )]
+    PidDetail(String),
+    /// Not a kind of expression.
+    #[error(
+        "`{0}=` isn't known here; there are trace=, signal=, status=, inject=, fault=, abbrev=, verbose=, raw=, read=, write=, decode-fds=, decode-pids= and quiet="
+    )]
+    UnknownExpression(String),
+    /// Not an injection. Scripts which use strace look for these words.
+    #[error("invalid {what} argument `{value}`")]
+    Tampering {
+        /// `inject` or `fault`.
+        what: String,
+        /// What stood behind it.
+        value: String,
+        /// What is wrong with it.
+        #[source]
+        why: Box<ExpressionError>,
+    },
     /// Not a signal.
     #[error(
         "invalid signal `{0}`: none is named so; names are as in SIGTERM or TERM, numbers 1 to 64"

@@ -31,11 +31,13 @@ pub mod command;
 pub mod descriptors;
 pub mod engine;
 pub mod error;
+pub mod expressions;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod interrupt;
 pub mod options;
 pub mod outcome;
+pub mod output;
 pub mod perfetto;
 pub mod processes;
 pub mod ptrace;

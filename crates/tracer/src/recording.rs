@@ -26,6 +26,16 @@ pub struct RecordingHeader {
     pub command: Vec<String>,
 }
 
+/// What is added to the monotonic clock now to have nanoseconds since 1970.
+pub fn wall_clock_offset() -> i64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let nanoseconds = |clock| {
+        let now = clock_gettime(clock);
+        now.tv_sec * 1_000_000_000 + now.tv_nsec
+    };
+    nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic)
+}
+
 /// Why a recording can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {

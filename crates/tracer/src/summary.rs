@@ -4,6 +4,7 @@
 //! Times are wall-clock times, sleeping included, or processor times where the options ask for them. A histogram counts them in 32
 //! buckets for each doubling, so that a percentile is wrong by 3 % at most.
 
+mod call_counts;
 mod changes;
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,6 +14,7 @@ use std::time::Duration;
 use backsight_syscall_decode::{Abi, EventKind, SyscallOutcome, SyscallRecord, TraceEvent, table};
 use serde::{Deserialize, Serialize};
 
+pub use call_counts::CallCounts;
 pub use changes::{CallChange, compare_summaries, format_changes};
 
 /// Buckets of each doubling, as a power of two.
@@ -226,6 +228,19 @@ impl SummaryColumn {
         SummaryColumn::Errors,
         SummaryColumn::Name,
     ];
+
+    /// Columns by strace's names for them, with commas between; that of the names of calls is always there.
+    ///
+    /// # Errors
+    /// The name that no column has.
+    pub fn parse_list(names: &str) -> Result<Vec<SummaryColumn>, String> {
+        let named = |name: &str| Self::from_name(name).ok_or_else(|| name.to_owned());
+        let mut columns: Vec<_> = names.split(',').map(named).collect::<Result<_, _>>()?;
+        if !columns.contains(&SummaryColumn::Name) {
+            columns.push(SummaryColumn::Name);
+        }
+        Ok(columns)
+    }
 
     /// By strace's name for it.
     pub fn from_name(name: &str) -> Option<SummaryColumn> {

@@ -1,11 +1,9 @@
-//! How what is traced is shown: the options of `backsight trace` that say it.
-//!
-//! Refuses: to know what is traced.
+//! Options of `backsight trace` that say how calls are shown.
 
 use std::time::Duration;
 
 use backsight_syscall_decode::format::{ConstantStyle, EscapeStyle};
-use backsight_syscall_decode::text::{TimePrecision, TimestampFormat};
+use backsight_syscall_decode::text::{TimePrecision, TimestampFormat, TimestampWords};
 use backsight_tracer::summary::{SummaryColumn, SummaryOrder};
 
 /// How what is traced is shown.
@@ -73,10 +71,9 @@ pub(super) struct FormatOptions {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "time",
-        conflicts_with = "time",
-        value_parser = named_time
+        conflicts_with = "time"
     )]
-    pub absolute_timestamps: Vec<Named>,
+    pub absolute_timestamps: Vec<TimestampWords>,
     /// The time since the line before, as exactly as named: s, ms, us or ns
     #[arg(
         long = "relative-timestamps",
@@ -144,13 +141,9 @@ pub(super) struct FormatOptions {
 impl FormatOptions {
     /// The time of day before each line.
     pub fn time(&self) -> Option<TimestampFormat> {
-        // Each says a part of it, or all.
-        let named = self.absolute_timestamps.iter().copied();
-        if let Some(named) = named.reduce(|before, then| Named {
-            format: then.format.or(before.format),
-            precision: then.precision.or(before.precision),
-        }) {
-            return named.time();
+        let words = self.absolute_timestamps.iter().copied();
+        if let Some(words) = words.reduce(TimestampWords::then) {
+            return words.format();
         }
         match self.time {
             0 => None,
@@ -222,65 +215,9 @@ impl FormatOptions {
         let Some(names) = &self.summary_columns else {
             return Ok(SummaryColumn::USUAL.to_vec());
         };
-        let named = |name| {
-            SummaryColumn::from_name(name)
-                .ok_or_else(|| miette::miette!("a summary has no column `{name}`"))
-        };
-        let mut columns: Vec<SummaryColumn> =
-            names.split(',').map(named).collect::<miette::Result<_>>()?;
-        if !columns.contains(&SummaryColumn::Name) {
-            columns.push(SummaryColumn::Name);
-        }
-        Ok(columns)
+        SummaryColumn::parse_list(names)
+            .map_err(|name| miette::miette!("a summary has no column `{name}`"))
     }
-}
-
-/// What is said of the time of day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Named {
-    format: Option<Format>,
-    precision: Option<TimePrecision>,
-}
-
-/// How a moment is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    None,
-    Day,
-    Epoch,
-}
-
-impl Named {
-    fn time(self) -> Option<TimestampFormat> {
-        let format = self.format.unwrap_or(Format::Day);
-        (format != Format::None).then_some(TimestampFormat {
-            epoch: format == Format::Epoch,
-            precision: self.precision.unwrap_or(TimePrecision::Seconds),
-        })
-    }
-}
-
-/// Reads what `--absolute-timestamps=` names.
-fn named_time(text: &str) -> Result<Named, String> {
-    let mut named = Named::default();
-    for word in text.split(',').filter(|word| !word.is_empty()) {
-        let (format, precision) = match word.split_once(':') {
-            Some(("format", name)) => (name, ""),
-            Some(("precision", name)) => ("", name),
-            _ => (word, word),
-        };
-        if let Some(precision) = TimePrecision::from_name(precision) {
-            named.precision = Some(precision);
-            continue;
-        }
-        named.format = Some(match format {
-            "none" => Format::None,
-            "time" => Format::Day,
-            "unix" => Format::Epoch,
-            _ => return Err(format!("no format of times is named `{word}`")),
-        });
-    }
-    Ok(named)
 }
 
 /// Reads a time.

@@ -30,6 +30,68 @@ impl TimestampFormat {
     };
 }
 
+/// What strace's `--absolute-timestamps=` says of the time of day: all of it, or a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimestampWords {
+    clock: Option<TimestampClock>,
+    precision: Option<TimePrecision>,
+}
+
+/// The clock of a time before a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimestampClock {
+    None,
+    Day,
+    Epoch,
+}
+
+impl TimestampWords {
+    /// What these say together; what is said later holds.
+    #[must_use]
+    pub fn then(self, later: Self) -> Self {
+        Self {
+            clock: later.clock.or(self.clock),
+            precision: later.precision.or(self.precision),
+        }
+    }
+
+    /// The format; nothing where no time is wanted.
+    pub fn format(self) -> Option<TimestampFormat> {
+        let clock = self.clock.unwrap_or(TimestampClock::Day);
+        (clock != TimestampClock::None).then_some(TimestampFormat {
+            epoch: clock == TimestampClock::Epoch,
+            precision: self.precision.unwrap_or(TimePrecision::Seconds),
+        })
+    }
+}
+
+impl std::str::FromStr for TimestampWords {
+    type Err = String;
+
+    /// Words with commas between: `none`, `time`, `unix`, and the name of a precision.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words = Self::default();
+        for word in text.split(',').filter(|word| !word.is_empty()) {
+            let (clock, precision) = match word.split_once(':') {
+                Some(("format", name)) => (name, ""),
+                Some(("precision", name)) => ("", name),
+                _ => (word, word),
+            };
+            if let Some(precision) = TimePrecision::from_name(precision) {
+                words.precision = Some(precision);
+                continue;
+            }
+            words.clock = Some(match clock {
+                "none" => TimestampClock::None,
+                "time" => TimestampClock::Day,
+                "unix" => TimestampClock::Epoch,
+                _ => return Err(format!("no format of times is named `{word}`")),
+            });
+        }
+        Ok(words)
+    }
+}
+
 /// How exactly a time is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimePrecision {

@@ -2,17 +2,15 @@
 //! stopped.
 //!
 //! The agent is followed for its children's sake, so that each step is seen from its program's first call on; what runs
-//! already is attached to. Refuses: to watch what no agent started.
+//! already is attached to.
 
 use backsight_agent::{MonitoredProcesses, is_monitor, monitored_processes};
 use backsight_syscall_decode::{EventKind, TraceEvent};
 use backsight_tracer::engine;
 use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::{ChildSelection, TraceOptions};
-use backsight_tracer::summary::CallStatistics;
-use indexmap::IndexMap;
+use backsight_tracer::summary::CallCounts;
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use serde::Serialize;
 use std::{
     cell::Cell,
     collections::HashSet,
@@ -20,54 +18,11 @@ use std::{
     process::ExitCode,
 };
 
-use super::{ENDS, by_what_fits, chain};
+use super::{ENDS, chain};
+use crate::files;
 
 /// The name of this monitor.
 pub const NAME: &str = "syscalls";
-
-/// What is printed.
-#[derive(Debug, Serialize)]
-struct Counts {
-    /// What collected them.
-    engine: &'static str,
-    /// By the name of the call.
-    calls: IndexMap<String, Times>,
-    /// Of all of them.
-    total: Times,
-    /// How many calls were lost: 0, unless something is wrong.
-    lost: u64,
-    /// Processes that ran already and couldn't be attached to: they belong to another user, or somebody else traces them.
-    unwatched: Vec<String>,
-}
-
-/// How often a call was made and how long it took; times in seconds.
-#[derive(Debug, Serialize)]
-struct Times {
-    calls: u64,
-    errors: u64,
-    time: f64,
-    mean: f64,
-    p50: f64,
-    p90: f64,
-    p99: f64,
-    max: f64,
-}
-
-impl Times {
-    fn of(figures: &CallStatistics) -> Self {
-        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
-        Self {
-            calls: figures.calls,
-            errors: figures.errors,
-            time: seconds(figures.total),
-            mean: seconds(figures.mean()),
-            p50: seconds(figures.quantile(0.5)),
-            p90: seconds(figures.quantile(0.9)),
-            p99: seconds(figures.quantile(0.99)),
-            max: seconds(figures.most),
-        }
-    }
-}
 
 /// Watches until it is stopped.
 pub fn execute() -> miette::Result<ExitCode> {
@@ -97,7 +52,7 @@ pub fn execute() -> miette::Result<ExitCode> {
         by.set(chosen.name());
         reason.set(why);
     };
-    let mut tell = |event: TraceEvent| {
+    let mut say_engine = |event: TraceEvent| {
         if matches!(event.kind, EventKind::Attached { .. })
             && attached.insert(event.pid)
             && event.pid == agent
@@ -105,30 +60,16 @@ pub fn execute() -> miette::Result<ExitCode> {
             let why = reason
                 .take()
                 .map_or_else(String::new, |why| format!(": {why}"));
-            crate::files::say(&format!("watching: the {} engine{why}", by.get()));
+            files::say(&format!("watching: the {} engine{why}", by.get()));
         }
     };
-    let mut count = |chosen| engine::count_calls(chosen, &options, &interrupt, &mut tell);
-    let counted = by_what_fits(&options, &says, &mut count);
+    let mut count = |chosen| engine::count_calls(chosen, &options, &interrupt, &mut say_engine);
+    let counted = engine::run_with_fitting_engine(&options, &says, &mut count);
     let (ended, summary) = counted.map_err(|error| miette::miette!("{}", chain(&error)))?;
     let unwatched = steps.iter().filter(|pid| !attached.contains(pid));
-    print(&Counts {
-        engine: by.get(),
-        calls: summary
-            .calls()
-            .into_iter()
-            .map(|(name, figures)| (plain(&name), Times::of(&figures)))
-            .collect(),
-        total: Times::of(&summary.total()),
-        lost: ended.lost,
-        unwatched: unwatched.filter_map(|pid| named(*pid)).collect(),
-    })?;
+    let unwatched = unwatched.filter_map(|pid| named(*pid)).collect();
+    print(&CallCounts::new(&summary, by.get(), ended.lost, unwatched))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// A call's name as a part of a metric's.
-fn plain(name: &str) -> String {
-    name.replace(" (32 bit)", "-32")
 }
 
 /// A process with its name; none if it has ended.
@@ -137,7 +78,7 @@ fn named(pid: i32) -> Option<String> {
     Some(format!("{pid} {}", name.trim_end()))
 }
 
-fn print(counts: &Counts) -> miette::Result<()> {
+fn print(counts: &CallCounts) -> miette::Result<()> {
     let mut out = io::stdout().lock();
     let written = serde_json::to_writer(&mut out, counts).map_err(io::Error::from);
     let written = written
@@ -146,15 +87,4 @@ fn print(counts: &Counts) -> miette::Result<()> {
     written
         .into_diagnostic()
         .wrap_err("the counts can't be written")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_of_32_bit_programs_have_names_that_metrics_may_have() {
-        assert_eq!(plain("read (32 bit)"), "read-32");
-        assert_eq!(plain("openat"), "openat");
-    }
 }

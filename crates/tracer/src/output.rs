@@ -1,18 +1,12 @@
-//! Where what is traced is written, and how it looks.
+//! The output of a trace: events as text, JSON, a viewer's list or a recording, and summaries; into files, a command or a
+//! standard stream.
 //!
-//! What is gathered is written within a tenth of a second, so that who watches a program that hangs sees where.
-//!
-//! Refuses: to keep a program waiting for a line that nobody sees at once, and to go on when nobody reads any more.
+//! What is gathered is written within a tenth of a second, so that whoever watches a program that hangs sees where. Tracing
+//! is asked to end when nobody reads any more.
 
 use backsight_syscall_decode::json::JsonWriter;
 use backsight_syscall_decode::text::TextWriter;
-use backsight_syscall_decode::{Abi, EventKind, TraceEvent, table};
-use backsight_tracer::Signal;
-use backsight_tracer::interrupt::Interrupt;
-use backsight_tracer::perfetto::PerfettoWriter;
-use backsight_tracer::recording::RecordingWriter;
-use backsight_tracer::summary::{CallSummary, SummaryColumn, SummaryOrder};
-use miette::{IntoDiagnostic as _, WrapErr as _};
+use backsight_syscall_decode::{EventKind, TraceEvent, table};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::{
     collections::HashMap,
@@ -26,6 +20,13 @@ use std::{
     thread::JoinHandle,
     time::Duration,
 };
+
+use crate::Signal;
+use crate::error::OutputError;
+use crate::interrupt::Interrupt;
+use crate::perfetto::PerfettoWriter;
+use crate::recording::RecordingWriter;
+use crate::summary::{CallSummary, SummaryColumn, SummaryOrder};
 
 /// How much is gathered before it is written to a file.
 const GATHERED: usize = 1 << 18;
@@ -89,11 +90,14 @@ fn held(place: &Mutex<BufferedOutput>) -> MutexGuard<'_, BufferedOutput> {
 impl TraceOutput {
     /// Into this file or command; else to the standard error, or to the standard output where nothing is traced now, which
     /// is where there is no `interrupt` to ask that tracing ends when nobody reads any more.
+    ///
+    /// # Errors
+    /// The file can't be made, or the command not be started.
     pub fn open(
         into: OutputTarget,
         interrupt: Option<&Arc<Interrupt>>,
         shown: EventView,
-    ) -> miette::Result<Self> {
+    ) -> Result<Self, OutputError> {
         use std::os::unix::ffi::OsStrExt as _;
         let (mut at_once, mut reader) = (false, None);
         let replayed = interrupt.is_none();
@@ -108,7 +112,7 @@ impl TraceOutput {
             None => gathered(io::stderr()),
             Some(file) => match file.as_bytes() {
                 [b'|' | b'!', command @ ..] => {
-                    let (place, read) = piped(command).into_diagnostic()?;
+                    let (place, read) = piped(command).map_err(OutputError::Unstarted)?;
                     reader = Some(read);
                     place
                 }
@@ -118,9 +122,11 @@ impl TraceOutput {
                     files: HashMap::new(),
                 },
                 _ => {
-                    let made = created(Path::new(&file), append).into_diagnostic();
-                    let made = made.wrap_err_with(|| file.display().to_string())?;
-                    OutputSink::One(Box::new(made))
+                    let path = PathBuf::from(file);
+                    match created(&path, append) {
+                        Ok(made) => OutputSink::One(Box::new(made)),
+                        Err(why) => return Err(OutputError::NotMade { path, why }),
+                    }
                 }
             },
         };
@@ -131,7 +137,7 @@ impl TraceOutput {
         let writer = match interrupt {
             Some(interrupt) if !at_once => {
                 let writer = FlushThread::start(&place, interrupt, to_standard_error);
-                Some(writer.into_diagnostic()?)
+                Some(writer.map_err(OutputError::Unstarted)?)
             }
             _ => None,
         };
@@ -146,16 +152,10 @@ impl TraceOutput {
     }
 
     /// Shows an event.
+    ///
+    /// # Errors
+    /// It can't be written; as broken pipe where nobody reads any more.
     pub fn show(&mut self, event: &TraceEvent) -> io::Result<()> {
-        if let EventKind::Unchanged {
-            abi,
-            number,
-            argument,
-        } = event.kind
-        {
-            // Wherever the calls go to, whoever asked for it is to know.
-            crate::files::say(&unchanged(event.tid, abi, number, argument));
-        }
         self.line.clear();
         self.shown.write(event, &mut self.line)?;
         if self.line.is_empty() {
@@ -202,6 +202,9 @@ impl TraceOutput {
     }
 
     /// Ends it.
+    ///
+    /// # Errors
+    /// As [`show`](Self::show).
     pub fn close(mut self) -> io::Result<()> {
         self.line.clear();
         self.shown.finish(&mut self.line)?;
@@ -287,8 +290,17 @@ fn created(path: &Path, append: bool) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(GATHERED, file))
 }
 
-/// Says why what lies behind an argument of a call wasn't changed, in the words that scripts look for.
-fn unchanged(tid: i32, abi: Abi, number: u64, argument: usize) -> String {
+/// Why what lies behind an argument of a call wasn't changed, in the words that scripts look for; nothing of other events.
+/// Wherever the calls go to, whoever asked for the change is to know.
+pub fn tampering_failure(event: &TraceEvent) -> Option<String> {
+    let EventKind::Unchanged {
+        abi,
+        number,
+        argument,
+    } = event.kind
+    else {
+        return None;
+    };
     let (name, arguments) = table::find_syscall(abi, number)
         .map_or(("unknown", 0), |row| (row.name, row.arguments.len()));
     let why = if argument < arguments {
@@ -299,7 +311,8 @@ fn unchanged(tid: i32, abi: Abi, number: u64, argument: usize) -> String {
             argument + 1
         )
     };
-    format!("trace: Failed to tamper with process {tid}: {why}")
+    let tid = event.tid;
+    Some(format!("trace: Failed to tamper with process {tid}: {why}"))
 }
 
 /// A command that reads what is written. Its end is awaited by a thread of its own: the tracer's waits for all of its
@@ -321,7 +334,7 @@ fn piped(command: &[u8]) -> io::Result<(OutputSink, JoinHandle<io::Result<proces
     Ok((OutputSink::One(Box::new(out)), reader))
 }
 
-/// What is made of events.
+/// How events are shown.
 pub struct EventView {
     /// Line by line.
     pub lines: EventFormat,

@@ -1,0 +1,173 @@
+//! Expressions of strace's `-e`: which calls are traced and how they are shown, as in `trace=openat` or `raw=ioctl`.
+
+use backsight_syscall_decode::descriptor_set::DescriptorSet;
+use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
+use backsight_syscall_decode::{Abi, table};
+
+use crate::descriptors::DescriptorDetails;
+use crate::error::ExpressionError;
+use crate::options::{Injection, SignalSet, StatusSet, TraceOptions};
+use crate::processes::PidDetails;
+
+/// Every call that can be named.
+pub fn known_syscalls() -> Vec<NamedSyscall<'static>> {
+    let abis = [Abi::X86_64, Abi::I386, Abi::Aarch64];
+    let native = |abi: &Abi| (*abi == Abi::Aarch64) == cfg!(target_arch = "aarch64");
+    abis.into_iter()
+        .filter(native)
+        .flat_map(|abi| table::syscalls(abi).map(move |(number, row)| (abi, number, row)))
+        .map(|(abi, number, row)| {
+            let classes = table::SyscallClass::ALL.into_iter();
+            NamedSyscall {
+                abi,
+                number,
+                name: row.name,
+                classes: classes
+                    .filter(|class| row.classes.contains(*class))
+                    .map(table::SyscallClass::name)
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// How what is traced is shown, as far as `-e` may say it.
+pub struct DisplaySettings {
+    /// What is shown beside descriptors.
+    pub aspects: DescriptorDetails,
+    /// What is shown beside numbers of processes.
+    pub processes: PidDetails,
+    /// Calls whose structures are shown in full.
+    pub full: SyscallSet,
+    /// Calls whose structures aren't shown.
+    pub opaque: SyscallSet,
+    /// Calls whose arguments are shown as numbers.
+    pub raw: SyscallSet,
+    /// Descriptors of which everything that is read is shown.
+    pub reads: DescriptorSet,
+    /// Descriptors of which everything that is written is shown.
+    pub writes: DescriptorSet,
+    /// What isn't shown beside calls.
+    pub quiet: QuietSettings,
+}
+
+/// What isn't shown beside calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QuietSettings {
+    /// That a thread was attached to, and detached from.
+    pub attach: bool,
+    /// How programs call the kernel; here, which engine traces.
+    pub personality: bool,
+    /// That one ended.
+    pub exit: bool,
+    /// That one is gone because of another's `execve`.
+    pub superseded: bool,
+}
+
+impl QuietSettings {
+    /// Reads a set as `-e quiet=` names it.
+    fn parse(text: &str) -> Result<Self, ExpressionError> {
+        let (names, negated) = match text.strip_prefix('!') {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let mut quiet = Self::default();
+        for name in names.split(',') {
+            match name {
+                "attach" => quiet.attach = true,
+                "exit" | "exits" => quiet.exit = true,
+                "thread-execve" | "superseded" => quiet.superseded = true,
+                // Nothing is said of this here.
+                "path-resolution" | "path-resolve" => {}
+                "personality" => quiet.personality = true,
+                "all" => {
+                    quiet = Self {
+                        attach: true,
+                        personality: true,
+                        exit: true,
+                        superseded: true,
+                    };
+                }
+                "none" => quiet = Self::default(),
+                _ => {
+                    return Err(ExpressionError::Quiet(name.to_owned()));
+                }
+            }
+        }
+        Ok(if negated {
+            Self {
+                attach: !quiet.attach,
+                personality: !quiet.personality,
+                exit: !quiet.exit,
+                superseded: !quiet.superseded,
+            }
+        } else {
+            quiet
+        })
+    }
+}
+
+/// Every call that isn't in a set.
+fn others(set: &str, known: &[NamedSyscall<'_>]) -> Result<SyscallSet, ExpressionError> {
+    Ok(match set.strip_prefix('!') {
+        Some(rest) => SyscallSet::parse(rest, known)?,
+        None => SyscallSet::parse(&format!("!{set}"), known)?,
+    })
+}
+
+/// Does what an expression of `-e` says.
+///
+/// # Errors
+/// The expression isn't one, or its set has a name that isn't known.
+pub fn apply_expression(
+    options: &mut TraceOptions,
+    display: &mut DisplaySettings,
+    expression: &str,
+    known: &[NamedSyscall<'_>],
+) -> Result<(), ExpressionError> {
+    let (what, value) = match expression.split_once('=') {
+        // A name of a call has no sign of equality.
+        Some((what, value)) => (what, value),
+        None => ("trace", expression),
+    };
+    match what {
+        "trace" | "t" => options.calls = SyscallSet::parse(value, known)?,
+        "signal" | "signals" | "s" => options.signals = SignalSet::parse(value)?,
+        "status" => options.statuses = StatusSet::parse(value)?,
+        "inject" | "fault" => {
+            let injection = match what {
+                "inject" => Injection::parse(value, known),
+                _ => Injection::parse_fault(value, known),
+            };
+            let invalid = |why| ExpressionError::Tampering {
+                what: what.to_owned(),
+                value: value.to_owned(),
+                why: Box::new(why),
+            };
+            options.injections.push(injection.map_err(invalid)?);
+        }
+        "abbrev" | "a" => display.full = others(value, known)?,
+        "verbose" | "v" => display.opaque = others(value, known)?,
+        "raw" | "x" => display.raw = SyscallSet::parse(value, known)?,
+        "read" | "reads" | "r" => display.reads = DescriptorSet::parse(value)?,
+        "write" | "writes" | "w" => display.writes = DescriptorSet::parse(value)?,
+        "decode-fds" | "decode-fd" => display.aspects = DescriptorDetails::parse(value)?,
+        "decode-pids" | "decode-pid" => {
+            let (set, before) = match value.strip_prefix('+') {
+                Some(set) => (set, display.processes),
+                None => (value, PidDetails::default()),
+            };
+            let details = PidDetails::parse(set);
+            let details = details.ok_or_else(|| ExpressionError::PidDetail(set.to_owned()))?;
+            display.processes = PidDetails {
+                name: details.name || before.name,
+                number: details.number || before.number,
+            };
+        }
+        "quiet" | "silent" | "silence" | "q" => display.quiet = QuietSettings::parse(value)?,
+        _ => {
+            return Err(ExpressionError::UnknownExpression(what.to_owned()));
+        }
+    }
+    Ok(())
+}

@@ -18,13 +18,13 @@ use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
     cli::Shared,
-    compare::{confidence, percent},
     exit_status::ExitStatus,
     files,
     open_target::open_target,
     outcome,
     plan_args::PlanArgs,
     session_args::SessionArgs,
+    value_parsers::{confidence, percent},
 };
 
 /// Arguments of `bisect`.

@@ -19,17 +19,20 @@ use backsight_study::{
     },
     refuse_sides, result_sets,
 };
-use clap::{
-    ValueEnum,
-    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
-};
+use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use crate::{cli::Shared, exit_status::ExitStatus, files, output::chosen};
+use crate::{
+    cli::Shared,
+    exit_status::ExitStatus,
+    files,
+    output::chosen,
+    value_parsers::{NamedValues, one_of},
+};
 
 /// Arguments of `detect`.
 #[derive(Debug, clap::Args)]
@@ -54,7 +57,7 @@ pub struct Detect {
     #[arg(long)]
     sorted: bool,
     /// What the input is; else as its name or its beginning says
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(&INPUT_FORMATS))]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(INPUT_FORMATS))]
     from: Option<table::Format>,
     /// Whether the first line names the columns; else it does if no field of it is a number
     #[arg(long, value_name = "YES|NO", value_parser = yes_or_no)]
@@ -63,7 +66,7 @@ pub struct Detect {
     #[arg(long, value_name = "lower|higher")]
     better: Option<Better>,
     /// How it is written; else as the name of --output ends, else text
-    #[arg(long, value_parser = one_of(&FORMATS))]
+    #[arg(long, value_parser = one_of(FORMATS))]
     format: Option<DetectFormat>,
     /// Write it to a file; its name ends in .txt, .md, .json, .html, .csv, .tsv, .jsonl or .parquet, unless --format says
     /// which it is
@@ -106,9 +109,9 @@ enum DetectFormat {
 }
 
 /// Values of `--format`.
-const FORMATS: [(&str, DetectFormat, &str); 8] = {
+const FORMATS: &NamedValues<DetectFormat> = {
     use DetectFormat::{Document, Rows};
-    [
+    &[
         ("text", Document(Format::Text), "For a person"),
         (
             "markdown",
@@ -141,7 +144,7 @@ const FORMATS: [(&str, DetectFormat, &str); 8] = {
 };
 
 /// Values of `--from`.
-const INPUT_FORMATS: [(&str, table::Format, &str); 4] = [
+const INPUT_FORMATS: &NamedValues<table::Format> = &[
     (
         "csv",
         table::Format::Csv,
@@ -155,19 +158,6 @@ const INPUT_FORMATS: [(&str, table::Format, &str); 4] = [
     ),
     ("parquet", table::Format::Parquet, "Apache Parquet"),
 ];
-
-/// Reads one of the names of a table.
-fn one_of<T: Copy + Send + Sync + 'static>(
-    table: &'static [(&'static str, T, &'static str)],
-) -> impl TypedValueParser<Value = T> {
-    let values = table
-        .iter()
-        .map(|(name, _, about)| PossibleValue::new(*name).help(*about));
-    PossibleValuesParser::new(values).try_map(|name| {
-        let found = table.iter().find(|(known, ..)| *known == name);
-        found.map(|(_, value, _)| *value).ok_or("no such name")
-    })
-}
 
 impl DetectFormat {
     /// The format of rows that the end of a file's name stands for.

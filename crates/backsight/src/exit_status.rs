@@ -3,6 +3,7 @@
 //! A status means the same thing whatever the verb. `trace COMMAND` is the exception: like `strace`, it ends as its
 //! command did.
 
+use backsight_policy::GateResult;
 use std::{fmt::Write as _, process::ExitCode};
 
 /// How a verb ended, for scripts.
@@ -48,6 +49,16 @@ impl ExitStatus {
 impl From<ExitStatus> for ExitCode {
     fn from(status: ExitStatus) -> Self {
         Self::from(status.code())
+    }
+}
+
+impl From<GateResult> for ExitStatus {
+    fn from(result: GateResult) -> Self {
+        match result {
+            GateResult::Passed => Success,
+            GateResult::Failed => Failed,
+            GateResult::Undecided => Undecided,
+        }
     }
 }
 

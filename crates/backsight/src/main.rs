@@ -42,6 +42,7 @@ mod step;
 mod studies;
 mod trace;
 mod try_patch;
+mod value_parsers;
 mod verdict_output;
 
 use exit_status::ExitStatus;

@@ -12,8 +12,8 @@ use backsight_study::{
 use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
-    cli::Shared, compare::percent, files, open_target::open_target, outcome, plan_args::PlanArgs,
-    session_args::SessionArgs,
+    cli::Shared, files, open_target::open_target, outcome, plan_args::PlanArgs,
+    session_args::SessionArgs, value_parsers::percent,
 };
 
 /// Repeats of the highest level, unless said: their deviation is then known to about a quarter.

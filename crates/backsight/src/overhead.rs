@@ -32,7 +32,7 @@ pub struct OverheadArgs {
     #[arg(long, value_name = "TIME")]
     budget: Option<Time>,
     /// A cost within this is no matter
-    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = crate::compare::percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = crate::value_parsers::percent)]
     margin: f64,
     /// Name of the study; else overhead-1, overhead-2, …
     #[arg(long)]

@@ -8,13 +8,8 @@ use backsight_report::{
 };
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    VerdictReport, refuse_sides,
-    verbs::{
-        Verb as _,
-        overhead::known_costs,
-        run::{self, RunVerb},
-        step::StepVerb,
-    },
+    VerdictReport, compare_parts, more_rounds, refuse_sides, result_sets,
+    verbs::{Verb as _, overhead::known_costs, run::RunVerb, step::StepVerb},
 };
 use miette::IntoDiagnostic as _;
 use std::{
@@ -65,9 +60,9 @@ impl Report {
             }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
-            let (comparison, sets) = self.comparison(&store, &ids).await?;
+            let (comparison, sets) = self.comparison(&store, &studies).await?;
             let more = match &comparison {
-                Some(comparison) => crate::compare::more_rounds(&store, &ids, comparison).await?,
+                Some(comparison) => more_rounds(&store, &ids, comparison).await?,
                 None => None,
             };
             let known = |comparison: &Comparison| {
@@ -130,28 +125,14 @@ impl Report {
     async fn comparison(
         &self,
         store: &Store,
-        studies: &[backsight_store::StudyId],
+        studies: &[StudyRow],
     ) -> miette::Result<(Option<Comparison>, Vec<ResultSet>)> {
         let options = CompareOptions::default();
-        let mut sets = Vec::new();
-        for study in studies {
-            sets.push(store.result_set(*study).await.into_diagnostic()?);
-        }
+        let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
+        let sets = result_sets(store, &ids).await?;
         let comparison = match (&self.by, &sets[..]) {
-            (Some(by), [only]) => {
-                let comparison = compare_by(only, by, options).into_diagnostic()?;
-                let row = store.study_of(studies[0]).await.into_diagnostic()?;
-                Some(run::at_every_look(store, &row, comparison).await?)
-            }
-            (Some(by), _) => {
-                return Err(miette::miette!(
-                    help = format!(
-                        "name one study: `backsight report {} --by {by}`",
-                        self.studies[0]
-                    ),
-                    "--by compares the parts of one study, and {} were named",
-                    self.studies.len()
-                ));
+            (Some(by), sets) => {
+                Some(compare_parts(store, "report", (studies, sets), by, options).await?)
             }
             // A study without variants has nothing to compare; its page shows what it measured.
             (None, [only]) => compare_by(only, &SplitKey::Variant, options).ok(),

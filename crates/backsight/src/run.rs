@@ -12,8 +12,8 @@ use backsight_study::{
 use std::{num::NonZeroU32, path::Path, process::ExitCode};
 
 use crate::{
-    cli::Shared, compare::percent, files, outcome, plan_args::PlanArgs, resume::ResumeArgs,
-    session_args::SessionArgs,
+    cli::Shared, files, outcome, plan_args::PlanArgs, resume::ResumeArgs,
+    session_args::SessionArgs, value_parsers::percent,
 };
 
 /// Rounds without end: the budget comes before.

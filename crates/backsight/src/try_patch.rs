@@ -18,12 +18,12 @@ use std::{
 
 use crate::{
     cli::Shared,
-    compare::{confidence, percent},
     files,
     open_target::open_target,
     outcome,
     plan_args::PlanArgs,
     session_args::SessionArgs,
+    value_parsers::{confidence, percent},
 };
 
 /// Most sides beside the base.

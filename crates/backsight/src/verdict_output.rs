@@ -93,7 +93,8 @@ async fn page_of_trials(
     let collected = backsight_site::report_of_sets(store, title, vec![set], comparison).await;
     let mut collected = collected.into_diagnostic()?;
     if let Some(comparison) = &collected.comparison {
-        collected.more_rounds = crate::compare::more_rounds(store, &[study.id], comparison).await?;
+        collected.more_rounds =
+            backsight_study::more_rounds(store, &[study.id], comparison).await?;
     }
     if let Some(VerdictReport::Overhead(overhead)) = verdict {
         collected.overhead = Some((**overhead).clone());

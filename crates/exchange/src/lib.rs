@@ -1,6 +1,7 @@
 //! Numbers of others, in and out.
 //!
 //! [`table`] reads and writes tables of numbers, whoever made them: CSV, JSON lines, Parquet, one number a line.
+//! [`number_file`] reads the plainest of files: a value a line, or a cell and a value.
 //! [`import`] makes trials of what other tools wrote, each format a data file; [`export`] writes a study for others.
 //!
 //! This room refuses: to guess which direction of a metric is good, to take a file for something that it isn't, to put
@@ -8,4 +9,5 @@
 
 pub mod export;
 pub mod import;
+pub mod number_file;
 pub mod table;

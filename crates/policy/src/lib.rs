@@ -64,11 +64,11 @@ pub use change_significance::{
     ChangeDirection, adjusted_tests, change_percent, significance_tests,
 };
 pub use compare::{
-    BaselineRelation, CompareOptions, Comparison, ComparisonRow, ComparisonSide, DefinitionChange,
-    Difference, DifferenceCall, Doubt, IntervalWarmUp, MeasuredEntry, MeasurementPart,
-    MissingReason, NotComparable, NumberList, Origin, RatioMean, Remark, RowEntry, SequentialStudy,
-    SideStudy, SplitError, SplitKey, Tally, VariantQuestion, Warning, compare, compare_by,
-    compare_lists, compare_with_spreads, questions_by_variant, same_machine, side_of, split,
+    Against, Beside, By, Call, CompareOptions, Comparison, ComparisonGate, DefinitionChange,
+    Difference, Differing, Doubt, Entry, GateCondition, GateResult, Listed, Looked, Measured,
+    Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
+    Warning, Within, beside_by_variant, compare, compare_by, compare_knowing, compare_listed,
+    same_machine, side_of, split,
 };
 pub use history::{
     BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,

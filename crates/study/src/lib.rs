@@ -19,6 +19,7 @@
 mod background_builds;
 pub mod change_detection;
 mod choices;
+mod comparison;
 mod evidence;
 mod history_measurer;
 mod history_study;
@@ -43,6 +44,7 @@ pub use choices::{
     BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
     SearchChoices, StepChoices, TryChoices, UntilChoices,
 };
+pub use comparison::{ComparedStudies, compare_parts, more_rounds};
 pub use evidence::{
     EvidenceScope, evidence_along, evidence_for_study, evidence_of_study, questions,
 };

@@ -70,6 +70,16 @@ pub enum Source {
     Stdin,
 }
 
+impl Source {
+    /// What an argument of a command means: `-` is standard input.
+    pub fn from_argument(argument: &str) -> Self {
+        match argument {
+            "-" => Self::Stdin,
+            path => Self::Path(PathBuf::from(path)),
+        }
+    }
+}
+
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,37 +1,35 @@
-//! The verb: its arguments, where the result sets come from, where the text goes.
+//! `backsight compare`: result sets, or files of numbers, beside each other.
 
-use backsight_model::{BenchmarkName, ResultSet, Unit};
+use backsight_exchange::{
+    number_file::{NumberColumns, read_numbers},
+    table::Source,
+};
+use backsight_model::Unit;
 use backsight_policy::{
-    CompareOptions, Comparison, SplitKey, compare, compare_by, compare_lists, compare_with_spreads,
+    By, CompareOptions, Comparison, ComparisonGate, GateCondition, Listed, compare_listed,
 };
 use backsight_report::{
-    Format, MoreRounds,
+    Format,
     comparison::{ComparisonFormat, DisplayOptions, render},
 };
 use backsight_site::Report;
 use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
-use backsight_study::verbs::{
-    Verb as _,
-    overhead::known_costs,
-    run::{self, RunVerb},
-};
+use backsight_study::{ComparedStudies, more_rounds};
 use clap::ValueEnum;
-use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
 use std::{path::Path, path::PathBuf, process::ExitCode};
 
-use super::{
-    file::{Source, Wanted},
-    status::Asked,
+use crate::{
+    cli::Shared,
+    exit_status::ExitStatus,
+    files,
+    output::chosen,
+    value_parsers::{NamedValues, confidence, one_of, percent},
 };
-use crate::{cli::Shared, files, output::chosen};
 
 /// More digits than this are none.
 const MOST_DIGITS: u8 = 17;
-/// Older studies than so many are not asked how much their runs differ.
-const MOST_OTHERS: usize = 20;
-
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
 pub struct Compare {
@@ -66,8 +64,8 @@ pub struct Compare {
     #[arg(long)]
     stats: bool,
     /// How it is written; else as the name of --output ends, else text
-    #[arg(long, value_enum)]
-    format: Option<Written>,
+    #[arg(long, value_parser = one_of(FORMATS))]
+    format: Option<CompareFormat>,
     /// How the tables of --format text and markdown are laid out
     #[arg(long, value_enum, default_value_t = Style::Verdicts)]
     style: Style,
@@ -80,8 +78,17 @@ pub struct Compare {
     /// A change within this is no matter: an interval inside of it is called no change
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
     margin: f64,
-    #[command(flatten)]
-    asked: Asked,
+    /// What makes the exit status 1 or 3; may be several, with commas. Unless said it is `worse`; with --by, nothing
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        value_parser = one_of(CONDITIONS)
+    )]
+    fail_on: Vec<GateCondition>,
+    /// What is worse by no more than this doesn't count for the exit status; with --by it means --fail-on worse
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    threshold: Option<f64>,
     /// Compare also what was measured on other processors: the machines are the question
     #[arg(long)]
     other_machines: bool,
@@ -109,35 +116,60 @@ enum Style {
     Mmtests,
 }
 
-/// Values of `--format`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Written {
-    /// Tables for a person
-    Text,
-    /// Tables for a pull request
-    Markdown,
-    /// One line a cell, metric and side, every number in full
+/// What is written: a verdict's document, or a line a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CompareFormat {
+    Document(Format),
     Csv,
-    /// Everything, for programs
-    Json,
-    /// One self-contained page, with charts, machines and raw outputs
-    Html,
 }
 
-pub fn confidence(percent: &str) -> Result<Confidence, String> {
-    let number: Option<f64> = percent.trim_end_matches('%').parse().ok();
-    number
-        .and_then(|number| Confidence::new(number / 100.0))
-        .ok_or_else(|| "expected a percentage between 0 and 100, such as 95".to_owned())
-}
+/// Values of `--format`.
+const FORMATS: &NamedValues<CompareFormat> = {
+    use CompareFormat::{Csv, Document};
+    &[
+        ("text", Document(Format::Text), "Tables for a person"),
+        (
+            "markdown",
+            Document(Format::Markdown),
+            "Tables for a pull request",
+        ),
+        (
+            "csv",
+            Csv,
+            "One line a cell, metric and side, every number in full",
+        ),
+        ("json", Document(Format::Json), "Everything, for programs"),
+        (
+            "html",
+            Document(Format::Html),
+            "One self-contained page, with charts, machines and raw outputs",
+        ),
+    ]
+};
 
-/// A percentage from nothing on.
-pub fn percent(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
-    number
-        .filter(|number| number.is_finite() && *number >= 0.0)
-        .ok_or_else(|| "expected a percentage of 0 or more, such as 2.5".to_owned())
-}
+/// Values of `--fail-on`.
+const CONDITIONS: &NamedValues<GateCondition> = &[
+    (
+        "worse",
+        GateCondition::Worse,
+        "Status 1 if a cell is worse by more than the threshold; else 3 if it can't be known: what both sides asked for wasn't measured on one, or isn't comparable",
+    ),
+    (
+        "any-change",
+        GateCondition::AnyChange,
+        "Status 1 if a cell is better or worse by more than the threshold; else 3 likewise",
+    ),
+    (
+        "cant-tell",
+        GateCondition::CantTell,
+        "Status 3 if a cell has no answer: can't tell, not comparable, or missing on a side",
+    ),
+    (
+        "never",
+        GateCondition::Never,
+        "Status 0 whatever the verdicts are",
+    ),
+];
 
 /// What was named on the command line.
 enum Named {
@@ -156,58 +188,6 @@ fn is_file(argument: &str) -> bool {
 /// Whether an argument can be nothing but a path: no study has such a name.
 fn is_path(argument: &str) -> bool {
     argument == "-" || argument.contains(std::path::MAIN_SEPARATOR)
-}
-
-/// The result sets of these studies, read from the database side by side.
-async fn load(store: &Store, studies: &[StudyId]) -> miette::Result<Vec<ResultSet>> {
-    let reading: Vec<_> = studies
-        .iter()
-        .map(|study| {
-            let (store, study) = (store.clone(), *study);
-            tokio::spawn(async move { store.result_set(study).await })
-        })
-        .collect();
-    let mut sets = Vec::new();
-    for read in reading {
-        sets.push(read.await.into_diagnostic()?.into_diagnostic()?);
-    }
-    Ok(sets)
-}
-
-/// How to measure what isn't decided in a comparison of these studies.
-///
-/// # Errors
-/// The store's own.
-pub async fn more_rounds(
-    store: &Store,
-    studies: &[StudyId],
-    comparison: &Comparison,
-) -> miette::Result<Option<MoreRounds>> {
-    let mut takes_rounds = Vec::new();
-    for study in studies {
-        let row = store.study_of(*study).await.into_diagnostic()?;
-        takes_rounds.extend((row.verb == RunVerb::NAME).then_some(study.0));
-    }
-    Ok(MoreRounds::of_comparison(comparison, &takes_rounds))
-}
-
-/// Other studies of the store that measured the same benchmarks, the newest first.
-async fn others(
-    store: &Store,
-    studies: &[StudyId],
-    sets: &[ResultSet],
-) -> miette::Result<Vec<ResultSet>> {
-    let series = sets.iter().flat_map(|set| &set.series);
-    let benchmarks: IndexSet<&BenchmarkName> =
-        series.map(|series| &series.cell.benchmark).collect();
-    let mut found = IndexSet::new();
-    for benchmark in benchmarks {
-        let of_benchmark = store.studies_of_benchmark(benchmark, MOST_OTHERS).await;
-        found.extend(of_benchmark.into_diagnostic()?);
-    }
-    found.retain(|study| !studies.contains(study));
-    let found: Vec<StudyId> = found.into_iter().collect();
-    load(store, &found).await
 }
 
 impl Compare {
@@ -230,7 +210,14 @@ impl Compare {
                 }
                 Named::Studies => {
                     let store = files::existing_store(shared).await?;
-                    let (studies, comparison) = self.compare_studies(&store).await?;
+                    let (by, options) = (self.by.as_ref(), self.options());
+                    let compared =
+                        ComparedStudies::from_store(&store, &self.sides, by, options).await?;
+                    let ComparedStudies {
+                        studies,
+                        comparison,
+                        ..
+                    } = compared;
                     let more = more_rounds(&store, &studies, &comparison).await?;
                     let page = match format {
                         Some(_) => None,
@@ -260,25 +247,29 @@ impl Compare {
                 }
                 None => files::print(&text)?,
             }
-            Ok(self.asked.status(&comparison, self.all_metrics).into())
+            Ok(ExitStatus::from(self.gate().judge(&comparison)).into())
         })
     }
 
-    /// The format that was asked for, else that of the file's name.
-    fn written(&self) -> miette::Result<Written> {
-        let is_csv = |path: &Path| path.extension().is_some_and(|end| end == "csv");
-        let path = self.output.as_deref();
-        if path.is_some_and(is_csv) && self.format.is_none_or(|format| format == Written::Csv) {
-            return Ok(Written::Csv);
+    fn gate(&self) -> ComparisonGate {
+        ComparisonGate {
+            conditions: self.fail_on.clone(),
+            threshold: self.threshold,
+            all_metrics: self.all_metrics,
         }
+    }
+
+    /// The format that was asked for, else that of the file's name.
+    fn chosen_format(&self) -> miette::Result<CompareFormat> {
+        use CompareFormat::{Csv, Document};
+        let path = self.output.as_deref();
+        let is_csv = |path: &Path| path.extension().is_some_and(|end| end == "csv");
         let asked = match self.format {
+            None | Some(Csv) if path.is_some_and(is_csv) => return Ok(Csv),
             None => None,
-            Some(Written::Text) => Some(Format::Text),
-            Some(Written::Markdown) => Some(Format::Markdown),
-            Some(Written::Json) => Some(Format::Json),
-            Some(Written::Html) => Some(Format::Html),
-            Some(Written::Csv) => match path.and_then(Format::of_path) {
-                None => return Ok(Written::Csv),
+            Some(Document(asked)) => Some(asked),
+            Some(Csv) => match path.and_then(Format::of_path) {
+                None => return Ok(Csv),
                 Some(of_name) => {
                     return Err(miette::miette!(
                         help = "leave out --format, or name a file that ends in .csv",
@@ -287,24 +278,20 @@ impl Compare {
                 }
             },
         };
-        Ok(match chosen(asked, path, Format::Text)? {
-            Format::Text => Written::Text,
-            Format::Markdown => Written::Markdown,
-            Format::Json => Written::Json,
-            Format::Html => Written::Html,
-        })
+        chosen(asked, path, Format::Text).map(Document)
     }
 
     /// The table to write; none if a page is.
     fn table(&self) -> miette::Result<Option<ComparisonFormat>> {
-        Ok(Some(match (self.style, self.written()?) {
-            (Style::Verdicts, Written::Text) => ComparisonFormat::Text,
-            (Style::Verdicts, Written::Markdown) => ComparisonFormat::Markdown,
-            (Style::Mmtests, Written::Text) => ComparisonFormat::Mmtests,
-            (Style::Mmtests, Written::Markdown) => ComparisonFormat::MmtestsInMarkdown,
-            (Style::Verdicts, Written::Csv) => ComparisonFormat::Csv,
-            (Style::Verdicts, Written::Json) => ComparisonFormat::Json,
-            (Style::Verdicts, Written::Html) => return Ok(None),
+        use CompareFormat::{Csv, Document};
+        Ok(Some(match (self.style, self.chosen_format()?) {
+            (Style::Verdicts, Document(Format::Text)) => ComparisonFormat::Text,
+            (Style::Verdicts, Document(Format::Markdown)) => ComparisonFormat::Markdown,
+            (Style::Mmtests, Document(Format::Text)) => ComparisonFormat::Mmtests,
+            (Style::Mmtests, Document(Format::Markdown)) => ComparisonFormat::MmtestsInMarkdown,
+            (Style::Verdicts, Csv) => ComparisonFormat::Csv,
+            (Style::Verdicts, Document(Format::Json)) => ComparisonFormat::Json,
+            (Style::Verdicts, Document(Format::Html)) => return Ok(None),
             (Style::Mmtests, _) => {
                 return Err(miette::miette!(
                     help = "leave out --style: csv, json and html have every one of its numbers",
@@ -355,7 +342,10 @@ impl Compare {
             }
         }
         Ok(Named::Files(
-            of_files.iter().map(|side| Source::of(side)).collect(),
+            of_files
+                .iter()
+                .map(|side| Source::from_argument(side))
+                .collect(),
         ))
     }
 
@@ -383,7 +373,7 @@ impl Compare {
         };
         if sources
             .iter()
-            .filter(|source| **source == Source::StandardInput)
+            .filter(|source| **source == Source::Stdin)
             .count()
             > 1
         {
@@ -398,62 +388,18 @@ impl Compare {
                 "there is nothing to compare {only} with"
             ));
         }
-        let wanted = Wanted {
-            columns: self.columns.clone(),
-            series: self.series.clone(),
+        let columns = NumberColumns {
+            values: self.columns.clone(),
+            keys: self.series.clone(),
         };
         let mut lists = Vec::new();
         for source in sources {
-            lists.push(source.read(&wanted)?);
+            lists.push(Listed {
+                name: source.to_string(),
+                cells: read_numbers(source, &columns)?,
+            });
         }
         Ok(compare_lists(lists, better, self.unit, self.options()))
-    }
-
-    async fn compare_studies(&self, store: &Store) -> miette::Result<(Vec<StudyId>, Comparison)> {
-        let options = self.options();
-        let mut studies = Vec::new();
-        for asked in &self.sides {
-            let study = store.study(asked).await.into_diagnostic()?;
-            backsight_study::refuse_sides(&study)?;
-            studies.push(study.id);
-        }
-        let sets = load(store, &studies).await?;
-        let mut comparison = match (&self.by, &sets[..]) {
-            (Some(by), [only]) => {
-                let comparison = compare_by(only, by, options).into_diagnostic()?;
-                let row = store.study_of(studies[0]).await.into_diagnostic()?;
-                run::at_every_look(store, &row, comparison).await?
-            }
-            (Some(by), _) => {
-                return Err(miette::miette!(
-                    help = format!(
-                        "name one study: `backsight compare {} --by {by}`",
-                        self.sides[0]
-                    ),
-                    "--by compares the parts of one study, and {} were named",
-                    self.sides.len()
-                ));
-            }
-            (None, [only]) => {
-                return Err(miette::miette!(
-                    help = "name a second study, or say which of its parts to compare: `--by variant` or `--by PARAMETER`",
-                    "there is nothing to compare `{}` with",
-                    only.name
-                ));
-            }
-            (None, sets) => {
-                let comparison = compare(sets, options);
-                match comparison.lacks_a_spread() {
-                    true => {
-                        compare_with_spreads(sets, &others(store, &studies, sets).await?, options)
-                    }
-                    false => comparison,
-                }
-            }
-        };
-        let known = known_costs(store, &sets).await?;
-        comparison.warnings.extend(known);
-        Ok((studies, comparison))
     }
 
     async fn page(

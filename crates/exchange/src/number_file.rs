@@ -1,89 +1,61 @@
-//! Files of numbers, from any program, without a store: `VALUE` or `CELL VALUE` a line, or a table whose first line names
-//! its columns, read as `detect` reads it.
+//! Files of numbers, from any program: `VALUE` or `CELL VALUE` a line, or a [table](crate::table) whose first line names its
+//! columns. Numbers come by cell, each cell's in order.
 //!
-//! Refuses: to skip a line that it can't read, to guess what a number means, and to take a line without an end into
-//! memory.
+//! A line that can't be read is an error, and so is one without an end.
 
-use backsight_exchange::table::{self, Columns, Holds, Reading, Table, TableError};
-use backsight_policy::NumberList;
 use indexmap::IndexMap;
-use std::{
-    fmt,
-    io::{self, BufRead, BufReader, Read},
-    path::PathBuf,
-};
+use std::io::{self, BufRead, BufReader, Read};
+
+use crate::table::{self, Columns, Holds, Reading, Source, Table, TableError};
 
 /// Longest line, in bytes.
 const LONGEST_LINE: u64 = 4096;
 /// Most cells of a file: more is a column that holds no cells.
 const MOST_CELLS: usize = 100_000;
 
-/// Where numbers are read from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    /// A file, or whatever a path leads to.
-    File(PathBuf),
-    /// What is piped into this program.
-    StandardInput,
-}
+/// Numbers by cell, in the order in which the cells were first named; one cell without a name where no line names any.
+pub type NumbersByCell = Vec<(String, Vec<f64>)>;
 
-impl Source {
-    /// What an argument means: `-` is standard input.
-    pub fn of(argument: &str) -> Self {
-        match argument {
-            "-" => Self::StandardInput,
-            path => Self::File(PathBuf::from(path)),
-        }
-    }
-
-    /// Reads all of it.
-    ///
-    /// # Errors
-    /// It can't be read, a line is wrong, there is no number in it, or a column isn't there.
-    pub fn read(&self, wanted: &Wanted) -> Result<NumberList, FileError> {
-        let name = self.to_string();
-        let unreadable = |why| FileError::Unreadable {
-            name: name.clone(),
-            why,
-        };
-        match self {
-            Self::StandardInput => read(&name, Box::new(BufReader::new(io::stdin())), wanted),
-            Self::File(path) => {
-                let file = std::fs::File::open(path).map_err(unreadable)?;
-                let file = BufReader::with_capacity(1 << 17, file);
-                read(&name, Box::new(file), wanted)
-            }
+/// Reads all numbers of a file.
+///
+/// # Errors
+/// It can't be read, a line is wrong, there is no number in it, or a column isn't there.
+pub fn read_numbers(
+    source: &Source,
+    columns: &NumberColumns,
+) -> Result<NumbersByCell, NumberFileError> {
+    let name = source.to_string();
+    match source {
+        Source::Stdin => read(&name, Box::new(BufReader::new(io::stdin())), columns),
+        Source::Path(path) => {
+            let file = std::fs::File::open(path).map_err(|why| NumberFileError::Unreadable {
+                name: name.clone(),
+                why,
+            })?;
+            let file = BufReader::with_capacity(1 << 17, file);
+            read(&name, Box::new(file), columns)
         }
     }
 }
 
 /// Which columns of a table are what.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct NumberColumns {
     /// Those with the numbers; none: every column of numbers.
-    pub columns: Vec<String>,
+    pub values: Vec<String>,
     /// Those that name the cells; none: every column of text.
-    pub series: Vec<String>,
+    pub keys: Vec<String>,
 }
 
-impl Wanted {
-    fn is_said(&self) -> bool {
-        !(self.columns.is_empty() && self.series.is_empty())
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path) => write!(f, "{}", path.display()),
-            Self::StandardInput => f.write_str("standard input"),
-        }
+impl NumberColumns {
+    fn is_given(&self) -> bool {
+        !(self.values.is_empty() && self.keys.is_empty())
     }
 }
 
 /// Why a file gave no numbers.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-pub enum FileError {
+pub enum NumberFileError {
     /// The system says no.
     #[error("can't read {name}")]
     Unreadable {
@@ -132,14 +104,14 @@ pub enum FileError {
 fn read(
     name: &str,
     mut from: Box<dyn BufRead + Send>,
-    wanted: &Wanted,
-) -> Result<NumberList, FileError> {
-    let beginning = from.fill_buf().map_err(|why| FileError::Unreadable {
+    columns: &NumberColumns,
+) -> Result<NumbersByCell, NumberFileError> {
+    let beginning = from.fill_buf().map_err(|why| NumberFileError::Unreadable {
         name: name.to_owned(),
         why,
     })?;
-    if wanted.is_said() || names_columns(beginning) {
-        return table(name, from, wanted);
+    if columns.is_given() || names_columns(beginning) {
+        return table(name, from, columns);
     }
     read_lines(name, &mut from)
 }
@@ -166,19 +138,19 @@ fn names_columns(beginning: &[u8]) -> bool {
 fn table(
     name: &str,
     from: Box<dyn BufRead + Send>,
-    wanted: &Wanted,
-) -> Result<NumberList, FileError> {
+    columns: &NumberColumns,
+) -> Result<NumbersByCell, NumberFileError> {
     let table = Table::of_lines(from, name, Reading::default())?;
-    let mut keys = wanted.series.clone();
+    let mut keys = columns.keys.clone();
     if keys.is_empty() {
         let held = table.columns().iter().zip(table.holds());
         let texts =
-            held.filter(|(name, holds)| **holds == Holds::Text && !wanted.columns.contains(name));
+            held.filter(|(name, holds)| **holds == Holds::Text && !columns.values.contains(name));
         keys = texts.map(|(name, _)| name.clone()).collect();
     }
     let columns = Columns {
         keys,
-        values: wanted.columns.clone(),
+        values: columns.values.clone(),
         ..Columns::default()
     };
     let series = table::series(table, &columns)?;
@@ -197,28 +169,25 @@ fn table(
         let cell = named.map(String::as_str).collect::<Vec<_>>().join(" ");
         if cells.len() == MOST_CELLS && !cells.contains_key(&cell) {
             let place = name.to_owned();
-            return Err(FileError::Cells { name: place });
+            return Err(NumberFileError::Cells { name: place });
         }
         cells.entry(cell).or_default().extend(series.values);
     }
     if cells.is_empty() {
-        return Err(FileError::Empty {
+        return Err(NumberFileError::Empty {
             name: name.to_owned(),
         });
     }
-    Ok(NumberList {
-        name: name.to_owned(),
-        cells: cells.into_iter().collect(),
-    })
+    Ok(cells.into_iter().collect())
 }
 
-fn read_lines(name: &str, from: &mut impl BufRead) -> Result<NumberList, FileError> {
+fn read_lines(name: &str, from: &mut impl BufRead) -> Result<NumbersByCell, NumberFileError> {
     let mut cells: IndexMap<String, Vec<f64>> = IndexMap::new();
     let (mut line, mut number, mut last) = (Vec::new(), 0, 0);
     loop {
         line.clear();
         let length = Read::take(&mut *from, LONGEST_LINE).read_until(b'\n', &mut line);
-        let length = length.map_err(|why| FileError::Unreadable {
+        let length = length.map_err(|why| NumberFileError::Unreadable {
             name: name.to_owned(),
             why,
         })?;
@@ -226,7 +195,7 @@ fn read_lines(name: &str, from: &mut impl BufRead) -> Result<NumberList, FileErr
             break;
         }
         number += 1;
-        let wrong = |what: String| FileError::Line {
+        let wrong = |what: String| NumberFileError::Line {
             name: name.to_owned(),
             line: number,
             what,
@@ -245,14 +214,11 @@ fn read_lines(name: &str, from: &mut impl BufRead) -> Result<NumberList, FileErr
         cells[last].push(value);
     }
     if cells.is_empty() {
-        return Err(FileError::Empty {
+        return Err(NumberFileError::Empty {
             name: name.to_owned(),
         });
     }
-    Ok(NumberList {
-        name: name.to_owned(),
-        cells: cells.into_iter().collect(),
-    })
+    Ok(cells.into_iter().collect())
 }
 
 /// The cell's place, made if it isn't there.
@@ -335,14 +301,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(text: &str) -> Result<Vec<(String, Vec<f64>)>, String> {
-        of_columns(text, &Wanted::default())
+        of_columns(text, &NumberColumns::default())
     }
 
-    fn of_columns(text: &str, wanted: &Wanted) -> Result<Vec<(String, Vec<f64>)>, String> {
+    fn of_columns(text: &str, columns: &NumberColumns) -> Result<Vec<(String, Vec<f64>)>, String> {
         let from = io::Cursor::new(text.to_owned());
-        read("f.txt", Box::new(from), wanted)
-            .map(|list| list.cells)
-            .map_err(|error| error.to_string())
+        read("f.txt", Box::new(from), columns).map_err(|error| error.to_string())
     }
 
     fn cell(name: &str, values: &[f64]) -> (String, Vec<f64>) {
@@ -390,7 +354,7 @@ mod tests {
         let long = format!("1\n{}\n", "9".repeat(5000));
         assert!(of(&long).unwrap_err().contains("line 2: longer than"));
         let binary = Box::new(&b"1\n\xff\xfe\n"[..]);
-        let binary = read("f", binary, &Wanted::default()).unwrap_err();
+        let binary = read("f", binary, &NumberColumns::default()).unwrap_err();
         assert!(binary.to_string().contains("line 2: not UTF-8"));
     }
 
@@ -411,18 +375,18 @@ mod tests {
                 cell("b sort rss", &[30.0]),
             ]
         );
-        let wanted = Wanted {
-            columns: vec!["rss".into()],
-            series: vec!["n".into()],
+        let columns = NumberColumns {
+            values: vec!["rss".into()],
+            keys: vec!["n".into()],
         };
         let text = "n,name,ms,rss\n1,x,1,10\n2,x,2,20\n1,x,3,30\n";
         assert_eq!(
-            of_columns(text, &wanted),
+            of_columns(text, &columns),
             Ok(vec![cell("1", &[10.0, 30.0]), cell("2", &[20.0])])
         );
-        let missing = Wanted {
-            columns: vec!["speed".into()],
-            ..wanted
+        let missing = NumberColumns {
+            values: vec!["speed".into()],
+            ..columns
         };
         let error = of_columns(text, &missing).unwrap_err();
         assert!(

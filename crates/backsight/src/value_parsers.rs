@@ -1,0 +1,36 @@
+//! Values of options that several verbs read alike.
+
+use backsight_stats::Confidence;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+/// The values that an option may have: the name of each, what it stands for, and what the help says of it.
+pub type NamedValues<T> = [(&'static str, T, &'static str)];
+
+/// Reads one of the named values.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    table: &'static NamedValues<T>,
+) -> impl TypedValueParser<Value = T> {
+    let values = table
+        .iter()
+        .map(|(name, _, about)| PossibleValue::new(*name).help(*about));
+    PossibleValuesParser::new(values).try_map(|name| {
+        let found = table.iter().find(|(known, ..)| *known == name);
+        found.map(|(_, value, _)| *value).ok_or("no such name")
+    })
+}
+
+/// A percentage from nothing on.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
+    number
+        .filter(|number| number.is_finite() && *number >= 0.0)
+        .ok_or_else(|| "expected a percentage of 0 or more, such as 2.5".to_owned())
+}
+
+/// A confidence in percent.
+pub fn confidence(percent: &str) -> Result<Confidence, String> {
+    let number: Option<f64> = percent.trim_end_matches('%').parse().ok();
+    number
+        .and_then(|number| Confidence::new(number / 100.0))
+        .ok_or_else(|| "expected a percentage between 0 and 100, such as 95".to_owned())
+}

@@ -1,0 +1,137 @@
+//! Comparisons of stored studies: the studies that a user names beside each other, or the parts of one.
+
+use backsight_model::{BenchmarkName, ResultSet};
+use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by, compare_knowing};
+use backsight_report::MoreRounds;
+use backsight_store::{Store, StudyId, StudyRow};
+use indexmap::IndexSet;
+use miette::IntoDiagnostic as _;
+
+use crate::{
+    result_sets::{refuse_sides, result_sets},
+    verbs::{
+        Verb as _,
+        overhead::known_costs,
+        run::{self, RunVerb},
+    },
+};
+
+/// Older studies than so many are not asked how much their runs differ.
+const MOST_OTHERS: usize = 20;
+
+/// Studies with their comparison.
+pub struct ComparedStudies {
+    /// The studies, the first is the baseline.
+    pub studies: Vec<StudyId>,
+    /// What each measured.
+    pub sets: Vec<ResultSet>,
+    /// What that says.
+    pub comparison: Comparison,
+}
+
+impl ComparedStudies {
+    /// Compares studies by name or number, or the parts of one.
+    ///
+    /// # Errors
+    /// There is no such study, nothing to compare, or the store's own.
+    pub async fn from_store(
+        store: &Store,
+        asked: &[String],
+        by: Option<&By>,
+        options: CompareOptions,
+    ) -> miette::Result<Self> {
+        let mut rows = Vec::new();
+        for asked in asked {
+            let study = store.study(asked).await.into_diagnostic()?;
+            refuse_sides(&study)?;
+            rows.push(study);
+        }
+        let studies: Vec<StudyId> = rows.iter().map(|study| study.id).collect();
+        let sets = result_sets(store, &studies).await?;
+        let mut comparison = match (by, &sets[..]) {
+            (Some(by), _) => compare_parts(store, "compare", (&rows, &sets), by, options).await?,
+            (None, [only]) => {
+                return Err(miette::miette!(
+                    help = "name a second study, or say which of its parts to compare: `--by variant` or `--by PARAMETER`",
+                    "there is nothing to compare `{}` with",
+                    only.name
+                ));
+            }
+            (None, sets) => {
+                let comparison = compare(sets, options);
+                match comparison.lacks_a_spread() {
+                    true => {
+                        let others = studies_of_same_benchmarks(store, &studies, sets).await?;
+                        compare_knowing(sets, &others, options)
+                    }
+                    false => comparison,
+                }
+            }
+        };
+        comparison.warnings.extend(known_costs(store, &sets).await?);
+        Ok(Self {
+            studies,
+            sets,
+            comparison,
+        })
+    }
+}
+
+/// Compares the parts of the one study that was named to `verb`.
+///
+/// # Errors
+/// Several studies were named, the study hasn't such parts, or the store's own.
+pub async fn compare_parts(
+    store: &Store,
+    verb: &str,
+    (studies, sets): (&[StudyRow], &[ResultSet]),
+    by: &By,
+    options: CompareOptions,
+) -> miette::Result<Comparison> {
+    let ([study], [set]) = (studies, sets) else {
+        let first = studies.first().map_or("STUDY", |study| study.name.as_str());
+        return Err(miette::miette!(
+            help = format!("name one study: `backsight {verb} {first} --by {by}`"),
+            "--by compares the parts of one study, and {} were named",
+            studies.len()
+        ));
+    };
+    let comparison = compare_by(set, by, options).into_diagnostic()?;
+    run::at_every_look(store, study, comparison).await
+}
+
+/// How to measure what isn't decided in a comparison of these studies.
+///
+/// # Errors
+/// The store's own.
+pub async fn more_rounds(
+    store: &Store,
+    studies: &[StudyId],
+    comparison: &Comparison,
+) -> miette::Result<Option<MoreRounds>> {
+    let mut takes_rounds = Vec::new();
+    for study in studies {
+        let row = store.study_of(*study).await.into_diagnostic()?;
+        takes_rounds.extend((row.verb == RunVerb::NAME).then_some(study.0));
+    }
+    Ok(MoreRounds::of_comparison(comparison, &takes_rounds))
+}
+
+/// Other studies of the store that measured the same benchmarks, the newest first.
+async fn studies_of_same_benchmarks(
+    store: &Store,
+    studies: &[StudyId],
+    sets: &[ResultSet],
+) -> miette::Result<Vec<ResultSet>> {
+    let series = sets.iter().flat_map(|set| &set.series);
+    let benchmarks: IndexSet<&BenchmarkName> =
+        series.map(|series| &series.cell.benchmark).collect();
+    let mut found = IndexSet::new();
+    for benchmark in benchmarks {
+        let of_benchmark = store.studies_of_benchmark(benchmark, MOST_OTHERS).await;
+        found.extend(of_benchmark.into_diagnostic()?);
+    }
+    found.retain(|study| !studies.contains(study));
+    let found: Vec<StudyId> = found.into_iter().collect();
+    result_sets(store, &found).await
+}

@@ -83,7 +83,7 @@ impl Init {
 
 fn kind_that_runs_here() -> Kind {
     let root = rustix::process::geteuid().is_root();
-    if root && crate::doctor::find_program("ip").is_some() {
+    if root && backsight_conductor::find_program("ip").is_some() {
         Kind::Wire
     } else {
         Kind::Here

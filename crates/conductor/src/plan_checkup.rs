@@ -1,0 +1,386 @@
+//! A plan's checkup: which programs are missing on the hosts where its roles run, which hosts aren't fit to measure, and the
+//! exact command that installs what is missing.
+//!
+//! Every host that is there is asked through an agent, all at once: other machines by the login and the options with which
+//! a study reaches them. Namespaces that are down and guests, which are booted later, have this machine's programs.
+
+use backsight_model::{Arrangement, Benchmark, HostKind, HostName, PlannedMonitor};
+use indexmap::IndexMap;
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Write as _},
+    net::IpAddr,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Reach,
+    checkup::{Checkup, check_up},
+    netns,
+};
+
+/// The most that a host's clock may differ from this machine's, in seconds.
+const CLOCK_LIMIT: f64 = 2.0;
+/// The least room for what trials write, in bytes.
+const LEAST_ROOM: u64 = 256 << 20;
+
+/// Checks what a plan needs; `plan` is its text.
+pub async fn check_plan(reach: &Reach, arrangement: &Arrangement, plan: &str) -> PlanCheckup {
+    let examined = ExaminedHosts::ask_all(reach, arrangement).await;
+    let mut findings = PlanCheckup::default();
+    for (name, benchmark) in &arrangement.benchmarks {
+        let needed = needed_by_benchmark(arrangement, benchmark);
+        let seats = benchmark
+            .roles
+            .iter()
+            .filter_map(|role| arrangement.seats.get(&**role));
+        let hosts: Vec<&HostName> = seats.map(|seat| &*seat.host).collect();
+        findings.programs(name.as_str(), &hosts, &needed, &benchmark.needs, &examined);
+    }
+    for planned in &arrangement.monitors {
+        let needed = needed_by_monitor(arrangement, planned);
+        let subject = format!("monitor {}", planned.monitor.name);
+        findings.programs(&subject, &[], &needed, &planned.monitor.needs, &examined);
+    }
+    for (host, known) in &examined.hosts {
+        findings.host(arrangement, host, known);
+    }
+    findings.own_tools(arrangement, plan);
+    findings
+}
+
+/// A program that is needed on a host.
+type Needed = (HostName, String);
+
+fn needed_by_benchmark(arrangement: &Arrangement, benchmark: &Benchmark) -> Vec<Needed> {
+    let of_role = |role| {
+        let seat = arrangement.seats.get(role)?;
+        let programs = benchmark.programs_of(role);
+        Some(programs.map(|program| ((*seat.host).clone(), program.to_owned())))
+    };
+    let roles = benchmark.roles.iter();
+    let needed = roles.filter_map(|role| of_role(role)).flatten();
+    needed.collect()
+}
+
+fn needed_by_monitor(arrangement: &Arrangement, planned: &PlannedMonitor) -> Vec<Needed> {
+    let seats = arrangement.seats.iter();
+    let meant = seats.filter(|(role, _)| planned.roles.is_empty() || planned.roles.contains(*role));
+    let programs = &planned.monitor.programs;
+    let needed = meant.flat_map(|(_, seat)| {
+        programs
+            .iter()
+            .map(|program| ((*seat.host).clone(), program.clone()))
+    });
+    needed.collect()
+}
+
+/// What is known of a host.
+enum Known {
+    /// It was asked.
+    Asked(Box<Checkup>),
+    /// It can't be asked, and why.
+    Silent(String),
+    /// A namespace that isn't up.
+    Down,
+    /// A kernel that is booted later from this machine's files.
+    Booted,
+    /// A machine that is emulated later, with programs of its own.
+    Emulated,
+}
+
+impl Known {
+    /// Whether it has a program; nothing where that can't be known.
+    fn has(&self, program: &str) -> Option<bool> {
+        match self {
+            Self::Asked(checkup) => Some(!checkup.missing.iter().any(|it| it == program)),
+            Self::Down | Self::Booted => Some(find_program(program).is_some()),
+            Self::Silent(_) | Self::Emulated => None,
+        }
+    }
+
+    /// The system's own word for itself: `debian`, `ubuntu`, …
+    fn system(&self) -> String {
+        let facts = match self {
+            Self::Asked(checkup) => checkup.facts.get("os.id").cloned(),
+            _ => None,
+        };
+        facts.unwrap_or_else(system)
+    }
+}
+
+/// The hosts of a plan's roles, with what was found out about each.
+struct ExaminedHosts {
+    hosts: IndexMap<HostName, Known>,
+    /// Those that are other machines.
+    elsewhere: BTreeSet<HostName>,
+}
+
+impl ExaminedHosts {
+    /// Asks all of them at once.
+    async fn ask_all(reach: &Reach, arrangement: &Arrangement) -> Self {
+        let lab = &arrangement.lab;
+        let kind = |host: &HostName| lab.host.get(host).map_or(HostKind::Local, |it| it.kind);
+        let mut hosts: IndexMap<HostName, Known> = IndexMap::new();
+        let mut asked: IndexMap<HostName, Vec<String>> = IndexMap::new();
+        for seat in arrangement.seats.values() {
+            let host = &*seat.host;
+            let known = match kind(host) {
+                HostKind::Qemu => Known::Emulated,
+                HostKind::Uml => Known::Booted,
+                HostKind::Netns if !netns::is_up(&lab.name, host) => Known::Down,
+                HostKind::Netns | HostKind::Local | HostKind::Ssh => {
+                    asked.entry(host.clone()).or_default();
+                    Known::Silent(String::new())
+                }
+            };
+            hosts.insert(host.clone(), known);
+        }
+        let of_benchmarks = arrangement.benchmarks.values();
+        let of_benchmarks = of_benchmarks.flat_map(|it| needed_by_benchmark(arrangement, it));
+        let of_monitors = arrangement.monitors.iter();
+        let of_monitors = of_monitors.flat_map(|it| needed_by_monitor(arrangement, it));
+        for (host, program) in of_benchmarks.chain(of_monitors) {
+            if let Some(programs) = asked.get_mut(&host)
+                && !programs.contains(&program)
+            {
+                programs.push(program);
+            }
+        }
+        let asked: Vec<(HostName, Vec<String>)> = asked.into_iter().collect();
+        let answers = check_up(reach, lab, &asked).await;
+        for ((host, _), answer) in asked.iter().zip(answers) {
+            let known = match answer {
+                Ok(checkup) => Known::Asked(Box::new(checkup)),
+                Err(error) => Known::Silent(error.to_string()),
+            };
+            hosts.insert(host.clone(), known);
+        }
+        let elsewhere = hosts.keys().filter(|host| kind(host) == HostKind::Ssh);
+        Self {
+            elsewhere: elsewhere.cloned().collect(),
+            hosts,
+        }
+    }
+}
+
+/// What is missing for a plan, and what is to be done about it, in sentences.
+#[derive(Debug, Default)]
+pub struct PlanCheckup {
+    text: String,
+    /// How many things are missing.
+    pub faults: usize,
+    /// Packages that this machine needs.
+    packages: BTreeSet<String>,
+    /// Packages that other machines need.
+    far_packages: IndexMap<HostName, BTreeSet<String>>,
+}
+
+impl PlanCheckup {
+    fn good(&mut self, what: &str) {
+        let _ = writeln!(self.text, "ok       {what}");
+    }
+
+    fn fault(&mut self, kind: &str, what: &str) {
+        self.faults += 1;
+        let _ = writeln!(self.text, "{kind:<8} {what}");
+    }
+
+    /// Says which programs of something are missing, and on which host; or which of its hosts can't be asked.
+    fn programs(
+        &mut self,
+        subject: &str,
+        hosts: &[&HostName],
+        needed: &[Needed],
+        needs: &IndexMap<String, Vec<String>>,
+        examined: &ExaminedHosts,
+    ) {
+        let mut missing = BTreeSet::new();
+        let needed_on = needed.iter().map(|(host, _)| host);
+        let silent: BTreeSet<&str> = (hosts.iter().copied().chain(needed_on))
+            .filter(|host| matches!(examined.hosts.get(*host), Some(Known::Silent(_))))
+            .map(HostName::as_str)
+            .collect();
+        for (host, program) in needed {
+            let Some(known) = examined.hosts.get(host) else {
+                continue;
+            };
+            if known.has(program) == Some(false) {
+                let far = examined.elsewhere.contains(host);
+                missing.insert(match far {
+                    true => format!("{program} (on {host})"),
+                    false => program.clone(),
+                });
+                let packages = match far {
+                    true => self.far_packages.entry(host.clone()).or_default(),
+                    false => &mut self.packages,
+                };
+                packages.extend(packages_in(needs, &known.system()));
+            }
+        }
+        let listed = |names: Vec<&str>| names.join(", ");
+        if !missing.is_empty() {
+            let missing = listed(missing.iter().map(String::as_str).collect());
+            self.fault("missing", &format!("{subject}: {missing}"));
+        } else if !silent.is_empty() {
+            let silent = listed(silent.into_iter().collect());
+            self.fault("unknown", &format!("{subject}: {silent} can't be asked"));
+        } else {
+            self.good(subject);
+        }
+    }
+
+    /// Says whether a host is there and fit to measure.
+    fn host(&mut self, arrangement: &Arrangement, host: &HostName, known: &Known) {
+        let checkup = match known {
+            Known::Asked(checkup) => checkup,
+            Known::Silent(why) => return self.fault("failed", why),
+            Known::Down => {
+                return self.fault("down", &format!("host {host}: run `backsight lab up`"));
+            }
+            Known::Booted | Known::Emulated => {
+                return self.good(&format!("host {host}: booted with each build"));
+            }
+        };
+        let faults = self.faults;
+        if let Some((ahead, unsure)) = checkup.clock_ahead
+            && ahead.abs() > CLOCK_LIMIT + unsure
+        {
+            let way = if ahead > 0.0 { "ahead of" } else { "behind" };
+            let what = format!(
+                "host {host}: its clock is {:.0} s {way} this machine's; there: timedatectl set-ntp true",
+                ahead.abs()
+            );
+            self.fault("clock", &what);
+        }
+        if let Some(free) = checkup.free.filter(|free| *free < LEAST_ROOM) {
+            let what = format!(
+                "host {host}: {} MiB are free where trials write their files, and {} MiB are needed",
+                free >> 20,
+                LEAST_ROOM >> 20
+            );
+            self.fault("full", &what);
+        }
+        for address in addresses_of(arrangement, host) {
+            let own = checkup.addresses.as_deref().unwrap_or_default();
+            if !own.is_empty() && !own.contains(&address) {
+                let own: Vec<String> = own.iter().map(ToString::to_string).collect();
+                let what = format!(
+                    "host {host}: {address}, which the lab says, isn't one of its addresses: {}",
+                    own.join(", ")
+                );
+                self.fault("address", &what);
+            }
+        }
+        if self.faults == faults {
+            self.good(&format!("host {host}{}", standing(checkup)));
+        }
+    }
+
+    /// Says which programs are missing that start, link or reach hosts from this machine.
+    fn own_tools(&mut self, arrangement: &Arrangement, plan: &str) {
+        let has = |kind: HostKind| {
+            let mut seats = arrangement.seats.values();
+            seats.any(|seat| {
+                let host = arrangement.lab.host.get(seat.host.as_str());
+                host.is_some_and(|host| host.kind == kind)
+            })
+        };
+        let needs_ip = netns::hosts(&arrangement.lab).next().is_some();
+        for (program, package, needed) in [
+            ("ip", "iproute2", needs_ip),
+            ("nft", "nftables", plan.contains("nft ")),
+            ("qemu-system-x86_64", "qemu-system-x86", has(HostKind::Qemu)),
+            ("ssh", "openssh-client", has(HostKind::Ssh)),
+        ] {
+            if needed && find_program(program).is_none() {
+                self.fault("missing", program);
+                self.packages.insert(package.to_owned());
+            }
+        }
+    }
+}
+
+impl fmt::Display for PlanCheckup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = (!self.packages.is_empty()).then_some((String::new(), &self.packages));
+        let far = self.far_packages.iter();
+        let far = far.map(|(host, packages)| (format!(" on {host}"), packages));
+        f.write_str(&self.text)?;
+        for (place, packages) in own.into_iter().chain(far) {
+            let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+            let packages = packages.join(" ");
+            writeln!(
+                f,
+                "\nInstall what is missing{place}:\n\n  apt-get install {packages}"
+            )?;
+        }
+        if self.faults == 0 {
+            f.write_str("\nNothing is missing.\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// What is good about a host: `: clock within 0.01 s, 12.3 GiB free`.
+fn standing(checkup: &Checkup) -> String {
+    let mut parts = Vec::new();
+    if let Some((ahead, unsure)) = checkup.clock_ahead {
+        parts.push(format!("clock within {:.2} s", ahead.abs() + unsure));
+    }
+    if let Some(free) = checkup.free {
+        let gibibytes = free as f64 / f64::from(1 << 30);
+        parts.push(format!("{gibibytes:.1} GiB free"));
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(": {}", parts.join(", ")),
+    }
+}
+
+/// The addresses that the lab says a host measures with.
+fn addresses_of(arrangement: &Arrangement, host: &HostName) -> BTreeSet<IpAddr> {
+    let seats = arrangement.seats.values();
+    let own = seats.filter(|seat| *seat.host == *host);
+    let addresses = own.filter_map(|seat| {
+        let choice = seat.data.as_ref().map(|data| data.as_str());
+        arrangement.lab.data_address(host, choice).ok()
+    });
+    addresses.map(|(address, _)| address).collect()
+}
+
+fn packages_in(needs: &IndexMap<String, Vec<String>>, system: &str) -> Vec<String> {
+    needs
+        .get(system)
+        .or_else(|| needs.get("debian"))
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// The system's own word for itself: `debian`, `ubuntu`, …
+fn system() -> String {
+    std::fs::read_to_string("/etc/os-release")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("ID="))?;
+            Some(line.trim_matches('"').to_owned())
+        })
+        .unwrap_or_else(|| "debian".into())
+}
+
+/// Where a program is, if the path has it.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| is_executable(path));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}

@@ -18,7 +18,6 @@ mod files;
 mod history;
 mod import;
 mod init;
-mod intervals;
 mod lab;
 mod list;
 mod log;

@@ -4,7 +4,7 @@ use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};
 use backsight_site::{Between, publish};
 use backsight_store::Store;
-use backsight_study::{OpenTarget, verbs::bisect::named_changes};
+use backsight_study::{Interval, Intervals, OpenTarget, verbs::bisect::named_changes};
 use miette::IntoDiagnostic as _;
 use std::{
     collections::HashMap,
@@ -12,11 +12,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{
-    cli::Shared,
-    files, history,
-    intervals::{Intervals, VersionInterval},
-};
+use crate::{cli::Shared, files, history};
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]

@@ -24,6 +24,7 @@ mod evidence;
 mod history_measurer;
 mod history_study;
 mod import_study;
+mod interval_cache;
 mod open_target;
 mod outcome;
 mod question;
@@ -51,6 +52,7 @@ pub use evidence::{
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
 pub use import_study::{IMPORT_VERB, ReadImport};
+pub use interval_cache::{Interval, Intervals};
 pub use open_target::{OpenTarget, resolve_version};
 pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};
 pub use question::{Question, QuestionError};

@@ -5,7 +5,7 @@ use backsight_model::{Change, Version};
 use serde::{Deserialize, Serialize};
 use std::{cell::RefCell, collections::HashSet, fs, io::Write as _, path::PathBuf};
 
-use backsight_study::OpenTarget;
+use crate::OpenTarget;
 
 /// Goes up when histories say more, or otherwise, of what lies between versions: what was kept before isn't taken then.
 const FORMAT: u32 = 1;

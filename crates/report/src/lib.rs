@@ -22,6 +22,7 @@ pub mod bisect;
 pub mod change_points;
 pub mod chart;
 pub mod comparison;
+pub mod definition_text;
 mod document;
 pub mod escape;
 pub mod findings;
@@ -37,6 +38,7 @@ mod render;
 pub mod schema;
 pub mod search;
 mod series_text;
+pub mod stored_study;
 mod table;
 pub mod try_patch;
 

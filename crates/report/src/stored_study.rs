@@ -1,0 +1,357 @@
+//! A stored study as text: the list of studies; one study with its builds, boots and trials; one trial with its steps.
+
+use backsight_model::{
+    Boot, Build, Cell, Ending, HostName, Layout, StudyHistory, Time, Version, counted,
+};
+use backsight_store::{StepRow, StudyDocument, StudyRow, TrialRow};
+use indexmap::IndexMap;
+use serde::Serialize;
+
+use crate::{list_table, wrapped};
+
+/// The studies of a store as a table.
+pub fn studies_table(studies: &[StudyRow], width: Option<u16>) -> String {
+    let mut table = list_table(
+        &[
+            "study", "name", "verb", "state", "measured", "failed", "began",
+        ],
+        width,
+    );
+    for study in studies {
+        table.add_row([
+            study.id.to_string(),
+            study.name.to_string(),
+            study.verb.clone(),
+            study.standing().to_owned(),
+            study.measured.to_string(),
+            study.failed.to_string(),
+            local_time(study.began),
+        ]);
+    }
+    format!("{table}\n")
+}
+
+/// A study in the list, for programs.
+#[derive(Serialize)]
+pub struct StudyListEntry<'a> {
+    /// Its number.
+    study: i64,
+    name: &'a str,
+    /// The verb that measured it.
+    verb: &'a str,
+    /// `running`, `stopped`, `killed`, `finished`.
+    state: &'a str,
+    /// How many cells its plan has.
+    cells: usize,
+    /// Trials that gave samples, and that failed.
+    measured: usize,
+    failed: usize,
+    seed: u32,
+    /// When it began, and ended: RFC 3339.
+    began: String,
+    ended: Option<String>,
+}
+
+impl<'a> From<&'a StudyRow> for StudyListEntry<'a> {
+    fn from(study: &'a StudyRow) -> Self {
+        Self {
+            study: study.id.0,
+            name: study.name.as_str(),
+            verb: &study.verb,
+            state: study.standing(),
+            cells: study.cells,
+            measured: study.measured,
+            failed: study.failed,
+            seed: study.seed,
+            began: study.began.to_string(),
+            ended: study.ended.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// A study with what was built, booted and measured in it.
+pub struct StudyOverview<'a> {
+    /// The study.
+    pub study: &'a StudyRow,
+    /// Its versions, builds and boots, if it is about a target.
+    pub history: Option<&'a StudyHistory>,
+    /// Its verdict, as text.
+    pub verdict: &'a str,
+    /// Its cells.
+    pub cells: &'a [Cell],
+    /// Its trials.
+    pub trials: &'a [TrialRow],
+    /// Whether others measured it: they didn't say how long a trial took or what other programs did meanwhile.
+    pub imported: bool,
+}
+
+impl StudyOverview<'_> {
+    /// The study as text.
+    pub fn text(&self, width: Option<u16>) -> String {
+        let (study, history) = (self.study, self.history);
+        let head = format!(
+            "study {}: {} ({}), {}",
+            study.id,
+            study.name,
+            study.verb,
+            study.standing()
+        );
+        let about = format!(
+            "began {}, seed {}, {}, {} measured, {} failed",
+            local_time(study.began),
+            study.seed,
+            counted(study.cells, "cell"),
+            counted(study.measured, "trial"),
+            study.failed
+        );
+        let [head, about] = [head, about].map(|line| wrapped(&line, width));
+        let mut text = format!("{head}\n{about}\n\n");
+        if let Some(history) = history {
+            text.push_str(&builds_and_boots(history, width));
+        }
+        text.push_str(self.verdict);
+        let version = history.map(|_| "version");
+        let several = history.filter(|history| !history.testbeds.is_empty());
+        let testbed = several.map(|_| "testbed");
+        let columns = ["round", "cell", "took", "others' cpu", "outcome"];
+        let columns: Vec<&str> = std::iter::once("trial")
+            .chain(version)
+            .chain(testbed)
+            .chain(columns)
+            .collect();
+        let mut rows = list_table(&columns, width);
+        let known = |text: String| {
+            if self.imported {
+                "unknown".to_owned()
+            } else {
+                text
+            }
+        };
+        for trial in self.trials {
+            let version = history.map(|history| version_of(history, trial));
+            let testbed = several.map(|history| testbed_of(history, trial));
+            let rest = [
+                trial.round.to_string(),
+                self.cells
+                    .get(trial.cell)
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+                known(Time(trial.took).to_string()),
+                known(format!("{:.0} %", trial.neighbours * 100.0)),
+                outcome(trial),
+            ];
+            let number = trial.number.to_string();
+            let of_history = version.into_iter().chain(testbed);
+            rows.add_row(std::iter::once(number).chain(of_history).chain(rest));
+        }
+        text.push_str(&format!("\n{rows}\n"));
+        if study.standing() == "killed" || study.standing() == "stopped" {
+            text.push_str(&format!("\ngo on with: backsight resume {}\n", study.name));
+        }
+        text
+    }
+}
+
+/// The version that a trial was made on, with its layout and boot where there is more than one of them.
+fn version_of(history: &StudyHistory, trial: &TrialRow) -> String {
+    let boot = history.boots.iter().find(|boot| boot.number == trial.boot);
+    let build = boot.and_then(|boot| history.builds.iter().find(|b| b.number == boot.build));
+    let (Some(boot), Some(build)) = (boot, build) else {
+        return "unknown".to_owned();
+    };
+    let mut text = name_of(history, build);
+    if build.layout != Layout::default() {
+        text.push_str(&format!(" {}", build.layout));
+    }
+    let others = |other: &&Boot| (other.build, other.testbed) == (boot.build, boot.testbed);
+    if history.boots.iter().filter(others).count() > 1 {
+        text.push_str(&format!(" boot {}", boot.ordinal));
+    }
+    text
+}
+
+/// The testbed that a trial was made on, of a study that measured on several at once.
+fn testbed_of(history: &StudyHistory, trial: &TrialRow) -> String {
+    let boot = history.boots.iter().find(|boot| boot.number == trial.boot);
+    let testbed = boot.and_then(|boot| history.testbeds.get(boot.testbed));
+    testbed.map_or_else(|| "unknown".to_owned(), |testbed| testbed.name.to_string())
+}
+
+fn name_of(history: &StudyHistory, build: &Build) -> String {
+    let version = history.versions.get(build.version);
+    version.map_or_else(|| "unknown".to_owned(), Version::full_name)
+}
+
+fn builds_and_boots(history: &StudyHistory, width: Option<u16>) -> String {
+    let mut builds = list_table(&["build", "version", "layout", "took", "outcome"], width);
+    for build in &history.builds {
+        let mut outcome = match &build.failure {
+            Some(failure) => format!("none: {failure}"),
+            None if build.cached => "was there".to_owned(),
+            None => "made".to_owned(),
+        };
+        for quirk in &build.quirks {
+            outcome.push_str(&format!("; quirk: {quirk}"));
+        }
+        builds.add_row([
+            build.number.to_string(),
+            name_of(history, build),
+            build.layout.to_string(),
+            Time(build.took).to_string(),
+            outcome,
+        ]);
+    }
+    let mut boots = list_table(&["boot", "build", "took", "outcome"], width);
+    for boot in &history.boots {
+        boots.add_row([
+            boot.number.to_string(),
+            boot.build.to_string(),
+            Time(boot.took).to_string(),
+            boot.failure.clone().unwrap_or_else(|| "good".to_owned()),
+        ]);
+    }
+    format!("{builds}\n\n{boots}\n\n")
+}
+
+/// A build of a study, above what its commands printed.
+pub fn build_heading(history: &StudyHistory, build: &Build) -> String {
+    let outcome = match &build.failure {
+        Some(failure) => failure.to_string(),
+        None => Time(build.took).to_string(),
+    };
+    let (version, layout, key) = (name_of(history, build), build.layout, &build.key);
+    format!(
+        "build {}: {version}, layout {layout}, {outcome}\ncontent {key}\n\n",
+        build.number
+    )
+}
+
+/// A boot of a study, above what its console said.
+pub fn boot_heading(history: &StudyHistory, boot: &Boot) -> String {
+    let outcome = boot
+        .failure
+        .clone()
+        .unwrap_or_else(|| Time(boot.took).to_string());
+    let on = history.testbeds.get(boot.testbed);
+    let on = on.map_or_else(String::new, |testbed| {
+        format!(" on testbed {}", testbed.name)
+    });
+    let mut head = format!(
+        "boot {} of build {}{on}: {outcome}\n",
+        boot.number, boot.build
+    );
+    for (fact, value) in &boot.facts {
+        head.push_str(&format!("  {fact}: {value}\n"));
+    }
+    head.push('\n');
+    head
+}
+
+fn outcome(trial: &TrialRow) -> String {
+    match &trial.failure {
+        Some(failure) => format!("failed: {failure}"),
+        None if trial.warnings.is_empty() => "measured".into(),
+        None => format!("measured; {}", trial.warnings.join("; ")),
+    }
+}
+
+/// A trial of a study, above its steps.
+pub fn trial_heading(study: &StudyRow, cells: &[Cell], trial: &TrialRow) -> String {
+    let mut page = format!(
+        "trial {} of {}: {}, round {}, {}\n{}\n",
+        trial.number,
+        study.name,
+        cells
+            .get(trial.cell)
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        trial.round,
+        local_time(trial.began),
+        outcome(trial)
+    );
+    for load in &trial.load {
+        let hosts: Vec<String> = load.hosts.iter().map(ToString::to_string).collect();
+        let line = format!(
+            "processors of {}: {:.2} s available, {:.2} s ours, {:.2} s others'{}, {:.2} s interrupts, {:.2} s stolen\n",
+            hosts.join(", "),
+            load.available,
+            load.ours,
+            load.others,
+            match load.busiest.join(", ") {
+                names if names.is_empty() => names,
+                names => format!(" ({})", names.escape_debug()),
+            },
+            load.interrupts,
+            load.stolen
+        );
+        page.push_str(&line);
+    }
+    page
+}
+
+/// A step of a trial, above what it printed.
+pub fn step_heading(step: &StepRow) -> String {
+    let command = step.command.trim();
+    let what = match &step.monitor {
+        Some(monitor) => format!("monitor {monitor}, {}", step.phase),
+        None => step.phase.to_string(),
+    };
+    let mut heading = format!("\n{what} of {} on {}: {command}\n", step.role, step.host);
+    // A file that was imported has used nothing.
+    if step.usage.wall.is_finite() {
+        heading.push_str(&format!(
+            "  {}, {}, user {:.2} s, system {:.2} s\n",
+            ending(&step.ending),
+            Time(std::time::Duration::from_secs_f64(step.usage.wall.max(0.0))),
+            step.usage.user,
+            step.usage.sys
+        ));
+    }
+    heading
+}
+
+/// How a program ended, in words.
+fn ending(ending: &Ending) -> String {
+    match ending {
+        Ending::Exit(code) => format!("exited with code {code}"),
+        Ending::Signal(number) => format!("killed by signal {number}"),
+        Ending::TimedOut => "took longer than its limit".into(),
+        Ending::TooMuchOutput => "printed more than its limit".into(),
+        Ending::NeverReady => "never became ready".into(),
+        Ending::NotFound => "no such program".into(),
+        Ending::Refused(why) => why.clone(),
+        Ending::Stopped => "stopped".into(),
+        Ending::Lost => "its host went away".into(),
+    }
+}
+
+/// The plan, the lab and the definitions that a study was made from.
+pub fn documents_text(documents: &[StudyDocument]) -> String {
+    let documents = documents.iter();
+    documents
+        .map(|d| format!("# {}: {}\n\n{}\n", d.kind, d.name, d.text))
+        .collect()
+}
+
+/// What each host of a study was.
+pub fn hosts_text(
+    hosts: &IndexMap<HostName, IndexMap<String, String>>,
+    width: Option<u16>,
+) -> String {
+    let mut text = String::new();
+    for (host, facts) in hosts {
+        let mut rows = list_table(&["fact", "value"], width);
+        for (fact, value) in facts {
+            rows.add_row([fact, value]);
+        }
+        text.push_str(&format!("host {host}\n{rows}\n\n"));
+    }
+    text
+}
+
+/// A time as this machine's clock shows it.
+fn local_time(at: jiff::Timestamp) -> String {
+    at.to_zoned(jiff::tz::TimeZone::system())
+        .strftime("%Y-%m-%d %H:%M:%S")
+        .to_string()
+}

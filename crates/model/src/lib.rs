@@ -16,6 +16,7 @@ mod monitor;
 mod name;
 pub mod numbers;
 mod plan;
+mod quantity;
 mod results;
 pub mod schema;
 mod search;
@@ -56,6 +57,7 @@ pub use plan::{
     Arrangement, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, Machine, Missing, OnFailure, Plan,
     PlanParam, Variant, VariantRole,
 };
+pub use quantity::{Percent, quantity};
 pub use results::{ResultSet, Series, StudyState, TrialSamples};
 pub use search::Searched;
 pub use simulator::{NoSuchSimulator, Simulator};

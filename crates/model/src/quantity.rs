@@ -1,7 +1,8 @@
 //! Numbers with units, as a command line has them: `10M`, `97.5 Mbit/s`, `30s`, `0.5%`. A share needs its percent sign.
 
-use backsight_model::Unit;
 use std::str::FromStr;
+
+use crate::Unit;
 
 /// A share, written in percent.
 #[derive(Debug, Clone, Copy, PartialEq)]

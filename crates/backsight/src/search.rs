@@ -1,11 +1,8 @@
 //! `backsight search`: the highest load that meets a goal, for several goals in one search.
 
-mod quantity;
-mod wanted;
-
-use backsight_model::{Benchmark, BenchmarkName, Cell, StudyName, Time};
+use backsight_model::{Benchmark, BenchmarkName, Cell, Percent, StudyName, Time};
 use backsight_study::{
-    ResolvedPlan, SearchChoices,
+    ResolvedPlan, ResolvedSearch, SearchChoices, SearchOptions,
     verbs::{
         Verb as _,
         search::{self, SearchVerb},
@@ -19,8 +16,6 @@ use crate::{
     plan_args::{question_of, seed_of},
     session_args::SessionArgs,
 };
-use quantity::Percent;
-use wanted::Wanted;
 
 /// Arguments of `search`.
 #[derive(Debug, clap::Args)]
@@ -102,13 +97,14 @@ impl SearchArgs {
         self.session.check()?;
         let plan = self.resolve(shared)?;
         let arrangement = plan.arrangement.clone();
-        let wanted = Wanted::new(&self, &arrangement)?;
+        let search_options = self.search_options();
+        let resolved = ResolvedSearch::new(&search_options, &arrangement)?;
         crate::block_on(async {
             let store = files::open_store(shared).await?;
             let options = self.session.options()?;
             let choices = |cells: &[Cell], seed| {
                 Ok(SearchChoices {
-                    policy: wanted.policy(&self, cells, seed)?,
+                    policy: resolved.policy(&search_options, cells, seed)?,
                     baseline: self.baseline.clone(),
                     budget: self.budget.map(|time| time.0.as_secs_f64()),
                 })
@@ -117,6 +113,25 @@ impl SearchArgs {
             let outcome = search::begin(plan, choices, &store, name, &options).await?;
             outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
+    }
+
+    fn search_options(&self) -> SearchOptions {
+        SearchOptions {
+            load: self.load.clone(),
+            goals: self.goals.clone(),
+            metric: self.metric.clone(),
+            min: self.min.clone(),
+            max: self.max.clone(),
+            width: self.width,
+            duration: self.duration.clone(),
+            trial: self.trial.clone(),
+            first: self.first.clone(),
+            sum: self.sum.clone(),
+            exceed: self.exceed,
+            slack: self.slack,
+            repeat: self.repeat,
+            baseline: self.baseline.clone(),
+        }
     }
 
     /// The plan, narrowed to the one benchmark that is searched.

@@ -1,22 +1,51 @@
-//! What the command line and the benchmark say of a search, put together and checked.
-//!
-//! Refuses: names that the benchmark hasn't, with the nearest; goals that its metrics can't tell of.
+//! What a user and the benchmark say of a search, put together and checked: names that the benchmark hasn't are errors with
+//! the nearest, and so are goals that its metrics say nothing of.
 
 use backsight_model::{
-    Arrangement, Benchmark, Better, Cell, Metric, MetricName, Param, ParamName, Searched, Unit,
-    Value, did_you_mean,
+    Arrangement, Benchmark, Better, Cell, Metric, MetricName, Param, ParamName, Percent, Searched,
+    Unit, Value, did_you_mean, quantity,
 };
 use backsight_policy::{
     FigureReading, LoadGrid, LossReading, SearchGoal, SearchPhase, SearchPolicy, SearchSubject,
 };
 
-use super::{
-    SearchArgs,
-    quantity::{Percent, quantity},
-};
+use std::num::NonZeroU32;
+
+/// What a user says of a search; quantities as they are written, such as `10M`.
+#[derive(Debug, Clone)]
+pub struct SearchOptions {
+    /// The parameter that is the load; else what the benchmark says.
+    pub load: Option<String>,
+    /// Shares that may be lost (`0.5%`), or bounds of metrics (`rtt_p99<2ms`).
+    pub goals: Vec<String>,
+    /// The metric that says what is lost; else what the benchmark says.
+    pub metric: Option<String>,
+    /// The least load; else what the benchmark says.
+    pub min: Option<String>,
+    /// The greatest load; else what the benchmark says.
+    pub max: Option<String>,
+    /// How near to each other the bounds come, as a share of the load.
+    pub width: Percent,
+    /// The parameter that is a trial's length; else what the benchmark says, else `seconds` if it has that.
+    pub duration: Option<String>,
+    /// Length of the trials that count in the end; else the plan's.
+    pub trial: Option<String>,
+    /// Length of the first trials; else 1, or the least that the benchmark takes.
+    pub first: Option<String>,
+    /// Length of all trials at a load together that makes it a bound; else three times that of one.
+    pub sum: Option<String>,
+    /// The share of that length which may miss the goal.
+    pub exceed: Percent,
+    /// Loss up to this share can't be told from the error of a clock, and counts as none.
+    pub slack: Percent,
+    /// How often everything is searched anew.
+    pub repeat: NonZeroU32,
+    /// The variant or the testbed that is without the device.
+    pub baseline: Option<String>,
+}
 
 /// A search whose every name was found.
-pub struct Wanted<'a> {
+pub struct ResolvedSearch<'a> {
     benchmark: &'a Benchmark,
     load: ParamName,
     duration: Option<ParamName>,
@@ -27,9 +56,12 @@ pub struct Wanted<'a> {
     of_variants: Vec<ParamName>,
 }
 
-impl<'a> Wanted<'a> {
-    /// What is wanted of this benchmark.
-    pub fn new(search: &SearchArgs, arrangement: &'a Arrangement) -> miette::Result<Self> {
+impl<'a> ResolvedSearch<'a> {
+    /// Resolves what is said of the one benchmark of a plan.
+    ///
+    /// # Errors
+    /// A name or a quantity isn't one of the benchmark's.
+    pub fn new(search: &SearchOptions, arrangement: &'a Arrangement) -> miette::Result<Self> {
         let first = arrangement.benchmarks.values().next();
         let benchmark = first.ok_or_else(|| miette::miette!("this plan has no benchmark"))?;
         let declared = benchmark.search.as_ref();
@@ -93,9 +125,12 @@ impl<'a> Wanted<'a> {
     }
 
     /// The policy, for the cells of the plan.
+    ///
+    /// # Errors
+    /// The lengths of trials don't fit each other or the benchmark, or there is nothing to search but the baseline.
     pub fn policy(
         &self,
-        search: &SearchArgs,
+        search: &SearchOptions,
         cells: &[Cell],
         seed: u32,
     ) -> miette::Result<SearchPolicy> {
@@ -123,7 +158,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// The plan's cells without their load and duration, each once; those of the baseline are known by its name.
-    fn subjects(&self, search: &SearchArgs, cells: &[Cell]) -> miette::Result<Vec<SearchSubject>> {
+    fn subjects(&self, search: &SearchOptions, cells: &[Cell]) -> miette::Result<Vec<Subject>> {
         let searched =
             |name: &ParamName| *name == self.load || Some(name) == self.duration.as_ref();
         let mut subjects: Vec<SearchSubject> = Vec::new();
@@ -168,7 +203,11 @@ impl<'a> Wanted<'a> {
     }
 
     /// The phases, and the length that makes a load a bound.
-    fn lengths(&self, search: &SearchArgs, cell: &Cell) -> miette::Result<(Vec<SearchPhase>, f64)> {
+    fn lengths(
+        &self,
+        search: &SearchOptions,
+        cell: &Cell,
+    ) -> miette::Result<(Vec<SearchPhase>, f64)> {
         let Some(name) = &self.duration else {
             return self.lengths_in_trials(search);
         };
@@ -233,7 +272,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// Of a benchmark whose trials are all as long as they are.
-    fn lengths_in_trials(&self, search: &SearchArgs) -> miette::Result<(Vec<SearchPhase>, f64)> {
+    fn lengths_in_trials(&self, search: &SearchOptions) -> miette::Result<(Vec<SearchPhase>, f64)> {
         for (option, given) in [("--trial", &search.trial), ("--first", &search.first)] {
             if given.is_some() {
                 return Err(miette::miette!(
@@ -336,8 +375,8 @@ fn goal(benchmark: &Benchmark, text: &str) -> miette::Result<SearchGoal> {
     })
 }
 
-fn grid(
-    search: &SearchArgs,
+fn ladder(
+    search: &SearchOptions,
     benchmark: &Benchmark,
     load: &ParamName,
     declared: Option<&Searched>,
@@ -388,7 +427,7 @@ fn grid(
 }
 
 fn reading(
-    search: &SearchArgs,
+    search: &SearchOptions,
     (benchmark, declared): (&Benchmark, Option<&Searched>),
     unit: Option<Unit>,
     goals: &[SearchGoal],
@@ -444,7 +483,7 @@ fn reading(
 }
 
 fn loss_of(
-    search: &SearchArgs,
+    search: &SearchOptions,
     (name, metric): (&MetricName, &Metric),
     unit: Option<Unit>,
 ) -> miette::Result<LossReading> {

@@ -2,19 +2,19 @@
 //!
 //! A version is named as for `bisect`: by its name, its identity, or whatever the target's history resolves, as `HEAD~2`.
 
-use backsight_model::{Acceptance, TargetName, Version, did_you_mean};
-use backsight_policy::{TargetHistory, history};
-use backsight_report::escape;
+use backsight_model::{Acceptance, TargetName};
+use backsight_policy::{History, history};
+use backsight_report::{
+    acceptances::{acceptance_effect, acceptances_table},
+    escape,
+};
 use backsight_store::Store;
-use backsight_study::{OpenTarget, resolve_version};
+use backsight_study::{find_target, find_version, known_metric, no_history};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
-use crate::{cli::Shared, files, history as verb, list::table};
-
-/// Fewer characters of an identity don't name a version.
-const SHORTEST: usize = 7;
+use crate::{cli::Shared, files};
 
 /// Arguments of `accept`.
 #[derive(Debug, clap::Args)]
@@ -61,18 +61,18 @@ impl Accept {
                     .print(&store, store.targets().await.into_diagnostic()?)
                     .await;
             }
-            let target = verb::target(&store, self.target.as_deref()).await?;
+            let target = find_target(&store, self.target.as_deref()).await?;
             if let Some(version) = &self.version {
                 let studies = store.target_history(&target).await.into_diagnostic()?;
                 let mut history = history(&studies);
-                let (id, name) = version_of(&store, &target, &history, version).await?;
+                let (id, name) = find_version(&store, &target, &history, version).await?;
                 if self.withdraw {
                     self.withdraw(&store, &target, (&id, &name)).await?;
                 } else {
                     let acceptance = self.acceptance(&target, &history, (id, name))?;
                     store.accept(&acceptance).await.into_diagnostic()?;
                     history.accept(std::slice::from_ref(&acceptance), acceptance.at);
-                    files::say(&effect(&history, &acceptance));
+                    files::say(&acceptance_effect(&history, &acceptance));
                 }
             }
             self.print(&store, vec![target]).await
@@ -82,12 +82,17 @@ impl Accept {
     /// Prints what was accepted of these targets.
     async fn print(&self, store: &Store, targets: Vec<TargetName>) -> miette::Result<ExitCode> {
         if targets.is_empty() {
-            return Err(verb::no_history());
+            return Err(no_history());
         }
         let (mut all, mut text) = (Vec::new(), Vec::new());
         for target in targets {
             let accepted = store.acceptances(&target).await.into_diagnostic()?;
-            text.push(listed(&target, &accepted, Timestamp::now()));
+            text.push(acceptances_table(
+                &target,
+                &accepted,
+                Timestamp::now(),
+                files::width(),
+            ));
             all.extend(accepted);
         }
         files::print(&match self.json {
@@ -114,7 +119,7 @@ impl Accept {
             ));
         }
         if let Some(metric) = &self.metric {
-            verb::known_metric(metric, &history.series)?;
+            known_metric(metric, &history.series)?;
         }
         let at = Timestamp::now();
         let until = match self.until {
@@ -190,112 +195,4 @@ fn user_of_system() -> Option<String> {
         let (name, own) = (user.next()?, user.nth(1)?);
         (own == uid && !name.is_empty()).then(|| name.to_owned())
     })
-}
-
-/// Identity and name of the version that is named: as studies know it, else as the target's history resolves it.
-async fn version_of(
-    store: &Store,
-    target: &TargetName,
-    history: &TargetHistory,
-    asked: &str,
-) -> miette::Result<(String, String)> {
-    let unknown = match known_version(history, asked) {
-        Ok(known) => return Ok(known),
-        Err(unknown) => unknown,
-    };
-    let asked = asked.to_owned();
-    let resolved: Option<Version> = match OpenTarget::from_store(store, target).await {
-        Ok(Some(opened)) => opened.ask(move |h| resolve_version(h, &asked)).await.ok(),
-        _ => None,
-    };
-    let Some(version) = resolved else {
-        return Err(unknown);
-    };
-    let mut versions = history.versions.iter().map(|known| &known.version);
-    match versions.find(|known| known.id == version.id) {
-        Some(known) => Ok((known.id.clone(), known.name.clone())),
-        None => Err(miette::miette!(
-            help = "measure it, or the stretch that it lies in, with `backsight step` or `backsight bisect`",
-            "{} is a version of {target} that no study measured",
-            escape::line(&version.name)
-        )),
-    }
-}
-
-/// The version that is named: by its name, its identity or the beginning of that.
-fn known_version(history: &TargetHistory, asked: &str) -> miette::Result<(String, String)> {
-    let versions = || history.versions.iter().map(|version| &version.version);
-    let exactly = versions().filter(|v| v.name == asked || v.id == asked || v.full_name() == asked);
-    let mut found: Vec<_> = exactly.collect();
-    if found.is_empty() && asked.len() >= SHORTEST {
-        found = versions().filter(|v| v.id.starts_with(asked)).collect();
-    }
-    match found[..] {
-        [only] => Ok((only.id.clone(), only.name.clone())),
-        [] => Err(miette::miette!(
-            help = did_you_mean(asked, versions().map(|v| v.name.as_str())).unwrap_or_else(|| {
-                "`backsight history --all` lists the versions that studies of the target know"
-                    .to_owned()
-            }),
-            "no study of the target knows a version {}",
-            escape::line(asked)
-        )),
-        _ => Err(miette::miette!(
-            help = "name it by its whole identity",
-            "{} versions are called {}",
-            found.len(),
-            escape::line(asked)
-        )),
-    }
-}
-
-/// Which changes are accepted by this.
-fn effect(history: &TargetHistory, acceptance: &Acceptance) -> String {
-    let changes = history.series.iter().flat_map(|series| {
-        let accepted = series.believed().filter(|change| change.accepted.is_some());
-        accepted.map(move |_| series.name())
-    });
-    let changes: Vec<String> = changes.collect();
-    match &changes[..] {
-        [] => format!(
-            "no study has seen a change at {}: it is accepted when one does",
-            escape::line(&acceptance.name)
-        ),
-        some => format!(
-            "accepted: what {} did to {}",
-            escape::line(&acceptance.name),
-            escape::line(&some.join(", "))
-        ),
-    }
-}
-
-fn listed(target: &TargetName, all: &[Acceptance], now: Timestamp) -> String {
-    if all.is_empty() {
-        return format!("nothing is accepted along the history of {target}\n");
-    }
-    let mut rows = table(&["version", "metric", "by", "until", "reason", "work-around"]);
-    for one in all {
-        let until = one.until.map_or_else(|| "for ever".to_owned(), day);
-        let until = match one.holds(now) {
-            true => until,
-            false => format!("{until}, which is over"),
-        };
-        rows.add_row([
-            escape::line(&one.name),
-            one.metric
-                .as_deref()
-                .map_or_else(|| "all".to_owned(), escape::line),
-            escape::line(&one.by),
-            until,
-            escape::line(&one.reason),
-            one.work_around
-                .as_deref()
-                .map_or_else(String::new, escape::line),
-        ]);
-    }
-    format!("{rows}\n")
-}
-
-fn day(at: Timestamp) -> String {
-    at.to_zoned(TimeZone::system()).date().to_string()
 }

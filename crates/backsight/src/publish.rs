@@ -4,7 +4,9 @@ use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};
 use backsight_site::{Between, publish};
 use backsight_store::Store;
-use backsight_study::{Interval, Intervals, OpenTarget, verbs::bisect::named_changes};
+use backsight_study::{
+    Interval, Intervals, OpenTarget, find_target, no_history, verbs::bisect::named_changes,
+};
 use miette::IntoDiagnostic as _;
 use std::{
     collections::HashMap,
@@ -12,7 +14,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::Shared, files, history};
+use crate::{cli::Shared, files};
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
@@ -32,13 +34,13 @@ impl Publish {
             let store = files::existing_store(shared).await?;
             let mut targets = Vec::new();
             for asked in &self.targets {
-                targets.push(history::target(&store, Some(asked)).await?);
+                targets.push(find_target(&store, Some(asked)).await?);
             }
             if targets.is_empty() {
                 targets = store.targets().await.into_diagnostic()?;
             }
             if targets.is_empty() {
-                return Err(history::no_history());
+                return Err(no_history());
             }
             targets.sort();
             targets.dedup();

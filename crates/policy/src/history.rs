@@ -9,20 +9,18 @@
 
 mod bisected_changes;
 mod gaps;
+mod gate;
 mod nesting;
 mod pairwise;
 mod series_findings;
 mod session_spread;
 mod version_order;
 
-pub use bisected_changes::{BisectedChange, NamedChange};
-pub use gaps::HistoryGap;
-pub use nesting::{
-    BootSamples, BuildSamples, LevelSpread, RepeatCounts, TrialValues, VersionPoint,
-};
-pub use series_findings::{
-    ChangeAcceptance, ChangePoint, DetectionMethod, NoiseEpoch, PendingChangePoint, SeriesFindings,
-};
+pub use bisected::{BisectedChange, NamedChange};
+pub use found::{Accepted, ChangePoint, Found, How, NoiseEpoch, PendingChange};
+pub use gaps::Gap;
+pub use gate::{HistoryCondition, HistoryGate};
+pub use nesting::{BootSamples, BuildSamples, Counts, Spread, TrialValues, VersionPoint};
 
 use backsight_model::{
     Acceptance, Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial,

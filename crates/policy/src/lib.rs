@@ -71,10 +71,9 @@ pub use compare::{
     same_machine, side_of, split,
 };
 pub use history::{
-    BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,
-    HistoryGap, HistoryVersion, LevelSpread, NamedChange, NoiseEpoch, PendingChangePoint,
-    RepeatCounts, SeriesFindings, TargetHistory, TrialValues, VersionPoint, VersionSeries,
-    VersionStanding, history,
+    Accepted, BisectedChange, BootSamples, BuildSamples, ChangePoint, Counts, Found, Gap, History,
+    HistoryCondition, HistoryGate, HistoryVersion, How, NamedChange, NoiseEpoch, PendingChange,
+    Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
 pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts};
 pub use overhead::{

@@ -18,6 +18,7 @@
 //! assert!(document.markdown().contains("| time | **+4.1 % \\[+3.2, +5.0\\]** |"));
 //! ```
 
+pub mod acceptances;
 pub mod bisect;
 pub mod change_points;
 pub mod chart;

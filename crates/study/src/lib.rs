@@ -25,6 +25,7 @@ mod history_measurer;
 mod history_study;
 mod import_study;
 mod interval_cache;
+mod known_history;
 mod open_target;
 mod outcome;
 mod question;
@@ -54,6 +55,9 @@ pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
 pub use import_study::{IMPORT_VERB, ReadImport};
 pub use interval_cache::{Interval, Intervals};
+pub use known_history::{
+    KnownHistory, find_target, find_version, known_metric, named_series, no_history,
+};
 pub use open_target::{OpenTarget, resolve_version};
 pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};
 pub use question::{Question, QuestionError};

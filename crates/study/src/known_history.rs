@@ -1,0 +1,209 @@
+//! What studies know along a target's history, and the targets, series and versions of it that a user names.
+
+use backsight_model::{StudyHistory, TargetName, Version, did_you_mean};
+use backsight_policy::{History, VersionSeries, history};
+use backsight_report::escape;
+use backsight_store::Store;
+use jiff::Timestamp;
+use miette::IntoDiagnostic as _;
+use std::collections::BTreeSet;
+
+use crate::{OpenTarget, resolve_version, verbs::bisect::named_changes};
+
+/// Fewer characters of an identity don't name a version.
+const SHORTEST_IDENTITY: usize = 7;
+
+/// A target's studies and the history that they make, with what of it is accepted and what bisections named.
+pub struct KnownHistory {
+    /// The studies of the target.
+    pub studies: Vec<StudyHistory>,
+    /// What they say together.
+    pub history: History,
+    /// Bisections that couldn't be taken into account, and why.
+    pub left_out: Vec<String>,
+}
+
+impl KnownHistory {
+    /// Reads what is known, as it is accepted `now`.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn from_store(
+        store: &Store,
+        target: &TargetName,
+        now: Timestamp,
+    ) -> miette::Result<Self> {
+        let studies = store.target_history(target).await.into_diagnostic()?;
+        let accepted = store.acceptances(target).await.into_diagnostic()?;
+        let mut history = history(&studies);
+        history.accept(&accepted, now);
+        let (named, left_out) = named_changes(store, target).await?;
+        history.name_changes(&named);
+        Ok(Self {
+            studies,
+            history,
+            left_out,
+        })
+    }
+}
+
+/// The series of these benchmarks and metrics (`throughput` or `tbench.throughput`); all where none is named.
+///
+/// # Errors
+/// No series has one of the names.
+pub fn named_series<'a>(
+    history: &'a History,
+    benchmarks: &[String],
+    metrics: &[String],
+) -> miette::Result<Vec<&'a VersionSeries>> {
+    let benchmark = |series: &VersionSeries| vec![series.cell.benchmark.to_string()];
+    known("benchmark", benchmarks, &history.series, benchmark)?;
+    known("metric", metrics, &history.series, metric_names)?;
+    let asked = |asked: &[String], names: Vec<String>| {
+        asked.is_empty() || names.iter().any(|name| asked.contains(name))
+    };
+    let series = history.series.iter().filter(|series| {
+        asked(benchmarks, benchmark(series)) && asked(metrics, metric_names(series))
+    });
+    let series: Vec<_> = series.collect();
+    if series.is_empty() && !(benchmarks.is_empty() && metrics.is_empty()) {
+        return Err(miette::miette!(
+            help = "leave out --metric or --benchmark to see what there is",
+            "no benchmark of these has such a metric"
+        ));
+    }
+    Ok(series)
+}
+
+/// The names by which a series' metric may be asked for.
+fn metric_names(series: &VersionSeries) -> Vec<String> {
+    let (benchmark, metric) = (&series.cell.benchmark, &series.metric.name);
+    vec![metric.to_string(), format!("{benchmark}.{metric}")]
+}
+
+/// Checks that some series has this metric.
+///
+/// # Errors
+/// None has.
+pub fn known_metric(asked: &str, series: &[VersionSeries]) -> miette::Result<()> {
+    known("metric", &[asked.to_owned()], series, metric_names)
+}
+
+/// Every name that was asked for is one that some series has.
+fn known(
+    what: &str,
+    asked: &[String],
+    series: &[VersionSeries],
+    names: impl Fn(&VersionSeries) -> Vec<String>,
+) -> miette::Result<()> {
+    let known: BTreeSet<String> = series.iter().flat_map(names).collect();
+    for name in asked {
+        if !known.contains(name) {
+            let all: Vec<&str> = known.iter().map(String::as_str).collect();
+            let near = did_you_mean(name, all.iter().copied());
+            return Err(miette::miette!(
+                help = near.unwrap_or_else(|| format!("there are: {}", all.join(", "))),
+                "nothing has measured a {what} `{}` along this history",
+                escape::line(name)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The target that was named, else the only one.
+///
+/// # Errors
+/// The store has no such target, or several and none was named.
+pub async fn find_target(store: &Store, asked: Option<&str>) -> miette::Result<TargetName> {
+    let targets = store.targets().await.into_diagnostic()?;
+    let names: Vec<&str> = targets.iter().map(TargetName::as_str).collect();
+    match (asked, &targets[..]) {
+        (_, []) => Err(no_history()),
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => Err(miette::miette!(
+            help = format!("say which: --target {}", names.join(", --target ")),
+            "the store has the histories of {} targets",
+            targets.len()
+        )),
+        (Some(asked), targets) => {
+            let found = targets.iter().find(|target| target.as_str() == asked);
+            found.cloned().ok_or_else(|| {
+                let near = did_you_mean(asked, names.iter().copied());
+                miette::miette!(
+                    help = near.unwrap_or_else(|| format!("there are: {}", names.join(", "))),
+                    "the store has no history of a target `{}`",
+                    escape::line(asked)
+                )
+            })
+        }
+    }
+}
+
+/// What is said where no study is about a target.
+pub fn no_history() -> miette::Report {
+    miette::miette!(
+        help = "`backsight step` measures the versions of a target",
+        "the store has no history of any target"
+    )
+}
+
+/// Identity and name of the version that is named: as studies know it, else as the target's history resolves it (`HEAD~2`).
+///
+/// # Errors
+/// No study of the target knows such a version.
+pub async fn find_version(
+    store: &Store,
+    target: &TargetName,
+    history: &History,
+    asked: &str,
+) -> miette::Result<(String, String)> {
+    let unknown = match known_version(history, asked) {
+        Ok(known) => return Ok(known),
+        Err(unknown) => unknown,
+    };
+    let asked = asked.to_owned();
+    let resolved: Option<Version> = match OpenTarget::from_store(store, target).await {
+        Ok(Some(opened)) => opened.ask(move |h| resolve_version(h, &asked)).await.ok(),
+        _ => None,
+    };
+    let Some(version) = resolved else {
+        return Err(unknown);
+    };
+    let mut versions = history.versions.iter().map(|known| &known.version);
+    match versions.find(|known| known.id == version.id) {
+        Some(known) => Ok((known.id.clone(), known.name.clone())),
+        None => Err(miette::miette!(
+            help = "measure it, or the stretch that it lies in, with `backsight step` or `backsight bisect`",
+            "{} is a version of {target} that no study measured",
+            escape::line(&version.name)
+        )),
+    }
+}
+
+/// The version that is named: by its name, its identity or the beginning of that.
+fn known_version(history: &History, asked: &str) -> miette::Result<(String, String)> {
+    let versions = || history.versions.iter().map(|version| &version.version);
+    let exactly = versions().filter(|v| v.name == asked || v.id == asked || v.full_name() == asked);
+    let mut found: Vec<_> = exactly.collect();
+    if found.is_empty() && asked.len() >= SHORTEST_IDENTITY {
+        found = versions().filter(|v| v.id.starts_with(asked)).collect();
+    }
+    match found[..] {
+        [only] => Ok((only.id.clone(), only.name.clone())),
+        [] => Err(miette::miette!(
+            help = did_you_mean(asked, versions().map(|v| v.name.as_str())).unwrap_or_else(|| {
+                "`backsight history --all` lists the versions that studies of the target know"
+                    .to_owned()
+            }),
+            "no study of the target knows a version {}",
+            escape::line(asked)
+        )),
+        _ => Err(miette::miette!(
+            help = "name it by its whole identity",
+            "{} versions are called {}",
+            found.len(),
+            escape::line(asked)
+        )),
+    }
+}

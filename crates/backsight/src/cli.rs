@@ -181,11 +181,90 @@ impl Arguments {
             Verb::List(verb) => verb.execute(&shared),
             Verb::Doctor(verb) => verb.execute(&shared),
             Verb::Schema(verb) => verb.execute(),
-            Verb::Completions(verb) => verb.execute(),
-            Verb::Man(verb) => verb.execute(),
-            Verb::Reference(verb) => verb.execute(),
+            Verb::Completions(verb) => verb.execute(command()),
+            Verb::Man(verb) => verb.execute(command()),
+            Verb::Reference(verb) => verb.execute(command()),
             Verb::Agent(verb) => verb.execute(),
             Verb::Monitor(verb) => verb.execute(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{examples::EXAMPLES, exit_status::VERBS};
+
+    /// The words of a line as a shell splits these: quotes hold words together, and `>` ends them.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars().take_while(|c| *c != '>') {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn every_command_for_people_has_examples_that_parse() {
+        fn check(command: &clap::Command, above: &str, named: &mut Vec<String>) {
+            let below = command.get_subcommands();
+            for below in below.filter(|it| !it.is_hide_set() && it.get_name() != "help") {
+                let name = format!("{above}{}", below.get_name());
+                check(below, &format!("{name} "), named);
+                named.push(name);
+            }
+        }
+        let mut named = Vec::new();
+        check(&command(), "", &mut named);
+        let mut with_examples: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
+        with_examples.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(with_examples, named);
+        for (name, lines) in EXAMPLES {
+            for line in *lines {
+                let words = words(line);
+                let parsed = command().try_get_matches_from(&words);
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+                let first = name.split(' ').next().unwrap();
+                assert!(words.iter().any(|word| word == first), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_table_has_every_verb_for_people_and_no_other() {
+        let command = command();
+        let of_command_line: Vec<&str> = command
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+            .map(clap::Command::get_name)
+            .collect();
+        let of_table: Vec<&str> = VERBS.iter().map(|verb| verb.name).collect();
+        assert_eq!(of_table, of_command_line);
+    }
+
+    #[test]
+    fn every_help_ends_with_the_statuses() {
+        fn check(mut command: clap::Command) {
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Exit status:\n  0 "), "{help}");
+            let below = command.get_subcommands();
+            // Rendering adds clap's own `help`.
+            for below in below.filter(|below| below.get_name() != "help") {
+                check(below.clone());
+            }
+        }
+        for verb in command()
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+        {
+            check(verb.clone());
         }
     }
 }

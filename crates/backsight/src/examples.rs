@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 /// A command, as its words behind `backsight`, with its examples.
-type Examples = (&'static str, &'static [&'static str]);
+pub type Examples = (&'static str, &'static [&'static str]);
 
 /// The examples of every command for people, in the order of the command line.
-const EXAMPLES: &[Examples] = &[
+pub const EXAMPLES: &[Examples] = &[
     ("init", &["backsight init lab"]),
     ("lab", &["backsight lab up", "backsight lab show"]),
     (
@@ -164,52 +164,4 @@ fn with_examples_of(command: clap::Command, above: &str) -> clap::Command {
     };
     let above = format!("{name} ");
     command.mut_subcommands(|below| with_examples_of(below, &above))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli;
-
-    /// The words of a line as a shell splits these: quotes hold words together, and `>` ends them.
-    fn words(line: &str) -> Vec<String> {
-        let mut words = vec![String::new()];
-        let mut quoted = false;
-        for c in line.chars().take_while(|c| *c != '>') {
-            match c {
-                '\'' => quoted = !quoted,
-                ' ' if !quoted => words.push(String::new()),
-                c => words.last_mut().unwrap().push(c),
-            }
-        }
-        words.retain(|word| !word.is_empty());
-        words
-    }
-
-    #[test]
-    fn every_command_for_people_has_examples_that_parse() {
-        fn check(command: &clap::Command, above: &str, named: &mut Vec<String>) {
-            let below = command.get_subcommands();
-            for below in below.filter(|it| !it.is_hide_set() && it.get_name() != "help") {
-                let name = format!("{above}{}", below.get_name());
-                check(below, &format!("{name} "), named);
-                named.push(name);
-            }
-        }
-        let mut named = Vec::new();
-        check(&cli::command(), "", &mut named);
-        let mut with_examples: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
-        with_examples.sort_unstable();
-        named.sort_unstable();
-        assert_eq!(with_examples, named);
-        for (name, lines) in EXAMPLES {
-            for line in *lines {
-                let words = words(line);
-                let parsed = cli::command().try_get_matches_from(&words);
-                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
-                let first = name.split(' ').next().unwrap();
-                assert!(words.iter().any(|word| word == first), "{line}");
-            }
-        }
-    }
 }

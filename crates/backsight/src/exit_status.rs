@@ -63,15 +63,16 @@ impl From<GateResult> for ExitStatus {
 }
 
 /// A verb with what each of its statuses means there. Every verb also refuses, which is the same for all.
-struct Verb {
-    name: &'static str,
+pub struct VerbStatuses {
+    /// The verb.
+    pub name: &'static str,
     statuses: &'static [(ExitStatus, &'static str)],
 }
 
 /// A verb that does what it is asked or refuses.
-const fn plain(name: &'static str) -> Verb {
+const fn plain(name: &'static str) -> VerbStatuses {
     const DONE: &[(ExitStatus, &str)] = &[(Success, "it was done")];
-    Verb {
+    VerbStatuses {
         name,
         statuses: DONE,
     }
@@ -80,10 +81,10 @@ const fn plain(name: &'static str) -> Verb {
 const STOPPED: (ExitStatus, &str) = (Interrupted, Interrupted.meaning());
 
 /// Every verb, in the order of the command line.
-const VERBS: &[Verb] = &[
+pub const VERBS: &[VerbStatuses] = &[
     plain("init"),
     plain("lab"),
-    Verb {
+    VerbStatuses {
         name: "run",
         statuses: &[
             (Success, "every trial was measured"),
@@ -95,7 +96,7 @@ const VERBS: &[Verb] = &[
             STOPPED,
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "step",
         statuses: &[
             (
@@ -109,7 +110,7 @@ const VERBS: &[Verb] = &[
             STOPPED,
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "bisect",
         statuses: &[
             (Success, "the changes are named, or there is none"),
@@ -121,7 +122,7 @@ const VERBS: &[Verb] = &[
             STOPPED,
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "overhead",
         statuses: &[
             (Success, "it has its verdict"),
@@ -129,7 +130,7 @@ const VERBS: &[Verb] = &[
             STOPPED,
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "try",
         statuses: &[
             (Success, "nothing is worse"),
@@ -141,7 +142,7 @@ const VERBS: &[Verb] = &[
             STOPPED,
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "noise",
         statuses: &[
             (Success, "it has its verdict"),
@@ -152,7 +153,7 @@ const VERBS: &[Verb] = &[
             STOPPED,
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "search",
         statuses: &[
             (Success, "every goal has its answer"),
@@ -160,7 +161,7 @@ const VERBS: &[Verb] = &[
             STOPPED,
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "trace",
         statuses: &[(
             Success,
@@ -168,7 +169,7 @@ const VERBS: &[Verb] = &[
         )],
     },
     plain("log"),
-    Verb {
+    VerbStatuses {
         name: "resume",
         statuses: &[
             (Success, "as the verb that began the study"),
@@ -180,7 +181,7 @@ const VERBS: &[Verb] = &[
             STOPPED,
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "compare",
         statuses: &[
             (Success, "nothing of what --fail-on names was found"),
@@ -194,7 +195,7 @@ const VERBS: &[Verb] = &[
             ),
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "detect",
         statuses: &[
             (Success, "nothing of what --fail-on names was found"),
@@ -205,7 +206,7 @@ const VERBS: &[Verb] = &[
             ),
         ],
     },
-    Verb {
+    VerbStatuses {
         name: "history",
         statuses: &[
             (Success, "nothing of what --fail-on names was found"),
@@ -218,7 +219,7 @@ const VERBS: &[Verb] = &[
     },
     plain("accept"),
     plain("publish"),
-    Verb {
+    VerbStatuses {
         name: "import",
         statuses: &[
             (Success, "it was done"),
@@ -230,7 +231,7 @@ const VERBS: &[Verb] = &[
     plain("studies"),
     plain("show"),
     plain("delete"),
-    Verb {
+    VerbStatuses {
         name: "check",
         statuses: &[
             (
@@ -241,7 +242,7 @@ const VERBS: &[Verb] = &[
         ],
     },
     plain("list"),
-    Verb {
+    VerbStatuses {
         name: "doctor",
         statuses: &[
             (Success, "nothing is missing"),
@@ -303,40 +304,4 @@ pub fn page(generated: &str) -> String {
         }
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_has_every_verb_for_people_and_no_other() {
-        let command = crate::cli::command();
-        let of_command_line: Vec<&str> = command
-            .get_subcommands()
-            .filter(|verb| !verb.is_hide_set())
-            .map(clap::Command::get_name)
-            .collect();
-        let of_table: Vec<&str> = VERBS.iter().map(|verb| verb.name).collect();
-        assert_eq!(of_table, of_command_line);
-    }
-
-    #[test]
-    fn every_help_ends_with_the_statuses() {
-        fn check(mut command: clap::Command) {
-            let help = command.render_long_help().to_string();
-            assert!(help.contains("Exit status:\n  0 "), "{help}");
-            let below = command.get_subcommands();
-            // Rendering adds clap's own `help`.
-            for below in below.filter(|below| below.get_name() != "help") {
-                check(below.clone());
-            }
-        }
-        for verb in crate::cli::command()
-            .get_subcommands()
-            .filter(|verb| !verb.is_hide_set())
-        {
-            check(verb.clone());
-        }
-    }
 }

@@ -35,6 +35,7 @@ mod more_rounds;
 pub mod noise;
 pub mod numbers;
 pub mod overhead;
+pub mod reference;
 mod render;
 pub mod schema;
 pub mod search;

@@ -1,0 +1,127 @@
+//! Sections of the reference pages: benchmarks, monitors and the keys of JSON schemas, as Markdown.
+
+use backsight_model::{Benchmark, Monitor};
+use serde_json::Value as Json;
+use std::fmt::Write as _;
+
+/// A benchmark with its parameters and metrics.
+pub fn benchmark_section(benchmark: &Benchmark) -> String {
+    let mut text = String::new();
+    let roles: Vec<&str> = benchmark.roles.iter().map(|role| role.as_str()).collect();
+    let _ = write!(
+        text,
+        "\n## {}\n\n{}. Roles: {}.",
+        benchmark.name,
+        benchmark.about,
+        roles.join(", ")
+    );
+    for (system, packages) in &benchmark.needs {
+        let _ = write!(text, " Needs ({system}): `{}`.", packages.join(" "));
+    }
+    if !benchmark.params.is_empty() {
+        text.push_str("\n\n| parameter | default | about |\n|---|---|---|\n");
+    } else {
+        text.push_str("\n\n");
+    }
+    for (param, value) in &benchmark.params {
+        let unit = value
+            .unit
+            .as_deref()
+            .map(|unit| format!(" {unit}"))
+            .unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "| `{param}` | {}{unit} | {} |",
+            cell(&value.default.to_string()),
+            cell(&value.about)
+        );
+    }
+    text.push_str("\n| metric | unit | better | about |\n|---|---|---|---|\n");
+    for (metric, shape) in &benchmark.metrics {
+        let _ = writeln!(
+            text,
+            "| `{metric}` | {} | {} | {} |",
+            shape.unit,
+            shape.better,
+            cell(&shape.about)
+        );
+    }
+    text
+}
+
+/// A row of the table of monitors.
+pub fn monitor_row(monitor: &Monitor) -> String {
+    let interval = match (monitor.has_interval(), monitor.least) {
+        (false, _) => "none: all the time".to_owned(),
+        (true, Some(least)) => least.to_string(),
+        (true, None) => "the tool's own".to_owned(),
+    };
+    let metrics: Vec<String> = monitor
+        .metrics
+        .iter()
+        .map(|(name, metric)| format!("`….{name}` ({})", metric.unit))
+        .collect();
+    let needs = monitor
+        .needs
+        .get("debian")
+        .map(|packages| packages.join(" "));
+    format!(
+        "| `{}` | {} | {} | {interval} | {} | {} |\n",
+        monitor.name,
+        cell(&monitor.about),
+        monitor.watches,
+        match metrics.is_empty() {
+            true => "none".to_owned(),
+            false => metrics.join(", "),
+        },
+        needs.map_or_else(|| "nothing".to_owned(), |needs| format!("`{needs}`")),
+    )
+}
+
+/// The keys of a schema and of its parts.
+pub fn schema_keys(kind: &str, schema: &Json, text: &mut String) {
+    keys(schema, text);
+    for (name, part) in schema["$defs"].as_object().into_iter().flatten() {
+        if part["properties"].is_object() {
+            let _ = write!(text, "\n### {kind}: {name}\n");
+            keys(part, text);
+        }
+    }
+}
+
+fn keys(schema: &Json, text: &mut String) {
+    let Some(properties) = schema["properties"].as_object() else {
+        return;
+    };
+    if let Some(about) = schema["description"].as_str() {
+        let _ = write!(text, "\n{}\n", about.replace('\n', " "));
+    }
+    text.push_str("\n| key | | about |\n|---|---|---|\n");
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
+    for (key, shape) in properties {
+        let must = if required.contains(&key.as_str()) {
+            "required"
+        } else {
+            ""
+        };
+        let about = shape["description"]
+            .as_str()
+            .unwrap_or_default()
+            .replace('\n', " ");
+        let _ = writeln!(text, "| `{key}` | {must} | {} |", cell(&about));
+    }
+    if let Some(other) = schema["additionalProperties"]["$ref"].as_str() {
+        let name = other.rsplit('/').next().unwrap_or(other);
+        let _ = writeln!(text, "| any other | | a {name} |");
+    }
+}
+
+/// A text in a cell of a table.
+pub fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

@@ -14,7 +14,7 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
-use crate::{cli::Shared, files};
+use crate::{common_options::CommonOptions, files};
 
 /// Arguments of `accept`.
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ pub struct Accept {
 
 impl Accept {
     /// Keeps it, withdraws it, or lists what there is.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             if self.list && self.target.is_none() {

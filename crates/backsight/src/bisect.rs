@@ -17,7 +17,7 @@ use backsight_study::{
 use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
-    cli::Shared,
+    common_options::CommonOptions,
     exit_status::ExitStatus,
     files,
     open_target::open_target,
@@ -98,7 +98,7 @@ pub struct BisectArgs {
 
 impl BisectArgs {
     /// Measures until the changes are known.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         let plan = self
             .plan

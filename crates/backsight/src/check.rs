@@ -4,7 +4,7 @@ use backsight_store::StoreError;
 use backsight_study::check_store;
 use std::process::ExitCode;
 
-use crate::{cli::Shared, exit_status::ExitStatus, files};
+use crate::{common_options::CommonOptions, exit_status::ExitStatus, files};
 
 /// Arguments of `check`.
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ pub struct Check {
 
 impl Check {
     /// Checks everything, and says what was found.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let store = match files::existing_store(shared).await {
                 Ok(store) => store,

@@ -2,12 +2,12 @@
 //! from it.
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use crate::{
-    accept, agent, bisect, check, compare, detect, doctor, examples, exit_status, export, history,
-    import, init, lab, list, log, manual, monitor, noise, overhead, publish, report, resume, run,
-    schema, search, step, studies, trace, try_patch,
+    accept, agent, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
+    exit_status, export, history, import, init, lab, list, log, manual, monitor, noise, overhead,
+    publish, report, resume, run, schema, search, step, studies, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -20,38 +20,9 @@ use crate::{
 )]
 pub struct Arguments {
     #[command(flatten)]
-    shared: Shared,
+    shared: CommonOptions,
     #[command(subcommand)]
     verb: Verb,
-}
-
-/// Options that every verb takes.
-#[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "Common options")]
-pub struct Shared {
-    /// Folder of the store; else the nearest `.backsight` above this folder, else one in your home
-    #[arg(
-        long,
-        global = true,
-        env = "BACKSIGHT_STORE",
-        hide_env_values = true,
-        value_name = "DIR"
-    )]
-    pub store: Option<PathBuf>,
-    /// Folder with your own benchmark definitions, beside the catalogue's; may be repeated
-    #[arg(long = "benchmarks", global = true, value_name = "DIR")]
-    pub benchmarks: Vec<PathBuf>,
-    /// Folder with your own definitions of monitors, beside the catalogue's; may be repeated
-    #[arg(
-        id = "monitor-folders",
-        long = "monitors-dir",
-        global = true,
-        value_name = "DIR"
-    )]
-    pub monitors: Vec<PathBuf>,
-    /// Log to standard error what is begun and ended, and how long it took; twice: with every step and every request to a host
-    #[arg(id = "log", short = 'v', long = "verbose", global = true, action = clap::ArgAction::Count)]
-    pub verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]

@@ -21,7 +21,7 @@ use miette::IntoDiagnostic as _;
 use std::{path::Path, path::PathBuf, process::ExitCode};
 
 use crate::{
-    cli::Shared,
+    common_options::CommonOptions,
     exit_status::ExitStatus,
     files,
     output::chosen,
@@ -192,7 +192,7 @@ fn is_path(argument: &str) -> bool {
 
 impl Compare {
     /// Compares them.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let format = self.table()?;
         crate::block_on(async {
             let (comparison, more, page) = match self.named(shared).await? {
@@ -302,7 +302,7 @@ impl Compare {
     }
 
     /// Files if every argument is one, studies if none is.
-    async fn named(&self, shared: &Shared) -> miette::Result<Named> {
+    async fn named(&self, shared: &CommonOptions) -> miette::Result<Named> {
         let (of_files, others): (Vec<&String>, Vec<&String>) =
             self.sides.iter().partition(|side| is_file(side));
         let lost = others

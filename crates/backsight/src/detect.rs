@@ -27,7 +27,7 @@ use std::{
 };
 
 use crate::{
-    cli::Shared,
+    common_options::CommonOptions,
     exit_status::ExitStatus,
     files,
     output::chosen,
@@ -212,7 +212,7 @@ fn false_alarms(number: &str) -> Result<f64, String> {
 
 impl Detect {
     /// Searches.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let format = self.chosen_format()?;
         if self.join {
             return self.join_parts(format);
@@ -429,7 +429,7 @@ impl Detect {
 }
 
 /// The result sets of studies that are named.
-async fn load(names: &[String], shared: &Shared) -> miette::Result<Vec<ResultSet>> {
+async fn load(names: &[String], shared: &CommonOptions) -> miette::Result<Vec<ResultSet>> {
     let missing = |name: &str, why: miette::Report| {
         miette::miette!(
             help =

@@ -4,7 +4,7 @@ use backsight_conductor::{Reach, check_plan};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
-use crate::{cli::Shared, exit_status::ExitStatus, files, plan_args::PlanArgs};
+use crate::{common_options::CommonOptions, exit_status::ExitStatus, files, plan_args::PlanArgs};
 
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ pub struct Doctor {
 
 impl Doctor {
     /// Says it; fails if something is missing.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let (mut question, catalog) = self.plan.question(shared, "doctor")?;
         question.along_history = true;
         let arrangement = question.arrange(&catalog)?;

@@ -8,7 +8,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::Shared, files};
+use crate::{common_options::CommonOptions, files};
 
 /// Arguments of `export`.
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ fn promised(path: &Path) -> Option<Form> {
 
 impl Export {
     /// Writes it.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let form = self
             .format
             .or_else(|| self.output.as_deref().and_then(promised));

@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::cli::Shared;
+use crate::common_options::CommonOptions;
 
 /// A narrower terminal is treated as if it were so wide.
 const NARROWEST: u16 = 40;
@@ -24,7 +24,7 @@ const NARROWEST: u16 = 40;
 pub const PROJECT: &str = ".backsight";
 
 /// Where the store is.
-pub fn store_folder(shared: &Shared) -> miette::Result<PathBuf> {
+pub fn store_folder(shared: &CommonOptions) -> miette::Result<PathBuf> {
     if let Some(folder) = &shared.store {
         return Ok(folder.clone());
     }
@@ -52,12 +52,12 @@ pub fn store_folder(shared: &Shared) -> miette::Result<PathBuf> {
 }
 
 /// The store, made if it isn't there.
-pub async fn open_store(shared: &Shared) -> miette::Result<Store> {
+pub async fn open_store(shared: &CommonOptions) -> miette::Result<Store> {
     Store::open(store_folder(shared)?).await.into_diagnostic()
 }
 
 /// The store, which must be there.
-pub async fn existing_store(shared: &Shared) -> miette::Result<Store> {
+pub async fn existing_store(shared: &CommonOptions) -> miette::Result<Store> {
     Store::open_existing(store_folder(shared)?)
         .await
         .into_diagnostic()
@@ -65,7 +65,7 @@ pub async fn existing_store(shared: &Shared) -> miette::Result<Store> {
 
 /// The catalogue with the user's own definitions: those of `--benchmarks` and `--monitors-dir`, and of folders
 /// `benchmarks` and `monitors` beside the plan.
-pub fn catalog(shared: &Shared, plan: Option<&Path>) -> miette::Result<Catalog> {
+pub fn catalog(shared: &CommonOptions, plan: Option<&Path>) -> miette::Result<Catalog> {
     let folders = |kind: &str, named: &[PathBuf]| -> Vec<PathBuf> {
         let beside = plan
             .map(|plan| plan.parent().unwrap_or(Path::new("")).join(kind))

@@ -13,7 +13,7 @@ use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    cli::Shared,
+    common_options::CommonOptions,
     exit_status::ExitStatus,
     files,
     output::Output,
@@ -95,7 +95,7 @@ pub struct History {
 
 impl History {
     /// Shows it.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let target = find_target(&store, self.target.as_deref()).await?;

@@ -5,7 +5,7 @@ use backsight_model::{Better, StudyName, Unit};
 use backsight_study::ReadImport;
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::{cli::Shared, exit_status::ExitStatus, files};
+use crate::{common_options::CommonOptions, exit_status::ExitStatus, files};
 
 /// Arguments of `import`.
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub struct Import {
 
 impl Import {
     /// Imports them, and says what has become of them.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let choices = Choices {
             better: self.better,
             unit: self.unit,

@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::cli::Shared;
+use crate::common_options::CommonOptions;
 
 const WIRE_LAB: &str = include_str!("../../../examples/wire/lab.toml");
 const WIRE_PLAN: &str = include_str!("../../../examples/wire/plan.toml");
@@ -31,7 +31,7 @@ enum Kind {
 
 impl Init {
     /// Writes the files and says what to do next.
-    pub fn execute(self, _: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, _: &CommonOptions) -> miette::Result<ExitCode> {
         use miette::{IntoDiagnostic as _, WrapErr as _};
         let kind = self.lab.unwrap_or_else(kind_that_runs_here);
         let (lab, plan) = match kind {

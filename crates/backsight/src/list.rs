@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::cli::Shared;
+use crate::common_options::CommonOptions;
 
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ enum What {
 
 impl List {
     /// Prints it.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         match self.what {
             What::Benchmarks => benchmarks(shared)?,
             What::Monitors => monitors(shared)?,
@@ -31,7 +31,7 @@ impl List {
     }
 }
 
-fn benchmarks(shared: &Shared) -> miette::Result<()> {
+fn benchmarks(shared: &CommonOptions) -> miette::Result<()> {
     let catalog = crate::files::catalog(shared, Some(std::path::Path::new("plan.toml")))?;
     let mut table = table(&["benchmark", "roles", "measures", "about"]);
     for name in catalog.names() {
@@ -51,7 +51,7 @@ fn benchmarks(shared: &Shared) -> miette::Result<()> {
     crate::files::print(&format!("{table}\n"))
 }
 
-fn monitors(shared: &Shared) -> miette::Result<()> {
+fn monitors(shared: &CommonOptions) -> miette::Result<()> {
     let catalog = crate::files::catalog(shared, Some(std::path::Path::new("plan.toml")))?;
     let mut table = table(&["monitor", "watches", "needs", "about"]);
     for name in catalog.monitors().names() {

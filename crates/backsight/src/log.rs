@@ -29,7 +29,7 @@ use tracing_subscriber::{
 };
 
 use crate::{
-    cli::Shared,
+    common_options::CommonOptions,
     files,
     progress::{say_above, sentence},
 };
@@ -56,7 +56,7 @@ struct Log {
 ///
 /// # Errors
 /// `BACKSIGHT_LOG` is no filter.
-pub fn start(shared: &Shared) -> miette::Result<()> {
+pub fn start(shared: &CommonOptions) -> miette::Result<()> {
     let filter = match shared.verbose {
         0 => filter_of_environment()?,
         1 => Some(EnvFilter::new("backsight=info")),

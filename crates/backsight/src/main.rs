@@ -8,6 +8,7 @@ mod agent;
 mod bisect;
 mod check;
 mod cli;
+mod common_options;
 mod compare;
 mod detect;
 mod doctor;

@@ -12,7 +12,7 @@ use backsight_study::{
 use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
-    cli::Shared, files, open_target::open_target, outcome, plan_args::PlanArgs,
+    common_options::CommonOptions, files, open_target::open_target, outcome, plan_args::PlanArgs,
     session_args::SessionArgs, value_parsers::percent,
 };
 
@@ -99,7 +99,7 @@ impl Repeats {
 
 impl NoiseArgs {
     /// Measures, and says how much it varies.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         let along_history = self.target.is_some();
         let plan = self

@@ -3,11 +3,11 @@
 use backsight_study::OpenTarget;
 use std::path::Path;
 
-use crate::{cli::Shared, files};
+use crate::{common_options::CommonOptions, files};
 
 /// Finds a target by name or file, beside the plan, and opens its history.
 pub async fn open_target(
-    shared: &Shared,
+    shared: &CommonOptions,
     named: &str,
     plan: Option<&Path>,
 ) -> miette::Result<OpenTarget> {

@@ -11,7 +11,9 @@ use backsight_study::{
 };
 use std::process::ExitCode;
 
-use crate::{cli::Shared, files, outcome, plan_args::PlanArgs, session_args::SessionArgs};
+use crate::{
+    common_options::CommonOptions, files, outcome, plan_args::PlanArgs, session_args::SessionArgs,
+};
 
 /// Arguments of `overhead`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +45,7 @@ pub struct OverheadArgs {
 
 impl OverheadArgs {
     /// Measures it.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         let (mut question, catalog) = self.plan.question(shared, OverheadVerb::NAME)?;
         let asked = self.monitors(&catalog)?;

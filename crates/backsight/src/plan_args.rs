@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{cli::Shared, files};
+use crate::{common_options::CommonOptions, files};
 
 /// What is measured: a plan's file, or benchmarks by name.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,11 @@ impl PlanArgs {
     }
 
     /// The question, and the catalogue that it is asked with. The choices of `verb` are filled in later.
-    pub fn question(&self, shared: &Shared, verb: &str) -> miette::Result<(Question, Catalog)> {
+    pub fn question(
+        &self,
+        shared: &CommonOptions,
+        verb: &str,
+    ) -> miette::Result<(Question, Catalog)> {
         let plan = self.plan.as_deref();
         let (mut question, catalog) =
             question_of(shared, (verb, plan), &self.benchmarks, self.lab.as_deref())?;
@@ -51,7 +55,7 @@ impl PlanArgs {
     /// are filled in later.
     pub fn resolve(
         &self,
-        shared: &Shared,
+        shared: &CommonOptions,
         verb: &str,
         along_history: bool,
         seed: Option<u32>,
@@ -72,7 +76,7 @@ pub fn seed_of(plan: &Document, given: Option<u32>) -> miette::Result<u32> {
 /// The question of a plan's file, or of benchmarks by name, and the catalogue that it is asked with. The choices of `verb`
 /// are filled in later.
 pub fn question_of(
-    shared: &Shared,
+    shared: &CommonOptions,
     (verb, plan_file): (&str, Option<&Path>),
     benchmarks: &[BenchmarkName],
     lab: Option<&Path>,

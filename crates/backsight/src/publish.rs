@@ -14,7 +14,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::Shared, files};
+use crate::{common_options::CommonOptions, files};
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub struct Publish {
 
 impl Publish {
     /// Writes what has changed, and says how much that was.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let mut targets = Vec::new();

@@ -17,7 +17,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::Shared, files, output::chosen, verdict_output};
+use crate::{common_options::CommonOptions, files, output::chosen, verdict_output};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub struct Report {
 
 impl Report {
     /// Writes the page and says where.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let mut studies = Vec::new();

@@ -3,7 +3,7 @@
 use miette::IntoDiagnostic as _;
 use std::{num::NonZeroU32, process::ExitCode};
 
-use crate::{cli::Shared, files, outcome, session_args::SessionArgs};
+use crate::{common_options::CommonOptions, files, outcome, session_args::SessionArgs};
 
 /// Arguments of `resume`.
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ impl ResumeArgs {
     }
 
     /// Goes on.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         crate::block_on(async {
             let store = files::existing_store(shared).await?;

@@ -12,7 +12,7 @@ use backsight_study::{
 use std::{num::NonZeroU32, path::Path, process::ExitCode};
 
 use crate::{
-    cli::Shared, files, outcome, plan_args::PlanArgs, resume::ResumeArgs,
+    common_options::CommonOptions, files, outcome, plan_args::PlanArgs, resume::ResumeArgs,
     session_args::SessionArgs, value_parsers::percent,
 };
 
@@ -75,7 +75,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Measures it.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         if let Some(more) = self.more {
             let study = self.plan.plan().and_then(Path::to_str).ok_or_else(|| {

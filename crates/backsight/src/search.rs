@@ -11,7 +11,7 @@ use backsight_study::{
 use std::{num::NonZeroU32, path::PathBuf, process::ExitCode};
 
 use crate::{
-    cli::Shared,
+    common_options::CommonOptions,
     files, outcome,
     plan_args::{question_of, seed_of},
     session_args::SessionArgs,
@@ -93,7 +93,7 @@ pub struct SearchArgs {
 
 impl SearchArgs {
     /// Searches.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         let plan = self.resolve(shared)?;
         let arrangement = plan.arrangement.clone();
@@ -135,7 +135,7 @@ impl SearchArgs {
     }
 
     /// The plan, narrowed to the one benchmark that is searched.
-    fn resolve(&self, shared: &Shared) -> miette::Result<ResolvedPlan> {
+    fn resolve(&self, shared: &CommonOptions) -> miette::Result<ResolvedPlan> {
         let named: Vec<BenchmarkName> = self.benchmark.iter().cloned().collect();
         let asked = (SearchVerb::NAME, self.plan.as_deref());
         let (mut question, catalog) = question_of(shared, asked, &named, self.lab.as_deref())?;

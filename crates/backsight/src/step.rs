@@ -12,7 +12,7 @@ use miette::IntoDiagnostic as _;
 use std::{collections::HashSet, process::ExitCode};
 
 use crate::{
-    cli::Shared, files, open_target::open_target, outcome, plan_args::PlanArgs,
+    common_options::CommonOptions, files, open_target::open_target, outcome, plan_args::PlanArgs,
     session_args::SessionArgs,
 };
 
@@ -116,7 +116,7 @@ pub struct StepArgs {
 
 impl StepArgs {
     /// Measures what isn't known yet.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         let plan = self.plan.resolve(shared, StepVerb::NAME, true, self.seed)?;
         crate::block_on(async {
@@ -298,7 +298,7 @@ const MOST_OF_A_DIFF: usize = 4 << 20;
 
 impl Log {
     /// Prints what lies between two versions.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let opened = open_target(shared, &self.target, None).await?;
             let Self {

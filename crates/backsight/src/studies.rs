@@ -18,7 +18,7 @@ use backsight_study::{
 use miette::IntoDiagnostic as _;
 use std::{path::Path, process::ExitCode};
 
-use crate::{cli::Shared, files, output::Output, overhead, verdict_output};
+use crate::{common_options::CommonOptions, files, output::Output, overhead, verdict_output};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub struct Studies {
 
 impl Studies {
     /// Lists them.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let studies = store.studies().await.into_diagnostic()?;
@@ -77,7 +77,7 @@ pub struct Show {
 
 impl Show {
     /// Shows it.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         if let Some(name) = &self.name {
             match self.what.as_str() {
                 "benchmark" => show_benchmark(shared, name)?,
@@ -158,7 +158,7 @@ impl Show {
     }
 }
 
-fn show_benchmark(shared: &Shared, name: &str) -> miette::Result<()> {
+fn show_benchmark(shared: &CommonOptions, name: &str) -> miette::Result<()> {
     let catalog = files::catalog(shared, Some(Path::new("plan.toml")))?;
     let found = BenchmarkName::new(name)
         .ok()
@@ -177,7 +177,7 @@ fn show_benchmark(shared: &Shared, name: &str) -> miette::Result<()> {
     files::print(&benchmark_text(benchmark, document, files::width()))
 }
 
-fn show_monitor(shared: &Shared, name: &str) -> miette::Result<()> {
+fn show_monitor(shared: &CommonOptions, name: &str) -> miette::Result<()> {
     let catalog = files::catalog(shared, Some(Path::new("plan.toml")))?;
     let monitors = catalog.monitors();
     let known = MonitorName::new(name).ok();
@@ -294,7 +294,7 @@ pub struct Delete {
 
 impl Delete {
     /// Deletes it.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.study).await.into_diagnostic()?;

@@ -17,7 +17,7 @@ use std::{
 };
 
 use crate::{
-    cli::Shared,
+    common_options::CommonOptions,
     files,
     open_target::open_target,
     outcome,
@@ -88,7 +88,7 @@ pub struct TryArgs {
 
 impl TryArgs {
     /// Measures until it is decided.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         let plan = self.plan.resolve(shared, TryVerb::NAME, true, self.seed)?;
         try_patch::check_metrics(&self.metrics, &plan.metrics())?;

@@ -1,0 +1,32 @@
+//! Options that every verb takes.
+
+use std::path::PathBuf;
+
+/// The store and the folders of definitions.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Common options")]
+pub struct CommonOptions {
+    /// Folder of the store; else the nearest `.backsight` above this folder, else one in your home
+    #[arg(
+        long,
+        global = true,
+        env = "BACKSIGHT_STORE",
+        hide_env_values = true,
+        value_name = "DIR"
+    )]
+    pub store: Option<PathBuf>,
+    /// Folder with your own benchmark definitions, beside the catalogue's; may be repeated
+    #[arg(long = "benchmarks", global = true, value_name = "DIR")]
+    pub benchmarks: Vec<PathBuf>,
+    /// Folder with your own definitions of monitors, beside the catalogue's; may be repeated
+    #[arg(
+        id = "monitor-folders",
+        long = "monitors-dir",
+        global = true,
+        value_name = "DIR"
+    )]
+    pub monitors: Vec<PathBuf>,
+    /// Log to standard error what is begun and ended, and how long it took; twice: with every step and every request to a host
+    #[arg(id = "log", short = 'v', long = "verbose", global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}

@@ -3,7 +3,7 @@
 //! A version is named as for `bisect`: by its name, its identity, or whatever the target's history resolves, as `HEAD~2`.
 
 use backsight_model::{Acceptance, TargetName};
-use backsight_policy::{History, history};
+use backsight_policy::{TargetHistory, history};
 use backsight_report::{
     acceptances::{acceptance_effect, acceptances_table},
     escape,

@@ -6,7 +6,7 @@ use backsight_exchange::{
 };
 use backsight_model::Unit;
 use backsight_policy::{
-    By, CompareOptions, Comparison, ComparisonGate, GateCondition, Listed, compare_listed,
+    CompareOptions, Comparison, ComparisonGate, GateCondition, NumberList, SplitKey, compare_lists,
 };
 use backsight_report::{
     Format,
@@ -394,7 +394,7 @@ impl Compare {
         };
         let mut lists = Vec::new();
         for source in sources {
-            lists.push(Listed {
+            lists.push(NumberList {
                 name: source.to_string(),
                 cells: read_numbers(source, &columns)?,
             });

@@ -2,7 +2,7 @@
 
 use backsight_exchange::table::{self, Columns, Reading};
 use backsight_model::ResultSet;
-use backsight_policy::Direction;
+use backsight_policy::ChangeDirection;
 use backsight_report::{
     Format,
     change_points::{ChangePoints, SeriesChanges},
@@ -274,7 +274,7 @@ impl Detect {
 
     fn job(&self, with_svg: bool) -> DetectionJob {
         DetectionJob {
-            search: Search {
+            search: DetectionOptions {
                 false_per_point: self.false_alarms / 1000.0,
                 confidence: Confidence::new(self.confidence / 100.0).unwrap_or_default(),
             },
@@ -421,8 +421,8 @@ impl Detect {
             .versions
             .saturating_sub(self.last.unwrap_or(series.versions));
         series.believed().any(|found| {
-            let asked =
-                fail_on == FailOn::Change || found.direction(series.better) == Direction::Worse;
+            let asked = fail_on == FailOn::Change
+                || found.direction(series.better) == ChangeDirection::Worse;
             asked && found.between.until.index >= since
         })
     }

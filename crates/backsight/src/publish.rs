@@ -5,7 +5,7 @@ use backsight_model::{TargetName, Version};
 use backsight_site::{Between, publish};
 use backsight_store::Store;
 use backsight_study::{
-    Interval, Intervals, OpenTarget, find_target, no_history, verbs::bisect::named_changes,
+    Intervals, OpenTarget, VersionInterval, find_target, no_history, verbs::bisect::named_changes,
 };
 use miette::IntoDiagnostic as _;
 use std::{

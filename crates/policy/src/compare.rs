@@ -15,18 +15,16 @@
 mod answer;
 mod definition;
 mod gate;
-mod listed;
-mod looks;
+mod number_lists;
 mod remark;
 mod sequential_study;
 mod split;
 mod warning;
 
-pub use answer::{Call, Difference, Doubt, NotComparable};
-pub use definition::{DefinitionChange, Differing};
+pub use answer::{Difference, DifferenceCall, Doubt, NotComparable};
+pub use definition::{DefinitionChange, MeasurementPart};
 pub use gate::{ComparisonGate, GateCondition, GateResult};
-pub use listed::{Listed, compare_listed};
-pub use looks::Looked;
+pub use number_lists::{NumberList, compare_lists};
 pub use remark::Remark;
 pub use sequential_study::SequentialStudy;
 pub use split::{SplitError, SplitKey, VariantQuestion, compare_by, questions_by_variant, split};

@@ -16,11 +16,15 @@ mod series_findings;
 mod session_spread;
 mod version_order;
 
-pub use bisected::{BisectedChange, NamedChange};
-pub use found::{Accepted, ChangePoint, Found, How, NoiseEpoch, PendingChange};
-pub use gaps::Gap;
+pub use bisected_changes::{BisectedChange, NamedChange};
+pub use gaps::HistoryGap;
 pub use gate::{HistoryCondition, HistoryGate};
-pub use nesting::{BootSamples, BuildSamples, Counts, Spread, TrialValues, VersionPoint};
+pub use nesting::{
+    BootSamples, BuildSamples, LevelSpread, RepeatCounts, TrialValues, VersionPoint,
+};
+pub use series_findings::{
+    ChangeAcceptance, ChangePoint, DetectionMethod, NoiseEpoch, PendingChangePoint, SeriesFindings,
+};
 
 use backsight_model::{
     Acceptance, Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial,

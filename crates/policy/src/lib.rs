@@ -64,16 +64,18 @@ pub use change_significance::{
     ChangeDirection, adjusted_tests, change_percent, significance_tests,
 };
 pub use compare::{
-    Against, Beside, By, Call, CompareOptions, Comparison, ComparisonGate, DefinitionChange,
-    Difference, Differing, Doubt, Entry, GateCondition, GateResult, Listed, Looked, Measured,
-    Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
-    Warning, Within, beside_by_variant, compare, compare_by, compare_knowing, compare_listed,
+    BaselineRelation, CompareOptions, Comparison, ComparisonGate, ComparisonRow, ComparisonSide,
+    DefinitionChange, Difference, DifferenceCall, Doubt, GateCondition, GateResult, IntervalWarmUp,
+    MeasuredEntry, MeasurementPart, MissingReason, NotComparable, NumberList, Origin, RatioMean,
+    Remark, RowEntry, SequentialStudy, SideStudy, SplitError, SplitKey, Tally, VariantQuestion,
+    Warning, compare, compare_by, compare_lists, compare_with_spreads, questions_by_variant,
     same_machine, side_of, split,
 };
 pub use history::{
-    Accepted, BisectedChange, BootSamples, BuildSamples, ChangePoint, Counts, Found, Gap, History,
-    HistoryCondition, HistoryGate, HistoryVersion, How, NamedChange, NoiseEpoch, PendingChange,
-    Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
+    BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,
+    HistoryCondition, HistoryGap, HistoryGate, HistoryVersion, LevelSpread, NamedChange,
+    NoiseEpoch, PendingChangePoint, RepeatCounts, SeriesFindings, TargetHistory, TrialValues,
+    VersionPoint, VersionSeries, VersionStanding, history,
 };
 pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts};
 pub use overhead::{

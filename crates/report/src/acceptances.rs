@@ -1,13 +1,13 @@
 //! Accepted changes as text: those of a target, and what an acceptance does.
 
 use backsight_model::{Acceptance, TargetName};
-use backsight_policy::History;
+use backsight_policy::TargetHistory;
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::{escape, list_table};
 
 /// Which changes are accepted by this.
-pub fn acceptance_effect(history: &History, acceptance: &Acceptance) -> String {
+pub fn acceptance_effect(history: &TargetHistory, acceptance: &Acceptance) -> String {
     let changes = history.series.iter().flat_map(|series| {
         let accepted = series.believed().filter(|change| change.accepted.is_some());
         accepted.map(move |_| series.name())

@@ -1,7 +1,9 @@
 //! Comparisons of stored studies: the studies that a user names beside each other, or the parts of one.
 
 use backsight_model::{BenchmarkName, ResultSet};
-use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by, compare_knowing};
+use backsight_policy::{
+    CompareOptions, Comparison, SplitKey, compare, compare_by, compare_with_spreads,
+};
 use backsight_report::MoreRounds;
 use backsight_store::{Store, StudyId, StudyRow};
 use indexmap::IndexSet;
@@ -37,7 +39,7 @@ impl ComparedStudies {
     pub async fn from_store(
         store: &Store,
         asked: &[String],
-        by: Option<&By>,
+        by: Option<&SplitKey>,
         options: CompareOptions,
     ) -> miette::Result<Self> {
         let mut rows = Vec::new();
@@ -62,7 +64,7 @@ impl ComparedStudies {
                 match comparison.lacks_a_spread() {
                     true => {
                         let others = studies_of_same_benchmarks(store, &studies, sets).await?;
-                        compare_knowing(sets, &others, options)
+                        compare_with_spreads(sets, &others, options)
                     }
                     false => comparison,
                 }
@@ -85,7 +87,7 @@ pub async fn compare_parts(
     store: &Store,
     verb: &str,
     (studies, sets): (&[StudyRow], &[ResultSet]),
-    by: &By,
+    by: &SplitKey,
     options: CompareOptions,
 ) -> miette::Result<Comparison> {
     let ([study], [set]) = (studies, sets) else {

@@ -1,7 +1,7 @@
 //! What studies know along a target's history, and the targets, series and versions of it that a user names.
 
 use backsight_model::{StudyHistory, TargetName, Version, did_you_mean};
-use backsight_policy::{History, VersionSeries, history};
+use backsight_policy::{TargetHistory, VersionSeries, history};
 use backsight_report::escape;
 use backsight_store::Store;
 use jiff::Timestamp;
@@ -18,7 +18,7 @@ pub struct KnownHistory {
     /// The studies of the target.
     pub studies: Vec<StudyHistory>,
     /// What they say together.
-    pub history: History,
+    pub history: TargetHistory,
     /// Bisections that couldn't be taken into account, and why.
     pub left_out: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl KnownHistory {
 /// # Errors
 /// No series has one of the names.
 pub fn named_series<'a>(
-    history: &'a History,
+    history: &'a TargetHistory,
     benchmarks: &[String],
     metrics: &[String],
 ) -> miette::Result<Vec<&'a VersionSeries>> {
@@ -155,7 +155,7 @@ pub fn no_history() -> miette::Report {
 pub async fn find_version(
     store: &Store,
     target: &TargetName,
-    history: &History,
+    history: &TargetHistory,
     asked: &str,
 ) -> miette::Result<(String, String)> {
     let unknown = match known_version(history, asked) {
@@ -182,7 +182,7 @@ pub async fn find_version(
 }
 
 /// The version that is named: by its name, its identity or the beginning of that.
-fn known_version(history: &History, asked: &str) -> miette::Result<(String, String)> {
+fn known_version(history: &TargetHistory, asked: &str) -> miette::Result<(String, String)> {
     let versions = || history.versions.iter().map(|version| &version.version);
     let exactly = versions().filter(|v| v.name == asked || v.id == asked || v.full_name() == asked);
     let mut found: Vec<_> = exactly.collect();

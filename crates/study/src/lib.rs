@@ -54,7 +54,7 @@ pub use evidence::{
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
 pub use import_study::{IMPORT_VERB, ReadImport};
-pub use interval_cache::{Interval, Intervals};
+pub use interval_cache::{Intervals, VersionInterval};
 pub use known_history::{
     KnownHistory, find_target, find_version, known_metric, named_series, no_history,
 };

@@ -158,7 +158,11 @@ impl<'a> ResolvedSearch<'a> {
     }
 
     /// The plan's cells without their load and duration, each once; those of the baseline are known by its name.
-    fn subjects(&self, search: &SearchOptions, cells: &[Cell]) -> miette::Result<Vec<Subject>> {
+    fn subjects(
+        &self,
+        search: &SearchOptions,
+        cells: &[Cell],
+    ) -> miette::Result<Vec<SearchSubject>> {
         let searched =
             |name: &ParamName| *name == self.load || Some(name) == self.duration.as_ref();
         let mut subjects: Vec<SearchSubject> = Vec::new();
@@ -375,7 +379,7 @@ fn goal(benchmark: &Benchmark, text: &str) -> miette::Result<SearchGoal> {
     })
 }
 
-fn ladder(
+fn grid(
     search: &SearchOptions,
     benchmark: &Benchmark,
     load: &ParamName,

@@ -82,7 +82,7 @@ impl ComparisonGate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CompareOptions, Listed, compare_listed};
+    use crate::{CompareOptions, NumberList, compare_lists};
     use backsight_stats::Better;
 
     const SLOW: &[f64] = &[4.5, 4.1, 4.9, 4.4, 4.6];
@@ -95,12 +95,12 @@ mod tests {
         conditions: &[GateCondition],
         threshold: Option<f64>,
     ) -> u8 {
-        let lists = [base, new].map(|values| Listed {
+        let lists = [base, new].map(|values| NumberList {
             name: "x".into(),
             cells: vec![(String::new(), values.to_vec())],
         });
         let options = CompareOptions::default();
-        let comparison = compare_listed(lists.to_vec(), Better::Lower, None, options);
+        let comparison = compare_lists(lists.to_vec(), Better::Lower, None, options);
         let gate = ComparisonGate {
             conditions: conditions.to_vec(),
             threshold,

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{ChangePoint, Gap, History, VersionSeries};
-use crate::{Direction, GateResult};
+use super::{ChangePoint, HistoryGap, TargetHistory, VersionSeries};
+use crate::{ChangeDirection, GateResult};
 
 /// A condition on which a history fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,11 @@ pub struct HistoryGate {
 
 impl HistoryGate {
     /// Whether these series of a history pass, and the gaps that say why not.
-    pub fn judge(&self, history: &History, series: &[&VersionSeries]) -> (GateResult, Vec<Gap>) {
+    pub fn judge(
+        &self,
+        history: &TargetHistory,
+        series: &[&VersionSeries],
+    ) -> (GateResult, Vec<HistoryGap>) {
         let asks = |condition| self.conditions.contains(&condition);
         let mut gaps = Vec::new();
         if asks(HistoryCondition::Broken) {
@@ -49,7 +53,7 @@ impl HistoryGate {
         let judged: Vec<&VersionSeries> = series.iter().copied().filter(counts).collect();
         let alarming = |change: &ChangePoint| {
             asks(HistoryCondition::AnyChange)
-                || asks(HistoryCondition::Worse) && change.direction == Direction::Worse
+                || asks(HistoryCondition::Worse) && change.direction == ChangeDirection::Worse
         };
         let mut changes = judged.iter().flat_map(|series| series.believed());
         if !gaps.is_empty() || changes.any(|change| !change.is_accepted() && alarming(change)) {

@@ -116,7 +116,7 @@ impl ChangeTable {
         if let Some(trend) = &series.trend {
             self.row(series, &Row::of_trend(series, trend, self.confidence))?;
         }
-        let is_level = |found: &FoundChange| found.change.kind == Kind::Level;
+        let is_level = |found: &FoundChange| found.change.kind == ChangeKind::Level;
         if series.changes.iter().any(is_level) {
             return Ok(());
         }

@@ -59,7 +59,7 @@ impl std::str::FromStr for Shard {
 /// How to search.
 pub struct DetectionJob {
     /// The search of each series.
-    pub search: Search,
+    pub search: DetectionOptions,
     /// Which series.
     pub shard: Shard,
     /// Threads; 0: as many as there are processors.

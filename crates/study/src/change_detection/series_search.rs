@@ -13,7 +13,11 @@ use std::collections::HashMap;
 use super::input::DetectionSeries;
 
 /// Searches a series.
-pub fn find_changes(series: DetectionSeries, search: &Search, with_svg: bool) -> SeriesChanges {
+pub fn find_changes(
+    series: DetectionSeries,
+    search: &DetectionOptions,
+    with_svg: bool,
+) -> SeriesChanges {
     let (labels, values) = versions(&series);
     let mut changes = unsearched(&series, &labels, &values);
     // The only way to fail is that there is no value at all: every one of them is finite.

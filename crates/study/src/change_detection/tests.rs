@@ -33,7 +33,7 @@ fn stepped(size: f64, seed: u64) -> DetectionSeries {
 }
 
 fn told(series: DetectionSeries) -> SeriesChanges {
-    find_changes(series, &Search::default(), true)
+    find_changes(series, &DetectionOptions::default(), true)
 }
 
 fn report(stories: &[SeriesChanges]) -> ChangePoints<'_> {

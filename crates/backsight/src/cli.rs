@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use crate::{
     accept, agent, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
-    exit_status, export, history, import, init, lab, list, log, manual, monitor, noise, overhead,
-    publish, report, resume, run, schema, search, step, studies, trace, try_patch,
+    exit_status, export, history, history_log, import, init, lab, list, log, manual, monitor,
+    noise, overhead, publish, report, resume, run, schema, search, step, studies, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -48,7 +48,7 @@ enum Verb {
     /// Every system call of a command or a process, with strace's options
     Trace(Box<trace::Trace>),
     /// The commits between two versions of a target: authors, messages, files
-    Log(step::Log),
+    Log(history_log::LogArgs),
     /// Go on with a study that was stopped or killed
     Resume(resume::ResumeArgs),
     /// Compare result sets: differences with their intervals

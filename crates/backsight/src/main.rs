@@ -17,6 +17,7 @@ mod exit_status;
 mod export;
 mod files;
 mod history;
+mod history_log;
 mod import;
 mod init;
 mod lab;

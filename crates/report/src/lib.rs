@@ -20,6 +20,7 @@
 
 pub mod acceptances;
 pub mod bisect;
+pub mod change_list;
 pub mod change_points;
 pub mod chart;
 pub mod comparison;

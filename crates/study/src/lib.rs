@@ -16,6 +16,7 @@
 //!
 //! `examples/bisection.rs` begins, kills, resumes and judges a bisection through this library.
 
+mod asked_repeats;
 mod background_builds;
 pub mod change_detection;
 mod choices;
@@ -43,6 +44,7 @@ mod testbed_measurer;
 pub mod verbs;
 mod verdict_report;
 
+pub use asked_repeats::{AskedRepeats, RepeatMode};
 pub use choices::{
     BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
     SearchChoices, StepChoices, TryChoices, UntilChoices,

@@ -8,6 +8,7 @@ use backsight_model::{
 use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -87,6 +88,32 @@ impl OpenTarget {
         Self::open(document, history.folder, store.dir().to_owned())
             .await
             .map(Some)
+    }
+
+    /// The versions that a study of `step` may ask for, oldest first, and the positions of those that it wants: with
+    /// `neighbours` any version may stand in for one that doesn't build.
+    pub async fn versions_to_step(
+        &self,
+        range: Range,
+        every: Every,
+        neighbours: bool,
+    ) -> miette::Result<(Vec<Version>, Vec<usize>)> {
+        let asked = range.clone();
+        let wanted = self
+            .ask(move |history| history.versions(&asked, &every))
+            .await?;
+        if !neighbours {
+            let all = (0..wanted.len()).collect();
+            return Ok((wanted, all));
+        }
+        let all = self
+            .ask(move |history| history.versions(&range, &Every::All))
+            .await?;
+        let ids: HashSet<&str> = wanted.iter().map(|version| version.id.as_str()).collect();
+        let positions = (0..all.len())
+            .filter(|at| ids.contains(all[*at].id.as_str()))
+            .collect();
+        Ok((all, positions))
     }
 
     /// As many random layouts as are to be sampled; a version's own alone where none are.

@@ -3,12 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use backsight_model::{Benchmark, Document, Lab, Monitor, Plan, Target};
+use backsight_model::{Benchmark, Lab, Monitor, Plan, Target, TomlDocument};
 use backsight_test_needs::Need;
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
+
+mod module_circles;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_backsight");
 
@@ -187,9 +189,9 @@ fn files_on_the_page_about_watching_are_right() {
     let [plan, monitor, metric] = &files[..] else {
         panic!("{page} has {} files", files.len());
     };
-    Plan::read(&Document::new(page, plan.as_str())).unwrap();
+    Plan::read(&TomlDocument::new(page, plan.as_str())).unwrap();
     let measures = format!("{monitor}{metric}");
-    Monitor::read(&Document::new(page, measures)).unwrap();
+    Monitor::read(&TomlDocument::new(page, measures)).unwrap();
 }
 
 #[test]
@@ -220,7 +222,7 @@ fn files_in_the_documentation_are_right() {
         "docs/how-to/describe-a-lab.md",
     ] {
         for block in blocks(page, "toml") {
-            let document = |text: &str| Document::new(page, text);
+            let document = |text: &str| TomlDocument::new(page, text);
             if block.contains("[metric.") {
                 Benchmark::read(&document(&block)).unwrap();
             } else if block.contains("[host.") {
@@ -239,7 +241,7 @@ fn files_on_the_page_about_stepping_are_right() {
     let [target, benchmark, plan, rebooted, quirk] = &files[..] else {
         panic!("{page} has {} files", files.len());
     };
-    let document = |text: &str| Document::new(page, text);
+    let document = |text: &str| TomlDocument::new(page, text);
     Target::read(&document(target)).unwrap();
     Target::read(&document(rebooted)).unwrap();
     Target::read(&document(&format!("{target}{quirk}"))).unwrap();
@@ -255,7 +257,7 @@ fn the_examples_are_right() {
         let files = std::fs::read_dir(&folder).unwrap();
         let files = files.map(|file| file.unwrap().path());
         for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "toml")) {
-            let document = Document::open(&file).unwrap();
+            let document = TomlDocument::open(&file).unwrap();
             let begins = |key: &str| document.text.lines().any(|line| line.starts_with(key));
             if begins("source") {
                 let target = Target::read(&document);
@@ -275,7 +277,7 @@ fn the_examples_are_right() {
             .into_iter()
             .flatten()
         {
-            let document = Document::open(&benchmark.unwrap().path()).unwrap();
+            let document = TomlDocument::open(&benchmark.unwrap().path()).unwrap();
             Benchmark::read(&document).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
         }
     }
@@ -290,7 +292,7 @@ fn targets_with_a_change_of_their_own_are_otherwise_those_without() {
     ] {
         let folder = project().join("examples").join(folder);
         let read = |name: &str| {
-            let document = Document::open(&folder.join(name)).unwrap();
+            let document = TomlDocument::open(&folder.join(name)).unwrap();
             document
                 .read::<serde_json::Map<String, serde_json::Value>>()
                 .unwrap()

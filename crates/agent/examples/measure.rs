@@ -8,7 +8,7 @@ use std::error::Error;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use backsight_agent::{BeginTrial, Client, Command, Run, Step, StepEvent};
+use backsight_agent::{BeginTrial, Client, RunningStep, StepCommand, StepEvent, StepSpec};
 use tokio::process::{Child, Command as Process};
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -92,7 +92,7 @@ async fn no_op_trial(client: Client, text: String, steps: u64) -> Result<(), Fai
     client.begin_trial(BeginTrial::default()).await?;
     for id in 0..steps {
         let outcome = client
-            .run(Step::text(id, &text, LIMIT))
+            .run(StepSpec::text(id, &text, LIMIT))
             .await?
             .outcome()
             .await?;
@@ -108,7 +108,7 @@ async fn output(megabytes: usize) -> Result<(), Failure> {
     let text = format!("head -c {} /dev/urandom", megabytes * 1_000_000);
     let begun = Instant::now();
     let outcome = client
-        .run(Step::text(0, text, LIMIT))
+        .run(StepSpec::text(0, text, LIMIT))
         .await?
         .outcome()
         .await?;
@@ -130,9 +130,9 @@ async fn skew(command: &[String], hosts: usize, starts: u64) -> Result<(), Failu
     for id in 0..starts {
         let mut runs = Vec::new();
         for (_, client) in &agents {
-            let step = Step {
+            let step = StepSpec {
                 hold: true,
-                ..Step::new(id, Command::Argv(command.to_vec()), LIMIT)
+                ..StepSpec::new(id, StepCommand::Argv(command.to_vec()), LIMIT)
             };
             runs.push(client.run(step).await?);
         }
@@ -176,7 +176,7 @@ async fn skew(command: &[String], hosts: usize, starts: u64) -> Result<(), Failu
     Ok(())
 }
 
-async fn until_held(run: &mut Run) -> Result<(), Failure> {
+async fn until_held(run: &mut RunningStep) -> Result<(), Failure> {
     loop {
         match run.next().await?.ok_or("no more events")? {
             StepEvent::Held(_) => return Ok(()),

@@ -9,10 +9,10 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use crate::cgroup::Cgroup;
 use crate::clocks;
-use crate::step::Account;
+use crate::step::CpuAccount;
 
 /// The counters at one instant.
-pub(crate) struct Reading {
+pub(crate) struct CpuCounters {
     monotonic_ns: u64,
     machine: Machine,
     own: f64,
@@ -30,11 +30,11 @@ struct Machine {
 }
 
 /// Reads the counters.
-pub(crate) fn read(cgroup: Option<&Cgroup>) -> Reading {
+pub(crate) fn read(cgroup: Option<&Cgroup>) -> CpuCounters {
     let counted = cgroup.and_then(Cgroup::cpu_seconds);
     let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-    Reading {
+    CpuCounters {
         monotonic_ns: clocks::monotonic_ns(),
         machine: machine(&stat, ticks).unwrap_or_default(),
         own: counted.unwrap_or_else(waited_for),
@@ -42,12 +42,12 @@ pub(crate) fn read(cgroup: Option<&Cgroup>) -> Reading {
     }
 }
 
-impl Reading {
+impl CpuCounters {
     /// What was used between this reading and a later one.
-    pub(crate) fn until(&self, later: &Self) -> Account {
+    pub(crate) fn until(&self, later: &Self) -> CpuAccount {
         let since =
             |field: fn(&Machine) -> f64| (field(&later.machine) - field(&self.machine)).max(0.0);
-        Account {
+        CpuAccount {
             wall: Duration::from_nanos(later.monotonic_ns - self.monotonic_ns).as_secs_f64(),
             cpus: machine_cpus(),
             user: since(|machine| machine.user),

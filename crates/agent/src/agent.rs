@@ -16,13 +16,15 @@ use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
 use crate::cgroup::Cgroup;
+use crate::folders::with_path;
 use crate::proto::{self, agent_server::AgentServer};
-use crate::step::{Condition, Step, StepId};
-use crate::step_supervisor::Order;
+use crate::step::{Condition, StepId, StepSpec};
+use crate::step_supervisor::StepOrder;
 use crate::stream::{self, Stream};
-use crate::trial::{self, Ground, Trial};
+use crate::trial::{self, SharedTrialState, Trial};
 use crate::{
-    PROTOCOL, build_upload, cleanup, clocks, facts, namespace, procs, supervisor, uts_mark, wire,
+    PROTOCOL, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, supervisor,
+    uts_mark, wire,
 };
 
 /// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
@@ -77,11 +79,11 @@ pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
     if nix::unistd::gettid() != nix::unistd::getpid() {
         return Err(ServeError::NotMainThread);
     }
-    let token = cleanup::random()?;
-    if cleanup::ours().is_none() {
+    let token = agent_mark::random()?;
+    if agent_mark::ours().is_none() {
         supervisor::supervise(token)?;
     }
-    let mark = cleanup::borne(token, &[])?;
+    let mark = agent_mark::borne(token, &[])?;
     uts_mark::bear(&mark);
     if let Some(namespace) = namespace {
         let entered = namespace::enter(namespace);
@@ -98,7 +100,7 @@ pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
 ///
 /// As [`serve_stdio`].
 pub(crate) fn serve_on(
-    claimed: stream::Claimed,
+    claimed: stream::ClaimedStream,
     mark: String,
     asks: Option<Duration>,
 ) -> Result<(), ServeError> {
@@ -146,14 +148,14 @@ fn obey_all_signals() {
     }
 }
 
-fn ground(mark: String) -> Result<Ground, ServeError> {
+fn ground(mark: String) -> Result<SharedTrialState, ServeError> {
     cleanup::sweep_dead_agents();
     // Made by us or not at all: nobody can have put something in our way.
     let folder = cleanup::make_folder(&mark).map_err(ServeError::Folder)?;
     // First who we are, then the cgroup: whenever we die, the next agent knows what is left.
     let alive = cleanup::show_life(&folder, Cgroup::place(&mark).as_deref())
-        .map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
-    Ok(Ground {
+        .map_err(|error| ServeError::Folder(with_path(&folder, &error)))?;
+    Ok(SharedTrialState {
         cgroup: Cgroup::join(&mark).ok(),
         mark,
         folder,
@@ -163,8 +165,8 @@ fn ground(mark: String) -> Result<Ground, ServeError> {
 }
 
 async fn serve(
-    claimed: stream::Claimed,
-    ground: Arc<Ground>,
+    claimed: stream::ClaimedStream,
+    ground: Arc<SharedTrialState>,
     asks: Option<Duration>,
 ) -> Result<(), ServeError> {
     let (stream, closed) = Stream::new(claimed).map_err(ServeError::Stream)?;
@@ -218,7 +220,7 @@ async fn asked_to_end() -> io::Result<()> {
 }
 
 struct Agent {
-    ground: Arc<Ground>,
+    ground: Arc<SharedTrialState>,
     open: Mutex<Open>,
 }
 
@@ -227,7 +229,7 @@ struct Agent {
 struct Open {
     trial: Option<Trial>,
     /// What puts the host back if nobody ends the trial.
-    undo: Vec<Step>,
+    undo: Vec<StepSpec>,
     begun: u64,
 }
 
@@ -373,7 +375,7 @@ impl proto::agent_server::Agent for Agent {
             at_monotonic_ns,
         } = request.into_inner();
         opened(&mut self.open.lock().await)?
-            .order(StepId(step), Order::Release(at_monotonic_ns))
+            .order(StepId(step), StepOrder::Release(at_monotonic_ns))
             .map_err(Status::not_found)?;
         Ok(Response::new(proto::ReleaseReply {}))
     }
@@ -384,7 +386,7 @@ impl proto::agent_server::Agent for Agent {
             signal,
             grace_ns,
         } = request.into_inner();
-        let order = Order::Stop {
+        let order = StepOrder::Stop {
             signal,
             grace: grace_ns.map(Duration::from_nanos),
         };

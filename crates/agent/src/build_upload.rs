@@ -4,7 +4,7 @@
 //! happens to the host may be a jump into another kernel. A few of them are kept, so that going back to one costs
 //! nothing.
 //!
-//! It refuses paths that lead out of the build's own folder.
+//! A path that leads out of the build's own folder is an error.
 
 use std::env;
 use std::ffi::OsStr;
@@ -19,8 +19,8 @@ use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt};
 use tonic::Status;
 
+use crate::folders::with_path;
 use crate::proto::{PutFile, PutLink, PutRequest, put_request::Piece};
-use crate::trial::named;
 
 /// Builds that a host keeps; the ones that were used last.
 const KEPT: usize = 8;
@@ -140,7 +140,7 @@ struct Unfinished {
 impl Unfinished {
     fn begin(builds: &Path, name: &str) -> io::Result<Self> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(builds);
-        made.map_err(|error| named(builds, &error))?;
+        made.map_err(|error| with_path(builds, &error))?;
         // What an agent that was killed has left.
         for (entry, _) in entries(builds) {
             if entry
@@ -151,7 +151,7 @@ impl Unfinished {
             }
         }
         let folder = builds.join(format!(".{name}"));
-        fs::create_dir(&folder).map_err(|error| named(&folder, &error))?;
+        fs::create_dir(&folder).map_err(|error| with_path(&folder, &error))?;
         Ok(Self {
             folder,
             file: None,
@@ -177,12 +177,12 @@ impl Unfinished {
         match piece {
             Piece::Folder(path) => {
                 let path = self.path(&path)?;
-                fs::create_dir(&path).map_err(|error| refused(named(&path, &error)))
+                fs::create_dir(&path).map_err(|error| refused(with_path(&path, &error)))
             }
             Piece::Link(PutLink { path, to }) => {
                 let path = self.path(&path)?;
                 let made = symlink(OsStr::from_bytes(&to), &path);
-                made.map_err(|error| refused(named(&path, &error)))
+                made.map_err(|error| refused(with_path(&path, &error)))
             }
             Piece::File(PutFile { path, mode }) => {
                 let path = self.path(&path)?;
@@ -191,7 +191,7 @@ impl Unfinished {
                     .create_new(true)
                     .mode(mode & 0o777)
                     .open(&path)
-                    .map_err(|error| refused(named(&path, &error)))?;
+                    .map_err(|error| refused(with_path(&path, &error)))?;
                 self.files.push(path.clone());
                 self.file = Some((path, file));
                 Ok(())
@@ -199,7 +199,7 @@ impl Unfinished {
             Piece::Content(bytes) => match &mut self.file {
                 Some((path, file)) => {
                     let written = file.write_all(&bytes);
-                    written.map_err(|error| refused(named(path, &error)))
+                    written.map_err(|error| refused(with_path(path, &error)))
                 }
                 None => Err(Status::invalid_argument("content of no file")),
             },
@@ -221,13 +221,13 @@ impl Unfinished {
             if let Err(error) = synced
                 && error.kind() != io::ErrorKind::PermissionDenied
             {
-                return Err(named(path, &error));
+                return Err(with_path(path, &error));
             }
         }
         if place.exists() {
             fs::remove_dir_all(place)?;
         }
-        fs::rename(&self.folder, place).map_err(|error| named(place, &error))?;
+        fs::rename(&self.folder, place).map_err(|error| with_path(place, &error))?;
         let parent = place.parent().unwrap_or(Path::new("/"));
         File::open(parent)?.sync_all()
     }
@@ -276,7 +276,7 @@ pub(crate) fn send_build(
 fn send_folder(root: &Path, below: &Path, told: &impl Fn(Piece) -> bool) -> io::Result<bool> {
     let folder = root.join(below);
     let listed = fs::read_dir(&folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
-    let mut entries = listed.map_err(|error| named(&folder, &error))?;
+    let mut entries = listed.map_err(|error| with_path(&folder, &error))?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = below.join(entry.file_name());
@@ -293,7 +293,7 @@ fn send_folder(root: &Path, below: &Path, told: &impl Fn(Piece) -> bool) -> io::
             }))
         } else if kind.is_file() {
             let sent = send_file(&entry.path(), bytes, told);
-            sent.map_err(|error| named(&entry.path(), &error))?
+            sent.map_err(|error| with_path(&entry.path(), &error))?
         } else {
             true
         };

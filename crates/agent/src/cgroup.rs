@@ -1,7 +1,7 @@
 //! The agent's own cgroup, where the system lets it have one: it counts the CPU of everything that the agent started,
 //! and it is the one way to kill what forks faster than it can be looked up.
 //!
-//! Control group v2 only, no controller needed. It refuses to limit anything: that would change what is measured.
+//! Control group v2 only, no controller needed. Nothing is limited, since that would change what is measured.
 
 use std::fs;
 use std::io;

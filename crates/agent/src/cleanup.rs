@@ -7,42 +7,22 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
-use serde::{Deserialize, Serialize};
 
+use crate::agent_mark::{AgentMark, PREFIX};
 use crate::cgroup::Cgroup;
+use crate::folders::{remove_tree, with_path};
 use crate::procs::Process;
-use crate::reap::childless;
-use crate::{MARK_VARIABLE, cgroup, clocks, procs, supervisor, trial, uts_mark};
-
-/// Names everything that belongs to one agent, so that it can be found when the agent is gone. Worth keeping on disk:
-/// after a crash of both, it is what the next start cleans up with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentMark {
-    /// Begins the value of [`MARK_VARIABLE`](crate::MARK_VARIABLE) in the environment of the agent and of everything
-    /// it started.
-    pub mark: String,
-    /// The agent's process.
-    pub pid: u32,
-    /// When that process began, in the kernel's ticks: tells it from a later one with the same number.
-    pub start_ticks: u64,
-    /// The boot in which all this holds: in another one nothing can be left but folders.
-    pub boot_id: String,
-    /// Its own cgroup, if it could make one.
-    pub cgroup: Option<PathBuf>,
-    /// The folder with the folders of its trials.
-    pub folder: PathBuf,
-}
+use crate::reap::{childless, reap_orphans};
+use crate::{MARK_VARIABLE, cgroup, clocks, procs, uts_mark};
 
 /// What a sweep found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweptProcesses {
     /// Processes that were killed, the agent among them.
     pub killed: Vec<u32>,
     /// Processes that were still there when the time limit ended the sweep.
@@ -60,10 +40,10 @@ const LOOKS_IN_VAIN: u32 = 2;
 
 /// Kills what an agent on this machine left when it died or stopped answering, the agent itself included if it is
 /// still there, and removes its cgroup and its folders. Nothing is left of it when this returns, unless
-/// [`Swept`] says so. Blocking; takes milliseconds, at most some seconds. May be repeated.
+/// [`SweptProcesses`] says so. Blocking; takes milliseconds, at most some seconds. May be repeated.
 #[must_use]
-pub fn sweep(mark: &AgentMark) -> Swept {
-    let mut swept = Swept::default();
+pub fn sweep(mark: &AgentMark) -> SweptProcesses {
+    let mut swept = SweptProcesses::default();
     if clocks::boot_id().as_ref() == Some(&mark.boot_id) {
         kill_processes(mark, &mut swept, || marked(&mark.mark));
     }
@@ -88,19 +68,19 @@ pub(crate) fn kill_orphans(mark: &str) {
         folder: folder.unwrap_or_default(),
     };
     let look = || {
-        supervisor::reap_orphans();
+        reap_orphans();
         let mut found = marked(mark);
         let me = std::process::id().cast_signed();
         let orphans = procs::descendants(me, procs::all()).into_iter();
         found.extend(orphans.filter(|process| !process.zombie));
         found
     };
-    kill_processes(&left, &mut Swept::default(), look);
+    kill_processes(&left, &mut SweptProcesses::default(), look);
     sweep_if_dead(&left.folder);
 }
 
 /// Kills the agent, all in its cgroup, and what `look` finds, again and again until it finds nothing.
-fn kill_processes(mark: &AgentMark, swept: &mut Swept, look: impl Fn() -> Vec<Process>) {
+fn kill_processes(mark: &AgentMark, swept: &mut SweptProcesses, look: impl Fn() -> Vec<Process>) {
     let until = Instant::now() + LIMIT;
     let mut killed = BTreeSet::new();
     let mut looks_in_vain = 0;
@@ -141,68 +121,6 @@ fn kill_processes(mark: &AgentMark, swept: &mut Swept, look: impl Fn() -> Vec<Pr
     swept.killed = killed.into_iter().collect();
 }
 
-/// What follows an agent's mark in its own environment.
-const AGENT: &str = "/agent";
-
-/// The mark of this process, which it bears in its own environment. Without one it becomes its program anew, with one.
-///
-/// A child is its parent's image until its `exec`: were the agent unmarked, a sweep wouldn't see the children that it
-/// was just starting when it was killed, and they would go on to run their programs.
-///
-/// `token` makes it unique, and `env` is what the program's environment gets besides.
-///
-/// # Errors
-///
-/// The system's.
-pub(crate) fn borne(token: u64, env: &[(&str, &str)]) -> io::Result<String> {
-    if let Some(mark) = ours() {
-        return Ok(mark);
-    }
-    let value = format!("{}{AGENT}", name(std::process::id(), token));
-    let anew = |program: &Path| {
-        let mut arguments = env::args_os();
-        Command::new(program)
-            .arg0(arguments.next().unwrap_or_default())
-            .args(arguments)
-            .envs(env.iter().copied())
-            .env(MARK_VARIABLE, &value)
-            .exec()
-    };
-    let _replaced_or_removed_meanwhile = env::current_exe().map(|program| anew(&program));
-    Err(anew(Path::new("/proc/self/exe")))
-}
-
-/// The agent in whose trial a process is that has this value in its environment.
-pub(crate) fn agent_of(value: &str) -> Option<i32> {
-    let number = value.strip_prefix(PREFIX)?.split('-').next()?;
-    number.parse().ok()
-}
-
-/// The mark that this process bears already.
-pub(crate) fn ours() -> Option<String> {
-    // A value that we have inherited is another agent's, with another process id.
-    let value = env::var(MARK_VARIABLE).ok()?;
-    let mark = value.strip_suffix(AGENT)?;
-    let ours = format!("{PREFIX}{}-", std::process::id());
-    mark.starts_with(&ours).then(|| mark.to_owned())
-}
-
-/// The mark of the agent with this process id.
-pub(crate) fn name(pid: u32, token: u64) -> String {
-    format!("{PREFIX}{pid}-{token:016x}")
-}
-
-/// A token for a new mark.
-///
-/// # Errors
-///
-/// The system's.
-pub(crate) fn random() -> io::Result<u64> {
-    let mut bytes = [0; 8];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(u64::from_ne_bytes(bytes))
-}
-
 /// The file in an agent's folder that the agent and its conductor keep locked for as long as they live, each by a lock
 /// that it shares. It says where the agent's cgroup is.
 const ALIVE: &str = "alive";
@@ -233,9 +151,6 @@ pub(crate) fn keep(mark: &AgentMark) -> Option<File> {
     flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
     Some(file)
 }
-
-/// What all marks begin with.
-pub(crate) const PREFIX: &str = "backsight-";
 
 /// The name of the folder of the agent with this mark.
 fn folder_name(mark: &str) -> &str {
@@ -291,14 +206,14 @@ fn make_folder_in(folders: &Path, name: &str) -> io::Result<PathBuf> {
     for _ in 0..TRIES {
         match builder.create(folders) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(trial::named(folders, &error));
+                return Err(with_path(folders, &error));
             }
             _ => {}
         }
         match is_ours(folders) {
             Ok(false) => {
                 let error = io::Error::other("it is there and isn't a folder of this user alone");
-                return Err(trial::named(folders, &error));
+                return Err(with_path(folders, &error));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             owned => owned?,
@@ -308,17 +223,17 @@ fn make_folder_in(folders: &Path, name: &str) -> io::Result<PathBuf> {
             made => {
                 return match made {
                     Ok(()) => Ok(folder),
-                    Err(error) => Err(trial::named(&folder, &error)),
+                    Err(error) => Err(with_path(&folder, &error)),
                 };
             }
         }
     }
-    Err(trial::named(&folder, &io::ErrorKind::NotFound.into()))
+    Err(with_path(&folder, &io::ErrorKind::NotFound.into()))
 }
 
 /// Removes an agent's folder, and the folder of agents' folders if it was the last one. Says what is left of it and why.
 pub(crate) fn remove_folder(folder: &Path) -> Option<String> {
-    let left = trial::remove(folder);
+    let left = remove_tree(folder);
     if let (Some(parent), Ok(folders)) = (folder.parent(), folders())
         && parent.file_name() == folders.file_name()
     {
@@ -340,7 +255,7 @@ pub fn sweep_dead_agents() {
     }
 }
 
-fn sweep_if_dead(folder: &Path) -> Option<Swept> {
+fn sweep_if_dead(folder: &Path) -> Option<SweptProcesses> {
     let unique = folder.file_name()?.to_str()?;
     if !is_folder_name(unique) {
         return None;
@@ -372,7 +287,7 @@ fn sweep_if_dead(folder: &Path) -> Option<Swept> {
 /// ours.
 fn marked(mark: &str) -> Vec<Process> {
     let variable = format!("{MARK_VARIABLE}={mark}/");
-    let mut bearers = uts_mark::Bearers::of(mark);
+    let mut bearers = uts_mark::MarkBearers::new(mark);
     let mut bears = |process: &Process| {
         let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
         let named = environment
@@ -406,7 +321,7 @@ mod tests {
                 let folders = &folders;
                 scope.spawn(move || {
                     for round in 0..200_u64 {
-                        let name = name(thread, round);
+                        let name = crate::agent_mark::name(thread, round);
                         let folder = make_folder_in(folders, folder_name(&name)).unwrap();
                         assert!(is_folder_name(
                             folder.file_name().unwrap().to_str().unwrap()

@@ -1,6 +1,6 @@
 //! The conductor's end of the stream: one method a call, plain values in and out, a deadline on everything.
 //!
-//! It refuses to start agents (it is given a byte stream) and to call an agent again that it has lost.
+//! Agents are started elsewhere; this is given a byte stream. An agent that was lost is never called again.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -23,8 +23,11 @@ use tonic::{Code, Status, Streaming};
 use tracing::{Instrument as _, Span};
 
 use crate::clocks;
+use crate::error::AgentError;
 use crate::proto::{self, agent_client::AgentClient};
-use crate::step::{BeginTrial, Finished, Hello, Step, StepEvent, StepId, TrialBegun, TrialEnded};
+use crate::step::{
+    BeginTrial, Finished, Hello, StepEvent, StepId, StepSpec, TrialBegun, TrialEnded,
+};
 use crate::{PROTOCOL, build_upload, cleanup, wire};
 
 /// How often an agent is asked whether it is still there.
@@ -48,64 +51,6 @@ const STREAM_WINDOW: u32 = 2 << 20;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 /// The largest message, bytes: an output piece is far below.
 const MESSAGE_LIMIT: usize = 16 << 20;
-
-/// Why a call to an agent failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The agent, its host or the stream to it is gone, or it stopped answering.
-    #[error("the agent is lost: {why}")]
-    Lost {
-        /// What was seen.
-        why: String,
-    },
-    /// Something else than an agent is at the other end.
-    #[error(
-        "no agent answers at the other end ({why}): is `backsight agent` what was started there, and does nothing else print to its standard output?"
-    )]
-    NotAnAgent {
-        /// What was seen.
-        why: String,
-    },
-    /// The two ends speak different protocols.
-    #[error(
-        "the agent {agent} speaks protocol {theirs}, this program {ours}: install the same version on both"
-    )]
-    Version {
-        /// This program's protocol.
-        ours: u32,
-        /// The agent's.
-        theirs: u32,
-        /// The agent's version.
-        agent: String,
-    },
-    /// The agent understood and said no.
-    #[error("the agent refused to {call}: {why}")]
-    Refused {
-        /// What was asked.
-        call: &'static str,
-        /// The agent's words.
-        why: String,
-    },
-    /// The agent is there but didn't answer in time.
-    #[error("the agent didn't {call} within {after:?}")]
-    Deadline {
-        /// What was asked.
-        call: &'static str,
-        /// How long it had.
-        after: Duration,
-    },
-    /// What is to be put on the agent's host can't be read here.
-    #[error("can't read what is to be put there: {0}")]
-    Unreadable(io::Error),
-    /// The agent's answer makes no sense.
-    #[error("the agent's answer to {call} makes no sense: {why}")]
-    Protocol {
-        /// What was asked.
-        call: &'static str,
-        /// What is wrong with the answer.
-        why: String,
-    },
-}
 
 /// The agent's monotonic clock as seen from here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,8 +78,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::Version`], [`Error::NotAnAgent`], or [`Error::Deadline`].
-    pub async fn connect<S>(stream: S, limit: Duration) -> Result<Self, Error>
+    /// [`AgentError::Version`], [`AgentError::NotAnAgent`], or [`AgentError::Deadline`].
+    pub async fn connect<S>(stream: S, limit: Duration) -> Result<Self, AgentError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -145,12 +90,12 @@ impl Client {
                 .hello(proto::HelloRequest { protocol: PROTOCOL })
                 .await;
             let reply = reply
-                .map_err(|status| Error::NotAnAgent {
+                .map_err(|status| AgentError::NotAnAgent {
                     why: words(&status),
                 })?
                 .into_inner();
             if reply.protocol != PROTOCOL {
-                return Err(Error::Version {
+                return Err(AgentError::Version {
                     ours: PROTOCOL,
                     theirs: reply.protocol,
                     agent: reply.agent_version,
@@ -168,7 +113,7 @@ impl Client {
         };
         match timeout(limit, greeting).await {
             Ok(greeted) => greeted,
-            Err(_) => Err(Error::Deadline {
+            Err(_) => Err(AgentError::Deadline {
                 call: "answer",
                 after: limit,
             }),
@@ -208,8 +153,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As every call: [`Error::Lost`] or [`Error::Deadline`].
-    pub async fn clock_offset(&self, samples: u32) -> Result<ClockOffset, Error> {
+    /// As every call: [`AgentError::Lost`] or [`AgentError::Deadline`].
+    pub async fn clock_offset(&self, samples: u32) -> Result<ClockOffset, AgentError> {
         let mut best: Option<ClockOffset> = None;
         for _ in 0..samples.max(1) {
             let before = clocks::monotonic_ns();
@@ -248,8 +193,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As every call: [`Error::Lost`] or [`Error::Deadline`].
-    pub async fn facts(&self) -> Result<BTreeMap<String, String>, Error> {
+    /// As every call: [`AgentError::Lost`] or [`AgentError::Deadline`].
+    pub async fn facts(&self) -> Result<BTreeMap<String, String>, AgentError> {
         let reply = self
             .call("tell its facts", CALL_LIMIT, |mut calls| async move {
                 calls.facts(proto::FactsRequest {}).await
@@ -262,8 +207,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if its folders can't be made; [`Error::Lost`], [`Error::Deadline`].
-    pub async fn begin_trial(&self, trial: BeginTrial) -> Result<TrialBegun, Error> {
+    /// [`AgentError::Refused`] if its folders can't be made; [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn begin_trial(&self, trial: BeginTrial) -> Result<TrialBegun, AgentError> {
         let request = proto::BeginTrialRequest {
             trial: trial.trial,
             env: trial.env,
@@ -285,8 +230,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if none is open; [`Error::Lost`], [`Error::Deadline`].
-    pub async fn end_trial(&self) -> Result<TrialEnded, Error> {
+    /// [`AgentError::Refused`] if none is open; [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn end_trial(&self) -> Result<TrialEnded, AgentError> {
         let reply = self
             .call("end the trial", END_LIMIT, |mut calls| async move {
                 calls.end_trial(proto::EndTrialRequest {}).await
@@ -295,13 +240,13 @@ impl Client {
         wire::trial_ended(reply)
     }
 
-    /// Starts a step of the open trial. Dropping the [`Run`] kills it.
+    /// Starts a step of the open trial. Dropping the [`RunningStep`] kills it.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if no trial is open, the step's id was used before, its command is empty or its pattern
-    /// isn't a regular expression; [`Error::Lost`], [`Error::Deadline`].
-    pub async fn run(&self, step: Step) -> Result<Run, Error> {
+    /// [`AgentError::Refused`] if no trial is open, the step's id was used before, its command is empty or its pattern
+    /// isn't a regular expression; [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn run(&self, step: StepSpec) -> Result<RunningStep, AgentError> {
         let id = step.id;
         let held = if step.hold {
             Finished::HOLD_LIMIT
@@ -320,7 +265,7 @@ impl Client {
             .instrument(span.clone())
             .await?;
         let deadline = Instant::now().checked_add(limit);
-        Ok(Run {
+        Ok(RunningStep {
             step: id,
             events: Some(events),
             deadline,
@@ -335,8 +280,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if there never was such a step in the trial; [`Error::Lost`], [`Error::Deadline`].
-    pub async fn release(&self, step: StepId, at_monotonic_ns: u64) -> Result<(), Error> {
+    /// [`AgentError::Refused`] if there never was such a step in the trial; [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn release(&self, step: StepId, at_monotonic_ns: u64) -> Result<(), AgentError> {
         let request = proto::ReleaseRequest {
             step: step.0,
             at_monotonic_ns,
@@ -349,17 +294,17 @@ impl Client {
     }
 
     /// Asks a running step to end: its stop signal (or this one), after its grace (or this one) SIGKILL. Returns at
-    /// once; the step's [`Run`] tells when it has ended. A step that has ended already is left alone.
+    /// once; the step's [`RunningStep`] tells when it has ended. A step that has ended already is left alone.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if there never was such a step in the trial; [`Error::Lost`], [`Error::Deadline`].
+    /// [`AgentError::Refused`] if there never was such a step in the trial; [`AgentError::Lost`], [`AgentError::Deadline`].
     pub async fn stop(
         &self,
         step: StepId,
         signal: Option<i32>,
         grace: Option<Duration>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), AgentError> {
         let request = proto::StopRequest {
             step: step.0,
             signal,
@@ -378,9 +323,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::Unreadable`] if they can't be read here, [`Error::Refused`] if they can't be written there;
-    /// [`Error::Lost`], [`Error::Deadline`].
-    pub async fn put(&self, name: &str, folder: &Path) -> Result<PathBuf, Error> {
+    /// [`AgentError::Unreadable`] if they can't be read here, [`AgentError::Refused`] if they can't be written there;
+    /// [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn put(&self, name: &str, folder: &Path) -> Result<PathBuf, AgentError> {
         let asked = proto::FindRequest { name: name.into() };
         let found = self
             .call("find the build", CALL_LIMIT, |mut calls| async move {
@@ -402,7 +347,7 @@ impl Client {
             .await;
         // The pieces are all sent, or nobody takes them any more.
         if let Ok(Err(unread)) = sent.await {
-            return Err(Error::Unreadable(unread));
+            return Err(AgentError::Unreadable(unread));
         }
         Ok(reply?.folder.into())
     }
@@ -412,7 +357,7 @@ impl Client {
         call: &'static str,
         limit: Duration,
         make: impl FnOnce(AgentClient<Channel>) -> F,
-    ) -> Result<T, Error>
+    ) -> Result<T, AgentError>
     where
         F: Future<Output = Result<tonic::Response<T>, Status>>,
     {
@@ -420,13 +365,13 @@ impl Client {
         match timeout(limit, answer).await {
             Ok(Ok(reply)) => Ok(reply.into_inner()),
             Ok(Err(status)) => Err(failure(call, &status)),
-            Err(_) => Err(Error::Deadline { call, after: limit }),
+            Err(_) => Err(AgentError::Deadline { call, after: limit }),
         }
     }
 }
 
 /// A step that was started: its events, in order.
-pub struct Run {
+pub struct RunningStep {
     step: StepId,
     /// None once it has finished: nothing keeps the connection open then.
     events: Option<Streaming<proto::StepEvent>>,
@@ -438,7 +383,7 @@ pub struct Run {
 
 /// All of a step at once.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// How it ended.
     pub finished: Finished,
     /// What was kept of its standard output.
@@ -447,7 +392,7 @@ pub struct Outcome {
     pub stderr: Vec<u8>,
 }
 
-impl Run {
+impl RunningStep {
     /// The step.
     #[must_use]
     pub fn step(&self) -> StepId {
@@ -458,20 +403,22 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the agent went away, [`Error::Deadline`] if it didn't keep the step's limits.
-    pub async fn next(&mut self) -> Result<Option<StepEvent>, Error> {
+    /// [`AgentError::Lost`] if the agent went away, [`AgentError::Deadline`] if it didn't keep the step's limits.
+    pub async fn next(&mut self) -> Result<Option<StepEvent>, AgentError> {
         const CALL: &str = "finish the step";
         let Some(events) = &mut self.events else {
             return Ok(None);
         };
         let message = events.message();
         let message = match self.deadline {
-            Some(deadline) => timeout_at(deadline, message)
-                .await
-                .map_err(|_| Error::Deadline {
-                    call: CALL,
-                    after: self.limit,
-                })?,
+            Some(deadline) => {
+                timeout_at(deadline, message)
+                    .await
+                    .map_err(|_| AgentError::Deadline {
+                        call: CALL,
+                        after: self.limit,
+                    })?
+            }
             None => message.await,
         };
         match message.map_err(|status| failure(CALL, &status))? {
@@ -483,7 +430,7 @@ impl Run {
                 }
                 Ok(Some(event))
             }
-            None => Err(Error::Protocol {
+            None => Err(AgentError::Protocol {
                 call: CALL,
                 why: "the stream of events ended before the step".into(),
             }),
@@ -494,15 +441,15 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Run::next`].
-    pub async fn outcome(mut self) -> Result<Outcome, Error> {
+    /// As [`RunningStep::next`].
+    pub async fn outcome(mut self) -> Result<StepOutcome, AgentError> {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         loop {
             match self.next().await? {
                 Some(StepEvent::Stdout(piece)) => stdout.extend_from_slice(&piece),
                 Some(StepEvent::Stderr(piece)) => stderr.extend_from_slice(&piece),
                 Some(StepEvent::Finished(finished)) => {
-                    return Ok(Outcome {
+                    return Ok(StepOutcome {
                         finished,
                         stdout,
                         stderr,
@@ -510,7 +457,7 @@ impl Run {
                 }
                 Some(_) => {}
                 None => {
-                    return Err(Error::Protocol {
+                    return Err(AgentError::Protocol {
                         call: "finish the step",
                         why: "it had finished before".into(),
                     });
@@ -520,7 +467,7 @@ impl Run {
     }
 }
 
-async fn channel<S>(stream: S) -> Result<(Channel, watch::Receiver<()>), Error>
+async fn channel<S>(stream: S) -> Result<(Channel, watch::Receiver<()>), AgentError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -544,7 +491,7 @@ where
         .initial_connection_window_size(CONNECTION_WINDOW)
         .connect_with_connector(connector)
         .await
-        .map_err(|error| Error::NotAnAgent { why: chain(&error) })?;
+        .map_err(|error| AgentError::NotAnAgent { why: chain(&error) })?;
     Ok((channel, gone))
 }
 
@@ -557,14 +504,14 @@ fn said_by_agent(status: &Status) -> bool {
         )
 }
 
-fn failure(call: &'static str, status: &Status) -> Error {
+fn failure(call: &'static str, status: &Status) -> AgentError {
     match status.code() {
-        _ if !said_by_agent(status) => Error::Lost { why: words(status) },
-        Code::Unimplemented | Code::Internal | Code::OutOfRange => Error::Protocol {
+        _ if !said_by_agent(status) => AgentError::Lost { why: words(status) },
+        Code::Unimplemented | Code::Internal | Code::OutOfRange => AgentError::Protocol {
             call,
             why: words(status),
         },
-        _ => Error::Refused {
+        _ => AgentError::Refused {
             call,
             why: status.message().to_owned(),
         },
@@ -713,7 +660,7 @@ mod tests {
             .err()
             .unwrap();
         assert!(
-            matches!(error, Error::Version { ours: PROTOCOL, theirs, .. } if theirs == PROTOCOL + 1),
+            matches!(error, AgentError::Version { ours: PROTOCOL, theirs, .. } if theirs == PROTOCOL + 1),
             "{error}"
         );
     }

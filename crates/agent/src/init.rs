@@ -1,7 +1,7 @@
 //! The agent as the first process of a guest: makes a machine of a kernel that has just booted, serves its conductor,
 //! and ends the guest with the stream.
 //!
-//! It refuses to be anything but process 1, and to keep files: whatever can be written lies in memory.
+//! No file is kept: everything that can be written lies in memory.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -21,9 +21,9 @@ use rustix::system::{RebootCommand, reboot, sethostname};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::agent::{ServeError, serve_on};
-use crate::cleanup;
+use crate::agent_mark;
 use crate::guest::{DONE, GuestInterface, GuestSetup, HERE, LINE_LIMIT};
-use crate::stream::Claimed;
+use crate::stream::ClaimedStream;
 
 /// How long the channel's device may take to appear.
 const DEVICE_LIMIT: Duration = Duration::from_secs(10);
@@ -93,10 +93,10 @@ pub fn serve_guest(channel: &Path, restart: bool) -> Result<(), InitError> {
 }
 
 fn serve(channel: &Path) -> Result<(), ServeError> {
-    if cleanup::ours().is_none() {
+    if agent_mark::ours().is_none() {
         furnish(Path::new("/"));
     }
-    let mark = cleanup::borne(cleanup::random()?, ENVIRONMENT)?;
+    let mark = agent_mark::borne(agent_mark::random()?, ENVIRONMENT)?;
     let mut channel = open(channel)?;
     channel.write_all(HERE)?;
     let line = line(&mut channel)?;
@@ -113,7 +113,7 @@ fn serve(channel: &Path) -> Result<(), ServeError> {
         let _until_then = line_or_end(&mut channel);
         return Ok(());
     }
-    let claimed = Claimed::both(OwnedFd::from(channel)).map_err(ServeError::Stream)?;
+    let claimed = ClaimedStream::both(OwnedFd::from(channel)).map_err(ServeError::Stream)?;
     // Who ends a guest is whoever keeps it. To itself it must not seem left alone: when nothing runs in it, an emulated
     // machine whose time is counted in instructions passes minutes at once.
     serve_on(claimed, mark, None)

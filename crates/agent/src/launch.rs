@@ -13,7 +13,7 @@ use std::process::{Command as Process, Stdio};
 use nix::unistd::{AccessFlags, access};
 
 use crate::shell::shell_needed;
-use crate::step::{Command, Reason};
+use crate::step::{EndReason, StepCommand};
 
 const SHELL: &str = "/bin/sh";
 /// What to search if the environment doesn't say.
@@ -36,18 +36,18 @@ impl Launch {
     ///
     /// The reason why the step can't run: no such program, not executable, no such folder.
     pub(crate) fn find(
-        command: &Command,
+        command: &StepCommand,
         env: BTreeMap<String, String>,
         folder: PathBuf,
-    ) -> Result<Self, Reason> {
+    ) -> Result<Self, EndReason> {
         let (words, by_shell) = words(command);
         let Some(name) = words.first().cloned() else {
-            return Err(Reason::CannotStart {
+            return Err(EndReason::CannotStart {
                 why: "the command is empty".into(),
             });
         };
         if !folder.is_dir() {
-            return Err(Reason::CannotStart {
+            return Err(EndReason::CannotStart {
                 why: format!("there is no folder {}", folder.display()),
             });
         }
@@ -82,25 +82,25 @@ impl Launch {
     }
 }
 
-fn words(command: &Command) -> (Vec<String>, bool) {
+fn words(command: &StepCommand) -> (Vec<String>, bool) {
     match command {
-        Command::Argv(words) => (words.clone(), false),
-        Command::Text(text) if shell_needed(text) => {
+        StepCommand::Argv(words) => (words.clone(), false),
+        StepCommand::Text(text) if shell_needed(text) => {
             (vec![SHELL.into(), "-c".into(), text.clone()], true)
         }
-        Command::Text(text) => (text.split_whitespace().map(str::to_owned).collect(), false),
+        StepCommand::Text(text) => (text.split_whitespace().map(str::to_owned).collect(), false),
     }
 }
 
-fn search(name: &str, env: &BTreeMap<String, String>, folder: &Path) -> Result<PathBuf, Reason> {
+fn search(name: &str, env: &BTreeMap<String, String>, folder: &Path) -> Result<PathBuf, EndReason> {
     if name.contains('/') {
         let program = folder.join(name);
         return match usable(&program) {
             Usable::Yes => Ok(program),
-            Usable::No => Err(Reason::CannotStart {
+            Usable::No => Err(EndReason::CannotStart {
                 why: format!("{name} isn't executable"),
             }),
-            Usable::Missing => Err(Reason::NotFound {
+            Usable::Missing => Err(EndReason::NotFound {
                 program: name.to_owned(),
             }),
         };
@@ -120,10 +120,10 @@ fn search(name: &str, env: &BTreeMap<String, String>, folder: &Path) -> Result<P
         }
     }
     Err(match barred {
-        Some(program) => Reason::CannotStart {
+        Some(program) => EndReason::CannotStart {
             why: format!("{} isn't executable", program.display()),
         },
-        None => Reason::NotFound {
+        None => EndReason::NotFound {
             program: name.to_owned(),
         },
     })
@@ -147,9 +147,9 @@ fn usable(program: &Path) -> Usable {
 mod tests {
     use super::*;
 
-    fn find(text: &str, path: &str) -> Result<Launch, Reason> {
+    fn find(text: &str, path: &str) -> Result<Launch, EndReason> {
         let env = BTreeMap::from([("PATH".to_owned(), path.to_owned())]);
-        Launch::find(&Command::Text(text.into()), env, "/tmp".into())
+        Launch::find(&StepCommand::Text(text.into()), env, "/tmp".into())
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         );
         assert_eq!(
             find("sh", "/nowhere").unwrap_err(),
-            Reason::NotFound {
+            EndReason::NotFound {
                 program: "sh".into()
             }
         );
@@ -170,11 +170,11 @@ mod tests {
     fn a_file_that_is_no_program_is_not_called_missing() {
         assert!(matches!(
             find("/etc/passwd", ""),
-            Err(Reason::CannotStart { .. })
+            Err(EndReason::CannotStart { .. })
         ));
         assert!(matches!(
             find("passwd", "/etc"),
-            Err(Reason::CannotStart { .. })
+            Err(EndReason::CannotStart { .. })
         ));
     }
 
@@ -182,16 +182,16 @@ mod tests {
     fn an_empty_command_and_a_missing_folder_are_refused() {
         assert!(matches!(
             find("  ", "/bin"),
-            Err(Reason::CannotStart { .. })
+            Err(EndReason::CannotStart { .. })
         ));
         let nowhere = Launch::find(
-            &Command::Argv(vec!["sh".into()]),
+            &StepCommand::Argv(vec!["sh".into()]),
             BTreeMap::new(),
             "/no/such/folder".into(),
         );
         assert_eq!(
             nowhere.unwrap_err(),
-            Reason::CannotStart {
+            EndReason::CannotStart {
                 why: "there is no folder /no/such/folder".into()
             }
         );

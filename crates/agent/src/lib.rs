@@ -9,17 +9,28 @@
 //! The room promises that no child outlives its trial, that a program that is [held](Step::hold) starts at an agreed
 //! instant as if it had never been held, and that what a step wrote is kept byte for byte up to its limit.
 //!
-//! It refuses to know what a benchmark, a testbed or a round is, to open a port, to keep a password, and to run two
-//! trials at once.
+//! An agent knows no benchmarks, testbeds or rounds. It opens no port, keeps no password, and runs one trial at a time.
+//!
+//! ```
+//! use backsight_agent::{StepCommand, StepId, StepSpec, shell_needed};
+//! use std::time::Duration;
+//!
+//! assert!(shell_needed("ping -c 3 server > log"));
+//! let step = StepSpec::text(1, "ping -c 3 server", Duration::from_secs(10));
+//! assert_eq!((step.id, step.command), (StepId(1), StepCommand::Text("ping -c 3 server".into())));
+//! ```
 
 mod account;
 mod agent;
+mod agent_mark;
 mod build_upload;
 mod cgroup;
 mod cleanup;
 mod client;
 mod clocks;
+mod error;
 mod facts;
+mod folders;
 #[doc(hidden)]
 pub mod fuzzing;
 mod guest;
@@ -44,16 +55,19 @@ mod uts_mark;
 mod wire;
 
 pub use agent::{ServeError, serve_stdio};
-pub use cleanup::{AgentMark, Swept, sweep, sweep_dead_agents};
-pub use client::{Client, ClockOffset, Error, Outcome, Run};
+pub use agent_mark::AgentMark;
+pub use cleanup::{SweptProcesses, sweep, sweep_dead_agents};
+pub use client::{Client, ClockOffset, RunningStep, StepOutcome};
+pub use error::AgentError;
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
 pub use init::{InitError, asked_by_kernel, serve_guest};
 pub use monitored_processes::{MonitoredProcesses, is_monitor, monitored_processes};
-pub use neighbours::{Neighbours, UsedBy};
+pub use neighbours::{CpuUse, ProcessSnapshot};
 pub use shell::shell_needed;
 pub use step::{
-    Account, BeginTrial, Command, Condition, Exit, Finished, Held, Hello, Moment, Ready, Reason,
-    Step, StepEvent, StepId, Survivor, TrialBegun, TrialEnded, Usage,
+    BeginTrial, Condition, CpuAccount, EndReason, Finished, Hello, HoldState, Moment, ProcessExit,
+    ProcessUsage, ReadyCheck, StepCommand, StepEvent, StepId, StepSpec, Survivor, TrialBegun,
+    TrialEnded,
 };
 
 /// The protocol's version. An agent and a client work together only if theirs are equal.

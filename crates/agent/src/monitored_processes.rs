@@ -8,7 +8,7 @@ use std::fs;
 
 use nix::libc;
 
-use crate::cleanup;
+use crate::agent_mark;
 use crate::{MONITOR_VARIABLE, procs};
 
 /// The processes of a trial that a monitor may watch.
@@ -23,7 +23,7 @@ pub struct MonitoredProcesses {
 /// The processes that this process, a monitor, watches; none if no agent started it.
 #[must_use]
 pub fn monitored_processes() -> Option<MonitoredProcesses> {
-    let agent = cleanup::agent_of(&env::var(crate::MARK_VARIABLE).ok()?)?;
+    let agent = agent_mark::agent_of(&env::var(crate::MARK_VARIABLE).ok()?)?;
     let all = procs::descendants(agent, procs::all());
     let me = std::process::id().cast_signed();
     // A variable may have been inherited from long ago; parenthood is now.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use nix::mount::{MntFlags, umount2};
 
-use crate::cleanup::PREFIX;
+use crate::agent_mark::PREFIX;
 
 /// Where the system mounts things by itself: for sessions and services, when a tracer looks there, for containers.
 const OF_THE_SYSTEM: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Going into the network namespace that an agent is to live in.
 //!
 //! As `ip netns exec` does, but that what is mounted below `/sys` stays there: without the cgroups an agent couldn't
-//! say what its steps used. It refuses to make namespaces, and to leave the one that it went into.
+//! say what its steps used.
 
 use std::fs::{self, File};
 use std::io;

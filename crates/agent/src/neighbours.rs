@@ -3,15 +3,15 @@
 //! A program that began and ended meanwhile is found in the account of the one that waited for it: of a compilation
 //! it is `make` that is named, or the compiler, or both.
 //!
-//! Refuses: to judge, and to name the kernel's own threads, which work for everybody.
+//! Threads of the kernel aren't named: they work for everybody.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nix::unistd::{SysconfVar, sysconf};
 
-use crate::account::{self, Reading};
+use crate::account::{self, CpuCounters};
 use crate::procs::{self, Process};
-use crate::step::Account;
+use crate::step::CpuAccount;
 
 /// The parent of all of the kernel's threads, where they are seen.
 const KERNEL_THREADS: i32 = 2;
@@ -19,22 +19,22 @@ const KERNEL_THREADS: i32 = 2;
 const MOST: usize = 8;
 
 /// The processes of this machine at an instant.
-pub struct Neighbours {
-    machine: Reading,
+pub struct ProcessSnapshot {
+    machine: CpuCounters,
     processes: Vec<Process>,
 }
 
 /// How the processors of this machine were used since then.
 #[derive(Debug, Clone, PartialEq)]
-pub struct UsedBy {
+pub struct CpuUse {
     /// In all; its own part is that of this process, of those of its name that it descends from, and of all that
     /// they started.
-    pub account: Account,
+    pub account: CpuAccount,
     /// CPU seconds of others, the busiest first, at most eight; programs of one name are counted together.
     pub others: Vec<(String, f64)>,
 }
 
-impl Neighbours {
+impl ProcessSnapshot {
     /// Looks around now.
     #[must_use]
     pub fn now() -> Self {
@@ -46,16 +46,16 @@ impl Neighbours {
 
     /// What was used since then.
     #[must_use]
-    pub fn since(&self) -> UsedBy {
+    pub fn since(&self) -> CpuUse {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
         let (ours, mut others) = used(&self.processes, &procs::all(), own, ticks);
         others.truncate(MOST);
-        let account = Account {
+        let account = CpuAccount {
             own: ours,
             ..self.machine.until(&account::read(None))
         };
-        UsedBy { account, others }
+        CpuUse { account, others }
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_busy_process_is_seen_for_real() {
-        let watch = Neighbours::now();
+        let watch = ProcessSnapshot::now();
         let mut busy = std::process::Command::new("sh")
             .args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"])
             .spawn()

@@ -11,14 +11,14 @@ use std::time::Duration;
 use regex::bytes::Regex;
 use tokio::time::Instant;
 
-use crate::step::{Condition, Ready};
+use crate::step::{Condition, ReadyCheck};
 
 /// The first pause between two questions; each is twice the one before, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// A condition that is awaited.
-pub(crate) struct Awaited {
+pub(crate) struct PendingCondition {
     sign: Sign,
     pub(crate) why: String,
     pub(crate) until: Instant,
@@ -44,9 +44,9 @@ enum Table {
     Udp,
 }
 
-impl Awaited {
-    /// To be made before the step starts: what is there already is no sign. Its limit counts from [`Awaited::begin`].
-    pub(crate) fn new(ready: &Ready, folder: &std::path::Path) -> Self {
+impl PendingCondition {
+    /// To be made before the step starts: what is there already is no sign. Its limit counts from [`PendingCondition::begin`].
+    pub(crate) fn new(ready: &ReadyCheck, folder: &std::path::Path) -> Self {
         let socket = |table, port| Sign::Socket {
             table,
             port,
@@ -146,12 +146,12 @@ fn on_port(table: impl BufRead, port: u16, listening: bool) -> Vec<u64> {
 }
 
 /// Looks for a line in output that comes in pieces.
-pub(crate) struct LineSought {
+pub(crate) struct LineSearch {
     pattern: Regex,
     begun: Vec<u8>,
 }
 
-impl LineSought {
+impl LineSearch {
     /// A line longer than this is looked at in parts.
     const LONGEST: usize = 64 << 10;
 
@@ -202,7 +202,7 @@ mod tests {
         let text = b"noise\nserver ready on 80\nmore\n";
         let pattern = Regex::new("^server ready").unwrap();
         for cut in 0..text.len() {
-            let mut sought = LineSought::new(pattern.clone());
+            let mut sought = LineSearch::new(pattern.clone());
             assert!(
                 sought.seen(&text[..cut]) || sought.seen(&text[cut..]),
                 "cut at {cut}"
@@ -212,16 +212,16 @@ mod tests {
 
     #[test]
     fn the_end_of_one_line_and_the_beginning_of_the_next_do_not_match_together() {
-        let mut sought = LineSought::new(Regex::new("ready").unwrap());
+        let mut sought = LineSearch::new(Regex::new("ready").unwrap());
         assert!(!sought.seen(b"rea\ndy\n"));
     }
 
     #[test]
     fn a_line_without_end_takes_no_memory_without_end() {
-        let mut sought = LineSought::new(Regex::new("ready").unwrap());
+        let mut sought = LineSearch::new(Regex::new("ready").unwrap());
         for _ in 0..100 {
             assert!(!sought.seen(&[b'x'; 10_000]));
         }
-        assert!(sought.begun.len() <= LineSought::LONGEST + 10_000);
+        assert!(sought.begun.len() <= LineSearch::LONGEST + 10_000);
     }
 }

@@ -15,23 +15,23 @@ use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
 use crate::clocks;
-use crate::step::{Exit, Moment, Usage};
+use crate::step::{Moment, ProcessExit, ProcessUsage};
 
 /// The end of a child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Death {
-    pub(crate) exit: Exit,
-    pub(crate) usage: Usage,
+    pub(crate) exit: ProcessExit,
+    pub(crate) usage: ProcessUsage,
     pub(crate) at: Moment,
 }
 
 /// Waits for the children of the main thread, and for those that a tracing thread has let go.
 #[derive(Default)]
 pub(crate) struct Reaper {
-    awaited: Mutex<HashMap<i32, Awaited>>,
+    awaited: Mutex<HashMap<i32, PendingCondition>>,
 }
 
-struct Awaited {
+struct PendingCondition {
     tell: oneshot::Sender<Death>,
     /// It is another thread's child, which `wait` for any child doesn't see.
     elsewhere: bool,
@@ -53,7 +53,7 @@ impl Reaper {
         let pid = command.spawn()?.id().cast_signed();
         awaited.insert(
             pid,
-            Awaited {
+            PendingCondition {
                 tell,
                 elsewhere: false,
             },
@@ -66,7 +66,7 @@ impl Reaper {
         let (tell, death) = oneshot::channel();
         self.awaited().insert(
             pid.as_raw(),
-            Awaited {
+            PendingCondition {
                 tell,
                 elsewhere: false,
             },
@@ -107,7 +107,7 @@ impl Reaper {
         }
     }
 
-    fn tell(&self, (pid, status, usage): (i32, i32, Usage)) {
+    fn tell(&self, (pid, status, usage): (i32, i32, ProcessUsage)) {
         let Some(exit) = exit(status) else { return };
         if let Some(awaited) = self.awaited().remove(&pid) {
             let _nobody_asks_any_more = awaited.tell.send(Death {
@@ -118,7 +118,7 @@ impl Reaper {
         }
     }
 
-    fn awaited(&self) -> MutexGuard<'_, HashMap<i32, Awaited>> {
+    fn awaited(&self) -> MutexGuard<'_, HashMap<i32, PendingCondition>> {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -164,18 +164,18 @@ pub(crate) fn wait_traced(pid: Pid) -> io::Result<Stop> {
 }
 
 /// None: it stopped or went on, it didn't end.
-fn exit(status: i32) -> Option<Exit> {
+fn exit(status: i32) -> Option<ProcessExit> {
     if libc::WIFEXITED(status) {
-        Some(Exit::Code(libc::WEXITSTATUS(status)))
+        Some(ProcessExit::Code(libc::WEXITSTATUS(status)))
     } else if libc::WIFSIGNALED(status) {
-        Some(Exit::Signal(libc::WTERMSIG(status)))
+        Some(ProcessExit::Signal(libc::WTERMSIG(status)))
     } else {
         None
     }
 }
 
 /// `wait4`, which alone tells what one child used. None: `WNOHANG`, and nothing has happened.
-fn wait4(pid: i32, options: i32) -> nix::Result<Option<(i32, i32, Usage)>> {
+fn wait4(pid: i32, options: i32) -> nix::Result<Option<(i32, i32, ProcessUsage)>> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     loop {
@@ -197,8 +197,8 @@ fn wait4(pid: i32, options: i32) -> nix::Result<Option<(i32, i32, Usage)>> {
     }
 }
 
-fn used(usage: &libc::rusage) -> Usage {
-    Usage {
+fn used(usage: &libc::rusage) -> ProcessUsage {
+    ProcessUsage {
         user: duration(usage.ru_utime),
         system: duration(usage.ru_stime),
         max_rss_bytes: usage.ru_maxrss.unsigned_abs() * 1024,
@@ -210,4 +210,10 @@ fn used(usage: &libc::rusage) -> Usage {
 fn duration(time: libc::timeval) -> Duration {
     Duration::from_secs(time.tv_sec.unsigned_abs())
         + Duration::from_micros(time.tv_usec.unsigned_abs())
+}
+
+/// Takes in every child that has ended. For processes that adopt orphans and have nothing else to wait for.
+pub(crate) fn reap_orphans() {
+    // SAFETY: no pointer is given.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) } > 0 {}
 }

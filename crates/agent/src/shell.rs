@@ -1,4 +1,4 @@
-//! Which lines need a shell. It refuses to be one.
+//! Which lines need a shell.
 
 /// Characters that mean something to `sh` wherever they stand.
 const META: &[char] = &[

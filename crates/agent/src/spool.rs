@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use nix::fcntl::{FcntlArg, fcntl};
 use tokio::net::unix::pipe;
 
-use crate::ready::LineSought;
+use crate::ready::LineSearch;
 
 /// What a pipe holds: a step that writes much isn't stopped each time that the agent isn't on a processor.
 const PIPE: i32 = 256 << 10;
@@ -26,7 +26,7 @@ thread_local! {
 }
 
 /// Something about the stream that its step has to know; each is noted once.
-pub(crate) enum Note {
+pub(crate) enum SpoolNote {
     /// It is longer than its limit.
     OverLimit,
     /// It can't be written to its file.
@@ -44,7 +44,7 @@ pub(crate) struct Spool {
     seen: u64,
     kept: u64,
     broken: bool,
-    sought: Option<LineSought>,
+    sought: Option<LineSearch>,
 }
 
 impl Spool {
@@ -57,7 +57,7 @@ impl Spool {
         pipe: PipeReader,
         path: PathBuf,
         limit: u64,
-        sought: Option<LineSought>,
+        sought: Option<LineSearch>,
     ) -> io::Result<Self> {
         let _as_large_as_it_is = fcntl(&pipe, FcntlArg::F_SETPIPE_SZ(PIPE));
         let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(pipe))?;
@@ -74,7 +74,7 @@ impl Spool {
     }
 
     /// Moves bytes until there is something to note; for ever, if there never is. Cancel safe.
-    pub(crate) async fn pump(&mut self) -> Note {
+    pub(crate) async fn pump(&mut self) -> SpoolNote {
         loop {
             let Some(pipe) = &self.pipe else {
                 return pending().await;
@@ -88,7 +88,7 @@ impl Spool {
 
     /// Moves what is there now, and doesn't wait for more. At most one pipe full: a writer that outlived its step
     /// might never stop.
-    pub(crate) fn drain(&mut self) -> Vec<Note> {
+    pub(crate) fn drain(&mut self) -> Vec<SpoolNote> {
         // Asked of the kernel: the runtime only knows what it was told of before.
         let now = |pipe: &pipe::Receiver, piece: &mut [u8]| Ok(rustix::io::read(pipe, piece)?);
         let full = self.seen + PIPE as u64;
@@ -111,7 +111,7 @@ impl Spool {
     fn step(
         &mut self,
         read: impl Fn(&pipe::Receiver, &mut [u8]) -> io::Result<usize>,
-    ) -> io::Result<Option<Note>> {
+    ) -> io::Result<Option<SpoolNote>> {
         PIECE_READ.with_borrow_mut(|piece| {
             let pipe = self.pipe.as_ref().ok_or(io::ErrorKind::UnexpectedEof)?;
             match read(pipe, piece) {
@@ -136,14 +136,14 @@ impl Spool {
         })
     }
 
-    fn keep(&mut self, piece: &[u8]) -> Option<Note> {
+    fn keep(&mut self, piece: &[u8]) -> Option<SpoolNote> {
         let was_over = self.seen > self.limit;
         self.seen += piece.len() as u64;
         if let Some(broken) = self.write(piece) {
-            return Some(Note::Broken(broken));
+            return Some(SpoolNote::Broken(broken));
         }
         if self.seen > self.limit && !was_over {
-            return Some(Note::OverLimit);
+            return Some(SpoolNote::OverLimit);
         }
         if self
             .sought
@@ -151,7 +151,7 @@ impl Spool {
             .is_some_and(|sought| sought.seen(piece))
         {
             self.sought = None;
-            return Some(Note::Line);
+            return Some(SpoolNote::Line);
         }
         None
     }
@@ -255,7 +255,7 @@ mod tests {
         let (pipe, mut writer) = io::pipe().unwrap();
         let mut spool = Spool::new(pipe, folder.path().join("out"), 4, None).unwrap();
         writer.write_all(b"12345").unwrap();
-        assert!(matches!(spool.drain().as_slice(), [Note::OverLimit]));
+        assert!(matches!(spool.drain().as_slice(), [SpoolNote::OverLimit]));
         writer.write_all(b"678").unwrap();
         assert!(spool.drain().is_empty());
         assert_eq!((spool.seen(), spool.truncated()), (8, true));

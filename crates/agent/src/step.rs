@@ -56,7 +56,7 @@ pub struct BeginTrial {
     pub env: BTreeMap<String, String>,
     /// What puts the host back: done by the agent itself, in order, if the conductor goes away before it has ended
     /// the trial. A step that fails doesn't keep the next one from being done.
-    pub undo: Vec<Step>,
+    pub undo: Vec<StepSpec>,
     /// Whether the agent says at the end who else used the processors.
     pub neighbours: bool,
 }
@@ -83,7 +83,7 @@ pub struct TrialEnded {
     /// What was mounted during the trial and still is, outside of its folders: `/mnt (tmpfs)`.
     pub mounts: Vec<String>,
     /// CPU time between the trial's beginning and its end.
-    pub account: Account,
+    pub account: CpuAccount,
     /// Programs that are not of the trial, with the CPU seconds that they used, the busiest first; if that was asked.
     pub neighbours: Vec<(String, f64)>,
 }
@@ -104,7 +104,7 @@ pub struct Survivor {
 /// The figures but `own` are of the whole machine: agents of one boot see the same machine.
 /// What others used is `busy() - ` the sum of `own` over the agents of that boot.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Account {
+pub struct CpuAccount {
     /// Seconds that passed.
     pub wall: f64,
     /// Processors of the machine.
@@ -125,7 +125,7 @@ pub struct Account {
     pub own_by_cgroup: bool,
 }
 
-impl Account {
+impl CpuAccount {
     /// CPU seconds used by anybody: `user + system + interrupts`.
     #[must_use]
     pub fn busy(&self) -> f64 {
@@ -135,7 +135,7 @@ impl Account {
 
 /// What a step runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum StepCommand {
     /// A program and its arguments, as they are.
     Argv(Vec<String>),
     /// A line: split at white space and run directly, or given to `/bin/sh -c` if [`shell_needed`](crate::shell_needed).
@@ -168,7 +168,7 @@ impl fmt::Display for Condition {
 
 /// Readiness of a step, and how long it may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ready {
+pub struct ReadyCheck {
     /// What has to come true.
     pub condition: Condition,
     /// From the step's beginning.
@@ -177,11 +177,11 @@ pub struct Ready {
 
 /// One step to run.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct StepSpec {
     /// Its name in the trial.
     pub id: StepId,
     /// What to run.
-    pub command: Command,
+    pub command: StepCommand,
     /// Environment over the trial's.
     pub env: BTreeMap<String, String>,
     /// The folder to run in, the scratch folder if none; relative: below the scratch folder.
@@ -197,7 +197,7 @@ pub struct Step {
     /// as expected.
     pub background: bool,
     /// When it is ready; none: nobody asks.
-    pub ready: Option<Ready>,
+    pub ready: Option<ReadyCheck>,
     /// Load it, then hold it until [`Client::release`](crate::Client::release).
     pub hold: bool,
     /// The signal that asks it to stop, also at its time limit.
@@ -206,7 +206,7 @@ pub struct Step {
     pub grace: Duration,
 }
 
-impl Step {
+impl StepSpec {
     /// Bytes kept of each stream unless the step says otherwise: 32 MiB.
     pub const OUTPUT_LIMIT: u64 = 32 << 20;
     /// Grace unless the step says otherwise: 2 s.
@@ -214,7 +214,7 @@ impl Step {
 
     /// A foreground step that has to exit with 0 within `timeout`.
     #[must_use]
-    pub fn new(id: u64, command: Command, timeout: Duration) -> Self {
+    pub fn new(id: u64, command: StepCommand, timeout: Duration) -> Self {
         Self {
             id: StepId(id),
             command,
@@ -234,13 +234,13 @@ impl Step {
     /// The same for a line of text.
     #[must_use]
     pub fn text(id: u64, text: impl Into<String>, timeout: Duration) -> Self {
-        Self::new(id, Command::Text(text.into()), timeout)
+        Self::new(id, StepCommand::Text(text.into()), timeout)
     }
 }
 
 /// How far a held program had come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum HoldState {
     /// Loaded and linked, at its first instruction.
     Entry,
     /// Loaded, not linked: its first instruction couldn't be marked.
@@ -260,7 +260,7 @@ pub enum StepEvent {
         at: Moment,
     },
     /// It waits for its release.
-    Held(Held),
+    Held(HoldState),
     /// It was released.
     Begun(Moment),
     /// It became ready.
@@ -275,7 +275,7 @@ pub enum StepEvent {
 
 /// Why a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum EndReason {
     /// By itself; `exit` says how.
     Exited,
     /// At its time limit.
@@ -315,7 +315,7 @@ pub enum Reason {
     NeverReleased,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for EndReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited => f.write_str("exited"),
@@ -335,14 +335,14 @@ impl fmt::Display for Reason {
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum ProcessExit {
     /// It exited with a code.
     Code(i32),
     /// A signal killed it.
     Signal(i32),
 }
 
-impl fmt::Display for Exit {
+impl fmt::Display for ProcessExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Code(code) => write!(f, "exit code {code}"),
@@ -356,7 +356,7 @@ impl fmt::Display for Exit {
 
 /// What a step's process used, its waited-for descendants included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct ProcessUsage {
     /// CPU time in the program.
     pub user: Duration,
     /// CPU time in the kernel.
@@ -374,17 +374,17 @@ pub struct Usage {
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// Why.
-    pub reason: Reason,
+    pub reason: EndReason,
     /// How its process ended; none if there never was one.
-    pub exit: Option<Exit>,
-    /// It ended by itself with an exit code of [`Step::expect`], or it is a background step that was stopped.
+    pub exit: Option<ProcessExit>,
+    /// It ended by itself with an exit code of [`StepSpec::expect`], or it is a background step that was stopped.
     pub as_expected: bool,
     /// When it began (its release, if it was held); none if it never did.
     pub begun: Option<Moment>,
     /// When its process was seen to have ended.
     pub ended: Moment,
     /// What it used; none if there never was a process.
-    pub usage: Option<Usage>,
+    pub usage: Option<ProcessUsage>,
     /// Bytes that it wrote to standard output, kept or not.
     pub stdout_bytes: u64,
     /// The same for the error stream.

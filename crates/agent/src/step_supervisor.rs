@@ -1,7 +1,7 @@
 //! The supervisor of one step: it starts the program, holds it if asked, waits until it is ready, passes its output on, and
 //! ends it.
 //!
-//! One task owns all of a step. Other tasks send it an [`Order`].
+//! One task owns all of a step. Other tasks send it a [`StepOrder`].
 
 use std::future::pending;
 use std::io;
@@ -19,11 +19,13 @@ use tonic::Status;
 use crate::clocks;
 use crate::launch::Launch;
 use crate::procs;
-use crate::ready::{self, LineSought};
+use crate::ready::{self, LineSearch};
 use crate::reap::{Death, Reaper};
-use crate::spool::{Note, Spool};
-use crate::step::{Condition, Exit, Finished, Held, Moment, Reason, Step, StepEvent};
-use crate::synchronized_start::{self, Door, StartMessage, Started};
+use crate::spool::{Spool, SpoolNote};
+use crate::step::{
+    Condition, EndReason, Finished, HoldState, Moment, ProcessExit, StepEvent, StepSpec,
+};
+use crate::synchronized_start::{self, ReleaseSender, StartMessage, Started};
 use crate::{proto, wire};
 
 /// How long a process may take to die of SIGKILL before its step is ended without it.
@@ -34,7 +36,7 @@ const GROUP_PAUSE: Duration = Duration::from_millis(5);
 const PIECE: usize = 256 << 10;
 
 /// An order to a step.
-pub(crate) enum Order {
+pub(crate) enum StepOrder {
     /// Let it go at this instant of the monotonic clock.
     Release(u64),
     /// End it: with its own signal and grace, or these.
@@ -47,7 +49,7 @@ pub(crate) enum Order {
 }
 
 /// Where a step's events go. It has room for all that come before the output.
-pub(crate) type Tell = mpsc::Sender<Result<proto::StepEvent, Status>>;
+pub(crate) type EventSender = mpsc::Sender<Result<proto::StepEvent, Status>>;
 
 /// The surroundings of a step.
 pub(crate) struct StepContext {
@@ -66,9 +68,9 @@ pub(crate) struct StepContext {
 #[tracing::instrument(name = "step", level = "debug", skip_all, fields(id = %step.id))]
 pub(crate) async fn supervise(
     context: StepContext,
-    step: Step,
-    orders: mpsc::UnboundedReceiver<Order>,
-    tell: Tell,
+    step: StepSpec,
+    orders: mpsc::UnboundedReceiver<StepOrder>,
+    tell: EventSender,
     alive: mpsc::Sender<()>,
 ) {
     let supervised = match begin(context, step, orders, tell.clone()) {
@@ -97,12 +99,16 @@ pub(crate) async fn supervise(
     tokio::join!(stdout.discard(), stderr.discard());
 }
 
-fn say(tell: &Tell, event: StepEvent) {
+fn say(tell: &EventSender, event: StepEvent) {
     // Full is impossible before the output; closed is seen by who waits for it.
     let _nobody_listens = tell.try_send(Ok(wire::event(event)));
 }
 
-async fn tell_output(spool: &Spool, event: fn(Bytes) -> StepEvent, tell: &Tell) -> Result<(), ()> {
+async fn tell_output(
+    spool: &Spool,
+    event: fn(Bytes) -> StepEvent,
+    tell: &EventSender,
+) -> Result<(), ()> {
     let mut offset = 0;
     loop {
         let piece = spool.read(offset, PIECE);
@@ -123,7 +129,7 @@ async fn tell_output(spool: &Spool, event: fn(Bytes) -> StepEvent, tell: &Tell) 
     }
 }
 
-fn never_began(reason: Reason) -> Finished {
+fn never_began(reason: EndReason) -> Finished {
     Finished {
         reason,
         exit: None,
@@ -138,18 +144,18 @@ fn never_began(reason: Reason) -> Finished {
 }
 
 struct RunningStep {
-    step: Step,
+    step: StepSpec,
     reaper: Arc<Reaper>,
     pid: Arc<OnceLock<i32>>,
-    orders: mpsc::UnboundedReceiver<Order>,
-    tell: Tell,
+    orders: mpsc::UnboundedReceiver<StepOrder>,
+    tell: EventSender,
     program: String,
     by_shell: bool,
     stdout: Spool,
     stderr: Spool,
     phase: Phase,
     begun: Option<Moment>,
-    ready: Option<ready::Awaited>,
+    ready: Option<ready::PendingCondition>,
     /// The end of the present phase's time.
     limit: Option<Instant>,
     termination: Option<Termination>,
@@ -160,10 +166,10 @@ struct RunningStep {
 enum Phase {
     /// Being loaded, or waiting.
     Held {
-        door: Option<Door>,
+        door: Option<ReleaseSender>,
         words: mpsc::UnboundedReceiver<StartMessage>,
         process: Option<(Started, oneshot::Receiver<Death>)>,
-        held: Option<Held>,
+        held: Option<HoldState>,
         /// To be let go then, as soon as it is held.
         release_at: Option<u64>,
         /// It is being let go: the agent keeps still until that is told.
@@ -178,7 +184,7 @@ enum Phase {
 
 /// The step is being ended.
 struct Termination {
-    reason: Reason,
+    reason: EndReason,
     /// The signal that it got; SIGKILL once it is to get that.
     signal: i32,
     /// When it gets SIGKILL; none: it has got it.
@@ -189,7 +195,7 @@ struct Termination {
 
 impl Termination {
     /// Of a process that is gone.
-    fn already(reason: Reason) -> Self {
+    fn already(reason: EndReason) -> Self {
         Self {
             reason,
             signal: 0,
@@ -199,32 +205,32 @@ impl Termination {
     }
 
     /// Whether somebody else had killed it before it could obey: the news of that came after the order to stop it.
-    fn came_late(&self, exit: Option<Exit>) -> bool {
-        self.reason == Reason::Stopped
+    fn came_late(&self, exit: Option<ProcessExit>) -> bool {
+        self.reason == EndReason::Stopped
             && self.signal != libc::SIGKILL
             && self.kill_at.is_some()
-            && exit == Some(Exit::Signal(libc::SIGKILL))
+            && exit == Some(ProcessExit::Signal(libc::SIGKILL))
     }
 }
 
 /// What a note means for its step; none: it is good news.
-fn fault(note: Note) -> Option<Reason> {
+fn fault(note: SpoolNote) -> Option<EndReason> {
     match note {
-        Note::OverLimit => Some(Reason::OutputLimit),
-        Note::Broken(why) => Some(Reason::Spool { why }),
-        Note::Line => None,
+        SpoolNote::OverLimit => Some(EndReason::OutputLimit),
+        SpoolNote::Broken(why) => Some(EndReason::Spool { why }),
+        SpoolNote::Line => None,
     }
 }
 
 fn begin(
     context: StepContext,
-    step: Step,
-    orders: mpsc::UnboundedReceiver<Order>,
-    tell: Tell,
-) -> Result<RunningStep, Reason> {
+    step: StepSpec,
+    orders: mpsc::UnboundedReceiver<StepOrder>,
+    tell: EventSender,
+) -> Result<RunningStep, EndReason> {
     let launch = Launch::find(&step.command, context.env, context.folder.clone())?;
     let (program, by_shell) = (launch.name(), launch.by_shell);
-    let system = |error: io::Error| Reason::CannotStart {
+    let system = |error: io::Error| EndReason::CannotStart {
         why: error.to_string(),
     };
     let (stdout, out) = io::pipe().map_err(system)?;
@@ -238,7 +244,7 @@ fn begin(
     let ready = step
         .ready
         .as_ref()
-        .map(|ready| ready::Awaited::new(ready, &context.folder));
+        .map(|ready| ready::PendingCondition::new(ready, &context.folder));
     let (phase, started) = if step.hold {
         let make = move || Ok(launch.process(out.try_clone()?, err.try_clone()?));
         let (door, words) = synchronized_start::start_held(make).map_err(system)?;
@@ -258,7 +264,7 @@ fn begin(
         let (pid, death) = context
             .reaper
             .spawn(&mut launch.process(out, err))
-            .map_err(|error| Reason::CannotStart {
+            .map_err(|error| EndReason::CannotStart {
                 why: format!("{program}: {error}"),
             })?;
         (Phase::Running { pid, death }, Some((pid, at)))
@@ -288,20 +294,20 @@ fn begin(
     Ok(running)
 }
 
-fn line_sought(step: &Step) -> Option<LineSought> {
+fn line_sought(step: &StepSpec) -> Option<LineSearch> {
     let Condition::Line(pattern) = &step.ready.as_ref()?.condition else {
         return None;
     };
     // The request was refused if it isn't one.
-    Regex::new(pattern).ok().map(LineSought::new)
+    Regex::new(pattern).ok().map(LineSearch::new)
 }
 
 /// What woke a step up.
 enum Event {
-    Order(Order),
+    Order(StepOrder),
     StartMessage(Option<StartMessage>),
     Died(Option<Death>),
-    Note(Note),
+    Note(SpoolNote),
     ClientGone,
     Time,
 }
@@ -323,7 +329,7 @@ impl RunningStep {
                 Event::Note(note) => self.note(note),
                 Event::ClientGone => {
                     self.client_gone = true;
-                    self.end(Reason::Stopped, libc::SIGKILL, Duration::ZERO);
+                    self.end(EndReason::Stopped, libc::SIGKILL, Duration::ZERO);
                 }
                 Event::Time => {
                     if self.on_time() {
@@ -391,9 +397,9 @@ impl RunningStep {
         } else if self.limit.is_some_and(|limit| limit <= now) {
             match self.phase {
                 Phase::Held { .. } => {
-                    self.end(Reason::NeverReleased, libc::SIGKILL, Duration::ZERO)
+                    self.end(EndReason::NeverReleased, libc::SIGKILL, Duration::ZERO)
                 }
-                Phase::Running { .. } => self.end_politely(Reason::TimedOut),
+                Phase::Running { .. } => self.end_politely(EndReason::TimedOut),
             }
         }
         self.ask_whether_ready(now);
@@ -409,7 +415,7 @@ impl RunningStep {
         } else if ready.until <= now {
             let why = ready.why();
             self.ready = None;
-            self.end_politely(Reason::NeverReady { why });
+            self.end_politely(EndReason::NeverReady { why });
         }
     }
 
@@ -494,7 +500,7 @@ impl RunningStep {
         }
     }
 
-    fn note(&mut self, note: Note) {
+    fn note(&mut self, note: SpoolNote) {
         match fault(note) {
             Some(reason) => self.end_politely(reason),
             None => self.said_so(),
@@ -508,17 +514,17 @@ impl RunningStep {
         }
     }
 
-    fn obey(&mut self, order: Order) {
+    fn obey(&mut self, order: StepOrder) {
         match order {
-            Order::Release(at) => self.let_go(at),
-            Order::Stop { signal, grace } => {
+            StepOrder::Release(at) => self.let_go(at),
+            StepOrder::Stop { signal, grace } => {
                 let (signal, grace) = (
                     signal.unwrap_or(self.step.stop_signal),
                     grace.unwrap_or(self.step.grace),
                 );
-                self.end(Reason::Stopped, signal, grace);
+                self.end(EndReason::Stopped, signal, grace);
             }
-            Order::EndTrial => self.end(Reason::TrialEnded, libc::SIGKILL, Duration::ZERO),
+            StepOrder::EndTrial => self.end(EndReason::TrialEnded, libc::SIGKILL, Duration::ZERO),
         }
     }
 
@@ -541,18 +547,18 @@ impl RunningStep {
         };
         let _it_died_meanwhile = door.send(at);
         *quiet_period = true;
-        if *held != Held::BeforeExec {
+        if *held != HoldState::BeforeExec {
             // Its end is seen when it happens, though it is heard only after the quiet_period.
             self.reaper.let_go(*pid);
         }
     }
 
-    fn end_politely(&mut self, reason: Reason) {
+    fn end_politely(&mut self, reason: EndReason) {
         self.end(reason, self.step.stop_signal, self.step.grace);
     }
 
     /// Begins to end the step. The first reason stays; a shorter grace wins.
-    fn end(&mut self, reason: Reason, signal: i32, grace: Duration) {
+    fn end(&mut self, reason: EndReason, signal: i32, grace: Duration) {
         // A held program can't obey a signal.
         let signal = match self.phase {
             Phase::Held { .. } => libc::SIGKILL,
@@ -629,7 +635,7 @@ impl RunningStep {
                 return End::of(death);
             }
             tokio::select! {
-                Some(Order::EndTrial) = self.orders.recv() => kill_at = now,
+                Some(StepOrder::EndTrial) = self.orders.recv() => kill_at = now,
                 _over = self.stdout.pump() => {}
                 _over = self.stderr.pump() => {}
                 () = sleep(GROUP_PAUSE) => {}
@@ -648,13 +654,18 @@ impl RunningStep {
             }
         }
         // A server that becomes a daemon: its first process ends, and it is ready.
-        if self.begun.is_some() && self.ready.as_mut().is_some_and(ready::Awaited::ask) {
+        if self.begun.is_some()
+            && self
+                .ready
+                .as_mut()
+                .is_some_and(ready::PendingCondition::ask)
+        {
             self.is_ready();
         }
         let reason = self.reason(&end);
-        let stopped = self.step.background && reason == Reason::Stopped;
-        let by_itself = reason == Reason::Exited
-            && matches!(end.exit, Some(Exit::Code(code)) if self.step.expect.contains(&code));
+        let stopped = self.step.background && reason == EndReason::Stopped;
+        let by_itself = reason == EndReason::Exited
+            && matches!(end.exit, Some(ProcessExit::Code(code)) if self.step.expect.contains(&code));
         let finished = Finished {
             reason,
             exit: end.exit,
@@ -669,7 +680,7 @@ impl RunningStep {
         (finished, self.stdout, self.stderr)
     }
 
-    fn reason(&mut self, end: &End) -> Reason {
+    fn reason(&mut self, end: &End) -> EndReason {
         if let Some(termination) = self
             .termination
             .take()
@@ -678,27 +689,27 @@ impl RunningStep {
             return termination.reason;
         }
         if let Some(why) = &end.never {
-            return Reason::CannotStart {
+            return EndReason::CannotStart {
                 why: format!("{}: {why}", self.program),
             };
         }
         if let Some(program) = self.unknown_to_the_shell(end.exit) {
-            return Reason::NotFound { program };
+            return EndReason::NotFound { program };
         }
         match &self.ready {
-            Some(ready) => Reason::ExitedBeforeReady { why: ready.why() },
-            None => Reason::Exited,
+            Some(ready) => EndReason::ExitedBeforeReady { why: ready.why() },
+            None => EndReason::Exited,
         }
     }
 
     /// The program that a shell looked for in vain: it exits with 127 and says so on its error stream.
-    fn unknown_to_the_shell(&self, exit: Option<Exit>) -> Option<String> {
+    fn unknown_to_the_shell(&self, exit: Option<ProcessExit>) -> Option<String> {
         const NOT_FOUND: i32 = 127;
         static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
             Regex::new(r"(?m)^\S*sh: (?:line )?(?:\d+: )?(.+?): (?:command )?not found$").ok()
         });
         if !self.by_shell
-            || exit != Some(Exit::Code(NOT_FOUND))
+            || exit != Some(ProcessExit::Code(NOT_FOUND))
             || self.step.expect.contains(&NOT_FOUND)
         {
             return None;
@@ -718,8 +729,8 @@ impl RunningStep {
 /// The end of a step's process.
 #[derive(Default)]
 struct End {
-    exit: Option<Exit>,
-    usage: Option<crate::step::Usage>,
+    exit: Option<ProcessExit>,
+    usage: Option<crate::step::ProcessUsage>,
     at: Option<Moment>,
     /// Set if there never was one: the system's words.
     never: Option<String>,
@@ -750,18 +761,20 @@ mod tests {
     #[test]
     fn what_was_killed_by_another_was_not_stopped_however_late_the_news_is() {
         let termination = |signal, kill_at| Termination {
-            reason: Reason::Stopped,
+            reason: EndReason::Stopped,
             signal,
             kill_at,
             give_up_at: Instant::now(),
         };
         let later = Some(Instant::now());
-        let killed = Some(Exit::Signal(libc::SIGKILL));
+        let killed = Some(ProcessExit::Signal(libc::SIGKILL));
         assert!(termination(libc::SIGTERM, later).came_late(killed));
         // By us: after its grace, or at once.
         assert!(!termination(libc::SIGTERM, None).came_late(killed));
         assert!(!termination(libc::SIGKILL, later).came_late(killed));
-        assert!(!termination(libc::SIGTERM, later).came_late(Some(Exit::Signal(libc::SIGTERM))));
-        assert!(!termination(libc::SIGTERM, later).came_late(Some(Exit::Code(0))));
+        assert!(
+            !termination(libc::SIGTERM, later).came_late(Some(ProcessExit::Signal(libc::SIGTERM)))
+        );
+        assert!(!termination(libc::SIGTERM, later).came_late(Some(ProcessExit::Code(0))));
     }
 }

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tonic::transport::server::Connected;
 
 /// What the stream is made of; where it was standard input and output, taken away from the rest of the process.
-pub(crate) struct Claimed {
+pub(crate) struct ClaimedStream {
     input: OwnedFd,
     output: OwnedFd,
 }
@@ -26,8 +26,8 @@ pub(crate) struct Claimed {
 /// # Errors
 ///
 /// The system's.
-pub(crate) fn claim() -> io::Result<Claimed> {
-    let claimed = Claimed {
+pub(crate) fn claim() -> io::Result<ClaimedStream> {
+    let claimed = ClaimedStream {
         input: io::stdin().as_fd().try_clone_to_owned()?,
         output: io::stdout().as_fd().try_clone_to_owned()?,
     };
@@ -40,7 +40,7 @@ pub(crate) fn claim() -> io::Result<Claimed> {
     Ok(claimed)
 }
 
-impl Claimed {
+impl ClaimedStream {
     /// One file that is both.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Stream {
     /// # Errors
     ///
     /// The system's: one of the two can't be awaited.
-    pub(crate) fn new(claimed: Claimed) -> io::Result<(Self, watch::Receiver<()>)> {
+    pub(crate) fn new(claimed: ClaimedStream) -> io::Result<(Self, watch::Receiver<()>)> {
         for end in [&claimed.input, &claimed.output] {
             let flags = OFlag::from_bits_retain(fcntl(end, FcntlArg::F_GETFL)?);
             fcntl(end, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;

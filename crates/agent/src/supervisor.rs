@@ -13,7 +13,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::libc;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -21,7 +20,7 @@ use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout, fork, g
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use crate::cleanup;
+use crate::{agent_mark, cleanup};
 
 /// The name of the process in `ps`: not that of the agent, so that `pkill backsight` in a step doesn't end both.
 const NAME: &std::ffi::CStr = c"agent-guard";
@@ -56,7 +55,7 @@ pub(crate) fn supervise(token: u64) -> io::Result<()> {
                 conductor,
             };
             let status = supervisor.run(&heard).unwrap_or(1);
-            cleanup::kill_orphans(&cleanup::name(child.as_raw().unsigned_abs(), token));
+            cleanup::kill_orphans(&agent_mark::name(child.as_raw().unsigned_abs(), token));
             std::process::exit(status);
         }
     }
@@ -143,10 +142,4 @@ fn release_standard_streams() -> io::Result<()> {
     dup2_stdout(&nothing)?;
     dup2_stderr(&nothing)?;
     Ok(())
-}
-
-/// Takes in every child that has ended. For processes that adopt orphans and have nothing else to wait for.
-pub(crate) fn reap_orphans() {
-    // SAFETY: no pointer is given.
-    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) } > 0 {}
 }

@@ -30,7 +30,7 @@ use tokio::sync::mpsc;
 
 use crate::clocks;
 use crate::reap::{self, Death, Stop};
-use crate::step::{Held, Moment};
+use crate::step::{HoldState, Moment};
 
 /// How long the agent keeps still after it let a program go: other programs of this machine begin at the same instant,
 /// and nothing that it could do now is worth making one of them wait for a processor. As long as it had notice, within
@@ -43,7 +43,7 @@ pub(crate) enum StartMessage {
     /// Its process exists.
     Started(Started),
     /// It waits for its release.
-    Held(Held),
+    Held(HoldState),
     /// It was let go, a quiet_period ago.
     Begun(Moment),
     /// It ended before it was let go.
@@ -74,7 +74,7 @@ impl Started {
 
 /// The door of a held program: the instant to let it go at is sent through it. Closed, the thread waits for the
 /// process's end, which is then to be brought about.
-pub(crate) type Door = blocking::Sender<u64>;
+pub(crate) type ReleaseSender = blocking::Sender<u64>;
 
 /// Starts a program in a thread of its own, and holds it.
 ///
@@ -83,7 +83,7 @@ pub(crate) type Door = blocking::Sender<u64>;
 /// The system's, if there can be no more threads.
 pub(crate) fn start_held(
     make: impl Fn() -> io::Result<Command> + Send + 'static,
-) -> io::Result<(Door, mpsc::UnboundedReceiver<StartMessage>)> {
+) -> io::Result<(ReleaseSender, mpsc::UnboundedReceiver<StartMessage>)> {
     let (door, opened) = blocking::channel();
     let (tell, words) = mpsc::unbounded_channel();
     let body = move || {
@@ -244,7 +244,7 @@ struct Tracee {
 /// How far a traced child came.
 enum Loaded {
     /// It waits.
-    Waits(Tracee, Held),
+    Waits(Tracee, HoldState),
     /// It ended before its first instruction: the linker gave up, or somebody killed it.
     Died(Death),
 }
@@ -279,14 +279,14 @@ impl Tracee {
         }
     }
 
-    fn run_to_entry(&self) -> Result<Held, Failure> {
+    fn run_to_entry(&self) -> Result<HoldState, Failure> {
         // Should this process die, the child dies with it instead of being stuck.
         ptrace::setoptions(self.pid, ptrace::Options::PTRACE_O_EXITKILL)?;
         let Some(entry) = entry_point(self.pid) else {
-            return Ok(Held::Exec);
+            return Ok(HoldState::Exec);
         };
         let Ok(original) = breakpoint::set(self.pid, entry) else {
-            return Ok(Held::Exec);
+            return Ok(HoldState::Exec);
         };
         let mut pass_on = 0;
         loop {
@@ -301,7 +301,7 @@ impl Tracee {
             }
         }
         breakpoint::clear(self.pid, entry, original)?;
-        Ok(Held::Entry)
+        Ok(HoldState::Entry)
     }
 
     /// Sleeps until an instant, lets the child go, and says when. That somebody killed it meanwhile is no error.
@@ -360,7 +360,7 @@ fn held_before_exec(
             return joined(starting).map(drop);
         };
         tell(StartMessage::Started(started(pid)));
-        tell(StartMessage::Held(Held::BeforeExec));
+        tell(StartMessage::Held(HoldState::BeforeExec));
         match wait_for_release(opened) {
             Some(release) => {
                 let begun = at_instant(release, || {

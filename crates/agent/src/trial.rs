@@ -3,24 +3,24 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::account::{self, Reading};
+use crate::account::{self, CpuCounters};
 use crate::cgroup::Cgroup;
+use crate::folders::{remove_tree, with_path};
 use crate::monitored_processes;
-use crate::mounts::{self, Mounts};
-use crate::neighbours::Neighbours;
+use crate::mounts::Mounts;
+use crate::neighbours::ProcessSnapshot;
 use crate::procs::{self, Process};
 use crate::reap::{Reaper, childless};
-use crate::step::{Step, StepId, Survivor, TrialEnded};
-use crate::step_supervisor::{self, Order, StepContext, Tell};
+use crate::step::{StepId, StepSpec, Survivor, TrialEnded};
+use crate::step_supervisor::{self, EventSender, StepContext, StepOrder};
 use crate::{MARK_VARIABLE, MONITOR_VARIABLE};
 
 /// How long all that is left of a trial may take to die.
@@ -31,7 +31,7 @@ const KILL_PAUSE: Duration = Duration::from_millis(1);
 const PATIENCE: u32 = 20;
 
 /// What the trials of one agent share.
-pub(crate) struct Ground {
+pub(crate) struct SharedTrialState {
     pub(crate) mark: String,
     /// Holds a folder for each trial.
     pub(crate) folder: PathBuf,
@@ -43,21 +43,21 @@ pub(crate) struct Ground {
 
 /// An open trial.
 pub(crate) struct Trial {
-    ground: Arc<Ground>,
+    ground: Arc<SharedTrialState>,
     folder: PathBuf,
     env: BTreeMap<String, String>,
     steps: HashMap<StepId, Running>,
-    begun: Reading,
+    begun: CpuCounters,
     /// What was mounted before.
     mounts: Mounts,
     /// Who used the processors before, if it is to be said who did meanwhile.
-    neighbours: Option<Neighbours>,
+    neighbours: Option<ProcessSnapshot>,
     /// Each step's task holds a sender until its process is gone.
     alive: (mpsc::Sender<()>, mpsc::Receiver<()>),
 }
 
 struct Running {
-    orders: mpsc::UnboundedSender<Order>,
+    orders: mpsc::UnboundedSender<StepOrder>,
     pid: Arc<std::sync::OnceLock<i32>>,
 }
 
@@ -68,7 +68,7 @@ impl Trial {
     ///
     /// The system's.
     pub(crate) fn begin(
-        ground: Arc<Ground>,
+        ground: Arc<SharedTrialState>,
         number: u64,
         name: &str,
         mut env: BTreeMap<String, String>,
@@ -79,7 +79,7 @@ impl Trial {
             DirBuilder::new()
                 .mode(0o700)
                 .create(new)
-                .map_err(|error| named(new, &error))?;
+                .map_err(|error| with_path(new, &error))?;
         }
         env.insert(MARK_VARIABLE.to_owned(), format!("{}/{name}", ground.mark));
         let begun = account::read(ground.cgroup.as_ref());
@@ -97,7 +97,7 @@ impl Trial {
 
     /// Looks around now, to say at the end who else used the processors.
     pub(crate) fn watch_neighbours(&mut self) {
-        self.neighbours = Some(Neighbours::now());
+        self.neighbours = Some(ProcessSnapshot::now());
     }
 
     pub(crate) fn scratch(&self) -> PathBuf {
@@ -113,7 +113,7 @@ impl Trial {
     /// # Errors
     ///
     /// What is wrong with the step.
-    pub(crate) fn run(&mut self, mut step: Step, tell: Tell) -> Result<(), String> {
+    pub(crate) fn run(&mut self, mut step: StepSpec, tell: EventSender) -> Result<(), String> {
         let id = step.id;
         if self.steps.contains_key(&id) {
             return Err(format!("the trial had a step {id} already"));
@@ -155,7 +155,7 @@ impl Trial {
     /// # Errors
     ///
     /// There never was such a step.
-    pub(crate) fn order(&self, id: StepId, order: Order) -> Result<(), String> {
+    pub(crate) fn order(&self, id: StepId, order: StepOrder) -> Result<(), String> {
         let running = self
             .steps
             .get(&id)
@@ -181,7 +181,7 @@ impl Trial {
             .filter_map(|(id, running)| Some((*running.pid.get()?, *id)))
             .collect();
         for running in steps.values() {
-            let _it_has_ended = running.orders.send(Order::EndTrial);
+            let _it_has_ended = running.orders.send(StepOrder::EndTrial);
         }
         let until = Instant::now() + KILL_LIMIT;
         let mut survivors = Survivors {
@@ -195,7 +195,7 @@ impl Trial {
         let _stuck_with_the_unkillable = timeout_at(until, last.recv()).await;
         let account = begun.until(&account::read(ground.cgroup.as_ref()));
         let neighbours = neighbours.map(|begun| begun.since().others);
-        let removed = move || (remove(&folder), Mounts::left_since(&mounts));
+        let removed = move || (remove_tree(&folder), Mounts::left_since(&mounts));
         let (left, mounts) = tokio::task::spawn_blocking(removed)
             .await
             .unwrap_or_default();
@@ -231,7 +231,11 @@ impl Survivors {
 }
 
 /// Kills every descendant, again and again until there is none. Returns those that wouldn't die.
-async fn kill_all(ground: &Ground, until: Instant, survivors: &mut Survivors) -> Vec<u32> {
+async fn kill_all(
+    ground: &SharedTrialState,
+    until: Instant,
+    survivors: &mut Survivors,
+) -> Vec<u32> {
     let mut looks = 0;
     loop {
         ground.reaper.reap();
@@ -276,66 +280,9 @@ fn strays(cgroup: Option<&Cgroup>) -> Vec<Process> {
     found
 }
 
-/// Removes a folder, with what a step made to stay: mounts, files that can't be changed. Says what is left of it and why.
-pub(crate) fn remove(folder: &Path) -> Option<String> {
-    if let Err(error) = mounts::undo_below(folder) {
-        return Some(error.to_string());
-    }
-    match fs::remove_dir_all(folder) {
-        Ok(()) => return None,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(_) => {}
-    }
-    unlock(folder);
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Some(format!("{}: {error}", folder.display()))
-        }
-        _ => None,
-    }
-}
-
-/// Makes all in a folder removable: takes the flags away that `chattr +i` and `+a` set, and gives its folders' owner the
-/// right to change them. What can't be changed is left as it is.
-fn unlock(folder: &Path) {
-    let is_folder = fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir());
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    if is_folder {
-        // First: without it nothing in it can be opened.
-        let _not_ours = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-    }
-    if let Ok(file) = rustix::fs::open(folder, flags, Mode::empty())
-        && let Ok(set) = ioctl_getflags(&file)
-        && set.intersects(IFlags::IMMUTABLE | IFlags::APPEND)
-    {
-        let _no_right = ioctl_setflags(&file, set - (IFlags::IMMUTABLE | IFlags::APPEND));
-    }
-    if is_folder {
-        let _again = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            unlock_entry(&entry);
-        }
-    }
-}
-
-/// Only folders and regular files have flags; to open something else may have effects.
-fn unlock_entry(entry: &fs::DirEntry) {
-    if entry
-        .file_type()
-        .is_ok_and(|kind| kind.is_dir() || kind.is_file())
-    {
-        unlock(&entry.path());
-    }
-}
-
-/// An error with the path that it is about.
-pub(crate) fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-}
-
 /// The stream of events of a step that is about to run, and where to put them.
 pub(crate) fn events() -> (
-    Tell,
+    EventSender,
     tokio_stream::wrappers::ReceiverStream<Result<crate::proto::StepEvent, tonic::Status>>,
 ) {
     // Room for each event that comes before the output.

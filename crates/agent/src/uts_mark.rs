@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use nix::sched::{CloneFlags, setns, unshare};
 use rustix::system::{setdomainname, uname};
 
-use crate::cleanup::PREFIX;
+use crate::agent_mark::PREFIX;
 
 /// What the kernel calls a domain that nobody has set.
 const NO_DOMAIN: &[u8] = b"(none)";
@@ -29,14 +29,14 @@ pub(crate) fn bear(mark: &str) {
 }
 
 /// Tells which processes bear a mark. Each namespace is entered once.
-pub(crate) struct Bearers<'m> {
+pub(crate) struct MarkBearers<'m> {
     mark: &'m str,
     /// By the kernel's name of the namespace.
     known: HashMap<PathBuf, bool>,
 }
 
-impl<'m> Bearers<'m> {
-    pub(crate) fn of(mark: &'m str) -> Self {
+impl<'m> MarkBearers<'m> {
+    pub(crate) fn new(mark: &'m str) -> Self {
         let own = fs::read_link("/proc/self/ns/uts");
         Self {
             mark,
@@ -96,7 +96,7 @@ mod tests {
             child
         };
         let (mut ours, mut theirs) = (marked("backsight-1-a"), marked("backsight-1-b"));
-        let mut bearers = Bearers::of("backsight-1-a");
+        let mut bearers = MarkBearers::new("backsight-1-a");
         assert!(bearers.include(ours.id().cast_signed()));
         assert!(!bearers.include(theirs.id().cast_signed()));
         assert!(!bearers.include(std::process::id().cast_signed()));

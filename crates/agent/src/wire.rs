@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::AgentMark;
-use crate::client::Error;
+use crate::error::AgentError;
 use crate::proto::{self, finished, held, ready, run_request, step_event as event};
 use crate::step::{
-    Account, Command, Condition, Exit, Finished, Held, Hello, Moment, Ready, Reason, Step,
-    StepEvent, StepId, Survivor, TrialEnded, Usage,
+    Condition, CpuAccount, EndReason, Finished, Hello, HoldState, Moment, ProcessExit,
+    ProcessUsage, ReadyCheck, StepCommand, StepEvent, StepId, StepSpec, Survivor, TrialEnded,
 };
 
 /// Whole nanoseconds; what doesn't fit is for ever.
@@ -15,8 +15,8 @@ pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn missing(call: &'static str, what: &str) -> Error {
-    Error::Protocol {
+fn missing(call: &'static str, what: &str) -> AgentError {
+    AgentError::Protocol {
         call,
         why: format!("{what} is missing"),
     }
@@ -44,7 +44,7 @@ impl From<proto::Moment> for Moment {
     }
 }
 
-pub(crate) fn hello(reply: proto::HelloReply) -> Result<Hello, Error> {
+pub(crate) fn hello(reply: proto::HelloReply) -> Result<Hello, AgentError> {
     let now = reply
         .now
         .ok_or_else(|| missing("hello", "the clock"))?
@@ -68,7 +68,7 @@ pub(crate) fn hello(reply: proto::HelloReply) -> Result<Hello, Error> {
     })
 }
 
-pub(crate) fn trial_ended(reply: proto::EndTrialReply) -> Result<TrialEnded, Error> {
+pub(crate) fn trial_ended(reply: proto::EndTrialReply) -> Result<TrialEnded, AgentError> {
     let account = reply
         .account
         .ok_or_else(|| missing("end trial", "the account"))?;
@@ -112,7 +112,7 @@ pub(crate) fn end_trial_reply(ended: TrialEnded) -> proto::EndTrialReply {
     }
 }
 
-impl From<proto::Account> for Account {
+impl From<proto::Account> for CpuAccount {
     fn from(account: proto::Account) -> Self {
         let proto::Account {
             wall,
@@ -139,9 +139,9 @@ impl From<proto::Account> for Account {
     }
 }
 
-impl From<Account> for proto::Account {
-    fn from(account: Account) -> Self {
-        let Account {
+impl From<CpuAccount> for proto::Account {
+    fn from(account: CpuAccount) -> Self {
+        let CpuAccount {
             wall,
             cpus,
             user,
@@ -166,12 +166,12 @@ impl From<Account> for proto::Account {
     }
 }
 
-pub(crate) fn run_request(step: Step) -> proto::RunRequest {
+pub(crate) fn run_request(step: StepSpec) -> proto::RunRequest {
     proto::RunRequest {
         step: step.id.0,
         command: Some(match step.command {
-            Command::Argv(words) => run_request::Command::Argv(proto::Argv { words }),
-            Command::Text(text) => run_request::Command::Text(text),
+            StepCommand::Argv(words) => run_request::Command::Argv(proto::Argv { words }),
+            StepCommand::Text(text) => run_request::Command::Text(text),
         }),
         env: step.env,
         cwd: step.cwd.unwrap_or_default(),
@@ -195,12 +195,12 @@ pub(crate) fn run_request(step: Step) -> proto::RunRequest {
 }
 
 /// The step that a request asks for, or what is wrong with it.
-pub(crate) fn step(request: proto::RunRequest) -> Result<Step, String> {
+pub(crate) fn step(request: proto::RunRequest) -> Result<StepSpec, String> {
     let command = match request.command.ok_or("the step has no command")? {
-        run_request::Command::Argv(argv) => Command::Argv(argv.words),
-        run_request::Command::Text(text) => Command::Text(text),
+        run_request::Command::Argv(argv) => StepCommand::Argv(argv.words),
+        run_request::Command::Text(text) => StepCommand::Text(text),
     };
-    Ok(Step {
+    Ok(StepSpec {
         id: StepId(request.step),
         command,
         env: request.env,
@@ -216,7 +216,7 @@ pub(crate) fn step(request: proto::RunRequest) -> Result<Step, String> {
     })
 }
 
-fn readiness(ready: proto::Ready) -> Result<Ready, String> {
+fn readiness(ready: proto::Ready) -> Result<ReadyCheck, String> {
     let port = |port: u32| u16::try_from(port).map_err(|_| format!("{port} is no port"));
     let condition = match ready
         .condition
@@ -227,13 +227,13 @@ fn readiness(ready: proto::Ready) -> Result<Ready, String> {
         ready::Condition::Line(pattern) => Condition::Line(pattern),
         ready::Condition::File(path) => Condition::File(path),
     };
-    Ok(Ready {
+    Ok(ReadyCheck {
         condition,
         timeout: Duration::from_nanos(ready.timeout_ns),
     })
 }
 
-pub(crate) fn step_event(message: proto::StepEvent) -> Result<StepEvent, Error> {
+pub(crate) fn step_event(message: proto::StepEvent) -> Result<StepEvent, AgentError> {
     const CALL: &str = "run";
     Ok(
         match message.event.ok_or_else(|| missing(CALL, "the event"))? {
@@ -247,9 +247,9 @@ pub(crate) fn step_event(message: proto::StepEvent) -> Result<StepEvent, Error> 
                 }
             }
             event::Event::Held(held) => StepEvent::Held(match held.r#where() {
-                held::Where::Entry => Held::Entry,
-                held::Where::Exec => Held::Exec,
-                held::Where::BeforeExec => Held::BeforeExec,
+                held::Where::Entry => HoldState::Entry,
+                held::Where::Exec => HoldState::Exec,
+                held::Where::BeforeExec => HoldState::BeforeExec,
                 held::Where::Unspecified => return Err(missing(CALL, "where the program is held")),
             }),
             event::Event::Begun(at) => StepEvent::Begun(at.into()),
@@ -261,7 +261,7 @@ pub(crate) fn step_event(message: proto::StepEvent) -> Result<StepEvent, Error> 
     )
 }
 
-fn ended(message: proto::Finished) -> Result<Finished, Error> {
+fn ended(message: proto::Finished) -> Result<Finished, AgentError> {
     const CALL: &str = "run";
     let ended = message
         .ended
@@ -270,27 +270,27 @@ fn ended(message: proto::Finished) -> Result<Finished, Error> {
     let (kind, why) = (message.reason(), message.why);
     Ok(Finished {
         reason: match kind {
-            finished::Reason::Exited => Reason::Exited,
-            finished::Reason::TimedOut => Reason::TimedOut,
-            finished::Reason::OutputLimit => Reason::OutputLimit,
-            finished::Reason::NotFound => Reason::NotFound { program: why },
-            finished::Reason::CannotStart => Reason::CannotStart { why },
-            finished::Reason::NeverReady => Reason::NeverReady { why },
-            finished::Reason::ExitedBeforeReady => Reason::ExitedBeforeReady { why },
-            finished::Reason::Stopped => Reason::Stopped,
-            finished::Reason::Spool => Reason::Spool { why },
-            finished::Reason::TrialEnded => Reason::TrialEnded,
-            finished::Reason::NeverReleased => Reason::NeverReleased,
+            finished::Reason::Exited => EndReason::Exited,
+            finished::Reason::TimedOut => EndReason::TimedOut,
+            finished::Reason::OutputLimit => EndReason::OutputLimit,
+            finished::Reason::NotFound => EndReason::NotFound { program: why },
+            finished::Reason::CannotStart => EndReason::CannotStart { why },
+            finished::Reason::NeverReady => EndReason::NeverReady { why },
+            finished::Reason::ExitedBeforeReady => EndReason::ExitedBeforeReady { why },
+            finished::Reason::Stopped => EndReason::Stopped,
+            finished::Reason::Spool => EndReason::Spool { why },
+            finished::Reason::TrialEnded => EndReason::TrialEnded,
+            finished::Reason::NeverReleased => EndReason::NeverReleased,
             finished::Reason::Unspecified => return Err(missing(CALL, "the reason of the end")),
         },
         exit: message.exit.map(|exit| match exit {
-            finished::Exit::Code(code) => Exit::Code(code),
-            finished::Exit::Signal(signal) => Exit::Signal(signal),
+            finished::Exit::Code(code) => ProcessExit::Code(code),
+            finished::Exit::Signal(signal) => ProcessExit::Signal(signal),
         }),
         as_expected: message.as_expected,
         begun: message.begun.map(Into::into),
         ended,
-        usage: message.usage.map(|usage| Usage {
+        usage: message.usage.map(|usage| ProcessUsage {
             user: Duration::from_nanos(usage.user_ns),
             system: Duration::from_nanos(usage.system_ns),
             max_rss_bytes: usage.max_rss_bytes,
@@ -312,9 +312,9 @@ pub(crate) fn event(happened: StepEvent) -> proto::StepEvent {
         }),
         StepEvent::Held(held) => {
             let place = match held {
-                Held::Entry => held::Where::Entry,
-                Held::Exec => held::Where::Exec,
-                Held::BeforeExec => held::Where::BeforeExec,
+                HoldState::Entry => held::Where::Entry,
+                HoldState::Exec => held::Where::Exec,
+                HoldState::BeforeExec => held::Where::BeforeExec,
             };
             event::Event::Held(proto::Held {
                 r#where: place.into(),
@@ -331,24 +331,24 @@ pub(crate) fn event(happened: StepEvent) -> proto::StepEvent {
 
 fn end(finished: Finished) -> proto::Finished {
     let (kind, why) = match finished.reason {
-        Reason::Exited => (finished::Reason::Exited, String::new()),
-        Reason::TimedOut => (finished::Reason::TimedOut, String::new()),
-        Reason::OutputLimit => (finished::Reason::OutputLimit, String::new()),
-        Reason::NotFound { program } => (finished::Reason::NotFound, program),
-        Reason::CannotStart { why } => (finished::Reason::CannotStart, why),
-        Reason::NeverReady { why } => (finished::Reason::NeverReady, why),
-        Reason::ExitedBeforeReady { why } => (finished::Reason::ExitedBeforeReady, why),
-        Reason::Stopped => (finished::Reason::Stopped, String::new()),
-        Reason::Spool { why } => (finished::Reason::Spool, why),
-        Reason::TrialEnded => (finished::Reason::TrialEnded, String::new()),
-        Reason::NeverReleased => (finished::Reason::NeverReleased, String::new()),
+        EndReason::Exited => (finished::Reason::Exited, String::new()),
+        EndReason::TimedOut => (finished::Reason::TimedOut, String::new()),
+        EndReason::OutputLimit => (finished::Reason::OutputLimit, String::new()),
+        EndReason::NotFound { program } => (finished::Reason::NotFound, program),
+        EndReason::CannotStart { why } => (finished::Reason::CannotStart, why),
+        EndReason::NeverReady { why } => (finished::Reason::NeverReady, why),
+        EndReason::ExitedBeforeReady { why } => (finished::Reason::ExitedBeforeReady, why),
+        EndReason::Stopped => (finished::Reason::Stopped, String::new()),
+        EndReason::Spool { why } => (finished::Reason::Spool, why),
+        EndReason::TrialEnded => (finished::Reason::TrialEnded, String::new()),
+        EndReason::NeverReleased => (finished::Reason::NeverReleased, String::new()),
     };
     proto::Finished {
         reason: kind.into(),
         why,
         exit: finished.exit.map(|exit| match exit {
-            Exit::Code(code) => finished::Exit::Code(code),
-            Exit::Signal(signal) => finished::Exit::Signal(signal),
+            ProcessExit::Code(code) => finished::Exit::Code(code),
+            ProcessExit::Signal(signal) => finished::Exit::Signal(signal),
         }),
         as_expected: finished.as_expected,
         begun: finished.begun.map(Into::into),

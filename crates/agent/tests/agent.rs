@@ -10,8 +10,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use backsight_agent::{
-    AgentMark, BeginTrial, Client, Command, Condition, Error, Exit, Finished, Held, MARK_VARIABLE,
-    Outcome, Ready, Reason, Run, Step, StepEvent, StepId, TrialBegun, sweep,
+    AgentError, AgentMark, BeginTrial, Client, Condition, EndReason, Finished, HoldState,
+    MARK_VARIABLE, ProcessExit, ReadyCheck, RunningStep, StepCommand, StepEvent, StepId,
+    StepOutcome, StepSpec, TrialBegun, sweep,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -73,16 +74,16 @@ impl Host {
         self.client.hello().mark.clone()
     }
 
-    async fn run(&self, step: Step) -> Run {
+    async fn run(&self, step: StepSpec) -> RunningStep {
         self.client.run(step).await.unwrap()
     }
 
-    async fn outcome(&self, step: Step) -> Outcome {
+    async fn outcome(&self, step: StepSpec) -> StepOutcome {
         self.run(step).await.outcome().await.unwrap()
     }
 
-    async fn sh(&self, id: u64, text: &str) -> Outcome {
-        self.outcome(Step::text(id, text, LIMIT)).await
+    async fn sh(&self, id: u64, text: &str) -> StepOutcome {
+        self.outcome(StepSpec::text(id, text, LIMIT)).await
     }
 
     /// Closes the stream and waits until the agent has gone by itself.
@@ -131,7 +132,7 @@ fn assert_nothing_left(mark: &AgentMark) {
     );
 }
 
-async fn until(run: &mut Run, wanted: impl Fn(&StepEvent) -> bool) -> StepEvent {
+async fn until(run: &mut RunningStep, wanted: impl Fn(&StepEvent) -> bool) -> StepEvent {
     loop {
         let event = timeout(LIMIT, run.next()).await.unwrap().unwrap().unwrap();
         if wanted(&event) {
@@ -141,7 +142,7 @@ async fn until(run: &mut Run, wanted: impl Fn(&StepEvent) -> bool) -> StepEvent 
     }
 }
 
-async fn finished(run: &mut Run) -> Finished {
+async fn finished(run: &mut RunningStep) -> Finished {
     match until(run, |event| matches!(event, StepEvent::Finished(_))).await {
         StepEvent::Finished(finished) => finished,
         other => panic!("{other:?}"),
@@ -157,17 +158,17 @@ fn is_held(event: &StepEvent) -> bool {
 }
 
 /// What a step says once its processes are in place.
-fn says(line: &str) -> Option<Ready> {
-    Some(Ready {
+fn says(line: &str) -> Option<ReadyCheck> {
+    Some(ReadyCheck {
         condition: Condition::Line(line.into()),
         timeout: LIMIT,
     })
 }
 
-fn background(id: u64, text: &str) -> Step {
-    Step {
+fn background(id: u64, text: &str) -> StepSpec {
+    StepSpec {
         background: true,
-        ..Step::text(id, text, LIMIT)
+        ..StepSpec::text(id, text, LIMIT)
     }
 }
 
@@ -177,8 +178,8 @@ fn background(id: u64, text: &str) -> Step {
 async fn a_step_tells_its_exit_code_and_both_streams() {
     let host = Host::start().await;
     let outcome = host.sh(1, "echo out; echo err >&2; exit 3").await;
-    assert_eq!(outcome.finished.reason, Reason::Exited);
-    assert_eq!(outcome.finished.exit, Some(Exit::Code(3)));
+    assert_eq!(outcome.finished.reason, EndReason::Exited);
+    assert_eq!(outcome.finished.exit, Some(ProcessExit::Code(3)));
     assert!(!outcome.finished.as_expected);
     assert_eq!(
         (outcome.stdout.as_slice(), outcome.stderr.as_slice()),
@@ -197,9 +198,9 @@ async fn a_step_tells_its_exit_code_and_both_streams() {
 async fn an_exit_code_that_is_expected_is_a_success() {
     let host = Host::start().await;
     let outcome = host
-        .outcome(Step {
+        .outcome(StepSpec {
             expect: vec![0, 3],
-            ..Step::text(1, "exit 3", LIMIT)
+            ..StepSpec::text(1, "exit 3", LIMIT)
         })
         .await;
     assert!(outcome.finished.as_expected);
@@ -210,7 +211,7 @@ async fn an_exit_code_that_is_expected_is_a_success() {
 async fn a_step_killed_by_a_signal_tells_which() {
     let host = Host::start().await;
     let outcome = host.sh(1, "kill -SEGV $$").await;
-    assert_eq!(outcome.finished.exit, Some(Exit::Signal(11)));
+    assert_eq!(outcome.finished.exit, Some(ProcessExit::Signal(11)));
     assert!(!outcome.finished.as_expected);
     host.close().await;
 }
@@ -230,7 +231,7 @@ async fn what_a_step_used_is_counted() {
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let host = Host::start().await;
-    let wanted = Reason::NotFound {
+    let wanted = EndReason::NotFound {
         program: "no-such-program-here".into(),
     };
     assert_eq!(
@@ -255,9 +256,9 @@ async fn a_program_that_is_not_there_is_named() {
         wanted
     );
     let held = host
-        .outcome(Step {
+        .outcome(StepSpec {
             hold: true,
-            ..Step::text(4, "no-such-program-here", LIMIT)
+            ..StepSpec::text(4, "no-such-program-here", LIMIT)
         })
         .await;
     assert_eq!(held.finished.reason, wanted);
@@ -270,17 +271,17 @@ async fn a_program_that_the_system_refuses_can_not_be_started() {
     let host = Host::start().await;
     let script = host.trial.scratch.join("script");
     std::fs::write(&script, "#!/no/such/interpreter").unwrap();
-    let refused = |outcome: Outcome| match outcome.finished.reason {
-        Reason::CannotStart { why } => assert!(why.contains("script"), "{why}"),
+    let refused = |outcome: StepOutcome| match outcome.finished.reason {
+        EndReason::CannotStart { why } => assert!(why.contains("script"), "{why}"),
         other => panic!("{other:?}"),
     };
     refused(host.sh(1, "./script").await);
     std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
     refused(host.sh(2, "./script").await);
     refused(
-        host.outcome(Step {
+        host.outcome(StepSpec {
             hold: true,
-            ..Step::text(3, "./script", LIMIT)
+            ..StepSpec::text(3, "./script", LIMIT)
         })
         .await,
     );
@@ -294,9 +295,9 @@ async fn a_step_runs_in_its_folder_with_its_environment_and_exact_words() {
         host.sh(1, "pwd").await.stdout,
         format!("{}\n", host.trial.scratch.display()).into_bytes()
     );
-    let step = Step {
+    let step = StepSpec {
         cwd: Some("/".into()),
-        ..Step::text(2, "pwd", LIMIT)
+        ..StepSpec::text(2, "pwd", LIMIT)
     };
     assert_eq!(host.outcome(step).await.stdout, b"/\n");
     let env = BTreeMap::from([
@@ -304,9 +305,9 @@ async fn a_step_runs_in_its_folder_with_its_environment_and_exact_words() {
         (MARK_VARIABLE.into(), "hidden".into()),
     ]);
     let outcome = host
-        .outcome(Step {
+        .outcome(StepSpec {
             env,
-            ..Step::text(3, "env", LIMIT)
+            ..StepSpec::text(3, "env", LIMIT)
         })
         .await;
     let env = String::from_utf8(outcome.stdout).unwrap();
@@ -318,7 +319,7 @@ async fn a_step_runs_in_its_folder_with_its_environment_and_exact_words() {
         .map(String::from)
         .to_vec();
     assert_eq!(
-        host.outcome(Step::new(4, Command::Argv(words), LIMIT))
+        host.outcome(StepSpec::new(4, StepCommand::Argv(words), LIMIT))
             .await
             .stdout,
         b"|a b|$HOME|'|*|"
@@ -330,14 +331,14 @@ async fn a_step_runs_in_its_folder_with_its_environment_and_exact_words() {
 async fn a_step_at_its_time_limit_is_ended_though_it_ignores_the_polite_signal() {
     let host = Host::start().await;
     let text = "trap '' TERM; echo begun; while :; do sleep 60; done";
-    let step = Step {
+    let step = StepSpec {
         timeout: Duration::from_millis(200),
         grace: Duration::from_millis(200),
-        ..Step::text(1, text, LIMIT)
+        ..StepSpec::text(1, text, LIMIT)
     };
     let outcome = host.outcome(step).await;
-    assert_eq!(outcome.finished.reason, Reason::TimedOut);
-    assert_eq!(outcome.finished.exit, Some(Exit::Signal(9)));
+    assert_eq!(outcome.finished.reason, EndReason::TimedOut);
+    assert_eq!(outcome.finished.exit, Some(ProcessExit::Signal(9)));
     assert_eq!(outcome.stdout, b"begun\n");
     // Its shell's child was in the same group.
     assert_eq!(marked(&host.mark()), [] as [String; 0]);
@@ -349,13 +350,13 @@ async fn a_step_that_obeys_at_its_time_limit_keeps_its_last_words() {
     let host = Host::start().await;
     let text = "trap 'echo bye; exit 0' TERM; while :; do sleep 0.01; done";
     let outcome = host
-        .outcome(Step {
+        .outcome(StepSpec {
             timeout: Duration::from_millis(200),
-            ..Step::text(1, text, LIMIT)
+            ..StepSpec::text(1, text, LIMIT)
         })
         .await;
-    assert_eq!(outcome.finished.reason, Reason::TimedOut);
-    assert_eq!(outcome.finished.exit, Some(Exit::Code(0)));
+    assert_eq!(outcome.finished.reason, EndReason::TimedOut);
+    assert_eq!(outcome.finished.exit, Some(ProcessExit::Code(0)));
     assert!(!outcome.finished.as_expected);
     assert_eq!(outcome.stdout, b"bye\n");
     host.close().await;
@@ -378,12 +379,12 @@ async fn ten_megabytes_arrive_as_they_were_written() {
 async fn a_step_that_never_stops_writing_is_ended_at_its_limit() {
     let host = Host::start().await;
     let outcome = host
-        .outcome(Step {
+        .outcome(StepSpec {
             output_limit: 1_000_001,
-            ..Step::text(1, "yes", LIMIT)
+            ..StepSpec::text(1, "yes", LIMIT)
         })
         .await;
-    assert_eq!(outcome.finished.reason, Reason::OutputLimit);
+    assert_eq!(outcome.finished.reason, EndReason::OutputLimit);
     assert_eq!(outcome.stdout.len(), 1_000_001);
     assert!(outcome.finished.truncated);
     assert!(outcome.finished.stdout_bytes > 1_000_001);
@@ -393,14 +394,14 @@ async fn a_step_that_never_stops_writing_is_ended_at_its_limit() {
 #[tokio::test]
 async fn a_flood_that_ignores_the_polite_signal_is_ended_all_the_same() {
     let host = Host::start().await;
-    let step = Step {
+    let step = StepSpec {
         output_limit: 1000,
         grace: Duration::from_millis(200),
-        ..Step::text(1, "trap '' TERM; yes >&2 & yes", LIMIT)
+        ..StepSpec::text(1, "trap '' TERM; yes >&2 & yes", LIMIT)
     };
     let outcome = host.outcome(step).await;
-    assert_eq!(outcome.finished.reason, Reason::OutputLimit);
-    assert_eq!(outcome.finished.exit, Some(Exit::Signal(9)));
+    assert_eq!(outcome.finished.reason, EndReason::OutputLimit);
+    assert_eq!(outcome.finished.exit, Some(ProcessExit::Signal(9)));
     assert_eq!((outcome.stdout.len(), outcome.stderr.len()), (1000, 1000));
     assert_eq!(marked(&host.mark()), [] as [String; 0]);
     host.close().await;
@@ -410,9 +411,9 @@ async fn a_flood_that_ignores_the_polite_signal_is_ended_all_the_same() {
 async fn output_of_exactly_the_limit_is_no_fault() {
     let host = Host::start().await;
     let outcome = host
-        .outcome(Step {
+        .outcome(StepSpec {
             output_limit: 100_000,
-            ..Step::text(1, "head -c 100000 /dev/zero", LIMIT)
+            ..StepSpec::text(1, "head -c 100000 /dev/zero", LIMIT)
         })
         .await;
     assert!(outcome.finished.as_expected, "{:?}", outcome.finished);
@@ -471,7 +472,7 @@ async fn a_full_disk_fails_the_step_with_its_reason() {
     })
     .await;
     let outcome = host.sh(1, "head -c 3000000 /dev/zero").await;
-    let Reason::Spool { why } = &outcome.finished.reason else {
+    let EndReason::Spool { why } = &outcome.finished.reason else {
         panic!("{:?}", outcome.finished)
     };
     assert!(why.contains("No space left"), "{why}");
@@ -494,25 +495,25 @@ fn free_port() -> u16 {
         .port()
 }
 
-fn subject(id: u64, what: &str, port: u16) -> Step {
+fn subject(id: u64, what: &str, port: u16) -> StepSpec {
     let words = vec![
         built("subject").display().to_string(),
         what.into(),
         port.to_string(),
     ];
-    Step {
+    StepSpec {
         background: true,
-        ..Step::new(id, Command::Argv(words), LIMIT)
+        ..StepSpec::new(id, StepCommand::Argv(words), LIMIT)
     }
 }
 
-async fn becomes_ready_and_is_stopped(host: &Host, step: Step) {
+async fn becomes_ready_and_is_stopped(host: &Host, step: StepSpec) {
     let id = step.id;
     let mut run = host.run(step).await;
     until(&mut run, is_ready).await;
     host.client.stop(id, None, None).await.unwrap();
     let finished = finished(&mut run).await;
-    assert_eq!(finished.reason, Reason::Stopped);
+    assert_eq!(finished.reason, EndReason::Stopped);
     assert!(finished.as_expected, "{finished:?}");
 }
 
@@ -520,13 +521,13 @@ async fn becomes_ready_and_is_stopped(host: &Host, step: Step) {
 async fn a_server_is_ready_when_its_port_listens() {
     let host = Host::start().await;
     let port = free_port();
-    let ready = Ready {
+    let ready = ReadyCheck {
         condition: Condition::Listens(port),
         timeout: LIMIT,
     };
     becomes_ready_and_is_stopped(
         &host,
-        Step {
+        StepSpec {
             ready: Some(ready),
             ..subject(1, "listen", port)
         },
@@ -543,13 +544,13 @@ async fn a_server_is_ready_when_its_port_is_bound() {
         .local_addr()
         .unwrap()
         .port();
-    let ready = Ready {
+    let ready = ReadyCheck {
         condition: Condition::Binds(port),
         timeout: LIMIT,
     };
     becomes_ready_and_is_stopped(
         &host,
-        Step {
+        StepSpec {
             ready: Some(ready),
             ..subject(1, "bind", port)
         },
@@ -567,7 +568,7 @@ async fn a_server_is_ready_when_it_says_so_on_either_stream() {
     ] {
         becomes_ready_and_is_stopped(
             &host,
-            Step {
+            StepSpec {
                 ready: says("^serving on [0-9]+$"),
                 ..background(id, text)
             },
@@ -580,14 +581,14 @@ async fn a_server_is_ready_when_it_says_so_on_either_stream() {
 #[tokio::test]
 async fn a_server_is_ready_when_its_file_exists() {
     let host = Host::start().await;
-    let ready = Ready {
+    let ready = ReadyCheck {
         condition: Condition::File("server.pid".into()),
         timeout: LIMIT,
     };
     let text = "sleep 0.03; echo $$ > server.pid; exec sleep 1000";
     becomes_ready_and_is_stopped(
         &host,
-        Step {
+        StepSpec {
             ready: Some(ready),
             ..background(1, text)
         },
@@ -601,17 +602,17 @@ async fn a_port_that_somebody_else_listens_on_is_no_sign_of_readiness() {
     let host = Host::start().await;
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let condition = Condition::Listens(other.local_addr().unwrap().port());
-    let ready = Some(Ready {
+    let ready = Some(ReadyCheck {
         condition,
         timeout: Duration::from_millis(100),
     });
     let outcome = host
-        .outcome(Step {
+        .outcome(StepSpec {
             ready,
             ..background(1, "sleep 1000")
         })
         .await;
-    let Reason::NeverReady { why } = &outcome.finished.reason else {
+    let EndReason::NeverReady { why } = &outcome.finished.reason else {
         panic!("{:?}", outcome.finished)
     };
     assert!(why.contains("another program"), "{why}");
@@ -623,17 +624,17 @@ async fn a_port_that_somebody_else_listens_on_is_no_sign_of_readiness() {
 async fn a_server_that_exits_before_it_is_ready_says_so() {
     let host = Host::start().await;
     let outcome = host
-        .outcome(Step {
+        .outcome(StepSpec {
             ready: says("never said"),
             ..background(1, "echo no; exit 0")
         })
         .await;
     assert!(
-        matches!(outcome.finished.reason, Reason::ExitedBeforeReady { .. }),
+        matches!(outcome.finished.reason, EndReason::ExitedBeforeReady { .. }),
         "{:?}",
         outcome.finished
     );
-    assert_eq!(outcome.finished.exit, Some(Exit::Code(0)));
+    assert_eq!(outcome.finished.exit, Some(ProcessExit::Code(0)));
     assert!(!outcome.finished.as_expected);
     assert_eq!(outcome.stdout, b"no\n");
     host.close().await;
@@ -642,18 +643,18 @@ async fn a_server_that_exits_before_it_is_ready_says_so() {
 #[tokio::test]
 async fn a_server_that_becomes_a_daemon_is_ready_and_lives_on() {
     let host = Host::start().await;
-    let ready = Some(Ready {
+    let ready = Some(ReadyCheck {
         condition: Condition::File("up".into()),
         timeout: LIMIT,
     });
     let mut run = host
-        .run(Step {
+        .run(StepSpec {
             ready,
             ..background(1, "setsid sleep 1000 & touch up")
         })
         .await;
     until(&mut run, is_ready).await;
-    assert_eq!(finished(&mut run).await.reason, Reason::Exited);
+    assert_eq!(finished(&mut run).await.reason, EndReason::Exited);
     assert_eq!(marked(&host.mark()).len(), 1);
     host.close().await;
 }
@@ -661,31 +662,31 @@ async fn a_server_that_becomes_a_daemon_is_ready_and_lives_on() {
 #[tokio::test]
 async fn what_is_wrong_with_a_step_is_refused() {
     let host = Host::start().await;
-    let no_pattern = Step {
+    let no_pattern = StepSpec {
         ready: says("("),
         ..background(1, "true")
     };
     assert!(matches!(
         host.client.run(no_pattern).await,
-        Err(Error::Refused { .. })
+        Err(AgentError::Refused { .. })
     ));
     assert!(host.sh(2, "true").await.finished.as_expected);
     assert!(matches!(
-        host.client.run(Step::text(2, "true", LIMIT)).await,
-        Err(Error::Refused { .. })
+        host.client.run(StepSpec::text(2, "true", LIMIT)).await,
+        Err(AgentError::Refused { .. })
     ));
     assert!(matches!(
         host.client.stop(StepId(99), None, None).await,
-        Err(Error::Refused { .. })
+        Err(AgentError::Refused { .. })
     ));
     host.client.end_trial().await.unwrap();
     assert!(matches!(
-        host.client.run(Step::text(3, "true", LIMIT)).await,
-        Err(Error::Refused { .. })
+        host.client.run(StepSpec::text(3, "true", LIMIT)).await,
+        Err(AgentError::Refused { .. })
     ));
     assert!(matches!(
         host.client.end_trial().await,
-        Err(Error::Refused { .. })
+        Err(AgentError::Refused { .. })
     ));
     host.close().await;
 }
@@ -695,14 +696,14 @@ async fn what_is_wrong_with_a_step_is_refused() {
 #[tokio::test]
 async fn a_held_program_does_nothing_until_its_instant() {
     let host = Host::start().await;
-    let step = Step {
+    let step = StepSpec {
         hold: true,
-        ..Step::text(1, "touch done", LIMIT)
+        ..StepSpec::text(1, "touch done", LIMIT)
     };
     let mut run = host.run(step).await;
     assert!(matches!(
         until(&mut run, is_held).await,
-        StepEvent::Held(Held::Entry)
+        StepEvent::Held(HoldState::Entry)
     ));
     assert!(!host.trial.scratch.join("done").exists());
     let clock = nix::time::ClockId::CLOCK_MONOTONIC;
@@ -722,9 +723,9 @@ async fn a_held_program_does_nothing_until_its_instant() {
 async fn traces(host: &Host, id: u64, hold: bool) -> Vec<String> {
     let text = "cat /proc/self/status /proc/self/timerslack_ns /proc/self/stat";
     let run = host
-        .run(Step {
+        .run(StepSpec {
             hold,
-            ..Step::text(id, text, LIMIT)
+            ..StepSpec::text(id, text, LIMIT)
         })
         .await;
     if hold {
@@ -791,9 +792,9 @@ async fn held_programs_begin_in_the_order_of_their_release() {
     let host = Host::start().await;
     let mut runs = Vec::new();
     for id in 0..4 {
-        let step = Step {
+        let step = StepSpec {
             hold: true,
-            ..Step::text(id, "date +%s", LIMIT)
+            ..StepSpec::text(id, "date +%s", LIMIT)
         };
         let mut run = host.run(step).await;
         until(&mut run, is_held).await;
@@ -821,9 +822,9 @@ async fn scripts_shells_and_static_programs_can_be_held() {
         (2, "echo from a shell;", "from a shell\n"),
     ] {
         let mut run = host
-            .run(Step {
+            .run(StepSpec {
                 hold: true,
-                ..Step::text(id, text, LIMIT)
+                ..StepSpec::text(id, text, LIMIT)
             })
             .await;
         until(&mut run, is_held).await;
@@ -839,9 +840,9 @@ async fn a_held_program_can_be_stopped_forsaken_and_ended_with_its_trial() {
     let mut runs = Vec::new();
     for id in 1..=3 {
         let mut run = host
-            .run(Step {
+            .run(StepSpec {
                 hold: true,
-                ..Step::text(id, "touch done", LIMIT)
+                ..StepSpec::text(id, "touch done", LIMIT)
             })
             .await;
         until(&mut run, is_held).await;
@@ -851,11 +852,11 @@ async fn a_held_program_can_be_stopped_forsaken_and_ended_with_its_trial() {
     let far = host.client.hello().now.monotonic_ns + 50_000_000_000;
     host.client.release(StepId(2), far).await.unwrap();
     host.client.stop(StepId(1), None, None).await.unwrap();
-    assert_eq!(finished(&mut runs[0]).await.reason, Reason::Stopped);
+    assert_eq!(finished(&mut runs[0]).await.reason, EndReason::Stopped);
     drop(runs.remove(2));
     let ended = host.client.end_trial().await.unwrap();
     assert_eq!(ended.unkillable, [0_u32; 0]);
-    assert_eq!(finished(&mut runs[1]).await.reason, Reason::TrialEnded);
+    assert_eq!(finished(&mut runs[1]).await.reason, EndReason::TrialEnded);
     assert_nothing_left_of_trial(&host);
     host.close().await;
 }
@@ -869,13 +870,13 @@ async fn a_program_that_dies_while_it_is_loaded_is_no_riddle() {
     ]);
     // With this set, the dynamic linker lists the libraries and exits, before the program's first instruction.
     let outcome = host
-        .outcome(Step {
+        .outcome(StepSpec {
             hold: true,
             env,
-            ..Step::text(1, "env", LIMIT)
+            ..StepSpec::text(1, "env", LIMIT)
         })
         .await;
-    assert_eq!(outcome.finished.exit, Some(Exit::Code(0)));
+    assert_eq!(outcome.finished.exit, Some(ProcessExit::Code(0)));
     assert!(!outcome.stdout.is_empty());
     assert_eq!(outcome.finished.begun, None);
     host.close().await;
@@ -913,14 +914,14 @@ async fn a_program_that_may_not_be_traced_is_held_before_it_is_loaded() {
         (2, "/usr/bin/mount --version"),
     ] {
         let mut run = host
-            .run(Step {
+            .run(StepSpec {
                 hold: true,
-                ..Step::text(id, hold, LIMIT)
+                ..StepSpec::text(id, hold, LIMIT)
             })
             .await;
         assert!(matches!(
             until(&mut run, is_held).await,
-            StepEvent::Held(Held::BeforeExec)
+            StepEvent::Held(HoldState::BeforeExec)
         ));
         if id == 1 {
             host.client.release(StepId(id), 0).await.unwrap();
@@ -929,7 +930,7 @@ async fn a_program_that_may_not_be_traced_is_held_before_it_is_loaded() {
             assert!(outcome.stdout.starts_with(b"mount"));
         } else {
             host.client.stop(StepId(id), None, None).await.unwrap();
-            assert_eq!(finished(&mut run).await.reason, Reason::Stopped);
+            assert_eq!(finished(&mut run).await.reason, EndReason::Stopped);
         }
     }
     let plain = traces(&host, 3, true).await;
@@ -949,9 +950,9 @@ const CLINGING: &str = "
 ";
 
 /// Starts that and waits until it is all there.
-async fn clinging(host: &Host, id: u64) -> Run {
+async fn clinging(host: &Host, id: u64) -> RunningStep {
     let mut run = host
-        .run(Step {
+        .run(StepSpec {
             ready: says("never said"),
             ..background(id, CLINGING)
         })
@@ -978,7 +979,7 @@ async fn nothing_survives_its_trial() {
     let host = Host::start().await;
     let mut run = clinging(&host, 1).await;
     let ended = host.client.end_trial().await.unwrap();
-    assert_eq!(finished(&mut run).await.reason, Reason::TrialEnded);
+    assert_eq!(finished(&mut run).await.reason, EndReason::TrialEnded);
     assert!(ended.survivors.len() >= 4, "{:?}", ended.survivors);
     assert!(
         ended
@@ -999,7 +1000,7 @@ async fn what_forks_faster_than_it_can_be_looked_up_does_not_survive_either() {
     let host = Host::start().await;
     let text = "echo go; while :; do (setsid sleep 1000 &) ; done";
     let mut run = host
-        .run(Step {
+        .run(StepSpec {
             ready: says("go"),
             ..background(1, text)
         })
@@ -1020,7 +1021,7 @@ async fn a_new_trial_ends_the_one_that_was_open() {
         .begin_trial(BeginTrial::default())
         .await
         .unwrap();
-    assert_eq!(finished(&mut run).await.reason, Reason::TrialEnded);
+    assert_eq!(finished(&mut run).await.reason, EndReason::TrialEnded);
     assert_nothing_left_of_trial(&host);
     assert!(again.scratch.is_dir());
     assert!(host.sh(1, "true").await.finished.as_expected);
@@ -1031,7 +1032,7 @@ async fn a_new_trial_ends_the_one_that_was_open() {
 async fn a_step_whose_stream_is_dropped_is_killed() {
     let host = Host::start().await;
     let mut run = host
-        .run(Step {
+        .run(StepSpec {
             ready: says("go"),
             ..background(1, "trap '' TERM; echo go; while :; do sleep 1000; done")
         })
@@ -1054,7 +1055,7 @@ async fn the_rest_of_a_stopped_step_has_its_grace_too() {
     let text =
         "(trap 'sleep 0.1; echo bye; exit' TERM; echo go; while :; do sleep 0.01; done) & wait";
     let mut run = host
-        .run(Step {
+        .run(StepSpec {
             ready: says("go"),
             ..background(1, text)
         })
@@ -1063,7 +1064,7 @@ async fn the_rest_of_a_stopped_step_has_its_grace_too() {
     host.client.stop(StepId(1), None, None).await.unwrap();
     let outcome = run.outcome().await.unwrap();
     assert_eq!(outcome.stdout, b"go\nbye\n");
-    assert_eq!(outcome.finished.exit, Some(Exit::Signal(15)));
+    assert_eq!(outcome.finished.exit, Some(ProcessExit::Signal(15)));
     assert!(outcome.finished.as_expected);
     host.close().await;
 }
@@ -1073,9 +1074,9 @@ async fn an_agent_whose_stream_is_closed_leaves_nothing() {
     let host = Host::start().await;
     let _run = clinging(&host, 1).await;
     let mut held = host
-        .run(Step {
+        .run(StepSpec {
             hold: true,
-            ..Step::text(2, "sleep 1000", LIMIT)
+            ..StepSpec::text(2, "sleep 1000", LIMIT)
         })
         .await;
     until(&mut held, is_held).await;
@@ -1087,9 +1088,9 @@ async fn an_agent_whose_stream_is_closed_leaves_nothing() {
 async fn an_agent_that_is_left_alone_with_a_trial_puts_its_host_back() {
     let host = Host::start().await;
     let sign = tempfile::tempdir().unwrap();
-    let undo = |id, text: &str| Step {
+    let undo = |id, text: &str| StepSpec {
         cwd: Some(sign.path().display().to_string()),
-        ..Step::text(id, text, LIMIT)
+        ..StepSpec::text(id, text, LIMIT)
     };
     let begin = BeginTrial {
         undo: vec![
@@ -1130,7 +1131,10 @@ async fn an_agent_that_is_asked_to_end_leaves_nothing() {
                 Err(error) => break Some(error),
             }
         };
-        assert!(matches!(lost, None | Some(Error::Lost { .. })), "{lost:?}");
+        assert!(
+            matches!(lost, None | Some(AgentError::Lost { .. })),
+            "{lost:?}"
+        );
     }
 }
 
@@ -1139,17 +1143,20 @@ async fn a_killed_agent_is_lost_and_a_sweep_leaves_nothing() {
     let mut host = Host::start().await;
     let mut run = clinging(&host, 1).await;
     let mut held = host
-        .run(Step {
+        .run(StepSpec {
             hold: true,
-            ..Step::text(2, "sleep 1000", LIMIT)
+            ..StepSpec::text(2, "sleep 1000", LIMIT)
         })
         .await;
     until(&mut held, is_held).await;
     host.signal(Signal::SIGKILL);
     timeout(LIMIT, host.client.gone()).await.unwrap();
     let _dead = host.process.wait().await.unwrap();
-    assert!(matches!(run.next().await, Err(Error::Lost { .. })));
-    assert!(matches!(host.client.facts().await, Err(Error::Lost { .. })));
+    assert!(matches!(run.next().await, Err(AgentError::Lost { .. })));
+    assert!(matches!(
+        host.client.facts().await,
+        Err(AgentError::Lost { .. })
+    ));
     let mark = host.mark();
     // Its supervisor has killed what it had started.
     assert_eq!(marked(&mark), [] as [String; 0]);
@@ -1171,9 +1178,9 @@ async fn what_an_agent_is_just_starting_when_it_is_killed_is_swept_too() {
         let mut host = Host::start().await;
         for id in 0..20 {
             let client = host.client.clone();
-            let step = Step {
+            let step = StepSpec {
                 hold: id % 2 == 0,
-                ..Step::text(id, "sleep 1000", LIMIT)
+                ..StepSpec::text(id, "sleep 1000", LIMIT)
             };
             tokio::spawn(async move { client.run(step).await?.next().await });
         }
@@ -1227,7 +1234,7 @@ async fn an_agent_that_stands_still_is_noticed_and_a_sweep_leaves_nothing() {
     let mut run = clinging(&host, 1).await;
     host.signal(Signal::SIGSTOP);
     let lost = timeout(LIMIT, run.next()).await.unwrap();
-    assert!(matches!(lost, Err(Error::Lost { .. })), "{lost:?}");
+    assert!(matches!(lost, Err(AgentError::Lost { .. })), "{lost:?}");
     timeout(LIMIT, host.client.gone()).await.unwrap();
     let mark = host.mark();
     let swept = sweep(&mark);
@@ -1289,7 +1296,10 @@ async fn something_else_than_an_agent_is_recognised() {
             process.stdin.take().unwrap(),
         );
         let error = Client::connect(stream, LIMIT).await.err().unwrap();
-        assert!(matches!(error, Error::NotAnAgent { .. }), "{text}: {error}");
+        assert!(
+            matches!(error, AgentError::NotAnAgent { .. }),
+            "{text}: {error}"
+        );
     }
 }
 
@@ -1300,5 +1310,5 @@ async fn something_that_never_answers_is_given_up() {
         .await
         .err()
         .unwrap();
-    assert!(matches!(error, Error::Deadline { .. }), "{error}");
+    assert!(matches!(error, AgentError::Deadline { .. }), "{error}");
 }

@@ -5,9 +5,10 @@
 //! several runs, and what was asked for.
 
 use backsight_model::{
-    Better, Cell, MetricName, MetricSamples, ParamName, StudyState, TrialRecord, Unit, Value,
+    Better, Cell, CellMetric, MetricName, MetricSamples, ParamName, StudyState, TrialRecord, Unit,
+    Value,
 };
-use backsight_store::{MetricShape, NewStudy, Store, StudyDocument};
+use backsight_store::{NewStudy, Store, StudyDocument};
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
@@ -361,7 +362,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                 monitors: None,
             })
             .collect();
-        let shape = MetricShape {
+        let shape = CellMetric {
             name: metric.clone(),
             unit: Unit::parse("ops/s").expect("a unit"),
             better: Better::Higher,

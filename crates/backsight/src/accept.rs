@@ -18,7 +18,7 @@ use crate::{common_options::CommonOptions, files};
 
 /// Arguments of `accept`.
 #[derive(Debug, clap::Args)]
-pub struct Accept {
+pub struct AcceptArgs {
     /// The version that made the change: a version, a commit, a tag or a date, HEAD~2
     #[arg(value_name = "VERSION", required_unless_present = "list")]
     version: Option<String>,
@@ -51,7 +51,7 @@ pub struct Accept {
     json: bool,
 }
 
-impl Accept {
+impl AcceptArgs {
     /// Keeps it, withdraws it, or lists what there is.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {

@@ -15,7 +15,7 @@ pub fn as_first_process() -> Option<ExitCode> {
 
 /// Arguments of `agent`.
 #[derive(Debug, clap::Args)]
-pub struct Agent {
+pub struct AgentArgs {
     /// Live in this network namespace: a file such as /run/netns/NAME
     #[arg(long, value_name = "FILE")]
     netns: Option<PathBuf>,
@@ -35,7 +35,7 @@ pub struct Agent {
     arguments: Vec<OsString>,
 }
 
-impl Agent {
+impl AgentArgs {
     /// Serves one conductor, then ends.
     pub fn execute(self) -> miette::Result<ExitCode> {
         use std::io::IsTerminal as _;

@@ -8,14 +8,14 @@ use crate::{common_options::CommonOptions, exit_status::ExitStatus, files};
 
 /// Arguments of `check`.
 #[derive(Debug, clap::Args)]
-pub struct Check {
+pub struct CheckArgs {
     /// Take damaged samples from their raw output again, and add checksums where there are none. A trial of which both are
     /// damaged becomes a failed one
     #[arg(long)]
     repair: bool,
 }
 
-impl Check {
+impl CheckArgs {
     /// Checks everything, and says what was found.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {

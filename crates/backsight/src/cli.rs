@@ -28,9 +28,9 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Write a lab.toml and a plan.toml that run here
-    Init(init::Init),
+    Init(init::InitArgs),
     /// Make, show or remove the namespaces of a lab
-    Lab(lab::LabArguments),
+    Lab(lab::LabArgs),
     /// Measure every cell of a plan, round by round
     Run(run::RunArgs),
     /// Measure versions of a target along its history
@@ -46,54 +46,54 @@ enum Verb {
     /// Find the highest load that meets a goal: no loss, little loss, a latency
     Search(Box<search::SearchArgs>),
     /// Every system call of a command or a process, with strace's options
-    Trace(Box<trace::Trace>),
+    Trace(Box<trace::TraceArgs>),
     /// The commits between two versions of a target: authors, messages, files
     Log(history_log::LogArgs),
     /// Go on with a study that was stopped or killed
     Resume(resume::ResumeArgs),
     /// Compare result sets: differences with their intervals
-    Compare(compare::Compare),
+    Compare(compare::CompareArgs),
     /// Find where numbers changed: change points of a file or of studies
-    Detect(Box<detect::Detect>),
+    Detect(Box<detect::DetectArgs>),
     /// Show what was measured along a target's versions, and where it changed
-    History(history::History),
+    History(history::HistoryArgs),
     /// Accept a change that is known: it stays in the history and is no reason for alarm
-    Accept(accept::Accept),
+    Accept(accept::AcceptArgs),
     /// Publish the histories of targets as a site of plain files
-    Publish(publish::Publish),
+    Publish(publish::PublishArgs),
     /// Make a study of what another tool measured
-    Import(import::Import),
+    Import(import::ImportArgs),
     /// Write a study for others: CSV, JSON, Parquet, Markdown, OpenMetrics, benchstat's lines
-    Export(export::Export),
+    Export(export::ExportArgs),
     /// Write a study as one self-contained page
-    Report(report::Report),
+    Report(report::ReportArgs),
     /// List the studies in the store
-    Studies(studies::Studies),
+    Studies(studies::StudiesArgs),
     /// Show a study, or a definition: `show NAME`, `show benchmark NAME`, `show monitor NAME`
-    Show(studies::Show),
+    Show(studies::ShowArgs),
     /// Delete a study and the raw outputs that only it has
-    Delete(studies::Delete),
+    Delete(studies::DeleteArgs),
     /// Check that the store holds what was recorded, and mend it
-    Check(check::Check),
+    Check(check::CheckArgs),
     /// List what there is: `list benchmarks`, `list monitors`, `list importers`
-    List(list::List),
+    List(list::ListArgs),
     /// Say what a plan needs and this machine hasn't, and how to get it
-    Doctor(doctor::Doctor),
+    Doctor(doctor::DoctorArgs),
     /// Print a JSON schema: of a kind of file, for editors, or of what a verb prints, for programs
-    Schema(schema::Schema),
+    Schema(schema::SchemaArgs),
     /// Print the completions of a shell
-    Completions(manual::Completions),
+    Completions(manual::CompletionsArgs),
     /// Write the manual pages into a folder
-    Man(manual::Man),
+    Man(manual::ManArgs),
     /// Write the reference pages of the documentation
     #[command(hide = true)]
-    Reference(manual::Reference),
+    Reference(manual::ReferenceArgs),
     /// What runs on a host; started by the conductor, not by people
     #[command(hide = true)]
-    Agent(agent::Agent),
+    Agent(agent::AgentArgs),
     /// A sampler of /proc, as a monitor of a trial; prints a sample a line
     #[command(hide = true)]
-    Monitor(monitor::Monitor),
+    Monitor(monitor::MonitorArgs),
 }
 
 impl Verb {

@@ -2,7 +2,7 @@
 
 use backsight_exchange::{
     number_file::{NumberColumns, read_numbers},
-    table::Source,
+    table::TableSource,
 };
 use backsight_model::Unit;
 use backsight_policy::{
@@ -12,7 +12,7 @@ use backsight_report::{
     Format,
     comparison::{ComparisonFormat, DisplayOptions, render},
 };
-use backsight_site::Report;
+use backsight_site::ReportContent;
 use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
 use backsight_study::{ComparedStudies, more_rounds};
@@ -32,7 +32,7 @@ use crate::{
 const MOST_DIGITS: u8 = 17;
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
-pub struct Compare {
+pub struct CompareArgs {
     /// Studies, by name or number, or files of numbers; the first is the baseline. A file has `VALUE` or `CELL VALUE` a
     /// line, `-` is standard input, and `./NAME` is a file where a study has that name too
     #[arg(required = true, value_name = "STUDY|FILE")]
@@ -174,7 +174,7 @@ const CONDITIONS: &NamedValues<GateCondition> = &[
 /// What was named on the command line.
 enum Named {
     Studies,
-    Files(Vec<Source>),
+    Files(Vec<TableSource>),
 }
 
 /// Whether an argument is a path that leads to something that can be read.
@@ -190,7 +190,7 @@ fn is_path(argument: &str) -> bool {
     argument == "-" || argument.contains(std::path::MAIN_SEPARATOR)
 }
 
-impl Compare {
+impl CompareArgs {
     /// Compares them.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let format = self.table()?;
@@ -198,7 +198,7 @@ impl Compare {
             let (comparison, more, page) = match self.named(shared).await? {
                 Named::Files(sources) => {
                     let comparison = self.compare_files(&sources)?;
-                    let page = format.is_none().then(|| Report {
+                    let page = format.is_none().then(|| ReportContent {
                         title: self.sides.join(" and "),
                         studies: Vec::new(),
                         comparison: Some(comparison.clone()),
@@ -223,7 +223,7 @@ impl Compare {
                         Some(_) => None,
                         None => {
                             let page = self.page(&store, &studies, comparison.clone()).await?;
-                            Some(Report {
+                            Some(ReportContent {
                                 more_rounds: more.clone(),
                                 ..page
                             })
@@ -268,7 +268,7 @@ impl Compare {
             None | Some(Csv) if path.is_some_and(is_csv) => return Ok(Csv),
             None => None,
             Some(Document(asked)) => Some(asked),
-            Some(Csv) => match path.and_then(Format::of_path) {
+            Some(Csv) => match path.and_then(Format::from_path) {
                 None => return Ok(Csv),
                 Some(of_name) => {
                     return Err(miette::miette!(
@@ -344,7 +344,7 @@ impl Compare {
         Ok(Named::Files(
             of_files
                 .iter()
-                .map(|side| Source::from_argument(side))
+                .map(|side| TableSource::from_argument(side))
                 .collect(),
         ))
     }
@@ -358,7 +358,7 @@ impl Compare {
         }
     }
 
-    fn compare_files(&self, sources: &[Source]) -> miette::Result<Comparison> {
+    fn compare_files(&self, sources: &[TableSource]) -> miette::Result<Comparison> {
         if let Some(by) = &self.by {
             return Err(miette::miette!(
                 help = "leave out --by, and begin each line with the name of its cell",
@@ -373,7 +373,7 @@ impl Compare {
         };
         if sources
             .iter()
-            .filter(|source| **source == Source::Stdin)
+            .filter(|source| **source == TableSource::Stdin)
             .count()
             > 1
         {
@@ -407,7 +407,7 @@ impl Compare {
         store: &Store,
         studies: &[StudyId],
         comparison: Comparison,
-    ) -> miette::Result<Report> {
+    ) -> miette::Result<ReportContent> {
         let mut title = self.sides.join(" and ");
         if let Some(by) = &self.by {
             title.push_str(&format!(" by {by}"));
@@ -418,7 +418,7 @@ impl Compare {
 
     fn display(&self) -> DisplayOptions {
         let usual = match self.output {
-            Some(_) => backsight_report::Look::default(),
+            Some(_) => backsight_report::TerminalStyle::default(),
             None => files::look(),
         };
         DisplayOptions {

@@ -1,6 +1,6 @@
 //! `backsight detect`: where series of numbers changed, by how much and how surely, whoever measured them.
 
-use backsight_exchange::table::{self, Columns, Reading};
+use backsight_exchange::table::{self, ColumnRoles, ReadOptions};
 use backsight_model::ResultSet;
 use backsight_policy::ChangeDirection;
 use backsight_report::{
@@ -36,7 +36,7 @@ use crate::{
 
 /// Arguments of `detect`.
 #[derive(Debug, clap::Args)]
-pub struct Detect {
+pub struct DetectArgs {
     /// A table of numbers, `-` for standard input, or studies in the order of their versions; one study is searched trial
     /// by trial
     #[arg(required = true, value_name = "FILE|STUDY")]
@@ -44,7 +44,7 @@ pub struct Detect {
     /// Column with the numbers, by name or number; may be repeated. Else every column of numbers is a series
     #[arg(long = "column", visible_alias = "value", value_name = "NAME")]
     columns: Vec<String>,
-    /// Columns that name the series, separated by commas
+    /// ColumnRoles that name the series, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     series: Vec<String>,
     /// Column that names the versions; rows with the same name are samples of one version
@@ -58,7 +58,7 @@ pub struct Detect {
     sorted: bool,
     /// What the input is; else as its name or its beginning says
     #[arg(long, value_name = "FORMAT", value_parser = one_of(INPUT_FORMATS))]
-    from: Option<table::Format>,
+    from: Option<table::TableFormat>,
     /// Whether the first line names the columns; else it does if no field of it is a number
     #[arg(long, value_name = "YES|NO", value_parser = yes_or_no)]
     header: Option<bool>,
@@ -105,7 +105,7 @@ pub struct Detect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DetectFormat {
     Document(Format),
-    Rows(table::Format),
+    Rows(table::TableFormat),
 }
 
 /// Values of `--format`.
@@ -128,45 +128,49 @@ const FORMATS: &NamedValues<DetectFormat> = {
             Document(Format::Html),
             "One self-contained page, with a picture of each series that changed",
         ),
-        ("csv", Rows(table::Format::Csv), "A line a change"),
+        ("csv", Rows(table::TableFormat::Csv), "A line a change"),
         (
             "tsv",
-            Rows(table::Format::Tsv),
+            Rows(table::TableFormat::Tsv),
             "A line a change, tabs between",
         ),
         (
             "json-lines",
-            Rows(table::Format::JsonLines),
+            Rows(table::TableFormat::JsonLines),
             "A JSON object a change",
         ),
-        ("parquet", Rows(table::Format::Parquet), "A row a change"),
+        (
+            "parquet",
+            Rows(table::TableFormat::Parquet),
+            "A row a change",
+        ),
     ]
 };
 
 /// Values of `--from`.
-const INPUT_FORMATS: &NamedValues<table::Format> = &[
+const INPUT_FORMATS: &NamedValues<table::TableFormat> = &[
     (
         "csv",
-        table::Format::Csv,
+        table::TableFormat::Csv,
         "Fields between commas or semicolons; also one number a line",
     ),
-    ("tsv", table::Format::Tsv, "Fields between tabs"),
+    ("tsv", table::TableFormat::Tsv, "Fields between tabs"),
     (
         "json-lines",
-        table::Format::JsonLines,
+        table::TableFormat::JsonLines,
         "An object or a number a line",
     ),
-    ("parquet", table::Format::Parquet, "Apache Parquet"),
+    ("parquet", table::TableFormat::Parquet, "Apache Parquet"),
 ];
 
 impl DetectFormat {
     /// The format of rows that the end of a file's name stands for.
-    fn rows_of_path(path: &Path) -> Option<table::Format> {
+    fn rows_of_path(path: &Path) -> Option<table::TableFormat> {
         Some(match path.extension()?.to_str()? {
-            "csv" => table::Format::Csv,
-            "tsv" => table::Format::Tsv,
-            "jsonl" => table::Format::JsonLines,
-            "parquet" => table::Format::Parquet,
+            "csv" => table::TableFormat::Csv,
+            "tsv" => table::TableFormat::Tsv,
+            "jsonl" => table::TableFormat::JsonLines,
+            "parquet" => table::TableFormat::Parquet,
             _ => return None,
         })
     }
@@ -210,7 +214,7 @@ fn false_alarms(number: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a number above 0 and at most 100, such as 0.18".to_owned())
 }
 
-impl Detect {
+impl DetectArgs {
     /// Searches.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let format = self.chosen_format()?;
@@ -231,7 +235,7 @@ impl Detect {
         }
         let input = DetectionInput::from_arguments(&self.inputs)?;
         let (source, series) = match &input {
-            DetectionInput::Table(source) => {
+            DetectionInput::TableReader(source) => {
                 if self.fail_on == Some(FailOn::Worse) && self.better.is_none() {
                     return Err(miette::miette!(
                         help = "--better lower for durations, --better higher for rates; or --fail-on change",
@@ -254,21 +258,21 @@ impl Detect {
         }
     }
 
-    fn reading(&self) -> Reading {
-        Reading {
+    fn reading(&self) -> ReadOptions {
+        ReadOptions {
             format: self.from,
             header: self.header,
         }
     }
 
-    fn columns(&self) -> Columns {
-        Columns {
+    fn columns(&self) -> ColumnRoles {
+        ColumnRoles {
             keys: self.series.clone(),
             values: self.columns.clone(),
             label: self.label.clone(),
             order: self.order.clone(),
             sorted: self.sorted,
-            ..Columns::default()
+            ..ColumnRoles::default()
         }
     }
 
@@ -300,7 +304,7 @@ impl Detect {
             }
             (_, Some(of_name)) => return Ok(Rows(of_name)),
             (Some(asked @ Rows(_)), None) => {
-                return match path.and_then(Format::of_path) {
+                return match path.and_then(Format::from_path) {
                     None => Ok(asked),
                     Some(of_name) => Err(contradiction(Document(of_name), asked)),
                 };
@@ -319,7 +323,7 @@ impl Detect {
     fn write_rows(
         &self,
         series: DetectionStream,
-        format: table::Format,
+        format: table::TableFormat,
     ) -> miette::Result<ExitCode> {
         let mut rows = ChangeTable::new(&series.keys(), self.confidence / 100.0)?;
         let mut pictures = Pictures::new(self.svg.as_deref())?;

@@ -1,6 +1,6 @@
 //! `backsight export`: a study for others.
 
-use backsight_exchange::export::{FORMS, Form, export};
+use backsight_exchange::export::{ExportFormat, FORMS, export};
 use miette::IntoDiagnostic as _;
 use std::{
     io::IsTerminal as _,
@@ -12,41 +12,41 @@ use crate::{common_options::CommonOptions, files};
 
 /// Arguments of `export`.
 #[derive(Debug, clap::Args)]
-pub struct Export {
+pub struct ExportArgs {
     /// The study, by name or number
     study: String,
     /// How it is written; else by the file's name
     #[arg(long, short, value_name = "FORMAT", value_parser = forms())]
-    format: Option<Form>,
+    format: Option<ExportFormat>,
     /// The file, which is written whole or not at all; else standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-fn forms() -> impl clap::builder::TypedValueParser<Value = Form> {
+fn forms() -> impl clap::builder::TypedValueParser<Value = ExportFormat> {
     use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
     let values = FORMS
         .iter()
         .map(|(name, _, about)| PossibleValue::new(*name).help(*about));
-    PossibleValuesParser::new(values).try_map(|name| name.parse::<Form>())
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<ExportFormat>())
 }
 
 /// The form that a file's name promises.
-fn promised(path: &Path) -> Option<Form> {
+fn promised(path: &Path) -> Option<ExportFormat> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     Some(match extension.as_str() {
-        "csv" => Form::Csv,
-        "tsv" => Form::Tsv,
-        "json" => Form::Json,
-        "jsonl" | "ndjson" => Form::JsonRows,
-        "parquet" | "pq" => Form::Parquet,
-        "md" => Form::Markdown,
-        "prom" => Form::OpenMetrics,
+        "csv" => ExportFormat::Csv,
+        "tsv" => ExportFormat::Tsv,
+        "json" => ExportFormat::Json,
+        "jsonl" | "ndjson" => ExportFormat::JsonRows,
+        "parquet" | "pq" => ExportFormat::Parquet,
+        "md" => ExportFormat::Markdown,
+        "prom" => ExportFormat::OpenMetrics,
         _ => return None,
     })
 }
 
-impl Export {
+impl ExportArgs {
     /// Writes it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let form = self
@@ -59,7 +59,8 @@ impl Export {
                 "in which format?"
             ));
         };
-        if form == Form::Parquet && self.output.is_none() && std::io::stdout().is_terminal() {
+        if form == ExportFormat::Parquet && self.output.is_none() && std::io::stdout().is_terminal()
+        {
             return Err(miette::miette!(
                 help = "name a file: -o FILE, or send it into a pipe",
                 "Parquet on a terminal is of no use to anybody"
@@ -84,7 +85,7 @@ impl Export {
             files::rows(self.output.as_deref(), |out| {
                 export(&set, form, out).into_diagnostic()
             })?;
-            let tells_failures = matches!(form, Form::Json | Form::Markdown);
+            let tells_failures = matches!(form, ExportFormat::Json | ExportFormat::Markdown);
             if !set.failed.is_empty() && !tells_failures {
                 files::say(&format!(
                     "{} failed trials aren't in it: this format has no place for them",

@@ -2,10 +2,10 @@
 //! when the reader has gone.
 
 use backsight_catalog::{Catalog, Monitors};
-use backsight_exchange::table::Out;
-use backsight_model::Document;
+use backsight_exchange::table::TableOutput;
+use backsight_model::TomlDocument;
 use backsight_report::{
-    Look,
+    TerminalStyle,
     escape::{visible, visible_bytes},
 };
 use backsight_store::Store;
@@ -78,14 +78,14 @@ pub fn catalog(shared: &CommonOptions, plan: Option<&Path>) -> miette::Result<Ca
 }
 
 /// The lab of a plan: the file that was named, else the `lab.toml` beside the plan; none if there is none.
-pub fn lab(named: Option<&Path>, plan: Option<&Path>) -> miette::Result<Option<Document>> {
+pub fn lab(named: Option<&Path>, plan: Option<&Path>) -> miette::Result<Option<TomlDocument>> {
     if let Some(path) = named {
-        return Ok(Some(Document::open(path)?));
+        return Ok(Some(TomlDocument::open(path)?));
     }
     let Some(plan) = plan else { return Ok(None) };
     let beside = plan.parent().unwrap_or(Path::new("")).join("lab.toml");
     if beside.exists() {
-        Ok(Some(Document::open(&beside)?))
+        Ok(Some(TomlDocument::open(&beside)?))
     } else {
         Ok(None)
     }
@@ -103,9 +103,9 @@ pub fn print_made(text: &str) -> miette::Result<()> {
 }
 
 /// The width and the colours of standard output.
-pub fn look() -> Look {
+pub fn look() -> TerminalStyle {
     let to_terminal = std::io::stdout().is_terminal();
-    Look {
+    TerminalStyle {
         width: width(),
         colour: to_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     }
@@ -141,13 +141,13 @@ pub fn print_foreign(bytes: &[u8]) -> miette::Result<()> {
 /// Writes rows into a file, or to standard output: into a pipe byte for byte, on a terminal with marks.
 pub fn rows<T>(
     path: Option<&Path>,
-    write: impl FnOnce(Out) -> miette::Result<T>,
+    write: impl FnOnce(TableOutput) -> miette::Result<T>,
 ) -> miette::Result<T> {
     if path.is_some() || !std::io::stdout().is_terminal() {
-        return write(Out::to(path).into_diagnostic()?);
+        return write(TableOutput::to(path).into_diagnostic()?);
     }
     let file = tempfile::NamedTempFile::new().into_diagnostic()?;
-    let written = write(Out::to(Some(file.path())).into_diagnostic()?)?;
+    let written = write(TableOutput::to(Some(file.path())).into_diagnostic()?)?;
     print_foreign(&std::fs::read(file.path()).into_diagnostic()?)?;
     Ok(written)
 }
@@ -163,7 +163,7 @@ pub fn say(text: &str) {
 /// Writes a file whole or not at all; what is no file, such as a device, is written into.
 pub fn write_whole(path: &Path, text: &str) -> miette::Result<()> {
     let fault = || format!("can't write {}", path.display());
-    let mut out = Out::to(Some(path)).into_diagnostic()?;
+    let mut out = TableOutput::to(Some(path)).into_diagnostic()?;
     let written = out.write_all(text.as_bytes());
     written.into_diagnostic().wrap_err_with(fault)?;
     out.finish().into_diagnostic()

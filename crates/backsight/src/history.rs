@@ -1,10 +1,10 @@
 //! `backsight history`: what was measured along a target's versions, and where it changed.
 
-use backsight_model::{Back, TargetName};
+use backsight_model::{Lookback, TargetName};
 use backsight_policy::{HistoryCondition, HistoryGate};
 use backsight_report::{
     Format,
-    history::{SelectedHistory, TextOptions},
+    history::{HistoryTextOptions, SelectedHistory},
 };
 use backsight_store::Store;
 use backsight_study::{KnownHistory, find_target, named_series};
@@ -52,7 +52,7 @@ const CONDITIONS: &NamedValues<HistoryCondition> = &[
 
 /// Arguments of `history`.
 #[derive(Debug, clap::Args)]
-pub struct History {
+pub struct HistoryArgs {
     /// Which target; needed if the store has several
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
@@ -87,13 +87,13 @@ pub struct History {
     fail_on: Vec<HistoryCondition>,
     /// With --fail-on stale: also if the newest measured version is older than this, such as 36h, 3d, 1w
     #[arg(long, value_name = "AGE", requires = "fail_on")]
-    stale_after: Option<Back>,
+    stale_after: Option<Lookback>,
     /// Write the history's pages into this folder instead, as `publish` does
     #[arg(long, value_name = "DIR", conflicts_with_all = ["csv", "json", "all", "metrics", "only"])]
     page: Option<PathBuf>,
 }
 
-impl History {
+impl HistoryArgs {
     /// Shows it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
@@ -180,7 +180,7 @@ fn write(
     usual: Format,
     all: bool,
 ) -> miette::Result<()> {
-    let options = TextOptions {
+    let options = HistoryTextOptions {
         width: files::width(),
         all,
     };

@@ -1,6 +1,6 @@
 //! `backsight import`: what other tools measured becomes a study.
 
-use backsight_exchange::import::{Choice, Choices, MeasuredLevel};
+use backsight_exchange::import::{ImportChoice, ImportChoices, MeasuredLevel};
 use backsight_model::{Better, StudyName, Unit};
 use backsight_study::ReadImport;
 use std::{path::PathBuf, process::ExitCode};
@@ -12,7 +12,7 @@ use crate::{common_options::CommonOptions, exit_status::ExitStatus, files};
 #[command(
     after_help = "`backsight list importers` shows the formats and the commands that make their files."
 )]
-pub struct Import {
+pub struct ImportArgs {
     /// What the files are: hyperfine, criterion, csv, …
     format: String,
     /// Files, or the folder where the format has one; several become one study, a later file's trials behind an
@@ -25,10 +25,10 @@ pub struct Import {
     /// Which direction is good, where the format doesn't say: `lower` or `higher`, or METRIC=lower for one; may be
     /// repeated
     #[arg(long, value_name = "[METRIC=]WHICH")]
-    better: Vec<Choice<Better>>,
+    better: Vec<ImportChoice<Better>>,
     /// The unit of numbers, where the format doesn't say: `ms`, or METRIC=ms for one; may be repeated
     #[arg(long, value_name = "[METRIC=]UNIT")]
-    unit: Vec<Choice<Unit>>,
+    unit: Vec<ImportChoice<Unit>>,
     /// Leave a metric out; may be repeated
     #[arg(long, value_name = "METRIC")]
     without: Vec<String>,
@@ -48,10 +48,10 @@ pub struct Import {
     sessions: bool,
 }
 
-impl Import {
+impl ImportArgs {
     /// Imports them, and says what has become of them.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
-        let choices = Choices {
+        let choices = ImportChoices {
             better: self.better,
             unit: self.unit,
             without: self.without,

@@ -14,7 +14,7 @@ const HERE_PLAN: &str = include_str!("../../../examples/here/plan.toml");
 
 /// Arguments of `init`.
 #[derive(Debug, clap::Args)]
-pub struct Init {
+pub struct InitArgs {
     /// Folder for the files; made if it isn't there
     #[arg(default_value = ".")]
     folder: PathBuf,
@@ -29,7 +29,7 @@ enum Kind {
     Here,
 }
 
-impl Init {
+impl InitArgs {
     /// Writes the files and says what to do next.
     pub fn execute(self, _: &CommonOptions) -> miette::Result<ExitCode> {
         use miette::{IntoDiagnostic as _, WrapErr as _};

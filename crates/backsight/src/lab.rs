@@ -1,13 +1,13 @@
 //! `backsight lab`: the namespaces of a lab.
 
 use backsight_conductor::netns;
-use backsight_model::{Document, HostKind, Lab};
+use backsight_model::{HostKind, Lab, TomlDocument};
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
 /// Arguments of `lab`.
 #[derive(Debug, clap::Args)]
-pub struct LabArguments {
+pub struct LabArgs {
     #[command(subcommand)]
     what: What,
     /// The lab's file
@@ -30,10 +30,10 @@ enum What {
     Show,
 }
 
-impl LabArguments {
+impl LabArgs {
     /// Does it.
     pub fn execute(self) -> miette::Result<ExitCode> {
-        let lab = Lab::read(&Document::open(&self.file)?)?;
+        let lab = Lab::read(&TomlDocument::open(&self.file)?)?;
         match self.what {
             What::Up => {
                 let made = netns::up(&lab).into_diagnostic()?;

@@ -6,7 +6,7 @@ use crate::common_options::CommonOptions;
 
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
-pub struct List {
+pub struct ListArgs {
     /// What to list
     #[arg(value_enum)]
     what: What,
@@ -19,7 +19,7 @@ enum What {
     Importers,
 }
 
-impl List {
+impl ListArgs {
     /// Prints it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         match self.what {
@@ -74,7 +74,7 @@ fn monitors(shared: &CommonOptions) -> miette::Result<()> {
 
 fn importers() -> miette::Result<()> {
     let mut table = table(&["importer", "reads", "a number is", "made by"]);
-    for importer in backsight_exchange::import::Described::all()? {
+    for importer in backsight_exchange::import::ImportFormat::all()? {
         let mut name = importer.name;
         for also in importer.also {
             name.push_str(&format!(", {also}"));

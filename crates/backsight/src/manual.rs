@@ -10,12 +10,12 @@ use crate::{exit_status, schema};
 
 /// Arguments of `completions`.
 #[derive(Debug, clap::Args)]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// Which shell
     shell: clap_complete::Shell,
 }
 
-impl Completions {
+impl CompletionsArgs {
     /// Prints the completions.
     pub fn execute(self, mut command: clap::Command) -> miette::Result<ExitCode> {
         let mut script = Vec::new();
@@ -27,13 +27,13 @@ impl Completions {
 
 /// Arguments of `man`.
 #[derive(Debug, clap::Args)]
-pub struct Man {
+pub struct ManArgs {
     /// Folder for the pages; made if it isn't there
     #[arg(default_value = "man")]
     folder: PathBuf,
 }
 
-impl Man {
+impl ManArgs {
     /// Writes a page for the command and one for each verb.
     pub fn execute(self, command: clap::Command) -> miette::Result<ExitCode> {
         std::fs::create_dir_all(&self.folder)
@@ -46,13 +46,13 @@ impl Man {
 
 /// Arguments of `reference`.
 #[derive(Debug, clap::Args)]
-pub struct Reference {
+pub struct ReferenceArgs {
     /// Folder for the pages; made if it isn't there
     #[arg(default_value = "docs/reference")]
     folder: PathBuf,
 }
 
-impl Reference {
+impl ReferenceArgs {
     /// Writes the reference pages of the documentation.
     pub fn execute(self, command: clap::Command) -> miette::Result<ExitCode> {
         std::fs::create_dir_all(&self.folder).into_diagnostic()?;
@@ -129,7 +129,7 @@ fn importers() -> miette::Result<String> {
     let mut text = format!(
         "# Importers\n\n{GENERATED}\n`backsight import FORMAT FILE… --as NAME` reads these.\n\nA number is a run of the program, or an iteration of one process: all of a file are samples of one trial then.\n\n| format | what it is | a number is | made by |\n|---|---|---|---|\n"
     );
-    for importer in backsight_exchange::import::Described::all()? {
+    for importer in backsight_exchange::import::ImportFormat::all()? {
         let mut names = format!("`{}`", importer.name);
         for also in &importer.also {
             let _ = write!(names, ", `{also}`");

@@ -11,7 +11,7 @@ const USUAL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Arguments of `monitor`.
 #[derive(Debug, clap::Args)]
-pub struct Monitor {
+pub struct MonitorArgs {
     /// Which sampler; or `syscalls`, which counts the system calls of a trial's steps until it is stopped
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(names()))]
     name: String,
@@ -28,7 +28,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     samplers.chain([syscall_monitor::NAME])
 }
 
-impl Monitor {
+impl MonitorArgs {
     /// Samples until it is stopped.
     pub fn execute(self) -> miette::Result<ExitCode> {
         if self.name == syscall_monitor::NAME {

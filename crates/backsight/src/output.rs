@@ -1,6 +1,6 @@
 //! Where a verdict goes, and in which format: `--format` and `--output` of every verb that has one.
 
-use backsight_report::{Format, Look};
+use backsight_report::{Format, TerminalStyle};
 use backsight_store::{Store, StudyRow};
 use backsight_study::VerdictReport;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,8 @@ impl Output {
         let format = self.chosen(usual)?;
         match &self.output {
             Some(path) => {
-                let text = written(study, verdict, store, format, &Look::default()).await?;
+                let text =
+                    written(study, verdict, store, format, &TerminalStyle::default()).await?;
                 files::write_whole(path, &text)?;
                 files::say(&format!("wrote {}", path.display()));
                 Ok(())
@@ -73,7 +74,7 @@ async fn written(
     verdict: &VerdictReport,
     store: &Store,
     format: Format,
-    look: &Look,
+    look: &TerminalStyle,
 ) -> miette::Result<String> {
     match format {
         Format::Html => verdict_output::page(study, verdict, store).await,

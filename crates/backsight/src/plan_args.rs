@@ -1,7 +1,7 @@
 //! Arguments of a plan: its file, or benchmarks by name; and the question that they make.
 
 use backsight_catalog::Catalog;
-use backsight_model::{BenchmarkName, Document, Plan, did_you_mean};
+use backsight_model::{BenchmarkName, Plan, TomlDocument, did_you_mean};
 use backsight_study::{Choices, Question, ResolvedPlan, RunChoices, drawn_seed};
 use std::{
     num::NonZeroU32,
@@ -68,7 +68,7 @@ impl PlanArgs {
 }
 
 /// The seed that is given, else the plan's, else one that is drawn.
-pub fn seed_of(plan: &Document, given: Option<u32>) -> miette::Result<u32> {
+pub fn seed_of(plan: &TomlDocument, given: Option<u32>) -> miette::Result<u32> {
     let planned = Plan::read(plan)?.seed;
     Ok(given.or(planned).unwrap_or_else(drawn_seed))
 }
@@ -82,7 +82,7 @@ pub fn question_of(
     lab: Option<&Path>,
 ) -> miette::Result<(Question, Catalog)> {
     let plan = match plan_file {
-        Some(path) => Document::open(path)?,
+        Some(path) => TomlDocument::open(path)?,
         None if benchmarks.is_empty() => {
             return Err(miette::miette!(
                 help = format!("backsight {verb} plan.toml, or backsight {verb} --use NAME"),

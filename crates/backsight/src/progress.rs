@@ -2,7 +2,7 @@
 //! listen.
 
 use backsight_conductor::Listener;
-use backsight_model::{Event, Suspect, TestbedName, Time};
+use backsight_model::{Event, SuspectRange, TestbedName, Time};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     collections::BTreeMap,
@@ -209,7 +209,7 @@ pub fn sentence(event: &Event) -> Option<String> {
 }
 
 /// The likeliest changes in a few words.
-fn suspected(changes: &[Suspect]) -> String {
+fn suspected(changes: &[SuspectRange]) -> String {
     let words = changes.iter().take(2).map(|change| {
         let percent = 100.0 * change.probability;
         let until: String = change.until.chars().filter(|c| !c.is_control()).collect();

@@ -2,7 +2,7 @@
 
 use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};
-use backsight_site::{Between, publish};
+use backsight_site::{VersionChanges, publish};
 use backsight_store::Store;
 use backsight_study::{
     Intervals, OpenTarget, VersionInterval, find_target, no_history, verbs::bisect::named_changes,
@@ -18,7 +18,7 @@ use crate::{common_options::CommonOptions, files};
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
-pub struct Publish {
+pub struct PublishArgs {
     /// Folder of the site: a new one, an empty one, or one that was published into before
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -27,7 +27,7 @@ pub struct Publish {
     targets: Vec<String>,
 }
 
-impl Publish {
+impl PublishArgs {
     /// Writes what has changed, and says how much that was.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
@@ -104,7 +104,7 @@ impl Sources {
         target: &TargetName,
         from: &Version,
         to: &Version,
-    ) -> Result<Option<Between>, String> {
+    ) -> Result<Option<VersionChanges>, String> {
         let (history, intervals) = match self.opened.get(target) {
             None => return Ok(None),
             Some(Err(why)) => return Err(why.clone()),
@@ -119,7 +119,7 @@ impl Sources {
         let known = intervals.known(from, to, MOST_OF_A_DIFF, ask);
         let VersionInterval { changes, diff } = known.map_err(|e: HistoryError| e.to_string())?;
         // Packages without a change log say nothing; that isn't the same as that nothing changed.
-        Ok((!changes.is_empty() || diff.is_some()).then_some(Between { changes, diff }))
+        Ok((!changes.is_empty() || diff.is_some()).then_some(VersionChanges { changes, diff }))
     }
 
     /// Forgets intervals that no page has any more.

@@ -3,7 +3,7 @@
 use backsight_model::ResultSet;
 use backsight_policy::{CompareOptions, Comparison, SplitKey, compare, compare_by};
 use backsight_report::{
-    Format, Look,
+    Format, TerminalStyle,
     comparison::{ComparisonFormat, DisplayOptions, render},
 };
 use backsight_store::{Store, StudyRow};
@@ -21,7 +21,7 @@ use crate::{common_options::CommonOptions, files, output::chosen, verdict_output
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
-pub struct Report {
+pub struct ReportArgs {
     /// Studies, by name or number; the first is the baseline of the others
     #[arg(required = true, value_name = "STUDY")]
     studies: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Report {
     by: Option<SplitKey>,
 }
 
-impl Report {
+impl ReportArgs {
     /// Writes the page and says where.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
@@ -51,7 +51,9 @@ impl Report {
                 let verdict = VerdictReport::from_store(&store, study).await?;
                 let text = match format {
                     Format::Html => verdict_output::into_page(study, verdict, &store).await?,
-                    format => verdict_output::render(&verdict, format, &Look::default(), false)?,
+                    format => {
+                        verdict_output::render(&verdict, format, &TerminalStyle::default(), false)?
+                    }
                 };
                 return self.write(study.name.as_str(), &text);
             }

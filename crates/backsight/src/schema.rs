@@ -9,7 +9,7 @@ const EXPORT: &str = "export";
 
 /// Arguments of `schema`.
 #[derive(Debug, clap::Args)]
-pub struct Schema {
+pub struct SchemaArgs {
     /// Which kind: of file, or of what a verb prints with --format json
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(kinds()))]
     kind: String,
@@ -34,7 +34,7 @@ pub fn of_printed(kind: &str) -> Option<serde_json::Value> {
     }
 }
 
-impl Schema {
+impl SchemaArgs {
     /// Prints the schema.
     pub fn execute(self) -> miette::Result<ExitCode> {
         let schema = backsight_model::schema::of(&self.kind)

@@ -1,6 +1,6 @@
 //! Arguments of a session: how a study is watched, how its verdict is written, how long it waits for its hosts.
 
-use backsight_conductor::{Events, Reach};
+use backsight_conductor::{Events, HostAccess};
 use backsight_model::Time;
 use backsight_report::Format;
 use backsight_study::SessionOptions;
@@ -43,7 +43,7 @@ pub struct SessionArgs {
 impl SessionArgs {
     /// The options of a session.
     pub fn options(&self) -> miette::Result<SessionOptions> {
-        let mut reach = Reach::with_this_program()
+        let mut reach = HostAccess::with_this_program()
             .into_diagnostic()
             .wrap_err("which program is this?")?;
         log::list_open_spans_on_signal();

@@ -1,6 +1,6 @@
 //! `backsight step`: versions of a target along its history.
 
-use backsight_model::{Back, Every, LayoutKind, Range, StudyName};
+use backsight_model::{Every, LayoutKind, Lookback, Range, StudyName};
 use backsight_policy::StepOrder;
 use backsight_study::{
     AskedRepeats, BuildContext, HistoryStudy, RepeatMode, StepChoices,
@@ -78,7 +78,7 @@ pub struct StepArgs {
     to: Option<String>,
     /// The newest part of the history, and the version before it: 1w, 3d, 2mo
     #[arg(long, value_name = "TIME")]
-    last: Option<Back>,
+    last: Option<Lookback>,
     /// The step: all, release, hour, day, week, month, 6h, 2w, "10 commits"
     #[arg(long, value_name = "STEP", default_value = "all")]
     every: Every,

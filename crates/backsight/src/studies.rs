@@ -2,7 +2,7 @@
 
 use backsight_model::{BenchmarkName, MonitorName, did_you_mean};
 use backsight_report::{
-    Format, Look,
+    Format, TerminalStyle,
     definition_text::{benchmark_text, monitor_text},
     escape::visible_bytes,
     stored_study::{
@@ -10,7 +10,7 @@ use backsight_report::{
         step_heading, studies_table, trial_heading,
     },
 };
-use backsight_store::{Kept, RawRef, Store, StudyRow};
+use backsight_store::{KeptOutput, RawRef, Store, StudyRow};
 use backsight_study::{
     IMPORT_VERB, VerdictReport,
     verbs::{Verb as _, step::StepVerb},
@@ -22,13 +22,13 @@ use crate::{common_options::CommonOptions, files, output::Output, overhead, verd
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
-pub struct Studies {
+pub struct StudiesArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Studies {
+impl StudiesArgs {
     /// Lists them.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
@@ -48,7 +48,7 @@ impl Studies {
 
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
-pub struct Show {
+pub struct ShowArgs {
     /// A study's name or number, or the word `benchmark` or `monitor`
     what: String,
     /// With `benchmark` or `monitor`: which one
@@ -75,7 +75,7 @@ pub struct Show {
     output: Output,
 }
 
-impl Show {
+impl ShowArgs {
     /// Shows it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         if let Some(name) = &self.name {
@@ -199,7 +199,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
             format!("what was measured: backsight history --target {target}\n")
         }
         _ => {
-            let look = Look {
+            let look = TerminalStyle {
                 width: files::width(),
                 colour: false,
             };
@@ -270,7 +270,12 @@ async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miett
     Ok(page)
 }
 
-async fn output(store: &Store, name: &str, kept: &Kept, raw: bool) -> miette::Result<Vec<u8>> {
+async fn output(
+    store: &Store,
+    name: &str,
+    kept: &KeptOutput,
+    raw: bool,
+) -> miette::Result<Vec<u8>> {
     let Some(reference) = &kept.raw else {
         return Ok(Vec::new());
     };
@@ -287,12 +292,12 @@ async fn output(store: &Store, name: &str, kept: &Kept, raw: bool) -> miette::Re
 
 /// Arguments of `delete`.
 #[derive(Debug, clap::Args)]
-pub struct Delete {
+pub struct DeleteArgs {
     /// The study: its name or its number
     study: String,
 }
 
-impl Delete {
+impl DeleteArgs {
     /// Deletes it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {

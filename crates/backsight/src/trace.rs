@@ -56,7 +56,7 @@ const MOST_DUMPED: usize = 1 << 24;
 /// Arguments of `trace`.
 #[derive(Debug, clap::Args)]
 #[command(args_override_self = true)]
-pub struct Trace {
+pub struct TraceArgs {
     /// Trace children and threads too; twice: each into a file of its own, FILE.TID
     #[arg(short = 'f', long = "follow-forks", action = clap::ArgAction::Count)]
     follow: u8,
@@ -203,7 +203,7 @@ enum Engine {
     Ptrace,
 }
 
-impl Trace {
+impl TraceArgs {
     /// Traces, and ends as the command does.
     pub fn execute(self) -> miette::Result<ExitCode> {
         if self.version {

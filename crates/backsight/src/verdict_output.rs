@@ -3,7 +3,7 @@
 use backsight_model::ResultSet;
 use backsight_policy::{CompareOptions, SplitKey, compare_by};
 use backsight_report::{
-    Format, Look, Render as _,
+    Format, Render as _, TerminalStyle,
     comparison::{self, ComparisonFormat, DisplayOptions},
 };
 use backsight_store::{Store, StudyRow};
@@ -14,7 +14,7 @@ use miette::IntoDiagnostic as _;
 pub fn render(
     verdict: &VerdictReport,
     format: Format,
-    look: &Look,
+    look: &TerminalStyle,
     all_metrics: bool,
 ) -> miette::Result<String> {
     match verdict {

@@ -1,11 +1,11 @@
 //! Definitions of benchmarks: those that come with the program, and the user's own over them.
 //!
 //! A definition's name is its file's. It is read and its parsers are compiled when somebody asks for it, so
-//! that looking one up costs one. Refuses: a file whose name and content disagree.
+//! that looking one up costs one. A name that isn't the file's is an error.
 
 use backsight_model::{
-    Action, Benchmark, BenchmarkName, Document, MetricSamples, Phase, Problem, StepRecord,
-    Unreadable, Watched, When,
+    Action, Benchmark, BenchmarkName, DocumentError, MetricSamples, MonitorSample, Phase,
+    ReadyCondition, StepRecord, TomlDocument,
 };
 use indexmap::IndexMap;
 use std::{
@@ -14,58 +14,28 @@ use std::{
 };
 
 use crate::{
-    Monitors, pattern,
-    samples::{NoSamples, Parsers},
-    watched,
+    Monitors,
+    definition_files::{CatalogError, definition_files},
+    monitor_samples, pattern,
+    samples::{Parsers, TrialSamplesError},
 };
 
 /// Name and text of each definition that comes with the program.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/definitions.rs"));
 
-/// What is wrong with the catalogue.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-pub enum CatalogError {
-    /// A fault in a definition.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Problem(#[from] Problem),
-    /// A file that can't be read.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Unreadable(#[from] Unreadable),
-    /// A folder that can't be read.
-    #[error("can't read the folder of definitions {}: {cause}", path.display())]
-    #[diagnostic(help("name a folder that has NAME.toml files, one a benchmark or one a monitor"))]
-    Folder {
-        /// Which.
-        path: PathBuf,
-        /// What the system said.
-        cause: std::io::Error,
-    },
-    /// A file whose name can't be a definition's.
-    #[error("{} can't be a definition", path.display())]
-    #[diagnostic(help(
-        "call the file after what it defines: 1 to 64 characters out of A-Z a-z 0-9 . _ + -, then .toml"
-    ))]
-    FileName {
-        /// Which.
-        path: PathBuf,
-    },
-}
-
 /// One benchmark's definition.
 #[derive(Debug)]
-pub struct Definition {
+pub struct BenchmarkDefinition {
     /// What it says.
     pub benchmark: Benchmark,
     /// Its text; the document's name says where it comes from.
-    pub document: Document,
+    pub document: TomlDocument,
     /// How samples are found in the output.
     pub parsers: Parsers,
 }
 
-impl Definition {
-    fn read(name: &BenchmarkName, document: &Document) -> Result<Self, Problem> {
+impl BenchmarkDefinition {
+    fn read(name: &BenchmarkName, document: &TomlDocument) -> Result<Self, DocumentError> {
         let benchmark = Benchmark::read(document)?;
         if *benchmark.name != *name {
             return Err(document.problem(
@@ -90,7 +60,7 @@ impl Definition {
 
 /// A spawned program is ready when a line matches a regular expression; one that is none is a mistake of the
 /// definition's, not of a host's.
-fn check_lines(benchmark: &Benchmark, document: &Document) -> Result<(), Problem> {
+fn check_lines(benchmark: &Benchmark, document: &TomlDocument) -> Result<(), DocumentError> {
     let roles = benchmark.roles.iter();
     let steps = roles.flat_map(|role| {
         Phase::ALL
@@ -104,7 +74,7 @@ fn check_lines(benchmark: &Benchmark, document: &Document) -> Result<(), Problem
         else {
             continue;
         };
-        let When::Line(line) = &ready.when else {
+        let ReadyCondition::Line(line) = &ready.when else {
             continue;
         };
         if let Err((message, help)) = pattern::regex(line) {
@@ -120,12 +90,12 @@ fn check_lines(benchmark: &Benchmark, document: &Document) -> Result<(), Problem
 
 #[derive(Debug)]
 struct Entry {
-    document: Document,
-    definition: OnceLock<Definition>,
+    document: TomlDocument,
+    definition: OnceLock<BenchmarkDefinition>,
 }
 
 impl Entry {
-    fn new(document: Document) -> Self {
+    fn new(document: TomlDocument) -> Self {
         Self {
             document,
             definition: OnceLock::new(),
@@ -154,12 +124,12 @@ impl Catalog {
         for (name, text) in BUILT_IN {
             catalog.put(
                 Path::new(name),
-                Document::new(format!("catalogue: {name}.toml"), *text),
+                TomlDocument::new(format!("catalogue: {name}.toml"), *text),
             )?;
         }
         for folder in folders {
             for file in definition_files(folder)? {
-                let document = Document::open(&file)?;
+                let document = TomlDocument::open(&file)?;
                 catalog.put(&file.with_extension(""), document)?;
             }
         }
@@ -171,7 +141,7 @@ impl Catalog {
     ///
     /// # Errors
     /// A definition that is at fault.
-    pub fn of_documents(documents: Vec<Document>) -> Result<Self, CatalogError> {
+    pub fn from_documents(documents: Vec<TomlDocument>) -> Result<Self, CatalogError> {
         let mut entries = IndexMap::new();
         for document in documents {
             let name = Benchmark::read(&document)?.name.into_inner();
@@ -194,7 +164,7 @@ impl Catalog {
         &self.monitors
     }
 
-    fn put(&mut self, stem: &Path, document: Document) -> Result<(), CatalogError> {
+    fn put(&mut self, stem: &Path, document: TomlDocument) -> Result<(), CatalogError> {
         let name = stem.file_name().and_then(|name| name.to_str());
         let name = name.and_then(|name| BenchmarkName::new(name).ok());
         let name = name.ok_or_else(|| CatalogError::FileName {
@@ -213,14 +183,14 @@ impl Catalog {
     ///
     /// # Errors
     /// The definition is at fault: it isn't one, or a jq program or a regular expression in it is none.
-    pub fn find(&self, name: &BenchmarkName) -> Result<Option<&Definition>, CatalogError> {
+    pub fn find(&self, name: &BenchmarkName) -> Result<Option<&BenchmarkDefinition>, CatalogError> {
         let Some(entry) = self.entries.get(name) else {
             return Ok(None);
         };
         if let Some(definition) = entry.definition.get() {
             return Ok(Some(definition));
         }
-        let definition = Definition::read(name, &entry.document)?;
+        let definition = BenchmarkDefinition::read(name, &entry.document)?;
         Ok(Some(entry.definition.get_or_init(|| definition)))
     }
 
@@ -232,10 +202,10 @@ impl Catalog {
         &self,
         name: &BenchmarkName,
         steps: &[StepRecord],
-    ) -> Result<Vec<MetricSamples>, NoSamples> {
+    ) -> Result<Vec<MetricSamples>, TrialSamplesError> {
         let definition = self
             .find(name)?
-            .ok_or_else(|| NoSamples::Unknown(name.clone()))?;
+            .ok_or_else(|| TrialSamplesError::Unknown(name.clone()))?;
         Ok(definition.parsers.samples(steps)?)
     }
 
@@ -245,7 +215,7 @@ impl Catalog {
         &self,
         name: &BenchmarkName,
         steps: &[StepRecord],
-    ) -> (Vec<Watched>, Vec<String>) {
+    ) -> (Vec<MonitorSample>, Vec<String>) {
         let (mut all, mut faults) = (IndexMap::new(), Vec::new());
         let Ok(Some(definition)) = self.find(name) else {
             return (Vec::new(), faults);
@@ -260,7 +230,7 @@ impl Catalog {
                 _ => format!("{}.", step.role),
             };
             let samples = match self.monitors.find(monitor) {
-                Ok(Some(monitor)) => watched::of_step(&monitor, step, &before),
+                Ok(Some(monitor)) => monitor_samples::of_step(&monitor, step, &before),
                 Ok(None) => Ok(Vec::new()),
                 Err(fault) => Err(fault.to_string()),
             };
@@ -283,29 +253,6 @@ impl Catalog {
         }
         (all.into_values().collect(), faults)
     }
-}
-
-pub(crate) fn definition_files(folder: &Path) -> Result<Vec<PathBuf>, CatalogError> {
-    let fault = |cause| CatalogError::Folder {
-        path: folder.to_owned(),
-        cause,
-    };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(fault)? {
-        let file = entry.map_err(fault)?.path();
-        let hidden = file
-            .file_name()
-            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if !hidden
-            && file
-                .extension()
-                .is_some_and(|extension| extension == "toml")
-        {
-            files.push(file);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 #[cfg(test)]
@@ -396,11 +343,11 @@ mod tests {
         assert_eq!(fault("c").0.0, 1);
         assert!(matches!(
             catalog.samples(&name("a"), &[]),
-            Err(NoSamples::Definition(_))
+            Err(TrialSamplesError::Definition(_))
         ));
         assert!(matches!(
             catalog.samples(&name("zzz"), &[]),
-            Err(NoSamples::Unknown(_))
+            Err(TrialSamplesError::Unknown(_))
         ));
     }
 
@@ -426,14 +373,14 @@ mod tests {
 
     #[test]
     fn a_study_that_goes_on_has_its_own_definitions_and_no_others() {
-        let document = Document::new("of the study", OWN);
-        let catalog = Catalog::of_documents(vec![document.clone()]).unwrap();
+        let document = TomlDocument::new("of the study", OWN);
+        let catalog = Catalog::from_documents(vec![document.clone()]).unwrap();
         assert_eq!(catalog.names(), [name("ping-rtt")]);
         assert_eq!(
             catalog.find(&name("ping-rtt")).unwrap().unwrap().document,
             document
         );
-        assert!(Catalog::of_documents(vec![Document::new("x", "name = 3")]).is_err());
+        assert!(Catalog::from_documents(vec![TomlDocument::new("x", "name = 3")]).is_err());
     }
 
     #[test]

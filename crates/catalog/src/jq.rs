@@ -1,18 +1,19 @@
 //! jq programs that find samples in JSON, by way of jaq, with an end to everything.
 //!
 //! A definition is written by somebody who can make mistakes, and runs on whatever a benchmark printed.
-//! So each program is rewritten before it is compiled: whatever is done again and again first pays. What
-//! follows the output's own size (a pipe, a comparison) pays a step, of which there are more for a longer
-//! output; what can go on by itself (recursion, a fold) pays a turn, and turns are few, because each can nest
-//! a value deeper than the stack. Sums and products have a largest size. Nothing depends on a clock: the same
-//! output has the same samples. This is a guard against mistakes, not against malice: who writes a
+//! So each program is rewritten before it is compiled: every operation that can be repeated is charged first, and the
+//! program ends when its fuel is used up. Operations that repeat as often as the output is long (a pipe, a comparison) are
+//! charged a step; a longer output gives more steps. Operations that can repeat by themselves (recursion, a fold) are charged
+//! a turn; turns are few, because each can nest a value deeper than the stack. Sums and products have a largest size. Nothing
+//! depends on a clock: the same output has the same samples. This guards against mistakes, not against malice: the author of a
 //! definition may run any command anyway.
 //!
-//! Refuses: programs that call themselves (`recurse`, `range`, `until` and their kind are there, and
-//! counted), and programs that ask anything but the output (the environment, the time).
+//! A program can't call itself (`recurse`, `range`, `until` and the like can be used, and are charged), and can't read
+//! anything but the output (not the environment, not the time).
 
 mod expressions;
 mod filters;
+mod fuel;
 mod rewriting;
 
 use backsight_model::nearest;
@@ -32,7 +33,8 @@ use std::{
     ops::Range,
 };
 
-use filters::{Counted, NATIVE, PRELUDE, Purse, Run, filters};
+use filters::{NATIVE, PRELUDE, filters};
+use fuel::{Fuel, FueledData, RunData};
 use rewriting::{OUTSIDE, Rewriting};
 
 /// Longest program, in bytes.
@@ -58,7 +60,7 @@ const MAIN: &str = "__metric";
 
 /// A mistake in a program: where in its text, and what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct QueryError {
     /// Bytes of the program's text.
     pub place: Range<usize>,
     /// What is wrong.
@@ -69,7 +71,7 @@ pub struct Mistake {
 
 /// Why a program found no numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stopped {
+pub enum QueryRunError {
     /// It ended with an error of its own, or jq's.
     Error(String),
     /// It found something that isn't a number.
@@ -82,7 +84,7 @@ pub enum Stopped {
 
 /// A compiled program.
 pub struct Program {
-    filter: Filter<Counted>,
+    filter: Filter<FueledData>,
 }
 
 impl fmt::Debug for Program {
@@ -96,7 +98,7 @@ impl Program {
     ///
     /// # Errors
     /// It isn't jq, names a filter that doesn't exist or isn't permitted here, or calls itself.
-    pub fn compile(code: &str) -> Result<Self, Mistake> {
+    pub fn compile(code: &str) -> Result<Self, QueryError> {
         Self::compile_knowing(code, &[])
     }
 
@@ -104,8 +106,8 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::compile`].
-    pub fn compile_knowing(code: &str, variables: &[&'static str]) -> Result<Self, Mistake> {
-        let whole = |message: &str| Mistake {
+    pub fn compile_knowing(code: &str, variables: &[&'static str]) -> Result<Self, QueryError> {
+        let whole = |message: &str| QueryError {
             place: 0..code.len(),
             message: message.to_owned(),
             help: None,
@@ -117,8 +119,8 @@ impl Program {
             .unwrap_or_else(|why| Err(whole(&format!("this jq program can't be compiled: {why}"))))
     }
 
-    fn compile_here(code: &str, variables: &[&'static str]) -> Result<Self, Mistake> {
-        let whole = |message: &str| Mistake {
+    fn compile_here(code: &str, variables: &[&'static str]) -> Result<Self, QueryError> {
+        let whole = |message: &str| QueryError {
             place: 0..code.len(),
             message: message.to_owned(),
             help: None,
@@ -131,7 +133,7 @@ impl Program {
                 args: Vec::new(),
                 body: term,
             })
-            .map_err(|refused| Mistake {
+            .map_err(|refused| QueryError {
                 place: span(code, refused.name),
                 message: format!("`{}` {}", refused.name, refused.why),
                 help: None,
@@ -148,7 +150,7 @@ impl Program {
                 },
             )
             .map_err(|_| whole("this jq program can't be loaded"))?;
-        let filter = Compiler::<_, Counted>::default()
+        let filter = Compiler::<_, FueledData>::default()
             .with_funs(filters())
             .with_global_vars(variables.iter().copied())
             .compile(modules)
@@ -163,12 +165,12 @@ impl Program {
     }
 
     /// The numbers that the program finds in one document of this many bytes; `null` is none.
-    pub fn numbers(&self, document: &Val, bytes: usize) -> Result<Vec<f64>, Stopped> {
+    pub fn numbers(&self, document: &Val, bytes: usize) -> Result<Vec<f64>, QueryRunError> {
         let steps = STEPS + STEPS_PER_BYTE.saturating_mul(bytes as u64);
         self.numbers_within(document, steps)
     }
 
-    fn numbers_within(&self, document: &Val, steps: u64) -> Result<Vec<f64>, Stopped> {
+    fn numbers_within(&self, document: &Val, steps: u64) -> Result<Vec<f64>, QueryRunError> {
         let mut numbers = Vec::new();
         self.each_within(document, [], steps, |value| {
             numbers.extend(number(&value)?);
@@ -184,7 +186,7 @@ impl Program {
         input: &Val,
         variables: [Val; N],
         bytes: usize,
-    ) -> Result<Vec<Val>, Stopped> {
+    ) -> Result<Vec<Val>, QueryRunError> {
         let steps = STEPS + STEPS_PER_BYTE.saturating_mul(bytes as u64);
         let mut values = Vec::new();
         self.each_within(input, variables, steps, |value| {
@@ -199,19 +201,19 @@ impl Program {
         document: &Val,
         variables: [Val; N],
         steps: u64,
-        mut found: impl FnMut(Val) -> Result<(), Stopped>,
-    ) -> Result<(), Stopped> {
-        let purse = Purse {
+        mut found: impl FnMut(Val) -> Result<(), QueryRunError>,
+    ) -> Result<(), QueryRunError> {
+        let fuel = Fuel {
             steps: Cell::new(steps),
             turns: Cell::new(TURNS),
         };
-        let run = Run {
+        let run = RunData {
             lut: &self.filter.lut,
-            purse: &purse,
+            fuel: &fuel,
         };
-        let ctx = Ctx::<Counted>::new(run, Vars::new(variables));
+        let ctx = Ctx::<FueledData>::new(run, Vars::new(variables));
         for result in self.filter.id.run((ctx, document.clone())) {
-            if purse.is_empty() {
+            if fuel.is_empty() {
                 break;
             }
             match result {
@@ -220,28 +222,28 @@ impl Program {
             }
         }
         // A program that catches the error may have gone on to some end; its numbers are not the answer.
-        if purse.is_empty() {
-            Err(Stopped::TooManySteps)
+        if fuel.is_empty() {
+            Err(QueryRunError::TooManySteps)
         } else {
             Ok(())
         }
     }
 }
 
-fn number(value: &Val) -> Result<Option<f64>, Stopped> {
+fn number(value: &Val) -> Result<Option<f64>, QueryRunError> {
     if matches!(value, Val::Null) {
         return Ok(None);
     }
     match value.as_f64() {
         Some(number) if number.is_finite() => Ok(Some(number)),
-        Some(_) => Err(Stopped::NotFinite),
-        None => Err(Stopped::NotANumber(shortened(value))),
+        Some(_) => Err(QueryRunError::NotFinite),
+        None => Err(QueryRunError::NotANumber(shortened(value))),
     }
 }
 
-fn stopped(exception: Exn<'_, Val>) -> Stopped {
+fn stopped(exception: Exn<'_, Val>) -> QueryRunError {
     match exception.get_err() {
-        Ok(error) => Stopped::Error(match error.into_val() {
+        Ok(error) => QueryRunError::Error(match error.into_val() {
             value if value.is_utf8_str() => {
                 let bytes = value.as_bytes().unwrap_or_default();
                 let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MESSAGE)]);
@@ -249,7 +251,7 @@ fn stopped(exception: Exn<'_, Val>) -> Stopped {
             }
             value => shortened(&value),
         }),
-        Err(_) => Stopped::Error("it stopped".to_owned()),
+        Err(_) => QueryRunError::Error("it stopped".to_owned()),
     }
 }
 
@@ -295,8 +297,8 @@ pub fn deeply<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
     })
 }
 
-fn parse(code: &str) -> Result<Term<&str>, Mistake> {
-    let mistake = |found: &str, expected: &str| Mistake {
+fn parse(code: &str) -> Result<Term<&str>, QueryError> {
+    let mistake = |found: &str, expected: &str| QueryError {
         place: span(code, found),
         message: match found {
             "" => format!("this isn't jq: it ends where {expected} should follow"),
@@ -321,7 +323,7 @@ fn parse(code: &str) -> Result<Term<&str>, Mistake> {
         })
 }
 
-fn undefined_name(code: &str, name: &str, kind: &str) -> Mistake {
+fn undefined_name(code: &str, name: &str, kind: &str) -> QueryError {
     let bounds = code.as_bytes().as_ptr_range();
     let place = if bounds.contains(&name.as_ptr()) {
         span(code, name)
@@ -332,7 +334,7 @@ fn undefined_name(code: &str, name: &str, kind: &str) -> Mistake {
         .names()
         .chain(NATIVE.iter().copied())
         .filter(|known| !OUTSIDE.contains(known));
-    Mistake {
+    QueryError {
         place,
         message: format!("jq has no {kind} `{name}` with so many arguments here"),
         help: nearest(name, known)
@@ -346,11 +348,11 @@ mod tests {
     use super::*;
     use proptest::{prelude::*, test_runner::RngSeed};
 
-    fn run(code: &str, document: &str) -> Result<Vec<f64>, Stopped> {
+    fn run(code: &str, document: &str) -> Result<Vec<f64>, QueryRunError> {
         run_within(code, document, STEPS)
     }
 
-    fn run_within(code: &str, document: &str, steps: u64) -> Result<Vec<f64>, Stopped> {
+    fn run_within(code: &str, document: &str, steps: u64) -> Result<Vec<f64>, QueryRunError> {
         let program = Program::compile(code).unwrap();
         deeply(|| {
             let value: Val = serde_json::from_str(document).unwrap();
@@ -359,7 +361,7 @@ mod tests {
         .unwrap()
     }
 
-    fn mistake(code: &str) -> Mistake {
+    fn mistake(code: &str) -> QueryError {
         Program::compile(code).unwrap_err()
     }
 
@@ -413,12 +415,15 @@ mod tests {
     fn what_is_no_finite_number_is_refused() {
         assert_eq!(
             run(".", r#""fast""#),
-            Err(Stopped::NotANumber("\"fast\"".into()))
+            Err(QueryRunError::NotANumber("\"fast\"".into()))
         );
-        assert_eq!(run(".", "true"), Err(Stopped::NotANumber("true".into())));
-        assert_eq!(run("1 / 0", "null"), Err(Stopped::NotFinite));
-        assert_eq!(run("nan", "null"), Err(Stopped::NotFinite));
-        let Err(Stopped::NotANumber(text)) = run("[range(1000)]", "null") else {
+        assert_eq!(
+            run(".", "true"),
+            Err(QueryRunError::NotANumber("true".into()))
+        );
+        assert_eq!(run("1 / 0", "null"), Err(QueryRunError::NotFinite));
+        assert_eq!(run("nan", "null"), Err(QueryRunError::NotFinite));
+        let Err(QueryRunError::NotANumber(text)) = run("[range(1000)]", "null") else {
             panic!()
         };
         assert!(
@@ -430,8 +435,11 @@ mod tests {
     #[test]
     fn a_programs_own_error_is_repeated_in_its_words() {
         let failed = run("error(.error)", r#"{"error": "the server is busy"}"#);
-        assert_eq!(failed, Err(Stopped::Error("the server is busy".into())));
-        let Err(Stopped::Error(message)) = run(".a.b", r#"{"a": [1]}"#) else {
+        assert_eq!(
+            failed,
+            Err(QueryRunError::Error("the server is busy".into()))
+        );
+        let Err(QueryRunError::Error(message)) = run(".a.b", r#"{"a": [1]}"#) else {
             panic!()
         };
         assert!(message.contains("cannot index"), "{message}");
@@ -460,7 +468,7 @@ mod tests {
         ] {
             let document = format!("[{}1]", "1, ".repeat(199));
             let stopped = run_within(endless, &document, 20_000);
-            assert_eq!(stopped, Err(Stopped::TooManySteps), "{endless}");
+            assert_eq!(stopped, Err(QueryRunError::TooManySteps), "{endless}");
         }
     }
 
@@ -469,8 +477,12 @@ mod tests {
         // A text as JSON is a text with more escapes, each time.
         let document = r#"{"a": [1, "2", null, {"b": [3]}]}"#;
         let doubled = run_within("repeat(.) |= tojson", document, 20_000);
-        assert_eq!(doubled, Err(Stopped::Error("the text is too large".into())));
-        let stopped = |code, document: &str| matches!(run(code, document), Err(Stopped::Error(_)));
+        assert_eq!(
+            doubled,
+            Err(QueryRunError::Error("the text is too large".into()))
+        );
+        let stopped =
+            |code, document: &str| matches!(run(code, document), Err(QueryRunError::Error(_)));
         assert!(stopped(r#".x * 1000000000000"#, r#"{"x": "a"}"#));
         assert!(stopped(r#".x *= 1000000000000"#, r#"{"x": "a"}"#));
         assert!(stopped(
@@ -484,7 +496,7 @@ mod tests {
         assert!(stopped(".[4000000000] = 1 | length", "[]"));
         assert_eq!(
             run("reduce range(2000) as $i (3; . * .)", "null"),
-            Err(Stopped::NotFinite)
+            Err(QueryRunError::NotFinite)
         );
     }
 
@@ -572,12 +584,15 @@ mod tests {
             (r#"test("a"; "q")"#, "invalid regex flag: q"),
             ("test(1)", "cannot use 1 as string"),
         ] {
-            let Err(Stopped::Error(message)) = found(wrong, text) else {
+            let Err(QueryRunError::Error(message)) = found(wrong, text) else {
                 panic!("{wrong}")
             };
             assert!(message.starts_with(why), "{wrong}: {message}");
         }
-        assert!(matches!(found(r#"test("a")"#, "1"), Err(Stopped::Error(_))));
+        assert!(matches!(
+            found(r#"test("a")"#, "1"),
+            Err(QueryRunError::Error(_))
+        ));
     }
 
     #[test]
@@ -635,7 +650,7 @@ mod tests {
             let document = format!("[{}1]", "1,".repeat(200_000));
             assert_eq!(
                 run_within(deeper, &document, u64::MAX),
-                Err(Stopped::TooManySteps),
+                Err(QueryRunError::TooManySteps),
                 "{deeper}"
             );
         }
@@ -644,7 +659,7 @@ mod tests {
         let text = format!("\"{}\"", nested(100_000));
         assert!(matches!(
             run("fromjson | length", &text),
-            Err(Stopped::Error(_))
+            Err(QueryRunError::Error(_))
         ));
     }
 

@@ -3,18 +3,30 @@
 //! Definitions come with the program; a user's folders lie over them, the later over the earlier. The
 //! parsers turn what steps printed into samples: jq programs, regular expressions, columns.
 //!
-//! Refuses: to run anything, to take a missing value for 0, and to believe an output. Whatever a program
-//! printed (nothing, nonsense, gigabytes) ends in samples or in an error, in bounded time.
+//! Whatever a program printed (nothing, nonsense, gigabytes) ends in samples or in an error, in bounded time. A missing value is
+//! never 0. Nothing is run here.
+//!
+//! ```
+//! use backsight_catalog::{JsonDocument, Query, QueryValue};
+//!
+//! let query = Query::compile(".runs[].seconds", []).unwrap();
+//! let document = JsonDocument::parse(br#"{"runs": [{"seconds": 1.5}, {"seconds": 2}]}"#).unwrap();
+//! let found = query.found(&document, []).unwrap();
+//! assert_eq!(found, [QueryValue::Number(1.5), QueryValue::Whole(2)]);
+//! ```
 
+mod definition_files;
 mod definitions;
 mod jq;
+mod monitor_samples;
 mod monitors;
 mod pattern;
 mod query;
 mod samples;
-mod watched;
 
-pub use definitions::{Catalog, CatalogError, Definition};
+pub use definition_files::CatalogError;
+pub use definitions::{BenchmarkDefinition, Catalog};
 pub use monitors::Monitors;
-pub use query::{Found, Mistake, Query, Searched, Stopped, deeply};
-pub use samples::{Fault, LONGEST_OUTPUT, MOST_SAMPLES, NoSamples, Parsers, SampleError};
+pub use pattern::MOST_SAMPLES;
+pub use query::{JsonDocument, Query, QueryError, QueryRunError, QueryValue, deeply};
+pub use samples::{ExtractionError, LONGEST_OUTPUT, Parsers, SampleError, TrialSamplesError};

@@ -1,14 +1,13 @@
 //! Definitions of monitors: those that come with the program, and the user's own over them.
 //!
-//! A definition's name is its file's. It is read when somebody asks for it. Refuses: a file whose name and content
-//! disagree.
+//! A definition's name is its file's. It is read when somebody asks for it. A name that isn't the file's is an error.
 
-use backsight_model::{Document, Monitor, MonitorName};
+use backsight_model::{Monitor, MonitorName, TomlDocument};
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 
-use crate::definitions::{CatalogError, definition_files};
-use crate::watched;
+use crate::definition_files::{CatalogError, definition_files};
+use crate::monitor_samples;
 
 /// Name and text of each monitor that comes with the program.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/monitors.rs"));
@@ -16,7 +15,7 @@ const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/monitors.r
 /// The monitors at hand, by name.
 #[derive(Debug, Default)]
 pub struct Monitors {
-    entries: IndexMap<MonitorName, Document>,
+    entries: IndexMap<MonitorName, TomlDocument>,
 }
 
 impl Monitors {
@@ -28,12 +27,12 @@ impl Monitors {
     pub fn load(folders: &[PathBuf]) -> Result<Self, CatalogError> {
         let mut monitors = Self::default();
         for (name, text) in BUILT_IN {
-            let document = Document::new(format!("catalogue: {name}.toml"), *text);
+            let document = TomlDocument::new(format!("catalogue: {name}.toml"), *text);
             monitors.put(Path::new(name), document)?;
         }
         for folder in folders {
             for file in definition_files(folder)? {
-                let document = Document::open(&file)?;
+                let document = TomlDocument::open(&file)?;
                 monitors.put(&file.with_extension(""), document)?;
             }
         }
@@ -45,7 +44,7 @@ impl Monitors {
     ///
     /// # Errors
     /// A definition that is at fault.
-    pub fn of_documents(documents: Vec<Document>) -> Result<Self, CatalogError> {
+    pub fn from_documents(documents: Vec<TomlDocument>) -> Result<Self, CatalogError> {
         let mut entries = IndexMap::new();
         for document in documents {
             let name = Monitor::read(&document)?.name.into_inner();
@@ -54,7 +53,7 @@ impl Monitors {
         Ok(Self { entries })
     }
 
-    fn put(&mut self, stem: &Path, document: Document) -> Result<(), CatalogError> {
+    fn put(&mut self, stem: &Path, document: TomlDocument) -> Result<(), CatalogError> {
         let name = stem.file_name().and_then(|name| name.to_str());
         let name = name.and_then(|name| MonitorName::new(name).ok());
         let name = name.ok_or_else(|| CatalogError::FileName {
@@ -70,7 +69,7 @@ impl Monitors {
     }
 
     /// The document that defines this monitor, if there is one.
-    pub fn document(&self, name: &MonitorName) -> Option<&Document> {
+    pub fn document(&self, name: &MonitorName) -> Option<&TomlDocument> {
         self.entries.get(name)
     }
 
@@ -96,7 +95,7 @@ impl Monitors {
                 )
                 .into());
         }
-        watched::check(&monitor, document)?;
+        monitor_samples::check(&monitor, document)?;
         Ok(Some(monitor))
     }
 }

@@ -4,22 +4,23 @@
 //! groups of an expression are `value` (the number), perhaps `unit` (converted into the metric's) and
 //! perhaps `per` (the number is divided by it: events ÷ seconds).
 //!
-//! Refuses: expressions without a value, and groups with any other name.
+//! An expression without `value`, and any other named group, are errors.
 
 use backsight_model::{Unit, did_you_mean};
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::samples::MOST_SAMPLES;
+/// Most samples that one metric has in one trial.
+pub const MOST_SAMPLES: usize = 100_000;
 
 /// Names of groups that mean something.
 const GROUPS: &[&str] = &["value", "unit", "per"];
 
 /// A mistake in an expression, and perhaps a way out.
-pub type Mistake = (String, Option<String>);
+pub type PatternError = (String, Option<String>);
 
 /// Why a match gave no number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoNumber {
+pub enum NumberError {
     /// This text isn't a number.
     NotANumber(String),
     /// This number isn't finite, or is divided by nothing.
@@ -38,7 +39,7 @@ pub struct Expression(Regex);
 
 impl Expression {
     /// The expression that this text writes.
-    pub fn compile(source: &str) -> Result<Self, Mistake> {
+    pub fn compile(source: &str) -> Result<Self, PatternError> {
         let regex = regex(source)?;
         let mut has_value = false;
         for name in regex.capture_names().flatten() {
@@ -60,7 +61,7 @@ impl Expression {
     }
 
     /// The numbers of all matches, in this unit.
-    pub fn numbers(&self, text: &[u8], unit: Unit) -> Result<Vec<f64>, NoNumber> {
+    pub fn numbers(&self, text: &[u8], unit: Unit) -> Result<Vec<f64>, NumberError> {
         let mut numbers = Vec::new();
         for groups in self.0.captures_iter(text) {
             let Some(value) = groups.name("value") else {
@@ -75,7 +76,7 @@ impl Expression {
                 let factor = Unit::parse(&written)
                     .ok()
                     .and_then(|written| written.in_terms_of(unit));
-                number *= factor.ok_or_else(|| NoNumber::Unit(beginning(&written)))?;
+                number *= factor.ok_or_else(|| NumberError::Unit(beginning(&written)))?;
             }
             push(&mut numbers, number)?;
         }
@@ -85,15 +86,15 @@ impl Expression {
 
 /// A field of the lines that match.
 #[derive(Debug)]
-pub struct Field {
+pub struct ColumnField {
     line: Regex,
     /// From 0.
     index: usize,
 }
 
-impl Field {
+impl ColumnField {
     /// The field with this number, from 1, of the lines that match.
-    pub fn compile(line: &str, number: std::num::NonZeroUsize) -> Result<Self, Mistake> {
+    pub fn compile(line: &str, number: std::num::NonZeroUsize) -> Result<Self, PatternError> {
         Ok(Self {
             line: regex(line)?,
             index: number.get() - 1,
@@ -101,7 +102,7 @@ impl Field {
     }
 
     /// The numbers in the field of all lines that match.
-    pub fn numbers(&self, text: &[u8]) -> Result<Vec<f64>, NoNumber> {
+    pub fn numbers(&self, text: &[u8]) -> Result<Vec<f64>, NumberError> {
         let mut numbers = Vec::new();
         for line in text
             .split(|byte| *byte == b'\n')
@@ -114,7 +115,7 @@ impl Field {
                 let all = line
                     .split(u8::is_ascii_whitespace)
                     .filter(|field| !field.is_empty());
-                NoNumber::Fields(all.count())
+                NumberError::Fields(all.count())
             })?;
             push(&mut numbers, number(field)?)?;
         }
@@ -123,7 +124,7 @@ impl Field {
 }
 
 /// The expression that this text writes, if it is one.
-pub(crate) fn regex(source: &str) -> Result<Regex, Mistake> {
+pub(crate) fn regex(source: &str) -> Result<Regex, PatternError> {
     RegexBuilder::new(source)
         .multi_line(true)
         .build()
@@ -136,19 +137,19 @@ pub(crate) fn regex(source: &str) -> Result<Regex, Mistake> {
         })
 }
 
-fn number(text: &[u8]) -> Result<f64, NoNumber> {
+fn number(text: &[u8]) -> Result<f64, NumberError> {
     let number = std::str::from_utf8(text)
         .ok()
         .and_then(|text| text.trim().parse::<f64>().ok());
-    number.ok_or_else(|| NoNumber::NotANumber(beginning(&String::from_utf8_lossy(text))))
+    number.ok_or_else(|| NumberError::NotANumber(beginning(&String::from_utf8_lossy(text))))
 }
 
-fn push(numbers: &mut Vec<f64>, number: f64) -> Result<(), NoNumber> {
+fn push(numbers: &mut Vec<f64>, number: f64) -> Result<(), NumberError> {
     if !number.is_finite() {
-        return Err(NoNumber::NotFinite);
+        return Err(NumberError::NotFinite);
     }
     if numbers.len() == MOST_SAMPLES {
-        return Err(NoNumber::TooMany);
+        return Err(NumberError::TooMany);
     }
     numbers.push(number);
     Ok(())
@@ -167,7 +168,7 @@ mod tests {
         Unit::parse(text).unwrap()
     }
 
-    fn numbers(source: &str, text: &str, unit_text: &str) -> Result<Vec<f64>, NoNumber> {
+    fn numbers(source: &str, text: &str, unit_text: &str) -> Result<Vec<f64>, NumberError> {
         Expression::compile(source)
             .unwrap()
             .numbers(text.as_bytes(), unit(unit_text))
@@ -194,28 +195,28 @@ mod tests {
         assert_eq!(numbers(source, text, "events/s"), Ok(vec![4.0]));
         assert_eq!(
             numbers(source, "time: 0s\nevents: 3", "events/s"),
-            Err(NoNumber::NotFinite)
+            Err(NumberError::NotFinite)
         );
     }
 
     #[test]
     fn what_is_no_finite_number_is_refused() {
         let of = |text: &str| numbers("x=(?<value>.*)", text, "s");
-        assert_eq!(of("x=fast"), Err(NoNumber::NotANumber("fast".into())));
-        assert_eq!(of("x=1,5"), Err(NoNumber::NotANumber("1,5".into())));
-        assert_eq!(of("x="), Err(NoNumber::NotANumber(String::new())));
+        assert_eq!(of("x=fast"), Err(NumberError::NotANumber("fast".into())));
+        assert_eq!(of("x=1,5"), Err(NumberError::NotANumber("1,5".into())));
+        assert_eq!(of("x="), Err(NumberError::NotANumber(String::new())));
         for endless in ["nan", "-inf", "infinity", "1e999"] {
             assert_eq!(
                 of(&format!("x={endless}")),
-                Err(NoNumber::NotFinite),
+                Err(NumberError::NotFinite),
                 "{endless}"
             );
         }
         let with_unit = |text| numbers(r"x=(?<value>\d+) (?<unit>\S+)", text, "s");
-        assert_eq!(with_unit("x=1 B"), Err(NoNumber::Unit("B".into())));
+        assert_eq!(with_unit("x=1 B"), Err(NumberError::Unit("B".into())));
         assert_eq!(
             with_unit("x=1 parsec"),
-            Err(NoNumber::Unit("parsec".into()))
+            Err(NumberError::Unit("parsec".into()))
         );
     }
 
@@ -232,21 +233,24 @@ mod tests {
     fn a_field_is_counted_from_one_between_white_space() {
         let field = |number, text: &str| {
             let number = std::num::NonZeroUsize::new(number).unwrap();
-            Field::compile(r"^cpu\d", number)
+            ColumnField::compile(r"^cpu\d", number)
                 .unwrap()
                 .numbers(text.as_bytes())
         };
         let text = "cpu  1 2\ncpu0   3\t4\r\n  cpu1 9 9\ncpu2 5 6";
         assert_eq!(field(2, text), Ok(vec![3.0, 5.0]));
         assert_eq!(field(3, text), Ok(vec![4.0, 6.0]));
-        assert_eq!(field(4, text), Err(NoNumber::Fields(3)));
-        assert_eq!(field(1, text), Err(NoNumber::NotANumber("cpu0".into())));
+        assert_eq!(field(4, text), Err(NumberError::Fields(3)));
+        assert_eq!(field(1, text), Err(NumberError::NotANumber("cpu0".into())));
     }
 
     #[test]
     fn more_matches_than_anybody_needs_are_refused() {
         let text = "1\n".repeat(MOST_SAMPLES + 1);
-        assert_eq!(numbers(r"(?<value>\d)", &text, "s"), Err(NoNumber::TooMany));
+        assert_eq!(
+            numbers(r"(?<value>\d)", &text, "s"),
+            Err(NumberError::TooMany)
+        );
     }
 
     #[test]
@@ -272,7 +276,7 @@ mod tests {
             let expression = Expression::compile(r"(?<value>\S+) (?<unit>\S+)").unwrap();
             let found = expression.numbers(&bytes, unit("s"));
             prop_assert!(found.is_err() || found.unwrap().iter().all(|number| number.is_finite()));
-            let field = Field::compile("", std::num::NonZeroUsize::MIN).unwrap().numbers(&bytes);
+            let field = ColumnField::compile("", std::num::NonZeroUsize::MIN).unwrap().numbers(&bytes);
             prop_assert!(field.is_err() || field.unwrap().iter().all(|number| number.is_finite()));
         }
     }

@@ -2,22 +2,22 @@
 //!
 //! The same programs as a metric's, with the same end to everything; they may name variables.
 //!
-//! Refuses: documents that nest deeper than JSON's reader goes, so that nothing here can exhaust the stack.
+//! A document that nests deeper than the reader of JSON goes is an error, so that nothing here can exhaust the stack.
 
 use jaq_json::{Num, Val};
 use jaq_std::ValT as _;
 
 use crate::jq::Program;
-pub use crate::jq::{Mistake, Stopped, deeply};
+pub use crate::jq::{QueryError, QueryRunError, deeply};
 
 /// A document that programs search. It stays on the thread that read it: work with it within [`deeply`].
 #[derive(Debug, Clone)]
-pub struct Searched {
+pub struct JsonDocument {
     value: Val,
     bytes: usize,
 }
 
-impl Searched {
+impl JsonDocument {
     /// The document that this text writes.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Searched {
 
 /// Something that a program found.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum QueryValue {
     /// `null`: nothing is there.
     Nothing,
     /// `true` or `false`.
@@ -89,12 +89,12 @@ pub enum Found {
     /// A text.
     Text(String),
     /// An array.
-    List(Vec<Found>),
+    List(Vec<QueryValue>),
     /// An object, in its order; keys that aren't texts are written as JSON.
-    Table(Vec<(String, Found)>),
+    Table(Vec<(String, QueryValue)>),
 }
 
-impl Found {
+impl QueryValue {
     fn of(value: &Val) -> Self {
         match value {
             Val::Null => Self::Nothing,
@@ -143,7 +143,7 @@ impl<const N: usize> Query<N> {
     ///
     /// # Errors
     /// It isn't jq, names a filter that doesn't exist or isn't permitted here, or calls itself.
-    pub fn compile(code: &str, variables: [&'static str; N]) -> Result<Self, Mistake> {
+    pub fn compile(code: &str, variables: [&'static str; N]) -> Result<Self, QueryError> {
         Ok(Self {
             program: Program::compile_knowing(code, &variables)?,
         })
@@ -155,9 +155,9 @@ impl<const N: usize> Query<N> {
     /// The program's own, or it takes more steps than any document needs.
     pub fn parts(
         &self,
-        input: &Searched,
-        variables: [&Searched; N],
-    ) -> Result<Vec<Searched>, Stopped> {
+        input: &JsonDocument,
+        variables: [&JsonDocument; N],
+    ) -> Result<Vec<JsonDocument>, QueryRunError> {
         let bytes = variables.iter().fold(input.bytes, |sum, variable| {
             sum.saturating_add(variable.bytes)
         });
@@ -165,7 +165,7 @@ impl<const N: usize> Query<N> {
         let found = self.program.values(&input.value, values, bytes)?;
         Ok(found
             .into_iter()
-            .map(|value| Searched {
+            .map(|value| JsonDocument {
                 value,
                 bytes: input.bytes,
             })
@@ -178,11 +178,14 @@ impl<const N: usize> Query<N> {
     /// As [`Query::parts`].
     pub fn found(
         &self,
-        input: &Searched,
-        variables: [&Searched; N],
-    ) -> Result<Vec<Found>, Stopped> {
+        input: &JsonDocument,
+        variables: [&JsonDocument; N],
+    ) -> Result<Vec<QueryValue>, QueryRunError> {
         let parts = self.parts(input, variables)?;
-        Ok(parts.iter().map(|part| Found::of(&part.value)).collect())
+        Ok(parts
+            .iter()
+            .map(|part| QueryValue::of(&part.value))
+            .collect())
     }
 }
 
@@ -198,24 +201,30 @@ mod tests {
                 ["$name"],
             )
             .unwrap();
-            let document = Searched::parse(br#"{"a": [1, 2.25]}"#).unwrap();
+            let document = JsonDocument::parse(br#"{"a": [1, 2.25]}"#).unwrap();
             query
-                .found(&document, [&Searched::text("x".into())])
+                .found(&document, [&JsonDocument::text("x".into())])
                 .unwrap()
         })
         .unwrap();
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].get("name"), Some(&Found::Text("x".into())));
+        assert_eq!(found[0].get("name"), Some(&QueryValue::Text("x".into())));
         assert_eq!(
             found[0].get("n"),
-            Some(&Found::List(vec![Found::Whole(2), Found::Number(4.5)]))
+            Some(&QueryValue::List(vec![
+                QueryValue::Whole(2),
+                QueryValue::Number(4.5)
+            ]))
         );
         assert_eq!(
             found[0].get("at"),
-            Some(&Found::List(vec![Found::Text("a".into()), Found::Whole(1)]))
+            Some(&QueryValue::List(vec![
+                QueryValue::Text("a".into()),
+                QueryValue::Whole(1)
+            ]))
         );
-        assert_eq!(found[0].get("none"), Some(&Found::Nothing));
-        assert_eq!(found[0].get("yes"), Some(&Found::Truth(true)));
+        assert_eq!(found[0].get("none"), Some(&QueryValue::Nothing));
+        assert_eq!(found[0].get("yes"), Some(&QueryValue::Truth(true)));
         assert_eq!(found[0].get("no"), None);
     }
 
@@ -228,15 +237,15 @@ mod tests {
     #[test]
     fn documents_are_put_together_of_parts() {
         let counted = deeply(|| {
-            let lines = [b"1".as_slice(), b"[2, 3]"].map(|line| Searched::parse(line).unwrap());
-            let list = Searched::list(lines.to_vec());
-            let table = Searched::table([("lines".to_owned(), list)]);
+            let lines = [b"1".as_slice(), b"[2, 3]"].map(|line| JsonDocument::parse(line).unwrap());
+            let list = JsonDocument::list(lines.to_vec());
+            let table = JsonDocument::table([("lines".to_owned(), list)]);
             Query::compile(".lines | length, (.[1] | add)", [])
                 .unwrap()
                 .found(&table, [])
                 .unwrap()
         })
         .unwrap();
-        assert_eq!(counted, [Found::Whole(2), Found::Whole(5)]);
+        assert_eq!(counted, [QueryValue::Whole(2), QueryValue::Whole(5)]);
     }
 }

@@ -1,29 +1,26 @@
 //! From what the steps of a trial printed to its samples.
 //!
-//! Refuses: to guess. An output without the value, with something else in its place, or with a number that
-//! isn't finite fails the trial, and the message says what was looked for and what was printed instead.
+//! Nothing is guessed: an output without the value, with something else in its place, or with a number that isn't finite fails the
+//! trial, and the message says what was looked for and what was printed.
 
 use backsight_model::{
-    At, Benchmark, Column, Document, Metric, MetricName, MetricSamples, Parser, Pick, Problem,
-    Resource, Source, StepRecord, Unit,
+    Benchmark, ColumnParser, DocumentError, Located, Metric, MetricName, MetricSamples,
+    OutputSource, Parser, Pick, Resource, StepRecord, TomlDocument, Unit,
 };
 use jaq_json::Val;
 use std::{borrow::Cow, cell::OnceCell, collections::HashMap, fmt, ops::Range};
 
 use crate::{
-    jq::{Program, Stopped, deeply},
-    pattern::{Expression, Field, NoNumber},
+    jq::{Program, QueryRunError, deeply},
+    pattern::{ColumnField, Expression, MOST_SAMPLES, NumberError},
 };
 
 /// Longest output that is searched for samples, in bytes.
 pub const LONGEST_OUTPUT: usize = 256 * 1024 * 1024;
 
-/// Most samples that one metric has in one trial.
-pub const MOST_SAMPLES: usize = 100_000;
-
 /// Why an output gave no samples.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ExtractionError {
     /// No step printed it.
     #[error("no step of {0} has run")]
     NoStep(String),
@@ -68,11 +65,11 @@ pub struct SampleError {
     /// The metric.
     pub metric: MetricName,
     /// Where it was looked for.
-    pub source: Source,
+    pub source: OutputSource,
     /// What was looked for, as the definition says it; empty for a resource.
     pub sought: String,
     /// What came of it.
-    pub fault: Fault,
+    pub fault: ExtractionError,
     /// The beginning and the end of the output, in one printable line.
     pub excerpt: String,
 }
@@ -105,7 +102,7 @@ impl std::error::Error for SampleError {}
 
 /// Why a trial has no samples.
 #[derive(Debug, thiserror::Error)]
-pub enum NoSamples {
+pub enum TrialSamplesError {
     /// The catalogue has no such benchmark.
     #[error("no benchmark `{0}` in the catalogue")]
     Unknown(backsight_model::BenchmarkName),
@@ -125,7 +122,7 @@ pub struct Parsers(Vec<MetricParser>);
 struct MetricParser {
     name: MetricName,
     unit: Unit,
-    from: Source,
+    from: OutputSource,
     optional: bool,
     pick: Pick,
     summary: Seeker,
@@ -142,7 +139,7 @@ struct Seeker {
 enum How {
     Json(Program),
     Expression(Expression),
-    Field(Field),
+    Field(ColumnField),
     Resource(Resource),
 }
 
@@ -151,7 +148,7 @@ impl Parsers {
     ///
     /// # Errors
     /// A jq program or a regular expression that is none; the problem points at the place.
-    pub fn compile(benchmark: &Benchmark, document: &Document) -> Result<Self, Problem> {
+    pub fn compile(benchmark: &Benchmark, document: &TomlDocument) -> Result<Self, DocumentError> {
         let parser = |(name, metric): (&MetricName, &Metric)| {
             let (summary, each) = seekers(metric, document)?;
             Ok(MetricParser {
@@ -182,14 +179,14 @@ impl Parsers {
             (Ok(samples), _) => samples,
             (Err(why), Some(metric)) => {
                 let printed = Printed::of(&metric.from, steps);
-                Err(metric.error(&metric.summary, &printed, Fault::Broken(why)))
+                Err(metric.error(&metric.summary, &printed, ExtractionError::Broken(why)))
             }
             (Err(_), None) => Ok(Vec::new()),
         }
     }
 
     fn samples_here(&self, steps: &[StepRecord]) -> Result<Vec<MetricSamples>, Box<SampleError>> {
-        let mut outputs: HashMap<&Source, Printed<'_>> = HashMap::new();
+        let mut outputs: HashMap<&OutputSource, Printed<'_>> = HashMap::new();
         let mut samples = Vec::new();
         for metric in &self.0 {
             let printed = outputs
@@ -208,7 +205,7 @@ impl MetricParser {
             if self.optional {
                 return Ok(None);
             }
-            return Err(self.error(&self.summary, printed, Fault::Nothing));
+            return Err(self.error(&self.summary, printed, ExtractionError::Nothing));
         }
         let each = match &self.each {
             Some(each) => self.seek(each, printed)?,
@@ -216,7 +213,7 @@ impl MetricParser {
         };
         let sample = picked(self.pick, &found);
         if !sample.is_finite() {
-            return Err(self.error(&self.summary, printed, Fault::NotFinite));
+            return Err(self.error(&self.summary, printed, ExtractionError::NotFinite));
         }
         Ok(Some(MetricSamples {
             metric: self.name.clone(),
@@ -231,7 +228,12 @@ impl MetricParser {
             .map_err(|fault| self.error(seeker, printed, fault))
     }
 
-    fn error(&self, seeker: &Seeker, printed: &Printed<'_>, fault: Fault) -> Box<SampleError> {
+    fn error(
+        &self,
+        seeker: &Seeker,
+        printed: &Printed<'_>,
+        fault: ExtractionError,
+    ) -> Box<SampleError> {
         Box::new(SampleError {
             metric: self.name.clone(),
             source: self.from.clone(),
@@ -256,25 +258,27 @@ fn picked(pick: Pick, found: &[f64]) -> f64 {
 }
 
 impl Seeker {
-    fn numbers(&self, printed: &Printed<'_>, unit: Unit) -> Result<Vec<f64>, Fault> {
+    fn numbers(&self, printed: &Printed<'_>, unit: Unit) -> Result<Vec<f64>, ExtractionError> {
         if printed.steps.is_empty() {
-            return Err(Fault::NoStep(printed.source.clone()));
+            return Err(ExtractionError::NoStep(printed.source.clone()));
         }
         let text = &printed.text;
         if text.len() > LONGEST_OUTPUT {
-            return Err(Fault::TooLong(text.len()));
+            return Err(ExtractionError::TooLong(text.len()));
         }
         match &self.how {
-            How::Expression(expression) => expression.numbers(text, unit).map_err(Fault::from),
-            How::Field(field) => field.numbers(text).map_err(Fault::from),
+            How::Expression(expression) => expression
+                .numbers(text, unit)
+                .map_err(ExtractionError::from),
+            How::Field(field) => field.numbers(text).map_err(ExtractionError::from),
             How::Resource(resource) => Ok(vec![used(*resource, &printed.steps)]),
             How::Json(program) => {
-                let documents = printed.documents().map_err(Fault::NotJson)?;
+                let documents = printed.documents().map_err(ExtractionError::NotJson)?;
                 let mut numbers = Vec::new();
                 for document in documents {
                     numbers.extend(program.numbers(document, text.len())?);
                     if numbers.len() > MOST_SAMPLES {
-                        return Err(Fault::TooMany);
+                        return Err(ExtractionError::TooMany);
                     }
                 }
                 Ok(numbers)
@@ -283,25 +287,25 @@ impl Seeker {
     }
 }
 
-impl From<NoNumber> for Fault {
-    fn from(none: NoNumber) -> Self {
+impl From<NumberError> for ExtractionError {
+    fn from(none: NumberError) -> Self {
         match none {
-            NoNumber::NotANumber(text) => Self::NotANumber(text),
-            NoNumber::NotFinite => Self::NotFinite,
-            NoNumber::Unit(unit) => Self::Unit(unit),
-            NoNumber::Fields(count) => Self::Fields(count),
-            NoNumber::TooMany => Self::TooMany,
+            NumberError::NotANumber(text) => Self::NotANumber(text),
+            NumberError::NotFinite => Self::NotFinite,
+            NumberError::Unit(unit) => Self::Unit(unit),
+            NumberError::Fields(count) => Self::Fields(count),
+            NumberError::TooMany => Self::TooMany,
         }
     }
 }
 
-impl From<Stopped> for Fault {
-    fn from(stopped: Stopped) -> Self {
+impl From<QueryRunError> for ExtractionError {
+    fn from(stopped: QueryRunError) -> Self {
         match stopped {
-            Stopped::Error(message) => Self::Program(message),
-            Stopped::NotANumber(text) => Self::NotANumber(text),
-            Stopped::NotFinite => Self::NotFinite,
-            Stopped::TooManySteps => Self::TooManySteps,
+            QueryRunError::Error(message) => Self::Program(message),
+            QueryRunError::NotANumber(text) => Self::NotANumber(text),
+            QueryRunError::NotFinite => Self::NotFinite,
+            QueryRunError::TooManySteps => Self::TooManySteps,
         }
     }
 }
@@ -316,7 +320,7 @@ struct Printed<'a> {
 }
 
 impl<'a> Printed<'a> {
-    fn of(source: &Source, steps: &'a [StepRecord]) -> Self {
+    fn of(source: &OutputSource, steps: &'a [StepRecord]) -> Self {
         let here = |spawned: bool| -> Vec<&'a StepRecord> {
             steps
                 .iter()
@@ -370,8 +374,9 @@ impl<'a> Printed<'a> {
 }
 
 fn used(resource: Resource, steps: &[&StepRecord]) -> f64 {
-    let sum =
-        |of: fn(&backsight_model::Usage) -> f64| steps.iter().map(|step| of(&step.usage)).sum();
+    let sum = |of: fn(&backsight_model::ResourceUsage) -> f64| {
+        steps.iter().map(|step| of(&step.usage)).sum()
+    };
     match resource {
         Resource::Wall => sum(|usage| usage.wall),
         Resource::User => sum(|usage| usage.user),
@@ -408,8 +413,11 @@ fn printable(text: &str) -> String {
         .join(" ")
 }
 
-fn seekers(metric: &Metric, document: &Document) -> Result<(Seeker, Option<Seeker>), Problem> {
-    let json = |code: &At<String>| {
+fn seekers(
+    metric: &Metric,
+    document: &TomlDocument,
+) -> Result<(Seeker, Option<Seeker>), DocumentError> {
+    let json = |code: &Located<String>| {
         let program = Program::compile(code).map_err(|mistake| {
             let place = place_in(document, code, mistake.place);
             document.problem(place, mistake.message, "here", mistake.help)
@@ -419,7 +427,7 @@ fn seekers(metric: &Metric, document: &Document) -> Result<(Seeker, Option<Seeke
             how: How::Json(program),
         })
     };
-    let text = |source: &At<String>| {
+    let text = |source: &Located<String>| {
         let expression = Expression::compile(source).map_err(|(message, help)| {
             document.problem(source.span(), message, "this expression", help)
         })?;
@@ -428,10 +436,11 @@ fn seekers(metric: &Metric, document: &Document) -> Result<(Seeker, Option<Seeke
             how: How::Expression(expression),
         })
     };
-    let column = |column: &Column| {
-        let field = Field::compile(&column.line, column.field).map_err(|(message, help)| {
-            document.problem(column.line.span(), message, "this expression", help)
-        })?;
+    let column = |column: &ColumnParser| {
+        let field =
+            ColumnField::compile(&column.line, column.field).map_err(|(message, help)| {
+                document.problem(column.line.span(), message, "this expression", help)
+            })?;
         let sought = format!("field {} of lines that match {}", column.field, column.line);
         Ok(Seeker {
             sought,
@@ -455,7 +464,11 @@ fn seekers(metric: &Metric, document: &Document) -> Result<(Seeker, Option<Seeke
 }
 
 /// Where a part of a text stands in its document: exactly, unless the text is written with escapes.
-pub(crate) fn place_in(document: &Document, text: &At<String>, part: Range<usize>) -> Range<usize> {
+pub(crate) fn place_in(
+    document: &TomlDocument,
+    text: &Located<String>,
+    part: Range<usize>,
+) -> Range<usize> {
     let span = text.span();
     let written = document.text.get(span.clone()).unwrap_or_default();
     match written.find(text.as_str()) {
@@ -470,18 +483,18 @@ pub(crate) fn place_in(document: &Document, text: &At<String>, part: Range<usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::{Ending, HostName, Output, Phase, RoleName, Usage};
+    use backsight_model::{Ending, HostName, Phase, ResourceUsage, RoleName, StepOutput};
     use proptest::prelude::*;
 
     const HEAD: &str = "name = 'x'\nabout = 'x'\nroles = ['a']\n[a]\nrun = 'x'\ncollect = 'y'\n[metric.m]\nbetter = 'lower'\nunit = 's'\n";
 
-    fn parsers(metric: &str) -> Result<Parsers, Problem> {
-        let document = Document::new("x.toml", format!("{HEAD}{metric}\n"));
+    fn parsers(metric: &str) -> Result<Parsers, DocumentError> {
+        let document = TomlDocument::new("x.toml", format!("{HEAD}{metric}\n"));
         Parsers::compile(&Benchmark::read(&document).unwrap(), &document)
     }
 
     fn step(phase: Phase, spawned: bool, stdout: &[u8], stderr: &[u8]) -> StepRecord {
-        let output = |bytes: &[u8]| Output {
+        let output = |bytes: &[u8]| StepOutput {
             bytes: bytes.to_vec(),
             printed: bytes.len() as u64,
         };
@@ -496,12 +509,12 @@ mod tests {
             began: jiff::Timestamp::UNIX_EPOCH,
             began_monotonic: 0,
             ending: Ending::Exit(0),
-            usage: Usage {
+            usage: ResourceUsage {
                 wall: 1.5,
                 user: 2.5,
                 sys: 0.5,
                 maxrss: 4096,
-                ..Usage::default()
+                ..ResourceUsage::default()
             },
             stdout: output(stdout),
             stderr: output(stderr),
@@ -519,7 +532,7 @@ mod tests {
         of_steps(metric, steps).unwrap()[0].values[0]
     }
 
-    fn fault(metric: &str, stdout: impl AsRef<[u8]>) -> Fault {
+    fn fault(metric: &str, stdout: impl AsRef<[u8]>) -> ExtractionError {
         of_steps(metric, &[step(Phase::Run, false, stdout.as_ref(), b"")])
             .unwrap_err()
             .fault
@@ -583,7 +596,7 @@ mod tests {
         assert_eq!(value("resource = 'maxrss'", &steps), 4096.0);
         assert_eq!(
             of_steps("resource = 'wall'", &[]).unwrap_err().fault,
-            Fault::NoStep("a.run".into())
+            ExtractionError::NoStep("a.run".into())
         );
     }
 
@@ -594,20 +607,20 @@ mod tests {
         assert_eq!(run(b"nothing here").unwrap(), []);
         assert_eq!(
             run(b"m fast").unwrap_err().fault,
-            Fault::NotANumber("fast".into())
+            ExtractionError::NotANumber("fast".into())
         );
         assert_eq!(
             fault("regex = 'm (?<value>.*)'", "nothing here"),
-            Fault::Nothing
+            ExtractionError::Nothing
         );
     }
 
     #[test]
     fn bad_json_is_an_error_that_says_where() {
-        assert_eq!(fault("json = '.'", ""), Fault::Nothing);
-        assert_eq!(fault("json = '.a'", "{}"), Fault::Nothing);
+        assert_eq!(fault("json = '.'", ""), ExtractionError::Nothing);
+        assert_eq!(fault("json = '.a'", "{}"), ExtractionError::Nothing);
         let message = |text: &[u8]| match fault("json = '.'", text) {
-            Fault::NotJson(message) => message,
+            ExtractionError::NotJson(message) => message,
             other => panic!("{other}"),
         };
         assert!(message(b"{\"a\": 1,\n nan}").contains("line 2 column 2"));
@@ -627,19 +640,19 @@ mod tests {
         assert_eq!(value(r"regex = '^m (?<value>\d)'", &steps), 7.0);
         assert_eq!(
             fault("json = '.'", &lines),
-            Fault::NotJson("expected value at line 1 column 1".into())
+            ExtractionError::NotJson("expected value at line 1 column 1".into())
         );
         assert!(matches!(
             fault("json = '.'", "{\"a\":".repeat(size / 5)),
-            Fault::NotJson(_)
+            ExtractionError::NotJson(_)
         ));
         assert!(matches!(
             fault("json = '.'", "9".repeat(size)),
-            Fault::NotJson(_)
+            ExtractionError::NotJson(_)
         ));
         assert!(matches!(
             fault("json = '.'", vec![0; size]),
-            Fault::NotJson(_)
+            ExtractionError::NotJson(_)
         ));
     }
 

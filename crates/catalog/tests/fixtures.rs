@@ -1,9 +1,10 @@
 //! Every definition against what its real program printed: the values stand here as a person reads them in
 //! the recorded output.
 
-use backsight_catalog::{Catalog, Fault, NoSamples};
+use backsight_catalog::{Catalog, ExtractionError, TrialSamplesError};
 use backsight_model::{
-    BenchmarkName, Ending, HostName, MetricSamples, Output, Source, StepRecord, Usage,
+    BenchmarkName, Ending, HostName, MetricSamples, OutputSource, ResourceUsage, StepOutput,
+    StepRecord,
 };
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -559,7 +560,7 @@ const BAD: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-const USAGE: Usage = Usage {
+const USAGE: ResourceUsage = ResourceUsage {
     wall: 7.25,
     user: 11.5,
     sys: 2.75,
@@ -576,7 +577,7 @@ fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
-fn step(source: &Source, stdout: Vec<u8>) -> StepRecord {
+fn step(source: &OutputSource, stdout: Vec<u8>) -> StepRecord {
     StepRecord {
         role: source.role.clone(),
         host: HostName::new("here").expect("a name"),
@@ -589,11 +590,11 @@ fn step(source: &Source, stdout: Vec<u8>) -> StepRecord {
         began_monotonic: 0,
         ending: Ending::Exit(0),
         usage: USAGE,
-        stdout: Output {
+        stdout: StepOutput {
             printed: stdout.len() as u64,
             bytes: stdout,
         },
-        stderr: Output::default(),
+        stderr: StepOutput::default(),
     }
 }
 
@@ -602,12 +603,12 @@ fn samples(
     catalog: &Catalog,
     benchmark: &str,
     output: &str,
-) -> Result<Vec<MetricSamples>, NoSamples> {
+) -> Result<Vec<MetricSamples>, TrialSamplesError> {
     let definition = catalog
         .find(&name(benchmark))
         .expect(benchmark)
         .expect(benchmark);
-    let sources: Vec<&Source> = definition
+    let sources: Vec<&OutputSource> = definition
         .benchmark
         .metrics
         .values()
@@ -669,10 +670,13 @@ fn outputs_of_runs_that_went_wrong_are_errors_that_say_why() {
     let catalog = Catalog::load(&[]).unwrap();
     for (benchmark, output, metric, message) in BAD {
         match samples(&catalog, benchmark, output) {
-            Err(NoSamples::Metric(error)) => {
+            Err(TrialSamplesError::Metric(error)) => {
                 assert_eq!(error.metric.as_str(), *metric, "{benchmark}/{output}");
                 assert!(
-                    matches!(error.fault, Fault::Nothing | Fault::Program(_)),
+                    matches!(
+                        error.fault,
+                        ExtractionError::Nothing | ExtractionError::Program(_)
+                    ),
                     "{error}"
                 );
                 assert!(

@@ -2,7 +2,7 @@
 //!
 //! The same login, options and agent as a study has. Nothing is installed or changed but the agent's own file.
 
-use backsight_agent::{BeginTrial, Client, Command, Step};
+use backsight_agent::{BeginTrial, Client, StepCommand, StepSpec};
 use backsight_model::{HostName, Lab};
 use futures_util::future::join_all;
 use std::{
@@ -11,14 +11,14 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use crate::{ConnectError, Reach, hosts::Connected};
+use crate::{ConnectError, HostAccess, hosts::Connected};
 
 /// How long one of its commands may take.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// What a machine has.
 #[derive(Debug, Clone)]
-pub struct Checkup {
+pub struct HostCheckup {
     /// What it is.
     pub facts: BTreeMap<String, String>,
     /// Of the programs that were asked for, those that it hasn't.
@@ -36,10 +36,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Looks at these hosts of a lab, all at once, each for these programs.
 pub async fn check_up(
-    reach: &Reach,
+    reach: &HostAccess,
     lab: &Lab,
     hosts: &[(HostName, Vec<String>)],
-) -> Vec<Result<Checkup, ConnectError>> {
+) -> Vec<Result<HostCheckup, ConnectError>> {
     let of = |(host, programs): &(HostName, Vec<String>)| {
         let (host, programs) = (host.clone(), programs.clone());
         async move {
@@ -55,11 +55,11 @@ pub async fn check_up(
 
 /// Logs in, starts an agent and asks it; ends the agent.
 async fn check_up_one(
-    reach: &Reach,
+    reach: &HostAccess,
     lab: &Lab,
     host: &HostName,
     programs: &[String],
-) -> Result<Checkup, ConnectError> {
+) -> Result<HostCheckup, ConnectError> {
     let connected = Connected::start(reach, lab, host).await?;
     let asked = ask(&connected.client, programs).await;
     let facts = connected.facts.clone();
@@ -72,10 +72,13 @@ async fn check_up_one(
         }
     };
     connected.dismiss().await;
-    Ok(Checkup { facts, ..asked })
+    Ok(HostCheckup { facts, ..asked })
 }
 
-async fn ask(client: &Client, programs: &[String]) -> Result<Checkup, backsight_agent::Error> {
+async fn ask(
+    client: &Client,
+    programs: &[String],
+) -> Result<HostCheckup, backsight_agent::AgentError> {
     let trial = BeginTrial {
         trial: "doctor".into(),
         ..BeginTrial::default()
@@ -96,7 +99,7 @@ async fn ask(client: &Client, programs: &[String]) -> Result<Checkup, backsight_
     let addresses = addresses.await?.map(|text| addresses_in(&text));
     let free = shell.prints("df -Pk .").await?;
     client.end_trial().await?;
-    Ok(Checkup {
+    Ok(HostCheckup {
         facts: BTreeMap::new(),
         missing,
         addresses,
@@ -113,10 +116,13 @@ struct Shell<'a> {
 
 impl Shell<'_> {
     /// What a command prints; nothing if it fails.
-    async fn prints(&mut self, command: &str) -> Result<Option<String>, backsight_agent::Error> {
+    async fn prints(
+        &mut self,
+        command: &str,
+    ) -> Result<Option<String>, backsight_agent::AgentError> {
         self.number += 1;
         let line = vec!["/bin/sh".into(), "-c".into(), command.to_owned()];
-        let step = Step::new(self.number, Command::Argv(line), PROBE_LIMIT);
+        let step = StepSpec::new(self.number, StepCommand::Argv(line), PROBE_LIMIT);
         let outcome = self.client.run(step).await?.outcome().await?;
         let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
         Ok(outcome.finished.as_expected.then_some(text))

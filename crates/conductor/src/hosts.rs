@@ -1,6 +1,9 @@
 //! Hosts: starting an agent on each and speaking to it over the program's own standard input and output.
 //!
-//! Refuses: to open a port, to keep a password, to guess at a host that doesn't answer.
+//! No port is opened and no password kept.
+
+pub(crate) mod guests;
+mod ssh;
 
 use backsight_agent::{AgentMark, Client, ClockOffset, sweep};
 use backsight_model::{HostKind, HostName, Lab, LabName, Machine};
@@ -18,7 +21,8 @@ use tokio::{
 };
 use tracing::Instrument as _;
 
-use crate::{guests::Guest, netns, ssh};
+use crate::netns;
+use guests::Guest;
 
 /// How long an agent may take to say hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(15);
@@ -31,14 +35,14 @@ const CLOCK_ROUND_TRIPS: u32 = 5;
 
 /// How this machine reaches hosts.
 #[derive(Debug, Clone)]
-pub struct Reach {
+pub struct HostAccess {
     /// The program that is started as `PROGRAM agent`; this program, unless a test says otherwise.
     pub program: PathBuf,
     /// How long a host that doesn't answer is waited for, at the start and before each trial.
     pub host_wait: Duration,
 }
 
-impl Reach {
+impl HostAccess {
     /// With this program as the agent; no host is waited for.
     pub fn with_program(program: PathBuf) -> Self {
         Self {
@@ -145,7 +149,7 @@ pub enum ConnectError {
         /// The host.
         host: HostName,
         /// What is wrong.
-        cause: backsight_agent::Error,
+        cause: backsight_agent::AgentError,
         /// What the agent printed on standard error.
         said: String,
     },
@@ -190,11 +194,11 @@ pub(crate) struct Connected {
     pub(crate) facts: BTreeMap<String, String>,
     clock: ClockOffset,
     // Dropped last: ends the agent, if the end of its stream hasn't.
-    holder: Holder,
+    holder: AgentHolder,
 }
 
 /// What ends when the agent is done with.
-pub(crate) enum Holder {
+pub(crate) enum AgentHolder {
     /// The agent's process, or `ssh`'s.
     Process(Box<Process>),
     /// The kernel that it is the first process of.
@@ -205,7 +209,7 @@ impl Connected {
     /// Starts an agent on the host and greets it. The span `host` is open until its agent has ended.
     #[tracing::instrument(name = "host", parent = None, level = "info", skip_all, fields(name = %host))]
     pub(crate) async fn start(
-        reach: &Reach,
+        reach: &HostAccess,
         lab: &Lab,
         host: &HostName,
     ) -> Result<Self, ConnectError> {
@@ -226,7 +230,7 @@ impl Connected {
                 client: client.with_host(host.as_str()),
                 facts,
                 clock,
-                holder: Holder::Process(Box::new(process)),
+                holder: AgentHolder::Process(Box::new(process)),
             }),
             Err(cause) => Err(ConnectError::Agent {
                 host: host.clone(),
@@ -244,14 +248,14 @@ impl Connected {
         name: HostName,
         client: Client,
         guest: Guest,
-    ) -> Result<Self, (backsight_agent::Error, Box<Guest>)> {
+    ) -> Result<Self, (backsight_agent::AgentError, Box<Guest>)> {
         match known(&client).await {
             Ok((facts, clock)) => Ok(Self {
                 client: client.with_host(name.as_str()),
                 name,
                 facts,
                 clock,
-                holder: Holder::Guest(Box::new(guest)),
+                holder: AgentHolder::Guest(Box::new(guest)),
             }),
             Err(cause) => Err((cause, Box::new(guest))),
         }
@@ -259,7 +263,7 @@ impl Connected {
 
     /// Whether it is a kernel that was booted here.
     pub(crate) fn is_guest(&self) -> bool {
-        matches!(self.holder, Holder::Guest(_))
+        matches!(self.holder, AgentHolder::Guest(_))
     }
 
     /// What placeholders may ask of this machine.
@@ -288,22 +292,22 @@ impl Connected {
 
     /// Whether its files are ours to read.
     pub(crate) fn is_here(&self) -> bool {
-        matches!(&self.holder, Holder::Process(process) if process.mark.is_some())
+        matches!(&self.holder, AgentHolder::Process(process) if process.mark.is_some())
     }
 
     /// What the kernel of a guest has said so far; none of a host that isn't one.
     pub(crate) fn console(&self) -> Option<Vec<u8>> {
         match &self.holder {
-            Holder::Guest(guest) => Some(guest.console()),
-            Holder::Process(_) => None,
+            AgentHolder::Guest(guest) => Some(guest.console()),
+            AgentHolder::Process(_) => None,
         }
     }
 
     /// Kills whatever the agent leaves, itself included; says what it, or the kernel around it, said last.
     pub(crate) async fn bury(self) -> String {
         match self.holder {
-            Holder::Process(process) => process.bury().await,
-            Holder::Guest(guest) => guest.kill().await,
+            AgentHolder::Process(process) => process.bury().await,
+            AgentHolder::Guest(guest) => guest.kill().await,
         }
     }
 
@@ -312,8 +316,8 @@ impl Connected {
         let Self { client, holder, .. } = self;
         drop(client);
         match holder {
-            Holder::Process(process) => process.end().await,
-            Holder::Guest(guest) => guest.power_off().await,
+            AgentHolder::Process(process) => process.end().await,
+            AgentHolder::Guest(guest) => guest.power_off().await,
         }
     }
 }
@@ -321,7 +325,7 @@ impl Connected {
 /// What is asked of every agent once.
 async fn known(
     client: &Client,
-) -> Result<(BTreeMap<String, String>, ClockOffset), backsight_agent::Error> {
+) -> Result<(BTreeMap<String, String>, ClockOffset), backsight_agent::AgentError> {
     let facts = client.facts().await?;
     let clock = client.clock_offset(CLOCK_ROUND_TRIPS).await?;
     Ok((facts, clock))
@@ -338,17 +342,17 @@ pub(crate) struct Process {
 }
 
 /// Why no agent was greeted.
-pub(crate) enum Ungreeted {
+pub(crate) enum GreetingError {
     /// There is no process.
     NotStarted(std::io::Error),
     /// There is one, and no agent answers.
-    Silent(backsight_agent::Error, Box<Process>),
+    Silent(backsight_agent::AgentError, Box<Process>),
 }
 
 impl Process {
     /// Starts an agent, in the host's namespace if this is the name of a lab, and greets it.
     pub(crate) async fn start(
-        reach: &Reach,
+        reach: &HostAccess,
         host: &HostName,
         namespace: Option<&LabName>,
     ) -> Result<(Client, Self), ConnectError> {
@@ -358,11 +362,11 @@ impl Process {
                 process.mark = Some(client.hello().mark.clone());
                 Ok((client, process))
             }
-            Err(Ungreeted::NotStarted(cause)) => Err(ConnectError::Start {
+            Err(GreetingError::NotStarted(cause)) => Err(ConnectError::Start {
                 host: host.clone(),
                 cause,
             }),
-            Err(Ungreeted::Silent(cause, process)) => Err(ConnectError::Agent {
+            Err(GreetingError::Silent(cause, process)) => Err(ConnectError::Agent {
                 host: host.clone(),
                 cause,
                 said: last_words(&process.complaints),
@@ -374,17 +378,17 @@ impl Process {
     pub(crate) async fn greet(
         mut command: Command,
         limit: Duration,
-    ) -> Result<(Client, Self), Ungreeted> {
+    ) -> Result<(Client, Self), GreetingError> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // ^C at the terminal is for the conductor, which ends its agents in order.
             .process_group(0);
-        let mut child = command.spawn().map_err(Ungreeted::NotStarted)?;
+        let mut child = command.spawn().map_err(GreetingError::NotStarted)?;
         let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else {
             let missing = std::io::Error::other("no pipe to its standard streams");
-            return Err(Ungreeted::NotStarted(missing));
+            return Err(GreetingError::NotStarted(missing));
         };
         let complaints = Arc::default();
         let reader = child
@@ -400,7 +404,7 @@ impl Process {
         };
         match Client::connect(tokio::io::join(stdout, stdin), limit).await {
             Ok(client) => Ok((client, process)),
-            Err(cause) => Err(Ungreeted::Silent(cause, Box::new(process))),
+            Err(cause) => Err(GreetingError::Silent(cause, Box::new(process))),
         }
     }
 
@@ -463,7 +467,7 @@ impl Drop for Process {
 }
 
 fn command(
-    reach: &Reach,
+    reach: &HostAccess,
     host: &HostName,
     namespace: Option<&LabName>,
 ) -> Result<Command, ConnectError> {

@@ -8,8 +8,6 @@
 //! parts of this machine: each has a lock of its own, and they share the machine's, so that studies may measure in
 //! different ones at once, and none while somebody measures on the machine itself. A host of kind `ssh` goes by its login
 //! and options. Hosts of one study don't exclude each other.
-//!
-//! Refuses: to wait longer than it was told.
 
 use backsight_model::{HostKind, HostName, Lab, LabName};
 use rustix::fs::{FlockOperation, flock};
@@ -344,14 +342,14 @@ fn holder_of_part(folder: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::Document;
+    use backsight_model::TomlDocument;
 
     fn lab(name: &str, hosts: &[(&str, &str)]) -> (Lab, Vec<HostName>) {
         let mut text = format!("name = \"{name}\"\n");
         for (host, kind) in hosts {
             text.push_str(&format!("[host.{host}]\nkind = \"{kind}\"\n"));
         }
-        let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
+        let lab = Lab::read(&TomlDocument::new("lab.toml", text)).unwrap();
         let hosts = lab.host.keys().map(|h| (**h).clone()).collect();
         (lab, hosts)
     }

@@ -6,33 +6,47 @@
 //! namespaces of a lab and removes them. Hosts that are guests are there from one
 //! [boot](Conductor::boot) to the next; other machines, which `ssh` reaches, are [restarted](Conductor::restart). A [`Workbench`] runs what is done to a version before.
 //!
-//! Refuses: to choose what is measured, to keep results, to know who listens to its events.
+//! What is measured is chosen above; results are kept by those who listen to the events.
+//!
+//! ```
+//! use backsight_conductor::{Events, Listener};
+//! use backsight_model::{Event, TestbedName};
+//! use std::sync::mpsc;
+//!
+//! struct Sender(mpsc::Sender<Event>);
+//!
+//! impl Listener for Sender {
+//!     fn hear(&mut self, event: &Event, _: Option<&TestbedName>) {
+//!         self.0.send(event.clone()).unwrap();
+//!     }
+//! }
+//!
+//! let (sender, heard) = mpsc::channel();
+//! let events = Events::default();
+//! events.listen(Sender(sender));
+//! let event = Event::RoundStarted { round: 1, of: 3 };
+//! events.tell(&event);
+//! assert_eq!(heard.recv().unwrap(), event);
+//! ```
 
 mod checkup;
-mod guests;
 mod hosts;
-mod initramfs;
 mod lease;
-mod machine;
 pub mod netns;
 mod phase;
 mod plan_checkup;
 mod restart;
-mod ssh;
 mod start_line;
 mod trial;
-mod watching;
 mod workbench;
 
-pub use guests::{BootError, BootFault, BootRecord, Kernel};
-pub use hosts::{ConnectError, Obstacle, Reach};
-pub use initramfs::InitramfsError;
+pub use hosts::guests::{BootError, BootFault, GuestBoot, InitramfsError, Kernel, PartsError};
+pub use hosts::{ConnectError, HostAccess, Obstacle};
 pub use lease::{Lease, LeaseError};
-pub use machine::PartsError;
 pub use plan_checkup::{PlanCheckup, check_plan, find_program};
-pub use restart::{RestartError, RestartFault, Restarted};
-pub use trial::{Conductor, Measured};
-pub use workbench::{Command, Done, Workbench};
+pub use restart::{RestartError, RestartFault, RestartRecord};
+pub use trial::{Conductor, TrialOutcome};
+pub use workbench::{CommandResult, Workbench, WorkbenchCommand};
 
 use backsight_model::{Event, TestbedName};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,7 +3,7 @@
 //! Namespaces are called `backsight:LAB:HOST`; no other name can have that form, so only what was made
 //! here is ever removed. Making and removing may be repeated; what is there already is left as it is.
 //!
-//! Refuses: to touch the interfaces, routes and rules of the machine itself.
+//! The machine's own interfaces, routes and rules are never touched.
 
 use backsight_model::{Address, Host, HostKind, HostName, Lab, LabName, Link};
 use std::{

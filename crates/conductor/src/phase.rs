@@ -3,16 +3,15 @@
 //! The first failure ends the phase on every role: what runs is stopped, what waits gives up. The phases
 //! that put things back (`reset`, `teardown`) do all their steps whatever fails.
 //!
-//! Refuses: to wait for anything without a limit. Every step has one, and so a barrier has one too: the
-//! steps of those that it waits for.
+//! Every step has a time limit, and so has a barrier: the limits of the steps that it waits for.
 
 use backsight_agent::{
-    Command, Condition, Error as AgentError, Exit, Finished, Outcome, Reason, Run, StepEvent,
-    StepId,
+    AgentError, Condition, EndReason, Finished, ProcessExit, RunningStep, StepCommand, StepEvent,
+    StepId, StepOutcome,
 };
 use backsight_model::{
-    Ending, Event, Failure, FilledAction, FilledStep, HostName, MonitorName, Output, Phase,
-    ReadyWhen, RoleTrial, StepRecord, Stop, Usage,
+    Ending, Event, Failure, FilledAction, FilledStep, HostName, MonitorName, Phase, ReadyWhen,
+    ResourceUsage, RoleTrial, StepOutput, StepRecord, StopSignal,
 };
 use futures_util::future::{join_all, select_all};
 use indexmap::IndexMap;
@@ -30,7 +29,7 @@ use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use crate::{
     Events,
     hosts::Connected,
-    start_line::{Meetings, StartLine},
+    start_line::{MeetingPoints, StartLine},
 };
 
 /// Longest piece of a program's own words that a failure quotes, in characters.
@@ -41,19 +40,19 @@ const QUOTED: usize = 300;
 const NEWS_LIMIT: Duration = Duration::from_secs(1);
 
 /// A program that was spawned and goes on.
-pub(crate) struct Spawned {
+pub(crate) struct SpawnedProgram {
     id: StepId,
-    pub(crate) place: Place,
+    pub(crate) place: StepPosition,
     pub(crate) started: Started,
     pub(crate) expect: Vec<i32>,
     /// Takes in what it prints, until its end.
     task: JoinHandle<()>,
-    outcome: Arc<OnceLock<Result<Outcome, AgentError>>>,
+    outcome: Arc<OnceLock<Result<StepOutcome, AgentError>>>,
 }
 
 /// Whose step it is.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct StepPosition {
     pub(crate) role: usize,
     pub(crate) phase: Phase,
     pub(crate) number: usize,
@@ -80,7 +79,7 @@ enum Halt {
 pub(crate) type Install<'a> = dyn Fn(Option<&MonitorName>, &str, &Connected) -> String + Sync + 'a;
 
 /// The hosts and roles of the trial that is under way, and what came of it so far.
-pub(crate) struct Stage<'a> {
+pub(crate) struct RunningTrial<'a> {
     pub(crate) hosts: &'a IndexMap<HostName, Connected>,
     pub(crate) spools: HashMap<HostName, PathBuf>,
     pub(crate) roles: &'a [RoleTrial],
@@ -90,15 +89,15 @@ pub(crate) struct Stage<'a> {
     /// The user wants to stop.
     pub(crate) stop: watch::Receiver<bool>,
     pub(crate) next_step: AtomicU64,
-    spawned: Mutex<Vec<Spawned>>,
+    spawned: Mutex<Vec<SpawnedProgram>>,
     /// Monitors that go on.
-    pub(crate) watching: Mutex<Vec<Spawned>>,
+    pub(crate) watching: Mutex<Vec<SpawnedProgram>>,
     /// How many spawned programs have ended.
     pub(crate) ended: watch::Sender<usize>,
     records: Mutex<Vec<StepRecord>>,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> RunningTrial<'a> {
     pub(crate) fn new(
         hosts: &'a IndexMap<HostName, Connected>,
         spools: HashMap<HostName, PathBuf>,
@@ -146,7 +145,7 @@ impl<'a> Stage<'a> {
             return Ok(());
         }
         self.events.tell(&Event::PhaseStarted { phase });
-        let meetings = Meetings::of(self.roles, phase);
+        let meetings = MeetingPoints::new(self.roles, phase);
         let (cancel, _) = watch::channel(false);
         let first: Mutex<Option<Failure>> = Mutex::default();
         let fail = |failure: Failure| {
@@ -208,7 +207,7 @@ impl<'a> Stage<'a> {
         if failure.host_lost || alone {
             return failure;
         }
-        let killed = self.first_to_die(|exit| matches!(exit, Some(Exit::Signal(_))));
+        let killed = self.first_to_die(|exit| matches!(exit, Some(ProcessExit::Signal(_))));
         timeout(NEWS_LIMIT, killed).await.unwrap_or(failure)
     }
 
@@ -240,7 +239,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The first spawned program to end by itself, not well, and in such a way.
-    async fn first_to_die(&self, such: impl Fn(Option<Exit>) -> bool) -> Failure {
+    async fn first_to_die(&self, such: impl Fn(Option<ProcessExit>) -> bool) -> Failure {
         let mut ended = self.ended.subscribe();
         loop {
             ended.borrow_and_update();
@@ -261,8 +260,12 @@ impl<'a> Stage<'a> {
 
     /// Why a spawned program's end is a failure, if it has ended and it is one. That its host is gone is seen
     /// elsewhere.
-    fn death(&self, spawned: &Spawned, such: &impl Fn(Option<Exit>) -> bool) -> Option<Failure> {
-        let Some(Ok(Outcome {
+    fn death(
+        &self,
+        spawned: &SpawnedProgram,
+        such: &impl Fn(Option<ProcessExit>) -> bool,
+    ) -> Option<Failure> {
+        let Some(Ok(StepOutcome {
             finished,
             stdout,
             stderr,
@@ -288,7 +291,7 @@ impl<'a> Stage<'a> {
         &self,
         role: usize,
         phase: Phase,
-        meetings: &Meetings,
+        meetings: &MeetingPoints,
         cancel: &watch::Sender<bool>,
     ) -> Result<(), Halt> {
         let steps = self.roles[role]
@@ -307,7 +310,7 @@ impl<'a> Stage<'a> {
                 }
                 (FilledAction::Barrier(_), None) => Ok(()),
                 _ => {
-                    let place = Place {
+                    let place = StepPosition {
                         role,
                         phase,
                         number,
@@ -346,7 +349,7 @@ impl<'a> Stage<'a> {
         self.hosts.get(&self.roles[role].host)
     }
 
-    fn failure(&self, place: &Place, reason: String, host_lost: bool) -> Failure {
+    fn failure(&self, place: &StepPosition, reason: String, host_lost: bool) -> Failure {
         let trial = &self.roles[place.role];
         Failure {
             reason,
@@ -357,7 +360,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    pub(crate) fn agent_failure(&self, place: &Place, error: &AgentError) -> Failure {
+    pub(crate) fn agent_failure(&self, place: &StepPosition, error: &AgentError) -> Failure {
         match error {
             AgentError::Lost { why } => self.failure(
                 place,
@@ -382,7 +385,7 @@ impl<'a> Stage<'a> {
     )]
     async fn step(
         &self,
-        place: Place,
+        place: StepPosition,
         step: &FilledStep,
         line: Option<Arc<StartLine>>,
         cancel: &watch::Sender<bool>,
@@ -484,18 +487,18 @@ impl<'a> Stage<'a> {
     /// A program that goes on, from now on taken in by a task of its own.
     pub(crate) fn keep(
         &self,
-        run: Run,
-        place: Place,
+        run: RunningStep,
+        place: StepPosition,
         started: Started,
         step: &FilledStep,
-    ) -> Spawned {
+    ) -> SpawnedProgram {
         let (id, outcome) = (run.step(), Arc::new(OnceLock::new()));
         let (slot, ended) = (Arc::clone(&outcome), self.ended.clone());
         let task = tokio::spawn(async move {
             let _ = slot.set(run.outcome().await);
             ended.send_modify(|ended| *ended += 1);
         });
-        Spawned {
+        SpawnedProgram {
             id,
             place,
             started,
@@ -505,7 +508,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn go_on(&self, spawned: Spawned) {
+    fn go_on(&self, spawned: SpawnedProgram) {
         self.spawned
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -523,14 +526,14 @@ impl<'a> Stage<'a> {
         ended.into_iter().collect()
     }
 
-    async fn stop_one(&self, spawned: Spawned) -> Result<(), Failure> {
+    async fn stop_one(&self, spawned: SpawnedProgram) -> Result<(), Failure> {
         let (id, place, started) = (spawned.id, spawned.place.clone(), spawned.started);
         let expect = spawned.expect.clone();
         let Ok(host) = self.host(place.role) else {
             return Ok(());
         };
         match spawned.end(host).await {
-            Ok(Outcome {
+            Ok(StepOutcome {
                 finished,
                 stdout,
                 stderr,
@@ -550,7 +553,7 @@ impl<'a> Stage<'a> {
     /// Why a step that has ended is a failure, if it is one.
     pub(crate) fn judge(
         &self,
-        place: &Place,
+        place: &StepPosition,
         finished: &Finished,
         (stdout, stderr): (&[u8], &[u8]),
         expect: &[i32],
@@ -561,25 +564,25 @@ impl<'a> Stage<'a> {
         }
         let command = shortened(&place.command);
         let mut reason = match (&finished.reason, finished.exit) {
-            (Reason::NotFound { program }, _) => {
+            (EndReason::NotFound { program }, _) => {
                 (self.install)(place.monitor.as_ref(), program, host)
             }
             // What a shell says when it doesn't find a program.
-            (Reason::Exited, Some(Exit::Code(127))) if !expect.contains(&127) => {
+            (EndReason::Exited, Some(ProcessExit::Code(127))) if !expect.contains(&127) => {
                 match program_not_found(stderr) {
                     Some(program) => (self.install)(place.monitor.as_ref(), &program, host),
                     None => format!("`{command}` exited with code 127"),
                 }
             }
-            (Reason::Exited, Some(Exit::Code(code))) => {
+            (EndReason::Exited, Some(ProcessExit::Code(code))) => {
                 format!("`{command}` exited with code {code}")
             }
-            (Reason::Exited, Some(exit)) => format!("`{command}` was killed by {exit}"),
-            (Reason::OutputLimit, _) => format!(
+            (EndReason::Exited, Some(exit)) => format!("`{command}` was killed by {exit}"),
+            (EndReason::OutputLimit, _) => format!(
                 "`{command}` wrote more than its output limit ({} bytes to stdout, {} to stderr); raise `output_limit` of this step if that much is right",
                 finished.stdout_bytes, finished.stderr_bytes
             ),
-            (Reason::TimedOut, _) => {
+            (EndReason::TimedOut, _) => {
                 format!("`{command}` took longer than its time limit and was killed")
             }
             (other, _) => format!("`{command}` {other}"),
@@ -593,7 +596,7 @@ impl<'a> Stage<'a> {
 
     pub(crate) fn finish(
         &self,
-        place: &Place,
+        place: &StepPosition,
         spawned: bool,
         started: Started,
         finished: &Finished,
@@ -610,11 +613,11 @@ impl<'a> Stage<'a> {
             began,
             ending(finished),
             usage,
-            Output {
+            StepOutput {
                 printed: finished.stdout_bytes.max(output.0.len() as u64),
                 bytes: output.0,
             },
-            Output {
+            StepOutput {
                 printed: finished.stderr_bytes.max(output.1.len() as u64),
                 bytes: output.1,
             },
@@ -622,13 +625,19 @@ impl<'a> Stage<'a> {
     }
 
     /// A step whose host went away: what it had printed is still in the agent's files, if they are here.
-    pub(crate) fn lost_step(&self, place: &Place, id: u64, started: Started, host: &Connected) {
+    pub(crate) fn lost_step(
+        &self,
+        place: &StepPosition,
+        id: u64,
+        started: Started,
+        host: &Connected,
+    ) {
         let read = |stream: &str| {
             let spool = self.spools.get(&host.name).filter(|_| host.is_here());
             let bytes = spool
                 .and_then(|folder| std::fs::read(folder.join(format!("{id}.{stream}"))).ok())
                 .unwrap_or_default();
-            Output {
+            StepOutput {
                 printed: bytes.len() as u64,
                 bytes,
             }
@@ -639,7 +648,7 @@ impl<'a> Stage<'a> {
             false,
             started,
             Ending::Lost,
-            Usage::default(),
+            ResourceUsage::default(),
             stdout,
             stderr,
         );
@@ -651,13 +660,13 @@ impl<'a> Stage<'a> {
     )]
     fn record(
         &self,
-        place: &Place,
+        place: &StepPosition,
         spawned: bool,
         began: Started,
         ending: Ending,
-        usage: Usage,
-        stdout: Output,
-        stderr: Output,
+        usage: ResourceUsage,
+        stdout: StepOutput,
+        stderr: StepOutput,
     ) {
         let trial = &self.roles[place.role];
         // A monitor is no step of the benchmark.
@@ -692,12 +701,12 @@ impl<'a> Stage<'a> {
     }
 }
 
-impl Spawned {
+impl SpawnedProgram {
     /// Asks it to end, and waits until it has.
     ///
     /// # Errors
     /// The agent's.
-    pub(crate) async fn end(self, host: &Connected) -> Result<Outcome, AgentError> {
+    pub(crate) async fn end(self, host: &Connected) -> Result<StepOutcome, AgentError> {
         let Self {
             id, task, outcome, ..
         } = self;
@@ -726,7 +735,7 @@ impl Spawned {
 }
 
 /// What puts a host back when nobody else does: `reset` and `teardown` of the roles on it.
-pub(crate) fn undo(roles: &[RoleTrial], host: &HostName) -> Vec<backsight_agent::Step> {
+pub(crate) fn undo(roles: &[RoleTrial], host: &HostName) -> Vec<backsight_agent::StepSpec> {
     let on_host = || roles.iter().filter(|role| role.host == *host);
     Phase::ALL
         .into_iter()
@@ -755,13 +764,15 @@ async fn release(line: Option<&StartLine>) -> u64 {
     }
 }
 
-pub(crate) fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_agent::Step {
+pub(crate) fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_agent::StepSpec {
     let command = match step.shell {
-        Some(true) => Command::Argv(vec!["/bin/sh".into(), "-c".into(), step.command.clone()]),
-        Some(false) => Command::Argv(step.command.split_whitespace().map(str::to_owned).collect()),
-        None => Command::Text(step.command.clone()),
+        Some(true) => StepCommand::Argv(vec!["/bin/sh".into(), "-c".into(), step.command.clone()]),
+        Some(false) => {
+            StepCommand::Argv(step.command.split_whitespace().map(str::to_owned).collect())
+        }
+        None => StepCommand::Text(step.command.clone()),
     };
-    let mut asked = backsight_agent::Step::new(id, command, step.timeout);
+    let mut asked = backsight_agent::StepSpec::new(id, command, step.timeout);
     asked.env = step.env.iter().cloned().collect();
     asked.output_limit = step.output_limit;
     asked.expect = step.expect.clone();
@@ -780,13 +791,13 @@ pub(crate) fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_ag
         // It lives as long as its trial, whose other steps have limits of their own.
         asked.timeout = Duration::from_secs(86_400);
         asked.stop_signal = match stop {
-            Stop::Term => rustix::process::Signal::TERM,
-            Stop::Int => rustix::process::Signal::INT,
-            Stop::Quit => rustix::process::Signal::QUIT,
-            Stop::Kill => rustix::process::Signal::KILL,
+            StopSignal::Term => rustix::process::Signal::TERM,
+            StopSignal::Int => rustix::process::Signal::INT,
+            StopSignal::Quit => rustix::process::Signal::QUIT,
+            StopSignal::Kill => rustix::process::Signal::KILL,
         }
         .as_raw();
-        asked.ready = ready.as_ref().map(|ready| backsight_agent::Ready {
+        asked.ready = ready.as_ref().map(|ready| backsight_agent::ReadyCheck {
             condition: match ready {
                 ReadyWhen::Listens(port) => Condition::Listens(*port),
                 ReadyWhen::Binds(port) => Condition::Binds(*port),
@@ -800,9 +811,9 @@ pub(crate) fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_ag
 }
 
 /// What a step used.
-pub(crate) fn usage(finished: &Finished) -> Usage {
+pub(crate) fn usage(finished: &Finished) -> ResourceUsage {
     let used = finished.usage.unwrap_or_default();
-    Usage {
+    ResourceUsage {
         wall: finished.wall().unwrap_or_default().as_secs_f64(),
         user: used.user.as_secs_f64(),
         sys: used.system.as_secs_f64(),
@@ -815,17 +826,21 @@ pub(crate) fn usage(finished: &Finished) -> Usage {
 /// How a step ended.
 pub(crate) fn ending(finished: &Finished) -> Ending {
     match (&finished.reason, finished.exit) {
-        (Reason::Exited | Reason::ExitedBeforeReady { .. }, Some(Exit::Code(code))) => {
-            Ending::Exit(code)
+        (
+            EndReason::Exited | EndReason::ExitedBeforeReady { .. },
+            Some(ProcessExit::Code(code)),
+        ) => Ending::Exit(code),
+        (
+            EndReason::Exited | EndReason::ExitedBeforeReady { .. },
+            Some(ProcessExit::Signal(signal)),
+        ) => Ending::Signal(signal),
+        (EndReason::TimedOut, _) => Ending::TimedOut,
+        (EndReason::OutputLimit, _) => Ending::TooMuchOutput,
+        (EndReason::NeverReady { .. }, _) => Ending::NeverReady,
+        (EndReason::NotFound { .. }, _) => Ending::NotFound,
+        (EndReason::Stopped | EndReason::TrialEnded | EndReason::NeverReleased, _) => {
+            Ending::Stopped
         }
-        (Reason::Exited | Reason::ExitedBeforeReady { .. }, Some(Exit::Signal(signal))) => {
-            Ending::Signal(signal)
-        }
-        (Reason::TimedOut, _) => Ending::TimedOut,
-        (Reason::OutputLimit, _) => Ending::TooMuchOutput,
-        (Reason::NeverReady { .. }, _) => Ending::NeverReady,
-        (Reason::NotFound { .. }, _) => Ending::NotFound,
-        (Reason::Stopped | Reason::TrialEnded | Reason::NeverReleased, _) => Ending::Stopped,
         (other, _) => Ending::Refused(other.to_string()),
     }
 }

@@ -15,8 +15,8 @@ use std::{
 };
 
 use crate::{
-    Reach,
-    checkup::{Checkup, check_up},
+    HostAccess,
+    checkup::{HostCheckup, check_up},
     netns,
 };
 
@@ -26,7 +26,7 @@ const CLOCK_LIMIT: f64 = 2.0;
 const LEAST_ROOM: u64 = 256 << 20;
 
 /// Checks what a plan needs; `plan` is its text.
-pub async fn check_plan(reach: &Reach, arrangement: &Arrangement, plan: &str) -> PlanCheckup {
+pub async fn check_plan(reach: &HostAccess, arrangement: &Arrangement, plan: &str) -> PlanCheckup {
     let examined = ExaminedHosts::ask_all(reach, arrangement).await;
     let mut findings = PlanCheckup::default();
     for (name, benchmark) in &arrangement.benchmarks {
@@ -79,7 +79,7 @@ fn needed_by_monitor(arrangement: &Arrangement, planned: &PlannedMonitor) -> Vec
 /// What is known of a host.
 enum Known {
     /// It was asked.
-    Asked(Box<Checkup>),
+    Asked(Box<HostCheckup>),
     /// It can't be asked, and why.
     Silent(String),
     /// A namespace that isn't up.
@@ -119,7 +119,7 @@ struct ExaminedHosts {
 
 impl ExaminedHosts {
     /// Asks all of them at once.
-    async fn ask_all(reach: &Reach, arrangement: &Arrangement) -> Self {
+    async fn ask_all(reach: &HostAccess, arrangement: &Arrangement) -> Self {
         let lab = &arrangement.lab;
         let kind = |host: &HostName| lab.host.get(host).map_or(HostKind::Local, |it| it.kind);
         let mut hosts: IndexMap<HostName, Known> = IndexMap::new();
@@ -324,7 +324,7 @@ impl fmt::Display for PlanCheckup {
 }
 
 /// What is good about a host: `: clock within 0.01 s, 12.3 GiB free`.
-fn standing(checkup: &Checkup) -> String {
+fn standing(checkup: &HostCheckup) -> String {
     let mut parts = Vec::new();
     if let Some((ahead, unsure)) = checkup.clock_ahead {
         parts.push(format!("clock within {:.2} s", ahead.abs() + unsure));

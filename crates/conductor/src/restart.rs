@@ -3,9 +3,11 @@
 //! That a connection ends proves nothing, and that it doesn't proves nothing either: a kernel that jumps into another
 //! one says goodbye to nobody. What counts is the boot that answers.
 //!
-//! Refuses: to take a host for rebooted that only came back, and to wait longer than it was told.
+//! A host counts as restarted only when the identity of its boot is another one.
 
-use backsight_agent::{BeginTrial, Exit, Finished, Reason, Run, Step, StepEvent};
+use backsight_agent::{
+    BeginTrial, EndReason, Finished, ProcessExit, RunningStep, StepEvent, StepSpec,
+};
 use backsight_model::{Event, HostName, Lab};
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -15,7 +17,7 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use crate::{Conductor, ConnectError, Reach, hosts::Connected};
+use crate::{Conductor, ConnectError, HostAccess, hosts::Connected};
 
 /// How long a host may take to go away before it is looked whether it is back already.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -30,7 +32,7 @@ const OUTPUT_LIMIT: u64 = 1 << 20;
 
 /// What a restart was like.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Restarted {
+pub struct RestartRecord {
     /// What each host's command printed.
     pub said: IndexMap<HostName, Vec<u8>>,
     /// What each host is since.
@@ -54,7 +56,7 @@ pub struct RestartError {
 pub enum RestartFault {
     /// It was lost before it could be asked.
     #[error("it was lost before it was to reboot: {0}")]
-    Lost(backsight_agent::Error),
+    Lost(backsight_agent::AgentError),
     /// The command that reboots it failed.
     #[error("`{command}` {how}: it hasn't been rebooted")]
     Command {
@@ -97,7 +99,7 @@ impl Conductor {
         &mut self,
         orders: &[(HostName, String)],
         limit: Duration,
-    ) -> Result<Restarted, RestartError> {
+    ) -> Result<RestartRecord, RestartError> {
         let mut asked = Vec::new();
         for (host, command) in orders {
             self.restarted.shift_remove(host);
@@ -111,7 +113,7 @@ impl Conductor {
                 asked.push(order.carry_out(connected));
             }
         }
-        let mut restarted = Restarted::default();
+        let mut restarted = RestartRecord::default();
         let mut first_fault = None;
         for (host, outcome, said) in join_all(asked).await {
             restarted.said.insert(host.clone(), said);
@@ -243,7 +245,7 @@ impl Conductor {
 
 /// What a host is asked to do.
 struct Order<'a> {
-    reach: &'a Reach,
+    reach: &'a HostAccess,
     lab: &'a Lab,
     command: &'a str,
     limit: Duration,
@@ -319,19 +321,19 @@ impl Order<'_> {
         }
     }
 
-    async fn ask(&self, old: &Connected) -> Result<Run, backsight_agent::Error> {
+    async fn ask(&self, old: &Connected) -> Result<RunningStep, backsight_agent::AgentError> {
         let opening = BeginTrial {
             trial: "reboot".into(),
             ..BeginTrial::default()
         };
         old.client.begin_trial(opening).await?;
-        let mut step = Step::text(1, self.command, self.limit);
+        let mut step = StepSpec::text(1, self.command, self.limit);
         step.output_limit = OUTPUT_LIMIT;
         old.client.run(step).await
     }
 
     /// Resolves when the command has failed; never if it does its work, whose end nobody may live to tell.
-    async fn failure(&self, mut run: Run, said: &mut Vec<u8>) -> RestartFault {
+    async fn failure(&self, mut run: RunningStep, said: &mut Vec<u8>) -> RestartFault {
         loop {
             match run.next().await {
                 Ok(Some(StepEvent::Stdout(piece) | StepEvent::Stderr(piece))) => {
@@ -391,16 +393,16 @@ fn failed(finished: &Finished, said: &[u8]) -> Option<String> {
         .take(200)
         .collect();
     match (&finished.reason, finished.exit) {
-        (Reason::Exited, Some(Exit::Code(code @ 1..=128))) if last.is_empty() => {
+        (EndReason::Exited, Some(ProcessExit::Code(code @ 1..=128))) if last.is_empty() => {
             Some(format!("ended with status {code}"))
         }
-        (Reason::Exited, Some(Exit::Code(code @ 1..=128))) => {
+        (EndReason::Exited, Some(ProcessExit::Code(code @ 1..=128))) => {
             Some(format!("ended with status {code} (`{last}`)"))
         }
-        (Reason::NotFound { program }, _) => {
+        (EndReason::NotFound { program }, _) => {
             Some(format!("can't be run: `{program}` is not there"))
         }
-        (Reason::CannotStart { why }, _) => Some(format!("can't be run: {why}")),
+        (EndReason::CannotStart { why }, _) => Some(format!("can't be run: {why}")),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Starting together: programs are loaded and held on every host, and let go at one agreed instant.
 //!
-//! Refuses: to start anybody before everybody is there.
+//! Nobody starts before everybody is there.
 
 use backsight_model::{FilledAction, Phase, RoleTrial};
 use std::{
@@ -68,17 +68,17 @@ pub(crate) fn monotonic_now() -> u64 {
 
 /// A barrier or a start line that some step of some role comes to in a phase.
 #[derive(Debug, Default)]
-pub(crate) struct Meetings {
+pub(crate) struct MeetingPoints {
     /// Where a role waits for the others, by (role's number, step's number).
     pub(crate) barriers: HashMap<(usize, usize), Arc<tokio::sync::Barrier>>,
     /// Where a role's program is held until all of them go.
     pub(crate) starts: HashMap<(usize, usize), Arc<StartLine>>,
 }
 
-impl Meetings {
+impl MeetingPoints {
     /// The meetings of a phase. The first programs of `run` start together, and so do the next ones after
     /// a barrier; a program that would start together with no other isn't held.
-    pub(crate) fn of(roles: &[RoleTrial], phase: Phase) -> Self {
+    pub(crate) fn new(roles: &[RoleTrial], phase: Phase) -> Self {
         let mut at_barrier: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
         let mut together: Vec<Vec<(usize, usize)>> = Vec::new();
         let mut after_barrier: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
@@ -169,7 +169,7 @@ mod tests {
             role("b", &["x", "|go"]),
             role("c", &["|go", "z"]),
         ];
-        let meetings = Meetings::of(&roles, Phase::Run);
+        let meetings = MeetingPoints::new(&roles, Phase::Run);
         let mut starts: Vec<_> = meetings.starts.keys().copied().collect();
         starts.sort_unstable();
         assert_eq!(starts, [(0, 0), (0, 2), (1, 0), (2, 1)]);
@@ -183,12 +183,12 @@ mod tests {
     #[test]
     fn nobody_is_held_who_starts_alone() {
         assert!(
-            Meetings::of(&[role("a", &["x"])], Phase::Run)
+            MeetingPoints::new(&[role("a", &["x"])], Phase::Run)
                 .starts
                 .is_empty()
         );
         assert!(
-            Meetings::of(&[role("a", &["x"]), role("b", &["x"])], Phase::Collect)
+            MeetingPoints::new(&[role("a", &["x"]), role("b", &["x"])], Phase::Collect)
                 .starts
                 .is_empty()
         );

@@ -1,9 +1,11 @@
 //! The conductor: a testbed's agents, and one trial after the other on them.
 //!
-//! Refuses: to leave anything behind. Whatever happens, `reset` and `teardown` are done, spawned programs
-//! are stopped, and every process of a trial is gone before the next one begins.
+//! Nothing is left behind: whatever happens, `reset` and `teardown` are done, spawned programs are stopped, and every process of a
+//! trial is gone before the next one begins.
 
-use backsight_agent::{Account, BeginTrial, Neighbours};
+mod monitors;
+
+use backsight_agent::{BeginTrial, CpuAccount, ProcessSnapshot};
 use backsight_catalog::Catalog;
 use backsight_model::{
     Arrangement, Cell, Event, Failure, HostName, Lab, Machine, MachineLoad, MetricSamples,
@@ -19,20 +21,23 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{
-    BootError, BootRecord, ConnectError, Done, Events, Kernel, Reach, guests,
-    hosts::Connected,
-    machine::promised,
-    phase::{Stage, undo},
-    watching::{Complaint, Watcher, install_of},
+    BootError, CommandResult, ConnectError, Events, GuestBoot, HostAccess, Kernel,
+    hosts::{
+        Connected,
+        guests::{self, promised},
+    },
+    phase::{RunningTrial, undo},
     workbench::alone,
 };
+
+use monitors::{MonitorFailure, Watcher, hint, install_hint, install_of};
 
 /// How long a command that tells a version may take.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// What came of asking for a trial.
 #[derive(Debug)]
-pub enum Measured {
+pub enum TrialOutcome {
     /// It was executed; its outcome may be a failure.
     Trial(Box<TrialRecord>),
     /// The user stopped it; it was put back, and counts for nothing.
@@ -41,7 +46,7 @@ pub enum Measured {
 
 /// Agents on every host of an arrangement.
 pub struct Conductor {
-    pub(crate) reach: Reach,
+    pub(crate) reach: HostAccess,
     pub(crate) arrangement: Arrangement,
     pub(crate) events: Events,
     pub(crate) hosts: IndexMap<HostName, Connected>,
@@ -57,7 +62,7 @@ impl Conductor {
     /// # Errors
     /// A host can't be reached, or is a guest; the agents that were started are ended.
     pub async fn start(
-        reach: Reach,
+        reach: HostAccess,
         arrangement: Arrangement,
         events: Events,
     ) -> Result<Self, ConnectError> {
@@ -77,7 +82,7 @@ impl Conductor {
     /// # Errors
     /// A host can't be reached; the agents that were started are ended.
     pub async fn start_without_guests(
-        reach: Reach,
+        reach: HostAccess,
         arrangement: Arrangement,
         events: Events,
     ) -> Result<Self, ConnectError> {
@@ -149,7 +154,7 @@ impl Conductor {
     /// A kernel that can't be started, ends before its agent says hello, or doesn't say it in time; its console is
     /// in the error, and no guest is left running.
     #[tracing::instrument(level = "info", skip_all, fields(kernel = %kernel.image.display()))]
-    pub async fn boot(&mut self, kernel: &Kernel) -> Result<BootRecord, BootError> {
+    pub async fn boot(&mut self, kernel: &Kernel) -> Result<GuestBoot, BootError> {
         self.shut_down().await;
         let clock = Instant::now();
         let build = self
@@ -199,7 +204,7 @@ impl Conductor {
             let facts = self.hosts.get(&host)?.facts.clone();
             Some((host, facts))
         });
-        Ok(BootRecord {
+        Ok(GuestBoot {
             took: clock.elapsed(),
             consoles,
             facts: facts.collect(),
@@ -225,7 +230,7 @@ impl Conductor {
         host: &HostName,
         command: &str,
         limit: Duration,
-    ) -> Result<Done, ConnectError> {
+    ) -> Result<CommandResult, ConnectError> {
         self.ask_in(host, command, None, limit).await
     }
 
@@ -239,7 +244,7 @@ impl Conductor {
         command: &str,
         folder: Option<&Path>,
         limit: Duration,
-    ) -> Result<Done, ConnectError> {
+    ) -> Result<CommandResult, ConnectError> {
         let host = host.clone();
         let Some(connected) = self.hosts.get(&host) else {
             return Err(if self.is_guest(&host) {
@@ -248,7 +253,7 @@ impl Conductor {
                 ConnectError::NotUsed { host }
             });
         };
-        let mut step = backsight_agent::Step::text(1, command, limit);
+        let mut step = backsight_agent::StepSpec::text(1, command, limit);
         step.cwd = folder.map(|folder| folder.to_string_lossy().into_owned());
         let done = alone(connected, "question", step).await;
         done.map_err(|cause| ConnectError::Agent {
@@ -417,10 +422,13 @@ impl Conductor {
         host: &Connected,
         number: u64,
         command: &str,
-    ) -> Option<backsight_agent::Outcome> {
+    ) -> Option<backsight_agent::StepOutcome> {
         let line = vec!["/bin/sh".into(), "-c".into(), format!("{command} 2>&1")];
-        let step =
-            backsight_agent::Step::new(number, backsight_agent::Command::Argv(line), VERSION_LIMIT);
+        let step = backsight_agent::StepSpec::new(
+            number,
+            backsight_agent::StepCommand::Argv(line),
+            VERSION_LIMIT,
+        );
         host.client.run(step).await.ok()?.outcome().await.ok()
     }
 
@@ -428,7 +436,7 @@ impl Conductor {
         self.hosts.get(&*self.arrangement.seats.get(role)?.host)
     }
 
-    /// Executes one trial of a cell. Lost hosts are reached anew first, and waited for as long as [`Reach::host_wait`] says.
+    /// Executes one trial of a cell. Lost hosts are reached anew first, and waited for as long as [`HostAccess::host_wait`] says.
     ///
     /// `stop` becomes true when the user wants to stop: the trial is then put back and counts for nothing.
     ///
@@ -440,10 +448,10 @@ impl Conductor {
         catalog: &Catalog,
         cell: &Cell,
         stop: watch::Receiver<bool>,
-    ) -> Result<Measured, ConnectError> {
+    ) -> Result<TrialOutcome, ConnectError> {
         let patience = self.reach.host_wait;
         let recovered = match self.reach(patience, Some(stop.clone())).await {
-            Err(_) if *stop.borrow() => return Ok(Measured::Interrupted),
+            Err(_) if *stop.borrow() => return Ok(TrialOutcome::Interrupted),
             reached => reached?,
         };
         self.require_guests()?;
@@ -468,9 +476,9 @@ impl Conductor {
         let interrupted = self.execute(catalog, cell, stop, &mut record).await;
         record.took = clock.elapsed();
         Ok(if interrupted {
-            Measured::Interrupted
+            TrialOutcome::Interrupted
         } else {
-            Measured::Trial(Box::new(record))
+            TrialOutcome::Trial(Box::new(record))
         })
     }
 
@@ -502,9 +510,10 @@ impl Conductor {
         let (outcome, interrupted) = {
             let install = install_of(&self.arrangement, cell);
             let watchers = self.watchers(cell, &roles);
-            let stage = Stage::new(&self.hosts, spools, &roles, &self.events, &install, stop);
+            let stage =
+                RunningTrial::new(&self.hosts, spools, &roles, &self.events, &install, stop);
             let (outcome, interrupted, complaints) = perform(&stage, &watchers).await;
-            let complaints = complaints.iter().map(Complaint::sentence);
+            let complaints = complaints.iter().map(MonitorFailure::sentence);
             record.warnings.extend(complaints);
             record.steps = stage.into_records();
             (outcome, interrupted)
@@ -599,7 +608,7 @@ impl Conductor {
         for (name, begun) in begun.await {
             let begun = begun.map_err(|error| Failure {
                 host: Some(name.clone()),
-                host_lost: !matches!(error, backsight_agent::Error::Refused { .. }),
+                host_lost: !matches!(error, backsight_agent::AgentError::Refused { .. }),
                 ..Failure::of_trial(format!("can't begin a trial on this host: {error}"))
             })?;
             spools.insert(name.clone(), begun.spool);
@@ -681,7 +690,7 @@ impl Conductor {
         let quiet = Events::default();
         let hint = |_: Option<&MonitorName>, program: &str, _: &Connected| program.to_owned();
         let (_never, stop) = watch::channel(false);
-        let stage = Stage::new(&self.hosts, spools, &roles, &quiet, &hint, stop);
+        let stage = RunningTrial::new(&self.hosts, spools, &roles, &quiet, &hint, stop);
         for phase in Phase::ALL.into_iter().filter(|phase| phase.always()) {
             let _ = stage.phase(phase).await;
         }
@@ -710,9 +719,9 @@ impl Conductor {
 
 /// The phases of a trial, and its monitors beside `run`. What is always done is done even after a failure.
 async fn perform(
-    stage: &Stage<'_>,
+    stage: &RunningTrial<'_>,
     watchers: &[Watcher],
-) -> (Result<(), Failure>, bool, Vec<Complaint>) {
+) -> (Result<(), Failure>, bool, Vec<MonitorFailure>) {
     let mut complaints = Vec::new();
     let mut outcome = Ok(());
     let mut interrupted = false;
@@ -767,34 +776,6 @@ fn samples(
         .map_err(|fault| Failure::of_trial(fault.to_string()))
 }
 
-/// What to do about a program of a benchmark that a host doesn't have.
-pub(crate) fn install_hint(
-    benchmark: &backsight_model::Benchmark,
-    program: &str,
-    host: &Connected,
-) -> String {
-    hint(&benchmark.needs, program, host)
-}
-
-/// What to do about a program that a host doesn't have, of a definition that needs these packages.
-pub(crate) fn hint(
-    needs: &IndexMap<String, Vec<String>>,
-    program: &str,
-    host: &Connected,
-) -> String {
-    let like = host.facts.get("os.id").map_or("debian", String::as_str);
-    let packages = needs.get(like).or_else(|| needs.get("debian"));
-    match packages {
-        Some(packages) if !packages.is_empty() => {
-            format!(
-                "`{program}` is not installed: apt-get install {}",
-                packages.join(" ")
-            )
-        }
-        _ => format!("`{program}` is not installed"),
-    }
-}
-
 /// CPU time that this process has used, in seconds.
 fn own_cpu_seconds() -> f64 {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
@@ -814,7 +795,7 @@ const NAMED_SHARE: f64 = 0.01;
 struct Used<'a> {
     host: HostName,
     boot_id: &'a str,
-    account: Account,
+    account: CpuAccount,
     neighbours: Vec<(String, f64)>,
 }
 
@@ -823,7 +804,7 @@ struct Here {
     boot_id: String,
     own: f64,
     /// Where guests run on it, which see themselves alone.
-    around: Option<Neighbours>,
+    around: Option<ProcessSnapshot>,
 }
 
 impl Here {
@@ -834,7 +815,7 @@ impl Here {
             around: hosts
                 .values()
                 .any(Connected::is_guest)
-                .then(Neighbours::now),
+                .then(ProcessSnapshot::now),
         }
     }
 

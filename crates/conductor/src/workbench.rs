@@ -4,18 +4,18 @@
 //! ended when it is done, and what it printed is kept up to a limit. One agent serves them all; one that dies is
 //! replaced by the next command.
 //!
-//! Refuses: to run two commands of one workbench at once, and to run one without a time limit.
+//! One command runs at a time, each with a time limit.
 
-use backsight_agent::{BeginTrial, Step};
-use backsight_model::{Ending, HostName, Lab, Machine, Output, Usage};
+use backsight_agent::{BeginTrial, StepSpec};
+use backsight_model::{Ending, HostName, Lab, Machine, ResourceUsage, StepOutput};
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use tokio::sync::Mutex;
 
-use crate::{ConnectError, Reach, hosts::Connected, phase};
+use crate::{ConnectError, HostAccess, hosts::Connected, phase};
 
 /// A command of a recipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct WorkbenchCommand {
     /// The line; a shell runs it if it needs one.
     pub text: String,
     /// The folder that it runs in.
@@ -28,22 +28,22 @@ pub struct Command {
 
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Done {
+pub struct CommandResult {
     /// How it ended.
     pub ending: Ending,
     /// What it used.
-    pub usage: Usage,
+    pub usage: ResourceUsage,
     /// What it printed.
-    pub stdout: Output,
+    pub stdout: StepOutput,
     /// What it printed on standard error.
-    pub stderr: Output,
+    pub stderr: StepOutput,
     /// Processes that it left and that were killed: number and name.
     pub strays: Vec<(u32, String)>,
     /// Processes that can't be killed: the machine needs a look.
     pub unkillable: Vec<u32>,
 }
 
-impl Done {
+impl CommandResult {
     /// Whether it exited with status 0.
     pub fn well(&self) -> bool {
         self.ending == Ending::Exit(0)
@@ -52,7 +52,7 @@ impl Done {
 
 /// An agent of this machine that runs one command after the other.
 pub struct Workbench {
-    reach: Reach,
+    reach: HostAccess,
     lab: Lab,
     here: HostName,
     /// None after it was lost.
@@ -67,7 +67,7 @@ impl Workbench {
     ///
     /// # Errors
     /// The agent can't be started or doesn't answer.
-    pub async fn start(reach: &Reach) -> Result<Self, ConnectError> {
+    pub async fn start(reach: &HostAccess) -> Result<Self, ConnectError> {
         let bench = Self {
             reach: reach.clone(),
             lab: Lab::this_machine(),
@@ -111,9 +111,9 @@ impl Workbench {
     ///
     /// # Errors
     /// The agent is lost (killed, or the machine can't carry it); what the command had started is gone, and the next
-    /// command gets a new agent. A command that fails is no error: [`Done::ending`] says how it ended.
+    /// command gets a new agent. A command that fails is no error: [`CommandResult::ending`] says how it ended.
     #[tracing::instrument(name = "command", level = "info", skip_all, fields(command = command.text))]
-    pub async fn run(&self, command: Command) -> Result<Done, ConnectError> {
+    pub async fn run(&self, command: WorkbenchCommand) -> Result<CommandResult, ConnectError> {
         let mut place = self.agent.lock().await;
         let agent = self.agent_in(&mut place).await?;
         match perform(agent, command).await {
@@ -150,8 +150,11 @@ impl Workbench {
     }
 }
 
-async fn perform(agent: &Connected, command: Command) -> Result<Done, backsight_agent::Error> {
-    let mut step = Step::text(1, command.text, command.limit);
+async fn perform(
+    agent: &Connected,
+    command: WorkbenchCommand,
+) -> Result<CommandResult, backsight_agent::AgentError> {
+    let mut step = StepSpec::text(1, command.text, command.limit);
     step.cwd = Some(command.folder.to_string_lossy().into_owned());
     step.env = command.env;
     step.output_limit = Workbench::OUTPUT_LIMIT;
@@ -165,8 +168,8 @@ async fn perform(agent: &Connected, command: Command) -> Result<Done, backsight_
 pub(crate) async fn alone(
     agent: &Connected,
     trial: &str,
-    step: Step,
-) -> Result<Done, backsight_agent::Error> {
+    step: StepSpec,
+) -> Result<CommandResult, backsight_agent::AgentError> {
     let opening = BeginTrial {
         trial: trial.into(),
         ..BeginTrial::default()
@@ -178,25 +181,25 @@ pub(crate) async fn alone(
         Err(refused) => Err(refused),
     };
     let ended = agent.client.end_trial().await?;
-    let refused = |why: String| Done {
+    let refused = |why: String| CommandResult {
         ending: Ending::Refused(why),
-        usage: Usage::default(),
-        stdout: Output::default(),
-        stderr: Output::default(),
+        usage: ResourceUsage::default(),
+        stdout: StepOutput::default(),
+        stderr: StepOutput::default(),
         strays: Vec::new(),
         unkillable: Vec::new(),
     };
     let outcome = match ran {
         Ok(outcome) => outcome,
-        Err(backsight_agent::Error::Refused { why, .. }) => return Ok(refused(why)),
+        Err(backsight_agent::AgentError::Refused { why, .. }) => return Ok(refused(why)),
         Err(lost) => return Err(lost),
     };
     let finished = outcome.finished;
-    let kept = |bytes: Vec<u8>, printed: u64| Output {
+    let kept = |bytes: Vec<u8>, printed: u64| StepOutput {
         printed: printed.max(bytes.len() as u64),
         bytes,
     };
-    Ok(Done {
+    Ok(CommandResult {
         ending: phase::ending(&finished),
         usage: phase::usage(&finished),
         stdout: kept(outcome.stdout, finished.stdout_bytes),

@@ -4,8 +4,18 @@
 //! [`number_file`] reads the plainest of files: a value a line, or a cell and a value.
 //! [`import`] makes trials of what other tools wrote, each format a data file; [`export`] writes a study for others.
 //!
-//! This room refuses: to guess which direction of a metric is good, to take a file for something that it isn't, to put
-//! a number where a table has none, and to hold more of a long table than it needs.
+//! Directions of metrics are never guessed, an empty cell never becomes a number, and only the necessary part of a long table is
+//! held.
+//!
+//! ```
+//! use backsight_exchange::table::{ColumnRoles, ReadOptions, TableReader, series};
+//!
+//! let text = "version,seconds\nv1.0,2.5\nv1.1,\nv1.2,2.75\n";
+//! let table = TableReader::from_lines(text.as_bytes(), "times.csv", ReadOptions::default())?;
+//! let all: Vec<_> = series(table, &ColumnRoles::default())?.collect::<Result<_, _>>()?;
+//! assert_eq!((all[0].values.as_slice(), all[0].missing), ([2.5, 2.75].as_slice(), 1));
+//! # Ok::<(), backsight_exchange::table::TableError>(())
+//! ```
 
 pub mod export;
 pub mod import;

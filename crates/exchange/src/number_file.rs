@@ -6,7 +6,9 @@
 use indexmap::IndexMap;
 use std::io::{self, BufRead, BufReader, Read};
 
-use crate::table::{self, Columns, Holds, Reading, Source, Table, TableError};
+use crate::table::{
+    self, ColumnContent, ColumnRoles, ReadOptions, TableError, TableReader, TableSource,
+};
 
 /// Longest line, in bytes.
 const LONGEST_LINE: u64 = 4096;
@@ -21,13 +23,13 @@ pub type NumbersByCell = Vec<(String, Vec<f64>)>;
 /// # Errors
 /// It can't be read, a line is wrong, there is no number in it, or a column isn't there.
 pub fn read_numbers(
-    source: &Source,
+    source: &TableSource,
     columns: &NumberColumns,
 ) -> Result<NumbersByCell, NumberFileError> {
     let name = source.to_string();
     match source {
-        Source::Stdin => read(&name, Box::new(BufReader::new(io::stdin())), columns),
-        Source::Path(path) => {
+        TableSource::Stdin => read(&name, Box::new(BufReader::new(io::stdin())), columns),
+        TableSource::Path(path) => {
             let file = std::fs::File::open(path).map_err(|why| NumberFileError::Unreadable {
                 name: name.clone(),
                 why,
@@ -98,7 +100,7 @@ pub enum NumberFileError {
     #[diagnostic(help(
         "`--column NAME` says which column has the numbers, `--series NAME` which ones name what was measured"
     ))]
-    Table(#[from] TableError),
+    TableReader(#[from] TableError),
 }
 
 fn read(
@@ -140,18 +142,19 @@ fn table(
     from: Box<dyn BufRead + Send>,
     columns: &NumberColumns,
 ) -> Result<NumbersByCell, NumberFileError> {
-    let table = Table::of_lines(from, name, Reading::default())?;
+    let table = TableReader::from_lines(from, name, ReadOptions::default())?;
     let mut keys = columns.keys.clone();
     if keys.is_empty() {
         let held = table.columns().iter().zip(table.holds());
-        let texts =
-            held.filter(|(name, holds)| **holds == Holds::Text && !columns.values.contains(name));
+        let texts = held.filter(|(name, holds)| {
+            **holds == ColumnContent::Text && !columns.values.contains(name)
+        });
         keys = texts.map(|(name, _)| name.clone()).collect();
     }
-    let columns = Columns {
+    let columns = ColumnRoles {
         keys,
         values: columns.values.clone(),
-        ..Columns::default()
+        ..ColumnRoles::default()
     };
     let series = table::series(table, &columns)?;
     let several = series.values().len() > 1;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use backsight_exchange::table::{Field, Reading, Source, Table, TableError};
+use backsight_exchange::table::{ReadOptions, TableError, TableField, TableReader, TableSource};
 use parquet::{
     basic::{Compression, Encoding},
     data_type::{
@@ -242,14 +242,14 @@ fn column<T: DataType>(
 }
 
 fn read(path: &Path, most: usize) -> Result<Rows, TableError> {
-    let table = Table::open(&Source::Path(path.to_owned()), Reading::default())?;
+    let table = TableReader::open(&TableSource::Path(path.to_owned()), ReadOptions::default())?;
     let columns: Vec<usize> = (0..table.columns().len()).collect();
     let mut rows = table.rows(&columns)?;
     let mut read = Rows::new();
     let mut text = String::new();
     while read.len() < most && rows.advance()? {
         let row = columns.iter().map(|&i| match rows.field(i) {
-            Field::Missing => None,
+            TableField::Missing => None,
             field => {
                 field.write_to(&mut text);
                 Some(text.clone())

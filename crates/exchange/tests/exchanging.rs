@@ -8,15 +8,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use backsight_exchange::{
-    export::{Form, export},
+    export::{ExportFormat, export},
     import::{
-        Choice, Choices, Described, Imported, ImportedTrial, Importer, MeasuredLevel, Refused,
-        import,
+        ImportChoice, ImportChoices, ImportError, ImportFormat, ImportedStudy, ImportedTrial,
+        Importer, MeasuredLevel, import,
     },
-    table::Out,
+    table::TableOutput,
 };
 use backsight_model::{
-    Better, Cell, Failure, ParamName, ResultSet, Series, StudyState, TrialSamples, Unit, Value,
+    Better, Cell, CellSeries, Failure, ParamName, ResultSet, StudyState, TrialSamples, Unit, Value,
 };
 use proptest::prelude::*;
 use std::{
@@ -38,7 +38,7 @@ fn importer(format: &str) -> Importer {
 
 /// Every importer, compiled once.
 static ALL: LazyLock<Vec<Importer>> = LazyLock::new(|| {
-    let all = Described::all().unwrap();
+    let all = ImportFormat::all().unwrap();
     all.iter()
         .map(|described| importer(&described.name))
         .collect()
@@ -50,19 +50,19 @@ fn of_all(format: &str) -> &'static Importer {
         .unwrap()
 }
 
-fn better(choices: &[&str]) -> Choices {
-    Choices {
+fn better(choices: &[&str]) -> ImportChoices {
+    ImportChoices {
         better: choices.iter().map(|text| text.parse().unwrap()).collect(),
-        ..Choices::default()
+        ..ImportChoices::default()
     }
 }
 
-fn of(format: &str, files: &[&str], choices: &Choices) -> Imported {
+fn of(format: &str, files: &[&str], choices: &ImportChoices) -> ImportedStudy {
     let files: Vec<PathBuf> = files.iter().map(|name| fixture(name)).collect();
     import(&importer(format), &files, choices).unwrap()
 }
 
-fn refused(format: &str, file: &Path, choices: &Choices) -> Refused {
+fn refused(format: &str, file: &Path, choices: &ImportChoices) -> ImportError {
     import(&importer(format), &[file.to_owned()], choices).unwrap_err()
 }
 
@@ -75,7 +75,7 @@ fn file(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
 }
 
 /// `cell metric unit better: trial trial …`, a line a series; the samples of one trial with commas between them.
-fn lines(imported: &Imported) -> Vec<String> {
+fn lines(imported: &ImportedStudy) -> Vec<String> {
     let mut lines = Vec::new();
     for (number, cell) in imported.cells.iter().enumerate() {
         let trials: Vec<&ImportedTrial> = imported
@@ -113,7 +113,7 @@ fn lines(imported: &Imported) -> Vec<String> {
 
 #[test]
 fn hyperfine_has_a_trial_a_run() {
-    let imported = of("hyperfine", &["hyperfine.json"], &Choices::default());
+    let imported = of("hyperfine", &["hyperfine.json"], &ImportChoices::default());
     assert_eq!(imported.trials.len(), 20);
     assert_eq!(
         lines(&imported)[0],
@@ -131,7 +131,7 @@ fn hyperfine_has_a_trial_a_run() {
 
 #[test]
 fn criterion_has_a_file_a_trial_and_leaves_the_run_before_alone() {
-    let imported = of("criterion", &["criterion"], &Choices::default());
+    let imported = of("criterion", &["criterion"], &ImportChoices::default());
     let said = lines(&imported);
     assert_eq!(said.len(), 3, "{said:#?}");
     assert_eq!(imported.trials.len(), 3, "samples are of one process");
@@ -154,7 +154,7 @@ fn criterion_has_a_file_a_trial_and_leaves_the_run_before_alone() {
     let one = of(
         "criterion",
         &["criterion/sum/it_er/100/new/sample.json"],
-        &Choices::default(),
+        &ImportChoices::default(),
     );
     assert_eq!(lines(&one)[0], said[2]);
 }
@@ -184,7 +184,7 @@ fn google_benchmark_has_repetitions_of_one_process_and_no_means() {
 
 #[test]
 fn a_table_of_hyperfine_has_the_means_of_its_commands() {
-    let imported = of("hyperfine", &["hyperfine.csv"], &Choices::default());
+    let imported = of("hyperfine", &["hyperfine.csv"], &ImportChoices::default());
     let said = lines(&imported);
     assert_eq!(said[0], "true time s lower: 0.002323875");
     assert_eq!(said[1], "true time-median s lower: 0.0007097550000000001");
@@ -193,7 +193,11 @@ fn a_table_of_hyperfine_has_the_means_of_its_commands() {
     assert_eq!(*quoted, Value::Text("echo a, \"b\"".into()));
     let about = &imported.metrics[&imported.cells[0].benchmark][0].about;
     assert_eq!(about, "elapsed time of a run, the mean of its runs");
-    let with_params = of("hyperfine", &["hyperfine-params.csv"], &Choices::default());
+    let with_params = of(
+        "hyperfine",
+        &["hyperfine-params.csv"],
+        &ImportChoices::default(),
+    );
     assert_eq!(
         with_params.cells[0].params["size"],
         Value::Integer(10),
@@ -204,13 +208,13 @@ fn a_table_of_hyperfine_has_the_means_of_its_commands() {
         "broken.csv",
         "command,mean,stddev,median,user,system,min,max\ntrue,1,0,1,0,0,1,1\nfalse,fast,0,1,0,0,1,1\n",
     );
-    let broken = refused("hyperfine", &path, &Choices::default());
+    let broken = refused("hyperfine", &path, &ImportChoices::default());
     assert_eq!(
         (broken.place.as_str(), broken.message.as_str()),
         ("line 3", "`mean` is `fast`, not a number")
     );
     let (_folder, path) = file("other.csv", "command,median\ntrue,1\n");
-    let other = refused("hyperfine", &path, &Choices::default());
+    let other = refused("hyperfine", &path, &ImportChoices::default());
     assert!(other.message.contains("expected"), "{other}");
 }
 
@@ -271,7 +275,12 @@ fn a_benchmark_that_is_called_like_a_mean_is_none() {
         BM_running_mean,10,5,4,ns\nBM_running_mean_mean,1,5,4,ns\nBM_running_mean_median,1,5,4,ns\n\
         BM_running_mean_stddev,1,0,0,ns\nBM_running_mean_cv,1,0,0,ns\n";
     let (_folder, path) = file("means.csv", table);
-    let imported = import(&importer("google-benchmark"), &[path], &Choices::default()).unwrap();
+    let imported = import(
+        &importer("google-benchmark"),
+        &[path],
+        &ImportChoices::default(),
+    )
+    .unwrap();
     assert_eq!(
         lines(&imported),
         [
@@ -287,7 +296,7 @@ fn sysbench_has_a_run_a_trial() {
         let imported = of(
             "sysbench",
             &[&format!("sysbench/{name}.txt")],
-            &Choices::default(),
+            &ImportChoices::default(),
         );
         assert_eq!(imported.hosts[0]["sysbench"], "1.0.20");
         lines(&imported)
@@ -348,7 +357,7 @@ fn sysbench_has_a_run_a_trial() {
             "sysbench-oltp threads=1 queries-per-second /s higher: 8656.22",
         ]
     );
-    let within = of("sysbench", &["sysbench/cpu.txt"], &Choices::default());
+    let within = of("sysbench", &["sysbench/cpu.txt"], &ImportChoices::default());
     let first = within.trials[0].outcome.as_ref().unwrap();
     assert_eq!(first[0].each, [1020.93]);
 }
@@ -358,7 +367,7 @@ fn pytest_benchmark_has_a_file_a_trial() {
     let imported = of(
         "pytest-benchmark",
         &["pytest-benchmark.json"],
-        &Choices::default(),
+        &ImportChoices::default(),
     );
     let rounds = [
         3.4450004022801294e-07,
@@ -379,13 +388,13 @@ fn pytest_benchmark_has_a_file_a_trial() {
     assert_eq!(imported.trials.len(), imported.cells.len());
     // Files that are given together are runs of one study, in one session unless it is said.
     let files = ["pytest-benchmark.json"; 3];
-    let runs = of("pytest-benchmark", &files, &Choices::default());
+    let runs = of("pytest-benchmark", &files, &ImportChoices::default());
     let of_first = runs.trials.iter().filter(|trial| trial.cell == 0);
     let of_first: Vec<(u32, u32)> = of_first.map(|t| (t.round, t.session)).collect();
     assert_eq!(of_first, [(1, 1), (2, 1), (3, 1)]);
-    let apart = Choices {
+    let apart = ImportChoices {
         sessions: true,
-        ..Choices::default()
+        ..ImportChoices::default()
     };
     let apart = of("pytest-benchmark", &files, &apart);
     assert!(
@@ -395,9 +404,9 @@ fn pytest_benchmark_has_a_file_a_trial() {
             .all(|trial| trial.session == trial.round)
     );
     // Who knows better says so.
-    let each = Choices {
+    let each = ImportChoices {
         level: Some(MeasuredLevel::Run),
-        ..Choices::default()
+        ..ImportChoices::default()
     };
     let each = of("pytest-benchmark", &files[..1], &each);
     assert_eq!(lines(&each)[0], lines(&imported)[0].replace(',', " "));
@@ -405,7 +414,7 @@ fn pytest_benchmark_has_a_file_a_trial() {
 }
 
 /// Files of pytest-benchmark of these hosts, each measured at a time of 24 November.
-fn of_hosts(files: &[(&str, &str)]) -> Imported {
+fn of_hosts(files: &[(&str, &str)]) -> ImportedStudy {
     let folder = tempfile::tempdir().unwrap();
     let files = files.iter().enumerate().map(|(number, (host, at))| {
         let path = folder.path().join(format!("{number}.json"));
@@ -425,7 +434,12 @@ fn of_hosts(files: &[(&str, &str)]) -> Imported {
         path
     });
     let files: Vec<PathBuf> = files.collect();
-    import(&importer("pytest-benchmark"), &files, &Choices::default()).unwrap()
+    import(
+        &importer("pytest-benchmark"),
+        &files,
+        &ImportChoices::default(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -484,7 +498,7 @@ fn times_are_read_as_tools_write_them() {
     let at = |format: &str, name: &str, content: &dyn Fn(u32) -> String| {
         let files = [(0, file(name, content(0))), (1, file(name, content(1)))];
         let paths: Vec<PathBuf> = files.iter().map(|(_, (_, path))| path.clone()).collect();
-        let imported = import(&importer(format), &paths, &Choices::default()).unwrap();
+        let imported = import(&importer(format), &paths, &ImportChoices::default()).unwrap();
         let sessions = imported.trials.iter().map(|trial| trial.session);
         sessions.max().unwrap()
     };
@@ -525,7 +539,7 @@ fn a_table_says_of_which_host_its_rows_are() {
                  b,1,1,x,3,lower,s\nb,2,2,x,4,lower,s\nb,2,2,x,5,lower,s\n";
     let placed = |table: &str| -> Vec<(u32, u32, Vec<f64>)> {
         let (_folder, path) = file("t.csv", table);
-        let imported = import(&importer("csv"), &[path], &Choices::default()).unwrap();
+        let imported = import(&importer("csv"), &[path], &ImportChoices::default()).unwrap();
         let trials = imported.trials.iter();
         let trials = trials.map(|trial| {
             let samples = &trial.outcome.as_ref().unwrap()[0];
@@ -547,7 +561,7 @@ fn a_table_says_of_which_host_its_rows_are() {
 
 #[test]
 fn jmh_has_a_fork_a_trial_with_its_iterations() {
-    let imported = of("jmh", &["jmh.json"], &Choices::default());
+    let imported = of("jmh", &["jmh.json"], &ImportChoices::default());
     let said = lines(&imported);
     assert_eq!(
         said[0],
@@ -570,7 +584,7 @@ fn jmh_has_a_fork_a_trial_with_its_iterations() {
     let single = r#"[{"jmhVersion": "1.37", "benchmark": "x.B.m", "mode": "ss", "threads": 1, "forks": 1,
         "primaryMetric": {"scoreUnit": "min/op", "rawData": [[1.5, 2, 2.5]]}, "secondaryMetrics": {}}]"#;
     let (_folder, path) = file("single.json", single);
-    let imported = import(&importer("jmh"), &[path], &Choices::default()).unwrap();
+    let imported = import(&importer("jmh"), &[path], &ImportChoices::default()).unwrap();
     assert_eq!(
         lines(&imported),
         ["x.B.m mode=ss threads=1 time s lower: 90,120,150"]
@@ -593,7 +607,7 @@ fn lines_of_go_are_of_one_process() {
         ]
     );
     assert_eq!(imported.hosts[0]["cpu"], "AMD EPYC");
-    let nobody_says = refused("go", &fixture("benchfmt.txt"), &Choices::default());
+    let nobody_says = refused("go", &fixture("benchfmt.txt"), &ImportChoices::default());
     assert!(
         nobody_says
             .to_string()
@@ -611,13 +625,13 @@ fn lines_of_go_are_of_one_process() {
         fs::read_to_string(fixture("benchfmt.txt")).unwrap()
     );
     let (_folder, path) = file("said.txt", with_unit);
-    let imported = import(&importer("go"), &[path], &Choices::default()).unwrap();
+    let imported = import(&importer("go"), &[path], &ImportChoices::default()).unwrap();
     assert!(lines(&imported)[2].contains("widgets-op count lower"));
     let (_folder, path) = file(
         "broken.txt",
         "pkg: x\nBenchmarkA-2 1 5 ns/op\nBenchmarkB-2 1 fast ns/op\n",
     );
-    let broken = refused("go", &path, &Choices::default());
+    let broken = refused("go", &path, &ImportChoices::default());
     assert_eq!(
         (broken.place.as_str(), broken.message.as_str()),
         ("line 3", "`fast` stands where a number should")
@@ -669,7 +683,7 @@ fn fio_has_its_directions_and_a_file_a_trial() {
     let twice = of(
         "fio",
         &["fio.json", "fio-rw.json", "fio.json"],
-        &Choices::default(),
+        &ImportChoices::default(),
     );
     let said = lines(&twice);
     assert_eq!(
@@ -703,7 +717,7 @@ fn fio_has_its_directions_and_a_file_a_trial() {
         job.replace("IOPS", "20")
     );
     let (_folder, path) = file("jobs.json", text);
-    let imported = import(&importer("fio"), &[path], &Choices::default()).unwrap();
+    let imported = import(&importer("fio"), &[path], &ImportChoices::default()).unwrap();
     assert_eq!(
         lines(&imported),
         [
@@ -718,7 +732,7 @@ fn iperf3_has_intervals_and_failures() {
     let imported = of(
         "iperf3",
         &["iperf3.json", "iperf3-udp.json"],
-        &Choices::default(),
+        &ImportChoices::default(),
     );
     let said = lines(&imported);
     let tcp = "iperf3 protocol=TCP streams=1 seconds=2 reverse=false length=131072 rate=0";
@@ -740,7 +754,7 @@ fn iperf3_has_intervals_and_failures() {
         "failed.json",
         r#"{"start": {"version": "iperf 3.12"}, "intervals": [], "end": {}, "error": "unable to connect"}"#,
     );
-    let failed = import(&importer("iperf3"), &[path], &Choices::default()).unwrap();
+    let failed = import(&importer("iperf3"), &[path], &ImportChoices::default()).unwrap();
     assert_eq!(lines(&failed), ["iperf3 failed: unable to connect"]);
 }
 
@@ -766,12 +780,16 @@ fn k6_has_three_ways_to_say_the_same() {
     );
     assert!(!summary.iter().any(|line| line.contains("vus")));
     // A trend of the script's own doesn't say that it is a time, nor which way is good.
-    let unsaid = refused("k6", &fixture("k6-summary.json"), &Choices::default());
+    let unsaid = refused("k6", &fixture("k6-summary.json"), &ImportChoices::default());
     assert!(
         unsaid.to_string().contains("`waiting_time-mean`"),
         "{unsaid}"
     );
-    let handled = lines(&of("k6", &["k6-handle-summary.json"], &Choices::default()));
+    let handled = lines(&of(
+        "k6",
+        &["k6-handle-summary.json"],
+        &ImportChoices::default(),
+    ));
     assert!(
         handled.contains(&"k6 waiting_time-mean ms lower: 152.4".to_owned()),
         "{handled:#?}"
@@ -780,7 +798,7 @@ fn k6_has_three_ways_to_say_the_same() {
         handled.contains(&"k6 http_req_failed ratio lower: 0.25".to_owned()),
         "{handled:#?}"
     );
-    let points = lines(&of("k6", &["k6-points.json"], &Choices::default()));
+    let points = lines(&of("k6", &["k6-points.json"], &ImportChoices::default()));
     assert_eq!(
         points,
         [
@@ -792,7 +810,7 @@ fn k6_has_three_ways_to_say_the_same() {
 
 #[test]
 fn phoronix_says_direction_in_xml_and_systems_are_variants() {
-    let imported = of("phoronix", &["phoronix.xml"], &Choices::default());
+    let imported = of("phoronix", &["phoronix.xml"], &ImportChoices::default());
     assert_eq!(
         lines(&imported),
         [
@@ -814,7 +832,7 @@ fn phoronix_says_direction_in_xml_and_systems_are_variants() {
         .unwrap()
         .replace("</Scale>", "</Scael>");
     let (_folder, path) = file("broken.xml", broken);
-    let broken = refused("phoronix", &path, &Choices::default());
+    let broken = refused("phoronix", &path, &ImportChoices::default());
     assert_eq!(broken.place, "line 16", "{broken}");
     assert!(broken.message.contains("this isn't XML"), "{broken}");
 }
@@ -851,7 +869,7 @@ fn asv_knows_its_parameters_and_one_commit_at_a_time() {
     // It writes NaN, which isn't JSON, for what was skipped.
     let skipped = r#"{"commit_hash": "a", "result_columns": ["result", "params"], "results": {"time_x": [[NaN, 0.5], [["1", "2"]]]}}"#;
     let (_folder, path) = file("skipped.json", skipped);
-    let imported = import(&importer("asv"), &[path], &Choices::default()).unwrap();
+    let imported = import(&importer("asv"), &[path], &ImportChoices::default()).unwrap();
     assert_eq!(
         lines(&imported),
         [
@@ -877,13 +895,13 @@ fn asv_knows_its_parameters_and_one_commit_at_a_time() {
 
 #[test]
 fn logs_of_mmtests_become_trials_iteration_by_iteration() {
-    let choices = Choices {
+    let choices = ImportChoices {
         better: vec!["value=lower".parse().unwrap()],
-        unit: vec![Choice {
+        unit: vec![ImportChoice {
             metric: Some("value".into()),
             value: Unit::parse("ms").unwrap(),
         }],
-        ..Choices::default()
+        ..ImportChoices::default()
     };
     assert_eq!(
         lines(&of("mmtests", &["mmtests/run"], &choices)),
@@ -912,8 +930,8 @@ fn logs_of_mmtests_become_trials_iteration_by_iteration() {
 fn a_table_says_with_its_columns_what_it_is() {
     let text = "benchmark,param.n,rack,value\nsort,1,a,1.5\nsort,1,b,\nsort,2,a,3\nsort,1,a,1.25\n";
     let (_folder, path) = file("times.csv", text);
-    let choices = Choices {
-        unit: vec![Choice {
+    let choices = ImportChoices {
+        unit: vec![ImportChoice {
             metric: None,
             value: Unit::parse("ms").unwrap(),
         }],
@@ -932,7 +950,7 @@ fn a_table_says_with_its_columns_what_it_is() {
         "{:?}",
         imported.notes
     );
-    let by_host = Choices {
+    let by_host = ImportChoices {
         params: vec!["rack".into()],
         ..choices.clone()
     };
@@ -942,7 +960,7 @@ fn a_table_says_with_its_columns_what_it_is() {
         "sort rack=a n=1 value ms lower: 1.5 1.25"
     );
     let (_folder, wide) = file("wide.tsv", "time\trss\n1\t10\n2\t20\n");
-    let wanted = Choices {
+    let wanted = ImportChoices {
         values: vec!["time".into(), "rss".into()],
         ..choices
     };
@@ -955,8 +973,8 @@ fn a_table_says_with_its_columns_what_it_is() {
 
 #[test]
 fn a_broken_table_is_refused_with_its_place() {
-    let choices = Choices {
-        unit: vec![Choice {
+    let choices = ImportChoices {
+        unit: vec![ImportChoice {
             metric: None,
             value: Unit::parse("ms").unwrap(),
         }],
@@ -998,11 +1016,11 @@ fn a_broken_table_is_refused_with_its_place() {
     let path = folder.path().join("x.parquet");
     export(
         &set(vec![series(vec![(1, vec![1.0])])]),
-        Form::Parquet,
-        Out::to(Some(&path)).unwrap(),
+        ExportFormat::Parquet,
+        TableOutput::to(Some(&path)).unwrap(),
     )
     .unwrap();
-    let missing = Choices {
+    let missing = ImportChoices {
         values: vec!["elapsed".into()],
         ..choices
     };
@@ -1026,7 +1044,7 @@ fn what_is_not_what_it_says_is_refused_by_every_importer() {
         .collect();
     let (_folder, garbage) = file("garbage", garbage);
     let folder = tempfile::tempdir().unwrap();
-    for described in Described::all().unwrap() {
+    for described in ImportFormat::all().unwrap() {
         let format = described.name.as_str();
         let any = better(&["lower"]);
         for path in [&empty, &blank] {
@@ -1056,14 +1074,14 @@ fn what_is_not_what_it_says_is_refused_by_every_importer() {
 fn json_that_is_cut_off_or_lacks_something_says_where() {
     let whole = fs::read_to_string(fixture("hyperfine.json")).unwrap();
     let (_folder, path) = file("cut.json", &whole[..whole.len() / 2]);
-    let cut = refused("hyperfine", &path, &Choices::default());
+    let cut = refused("hyperfine", &path, &ImportChoices::default());
     assert!(
         cut.place.starts_with("line ") && cut.place.contains("column"),
         "{cut}"
     );
     assert!(cut.message.starts_with("this isn't JSON: EOF"), "{cut}");
     let (_folder, path) = file("string.json", whole.replacen("0.02147013", "\"fast\"", 3));
-    let text = refused("hyperfine", &path, &Choices::default());
+    let text = refused("hyperfine", &path, &ImportChoices::default());
     assert_eq!(text.place, ".results[0]", "{text}");
     assert!(
         text.message
@@ -1071,10 +1089,10 @@ fn json_that_is_cut_off_or_lacks_something_says_where() {
         "{text}"
     );
     let (_folder, path) = file("missing.json", whole.replace("\"times\"", "\"tiems\""));
-    let missing = refused("hyperfine", &path, &Choices::default());
+    let missing = refused("hyperfine", &path, &ImportChoices::default());
     assert!(missing.message.contains("it has no `times`"), "{missing}");
     let (_folder, path) = file("huge.json", whole.replacen("0.02147013,", "1e999,", 1));
-    let huge = refused("hyperfine", &path, &Choices::default());
+    let huge = refused("hyperfine", &path, &ImportChoices::default());
     assert!(
         huge.message.contains("no measured value") || huge.message.contains("out of range"),
         "{huge}"
@@ -1082,7 +1100,7 @@ fn json_that_is_cut_off_or_lacks_something_says_where() {
     let wrong = refused(
         "hyperfine",
         &fixture("google-benchmark.json"),
-        &Choices::default(),
+        &ImportChoices::default(),
     );
     assert!(
         wrong
@@ -1099,16 +1117,16 @@ fn what_was_said_of_a_metric_that_is_not_there_is_a_mistake() {
     let unknown = refused("hyperfine", &fixture("hyperfine.json"), &choices);
     assert_eq!(unknown.message, "there is no metric `tiem`");
     assert_eq!(unknown.help.as_deref(), Some("did you mean `time`?"));
-    let without = Choices {
+    let without = ImportChoices {
         without: vec!["time".into()],
-        ..Choices::default()
+        ..ImportChoices::default()
     };
     let nothing = refused("hyperfine", &fixture("hyperfine.json"), &without);
     assert!(nothing.message.contains("nothing is left"), "{nothing}");
 }
 
-fn series(trials: Vec<(u32, Vec<f64>)>) -> Series {
-    Series {
+fn series(trials: Vec<(u32, Vec<f64>)>) -> CellSeries {
+    CellSeries {
         cell: Cell {
             benchmark: "b".parse().unwrap(),
             params: indexmap(&[("n", Value::Integer(1))]),
@@ -1145,7 +1163,7 @@ fn indexmap(params: &[(&str, Value)]) -> indexmap::IndexMap<ParamName, Value> {
         .collect()
 }
 
-fn set(series: Vec<Series>) -> ResultSet {
+fn set(series: Vec<CellSeries>) -> ResultSet {
     ResultSet {
         study: 1,
         name: "base".into(),
@@ -1160,10 +1178,10 @@ fn set(series: Vec<Series>) -> ResultSet {
     }
 }
 
-fn exported(set: &ResultSet, form: Form) -> String {
+fn exported(set: &ResultSet, form: ExportFormat) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
-    export(set, form, Out::to(Some(&path)).unwrap()).unwrap();
+    export(set, form, TableOutput::to(Some(&path)).unwrap()).unwrap();
     fs::read_to_string(path).unwrap()
 }
 
@@ -1183,7 +1201,7 @@ fn hostile() -> ResultSet {
 fn hostile_names_are_data_in_every_form() {
     let set = hostile();
     assert_eq!(
-        exported(&set, Form::Csv),
+        exported(&set, ExportFormat::Csv),
         "benchmark,variant,param.cmd,metric,unit,better,trial,round,kind,value\n\
          b,default,\"a|b \"\"c\"\"\n</script>, `d` -8\",time,ms,lower,1,1,sample,1.5\n\
          b,default,\"a|b \"\"c\"\"\n</script>, `d` -8\",time,ms,lower,1,1,sample,2.5\n\
@@ -1192,7 +1210,7 @@ fn hostile_names_are_data_in_every_form() {
     );
     let cell = "b cmd=a\\|b \"c\" \\</script\\>, \\`d\\` -8";
     assert_eq!(
-        exported(&set, Form::Markdown),
+        exported(&set, ExportFormat::Markdown),
         format!(
             "# base\n\n| cell | metric | mean | ± | least | most | trials |\n|---|---|--:|--:|--:|--:|--:|\n\
              | {cell} | time, ms, lower is better | 3.000 | 47% | 2.000 | 4.000 | 2 |\n\n\
@@ -1206,7 +1224,7 @@ fn hostile_names_are_data_in_every_form() {
         )
     };
     assert_eq!(
-        exported(&set, Form::OpenMetrics),
+        exported(&set, ExportFormat::OpenMetrics),
         format!(
             "# TYPE backsight_time_ms gauge\n# UNIT backsight_time_ms ms\n{}{}{}# EOF\n",
             point(1, 1, "1.5"),
@@ -1215,7 +1233,7 @@ fn hostile_names_are_data_in_every_form() {
         )
     );
     assert_eq!(
-        exported(&set, Form::Benchfmt),
+        exported(&set, ExportFormat::Benchfmt),
         "Unit sec/op better=lower\n\
          BenchmarkB/cmd=a|b%20\"c\"%0A<%2Fscript>,%20`d`%20%2D8 1 0.002 sec/op\n\
          BenchmarkB/cmd=a|b%20\"c\"%0A<%2Fscript>,%20`d`%20%2D8 1 0.004 sec/op\n"
@@ -1249,7 +1267,7 @@ fn content_of_set(set: &ResultSet) -> Content {
     trials.collect()
 }
 
-fn content_of_import(imported: &Imported) -> Content {
+fn content_of_import(imported: &ImportedStudy) -> Content {
     let mut content = Content::new();
     for trial in &imported.trials {
         let cell = &imported.cells[trial.cell];
@@ -1266,19 +1284,19 @@ fn content_of_import(imported: &Imported) -> Content {
     content
 }
 
-fn round_trip(set: &ResultSet, form: Form, format: &str) -> Imported {
+fn round_trip(set: &ResultSet, form: ExportFormat, format: &str) -> ImportedStudy {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study");
-    export(set, form, Out::to(Some(&path)).unwrap()).unwrap();
-    import(of_all(format), &[path], &Choices::default()).unwrap()
+    export(set, form, TableOutput::to(Some(&path)).unwrap()).unwrap();
+    import(of_all(format), &[path], &ImportChoices::default()).unwrap()
 }
 
-const FORMS: &[(Form, &str)] = &[
-    (Form::Csv, "csv"),
-    (Form::Tsv, "tsv"),
-    (Form::JsonRows, "json-rows"),
-    (Form::Parquet, "parquet"),
-    (Form::Json, "json"),
+const FORMS: &[(ExportFormat, &str)] = &[
+    (ExportFormat::Csv, "csv"),
+    (ExportFormat::Tsv, "tsv"),
+    (ExportFormat::JsonRows, "json-rows"),
+    (ExportFormat::Parquet, "parquet"),
+    (ExportFormat::Json, "json"),
 ];
 
 #[test]
@@ -1288,7 +1306,7 @@ fn a_hostile_study_goes_out_and_comes_back_with_its_failures_in_json() {
         let back = round_trip(&set, *form, format);
         assert_eq!(content_of_import(&back), content_of_set(&set), "{format}");
     }
-    let back = round_trip(&set, Form::Json, "json");
+    let back = round_trip(&set, ExportFormat::Json, "json");
     assert_eq!(
         (back.trials[2].round, &back.trials[2].outcome),
         (3, &Err("it|fell\nover".into()))
@@ -1329,7 +1347,7 @@ fn any_set() -> impl Strategy<Value = ResultSet> {
         prop::collection::btree_map(1_u32..6, trial, 1..4),
     );
     prop::collection::vec(one, 1..5).prop_map(|all| {
-        let mut listed: Vec<Series> = Vec::new();
+        let mut listed: Vec<CellSeries> = Vec::new();
         for (benchmark, params, trials) in all {
             let mut one = series(Vec::new());
             one.cell.benchmark = benchmark.parse().unwrap();
@@ -1419,7 +1437,7 @@ const REAL: &[(&str, &str)] = &[
     ("asv", "asv/vm/ba7fe5e0-existing-py.json"),
 ];
 
-fn broke(read: &Result<Imported, Refused>) -> bool {
+fn broke(read: &Result<ImportedStudy, ImportError>) -> bool {
     read.as_ref()
         .is_err_and(|refused| refused.message.starts_with("the importer broke"))
 }

@@ -2,12 +2,12 @@
 
 use backsight_catalog::Parsers;
 use backsight_exchange::import::Importer;
-use backsight_model::{Benchmark, Document, Lab, Monitor, Plan, Target};
+use backsight_model::{Benchmark, Lab, Monitor, Plan, Target, TomlDocument};
 
 use crate::named_first;
 
 /// Reads a document as one kind of file; says whether it is one.
-type Read = fn(&Document) -> bool;
+type Read = fn(&TomlDocument) -> bool;
 
 const KINDS: &[(&str, Read)] = &[
     ("# benchmark", |document| {
@@ -33,7 +33,7 @@ fn definition(bytes: &[u8]) -> bool {
     else {
         return false;
     };
-    read(&Document::new("fuzz.toml", text))
+    read(&TomlDocument::new("fuzz.toml", text))
 }
 
 #[cfg(test)]

@@ -18,10 +18,10 @@ use backsight_agent::{Client, fuzzing as agent};
 use std::time::Duration;
 
 /// A target: reads any bytes.
-pub type Target = fn(&[u8]);
+pub type FuzzTarget = fn(&[u8]);
 
 /// Every target with its name, which is also the name of its folder of inputs.
-pub const TARGETS: &[(&str, Target)] = &[
+pub const TARGETS: &[(&str, FuzzTarget)] = &[
     ("agent_messages", agent::messages),
     ("agent_stream", agent_stream),
     ("build_upload", build_upload),
@@ -39,7 +39,7 @@ pub const TARGETS: &[(&str, Target)] = &[
 ];
 
 /// The target of this name.
-pub fn target(name: &str) -> Option<Target> {
+pub fn target(name: &str) -> Option<FuzzTarget> {
     let found = TARGETS.iter().find(|(known, _)| *known == name);
     found.map(|(_, target)| *target)
 }

@@ -1,12 +1,13 @@
 //! Numbers of others: tables, files of other tools, outputs of programs.
 
-use backsight_catalog::{Parsers, Query, Searched};
+use backsight_catalog::{JsonDocument, Parsers, Query};
 use backsight_exchange::{
-    import::{Choices, Importer, import},
-    table::{Format, Reading, Rows, Source, Table},
+    import::{ImportChoices, Importer, import},
+    table::{ReadOptions, TableFormat, TableReader, TableRows, TableSource},
 };
 use backsight_model::{
-    Benchmark, Document, Ending, HostName, Output, Phase, RoleName, StepRecord, Usage,
+    Benchmark, Ending, HostName, Phase, ResourceUsage, RoleName, StepOutput, StepRecord,
+    TomlDocument,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::{
@@ -24,21 +25,21 @@ const ROWS: usize = 10_000;
 
 /// CSV, TSV, JSON lines, numbers line by line, each asked for or found out.
 pub(crate) fn tables(bytes: &[u8]) {
-    const FORMATS: [Option<Format>; 4] = [
+    const FORMATS: [Option<TableFormat>; 4] = [
         None,
-        Some(Format::Csv),
-        Some(Format::Tsv),
-        Some(Format::JsonLines),
+        Some(TableFormat::Csv),
+        Some(TableFormat::Tsv),
+        Some(TableFormat::JsonLines),
     ];
     let Some((way, rest)) = choice(bytes, FORMATS.len() * 3) else {
         return;
     };
-    let reading = Reading {
+    let reading = ReadOptions {
         format: FORMATS[way % FORMATS.len()],
         header: [None, Some(true), Some(false)][way / FORMATS.len()],
     };
     let input = Cursor::new(rest.to_vec());
-    if let Ok(table) = Table::of_lines(input, "fuzz", reading) {
+    if let Ok(table) = TableReader::from_lines(input, "fuzz", reading) {
         read_through(table);
     }
 }
@@ -48,23 +49,23 @@ pub(crate) fn parquet(bytes: &[u8]) {
     let Some((_file, path)) = in_memory(bytes) else {
         return;
     };
-    let reading = Reading {
-        format: Some(Format::Parquet),
+    let reading = ReadOptions {
+        format: Some(TableFormat::Parquet),
         header: None,
     };
-    if let Ok(table) = Table::open(&Source::Path(path), reading) {
+    if let Ok(table) = TableReader::open(&TableSource::Path(path), reading) {
         read_through(table);
     }
 }
 
-fn read_through(table: Table) {
+fn read_through(table: TableReader) {
     let columns: Vec<usize> = (0..table.columns().len().min(64)).collect();
     if let Ok(rows) = table.rows(&columns) {
         read_rows(rows, columns.len());
     }
 }
 
-fn read_rows(mut rows: Rows, columns: usize) {
+fn read_rows(mut rows: TableRows, columns: usize) {
     let mut text = String::new();
     for _ in 0..ROWS {
         let Ok(true) = rows.advance() else { return };
@@ -76,7 +77,7 @@ fn read_rows(mut rows: Rows, columns: usize) {
 }
 
 static IMPORTERS: LazyLock<Vec<(String, Importer)>> = LazyLock::new(|| {
-    let all = backsight_exchange::import::Described::all().unwrap_or_default();
+    let all = backsight_exchange::import::ImportFormat::all().unwrap_or_default();
     let found = all.into_iter().filter_map(|described| {
         let importer = Importer::find(&described.name).ok()??;
         Some((described.name, importer))
@@ -92,8 +93,11 @@ pub(crate) fn importers(bytes: &[u8]) {
         return;
     };
     if let Some((_, importer)) = importer {
-        let _imported_or_refused =
-            import(importer, std::slice::from_ref(&path), &Choices::default());
+        let _imported_or_refused = import(
+            importer,
+            std::slice::from_ref(&path),
+            &ImportChoices::default(),
+        );
     }
 }
 
@@ -118,7 +122,7 @@ pub(crate) fn jq(bytes: &[u8]) {
         let Ok(query) = Query::compile(code, []) else {
             return;
         };
-        if let Ok(document) = Searched::parse(document.unwrap_or(b"null")) {
+        if let Ok(document) = JsonDocument::parse(document.unwrap_or(b"null")) {
             let _found_or_refused = query.found(&document, []);
         }
     };
@@ -128,7 +132,7 @@ pub(crate) fn jq(bytes: &[u8]) {
 /// What a program printed, searched for samples in each of the ways that definitions have.
 pub(crate) fn samples(bytes: &[u8]) {
     static PARSERS: LazyLock<Option<Parsers>> = LazyLock::new(|| {
-        let document = Document::new("fuzz.toml", SAMPLES);
+        let document = TomlDocument::new("fuzz.toml", SAMPLES);
         let benchmark = Benchmark::read(&document).ok()?;
         Parsers::compile(&benchmark, &document).ok()
     });
@@ -150,12 +154,12 @@ fn printed(bytes: &[u8]) -> Option<StepRecord> {
         began: Default::default(),
         began_monotonic: 0,
         ending: Ending::Exit(0),
-        usage: Usage::default(),
-        stdout: Output {
+        usage: ResourceUsage::default(),
+        stdout: StepOutput {
             bytes: bytes.to_vec(),
             printed: bytes.len() as u64,
         },
-        stderr: Output::default(),
+        stderr: StepOutput::default(),
     })
 }
 

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use backsight_fuzz_targets::{TARGETS, Target};
+use backsight_fuzz_targets::{FuzzTarget, TARGETS};
 use std::{
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -86,7 +86,7 @@ fn mutate(input: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
 }
 
 /// Tries so many inputs; says which broke it.
-fn search(name: &str, target: Target, tries: usize) -> Vec<String> {
+fn search(name: &str, target: FuzzTarget, tries: usize) -> Vec<String> {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/corpus")
         .join(name);

@@ -1,6 +1,6 @@
 //! What is changed on top of a version: patches of the user's own, and changes of the history taken back.
 //!
-//! Refuses: a patch that holds no change or leaves the tree, and to take back what no diff can say.
+//! A patch without changes, one that leaves the tree, and a change that no diff can take back are errors.
 
 use backsight_model::Amendment;
 use std::path::{Component, Path};

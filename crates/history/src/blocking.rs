@@ -1,9 +1,9 @@
 //! Blocking work on many files, on a thread of its own, so that the runtime stays responsive: an agent that hears nothing for long gives its
 //! conductor up.
 //!
-//! Refuses: to be called off. What was begun is finished, also when nobody waits for it any more.
+//! It can't be cancelled: work that has begun is finished, also when nobody waits for it any more.
 
-use crate::recipe::WorkshopError;
+use crate::workshop_error::WorkshopError;
 
 /// Runs blocking work and waits for it.
 ///

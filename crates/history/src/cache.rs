@@ -1,6 +1,6 @@
 //! The cache of builds: a folder each, named by what went into it.
 //!
-//! Refuses: half a build. One is put together beside its place and moved there when it is whole.
+//! A build is put together beside its place and moved there when it is whole.
 
 use backsight_model::Layout;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::recipe::{WorkshopError, file};
+use crate::workshop_error::{WorkshopError, file};
 
 /// What is known of a build besides its files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Unified diffs as long as somebody wants to read them.
 //!
-//! Refuses: to cut a line.
+//! A long diff is cut between lines.
 
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! What every kind of history can do.
 //!
-//! Refuses: to guess. A version that doesn't exist, a reversed and an empty range are errors with a way out.
+//! Nothing is guessed: a version that doesn't exist, a reversed and an empty range are errors with a way out.
 
 use backsight_model::{Change, Every, Range, Version};
 use std::path::Path;

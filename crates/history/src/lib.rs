@@ -3,7 +3,17 @@
 //!
 //! A [`History`] is one small trait over git, CVS, packages and commands of one's own.
 //!
-//! Refuses: to know what is measured, and to change a repository that it reads.
+//! A repository of the user's is only read.
+//!
+//! ```
+//! use backsight_history::Diff;
+//!
+//! let text = "--- a/src/lib.c\n+++ b/src/lib.c\n@@ -1 +1 @@\n-int a;\n+int b;\n";
+//! let patch = Diff::patch("rename.patch", text.to_owned())?;
+//! assert_eq!(patch.text, text);
+//! assert!(Diff::patch("empty.patch", String::new()).is_err());
+//! # Ok::<(), backsight_history::HistoryError>(())
+//! ```
 
 mod amend;
 mod blocking;
@@ -24,11 +34,13 @@ mod temp_dirs;
 mod tree;
 mod when;
 mod work_tree;
+mod workshop_error;
 
 pub use amend::Diff;
 pub use history::{History, HistoryError};
 pub use open::open;
-pub use recipe::{Place, Workshop, WorkshopError};
+pub use recipe::{BuildLocation, Workshop};
+pub use workshop_error::WorkshopError;
 
 /// The known name that is most like what was asked for, if any is like it at all.
 fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {

@@ -1,8 +1,8 @@
 //! A history that is one line of versions, all known: what packages, lists and CVS have in common.
 //!
-//! Refuses: branches. Each version comes before or after each other one.
+//! There are no branches: each version comes before or after each other one.
 
-use crate::when::{Point, at_or_before, instant, thin, window};
+use crate::when::{VersionPoint, at_or_before, instant, thin, window};
 use crate::{HistoryError, nearest};
 use backsight_model::{Every, Range, Version};
 use jiff::Timestamp;
@@ -69,8 +69,8 @@ impl Line {
         }
     }
 
-    fn points(&self) -> Vec<Point> {
-        self.versions.iter().map(Point::from).collect()
+    fn points(&self) -> Vec<VersionPoint> {
+        self.versions.iter().map(VersionPoint::from).collect()
     }
 
     /// As [`crate::History::resolve`].
@@ -99,7 +99,7 @@ impl Line {
             });
         }
         let line = &self.versions[stretch];
-        let points: Vec<Point> = line.iter().map(Point::from).collect();
+        let points: Vec<VersionPoint> = line.iter().map(VersionPoint::from).collect();
         Ok(thin(&points, every)?
             .into_iter()
             .map(|place| line[place].clone())

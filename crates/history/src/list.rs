@@ -3,11 +3,11 @@
 //! The first command runs in the folder of the target's file; the second one in an empty folder, with the other's
 //! path in `BACKSIGHT_FOLDER`.
 //!
-//! Refuses: the same name twice, names that would act on a terminal, and commands without an end.
+//! The same name twice and names that would act on a terminal are errors; commands have a time limit.
 
 use crate::line::Line;
 use crate::program::{FETCHING, LISTING, printable, run};
-use crate::tree::{self, Origin};
+use crate::tree::{self, ContentOrigin};
 use crate::{History, HistoryError};
 use backsight_model::{Change, Every, ListSource, Range, Template, TemplateError, Value, Version};
 use jiff::Timestamp;
@@ -168,7 +168,7 @@ impl History for List {
         tree::sync(
             tree,
             &tree::of_folder(fresh.path())?,
-            &Origin::Spare(fresh.path()),
+            &ContentOrigin::Spare(fresh.path()),
         )
     }
 }
@@ -176,7 +176,7 @@ impl History for List {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::{Back, TimeUnit};
+    use backsight_model::{Lookback, TimeUnit};
     use proptest::prelude::*;
     use std::fs;
 
@@ -236,11 +236,11 @@ mod tests {
         );
         assert_eq!(names(&between("two", "two"), &Every::All).unwrap(), ["two"]);
         assert_eq!(
-            names(&Range::Last(Back(1, TimeUnit::Week)), &Every::All).unwrap(),
+            names(&Range::Last(Lookback(1, TimeUnit::Week)), &Every::All).unwrap(),
             ["two", "three"]
         );
         assert_eq!(
-            names(&Range::Last(Back(1, TimeUnit::Hour)), &Every::All).unwrap(),
+            names(&Range::Last(Lookback(1, TimeUnit::Hour)), &Every::All).unwrap(),
             ["three"]
         );
         let reversed = names(&between("three", "one"), &Every::All).unwrap_err();

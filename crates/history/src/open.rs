@@ -1,13 +1,11 @@
 //! Opening the history that a target names.
-//!
-//! Refuses: nothing of its own.
 
 use crate::cvs::Cvs;
 use crate::git::Git;
 use crate::list::List;
 use crate::packages::Packages;
 use crate::{History, HistoryError};
-use backsight_model::{Target, TargetSource as Source};
+use backsight_model::{Target, TargetSource};
 use jiff::Timestamp;
 use std::path::Path;
 
@@ -22,24 +20,24 @@ pub fn open(target: &Target, folder: &Path, work: &Path) -> Result<Box<dyn Histo
     let name = target.name.to_string();
     let now = Timestamp::now();
     match &*target.source {
-        Source::Git(source) => Ok(Box::new(Git::open(&name, source, folder, work, now)?)),
-        Source::List(source) => Ok(Box::new(List::open(&name, source, folder, work, now)?)),
-        Source::Cvs(source) => Ok(Box::new(Cvs::open(&name, source, folder, work, now)?)),
-        Source::Packages(source) => Ok(Box::new(Packages::open(&name, source, work, now)?)),
+        TargetSource::Git(source) => Ok(Box::new(Git::open(&name, source, folder, work, now)?)),
+        TargetSource::List(source) => Ok(Box::new(List::open(&name, source, folder, work, now)?)),
+        TargetSource::Cvs(source) => Ok(Box::new(Cvs::open(&name, source, folder, work, now)?)),
+        TargetSource::Packages(source) => Ok(Box::new(Packages::open(&name, source, work, now)?)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::{Document, Every, Range};
+    use backsight_model::{Every, Range, TomlDocument};
 
     #[test]
     fn a_target_leads_to_its_history() {
         let folder = tempfile::tempdir().unwrap();
         let opened = |source: &str| {
             let text = format!("name = \"app\"\nsource = {{ {source} }}\n");
-            let target = Target::read(&Document::new("target.toml", text)).unwrap();
+            let target = Target::read(&TomlDocument::new("target.toml", text)).unwrap();
             open(&target, folder.path(), &folder.path().join("work"))
         };
         let list =

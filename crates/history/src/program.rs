@@ -1,7 +1,7 @@
 //! Running an outside program for a bounded time, with everything that it starts. What it prints is read while it prints
 //! it: a decompressor's output isn't kept anywhere.
 //!
-//! Refuses: to wait for ever, to keep more than a limit, and to leave processes of the program's group behind.
+//! Time and output have limits, and no process of the program's group stays behind.
 
 use crate::HistoryError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -38,7 +38,7 @@ pub(crate) fn run(
     what: &str,
     limit: Duration,
 ) -> Result<Vec<u8>, HistoryError> {
-    let mut printing = Printing::start(command, what, limit)?;
+    let mut printing = RunningProgram::start(command, what, limit)?;
     let mut printed = Vec::new();
     let read = (&mut printing).take(MOST + 1).read_to_end(&mut printed);
     if let Err(error) = read {
@@ -65,7 +65,7 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// A program that runs and whose standard output is read. It is killed when it is dropped.
-pub(crate) struct Printing {
+pub(crate) struct RunningProgram {
     what: String,
     child: Child,
     ended: OwnedFd,
@@ -77,7 +77,7 @@ pub(crate) struct Printing {
     reaped: bool,
 }
 
-impl Printing {
+impl RunningProgram {
     /// Starts a program without input and in the C locale.
     ///
     /// # Errors
@@ -214,7 +214,7 @@ impl Printing {
     }
 }
 
-impl Read for Printing {
+impl Read for RunningProgram {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.out.read(into) {
@@ -230,7 +230,7 @@ impl Read for Printing {
     }
 }
 
-impl Drop for Printing {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         if !self.reaped {
             let _ = end(&mut self.child);
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn what_is_read_while_it_is_printed_ends_with_the_program_or_its_limit() {
         let start = |line: &str, limit| {
-            Printing::start(Command::new("sh").args(["-c", line]), "the test", limit).unwrap()
+            RunningProgram::start(Command::new("sh").args(["-c", line]), "the test", limit).unwrap()
         };
         let mut printing = start(
             "sleep 1000 & echo out; echo 'no \tgood' >&2; exit 3",

@@ -4,9 +4,9 @@
 //! goes into it (version, patches, quirks, commands, layout, tool chain): what is in the cache is never built twice,
 //! and what the recipe changes is never mistaken for what was built before.
 //!
-//! Refuses: to call a version broken for what isn't its fault: no room, no network, a patch file that is missing.
+//! No room, no network and a missing patch file are errors of the workshop, not failures of a version.
 
-use backsight_conductor::{Command, ConnectError, Done, Workbench};
+use backsight_conductor::{CommandResult, ConnectError, Workbench, WorkbenchCommand};
 use backsight_model::{
     Amendment, BuildFailure, BuildRecord, Ending, Layout, LayoutKind, Machine, Quirk, Target,
     Template, Time, Value, Version,
@@ -14,7 +14,7 @@ use backsight_model::{
 use jiff::Timestamp;
 use std::{
     collections::{BTreeMap, HashMap},
-    fs, io,
+    fs,
     path::{Component, Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -26,6 +26,7 @@ use crate::{
     blocking::run_blocking,
     cache::{Cache, Entry},
     work_tree::{Tree, TreeState},
+    workshop_error::{WorkshopError, file},
 };
 
 /// How long a command of a recipe may take unless it says otherwise.
@@ -38,54 +39,6 @@ const PATCH_LIMIT: Duration = Duration::from_secs(120);
 const NO_ROOM: u64 = 32 << 20;
 /// Characters of a command or of its last words in a failure.
 const SHOWN: usize = 200;
-
-/// Why nothing can be built for now. It says nothing about the version.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkshopError {
-    /// The history's own.
-    #[error(transparent)]
-    History(#[from] HistoryError),
-    /// The agent that runs the commands can't be had.
-    #[error(transparent)]
-    Bench(#[from] ConnectError),
-    /// A file or folder can't be read or written.
-    #[error("can't {doing} {}: {cause}", .path.display())]
-    File {
-        /// What was tried.
-        doing: &'static str,
-        /// Where.
-        path: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// The disk is full.
-    #[error("no room left in {} while {version} was being built: make room, then go on", .place.display())]
-    NoRoom {
-        /// The folder.
-        place: PathBuf,
-        /// The version.
-        version: String,
-    },
-    /// The target's file asks for what can't be.
-    #[error("{0}")]
-    Recipe(String),
-    /// What is to be changed on top of a version can't be applied to it.
-    #[error("{version}: {why}")]
-    Amendment {
-        /// The version.
-        version: String,
-        /// Which amendment, and where it fails.
-        why: String,
-    },
-}
-
-pub(crate) fn file(
-    doing: &'static str,
-    path: &Path,
-) -> impl FnOnce(io::Error) -> WorkshopError + use<> {
-    let path = path.to_owned();
-    move |cause| WorkshopError::File { doing, path, cause }
-}
 
 /// A patch as it is now: what its file holds is a part of the build.
 #[derive(Debug, Clone)]
@@ -108,7 +61,7 @@ struct Exception {
 
 /// Where a build is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct BuildLocation {
     /// What identifies its content.
     pub key: String,
     /// The short form that a booted system shows: `{stamp}`.
@@ -295,11 +248,11 @@ impl Workshop {
     }
 
     /// Where the build of this version in this layout is, or will be.
-    pub fn place(&self, version: usize, layout: Layout) -> Place {
+    pub fn place(&self, version: usize, layout: Layout) -> BuildLocation {
         let key = self.key(version, layout);
         let stamp = key[..12].to_owned();
         let folder = self.cache.files(&key);
-        Place { key, stamp, folder }
+        BuildLocation { key, stamp, folder }
     }
 
     /// Everything that goes into a build, as one hash.
@@ -669,7 +622,13 @@ impl Workshop {
         self.failed(version, name, &text, &done)
     }
 
-    fn failed(&self, version: usize, name: &str, text: &str, done: &Done) -> Result<(), Stop> {
+    fn failed(
+        &self,
+        version: usize,
+        name: &str,
+        text: &str,
+        done: &CommandResult,
+    ) -> Result<(), Stop> {
         let full = |bytes: &[u8]| {
             const WORDS: &[u8] = b"No space left on device";
             bytes.windows(WORDS.len()).any(|window| window == WORDS)
@@ -705,8 +664,8 @@ impl Workshop {
         text: &str,
         limit: Duration,
         env: BTreeMap<String, String>,
-    ) -> Result<Done, ConnectError> {
-        let command = Command {
+    ) -> Result<CommandResult, ConnectError> {
+        let command = WorkbenchCommand {
             text: text.to_owned(),
             folder: self.folder.clone(),
             env,
@@ -826,7 +785,7 @@ fn range_of(
     history: &dyn History,
     versions: &[Version],
 ) -> Result<Vec<bool>, HistoryError> {
-    let reached = |point: &Option<backsight_model::At<String>>, otherwise: bool| match point {
+    let reached = |point: &Option<backsight_model::Located<String>>, otherwise: bool| match point {
         Some(point) => history.reached(point, versions),
         None => Ok(vec![otherwise; versions.len()]),
     };
@@ -857,7 +816,7 @@ impl<E: Into<WorkshopError>> From<E> for Stop {
 struct Log(Vec<u8>);
 
 impl Log {
-    fn add(&mut self, command: &str, done: &Done) {
+    fn add(&mut self, command: &str, done: &CommandResult) {
         let log = &mut self.0;
         log.extend(format!("$ {command}\n").as_bytes());
         for stream in [&done.stdout, &done.stderr] {
@@ -874,7 +833,7 @@ impl Log {
 }
 
 /// The files in which `patch` couldn't place something, as far as it says: ` in a.c, b.c`; and what it says of the first.
-fn refused_in(done: &Done) -> (String, String) {
+fn refused_in(done: &CommandResult) -> (String, String) {
     let text = String::from_utf8_lossy(&done.stdout.bytes);
     let (mut file, mut refused, mut why) = ("", Vec::new(), None);
     for line in text.lines() {
@@ -897,7 +856,7 @@ fn refused_in(done: &Done) -> (String, String) {
     (place, why.unwrap_or_else(|| cause(done)))
 }
 
-fn how(done: &Done) -> String {
+fn how(done: &CommandResult) -> String {
     match &done.ending {
         Ending::Exit(code) => format!("exited with {code}"),
         Ending::Signal(signal) => format!("was killed by signal {signal}"),
@@ -919,7 +878,7 @@ const CAUSES: [&str; 5] = [
 ];
 
 /// The line of what a command printed that says why it failed, errors first.
-fn cause(done: &Done) -> String {
+fn cause(done: &CommandResult) -> String {
     let texts = [&done.stderr, &done.stdout].map(|stream| String::from_utf8_lossy(&stream.bytes));
     let cause = texts.iter().find_map(|text| cause_in(text));
     cause.map(short).unwrap_or_default()

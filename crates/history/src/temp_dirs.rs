@@ -1,8 +1,6 @@
 //! Folders for what is fetched or unpacked and not wanted afterwards.
 //!
 //! They go when they are dropped; those of a process that was killed go when the next one is made.
-//!
-//! Refuses: to touch a folder of a process that lives.
 
 use crate::HistoryError;
 use std::fs;

@@ -5,10 +5,10 @@
 //! back. The record says too that a check-out has begun, so that one that was broken off is noticed: then every
 //! file is compared. What isn't in the record, as what a build made, stays.
 //!
-//! A version is known as a whole ([`sync`]), or its files come one by one out of an archive ([`Filling`]): then
+//! A version is known as a whole ([`sync`]), or its files come one by one out of an archive ([`TreeFilling`]): then
 //! each path is put into the record before it is written, and what is gone goes at the end.
 //!
-//! Refuses: paths that leave the tree, by dots, by a root or by a symbolic link on the way; and `.git`.
+//! A path that leaves the tree (by dots, by a root, by a symbolic link on the way) and `.git` are errors.
 
 use crate::HistoryError;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
@@ -29,7 +29,7 @@ const GRAIN: i128 = 20_000_000;
 
 /// What a path of a tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PathKind {
     File,
     Program,
     Link,
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     Folder,
 }
 
-impl Kind {
+impl PathKind {
     fn letter(self) -> char {
         match self {
             Self::File => 'f',
@@ -56,16 +56,16 @@ impl Kind {
 
 /// What a version wants at a path: its kind and whatever identifies its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) kind: Kind,
+pub(crate) struct WantedPath {
+    pub(crate) kind: PathKind,
     pub(crate) id: String,
 }
 
 /// Gives the content of a path.
-pub(crate) type Content<'a> = &'a dyn Fn(&[u8], &Wanted) -> Result<Vec<u8>, HistoryError>;
+pub(crate) type Content<'a> = &'a dyn Fn(&[u8], &WantedPath) -> Result<Vec<u8>, HistoryError>;
 
 /// Where the content of a version's files is.
-pub(crate) enum Origin<'a> {
+pub(crate) enum ContentOrigin<'a> {
     /// A call gives it.
     Read(Content<'a>),
     /// In a folder, where it stays.
@@ -74,8 +74,8 @@ pub(crate) enum Origin<'a> {
     Spare(&'a Path),
 }
 
-impl Origin<'_> {
-    fn read(&self, path: &[u8], wanted: &Wanted) -> Result<Vec<u8>, HistoryError> {
+impl ContentOrigin<'_> {
+    fn read(&self, path: &[u8], wanted: &WantedPath) -> Result<Vec<u8>, HistoryError> {
         match self {
             Self::Read(read) => read(path, wanted),
             Self::Folder(folder) | Self::Spare(folder) => {
@@ -85,7 +85,7 @@ impl Origin<'_> {
     }
 
     /// The file that may be moved in place of being copied. One with several names may be another path's too.
-    fn spare(&self, path: &[u8], kind: Kind) -> Option<PathBuf> {
+    fn spare(&self, path: &[u8], kind: PathKind) -> Option<PathBuf> {
         let Self::Spare(folder) = self else {
             return None;
         };
@@ -96,7 +96,7 @@ impl Origin<'_> {
 }
 
 /// All the paths of a version.
-pub(crate) type Files = BTreeMap<Vec<u8>, Wanted>;
+pub(crate) type Files = BTreeMap<Vec<u8>, WantedPath>;
 
 /// How a file looked right after it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -120,7 +120,7 @@ impl Look {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Written {
-    wanted: Wanted,
+    wanted: WantedPath,
     look: Look,
 }
 
@@ -138,7 +138,11 @@ struct Record {
 ///
 /// # Errors
 /// A path that leaves the tree, a file that can't be read or written; the tree is then mended by the next call.
-pub(crate) fn sync(tree: &Path, files: &Files, origin: &Origin<'_>) -> Result<(), HistoryError> {
+pub(crate) fn sync(
+    tree: &Path,
+    files: &Files,
+    origin: &ContentOrigin<'_>,
+) -> Result<(), HistoryError> {
     check_paths(files)?;
     let beside = beside(tree)?;
     let old = Record::read(&beside);
@@ -164,7 +168,7 @@ pub(crate) fn sync(tree: &Path, files: &Files, origin: &Origin<'_>) -> Result<()
 /// A version whose files come one by one and aren't known before.
 ///
 /// Dropped before its end it leaves the tree as a check-out that was broken off, for the next one to mend.
-pub(crate) struct Filling<'a> {
+pub(crate) struct TreeFilling<'a> {
     hand: Hand<'a>,
     new: BTreeMap<Vec<u8>, Written>,
     beside: PathBuf,
@@ -172,7 +176,7 @@ pub(crate) struct Filling<'a> {
     begun: File,
 }
 
-impl<'a> Filling<'a> {
+impl<'a> TreeFilling<'a> {
     /// Notes that a check-out into the tree has begun.
     ///
     /// # Errors
@@ -199,12 +203,12 @@ impl<'a> Filling<'a> {
     pub(crate) fn put(
         &mut self,
         path: &[u8],
-        kind: Kind,
+        kind: PathKind,
         content: &[u8],
     ) -> Result<(), HistoryError> {
         let id = blake3::hash(content).to_hex().to_string();
-        let read = |_: &[u8], _: &Wanted| Ok(content.to_vec());
-        self.add(path, Wanted { kind, id }, &read)
+        let read = |_: &[u8], _: &WantedPath| Ok(content.to_vec());
+        self.add(path, WantedPath { kind, id }, &read)
     }
 
     /// Makes a path the same as another that came before.
@@ -221,11 +225,16 @@ impl<'a> Filling<'a> {
         };
         let wanted = same.wanted.clone();
         let place = join(self.hand.tree, other);
-        let read = |_: &[u8], wanted: &Wanted| content_of(&place, wanted.kind);
+        let read = |_: &[u8], wanted: &WantedPath| content_of(&place, wanted.kind);
         self.add(path, wanted, &read)
     }
 
-    fn add(&mut self, path: &[u8], wanted: Wanted, read: Content<'_>) -> Result<(), HistoryError> {
+    fn add(
+        &mut self,
+        path: &[u8],
+        wanted: WantedPath,
+        read: Content<'_>,
+    ) -> Result<(), HistoryError> {
         if let Some(why) = flaw(path).or_else(|| self.clash(path)) {
             return Err(HistoryError::Other(format!(
                 "this version has the path \"{}\", {why}: the check-out was broken off",
@@ -243,7 +252,7 @@ impl<'a> Filling<'a> {
                 .write_all(&line)
                 .map_err(|error| at(&self.beside, &error))?;
         }
-        let look = self.hand.put(path, &wanted, &Origin::Read(read))?;
+        let look = self.hand.put(path, &wanted, &ContentOrigin::Read(read))?;
         self.new.insert(path.to_vec(), Written { wanted, look });
         Ok(())
     }
@@ -313,22 +322,22 @@ fn as_written(path: &Path, written: &Written, recorded: i128) -> bool {
         return false;
     };
     kind_of(&metadata) == Some(written.wanted.kind)
-        && (written.wanted.kind == Kind::Folder
+        && (written.wanted.kind == PathKind::Folder
             || (Look::of(&metadata) == written.look && written.look.changed + GRAIN < recorded))
 }
 
-fn kind_of(metadata: &Metadata) -> Option<Kind> {
+fn kind_of(metadata: &Metadata) -> Option<PathKind> {
     let kind = metadata.file_type();
     if kind.is_symlink() {
-        Some(Kind::Link)
+        Some(PathKind::Link)
     } else if kind.is_dir() {
-        Some(Kind::Folder)
+        Some(PathKind::Folder)
     } else if !kind.is_file() {
         None
     } else if metadata.mode() & 0o100 == 0 {
-        Some(Kind::File)
+        Some(PathKind::File)
     } else {
-        Some(Kind::Program)
+        Some(PathKind::Program)
     }
 }
 
@@ -383,8 +392,8 @@ impl<'a> Hand<'a> {
     fn put(
         &mut self,
         path: &[u8],
-        wanted: &Wanted,
-        origin: &Origin<'_>,
+        wanted: &WantedPath,
+        origin: &ContentOrigin<'_>,
     ) -> Result<Look, HistoryError> {
         self.make_folders(path)?;
         let place = join(self.tree, path);
@@ -398,8 +407,8 @@ impl<'a> Hand<'a> {
             }
         }
         let found_kind = found.as_ref().and_then(kind_of);
-        if wanted.kind == Kind::Folder {
-            if found_kind != Some(Kind::Folder) {
+        if wanted.kind == PathKind::Folder {
+            if found_kind != Some(PathKind::Folder) {
                 remove_whatever(&place, found.as_ref()).map_err(|error| at(&place, &error))?;
                 fs::create_dir(&place).map_err(|error| at(&place, &error))?;
             }
@@ -447,16 +456,16 @@ fn on_real_folders(tree: &Path, path: &[u8], real_folders: &mut HashSet<Vec<u8>>
 /// Writes a file, a program or a link, unless the same is there already.
 fn write_where_other(
     place: &Path,
-    kind: Kind,
+    kind: PathKind,
     content: &[u8],
     spare: Option<PathBuf>,
     found: Option<&Metadata>,
 ) -> io::Result<Look> {
     let found_kind = found.and_then(kind_of);
-    let plain = |kind| matches!(kind, Some(Kind::File | Kind::Program));
-    if kind == Kind::Link {
+    let plain = |kind| matches!(kind, Some(PathKind::File | PathKind::Program));
+    if kind == PathKind::Link {
         let target = OsStr::from_bytes(content);
-        if found_kind != Some(Kind::Link) || fs::read_link(place)?.as_os_str() != target {
+        if found_kind != Some(PathKind::Link) || fs::read_link(place)?.as_os_str() != target {
             remove_whatever(place, found)?;
             symlink(target, place)?;
         }
@@ -467,7 +476,7 @@ fn write_where_other(
         if found_kind != Some(kind) {
             let mode = fs::metadata(place)?.mode();
             // Who may read may execute, as far as the file's owner was granted anything.
-            let mode = if kind == Kind::Program {
+            let mode = if kind == PathKind::Program {
                 mode | (mode & 0o444) >> 2
             } else {
                 mode & !0o111
@@ -486,8 +495,12 @@ fn write_where_other(
 }
 
 /// Moves a file in place of writing it anew; it is as if it had been written now, and by us.
-fn move_here(spare: &Path, place: &Path, kind: Kind) -> io::Result<()> {
-    let mode = if kind == Kind::Program { 0o755 } else { 0o644 };
+fn move_here(spare: &Path, place: &Path, kind: PathKind) -> io::Result<()> {
+    let mode = if kind == PathKind::Program {
+        0o755
+    } else {
+        0o644
+    };
     fs::set_permissions(spare, Permissions::from_mode(mode))?;
     let now = Timespec {
         tv_sec: 0,
@@ -502,11 +515,15 @@ fn move_here(spare: &Path, place: &Path, kind: Kind) -> io::Result<()> {
 }
 
 /// A file that didn't exist: nothing is ever written through a link.
-fn create(place: &Path, kind: Kind) -> io::Result<File> {
+fn create(place: &Path, kind: PathKind) -> io::Result<File> {
     OpenOptions::new()
         .write(true)
         .create_new(true)
-        .mode(if kind == Kind::Program { 0o777 } else { 0o666 })
+        .mode(if kind == PathKind::Program {
+            0o777
+        } else {
+            0o666
+        })
         .open(place)
 }
 
@@ -610,14 +627,14 @@ impl Record {
                     .next()
                     .and_then(|field| std::str::from_utf8(field).ok())
             };
-            let kind = Kind::of_letter(field()?)?;
+            let kind = PathKind::of_letter(field()?)?;
             let id = field()?.to_owned();
             let look = Look {
                 size: field()?.parse().ok()?,
                 modified: field()?.parse().ok()?,
                 changed: field()?.parse().ok()?,
             };
-            let wanted = Wanted { kind, id };
+            let wanted = WantedPath { kind, id };
             files.insert(fields.next()?.to_vec(), Written { wanted, look });
         }
         Some(Self {
@@ -665,10 +682,10 @@ pub(crate) fn of_folder(folder: &Path) -> Result<Files, HistoryError> {
             let place = entry.path();
             let metadata = fs::symlink_metadata(&place).map_err(|error| at(&place, &error))?;
             match kind_of(&metadata) {
-                Some(Kind::Folder) => waiting.push(path),
+                Some(PathKind::Folder) => waiting.push(path),
                 Some(kind) => {
                     let id = content_id(&place, kind)?;
-                    files.insert(path, Wanted { kind, id });
+                    files.insert(path, WantedPath { kind, id });
                 }
                 // Sockets and devices belong to no version.
                 None => {}
@@ -678,13 +695,13 @@ pub(crate) fn of_folder(folder: &Path) -> Result<Files, HistoryError> {
     Ok(files)
 }
 
-fn content_id(place: &Path, kind: Kind) -> Result<String, HistoryError> {
+fn content_id(place: &Path, kind: PathKind) -> Result<String, HistoryError> {
     let content = content_of(place, kind)?;
     Ok(blake3::hash(&content).to_hex().to_string())
 }
 
-fn content_of(place: &Path, kind: Kind) -> Result<Vec<u8>, HistoryError> {
-    let content = if kind == Kind::Link {
+fn content_of(place: &Path, kind: PathKind) -> Result<Vec<u8>, HistoryError> {
+    let content = if kind == PathKind::Link {
         fs::read_link(place).map(|target| target.into_os_string().into_vec())
     } else {
         fs::read(place)
@@ -697,27 +714,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn file(content: &str) -> Wanted {
-        Wanted {
-            kind: Kind::File,
+    fn file(content: &str) -> WantedPath {
+        WantedPath {
+            kind: PathKind::File,
             id: content.to_owned(),
         }
     }
 
-    fn link(target: &str) -> Wanted {
-        Wanted {
-            kind: Kind::Link,
+    fn link(target: &str) -> WantedPath {
+        WantedPath {
+            kind: PathKind::Link,
             id: target.to_owned(),
         }
     }
 
-    fn put(tree: &Path, files: &[(&str, Wanted)]) -> Result<(), HistoryError> {
+    fn put(tree: &Path, files: &[(&str, WantedPath)]) -> Result<(), HistoryError> {
         let files = files
             .iter()
             .map(|(path, wanted)| (path.as_bytes().to_vec(), wanted.clone()))
             .collect();
-        let read = |_: &[u8], wanted: &Wanted| Ok(wanted.id.clone().into_bytes());
-        sync(tree, &files, &Origin::Read(&read))
+        let read = |_: &[u8], wanted: &WantedPath| Ok(wanted.id.clone().into_bytes());
+        sync(tree, &files, &ContentOrigin::Read(&read))
     }
 
     fn room() -> (tempfile::TempDir, PathBuf) {
@@ -798,8 +815,8 @@ mod tests {
     #[test]
     fn a_program_can_be_executed_and_may_lose_that_again() {
         let (_folder, tree) = room();
-        let program = Wanted {
-            kind: Kind::Program,
+        let program = WantedPath {
+            kind: PathKind::Program,
             id: "p".into(),
         };
         put(&tree, &[("p", program.clone())]).unwrap();
@@ -873,13 +890,13 @@ mod tests {
             .iter()
             .map(|(path, wanted)| (path.as_bytes().to_vec(), wanted.clone()))
             .collect();
-        let read = |path: &[u8], wanted: &Wanted| {
+        let read = |path: &[u8], wanted: &WantedPath| {
             if path == b"new" {
                 return Err(HistoryError::Other("broken off".into()));
             }
             Ok(wanted.id.clone().into_bytes())
         };
-        let broken = sync(&tree, &files, &Origin::Read(&read));
+        let broken = sync(&tree, &files, &ContentOrigin::Read(&read));
         assert!(broken.is_err());
         // Back to the first one: what the second had written is known to be its own.
         fs::write(tree.join("new"), "half").unwrap();
@@ -896,9 +913,9 @@ mod tests {
         put(&tree, &old).unwrap();
         let kept = look(tree.join("old"));
         fs::write(tree.join("built.o"), "o").unwrap();
-        let mut filling = Filling::begin(&tree).unwrap();
-        filling.put(b"a", Kind::File, b"2").unwrap();
-        filling.put(b"new/b", Kind::File, b"2").unwrap();
+        let mut filling = TreeFilling::begin(&tree).unwrap();
+        filling.put(b"a", PathKind::File, b"2").unwrap();
+        filling.put(b"new/b", PathKind::File, b"2").unwrap();
         drop(filling);
         // Killed in the middle of a line: the file of that line wasn't begun.
         let mut record = OpenOptions::new()
@@ -932,7 +949,12 @@ mod tests {
         fs::write(fresh.join(".git/x"), "x").unwrap();
         fs::write(fresh.join("d/f"), "1").unwrap();
         symlink("d/f", fresh.join("l")).unwrap();
-        sync(&tree, &of_folder(&fresh).unwrap(), &Origin::Folder(&fresh)).unwrap();
+        sync(
+            &tree,
+            &of_folder(&fresh).unwrap(),
+            &ContentOrigin::Folder(&fresh),
+        )
+        .unwrap();
         let kept = look(tree.join("d/f"));
         fs::write(fresh.join("d/f"), "1").unwrap();
         fs::write(fresh.join("g"), "2").unwrap();
@@ -944,7 +966,12 @@ mod tests {
             .unwrap()
             .set_modified(old)
             .unwrap();
-        sync(&tree, &of_folder(&fresh).unwrap(), &Origin::Spare(&fresh)).unwrap();
+        sync(
+            &tree,
+            &of_folder(&fresh).unwrap(),
+            &ContentOrigin::Spare(&fresh),
+        )
+        .unwrap();
         assert!(look(tree.join("g")).1.modified >= kept.1.modified);
         assert!(!fresh.join("g").exists());
         assert_eq!(look(tree.join("d/f")), kept);
@@ -953,7 +980,7 @@ mod tests {
     }
 
     /// Whatever lies in the tree that isn't a folder.
-    fn lies_there(tree: &Path) -> BTreeMap<Vec<u8>, (Kind, Vec<u8>)> {
+    fn lies_there(tree: &Path) -> BTreeMap<Vec<u8>, (PathKind, Vec<u8>)> {
         let files = of_folder(tree).unwrap();
         let content = |path: &[u8], kind| content_of(&join(tree, path), kind).unwrap();
         files
@@ -963,9 +990,9 @@ mod tests {
     }
 
     /// A path and a content, by number.
-    type Place = (usize, usize);
+    type BuildLocation = (usize, usize);
 
-    fn versions() -> impl Strategy<Value = Vec<(Vec<Place>, Option<Place>)>> {
+    fn versions() -> impl Strategy<Value = Vec<(Vec<BuildLocation>, Option<BuildLocation>)>> {
         let files = proptest::collection::vec((0..8_usize, 0..4_usize), 0..6);
         proptest::collection::vec(
             (files, proptest::option::of((0..8_usize, 0..4_usize))),
@@ -984,15 +1011,15 @@ mod tests {
             for (files, meddled) in versions {
                 let mut wanted = Files::new();
                 for (path, content) in files {
-                    let kind = [Kind::File, Kind::Program, Kind::Link, Kind::Link][content];
+                    let kind = [PathKind::File, PathKind::Program, PathKind::Link, PathKind::Link][content];
                     let id = CONTENTS[content].to_owned();
-                    wanted.insert(PATHS[path].as_bytes().to_vec(), Wanted { kind, id });
+                    wanted.insert(PATHS[path].as_bytes().to_vec(), WantedPath { kind, id });
                 }
                 let clash = wanted.keys().any(|path| parents(path).any(|above| wanted.contains_key(above)));
                 if clash {
                     continue;
                 }
-                sync(&tree, &wanted, &Origin::Read(&|_, wanted| Ok(wanted.id.clone().into_bytes()))).unwrap();
+                sync(&tree, &wanted, &ContentOrigin::Read(&|_, wanted| Ok(wanted.id.clone().into_bytes()))).unwrap();
                 let expected: BTreeMap<_, _> = wanted
                     .iter()
                     .map(|(path, wanted)| (path.clone(), (wanted.kind, wanted.id.clone().into_bytes())))
@@ -1024,9 +1051,9 @@ mod tests {
                 whole,
                 at: 0,
                 files: files.into_iter().map(|(path, (kind, id, (size, modified)))| {
-                    let kind = [Kind::File, Kind::Program, Kind::Link, Kind::Folder][kind];
+                    let kind = [PathKind::File, PathKind::Program, PathKind::Link, PathKind::Folder][kind];
                     let look = Look { size, modified: modified.into(), changed: 0 };
-                    (path, Written { wanted: Wanted { kind, id }, look })
+                    (path, Written { wanted: WantedPath { kind, id }, look })
                 }).collect(),
             };
             record.write(&place).unwrap();

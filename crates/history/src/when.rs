@@ -1,11 +1,11 @@
 //! Dates as people write them in place of a version, and the places of a line of versions that a range and a
 //! step choose.
 //!
-//! Refuses: local time. A date without an offset is one of UTC, and a day begins at midnight: `2024-05-01` is
-//! what was there when May began, for an end of a range as well as for a quirk.
+//! A date without an offset is in UTC, and a day begins at midnight: `2024-05-01` is the state when May began, for an end of a
+//! range as well as for a quirk.
 
 use crate::HistoryError;
-use backsight_model::{Back, Every, TimeUnit, Version, span};
+use backsight_model::{Every, Lookback, TimeUnit, Version, span};
 use jiff::{Timestamp, civil, tz::TimeZone};
 
 /// The instant that a text says: RFC 3339, or a plain date with or without a time of day, in UTC.
@@ -27,12 +27,12 @@ pub(crate) fn instant(text: &str) -> Option<Timestamp> {
 
 /// What choosing needs to know of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Point {
+pub(crate) struct VersionPoint {
     pub(crate) at: Option<Timestamp>,
     pub(crate) release: bool,
 }
 
-impl From<&Version> for Point {
+impl From<&Version> for VersionPoint {
     fn from(version: &Version) -> Self {
         Self {
             at: version.at,
@@ -45,7 +45,7 @@ impl From<&Version> for Point {
 ///
 /// Commits are counted from the older end, so that a line that grows keeps the places it had; time is counted
 /// back from the newer end.
-pub(crate) fn thin(line: &[Point], every: &Every) -> Result<Vec<usize>, HistoryError> {
+pub(crate) fn thin(line: &[VersionPoint], every: &Every) -> Result<Vec<usize>, HistoryError> {
     let Some(last) = line.len().checked_sub(1) else {
         return Ok(Vec::new());
     };
@@ -63,7 +63,7 @@ pub(crate) fn thin(line: &[Point], every: &Every) -> Result<Vec<usize>, HistoryE
     Ok(places)
 }
 
-fn by_time(line: &[Point], number: u32, unit: TimeUnit) -> Result<Vec<usize>, HistoryError> {
+fn by_time(line: &[VersionPoint], number: u32, unit: TimeUnit) -> Result<Vec<usize>, HistoryError> {
     let dated: Vec<(usize, Timestamp)> = line
         .iter()
         .enumerate()
@@ -113,7 +113,11 @@ fn boundary(newest: Timestamp, number: u32, unit: TimeUnit, count: u32) -> Times
 
 /// Where in a line the last stretch of time begins, counted back from now: at the last version before it, so
 /// that what is new can be compared with what was.
-pub(crate) fn window(line: &[Point], back: Back, now: Timestamp) -> Result<usize, HistoryError> {
+pub(crate) fn window(
+    line: &[VersionPoint],
+    back: Lookback,
+    now: Timestamp,
+) -> Result<usize, HistoryError> {
     if line.iter().all(|point| point.at.is_none()) && !line.is_empty() {
         return Err(undated());
     }
@@ -131,7 +135,7 @@ fn undated() -> HistoryError {
 }
 
 /// The last place of a line that isn't after an instant.
-pub(crate) fn at_or_before(line: &[Point], instant: Timestamp) -> Option<usize> {
+pub(crate) fn at_or_before(line: &[VersionPoint], instant: Timestamp) -> Option<usize> {
     line.iter()
         .rposition(|point| point.at.is_some_and(|at| at <= instant))
 }
@@ -141,9 +145,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn points(days: &[i64]) -> Vec<Point> {
+    fn points(days: &[i64]) -> Vec<VersionPoint> {
         days.iter()
-            .map(|day| Point {
+            .map(|day| VersionPoint {
                 at: Some(Timestamp::from_second(day * 86_400).unwrap()),
                 release: day % 5 == 0,
             })
@@ -186,11 +190,11 @@ mod tests {
     fn a_window_begins_at_the_last_version_before_it() {
         let line = points(&[0, 1, 2, 3, 9]);
         let now = |day: i64| Timestamp::from_second(day * 86_400).unwrap();
-        let week = Back(1, TimeUnit::Week);
+        let week = Lookback(1, TimeUnit::Week);
         assert_eq!(window(&line, week, now(9)), Ok(1));
         assert_eq!(window(&line, week, now(100)), Ok(4));
         assert_eq!(window(&line, week, now(3)), Ok(0));
-        let undated = [Point {
+        let undated = [VersionPoint {
             at: None,
             release: true,
         }];
@@ -200,9 +204,9 @@ mod tests {
 
     #[test]
     fn dates_at_the_ends_of_time_take_no_time() {
-        let line: Vec<Point> = [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX]
+        let line: Vec<VersionPoint> = [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX]
             .iter()
-            .map(|at| Point {
+            .map(|at| VersionPoint {
                 at: Some(*at),
                 release: false,
             })

@@ -1,6 +1,6 @@
 //! The one tree of a target's source that is built in, and what state it is in.
 //!
-//! Refuses: to be used by two processes at once, and to call a tree built that a killed build left.
+//! One process uses it at a time. The tree of a build that was killed counts as unfinished.
 
 use std::{
     fs::{self, File},
@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     blocking::run_blocking,
-    recipe::{WorkshopError, file},
+    workshop_error::{WorkshopError, file},
 };
 
 /// In which state a tree is.

@@ -1,6 +1,6 @@
 //! Changes that somebody knows of and lives with.
 //!
-//! Refuses: to hide them. What is accepted stays in the history, with the reason beside it.
+//! An accepted change stays in the history, with its reason.
 
 use jiff::Timestamp;
 use serde::Serialize;

@@ -1,7 +1,11 @@
 //! A benchmark's definition: what runs on which role, and how its output becomes metrics.
 //!
-//! Refuses: placeholders, roles and metrics that don't fit together. What only a parser's own library
-//! can judge (a jq program, a regular expression) is checked by the catalogue.
+//! Placeholders, roles and metrics are checked against each other here. Jq programs and regular expressions are checked by the
+//! catalogue, which has the libraries for them.
+
+mod search;
+
+pub use search::SearchDefinition;
 
 use backsight_stats::Better;
 use indexmap::IndexMap;
@@ -10,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeSet, fmt};
 
 use crate::{
-    At, BenchmarkName, Document, MetricName, ParamName, Phase, Problem, RoleName, Searched, Steps,
-    Template, Unit, Value,
+    BenchmarkName, DocumentError, Located, MetricName, ParamName, Phase, RoleName, Steps, Template,
+    TomlDocument, Unit, Value,
     document::{IfTable, did_you_mean},
 };
 
@@ -28,11 +32,11 @@ pub const ROLE_FACTS: &[&str] = &["data", "control", "interface", "host"];
 #[derive(Debug, Clone, PartialEq)]
 pub struct Benchmark {
     /// Its name; also its file's.
-    pub name: At<BenchmarkName>,
+    pub name: Located<BenchmarkName>,
     /// One line about it.
     pub about: String,
     /// The roles that take part, in the order in which tables show them.
-    pub roles: Vec<At<RoleName>>,
+    pub roles: Vec<Located<RoleName>>,
     /// Packages that it needs, by system (`debian`, `openbsd`, …).
     pub needs: IndexMap<String, Vec<String>>,
     /// Programs that must be in the path of every role's host.
@@ -48,7 +52,7 @@ pub struct Benchmark {
     /// What is measured.
     pub metrics: IndexMap<MetricName, Metric>,
     /// What a search for the highest load is about, if it says so.
-    pub search: Option<Searched>,
+    pub search: Option<SearchDefinition>,
 }
 
 /// A parameter of a benchmark.
@@ -116,7 +120,7 @@ impl RoleSteps {
 
 /// Where a metric's text comes from: `client.run`, `server.collect`, `client.run.stderr`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Source {
+pub struct OutputSource {
     /// Whose output.
     pub role: RoleName,
     /// The phase that printed it.
@@ -125,7 +129,7 @@ pub struct Source {
     pub stderr: bool,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for OutputSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -137,7 +141,7 @@ impl fmt::Display for Source {
     }
 }
 
-impl Source {
+impl OutputSource {
     fn parse(text: &str) -> Result<Self, String> {
         let bad = || {
             format!(
@@ -167,7 +171,7 @@ impl Source {
     }
 }
 
-impl<'de> Deserialize<'de> for Source {
+impl<'de> Deserialize<'de> for OutputSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
     }
@@ -195,9 +199,10 @@ pub enum Pick {
 /// A field of lines of white-space separated columns.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Column {
+#[schemars(rename = "Column")]
+pub struct ColumnParser {
     /// A regular expression that picks the lines.
-    pub line: At<String>,
+    pub line: Located<String>,
     /// The field's number, from 1.
     pub field: std::num::NonZeroUsize,
 }
@@ -222,23 +227,23 @@ pub enum Parser {
     /// jq programs on a JSON output.
     Json {
         /// The sample.
-        summary: At<String>,
+        summary: Located<String>,
         /// The interval samples.
-        each: Option<At<String>>,
+        each: Option<Located<String>>,
     },
     /// Regular expressions with a group named `value`, and perhaps one named `unit`.
     Regex {
         /// The sample.
-        summary: At<String>,
+        summary: Located<String>,
         /// The interval samples.
-        each: Option<At<String>>,
+        each: Option<Located<String>>,
     },
     /// Fields of a table.
     Column {
         /// The sample.
-        summary: Column,
+        summary: ColumnParser,
         /// The interval samples.
-        each: Option<Column>,
+        each: Option<ColumnParser>,
     },
     /// What the system counted.
     Resource(Resource),
@@ -256,7 +261,7 @@ pub struct Metric {
     /// Whether the benchmark is run for it: see [`Benchmark::primary_metrics`].
     pub primary: bool,
     /// Where the text comes from.
-    pub from: Source,
+    pub from: OutputSource,
     /// Whether an output without it is fine.
     pub optional: bool,
     /// Whether a simulator counts it: repeats agree by construction.
@@ -286,7 +291,7 @@ struct MetricTable {
     primary: bool,
     /// Where the text comes from: role.phase, perhaps with .stderr; the only role that runs something unless said.
     #[schemars(with = "Option<String>")]
-    from: Option<At<Source>>,
+    from: Option<Located<OutputSource>>,
     /// Whether an output without it is fine.
     #[serde(default)]
     optional: bool,
@@ -298,11 +303,11 @@ struct MetricTable {
     #[serde(default)]
     pick: Pick,
     /// jq program for the sample.
-    json: Option<At<String>>,
+    json: Option<Located<String>>,
     /// Regular expression with a group named `value`, perhaps one named `unit`.
-    regex: Option<At<String>>,
+    regex: Option<Located<String>>,
     /// A field of the lines that match.
-    column: Option<Column>,
+    column: Option<ColumnParser>,
     /// What the system counted of the run steps.
     resource: Option<Resource>,
     /// The interval samples, in the same language as the sample.
@@ -320,8 +325,8 @@ pub(crate) enum BetterWord {
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 enum Each {
-    Text(At<String>),
-    Column(Column),
+    Text(Located<String>),
+    Column(ColumnParser),
 }
 
 struct EachVisitor;
@@ -338,13 +343,13 @@ impl<'de> de::Visitor<'de> for EachVisitor {
     }
 
     fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<EachShape, A::Error> {
-        Column::deserialize(de::value::MapAccessDeserializer::new(map)).map(EachShape::Column)
+        ColumnParser::deserialize(de::value::MapAccessDeserializer::new(map)).map(EachShape::Column)
     }
 }
 
 enum EachShape {
     Text(String),
-    Column(Column),
+    Column(ColumnParser),
 }
 
 impl<'de> Deserialize<'de> for EachShape {
@@ -355,10 +360,10 @@ impl<'de> Deserialize<'de> for EachShape {
 
 impl<'de> Deserialize<'de> for Each {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let shape = At::<EachShape>::deserialize(deserializer)?;
+        let shape = Located::<EachShape>::deserialize(deserializer)?;
         let span = shape.span();
         Ok(match shape.into_inner() {
-            EachShape::Text(text) => Self::Text(At::spanning(text, span)),
+            EachShape::Text(text) => Self::Text(Located::spanning(text, span)),
             EachShape::Column(column) => Self::Column(column),
         })
     }
@@ -367,18 +372,18 @@ impl<'de> Deserialize<'de> for Each {
 /// The table of a benchmark's file, keys as they stand there.
 #[derive(Default)]
 struct Table {
-    name: Option<At<BenchmarkName>>,
+    name: Option<Located<BenchmarkName>>,
     about: Option<String>,
-    roles: Option<Vec<At<RoleName>>>,
+    roles: Option<Vec<Located<RoleName>>>,
     needs: IndexMap<String, Vec<String>>,
     programs: Vec<String>,
     version: Option<String>,
-    timeout: Option<At<Template>>,
-    params: IndexMap<At<ParamName>, At<Param>>,
-    metric: IndexMap<MetricName, At<MetricTable>>,
-    search: Option<Searched>,
-    role_tables: Vec<(At<String>, RoleSteps)>,
-    unknown: Vec<At<String>>,
+    timeout: Option<Located<Template>>,
+    params: IndexMap<Located<ParamName>, Located<Param>>,
+    metric: IndexMap<MetricName, Located<MetricTable>>,
+    search: Option<SearchDefinition>,
+    role_tables: Vec<(Located<String>, RoleSteps)>,
+    unknown: Vec<Located<String>>,
 }
 
 const KEYS: &[&str] = &[
@@ -397,7 +402,7 @@ impl<'de> de::Visitor<'de> for TableVisitor {
 
     fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Table, A::Error> {
         let mut table = Table::default();
-        while let Some(key) = map.next_key::<At<String>>()? {
+        while let Some(key) = map.next_key::<Located<String>>()? {
             match key.as_str() {
                 "name" => table.name = Some(map.next_value()?),
                 "about" => table.about = Some(map.next_value()?),
@@ -432,7 +437,7 @@ impl Benchmark {
     /// # Errors
     /// It isn't TOML of the right shape, or its roles, parameters, placeholders and metrics don't fit
     /// together; the problem points at the place.
-    pub fn read(document: &Document) -> Result<Self, Problem> {
+    pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
         let table: Table = document.read()?;
         let missing = |key: &str, help: &str| {
             document.problem(
@@ -571,10 +576,10 @@ impl Benchmark {
 
     fn metric(
         &self,
-        document: &Document,
+        document: &TomlDocument,
         name: &MetricName,
-        table: At<MetricTable>,
-    ) -> Result<Metric, Problem> {
+        table: Located<MetricTable>,
+    ) -> Result<Metric, DocumentError> {
         let span = table.span();
         let table = table.into_inner();
         let fault = |message: String, help: &str| {
@@ -638,7 +643,7 @@ impl Benchmark {
                 from.into_inner()
             }
             None => match self.measured_roles()[..] {
-                [role] => Source {
+                [role] => OutputSource {
                     role: role.clone(),
                     phase: Phase::Run,
                     stderr: false,
@@ -667,7 +672,7 @@ impl Benchmark {
         })
     }
 
-    fn check_steps(&self, document: &Document) -> Result<(), Problem> {
+    fn check_steps(&self, document: &TomlDocument) -> Result<(), DocumentError> {
         let mut barriers: IndexMap<(Phase, &str), BTreeSet<&str>> = IndexMap::new();
         for (role, steps) in &self.steps {
             for (phase, step) in steps.all() {
@@ -719,10 +724,10 @@ impl Benchmark {
 
     fn check_template(
         &self,
-        document: &Document,
+        document: &TomlDocument,
         template: &Template,
         span: std::ops::Range<usize>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), DocumentError> {
         let unknown = template
             .names()
             .into_iter()
@@ -761,7 +766,11 @@ impl Benchmark {
     }
 }
 
-fn unknown_key(document: &Document, key: &At<String>, roles: &[At<RoleName>]) -> Problem {
+fn unknown_key(
+    document: &TomlDocument,
+    key: &Located<String>,
+    roles: &[Located<RoleName>],
+) -> DocumentError {
     let known = KEYS
         .iter()
         .copied()
@@ -778,11 +787,11 @@ fn unknown_key(document: &Document, key: &At<String>, roles: &[At<RoleName>]) ->
 }
 
 fn check_param(
-    document: &Document,
-    name: &At<ParamName>,
-    param: &At<Param>,
-    roles: &[At<RoleName>],
-) -> Result<(), Problem> {
+    document: &TomlDocument,
+    name: &Located<ParamName>,
+    param: &Located<Param>,
+    roles: &[Located<RoleName>],
+) -> Result<(), DocumentError> {
     if BUILT_IN.contains(&name.as_str()) || roles.iter().any(|role| role.as_str() == name.as_str())
     {
         return Err(document.problem(
@@ -847,11 +856,11 @@ impl Param {
 
 /// Where a template stands in its document. Steps are read through enums that forget their places, so
 /// it is found again by its text.
-pub(crate) fn place_of(document: &Document, template: &Template) -> std::ops::Range<usize> {
+pub(crate) fn place_of(document: &TomlDocument, template: &Template) -> std::ops::Range<usize> {
     find(document, template.source())
 }
 
-fn find(document: &Document, text: &str) -> std::ops::Range<usize> {
+fn find(document: &TomlDocument, text: &str) -> std::ops::Range<usize> {
     document
         .text
         .find(text)
@@ -887,7 +896,7 @@ pub(crate) fn schema() -> schemars::Schema {
         /// What is measured.
         metric: IndexMap<MetricName, MetricTable>,
         /// What `backsight search` is about, unless it is told otherwise.
-        search: Option<Searched>,
+        search: Option<SearchDefinition>,
     }
     let mut generator = schemars::SchemaGenerator::default();
     let role = generator.subschema_for::<RoleSteps>();
@@ -921,8 +930,8 @@ json = ".end.sum_received.bits_per_second"
 each = ".intervals[].sum.bits_per_second"
 "#;
 
-    fn read(text: &str) -> Result<Benchmark, Problem> {
-        Benchmark::read(&Document::new("iperf3-tcp.toml", text))
+    fn read(text: &str) -> Result<Benchmark, DocumentError> {
+        Benchmark::read(&TomlDocument::new("iperf3-tcp.toml", text))
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A cell: one point of a plan's cross product.
 //!
-//! Refuses nothing: two cells are the same question when benchmark, all parameters and variant agree.
+//! Two cells ask the same question when benchmark, all parameters and variant are equal.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

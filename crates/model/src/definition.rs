@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-use crate::Document;
+use crate::TomlDocument;
 
 /// Keys at the top of a definition that its numbers don't depend on. Parameters are a part of each cell.
 const OF_NO_MATTER: &[&str] = &[
@@ -39,7 +39,9 @@ pub struct KeyDifference {
 
 impl Definitions {
     /// Out of a study's documents, each with its kind: `benchmark`, `monitor`, `plan`; others say nothing of this.
-    pub fn of_documents<'a>(documents: impl Iterator<Item = (&'a str, &'a Document)>) -> Self {
+    pub fn from_documents<'a>(
+        documents: impl Iterator<Item = (&'a str, &'a TomlDocument)>,
+    ) -> Self {
         let mut found = Self::default();
         let mut planned = Value::Null;
         for (kind, document) in documents {
@@ -157,8 +159,8 @@ mod tests {
 
     fn differing(text: &str) -> Vec<String> {
         let of = |text: &str| {
-            let document = Document::new("b.toml", text);
-            let found = Definitions::of_documents([("benchmark", &document)].into_iter());
+            let document = TomlDocument::new("b.toml", text);
+            let found = Definitions::from_documents([("benchmark", &document)].into_iter());
             found.benchmarks["b"].clone()
         };
         let differences = of(USUAL).differences(&of(text));
@@ -199,8 +201,9 @@ mod tests {
     #[test]
     fn what_a_variant_does_matters_and_its_parameters_are_a_part_of_its_cells() {
         let of = |variant: &str| {
-            let plan = Document::new("plan.toml", format!("[[variant]]\nname = \"v\"\n{variant}"));
-            Definitions::of_documents([("plan", &plan)].into_iter()).variants["v"].clone()
+            let plan =
+                TomlDocument::new("plan.toml", format!("[[variant]]\nname = \"v\"\n{variant}"));
+            Definitions::from_documents([("plan", &plan)].into_iter()).variants["v"].clone()
         };
         let usual = of("tester.setup = \"nft -f a\"\nparams = { n = 1 }\n");
         let same = of("tester.setup = [\"nft -f a\"]\nparams = { n = 2 }\n");
@@ -216,11 +219,12 @@ mod tests {
     #[test]
     fn what_the_plan_says_of_a_monitor_is_a_part_of_it() {
         let of = |interval: &str| {
-            let monitor = Document::new("m.toml", "name = \"m\"\nabout = \"\"\nrun = \"watch\"\n");
+            let monitor =
+                TomlDocument::new("m.toml", "name = \"m\"\nabout = \"\"\nrun = \"watch\"\n");
             let text = format!("monitors = [{{ name = \"m\", interval = \"{interval}\" }}]\n");
-            let plan = Document::new("plan.toml", text);
+            let plan = TomlDocument::new("plan.toml", text);
             let documents = [("plan", &plan), ("monitor", &monitor)];
-            Definitions::of_documents(documents.into_iter()).monitors["m"].clone()
+            Definitions::from_documents(documents.into_iter()).monitors["m"].clone()
         };
         let differences = of("1s").differences(&of("2s"));
         assert_eq!(

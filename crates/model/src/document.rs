@@ -1,6 +1,6 @@
 //! Files that users write: reading them, and saying what is wrong with them, where, and the way out.
 //!
-//! Refuses: to guess. An unknown key is an error with the nearest known one beside it.
+//! Nothing is guessed: an unknown key is an error that names the nearest known one.
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::nearest;
 
 /// The text of a file that a user wrote, and the name by which messages call it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct TomlDocument {
     /// A path, or what stands for one (`catalogue: ping-rtt.toml`).
     pub name: String,
     /// The whole text.
@@ -21,7 +21,7 @@ pub struct Document {
 /// A fault in a document, pointing at its place.
 #[derive(Debug, Clone, thiserror::Error, Diagnostic)]
 #[error("{message}")]
-pub struct Problem {
+pub struct DocumentError {
     message: String,
     #[source_code]
     source_code: NamedSource<Arc<str>>,
@@ -35,7 +35,7 @@ pub struct Problem {
 /// A file that can't be read.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("can't read {path}: {cause}")]
-pub struct Unreadable {
+pub struct UnreadableFileError {
     /// Which file.
     pub path: String,
     /// What the system said.
@@ -45,7 +45,7 @@ pub struct Unreadable {
     pub help: Option<String>,
 }
 
-impl Document {
+impl TomlDocument {
     /// A document made from text.
     pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         Self {
@@ -58,8 +58,8 @@ impl Document {
     ///
     /// # Errors
     /// It can't be read, or isn't UTF-8.
-    pub fn open(path: &Path) -> Result<Self, Unreadable> {
-        let text = std::fs::read_to_string(path).map_err(|cause| Unreadable {
+    pub fn open(path: &Path) -> Result<Self, UnreadableFileError> {
+        let text = std::fs::read_to_string(path).map_err(|cause| UnreadableFileError {
             path: path.display().to_string(),
             help: (cause.kind() == std::io::ErrorKind::NotFound).then(|| {
                 "`backsight init` writes a lab.toml and a plan.toml that run here".to_owned()
@@ -73,7 +73,7 @@ impl Document {
     ///
     /// # Errors
     /// It isn't TOML, has a key that nobody knows, or a value of the wrong kind; the problem points at it.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
         toml::from_str(&self.text).map_err(|error| {
             let message = error.message().trim().to_owned();
             let span = error.span().unwrap_or(0..0);
@@ -89,10 +89,10 @@ impl Document {
         message: impl Into<String>,
         label: impl Into<String>,
         help: Option<String>,
-    ) -> Problem {
+    ) -> DocumentError {
         let end = span.end.min(self.text.len());
         let start = span.start.min(end);
-        Problem {
+        DocumentError {
             message: readable(&message.into()),
             source_code: NamedSource::new(&self.name, readable_text(&self.text))
                 .with_language("TOML"),
@@ -130,7 +130,7 @@ fn readable_text(text: &Arc<str>) -> Arc<str> {
     }
 }
 
-impl Problem {
+impl DocumentError {
     /// Line and column of the fault, both from 1.
     pub fn place(&self) -> (usize, usize) {
         let before = &self.source_code.inner().as_bytes()[..self.span.offset()];
@@ -167,12 +167,12 @@ pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -
 ///
 /// Two are equal when their values are: the place isn't part of what was said.
 #[derive(Clone)]
-pub struct At<T> {
+pub struct Located<T> {
     value: T,
     span: Range<usize>,
 }
 
-impl<T> At<T> {
+impl<T> Located<T> {
     /// A value that stands in no document.
     pub fn nowhere(value: T) -> Self {
         Self { value, span: 0..0 }
@@ -194,52 +194,52 @@ impl<T> At<T> {
     }
 }
 
-impl<T: Default> Default for At<T> {
+impl<T: Default> Default for Located<T> {
     fn default() -> Self {
         Self::nowhere(T::default())
     }
 }
 
-impl<T> std::ops::Deref for At<T> {
+impl<T> std::ops::Deref for Located<T> {
     type Target = T;
     fn deref(&self) -> &T {
         &self.value
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for At<T> {
+impl<T: fmt::Debug> fmt::Debug for Located<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value.fmt(f)
     }
 }
 
-impl<T: fmt::Display> fmt::Display for At<T> {
+impl<T: fmt::Display> fmt::Display for Located<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value.fmt(f)
     }
 }
 
-impl<T: PartialEq> PartialEq for At<T> {
+impl<T: PartialEq> PartialEq for Located<T> {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
     }
 }
 
-impl<T: Eq> Eq for At<T> {}
+impl<T: Eq> Eq for Located<T> {}
 
-impl<T: std::hash::Hash> std::hash::Hash for At<T> {
+impl<T: std::hash::Hash> std::hash::Hash for Located<T> {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.value.hash(state);
     }
 }
 
-impl<T> std::borrow::Borrow<T> for At<T> {
+impl<T> std::borrow::Borrow<T> for Located<T> {
     fn borrow(&self) -> &T {
         &self.value
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = toml::Spanned::<T>::deserialize(deserializer)?;
         let span = spanned.span();
@@ -250,13 +250,13 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
     }
 }
 
-impl<T: Serialize> Serialize for At<T> {
+impl<T: Serialize> Serialize for Located<T> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.value.serialize(serializer)
     }
 }
 
-impl<T: JsonSchema> JsonSchema for At<T> {
+impl<T: JsonSchema> JsonSchema for Located<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_problem_shows_no_control_characters_and_keeps_its_place() {
-        let document = Document::new("x.toml", "a = \"\u{1b}[2J\u{9b}\"\r\nb = 1\n");
+        let document = TomlDocument::new("x.toml", "a = \"\u{1b}[2J\u{9b}\"\r\nb = 1\n");
         let problem = document.problem(14..15, "what is `\u{1b}[2J`?", "here", None);
         assert_eq!(problem.to_string(), "what is `?[2J`?");
         assert_eq!(problem.place(), (2, 1));

@@ -175,7 +175,7 @@ pub enum Event {
     /// Where changes are suspected so far, the most probable first.
     Suspected {
         /// The changes.
-        changes: Vec<Suspect>,
+        changes: Vec<SuspectRange>,
     },
     /// Something that the reader of the results should know.
     Warning {
@@ -207,7 +207,7 @@ pub enum Event {
 
 /// A stretch of a history that may have a change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Suspect {
+pub struct SuspectRange {
     /// The last version that surely hasn't it.
     pub after: String,
     /// The first that surely has it.

@@ -1,8 +1,7 @@
 //! What a study finds along a target's history: builds, boots, and the trials on them, as they are kept
 //! and read back.
 //!
-//! Refuses: to average anything, or to leave anything out. A version that doesn't build is a build with a
-//! failure, not a missing one.
+//! Everything is kept, nothing averaged: a version that doesn't build is a build with a failure, not a missing one.
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -120,7 +119,7 @@ pub struct Boot {
     pub log: Option<String>,
 }
 
-/// A metric's shape within a study.
+/// What must be known of a metric to read its samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellMetric {
     /// Its name.

@@ -2,7 +2,7 @@
 //!
 //! Data-plane addresses (links) and the way in (the host's kind) are different things here.
 //!
-//! Refuses: links and roles on hosts that don't exist, an address used twice, a role without host.
+//! A link or a role on a host that doesn't exist, an address used twice, and a role without a host are errors.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeMap, fmt, net::IpAddr};
 
 use crate::{
-    At, Document, HostName, LabName, LinkName, Problem, RoleName, Size, Template, TestbedName,
-    document::did_you_mean,
+    DocumentError, HostName, LabName, LinkName, Located, RoleName, Size, Template, TestbedName,
+    TomlDocument, document::did_you_mean,
 };
 
 /// A lab file.
@@ -23,13 +23,13 @@ pub struct Lab {
     pub name: LabName,
     /// All hosts.
     #[serde(default)]
-    pub host: IndexMap<At<HostName>, Host>,
+    pub host: IndexMap<Located<HostName>, Host>,
     /// Links between hosts, made by `backsight lab up`.
     #[serde(default)]
     pub link: Vec<Link>,
     /// Which host plays which role.
     #[serde(default)]
-    pub testbed: IndexMap<At<TestbedName>, Testbed>,
+    pub testbed: IndexMap<Located<TestbedName>, Testbed>,
 }
 
 fn default_name() -> LabName {
@@ -94,7 +94,7 @@ pub struct Host {
     pub forward: bool,
     /// Routes, as `ip route add` takes them: `10.77.2.0/24 via 10.77.1.2`.
     #[serde(default)]
-    pub routes: Vec<At<String>>,
+    pub routes: Vec<Located<String>>,
     /// Settings written with `sysctl` when it comes up.
     #[serde(default)]
     pub sysctl: IndexMap<String, String>,
@@ -103,33 +103,33 @@ pub struct Host {
     pub data: Option<IpAddr>,
     /// A guest's memory; 256 MiB unless said.
     #[serde(default)]
-    pub memory: Option<At<Size>>,
+    pub memory: Option<Located<Size>>,
     /// An emulated machine's processors; one unless said.
     #[serde(default)]
-    pub cpus: Option<At<u32>>,
+    pub cpus: Option<Located<u32>>,
     /// Whether an emulated machine's processor is this machine's own (KVM), not an emulated one.
     #[serde(default)]
-    pub kvm: Option<At<bool>>,
+    pub kvm: Option<Located<bool>>,
     /// The folder that is the root of a host of kind "uml"; this machine's own root unless said. It is read only.
     #[serde(default)]
-    pub root: Option<At<String>>,
+    pub root: Option<Located<String>>,
     /// Programs of this machine that a host of kind "qemu" gets, each with the libraries that it needs; paths,
     /// or names that this machine's `PATH` finds.
     #[serde(default)]
-    pub programs: Vec<At<String>>,
+    pub programs: Vec<Located<String>>,
     /// For a host of kind "ssh", who logs in and where, as `ssh` takes it: `root@dut.example.org`; the host's own name
     /// unless said, which `~/.ssh/config` may explain.
     #[serde(default)]
-    pub login: Option<At<String>>,
+    pub login: Option<Located<String>>,
     /// What `ssh` is told besides, word by word: `["-p", "2222"]`.
     #[serde(default)]
-    pub options: Vec<At<String>>,
+    pub options: Vec<Located<String>>,
     /// What a host of kind "ssh" does in its own way for targets with `boot = "ssh-reboot"`.
     #[serde(default, rename = "ssh-reboot")]
-    pub ssh_reboot: Option<At<HostCommands>>,
+    pub ssh_reboot: Option<Located<HostCommands>>,
     /// The same for targets with `boot = "kexec"`.
     #[serde(default)]
-    pub kexec: Option<At<HostCommands>>,
+    pub kexec: Option<Located<HostCommands>>,
 }
 
 impl Host {
@@ -138,13 +138,17 @@ impl Host {
     /// The most processors that an emulated machine may have.
     const CPUS: std::ops::RangeInclusive<u32> = 1..=64;
 
-    fn check(&self, name: &At<HostName>, document: &Document) -> Result<(), Problem> {
+    fn check(
+        &self,
+        name: &Located<HostName>,
+        document: &TomlDocument,
+    ) -> Result<(), DocumentError> {
         self.check_guest(document)?;
         self.check_far(name, document)
     }
 
     /// What only a guest has.
-    fn check_guest(&self, document: &Document) -> Result<(), Problem> {
+    fn check_guest(&self, document: &TomlDocument) -> Result<(), DocumentError> {
         let kind = self.kind;
         let fault = |span, message: String, help: &str| {
             Err(document.problem(span, message, "here", Some(help.to_owned())))
@@ -220,7 +224,11 @@ impl Host {
     }
 
     /// What only another machine has, and what it can't be given.
-    fn check_far(&self, name: &At<HostName>, document: &Document) -> Result<(), Problem> {
+    fn check_far(
+        &self,
+        name: &Located<HostName>,
+        document: &TomlDocument,
+    ) -> Result<(), DocumentError> {
         let fault = |span, message: String, help: &str| {
             Err(document.problem(span, message, "here", Some(help.to_owned())))
         };
@@ -254,10 +262,10 @@ impl Host {
             return Ok(());
         }
         let only_far = [
-            ("login", self.login.as_ref().map(At::span)),
-            ("options", self.options.first().map(At::span)),
-            ("ssh-reboot", self.ssh_reboot.as_ref().map(At::span)),
-            ("kexec", self.kexec.as_ref().map(At::span)),
+            ("login", self.login.as_ref().map(Located::span)),
+            ("options", self.options.first().map(Located::span)),
+            ("ssh-reboot", self.ssh_reboot.as_ref().map(Located::span)),
+            ("kexec", self.kexec.as_ref().map(Located::span)),
         ];
         for (key, span) in only_far {
             if let Some(span) = span {
@@ -279,7 +287,7 @@ impl Host {
     }
 
     /// A host of this kind and nothing else.
-    pub fn of(kind: HostKind) -> Self {
+    pub fn new(kind: HostKind) -> Self {
         Self {
             kind,
             forward: false,
@@ -305,9 +313,9 @@ impl Host {
 pub struct Link {
     /// Its name, by which a variant chooses it.
     #[serde(default)]
-    pub name: Option<At<LinkName>>,
+    pub name: Option<Located<LinkName>>,
     /// The two hosts with their addresses: `{ source = "10.77.1.1/24", dut = "10.77.1.2/24" }`.
-    pub ends: At<IndexMap<At<HostName>, Address>>,
+    pub ends: Located<IndexMap<Located<HostName>, Address>>,
     /// Largest packet.
     #[serde(default)]
     pub mtu: Option<u32>,
@@ -370,17 +378,17 @@ impl JsonSchema for Address {
 #[serde(transparent)]
 pub struct Testbed {
     /// Which host plays which role, and on which address.
-    pub roles: IndexMap<At<RoleName>, Seat>,
+    pub roles: IndexMap<Located<RoleName>, RoleHost>,
 }
 
 /// The host of a role: its name, or a table with the address that the role uses.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
-#[schemars(with = "SeatShape")]
-pub struct Seat {
+#[schemars(rename = "Seat", with = "SeatShape")]
+pub struct RoleHost {
     /// Which host.
-    pub host: At<HostName>,
+    pub host: Located<HostName>,
     /// The data-plane address: a link's name or an address; the host's first link unless said.
-    pub data: Option<At<String>>,
+    pub data: Option<Located<String>>,
 }
 
 #[derive(JsonSchema)]
@@ -396,9 +404,9 @@ enum SeatShape {
 #[serde(deny_unknown_fields)]
 struct SeatTable {
     /// Which host.
-    host: At<HostName>,
+    host: Located<HostName>,
     /// The data-plane address: a link's name or an address.
-    data: Option<At<String>>,
+    data: Option<Located<String>>,
 }
 
 enum SeatRead {
@@ -430,15 +438,15 @@ impl<'de> Deserialize<'de> for SeatRead {
     }
 }
 
-impl<'de> Deserialize<'de> for Seat {
+impl<'de> Deserialize<'de> for RoleHost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = At::<SeatRead>::deserialize(deserializer)?;
+        let read = Located::<SeatRead>::deserialize(deserializer)?;
         let span = read.span();
         match read.into_inner() {
             SeatRead::Host(text) => {
                 let host = HostName::new(text).map_err(de::Error::custom)?;
                 Ok(Self {
-                    host: At::spanning(host, span),
+                    host: Located::spanning(host, span),
                     data: None,
                 })
             }
@@ -455,7 +463,7 @@ impl Lab {
     ///
     /// # Errors
     /// It isn't TOML of the right shape, or its parts don't fit together; the problem points at the place.
-    pub fn read(document: &Document) -> Result<Self, Problem> {
+    pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
         let lab: Self = document.read()?;
         lab.check(document)?;
         Ok(lab)
@@ -468,10 +476,10 @@ impl Lab {
 
     /// The lab without a file: this machine, which plays every role.
     pub fn this_machine() -> Self {
-        let host = Host::of(HostKind::Local);
+        let host = Host::new(HostKind::Local);
         Self {
             name: default_name(),
-            host: IndexMap::from([(At::nowhere(Self::this_machine_name()), host)]),
+            host: IndexMap::from([(Located::nowhere(Self::this_machine_name()), host)]),
             link: Vec::new(),
             testbed: IndexMap::new(),
         }
@@ -511,8 +519,8 @@ impl Lab {
         }
     }
 
-    fn check(&self, document: &Document) -> Result<(), Problem> {
-        let known = |name: &At<HostName>| match self.host.get(&**name) {
+    fn check(&self, document: &TomlDocument) -> Result<(), DocumentError> {
+        let known = |name: &Located<HostName>| match self.host.get(&**name) {
             Some(_) => Ok(()),
             None => Err(document.problem(
                 name.span(),
@@ -652,7 +660,7 @@ impl Lab {
                     let (host, _) = self.host.get_index(0).ok_or_else(|| ("no host".to_owned(), None))?;
                     let seats = roles
                         .iter()
-                        .map(|role| (At::nowhere(role.clone()), Seat { host: host.clone(), data: None }))
+                        .map(|role| (Located::nowhere(role.clone()), RoleHost { host: host.clone(), data: None }))
                         .collect();
                     let name = TestbedName::new(host.as_str()).map_err(|e| (e.to_string(), None))?;
                     Ok((name, Testbed { roles: seats }))
@@ -667,19 +675,19 @@ impl Lab {
     }
 }
 
-impl std::borrow::Borrow<str> for At<HostName> {
+impl std::borrow::Borrow<str> for Located<HostName> {
     fn borrow(&self) -> &str {
         self.as_str()
     }
 }
 
-impl std::borrow::Borrow<str> for At<TestbedName> {
+impl std::borrow::Borrow<str> for Located<TestbedName> {
     fn borrow(&self) -> &str {
         self.as_str()
     }
 }
 
-impl std::borrow::Borrow<str> for At<RoleName> {
+impl std::borrow::Borrow<str> for Located<RoleName> {
     fn borrow(&self) -> &str {
         self.as_str()
     }
@@ -711,8 +719,8 @@ client = "source"
 server = { host = "sink", data = "10.77.2.2" }
 "#;
 
-    fn lab(text: &str) -> Result<Lab, Problem> {
-        Lab::read(&Document::new("lab.toml", text))
+    fn lab(text: &str) -> Result<Lab, DocumentError> {
+        Lab::read(&TomlDocument::new("lab.toml", text))
     }
 
     #[test]

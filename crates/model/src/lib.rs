@@ -1,17 +1,30 @@
 //! The words of Backsight as types: labs, plans, benchmarks, cells, trials, units; TOML in, pointed
 //! errors out.
 //!
-//! Everything here is a value. Refuses: to touch a disk beyond reading one file, a clock, a process or a
-//! network; those belong to the floors above.
+//! Everything here is a value. Only a file is ever read; clocks, processes and networks belong to the floors above.
+//!
+//! ```
+//! use backsight_model::{TomlDocument, Unit};
+//!
+//! let unit = Unit::parse("bit/s").unwrap();
+//! assert_eq!(unit.show(38_210_000_000.0), "38.21 Gbit/s");
+//!
+//! let plan = TomlDocument::new("plan.toml", "testbed = 'wire'\nroundz = 3\n");
+//! let error = backsight_model::Plan::read(&plan).unwrap_err();
+//! assert!(error.to_string().contains("roundz"), "{error}");
+//! ```
 
 mod acceptance;
 mod benchmark;
 mod cell;
 mod definition;
+mod digits;
 mod document;
 mod event;
+mod filled_step;
 mod history;
 mod lab;
+mod machine;
 mod monitor;
 mod name;
 pub mod numbers;
@@ -19,7 +32,6 @@ mod plan;
 mod quantity;
 mod results;
 pub mod schema;
-mod search;
 mod simulator;
 mod span;
 mod step;
@@ -33,49 +45,51 @@ mod version;
 pub use acceptance::Acceptance;
 pub use backsight_stats::Better;
 pub use benchmark::{
-    BUILT_IN, Benchmark, Column, Metric, Param, Parser, Pick, ROLE_FACTS, Resource, RoleSteps,
-    Source,
+    BUILT_IN, Benchmark, ColumnParser, Metric, OutputSource, Param, Parser, Pick, ROLE_FACTS,
+    Resource, RoleSteps, SearchDefinition,
 };
 pub use cell::Cell;
 pub use definition::{Definition, Definitions, KeyDifference};
-pub use document::{At, Document, Problem, Unreadable, did_you_mean};
-pub use event::{Event, Suspect};
+pub use document::{DocumentError, Located, TomlDocument, UnreadableFileError, did_you_mean};
+pub use event::{Event, SuspectRange};
+pub use filled_step::{
+    FillFault, FilledAction, FilledStep, OUTPUT_LIMIT, READY_LIMIT, ReadyWhen, STEP_LIMIT,
+};
 pub use history::{
     Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTestbed,
     HistoryTrial, StudyHistory,
 };
-pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, Seat, Testbed};
+pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, RoleHost, Testbed};
+pub use machine::Machine;
 pub use monitor::{
     MONITOR_PLACEHOLDERS, Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Watches,
 };
 pub use name::{
-    BadName, BenchmarkName, HostName, LabName, LinkName, MetricName, MonitorName, ParamName,
+    BenchmarkName, HostName, LabName, LinkName, MetricName, MonitorName, NameError, ParamName,
     RoleName, StudyName, TargetName, TestbedName, VariantName, nearest,
 };
 pub use numbers::{counted, grouped, significant};
 pub use plan::{
-    Arrangement, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, Machine, Missing, OnFailure, Plan,
+    Arrangement, BenchmarkLookupError, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, OnFailure, Plan,
     PlanParam, Variant, VariantRole,
 };
 pub use quantity::{Percent, quantity};
-pub use results::{ResultSet, Series, StudyState, TrialSamples};
-pub use search::Searched;
-pub use simulator::{NoSuchSimulator, Simulator};
-pub use span::{BadSize, BadTime, Size, Time};
-pub use step::{Action, Phase, Port, Ready, Step, Steps, Stop, When};
+pub use results::{CellSeries, ResultSet, StudyState, TrialSamples};
+pub use simulator::{Simulator, SimulatorError};
+pub use span::{Size, SizeError, Time, TimeError};
+pub use step::{Action, Phase, Port, Ready, ReadyCondition, Step, Steps, StopSignal};
 pub use target::{
     Activate, BootKind, BuildStage, CvsSource, GitSource, Layout, LayoutKind, ListSource,
-    PackageKind, PackageSource, Quirk, Relayout, Source as TargetSource, Stage,
-    TARGET_PLACEHOLDERS, Target,
+    PackageKind, PackageSource, Quirk, Relayout, Stage, TARGET_PLACEHOLDERS, Target, TargetSource,
 };
 pub use template::{Template, TemplateError, shell_quoted};
 pub use trial::{
-    Ending, Failure, FillFault, FilledAction, FilledStep, MachineLoad, MetricSamples, OUTPUT_LIMIT,
-    Output, READY_LIMIT, ReadyWhen, RoleTrial, STEP_LIMIT, StepRecord, TrialRecord, Unfillable,
-    Usage, Watched,
+    Ending, Failure, FillError, MachineLoad, MetricSamples, MonitorSample, ResourceUsage,
+    RoleTrial, StepOutput, StepRecord, TrialRecord,
 };
-pub use unit::{Unit, UnknownUnit};
+pub use unit::{Unit, UnitError};
 pub use value::{Value, Values};
 pub use version::{
-    Amendment, Back, BadBack, BadEvery, Change, ChangedFile, Every, Range, TimeUnit, Version, span,
+    Amendment, Change, ChangedFile, Every, EveryError, Lookback, LookbackError, Range, TimeUnit,
+    Version, span,
 };

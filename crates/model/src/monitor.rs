@@ -1,7 +1,5 @@
 //! A monitor's definition: what watches while a benchmark runs. One file a monitor, whether it is a sampler of ours or
 //! an outside tool: a command that is started before `run` and stopped after it, and what it prints.
-//!
-//! Refuses: an interval that the tool can't keep, and placeholders that nobody fills.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -9,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{fmt, time::Duration};
 
 use crate::{
-    At, Better, Document, FillFault, FilledAction, FilledStep, Machine, MetricName, MonitorName,
-    OUTPUT_LIMIT, Problem, READY_LIMIT, ReadyWhen, RoleName, STEP_LIMIT, Size, Stop, Template,
-    Time, Unit, Value, benchmark::BetterWord, document::did_you_mean,
+    Better, DocumentError, FillFault, FilledAction, FilledStep, Located, Machine, MetricName,
+    MonitorName, OUTPUT_LIMIT, READY_LIMIT, ReadyWhen, RoleName, STEP_LIMIT, Size, StopSignal,
+    Template, Time, TomlDocument, Unit, Value, benchmark::BetterWord, document::did_you_mean,
 };
 
 /// Names that placeholders may use in a monitor's command.
@@ -45,7 +43,7 @@ impl fmt::Display for Watches {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Monitor {
     /// Its name; also its file's.
-    pub name: At<MonitorName>,
+    pub name: Located<MonitorName>,
     /// One line about it.
     pub about: String,
     /// What it watches: the whole `machine`, or every `host` of it.
@@ -59,14 +57,14 @@ pub struct Monitor {
     pub programs: Vec<String>,
     /// The command, which goes on until it is stopped. `{interval}` is the time between two samples, in seconds;
     /// `{backsight}` is this program on that host. What it prints is kept with the trial.
-    pub run: At<Template>,
+    pub run: Located<Template>,
     /// A line of its output that matches this regular expression says that it watches, and `run` begins only then (a monitor
     /// that doesn't say it within 10 s is ended); unless said, `run` begins as soon as it is started.
     #[serde(default)]
     pub ready: Option<String>,
     /// The signal that ends it: TERM unless said; INT for tools that print their report on ^C.
     #[serde(default)]
-    pub stop: Stop,
+    pub stop: StopSignal,
     /// Time between two samples unless a plan says otherwise; 1s unless said.
     #[serde(default)]
     pub interval: Option<Time>,
@@ -98,7 +96,7 @@ pub struct MonitorMetric {
     pub about: String,
     /// A jq program that gives a number, which is a sample of `MONITOR.METRIC`; or an object of numbers, each a sample of
     /// `KEY.METRIC`. In a benchmark of several roles `ROLE.` stands before, the role on whose host it ran.
-    pub json: At<String>,
+    pub json: Located<String>,
 }
 
 impl Monitor {
@@ -106,7 +104,7 @@ impl Monitor {
     ///
     /// # Errors
     /// It isn't TOML of the right shape, or its command asks for what nobody defines; the problem points at the place.
-    pub fn read(document: &Document) -> Result<Self, Problem> {
+    pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
         let monitor: Self = document.read()?;
         let names = monitor.run.names();
         if let Some(name) = names.iter().find(|n| !MONITOR_PLACEHOLDERS.contains(n)) {
@@ -300,7 +298,7 @@ mod tests {
     const VMSTAT: &str = "name = 'vmstat'\nabout = 'x'\nprograms = ['vmstat']\nleast = '1s'\nrun = 'vmstat -n {interval}'\nstop = 'INT'\n";
 
     fn read(text: &str) -> Result<Monitor, String> {
-        Monitor::read(&Document::new("test", text)).map_err(|problem| problem.to_string())
+        Monitor::read(&TomlDocument::new("test", text)).map_err(|problem| problem.to_string())
     }
 
     #[test]
@@ -311,7 +309,7 @@ mod tests {
         assert!(matches!(
             step.action,
             FilledAction::Spawn {
-                stop: Stop::Int,
+                stop: StopSignal::Int,
                 ..
             }
         ));

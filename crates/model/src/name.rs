@@ -1,7 +1,7 @@
 //! Names of things, each kind a type of its own, so that a host can't be taken for a role.
 //!
-//! Refuses: names that would be awkward in a file path, a command line or a page. A name is 1 to 64
-//! characters out of `A-Z a-z 0-9 . _ + -` and starts with a letter or a digit.
+//! A name has 1 to 64 characters out of `A-Z a-z 0-9 . _ + -` and starts with a letter or a digit, so that it can stand in a file's
+//! path, a command line and a page.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -15,19 +15,19 @@ pub const LONGEST: usize = 64;
 #[error(
     "`{text}` is not a name: use 1 to 64 characters out of A-Z a-z 0-9 . _ + - that start with a letter or a digit"
 )]
-pub struct BadName {
+pub struct NameError {
     /// The text that was given.
     pub text: String,
 }
 
-fn check(text: &str) -> Result<(), BadName> {
+fn check(text: &str) -> Result<(), NameError> {
     let mut chars = text.chars();
     let first_fits = chars.next().is_some_and(|c| c.is_ascii_alphanumeric());
     let rest_fits = chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-'));
     if first_fits && rest_fits && text.len() <= LONGEST {
         Ok(())
     } else {
-        Err(BadName {
+        Err(NameError {
             text: text.chars().take(80).collect(),
         })
     }
@@ -45,7 +45,7 @@ macro_rules! name_types {
             ///
             /// # Errors
             /// The text isn't 1 to 64 of the permitted characters.
-            pub fn new(text: impl Into<String>) -> Result<Self, BadName> {
+            pub fn new(text: impl Into<String>) -> Result<Self, NameError> {
                 let text = text.into();
                 check(&text)?;
                 Ok(Self(text))
@@ -64,8 +64,8 @@ macro_rules! name_types {
         }
 
         impl std::str::FromStr for $name {
-            type Err = BadName;
-            fn from_str(text: &str) -> Result<Self, BadName> {
+            type Err = NameError;
+            fn from_str(text: &str) -> Result<Self, NameError> {
                 Self::new(text)
             }
         }

@@ -7,6 +7,7 @@ use backsight_stats::{Confidence, Interval, Undefined};
 use std::time::Duration;
 
 use crate::Unit;
+pub use crate::digits::significant;
 
 /// Digits of a number whose uncertainty isn't known.
 const UNSUPPORTED_DIGITS: usize = 3;
@@ -18,19 +19,6 @@ const UNCERTAINTY_DIGITS: i32 = 2;
 const MOST_PERCENT_DECIMALS: i32 = 4;
 /// Numbers from here on are shown with an exponent.
 const EXPONENT_FROM: f64 = 1e9;
-
-/// A number with this many significant digits, without exponent between 1e-4 and 1e9.
-pub fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let magnitude = value.abs().log10().floor();
-    if !(-4.0..9.0).contains(&magnitude) {
-        return format!("{value:.*e}", digits.saturating_sub(1));
-    }
-    let decimals = (digits as f64 - 1.0 - magnitude).max(0.0) as usize;
-    format!("{value:.decimals$}")
-}
 
 /// So many of something: `1 trial`, `5 trials`, `1,000 passes`.
 pub fn counted(count: usize, noun: &str) -> String {
@@ -109,7 +97,7 @@ impl Scale {
     /// A difference in this unit with its sign and interval: `+34.1 ms [+31.0, +37.2]`.
     pub fn difference(&self, difference: f64, interval: Option<Interval>) -> String {
         let interval = interval.map(|interval| self.of_interval(interval));
-        let rounding = Rounding::of(self.of(difference), interval);
+        let rounding = Rounding::from_interval(self.of(difference), interval);
         let shown = rounding.difference(self.of(difference));
         let unit = self.unit_after();
         match interval {
@@ -142,7 +130,7 @@ impl Rounding {
     }
 
     /// As the interval around a value supports it: by the end that is nearer to the value.
-    pub fn of(value: f64, interval: Option<Interval>) -> Self {
+    pub fn from_interval(value: f64, interval: Option<Interval>) -> Self {
         let Some(Interval { low, high }) = interval else {
             return Self::unsupported(value);
         };
@@ -255,7 +243,7 @@ fn exactly(value: f64) -> String {
 /// The values on both sides of a change, with the digits that the interval of its size supports.
 pub fn levels(before: f64, after: f64, size: Interval) -> [String; 2] {
     let change = after - before;
-    let rounding = Rounding::of(change, Some(size));
+    let rounding = Rounding::from_interval(change, Some(size));
     let most = magnitude(before).max(magnitude(after)) - (MOST_DIGITS - 1);
     let rounding = Rounding {
         place: rounding.place.max(most),
@@ -299,8 +287,8 @@ pub fn percent_in(value: f64, interval: Option<Interval>) -> String {
     match interval {
         None => percent(value),
         Some(interval) => {
-            let rounding =
-                Rounding::of(value, Some(interval)).with_decimals_at_most(MOST_PERCENT_DECIMALS);
+            let rounding = Rounding::from_interval(value, Some(interval))
+                .with_decimals_at_most(MOST_PERCENT_DECIMALS);
             format!(
                 "{} % {}",
                 rounding.difference(value),
@@ -312,13 +300,14 @@ pub fn percent_in(value: f64, interval: Option<Interval>) -> String {
 
 /// `[+24.1, +35.6]`: the interval of [`percent_in`] alone, as it stands in a column of its own.
 pub fn percent_interval(value: f64, interval: Interval) -> String {
-    let rounding = Rounding::of(value, Some(interval)).with_decimals_at_most(MOST_PERCENT_DECIMALS);
+    let rounding =
+        Rounding::from_interval(value, Some(interval)).with_decimals_at_most(MOST_PERCENT_DECIMALS);
     rounding.differences(interval)
 }
 
 /// The percentage of [`percent_in`] alone.
 pub fn percent_of_interval(value: f64, interval: Option<Interval>) -> String {
-    let rounding = Rounding::of(value, interval).with_decimals_at_most(match interval {
+    let rounding = Rounding::from_interval(value, interval).with_decimals_at_most(match interval {
         Some(_) => MOST_PERCENT_DECIMALS,
         None => 2,
     });
@@ -327,7 +316,7 @@ pub fn percent_of_interval(value: f64, interval: Option<Interval>) -> String {
 
 /// `1.298 [1.241, 1.356]`: a ratio with its interval.
 pub fn ratio(value: f64, interval: Option<Interval>) -> String {
-    let rounding = Rounding::of(value, interval);
+    let rounding = Rounding::from_interval(value, interval);
     match interval {
         Some(interval) => format!("{} {}", rounding.value(value), rounding.interval(interval)),
         None => rounding.value(value),
@@ -591,7 +580,7 @@ mod tests {
             let value = value * 10f64.powi(scale);
             let reach = value.abs().max(1e-12);
             let ends = Interval { low: value - below * reach, high: value + above * reach };
-            let rounding = Rounding::of(value, Some(ends));
+            let rounding = Rounding::from_interval(value, Some(ends));
             let nearer = (value - ends.low).min(ends.high - value);
             for number in [value, ends.low, ends.high] {
                 let text = rounding.value(number);

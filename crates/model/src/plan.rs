@@ -1,6 +1,6 @@
 //! A plan: benchmarks × parameters × variants on a testbed, how often, in which order.
 //!
-//! Refuses: benchmarks, parameters and roles that nobody knows, with the nearest known name beside them.
+//! An unknown benchmark, parameter or role is an error that names the nearest known one.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{fmt, num::NonZeroU32, path::PathBuf};
 
 use crate::{
-    At, Benchmark, BenchmarkName, Cell, Document, HostName, Lab, Monitor, MonitorName, ParamName,
-    Phase, PlanMonitor, PlannedMonitor, Problem, RoleName, Seat, Steps, Testbed, TestbedName,
-    Value, Values, VariantName,
+    Benchmark, BenchmarkName, Cell, DocumentError, HostName, Lab, Located, Machine, Monitor,
+    MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, RoleHost, RoleName, Steps, Testbed,
+    TestbedName, TomlDocument, Value, Values, VariantName,
     benchmark::{BUILT_IN, ROLE_FACTS, place_of},
     document::{IfTable, did_you_mean},
 };
@@ -38,7 +38,7 @@ pub enum OnFailure {
 pub struct Plan {
     /// Where it is measured; the lab's only testbed unless said.
     #[serde(default)]
-    pub testbed: Option<At<TestbedName>>,
+    pub testbed: Option<Located<TestbedName>>,
     /// How often each cell is measured; 5 unless said.
     #[serde(default = "default_rounds")]
     pub rounds: NonZeroU32,
@@ -50,16 +50,16 @@ pub struct Plan {
     pub on_failure: OnFailure,
     /// The benchmarks.
     #[serde(rename = "use")]
-    pub benchmarks: Vec<At<BenchmarkName>>,
+    pub benchmarks: Vec<Located<BenchmarkName>>,
     /// Parameters for every benchmark that has them, or for one in a table with its name; lists are crossed.
     #[serde(default)]
-    pub params: IndexMap<At<String>, PlanParam>,
+    pub params: IndexMap<Located<String>, PlanParam>,
     /// Set-ups of the system under test.
     #[serde(default)]
     pub variant: Vec<Variant>,
     /// What watches while a benchmark runs: names, or tables with `name`, `interval` and `roles`.
     #[serde(default)]
-    pub monitors: Vec<At<PlanMonitor>>,
+    pub monitors: Vec<Located<PlanMonitor>>,
     /// Combinations that make no sense and aren't measured.
     #[serde(default)]
     pub leave_out: Vec<LeaveOut>,
@@ -71,13 +71,13 @@ pub struct Plan {
 pub struct LeaveOut {
     /// Only of this benchmark; of every one unless said.
     #[serde(default)]
-    pub benchmark: Option<At<BenchmarkName>>,
+    pub benchmark: Option<Located<BenchmarkName>>,
     /// Only in this variant; in every one unless said.
     #[serde(default)]
-    pub variant: Option<At<VariantName>>,
+    pub variant: Option<Located<VariantName>>,
     /// Only with one of these values of each of these parameters.
     #[serde(default)]
-    pub params: IndexMap<At<ParamName>, At<Values>>,
+    pub params: IndexMap<Located<ParamName>, Located<Values>>,
 }
 
 impl LeaveOut {
@@ -102,9 +102,9 @@ fn default_rounds() -> NonZeroU32 {
 #[serde(untagged)]
 pub enum PlanParam {
     /// Values of the parameter with this name.
-    Values(At<Values>),
+    Values(Located<Values>),
     /// Parameters of the benchmark with this name.
-    Of(IndexMap<At<ParamName>, At<Values>>),
+    Of(IndexMap<Located<ParamName>, Located<Values>>),
 }
 
 impl<'de> Deserialize<'de> for PlanParam {
@@ -112,7 +112,7 @@ impl<'de> Deserialize<'de> for PlanParam {
         struct Visitor;
         enum Read {
             Values(Values),
-            Of(IndexMap<At<ParamName>, At<Values>>),
+            Of(IndexMap<Located<ParamName>, Located<Values>>),
         }
         impl<'de> de::Visitor<'de> for Visitor {
             type Value = Read;
@@ -143,10 +143,10 @@ impl<'de> Deserialize<'de> for PlanParam {
                 deserializer.deserialize_any(Visitor)
             }
         }
-        let read = At::<Read>::deserialize(deserializer)?;
+        let read = Located::<Read>::deserialize(deserializer)?;
         let span = read.span();
         Ok(match read.into_inner() {
-            Read::Values(values) => Self::Values(At::spanning(values, span)),
+            Read::Values(values) => Self::Values(Located::spanning(values, span)),
             Read::Of(table) => Self::Of(table),
         })
     }
@@ -156,11 +156,11 @@ impl<'de> Deserialize<'de> for PlanParam {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     /// Its name.
-    pub name: At<VariantName>,
+    pub name: Located<VariantName>,
     /// Parameters that it sets, for every benchmark that has them.
-    pub params: IndexMap<At<ParamName>, At<Value>>,
+    pub params: IndexMap<Located<ParamName>, Located<Value>>,
     /// What it does on which role.
-    pub roles: Vec<(At<String>, VariantRole)>,
+    pub roles: Vec<(Located<String>, VariantRole)>,
 }
 
 /// What a variant does on one role.
@@ -175,7 +175,7 @@ pub struct VariantRole {
     pub teardown: Steps,
     /// The data-plane address that this role uses: a link's name or an address.
     #[serde(default)]
-    pub data: Option<At<String>>,
+    pub data: Option<Located<String>>,
 }
 
 const VARIANT_KEYS: &[&str] = &["name", "params"];
@@ -192,7 +192,7 @@ impl<'de> Deserialize<'de> for Variant {
                 let mut name = None;
                 let mut params = IndexMap::new();
                 let mut roles = Vec::new();
-                while let Some(key) = map.next_key::<At<String>>()? {
+                while let Some(key) = map.next_key::<Located<String>>()? {
                     match key.as_str() {
                         "name" => name = Some(map.next_value()?),
                         "params" => params = map.next_value()?,
@@ -243,7 +243,7 @@ impl Variant {
     pub fn only() -> Self {
         let name = VariantName::new("default").unwrap_or_else(|_| unreachable!("a valid name"));
         Self {
-            name: At::nowhere(name),
+            name: Located::nowhere(name),
             params: IndexMap::new(),
             roles: Vec::new(),
         }
@@ -275,7 +275,7 @@ pub struct Arrangement {
     /// Name of the testbed.
     pub testbed: TestbedName,
     /// Roles and their hosts, only those that some benchmark or variant uses.
-    pub seats: IndexMap<RoleName, Seat>,
+    pub seats: IndexMap<RoleName, RoleHost>,
     /// The benchmarks, in the plan's order.
     pub benchmarks: IndexMap<BenchmarkName, Benchmark>,
     /// The variants; at least one.
@@ -303,7 +303,7 @@ impl Plan {
     ///
     /// # Errors
     /// It isn't TOML of the right shape; the problem points at the place.
-    pub fn read(document: &Document) -> Result<Self, Problem> {
+    pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
         document.read()
     }
 
@@ -313,11 +313,11 @@ impl Plan {
     ///
     /// # Errors
     /// A testbed, benchmark, parameter, role, link or value that doesn't exist or doesn't fit.
-    pub fn arrange<E: From<Problem>>(
+    pub fn arrange<E: From<DocumentError>>(
         &self,
-        document: &Document,
+        document: &TomlDocument,
         lab: &Lab,
-        find: impl Fn(&BenchmarkName) -> Result<Benchmark, Missing<E>>,
+        find: impl Fn(&BenchmarkName) -> Result<Benchmark, BenchmarkLookupError<E>>,
     ) -> Result<Arrangement, E> {
         let fault =
             |span, message: String, help| E::from(document.problem(span, message, "here", help));
@@ -331,12 +331,12 @@ impl Plan {
         let mut benchmarks = IndexMap::new();
         for name in &self.benchmarks {
             let benchmark = find(name).map_err(|missing| match missing {
-                Missing::Unknown { help } => fault(
+                BenchmarkLookupError::Unknown { help } => fault(
                     name.span(),
                     format!("no benchmark `{name}` in the catalogue"),
                     help,
                 ),
-                Missing::Faulty(error) => error,
+                BenchmarkLookupError::Faulty(error) => error,
             })?;
             if benchmarks.insert((**name).clone(), benchmark).is_some() {
                 return Err(fault(
@@ -389,22 +389,22 @@ impl Plan {
     ///
     /// # Errors
     /// A monitor or role that doesn't exist, a monitor that is there twice, or an interval that it can't keep.
-    pub fn arrange_monitors<E: From<Problem>>(
+    pub fn arrange_monitors<E: From<DocumentError>>(
         &self,
-        document: &Document,
+        document: &TomlDocument,
         arrangement: &mut Arrangement,
-        find: impl Fn(&MonitorName) -> Result<Monitor, Missing<E>>,
+        find: impl Fn(&MonitorName) -> Result<Monitor, BenchmarkLookupError<E>>,
     ) -> Result<(), E> {
         for asked in &self.monitors {
             let fault = |message: String, help| {
                 E::from(document.problem(asked.span(), message, "here", help))
             };
             let monitor = find(&asked.name).map_err(|missing| match missing {
-                Missing::Unknown { help } => fault(
+                BenchmarkLookupError::Unknown { help } => fault(
                     format!("no monitor `{}` in the catalogue", asked.name),
                     help,
                 ),
-                Missing::Faulty(error) => error,
+                BenchmarkLookupError::Faulty(error) => error,
             })?;
             let known = &arrangement.monitors;
             if known.iter().any(|known| *known.monitor.name == asked.name) {
@@ -455,7 +455,7 @@ impl Plan {
                 .flat_map(|b| b.params.keys())
                 .map(ParamName::as_str)
         };
-        let check = |benchmark: &Benchmark, name: &str, values: &At<Values>| {
+        let check = |benchmark: &Benchmark, name: &str, values: &Located<Values>| {
             let Some(param) = benchmark.params.get(name) else {
                 return Ok(());
             };
@@ -524,7 +524,7 @@ impl Plan {
         }
         for variant in &self.variant {
             for (param, value) in &variant.params {
-                let values = At::spanning(Values(vec![(**value).clone()]), value.span());
+                let values = Located::spanning(Values(vec![(**value).clone()]), value.span());
                 let mut used = false;
                 for benchmark in benchmarks
                     .values()
@@ -548,10 +548,10 @@ impl Plan {
     /// What is left out has to be there.
     fn check_left_out(
         &self,
-        document: &Document,
+        document: &TomlDocument,
         benchmarks: &IndexMap<BenchmarkName, Benchmark>,
         variants: &IndexMap<VariantName, Variant>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), DocumentError> {
         for left_out in &self.leave_out {
             if let Some(name) = &left_out.benchmark
                 && !benchmarks.contains_key(name.as_str())
@@ -584,10 +584,10 @@ impl Plan {
     /// A variant's steps are done in the trials of every benchmark, so each of them must define the names.
     fn check_placeholders(
         &self,
-        document: &Document,
+        document: &TomlDocument,
         benchmarks: &IndexMap<BenchmarkName, Benchmark>,
-        seats: &IndexMap<RoleName, Seat>,
-    ) -> Result<(), Problem> {
+        seats: &IndexMap<RoleName, RoleHost>,
+    ) -> Result<(), DocumentError> {
         let of_seat = |name: &str| {
             let role_and_fact = name.rsplit_once('.');
             role_and_fact
@@ -630,13 +630,13 @@ impl Plan {
         Ok(())
     }
 
-    fn seats<E: From<Problem>>(
+    fn seats<E: From<DocumentError>>(
         &self,
-        document: &Document,
+        document: &TomlDocument,
         lab: &Lab,
         benchmarks: &IndexMap<BenchmarkName, Benchmark>,
         variants: &IndexMap<VariantName, Variant>,
-    ) -> Result<(TestbedName, IndexMap<RoleName, Seat>), E> {
+    ) -> Result<(TestbedName, IndexMap<RoleName, RoleHost>), E> {
         let mut wanted: IndexMap<RoleName, Option<(std::ops::Range<usize>, &BenchmarkName)>> =
             IndexMap::new();
         for name in &self.benchmarks {
@@ -647,7 +647,7 @@ impl Plan {
             }
         }
         let of_benchmarks: Vec<RoleName> = wanted.keys().cloned().collect();
-        let span = self.testbed.as_ref().map_or(0..0, At::span);
+        let span = self.testbed.as_ref().map_or(0..0, Located::span);
         let name = self.testbed.as_ref().map(|t| t.as_str());
         let (testbed, Testbed { roles }) = lab
             .choose_testbed(name, &of_benchmarks)
@@ -704,7 +704,7 @@ impl Plan {
 
 /// Why a benchmark can't be had.
 #[derive(Debug)]
-pub enum Missing<E> {
+pub enum BenchmarkLookupError<E> {
     /// Nobody defines it.
     Unknown {
         /// A way out.
@@ -712,28 +712,6 @@ pub enum Missing<E> {
     },
     /// Its definition is wrong.
     Faulty(E),
-}
-
-/// What is known of a machine when placeholders are filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Machine {
-    /// Processors that it may use.
-    pub cpus: u32,
-    /// Memory, in bytes.
-    pub memory: u64,
-}
-
-impl Machine {
-    /// The value of a built-in placeholder.
-    pub fn lookup(&self, name: &str) -> Option<Value> {
-        match name {
-            "cpus" => Some(Value::Integer(i64::from(self.cpus))),
-            "memory" => Some(Value::Integer(
-                i64::try_from(self.memory).unwrap_or(i64::MAX),
-            )),
-            _ => None,
-        }
-    }
 }
 
 impl Arrangement {
@@ -889,14 +867,14 @@ dut.setup = "nft -f rules.nft"
 dut.teardown = "nft flush ruleset"
 "#;
 
-    fn arrange(plan: &str) -> Result<Arrangement, Problem> {
-        let lab = Lab::read(&Document::new("lab.toml", LAB)).unwrap();
-        let document = Document::new("plan.toml", plan);
+    fn arrange(plan: &str) -> Result<Arrangement, DocumentError> {
+        let lab = Lab::read(&TomlDocument::new("lab.toml", LAB)).unwrap();
+        let document = TomlDocument::new("plan.toml", plan);
         Plan::read(&document)?.arrange(&document, &lab, |name| {
             if name.as_str() == "bulk" {
-                Ok(Benchmark::read(&Document::new("bulk.toml", BENCHMARK)).unwrap())
+                Ok(Benchmark::read(&TomlDocument::new("bulk.toml", BENCHMARK)).unwrap())
             } else {
-                Err(Missing::Unknown {
+                Err(BenchmarkLookupError::Unknown {
                     help: did_you_mean(name.as_str(), ["bulk"]),
                 })
             }
@@ -930,7 +908,7 @@ dut.teardown = "nft flush ruleset"
     fn combinations_that_make_no_sense_are_left_out() {
         let names = |left_out: &str| {
             let cells = arrange(&format!("{PLAN}{left_out}"))?.cells(machine);
-            Ok::<_, Problem>(
+            Ok::<_, DocumentError>(
                 cells.map(|cells| cells.iter().map(ToString::to_string).collect::<Vec<_>>()),
             )
         };

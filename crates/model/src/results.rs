@@ -1,6 +1,6 @@
 //! What a study has measured, as the floors above the store read it: series of samples by cell and metric.
 //!
-//! Refuses: to average anything, or to leave anything out. A trial without samples is in `failed`.
+//! Everything is kept, nothing averaged: a trial without samples is in `failed`.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub struct TrialSamples {
 
 /// All samples of one metric in one cell, in order of time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Series {
+pub struct CellSeries {
     /// The cell.
     pub cell: Cell,
     /// The metric.
@@ -73,7 +73,7 @@ pub struct Series {
     pub trials: Vec<TrialSamples>,
 }
 
-impl Series {
+impl CellSeries {
     /// Every trial's samples, one after the other.
     pub fn values(&self) -> Vec<f64> {
         self.trials
@@ -114,7 +114,7 @@ pub struct ResultSet {
     /// How it was measured, as far as that is known.
     pub definitions: Definitions,
     /// The samples, in the plan's order.
-    pub series: Vec<Series>,
+    pub series: Vec<CellSeries>,
     /// Trials that failed: number, round, cell, reason.
     pub failed: Vec<(u32, u32, Cell, Failure)>,
 }

@@ -1,6 +1,6 @@
 //! What counted a metric, where it wasn't the clock of a real machine.
 //!
-//! Refuses: to guess it from a unit. A benchmark's definition says it, or the target whose guests have such a clock.
+//! It is never guessed from a unit: a benchmark's definition says it, or the target whose guests have such a clock.
 
 use std::{fmt, str::FromStr};
 
@@ -58,17 +58,17 @@ impl fmt::Display for Simulator {
 /// It is neither `program` nor `icount=N`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no simulator: expected `program` or `icount=N`")]
-pub struct NoSuchSimulator(pub String);
+pub struct SimulatorError(pub String);
 
 impl FromStr for Simulator {
-    type Err = NoSuchSimulator;
+    type Err = SimulatorError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let shift = text.strip_prefix("icount=").map(str::parse);
         match (text, shift) {
             ("program", _) => Ok(Self::Program),
             (_, Some(Ok(shift))) => Ok(Self::Icount(shift)),
-            _ => Err(NoSuchSimulator(text.to_owned())),
+            _ => Err(SimulatorError(text.to_owned())),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Lengths of time and sizes as people write them: `90s`, `1h30m`, `500ms`, `32MiB`.
 //!
-//! Refuses: bare numbers (of what?), negative and endless ones.
+//! A number without a unit, a negative and an infinite one are errors.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,7 @@ pub const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// A text that is no length of time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a length of time: expected for example 500ms, 30s, 10m or 1h30m")]
-pub struct BadTime(pub String);
+pub struct TimeError(pub String);
 
 /// A length of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,8 +23,8 @@ impl Time {
     ///
     /// # Errors
     /// Not of the form `1h30m`, or longer than a year.
-    pub fn parse(text: &str) -> Result<Self, BadTime> {
-        let bad = || BadTime(text.chars().take(40).collect());
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        let bad = || TimeError(text.chars().take(40).collect());
         let mut rest = text.trim();
         let mut total = 0.0;
         if rest.is_empty() {
@@ -85,8 +85,8 @@ impl fmt::Display for Time {
 }
 
 impl std::str::FromStr for Time {
-    type Err = BadTime;
-    fn from_str(text: &str) -> Result<Self, BadTime> {
+    type Err = TimeError;
+    fn from_str(text: &str) -> Result<Self, TimeError> {
         Self::parse(text)
     }
 }
@@ -120,7 +120,7 @@ impl JsonSchema for Time {
 /// A text that is no size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a size: expected for example 64KiB, 32MiB or 1GB")]
-pub struct BadSize(pub String);
+pub struct SizeError(pub String);
 
 /// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,8 +131,8 @@ impl Size {
     ///
     /// # Errors
     /// Not a number with `B` and perhaps a prefix.
-    pub fn parse(text: &str) -> Result<Self, BadSize> {
-        let bad = || BadSize(text.chars().take(40).collect());
+    pub fn parse(text: &str) -> Result<Self, SizeError> {
+        let bad = || SizeError(text.chars().take(40).collect());
         let trimmed = text.trim();
         let digits = trimmed
             .find(|c: char| !c.is_ascii_digit() && c != '.')

@@ -3,7 +3,7 @@
 //! A phase of a role is a command, a list of steps, or one step as a table. A step runs a command and
 //! waits, spawns one that goes on in the background, or waits at a barrier for the other roles.
 //!
-//! Refuses: a step that is two of these, or none, and a `ready` for something that isn't spawned.
+//! A step is exactly one of these; only a spawned one can have `ready`.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -69,14 +69,14 @@ impl fmt::Display for Phase {
 #[schemars(with = "ReadyTable")]
 pub struct Ready {
     /// What must hold.
-    pub when: When,
+    pub when: ReadyCondition,
     /// How long that may take; 10 s unless said.
     pub within: Option<Time>,
 }
 
 /// What makes a spawned program ready.
 #[derive(Debug, Clone, PartialEq)]
-pub enum When {
+pub enum ReadyCondition {
     /// A TCP port listens.
     Listens(Port),
     /// A UDP port is bound.
@@ -108,10 +108,10 @@ impl TryFrom<ReadyTable> for Ready {
 
     fn try_from(table: ReadyTable) -> Result<Self, &'static str> {
         let when = match (table.listens, table.binds, table.line, table.file) {
-            (Some(port), None, None, None) => When::Listens(port),
-            (None, Some(port), None, None) => When::Binds(port),
-            (None, None, Some(line), None) => When::Line(line),
-            (None, None, None, Some(file)) => When::File(file),
+            (Some(port), None, None, None) => ReadyCondition::Listens(port),
+            (None, Some(port), None, None) => ReadyCondition::Binds(port),
+            (None, None, Some(line), None) => ReadyCondition::Line(line),
+            (None, None, None, Some(file)) => ReadyCondition::File(file),
             _ => return Err("`ready` has exactly one of `listens`, `binds`, `line` and `file`"),
         };
         Ok(Self {
@@ -166,7 +166,8 @@ impl<'de> Deserialize<'de> for Port {
 /// The signal that ends a spawned program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Stop {
+#[schemars(rename = "Stop")]
+pub enum StopSignal {
     /// SIGTERM.
     #[default]
     Term,
@@ -190,7 +191,7 @@ pub enum Action {
         /// When it is ready; at once, if nothing is said.
         ready: Option<Ready>,
         /// The signal that ends it.
-        stop: Stop,
+        stop: StopSignal,
     },
     /// Wait until every role that names this barrier in this phase has come to it.
     Barrier(String),
@@ -248,10 +249,11 @@ impl Step {
         } = &self.action
         {
             match &ready.when {
-                When::File(template)
-                | When::Listens(Port::Given(template))
-                | When::Binds(Port::Given(template)) => found.push(template),
-                When::Listens(_) | When::Binds(_) | When::Line(_) => {}
+                ReadyCondition::File(template)
+                | ReadyCondition::Listens(Port::Given(template))
+                | ReadyCondition::Binds(Port::Given(template)) => found.push(template),
+                ReadyCondition::Listens(_) | ReadyCondition::Binds(_) | ReadyCondition::Line(_) => {
+                }
             }
         }
         found
@@ -272,7 +274,7 @@ struct StepTable {
     /// When the spawned program is ready.
     ready: Option<Ready>,
     /// The signal that ends the spawned program; TERM unless said.
-    stop: Option<Stop>,
+    stop: Option<StopSignal>,
     /// How long it may take.
     timeout: Option<Template>,
     /// Exit codes that are fine; only 0 unless said.
@@ -299,7 +301,7 @@ enum Spawn {
 struct SpawnTable {
     run: Template,
     ready: Option<Ready>,
-    stop: Option<Stop>,
+    stop: Option<StopSignal>,
 }
 
 struct SpawnVisitor;
@@ -453,7 +455,7 @@ impl JsonSchema for Steps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Document;
+    use crate::TomlDocument;
 
     #[derive(Debug, Deserialize)]
     struct File {
@@ -461,7 +463,7 @@ mod tests {
     }
 
     fn steps(text: &str) -> Result<Vec<Step>, String> {
-        Document::new("test", text)
+        TomlDocument::new("test", text)
             .read::<File>()
             .map(|f| f.phase.0)
             .map_err(|e| e.to_string())
@@ -488,7 +490,7 @@ mod tests {
             &spawned[0].action,
             Action::Spawn {
                 ready: Some(Ready {
-                    when: When::Listens(Port::Number(5201)),
+                    when: ReadyCondition::Listens(Port::Number(5201)),
                     ..
                 }),
                 ..
@@ -499,7 +501,7 @@ mod tests {
         assert!(matches!(
             &flat[0].action,
             Action::Spawn {
-                stop: Stop::Int,
+                stop: StopSignal::Int,
                 ..
             }
         ));

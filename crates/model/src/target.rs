@@ -1,14 +1,16 @@
 //! A target: the software in question, where its history is kept, and how any version of it is built and
 //! brought to run.
 //!
-//! Refuses: a recipe whose parts don't fit together: a layout that nothing makes, a kernel that nothing
-//! boots, a quirk of no effect.
+//! Parts of a recipe that don't fit together are errors: a layout that nothing makes, a kernel that nothing boots, a quirk without
+//! effect.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use crate::{At, Document, Problem, RoleName, Simulator, TargetName, Template, Time};
+use crate::{
+    DocumentError, Located, RoleName, Simulator, TargetName, Template, Time, TomlDocument,
+};
 
 /// Placeholders that commands of a target know.
 pub const TARGET_PLACEHOLDERS: &[&str] = &[
@@ -20,42 +22,43 @@ pub const TARGET_PLACEHOLDERS: &[&str] = &[
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Target {
     /// Its name.
-    pub name: At<TargetName>,
+    pub name: Located<TargetName>,
     /// What it is, in a line.
     #[serde(default)]
     pub about: String,
     /// Where its versions come from.
-    pub source: At<Source>,
+    pub source: Located<TargetSource>,
     /// Patches put on every version before it is built: files beside this one.
     #[serde(default)]
-    pub patches: Vec<At<String>>,
+    pub patches: Vec<Located<String>>,
     /// Whether a patch may apply with fuzz: with other lines around it than it was made for.
     #[serde(default)]
     pub fuzz: bool,
     /// Run in a tree that hasn't been configured before.
     #[serde(default)]
-    pub configure: Option<At<Stage>>,
+    pub configure: Option<Located<Stage>>,
     /// Run in the tree to make the build.
     #[serde(default)]
-    pub build: Option<At<BuildStage>>,
+    pub build: Option<Located<BuildStage>>,
     /// Commands whose output says which tools build it: another compiler, another build.
     #[serde(default)]
-    pub toolchain: Vec<At<Template>>,
+    pub toolchain: Vec<Located<Template>>,
     /// How a build is brought to run.
     #[serde(default)]
-    pub activate: At<Activate>,
+    pub activate: Located<Activate>,
     /// How the same source is laid out otherwise.
     #[serde(default)]
-    pub layout: Option<At<Relayout>>,
+    pub layout: Option<Located<Relayout>>,
     /// Exceptions to the recipe on ranges of versions.
     #[serde(default)]
-    pub quirk: Vec<At<Quirk>>,
+    pub quirk: Vec<Located<Quirk>>,
 }
 
 /// Where versions come from: one of these tables.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Source {
+#[schemars(rename = "Source")]
+pub enum TargetSource {
     /// A git repository.
     Git(GitSource),
     /// A CVS repository.
@@ -367,13 +370,13 @@ pub struct Quirk {
     pub why: String,
     /// The first version that has it: a version, a commit or a date. From the beginning unless said.
     #[serde(default)]
-    pub from: Option<At<String>>,
+    pub from: Option<Located<String>>,
     /// The first version that no longer has it. For good unless said.
     #[serde(default)]
-    pub until: Option<At<String>>,
+    pub until: Option<Located<String>>,
     /// Patches put on before the build: files beside the target's.
     #[serde(default)]
-    pub patch: Vec<At<String>>,
+    pub patch: Vec<Located<String>>,
     /// Run in the tree before the build.
     #[serde(default)]
     pub run: Option<Stage>,
@@ -396,13 +399,13 @@ impl Target {
     ///
     /// # Errors
     /// It isn't TOML of the right shape, or its parts don't fit together; the problem points at the place.
-    pub fn read(document: &Document) -> Result<Self, Problem> {
+    pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
         let target: Self = document.read()?;
         target.check(document)?;
         Ok(target)
     }
 
-    fn check(&self, document: &Document) -> Result<(), Problem> {
+    fn check(&self, document: &TomlDocument) -> Result<(), DocumentError> {
         let fault = |span, message: String, help: &str| {
             Err(document.problem(span, message, "here", Some(help.to_owned())))
         };
@@ -472,7 +475,7 @@ impl Target {
         self.check_placeholders(document)
     }
 
-    fn check_placeholders(&self, document: &Document) -> Result<(), Problem> {
+    fn check_placeholders(&self, document: &TomlDocument) -> Result<(), DocumentError> {
         let mut templates = Vec::new();
         if let Some(stage) = &self.configure {
             templates.push((stage.span(), &stage.run));
@@ -508,10 +511,10 @@ impl Target {
 /// # Errors
 /// It doesn't; the problem points at `span`.
 pub(crate) fn check_placeholders(
-    document: &Document,
+    document: &TomlDocument,
     span: std::ops::Range<usize>,
     template: &Template,
-) -> Result<(), Problem> {
+) -> Result<(), DocumentError> {
     for name in template.names() {
         if !TARGET_PLACEHOLDERS.contains(&name) {
             return Err(document.problem(
@@ -535,8 +538,8 @@ pub(crate) fn check_placeholders(
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Target, Problem> {
-        Target::read(&Document::new("target.toml", text))
+    fn read(text: &str) -> Result<Target, DocumentError> {
+        Target::read(&TomlDocument::new("target.toml", text))
     }
 
     const LEAST: &str = "name = \"app\"\nsource = { git = { url = \".\" } }\n";

@@ -4,7 +4,7 @@
 //! switches on (`{reverse:--reverse}`), or arithmetic (`{memory * 3 / 4}`, `{max(1, cpus / 2)}`). Two
 //! braces are one literal brace. Whole numbers divide as whole numbers, as in the shell.
 //!
-//! Refuses: names that nobody defines, division by zero, and to paste a value into a command unquoted.
+//! An unknown name and a division by zero are errors. A value is always quoted in a command.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

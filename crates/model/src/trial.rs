@@ -1,74 +1,16 @@
 //! A trial: what is asked of the hosts (every placeholder filled) and what came of it.
 //!
-//! Refuses: to lose anything. What a step printed stands here as it was; a failure has a place and a reason.
+//! Nothing is lost: what a step printed is kept as it was, and a failure has a place and a reason.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use std::{net::IpAddr, path::PathBuf, time::Duration};
+use std::{net::IpAddr, time::Duration};
 
 use crate::{
-    Action, Arrangement, Better, Cell, HostKind, HostName, Machine, MetricName, MonitorName,
-    ParamName, Phase, Ready, RoleName, Step, Stop, Template, TemplateError, Unit, Value, When,
+    Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostKind, HostName,
+    Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName, Phase, READY_LIMIT, Ready,
+    ReadyCondition, ReadyWhen, RoleName, STEP_LIMIT, Step, Template, Unit, Value,
 };
-
-/// Time limit of a step that nobody limits otherwise.
-pub const STEP_LIMIT: Duration = Duration::from_secs(600);
-/// Time within which a spawned program must be ready unless its `within` says otherwise.
-pub const READY_LIMIT: Duration = Duration::from_secs(10);
-/// Bytes of each output stream that are kept unless a step says otherwise.
-pub const OUTPUT_LIMIT: u64 = 32 * 1024 * 1024;
-
-/// When a spawned program counts as ready, filled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReadyWhen {
-    /// A TCP port listens.
-    Listens(u16),
-    /// A UDP port is bound.
-    Binds(u16),
-    /// A line of output matches.
-    Line(String),
-    /// A file exists.
-    File(String),
-}
-
-/// What a filled step does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FilledAction {
-    /// Run and wait.
-    Run,
-    /// Start; goes on until the end of `collect`.
-    Spawn {
-        /// What must hold before the next step; nothing: it is ready at once.
-        ready: Option<ReadyWhen>,
-        /// How long that may take.
-        within: Duration,
-        /// The signal that ends it.
-        stop: Stop,
-    },
-    /// Wait for the other roles.
-    Barrier(String),
-}
-
-/// A step with every placeholder filled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilledStep {
-    /// What it does.
-    pub action: FilledAction,
-    /// The command; empty for a barrier.
-    pub command: String,
-    /// How long it may take.
-    pub timeout: Duration,
-    /// Exit codes that are fine.
-    pub expect: Vec<i32>,
-    /// Variables added to its environment.
-    pub env: Vec<(String, String)>,
-    /// Whether a shell runs it; unless said, only where the command needs one.
-    pub shell: Option<bool>,
-    /// Bytes of each output stream that are kept.
-    pub output_limit: u64,
-    /// The folder in which it runs, if not the trial's own: a variant's steps run in their plan's folder.
-    pub folder: Option<PathBuf>,
-}
 
 /// What one role does in a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +26,7 @@ pub struct RoleTrial {
 /// A step that can't be filled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{phase} of role `{role}`, `{text}`: {cause}")]
-pub struct Unfillable {
+pub struct FillError {
     /// The role.
     pub role: RoleName,
     /// The phase.
@@ -93,20 +35,6 @@ pub struct Unfillable {
     pub text: String,
     /// Why.
     pub cause: FillFault,
-}
-
-/// Why a text can't be filled.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FillFault {
-    /// The template's own fault.
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-    /// What it gives isn't a length of time.
-    #[error(transparent)]
-    Time(#[from] crate::BadTime),
-    /// What it gives isn't a port.
-    #[error("`{0}` is no port: expected 1 to 65535")]
-    Port(String),
 }
 
 impl Arrangement {
@@ -118,7 +46,7 @@ impl Arrangement {
         &self,
         cell: &Cell,
         machine: impl Fn(&RoleName) -> Option<Machine>,
-    ) -> Result<Vec<RoleTrial>, Unfillable> {
+    ) -> Result<Vec<RoleTrial>, FillError> {
         let benchmark = &self.benchmarks[&cell.benchmark];
         let variant = &self.variants[&cell.variant];
         let mut trials = Vec::new();
@@ -142,7 +70,7 @@ impl Arrangement {
                 let folder = self.folder.as_ref().filter(|_| of_variant && !far);
                 let filled = plain
                     .map(|step| {
-                        let mut filled = filler.step(step).map_err(|(text, cause)| Unfillable {
+                        let mut filled = filler.step(step).map_err(|(text, cause)| FillError {
                             role: role.clone(),
                             phase,
                             text,
@@ -196,7 +124,7 @@ impl Arrangement {
     }
 }
 
-impl std::borrow::Borrow<str> for crate::At<ParamName> {
+impl std::borrow::Borrow<str> for crate::Located<ParamName> {
     fn borrow(&self) -> &str {
         self.as_str()
     }
@@ -271,10 +199,10 @@ impl Filler<'_> {
 
     fn ready(&self, ready: &Ready) -> Result<ReadyWhen, Fault> {
         Ok(match &ready.when {
-            When::Listens(port) => ReadyWhen::Listens(self.port(port)?),
-            When::Binds(port) => ReadyWhen::Binds(self.port(port)?),
-            When::Line(line) => ReadyWhen::Line(line.clone()),
-            When::File(file) => ReadyWhen::File(self.text(file)?),
+            ReadyCondition::Listens(port) => ReadyWhen::Listens(self.port(port)?),
+            ReadyCondition::Binds(port) => ReadyWhen::Binds(self.port(port)?),
+            ReadyCondition::Line(line) => ReadyWhen::Line(line.clone()),
+            ReadyCondition::File(file) => ReadyWhen::File(self.text(file)?),
         })
     }
 
@@ -345,7 +273,7 @@ pub enum Ending {
 
 /// What a program used. Times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Usage {
+pub struct ResourceUsage {
     /// Elapsed.
     pub wall: f64,
     /// CPU time in the program.
@@ -362,7 +290,7 @@ pub struct Usage {
 
 /// An output stream, as it was printed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Output {
+pub struct StepOutput {
     /// What was kept.
     pub bytes: Vec<u8>,
     /// How much was printed; more than was kept when it went over the limit.
@@ -393,11 +321,11 @@ pub struct StepRecord {
     /// How it ended.
     pub ending: Ending,
     /// What it used.
-    pub usage: Usage,
+    pub usage: ResourceUsage,
     /// What it printed.
-    pub stdout: Output,
+    pub stdout: StepOutput,
     /// What it printed on standard error.
-    pub stderr: Output,
+    pub stderr: StepOutput,
 }
 
 /// Where and why a trial failed.
@@ -468,7 +396,7 @@ pub struct MetricSamples {
 
 /// What a monitor measured in one trial: a sample of a metric that its definition and its output make.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Watched {
+pub struct MonitorSample {
     /// The monitor.
     pub monitor: MonitorName,
     /// The metric, which no benchmark declares.
@@ -531,7 +459,7 @@ pub struct TrialRecord {
     /// The samples, or why there are none.
     pub outcome: Result<Vec<MetricSamples>, Failure>,
     /// What its monitors measured; nothing if it failed.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<MonitorSample>,
     /// Every step that was begun.
     pub steps: Vec<StepRecord>,
     /// The processors' use, by machine.

@@ -3,14 +3,14 @@
 //! A unit is a prefix (SI or IEC) and a dimension. Samples are kept in the unit that their metric
 //! declares; another prefix is chosen only to show them.
 //!
-//! Refuses: units that it doesn't know (a typing error would otherwise become a new dimension), and
-//! conversions between dimensions.
+//! An unknown unit is an error, since a typing error would otherwise become a new dimension. Dimensions are never converted into
+//! each other.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-use crate::numbers::significant;
+use crate::digits::significant;
 
 /// What a unit measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -157,15 +157,15 @@ pub struct Unit {
 #[error(
     "unknown unit `{text}`: expected one of s, bit, B, bit/s, B/s, Hz, W, J, °C, %, ratio, count, or a counted thing such as ops, events, requests, packets, instructions with or without /s; SI (k, M, G, m, u, n) and for bits and bytes IEC (Ki, Mi, Gi) prefixes go before it"
 )]
-pub struct UnknownUnit {
+pub struct UnitError {
     /// The text that was given.
     pub text: String,
 }
 
 impl std::str::FromStr for Unit {
-    type Err = UnknownUnit;
+    type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Self, UnknownUnit> {
+    fn from_str(text: &str) -> Result<Self, UnitError> {
         Self::parse(text)
     }
 }
@@ -175,7 +175,7 @@ impl Unit {
     ///
     /// # Errors
     /// It names none that we know.
-    pub fn parse(text: &str) -> Result<Self, UnknownUnit> {
+    pub fn parse(text: &str) -> Result<Self, UnitError> {
         if let Some(dimension) = Dimension::of_symbol(text) {
             return Ok(Self {
                 dimension,
@@ -198,7 +198,7 @@ impl Unit {
         };
         prefixed(IEC)
             .or_else(|| prefixed(SI))
-            .ok_or_else(|| UnknownUnit {
+            .ok_or_else(|| UnitError {
                 text: text.chars().take(40).collect(),
             })
     }

@@ -1,6 +1,6 @@
 //! Values of parameters: a truth, a whole number, a number or a text.
 //!
-//! Refuses: tables and dates, and numbers that aren't finite.
+//! A table, a date and a number that isn't finite are no values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};

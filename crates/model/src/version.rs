@@ -1,6 +1,4 @@
 //! Versions of a target and what lies between them, whatever keeps its history.
-//!
-//! Refuses: to know where a history comes from, and steps of no length.
 
 use jiff::{Span, Timestamp};
 use schemars::JsonSchema;
@@ -160,15 +158,15 @@ impl TimeUnit {
 #[error(
     "`{0}` is no step through a history: expected all, release, hour, day, week, month, a number of them (6h, 2d, 1w, 3mo), or a number of commits (10 commits)"
 )]
-pub struct BadEvery(String);
+pub struct EveryError(String);
 
 impl Every {
     /// The step that this text says.
     ///
     /// # Errors
     /// It says none, or one of no length.
-    pub fn parse(text: &str) -> Result<Self, BadEvery> {
-        let bad = || BadEvery(text.chars().take(40).collect());
+    pub fn parse(text: &str) -> Result<Self, EveryError> {
+        let bad = || EveryError(text.chars().take(40).collect());
         let trimmed = text.trim();
         match trimmed {
             "all" | "commit" => return Ok(Self::All),
@@ -201,15 +199,15 @@ impl Every {
 }
 
 impl std::str::FromStr for Every {
-    type Err = BadEvery;
-    fn from_str(text: &str) -> Result<Self, BadEvery> {
+    type Err = EveryError;
+    fn from_str(text: &str) -> Result<Self, EveryError> {
         Self::parse(text)
     }
 }
 
 impl TryFrom<String> for Every {
-    type Error = BadEvery;
-    fn try_from(text: String) -> Result<Self, BadEvery> {
+    type Error = EveryError;
+    fn try_from(text: String) -> Result<Self, EveryError> {
         Self::parse(&text)
     }
 }
@@ -233,25 +231,25 @@ impl fmt::Display for Every {
 
 /// How far back from the newest version a history is asked for: `1w`, `36h`, `2mo`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Back(pub u32, pub TimeUnit);
+pub struct Lookback(pub u32, pub TimeUnit);
 
-impl std::str::FromStr for Back {
-    type Err = BadBack;
-    fn from_str(text: &str) -> Result<Self, BadBack> {
+impl std::str::FromStr for Lookback {
+    type Err = LookbackError;
+    fn from_str(text: &str) -> Result<Self, LookbackError> {
         match Every::parse(text) {
             Ok(Every::Time(number, unit)) => Ok(Self(number, unit)),
-            _ => Err(BadBack(text.chars().take(40).collect())),
+            _ => Err(LookbackError(text.chars().take(40).collect())),
         }
     }
 }
 
-impl fmt::Display for Back {
+impl fmt::Display for Lookback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.0, self.1.letter())
     }
 }
 
-impl Back {
+impl Lookback {
     /// The length as a span of the calendar.
     pub fn span(self) -> Span {
         span(self.0, self.1)
@@ -272,7 +270,7 @@ pub fn span(number: u32, unit: TimeUnit) -> Span {
 /// A text that says no length of history.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no length of history: expected for example 12h, 7d, 1w or 3mo")]
-pub struct BadBack(String);
+pub struct LookbackError(String);
 
 /// Which versions of a history are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -285,7 +283,7 @@ pub enum Range {
         to: String,
     },
     /// So much of the newest part.
-    Last(Back),
+    Last(Lookback),
 }
 
 #[cfg(test)]
@@ -324,9 +322,9 @@ mod tests {
 
     #[test]
     fn a_length_of_history_is_a_length_of_time() {
-        assert_eq!("1w".parse(), Ok(Back(1, TimeUnit::Week)));
-        assert!("10 commits".parse::<Back>().is_err());
-        assert!("all".parse::<Back>().is_err());
+        assert_eq!("1w".parse(), Ok(Lookback(1, TimeUnit::Week)));
+        assert!("10 commits".parse::<Lookback>().is_err());
+        assert!("all".parse::<Lookback>().is_err());
         assert!(span(u32::MAX, TimeUnit::Hour).get_hours() > 0);
     }
 }

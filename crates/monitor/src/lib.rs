@@ -4,10 +4,17 @@
 //! they said at one instant of the monotonic clock, counters as the kernel counts them: what changed between two samples
 //! is their difference. Outside tools are no matter of this room: they are commands in `monitors/*.toml`, as these are.
 //!
-//! Refuses: to average, to take a difference, to put a number where the kernel said none, and to sample later what it
-//! was too late for.
+//! There are no means and no differences here, no number that the kernel didn't give, and no sample in place of one that was
+//! missed.
+//!
+//! ```
+//! let sampler = backsight_monitor::sampler("proc-stat").unwrap();
+//! let sample = sampler.sample()?;
+//! assert!(sample.values.keys().any(|name| name.contains("user")), "{:?}", sample.values);
+//! # Ok::<(), backsight_monitor::SamplerError>(())
+//! ```
 
 mod sampler;
 mod shape;
 
-pub use sampler::{RecordError, Sample, Sampler, Unsampled, record, sampler, samplers};
+pub use sampler::{RecordError, Sample, Sampler, SamplerError, record, sampler, samplers};

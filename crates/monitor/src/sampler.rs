@@ -105,7 +105,7 @@ pub struct Sample {
 /// A file that can't be read.
 #[derive(Debug, thiserror::Error)]
 #[error("can't read {path}: {cause}: this kernel doesn't have it, or doesn't show it here")]
-pub struct Unsampled {
+pub struct SamplerError {
     /// Which.
     pub path: &'static str,
     /// What the system said.
@@ -117,11 +117,11 @@ impl Sampler {
     ///
     /// # Errors
     /// One of them can't be read.
-    pub fn sample(&self) -> Result<Sample, Unsampled> {
+    pub fn sample(&self) -> Result<Sample, SamplerError> {
         let at_ns = nanoseconds(clock_gettime(ClockId::Monotonic));
         let mut values = Map::new();
         for Source { path, shape } in self.sources {
-            let bytes = fs::read(path).map_err(|cause| Unsampled { path, cause })?;
+            let bytes = fs::read(path).map_err(|cause| SamplerError { path, cause })?;
             shape.read(&String::from_utf8_lossy(&bytes), &mut values);
         }
         Ok(Sample { at_ns, values })
@@ -133,7 +133,7 @@ impl Sampler {
 pub enum RecordError {
     /// A file can't be read.
     #[error(transparent)]
-    Unsampled(#[from] Unsampled),
+    SamplerError(#[from] SamplerError),
     /// What was sampled can't be written.
     #[error("can't write a sample: {0}")]
     Unwritten(#[from] io::Error),

@@ -1,6 +1,6 @@
 //! The shapes that files of /proc have, and how each becomes names and numbers.
 //!
-//! Refuses nothing: a line that doesn't have the shape is left out, as is a field that is no number.
+//! A line that doesn't have the shape is left out, and so is a field that is no number.
 
 use serde_json::{Map, Number, Value};
 

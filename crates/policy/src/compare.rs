@@ -31,7 +31,7 @@ pub use split::{SplitError, SplitKey, VariantQuestion, compare_by, questions_by_
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{
-    Better, Cell, HostName, KeyDifference, MetricName, ParamName, ResultSet, Series, Simulator,
+    Better, Cell, CellSeries, HostName, KeyDifference, MetricName, ParamName, ResultSet, Simulator,
     StudyName, StudyState, TrialSamples, Unit,
 };
 use backsight_stats::{
@@ -692,9 +692,9 @@ impl TriedCells {
 impl Asked<'_> {
     /// Why a side has no such cell: it isn't in its plan, or nothing of this benchmark is there with parameters that
     /// another side has too.
-    fn not_in_plan(&self, side: usize, shape: &Series) -> MissingReason {
+    fn not_in_plan(&self, side: usize, shape: &CellSeries) -> MissingReason {
         let set = &self.sets[side];
-        let is_alike = |series: &&Series| {
+        let is_alike = |series: &&CellSeries| {
             series.cell.benchmark == shape.cell.benchmark
                 && series.cell.variant == shape.cell.variant
                 && series.metric == shape.metric
@@ -710,7 +710,7 @@ impl Asked<'_> {
             return MissingReason::NotInPlan;
         }
         // The base has what isn't asked for there, or the other way round.
-        let differing = |series: &Series| match side {
+        let differing = |series: &CellSeries| match side {
             0 => differing_params(&series.cell, &shape.cell),
             _ => differing_params(&shape.cell, &series.cell),
         };
@@ -724,7 +724,7 @@ impl Asked<'_> {
     }
 
     fn drafts(&self) -> Vec<Draft> {
-        let mut found: IndexMap<(String, &MetricName), Vec<Vec<&Series>>> = IndexMap::new();
+        let mut found: IndexMap<(String, &MetricName), Vec<Vec<&CellSeries>>> = IndexMap::new();
         for (side, set) in self.sets.iter().enumerate() {
             for series in &set.series {
                 let key = (question(&series.cell), &series.metric);
@@ -734,7 +734,7 @@ impl Asked<'_> {
                 sides[side].push(series);
             }
         }
-        let mut elsewhere: IndexMap<(String, &MetricName), Vec<&Series>> = IndexMap::new();
+        let mut elsewhere: IndexMap<(String, &MetricName), Vec<&CellSeries>> = IndexMap::new();
         for series in self.others.iter().flat_map(|set| &set.series) {
             let key = (question(&series.cell), &series.metric);
             if found.contains_key(&key) {
@@ -808,8 +808,13 @@ impl Asked<'_> {
         Some(self.difference(place, base, new, draft.row.mean, &draft.known, confidence))
     }
 
-    fn draft(&self, question: &str, series: &[Vec<&Series>], others: &[&Series]) -> Option<Draft> {
-        let shape: &Series = series.iter().flatten().next()?;
+    fn draft(
+        &self,
+        question: &str,
+        series: &[Vec<&CellSeries>],
+        others: &[&CellSeries],
+    ) -> Option<Draft> {
+        let shape: &CellSeries = series.iter().flatten().next()?;
         let gathered: Vec<Result<Gathered, MissingReason>> = series
             .iter()
             .enumerate()
@@ -863,8 +868,8 @@ impl Asked<'_> {
     fn gathered(
         &self,
         side: usize,
-        series: &[&Series],
-        shape: &Series,
+        series: &[&CellSeries],
+        shape: &CellSeries,
         question: &str,
     ) -> Result<Gathered, MissingReason> {
         let own = series
@@ -915,7 +920,7 @@ impl Asked<'_> {
         number: usize,
         base: &Gathered,
         new: &Gathered,
-        shape: &Series,
+        shape: &CellSeries,
         mean: Mean,
         known: &[Option<PooledSpread>; 2],
     ) -> BaselineRelation {

@@ -3,7 +3,7 @@
 //! Only repeats within a study or build count, because two may be of different software. The spread is relative to each one's
 //! mean, so that different speeds can be pooled. Fewer than three degrees of freedom give no spread.
 
-use backsight_model::{ResultSet, Series};
+use backsight_model::{CellSeries, ResultSet};
 use backsight_stats::{KnownSpread, Level};
 use indexmap::IndexMap;
 
@@ -95,7 +95,7 @@ pub(crate) fn pool_spread(
 }
 
 /// The runs of each session of a series, of each host by itself: hosts differ by more than their sessions.
-pub(crate) fn sessions_of_series(series: &Series) -> Vec<Sessions> {
+pub(crate) fn sessions_of_series(series: &CellSeries) -> Vec<Sessions> {
     let mut hosts: IndexMap<u32, IndexMap<u32, Vec<f64>>> = IndexMap::new();
     let trials = series.trials.iter();
     for trial in trials.filter(|trial| !trial.values.is_empty()) {

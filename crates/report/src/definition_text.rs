@@ -1,11 +1,15 @@
 //! Definitions as text: what a benchmark measures, what a monitor watches, and how they are run.
 
-use backsight_model::{Benchmark, Document, Monitor, Time};
+use backsight_model::{Benchmark, Monitor, Time, TomlDocument};
 
 use crate::list_table;
 
 /// A benchmark with its parameters, its metrics and its definition.
-pub fn benchmark_text(benchmark: &Benchmark, document: &Document, width: Option<u16>) -> String {
+pub fn benchmark_text(
+    benchmark: &Benchmark,
+    document: &TomlDocument,
+    width: Option<u16>,
+) -> String {
     let mut text = format!("{}: {}\n\nroles     ", benchmark.name, benchmark.about);
     text.push_str(
         &benchmark
@@ -49,7 +53,7 @@ pub fn benchmark_text(benchmark: &Benchmark, document: &Document, width: Option<
 }
 
 /// A monitor with what it needs and its definition.
-pub fn monitor_text(monitor: &Monitor, document: &Document) -> String {
+pub fn monitor_text(monitor: &Monitor, document: &TomlDocument) -> String {
     let mut text = format!(
         "{}: {}\n\nwatches   the {}\n",
         monitor.name, monitor.about, monitor.watches

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     escape, markdown,
-    table::{self, Look, Table, Tone, wrapped},
+    table::{self, Table, TerminalStyle, Tone, wrapped},
 };
 
 /// A sentence and what it is about.
@@ -142,7 +142,7 @@ impl Document {
 
     /// For a terminal, a pipe or a file: the title, the tables, and the sentences below them, where a terminal's reader
     /// looks first.
-    pub fn text(&self, look: &Look) -> String {
+    pub fn text(&self, look: &TerminalStyle) -> String {
         let mut text = String::new();
         if !self.title.is_empty() {
             let title = escape::line(&self.title);
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_terminal_gets_the_answer_last() {
-        insta::assert_snapshot!(verdict().text(&Look::default()));
+        insta::assert_snapshot!(verdict().text(&TerminalStyle::default()));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub struct FindingsView<'a> {
 
 /// A version of a series.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct VersionView<'a> {
+pub struct SeriesVersionView<'a> {
     /// Its place in the series, counted from 1.
     pub number: usize,
     /// Its name.
@@ -42,11 +42,11 @@ pub struct VersionView<'a> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ChangeRangeView<'a> {
     /// The last version known to be before it; nothing if it may have been there from the beginning.
-    pub after: Option<VersionView<'a>>,
+    pub after: Option<SeriesVersionView<'a>>,
     /// The first version after it, at the best guess.
-    pub at: VersionView<'a>,
+    pub at: SeriesVersionView<'a>,
     /// The first version known to be after it.
-    pub until: VersionView<'a>,
+    pub until: SeriesVersionView<'a>,
 }
 
 /// A change.
@@ -117,7 +117,7 @@ pub struct EpochView<'a> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DoubtedView<'a> {
     /// The first version after it.
-    pub at: VersionView<'a>,
+    pub at: SeriesVersionView<'a>,
     /// The probability that noise alone gives as clear a change.
     pub p: f64,
 }

@@ -31,7 +31,7 @@ impl Format {
     }
 
     /// The format that the end of a file's name stands for.
-    pub fn of_path(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         let end = path.extension()?.to_str()?.to_ascii_lowercase();
         Some(match end.as_str() {
             "txt" => Self::Text,
@@ -58,7 +58,7 @@ impl Format {
         if path.starts_with("/dev") {
             return Ok(asked.unwrap_or(usual));
         }
-        let of_name = Self::of_path(path);
+        let of_name = Self::from_path(path);
         let name = || path.display().to_string();
         match (asked, of_name) {
             (Some(asked), Some(of_name)) if asked != of_name => Err(FormatError::Contradiction {

@@ -52,5 +52,6 @@ pub use more_rounds::MoreRounds;
 pub use render::Render;
 pub use series_text::SeriesText;
 pub use table::{
-    Column, Field, Line, Look, Table, Tone, clipped, field, left, list_table, right, wrapped,
+    Column, Field, Line, Table, TerminalStyle, Tone, clipped, field, left, list_table, right,
+    wrapped,
 };

@@ -20,7 +20,7 @@ pub struct MoreRounds {
 
 impl MoreRounds {
     /// Of one study.
-    pub fn of_study(rounds: usize, study: &StudyName) -> Self {
+    pub fn for_study(rounds: usize, study: &StudyName) -> Self {
         Self {
             rounds,
             commands: vec![command(rounds, study)],
@@ -29,7 +29,7 @@ impl MoreRounds {
 
     /// Of a comparison, by primary metrics: as many as the row needs that needs most, of the sides that are the numbered
     /// studies.
-    pub fn of_comparison(comparison: &Comparison, takes_rounds: &[i64]) -> Option<Self> {
+    pub fn for_comparison(comparison: &Comparison, takes_rounds: &[i64]) -> Option<Self> {
         let primary = comparison.differences().filter(|(row, ..)| row.primary);
         let more = primary.filter_map(|(_, side, difference)| match difference.call {
             DifferenceCall::CannotTell(Doubt::More { count, level }) => {

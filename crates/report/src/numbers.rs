@@ -2,12 +2,12 @@
 //!
 //! Below are `backsight_model::numbers`, which the sentences of policies and errors need too.
 
-pub use backsight_model::{numbers::*, significant};
+pub use backsight_model::numbers::*;
 use backsight_stats::{Better, Confidence, Interval, Samples, Undefined, welch};
 
 /// A mean, how sure it is, and of how many.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct MeanEstimate {
     /// Which mean: `Hmean` of rates, else `Amean`.
     pub kind: &'static str,
     /// The mean.
@@ -18,10 +18,10 @@ pub struct Estimate {
     pub n: usize,
 }
 
-impl Estimate {
+impl MeanEstimate {
     /// The mean of independent samples with Student's interval: of rates that are all positive the harmonic mean, with
     /// the interval of the time that one unit of work takes.
-    pub fn of(samples: &Samples, better: Better) -> Self {
+    pub fn from_samples(samples: &Samples, better: Better) -> Self {
         let harmonic =
             (better == Better::Higher && samples.min() > 0.0).then(|| samples.hmean().ok());
         if let Some(mean) = harmonic.flatten() {
@@ -107,8 +107,8 @@ mod tests {
     use super::*;
     use backsight_model::Unit;
 
-    fn estimate(values: &[f64], better: Better) -> Estimate {
-        Estimate::of(&Samples::new(values.to_vec()).unwrap(), better)
+    fn estimate(values: &[f64], better: Better) -> MeanEstimate {
+        MeanEstimate::from_samples(&Samples::new(values.to_vec()).unwrap(), better)
     }
 
     fn scale(unit: &str, largest: f64) -> Scale {

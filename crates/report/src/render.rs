@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, ser::Error as _};
 use serde_json::Value;
 
-use crate::{Document, Format, Look, json};
+use crate::{Document, Format, TerminalStyle, json};
 
 /// A study with its verdict, which every format is written from.
 pub trait Render {
@@ -24,7 +24,7 @@ pub trait Render {
     ///
     /// # Errors
     /// None that is known: every name and number has a form in JSON.
-    fn render(&self, format: Format, look: &Look) -> Result<String, serde_json::Error> {
+    fn render(&self, format: Format, look: &TerminalStyle) -> Result<String, serde_json::Error> {
         Ok(match format {
             Format::Text => self.document().text(look),
             Format::Markdown => self.document().markdown(),

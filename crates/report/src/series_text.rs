@@ -14,7 +14,7 @@ use jiff::{Timestamp, tz::TimeZone};
 
 use std::fmt::Write as _;
 
-use crate::numbers::{self, Estimate, Scale, counted, significant};
+use crate::numbers::{self, MeanEstimate, Scale, counted, significant};
 
 /// Measured versions of a series that is long enough to tell a trend from levels.
 const LONG: usize = 60;
@@ -87,7 +87,7 @@ impl<'a> SeriesText<'a> {
             return self.exactly(mean);
         }
         let interval = point.interval.map(|interval| (interval.low, interval.high));
-        let estimate = Estimate {
+        let estimate = MeanEstimate {
             kind: "Amean",
             mean,
             interval: interval.ok_or(Undefined::NoSpread),
@@ -228,7 +228,7 @@ impl<'a> SeriesText<'a> {
             self.scale.of(trend.size),
             self.scale.of_interval(trend.size_interval),
         );
-        let rounding = Rounding::of(size, Some(interval));
+        let rounding = Rounding::from_interval(size, Some(interval));
         format!(
             "{} {}",
             rounding.difference(size),

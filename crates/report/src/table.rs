@@ -110,7 +110,7 @@ pub fn right(title: impl Into<String>) -> Column {
 
 /// How a text is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Look {
+pub struct TerminalStyle {
     /// The columns of the terminal; none where nothing is to be wrapped: in a pipe or a file.
     pub width: Option<u16>,
     /// Colour codes for a terminal.
@@ -152,13 +152,13 @@ impl Table {
 
     /// How wide it is if nothing is wrapped.
     pub fn natural_width(&self) -> usize {
-        let drawn = self.text(&Look::default());
+        let drawn = self.text(&TerminalStyle::default());
         let widths = drawn.lines().map(|line| line.chars().count());
         widths.max().unwrap_or(0)
     }
 
     /// The table as text, without an end of the last line. Columns are two spaces apart.
-    pub fn text(&self, look: &Look) -> String {
+    pub fn text(&self, look: &TerminalStyle) -> String {
         let mut table = self.drawn(look.colour);
         table.set_content_arrangement(match look.width {
             Some(_) => ContentArrangement::Dynamic,
@@ -363,7 +363,7 @@ mod tests {
     fn a_table_is_drawn_as_text_markdown_and_page() {
         let table = table("a|b");
         assert_eq!(
-            table.text(&Look::default()),
+            table.text(&TerminalStyle::default()),
             "cell   difference\nwork\n  a|b      +4.1 %"
         );
         assert_eq!(
@@ -382,7 +382,7 @@ mod tests {
         fn nothing_is_wrapped_or_cut_where_no_width_is_given(name in "[a-z ]{1,300}") {
             let name = name.trim();
             prop_assume!(!name.is_empty());
-            let text = table(name).text(&Look::default());
+            let text = table(name).text(&TerminalStyle::default());
             prop_assert_eq!(text.lines().count(), 3);
             prop_assert!(text.contains(name));
         }
@@ -390,7 +390,7 @@ mod tests {
         #[test]
         fn a_row_is_a_line_whatever_is_in_it(name in ".{0,60}") {
             let table = table(&name);
-            prop_assert_eq!(table.text(&Look::default()).lines().count(), 3);
+            prop_assert_eq!(table.text(&TerminalStyle::default()).lines().count(), 3);
             prop_assert_eq!(table.markdown().lines().count(), 4);
         }
     }

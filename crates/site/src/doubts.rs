@@ -1,9 +1,9 @@
 //! What a reader should know before believing the numbers: the comparison's warnings, those of the trials, and what
 //! shows in the samples themselves.
 //!
-//! Refuses: to judge. A warning says what was seen, where, and what it may mean.
+//! A warning says what was seen, where, and what it may mean; it gives no judgement.
 
-use backsight_model::{MachineLoad, Series};
+use backsight_model::{CellSeries, MachineLoad};
 use backsight_report::comparison::{bar_figures::estimate, page};
 use backsight_report::{
     clipped,
@@ -13,7 +13,7 @@ use backsight_stats::Summary;
 use std::collections::BTreeMap;
 
 use crate::{
-    report::{Report, Study},
+    report::{ReportContent, ReportStudy},
     trials::LONGEST_REASON,
 };
 
@@ -30,7 +30,7 @@ const MOST_PLACES: usize = 4;
 const ENOUGH: usize = 10;
 
 /// The warnings, and how many more there are.
-pub(crate) fn doubts(report: &Report) -> (Vec<String>, usize) {
+pub(crate) fn doubts(report: &ReportContent) -> (Vec<String>, usize) {
     let mut doubts: Vec<String> = report
         .comparison
         .iter()
@@ -51,7 +51,7 @@ pub(crate) fn doubts(report: &Report) -> (Vec<String>, usize) {
     (shown.collect(), left_out)
 }
 
-fn neighbours(study: &Study) -> Option<String> {
+fn neighbours(study: &ReportStudy) -> Option<String> {
     let shares = || {
         let trials = study.trials.iter().map(|trial| &trial.row);
         trials.filter(|row| row.neighbours.is_finite())
@@ -72,7 +72,7 @@ fn neighbours(study: &Study) -> Option<String> {
 }
 
 /// Those that were busy in most trials, by name.
-fn busiest(study: &Study) -> String {
+fn busiest(study: &ReportStudy) -> String {
     let mut trials: BTreeMap<&str, usize> = BTreeMap::new();
     for load in study.trials.iter().flat_map(|trial| &trial.row.load) {
         for name in &load.busiest {
@@ -93,7 +93,7 @@ fn busiest(study: &Study) -> String {
     }
 }
 
-fn single(study: &Study) -> Option<String> {
+fn single(study: &ReportStudy) -> Option<String> {
     let series = &study.results.series;
     let single = series
         .iter()
@@ -108,7 +108,7 @@ fn single(study: &Study) -> Option<String> {
     })
 }
 
-fn outliers(study: &Study) -> Option<String> {
+fn outliers(study: &ReportStudy) -> Option<String> {
     let mut places = study.results.series.iter().flat_map(|series| {
         far_out(series)
             .into_iter()
@@ -130,7 +130,7 @@ fn outliers(study: &Study) -> Option<String> {
 
 /// Trials beyond the outer fences of their series: Q1 − 3·(Q3 − Q1) and Q3 + 3·(Q3 − Q1) (J. W. Tukey, Exploratory
 /// Data Analysis, 1977). None where the middle half is all alike.
-fn far_out(series: &Series) -> Vec<u32> {
+fn far_out(series: &CellSeries) -> Vec<u32> {
     let Some(measured) = estimate(series).filter(|measured| measured.samples.n() >= ENOUGH) else {
         return Vec::new();
     };
@@ -152,7 +152,7 @@ fn far_out(series: &Series) -> Vec<u32> {
 }
 
 /// What trials warn of, each once.
-fn of_trials(studies: &[Study]) -> impl Iterator<Item = String> {
+fn of_trials(studies: &[ReportStudy]) -> impl Iterator<Item = String> {
     let mut warnings: Vec<(&str, usize)> = Vec::new();
     let trials = studies.iter().flat_map(|study| &study.trials);
     for warning in trials.flat_map(|trial| &trial.row.warnings) {
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use backsight_model::{Better, Cell, TrialSamples, Unit};
 
-    fn series(values: &[f64]) -> Series {
+    fn series(values: &[f64]) -> CellSeries {
         let trial = |(number, value): (usize, &f64)| TrialSamples {
             trial: number as u32 + 1,
             round: 1,
@@ -188,7 +188,7 @@ mod tests {
             each: vec![],
             neighbours: 0.0,
         };
-        Series {
+        CellSeries {
             cell: Cell {
                 benchmark: "b".parse().unwrap(),
                 params: indexmap::IndexMap::new(),

@@ -6,6 +6,22 @@
 //! outputs); it can be read there and can do nothing.
 //!
 //! A page takes nothing from the network, is readable without JavaScript, and has bounds.
+//!
+//! ```
+//! use backsight_site::{ReportContent, report};
+//!
+//! let content = ReportContent {
+//!     title: "<b>nightly</b>".to_owned(),
+//!     studies: Vec::new(),
+//!     comparison: None,
+//!     more_rounds: None,
+//!     overhead: None,
+//!     notes: vec!["nothing was measured".to_owned()],
+//! };
+//! let page = report(&content)?;
+//! assert!(page.contains("nothing was measured") && !page.contains("<b>nightly"));
+//! # Ok::<(), backsight_site::PageError>(())
+//! ```
 
 mod doubts;
 mod escape;
@@ -19,8 +35,10 @@ mod search;
 mod trials;
 mod verdict_pages;
 
-pub use page::{PAGE_LIMIT, PageError, report, report_of_search};
-pub use printed::Printed;
-pub use published::{Between, FolderError, PublishError, Published, SaysBetween, publish};
-pub use report::{Report, Step, Study, Trial, report_of, report_of_sets};
+pub use page::{PageError, report, report_of_search};
+pub use printed::{PAGE_LIMIT, PrintedOutput};
+pub use published::{
+    ChangesBetween, FolderError, PublishError, PublishedFiles, VersionChanges, publish,
+};
+pub use report::{ReportContent, ReportStep, ReportStudy, ReportTrial, report_of, report_of_sets};
 pub use verdict_pages::{bisect_page, noise_page, try_page};

@@ -1,12 +1,12 @@
 //! What the hosts were, as a table: one column for hosts that were the same, one row a fact.
 //!
-//! Refuses: to hide a difference between two columns among many equal rows; those come first.
+//! Facts that differ between columns come first.
 
 use backsight_model::HostName;
 use backsight_report::{clipped, numbers};
 use indexmap::IndexMap;
 
-use crate::report::Study;
+use crate::report::ReportStudy;
 
 type Facts = IndexMap<String, String>;
 
@@ -56,7 +56,7 @@ pub(crate) struct FactRow {
 
 impl Machines {
     /// The hosts of these studies.
-    pub fn of(studies: &[Study]) -> Self {
+    pub fn from_studies(studies: &[ReportStudy]) -> Self {
         let mut columns: Vec<(Vec<String>, &Facts)> = Vec::new();
         for study in studies {
             for (host, facts) in &study.results.hosts {
@@ -103,7 +103,7 @@ impl Machines {
     }
 }
 
-fn label(study: &Study, host: &HostName, studies: usize) -> String {
+fn label(study: &ReportStudy, host: &HostName, studies: usize) -> String {
     if studies == 1 {
         host.to_string()
     } else {

@@ -1,14 +1,14 @@
 //! The report page: one file that needs nothing else, readable without JavaScript.
 //!
 //! Everything on it goes through the escaper of [`crate::escape`]; its own script is the only one that a browser would
-//! run (by its hash), and nothing is fetched. Refuses: to grow beyond [`PAGE_LIMIT`]; the longest raw outputs are cut
-//! first, and what is left out is said in its place.
+//! run (by its hash), and nothing is fetched. A page has at most [`PAGE_LIMIT`] bytes: the longest raw outputs are cut first,
+//! and the page says where.
 
 use askama::Template;
 use backsight_model::StudyState;
 use backsight_report::comparison::{
     bar_figures::{figures, figures_of},
-    page::{Compared, Sentence, verdict_sentences},
+    page::{ComparisonTables, RichSentence, verdict_sentences},
     summaries::{Summaries, summaries},
 };
 use backsight_report::{MoreRounds, search::SearchStudy};
@@ -19,14 +19,11 @@ use crate::{
     doubts::doubts,
     machine::Machines,
     overhead::OverheadSection,
-    printed::{Printed, share_out},
-    report::{Report, Study, Trial},
+    printed::{PAGE_LIMIT, PrintedOutput, share_out},
+    report::{ReportContent, ReportStudy, ReportTrial},
     search::SearchSection,
     trials::{LONGEST_REASON, Trials, anchor},
 };
-
-/// Most bytes of a report.
-pub const PAGE_LIMIT: usize = 20 * 1024 * 1024;
 
 /// Of these, what trials may take without their outputs.
 const TRIALS_LIMIT: usize = 8 * 1024 * 1024;
@@ -54,7 +51,7 @@ pub struct PageError(#[from] askama::Error);
 ///
 /// # Errors
 /// The template fails; no input is known that makes it.
-pub fn report(report: &Report) -> Result<String, PageError> {
+pub fn report(report: &ReportContent) -> Result<String, PageError> {
     page(report, None)
 }
 
@@ -62,11 +59,14 @@ pub fn report(report: &Report) -> Result<String, PageError> {
 ///
 /// # Errors
 /// As those of [`report`](fn@report).
-pub fn report_of_search(report: &Report, study: &SearchStudy<'_>) -> Result<String, PageError> {
+pub fn report_of_search(
+    report: &ReportContent,
+    study: &SearchStudy<'_>,
+) -> Result<String, PageError> {
     page(report, Some(SearchSection::new(study).render()?))
 }
 
-fn page(report: &Report, search: Option<String>) -> Result<String, PageError> {
+fn page(report: &ReportContent, search: Option<String>) -> Result<String, PageError> {
     let views: Vec<Trials<'_>> = report
         .studies
         .iter()
@@ -86,7 +86,7 @@ fn page(report: &Report, search: Option<String>) -> Result<String, PageError> {
         .iter()
         .flatten()
         .flat_map(|trial| outputs(trial))
-        .map(Printed::cost)
+        .map(PrintedOutput::cost)
         .collect();
     let room = PAGE_LIMIT.saturating_sub(without_outputs + outputs.len() * FRAME);
     let allowance = share_out(&outputs, room);
@@ -99,7 +99,7 @@ fn page(report: &Report, search: Option<String>) -> Result<String, PageError> {
     Ok(page.render()?)
 }
 
-fn outputs(trial: &Trial) -> impl Iterator<Item = &Printed> {
+fn outputs(trial: &ReportTrial) -> impl Iterator<Item = &PrintedOutput> {
     trial
         .steps
         .iter()
@@ -115,12 +115,12 @@ struct Page<'a> {
     script_hash: &'static str,
     version: &'static str,
     facts: Vec<Fact>,
-    verdict: Vec<Sentence>,
+    verdict: Vec<RichSentence>,
     /// What a search found, in place of what was measured.
     search: Option<String>,
     figures: Vec<FigureView>,
     bars_left_out: usize,
-    compared: Option<Compared>,
+    compared: Option<ComparisonTables>,
     more_rounds: Option<&'a MoreRounds>,
     overhead: Option<OverheadSection>,
     statistics: Summaries,
@@ -172,13 +172,13 @@ struct StudyView {
 }
 
 impl<'a> Page<'a> {
-    fn new(report: &'a Report) -> Self {
+    fn new(report: &'a ReportContent) -> Self {
         let sets: Vec<_> = report.studies.iter().map(|study| &study.results).collect();
         let (figures, bars_left_out) = match &report.comparison {
             Some(comparison) if sets.is_empty() => figures_of(comparison),
             _ => figures(&sets),
         };
-        let compared = report.comparison.as_ref().map(Compared::new);
+        let compared = report.comparison.as_ref().map(ComparisonTables::new);
         let (notes, notes_left_out) = doubts(report);
         let (failed, failed_left_out) = failed(&report.studies);
         Self {
@@ -208,7 +208,7 @@ impl<'a> Page<'a> {
             notes_left_out,
             failed,
             failed_left_out,
-            machines: Machines::of(&report.studies),
+            machines: Machines::from_studies(&report.studies),
             documents: documents(&report.studies),
             studies: Vec::new(),
         }
@@ -218,16 +218,16 @@ impl<'a> Page<'a> {
     /// those that have room, in order of time.
     fn choose_trials<'r>(
         &mut self,
-        report: &'r Report,
+        report: &'r ReportContent,
         views: &[Trials<'_>],
-    ) -> Result<Vec<Vec<&'r Trial>>, PageError> {
+    ) -> Result<Vec<Vec<&'r ReportTrial>>, PageError> {
         let mut room = TRIALS_LIMIT;
         let mut all = Vec::new();
         for (study, view) in report.studies.iter().zip(views) {
             let shown = study.trials.iter().filter(|trial| trial.shown);
-            let mut order: Vec<&Trial> = shown.collect();
+            let mut order: Vec<&ReportTrial> = shown.collect();
             order.sort_by_key(|trial| (trial.row.failure.is_none(), trial.row.number));
-            let mut chosen: Vec<(&Trial, String)> = Vec::new();
+            let mut chosen: Vec<(&ReportTrial, String)> = Vec::new();
             for trial in order {
                 let text = view.view(trial, 0).render()?;
                 if text.len() > room {
@@ -250,17 +250,17 @@ impl<'a> Page<'a> {
     }
 }
 
-fn headline(studies: &[Study]) -> Vec<Fact> {
+fn headline(studies: &[ReportStudy]) -> Vec<Fact> {
     if studies.is_empty() {
         return Vec::new();
     }
     let mut facts = vec![when(studies), place(studies), trials(studies)];
-    let each = |value: &dyn Fn(&Study) -> String| {
+    let each = |value: &dyn Fn(&ReportStudy) -> String| {
         let mut values: Vec<String> = studies.iter().map(value).collect();
         values.dedup();
         values.join(", ")
     };
-    let rounds = |study: &Study| {
+    let rounds = |study: &ReportStudy| {
         let rounds = study.trials.iter().map(|trial| trial.row.round).max();
         rounds.unwrap_or(0).to_string()
     };
@@ -283,7 +283,7 @@ impl Fact {
     }
 }
 
-fn when(studies: &[Study]) -> Fact {
+fn when(studies: &[ReportStudy]) -> Fact {
     let began = studies.iter().map(|study| study.row.began).min();
     let took: Duration = studies.iter().map(took).sum();
     let unfinished: Vec<String> = studies
@@ -310,7 +310,7 @@ fn when(studies: &[Study]) -> Fact {
 }
 
 /// From its beginning to the end of its last trial.
-fn took(study: &Study) -> Duration {
+fn took(study: &ReportStudy) -> Duration {
     let last = study.trials.iter().filter_map(|trial| {
         let began = trial.row.began.duration_since(study.row.began);
         Some(Duration::try_from(began).ok()? + trial.row.took)
@@ -318,7 +318,7 @@ fn took(study: &Study) -> Duration {
     last.max().unwrap_or_default()
 }
 
-fn place(studies: &[Study]) -> Fact {
+fn place(studies: &[ReportStudy]) -> Fact {
     let mut machines: Vec<&str> = Vec::new();
     let mut hosts: Vec<&str> = Vec::new();
     for (host, facts) in studies.iter().flat_map(|study| &study.results.hosts) {
@@ -341,7 +341,7 @@ fn place(studies: &[Study]) -> Fact {
     }
 }
 
-fn trials(studies: &[Study]) -> Fact {
+fn trials(studies: &[ReportStudy]) -> Fact {
     let all: usize = studies.iter().map(|study| study.trials.len()).sum();
     let trials = studies.iter().flat_map(|study| &study.trials);
     let failed = trials.filter(|trial| trial.row.failure.is_some()).count();
@@ -358,7 +358,7 @@ fn trials(studies: &[Study]) -> Fact {
 }
 
 /// Failed trials by what was measured and why it failed; and how many of these there is no room for.
-fn failed(studies: &[Study]) -> (Vec<FailedView>, usize) {
+fn failed(studies: &[ReportStudy]) -> (Vec<FailedView>, usize) {
     let mut all: Vec<FailedView> = Vec::new();
     let mut places: HashMap<(usize, String, String), usize> = HashMap::new();
     for (number, study) in studies.iter().enumerate() {
@@ -392,8 +392,8 @@ fn failed(studies: &[Study]) -> (Vec<FailedView>, usize) {
     (all, left_out)
 }
 
-fn documents(studies: &[Study]) -> Vec<DocumentView> {
-    let all: Vec<(&Study, Printed, &backsight_store::StudyDocument)> = studies
+fn documents(studies: &[ReportStudy]) -> Vec<DocumentView> {
+    let all: Vec<(&ReportStudy, PrintedOutput, &backsight_store::StudyDocument)> = studies
         .iter()
         .flat_map(|study| &study.documents)
         .zip(
@@ -404,7 +404,7 @@ fn documents(studies: &[Study]) -> Vec<DocumentView> {
         .map(|(document, study)| {
             let text = document.text.clone().into_bytes();
             let size = text.len() as u64;
-            (study, Printed::new(text, size, usize::MAX), document)
+            (study, PrintedOutput::new(text, size, usize::MAX), document)
         })
         .collect();
     let costs: Vec<usize> = all.iter().map(|(_, text, _)| text.cost()).collect();

@@ -1,11 +1,13 @@
 //! What a step printed, as much of it as a page can hold.
 //!
 //! The start and the end of an output that is too long stay: the start says what ran, the end how it came out.
-//! Refuses: to make anything of the bytes; see [`crate::escape`].
 
 use std::fmt::Write;
 
 use crate::escape;
+
+/// Most bytes of a report.
+pub const PAGE_LIMIT: usize = 20 * 1024 * 1024;
 
 /// Lines of sixteen bytes of a binary output that are shown, in hexadecimal.
 const GLIMPSE: usize = 16;
@@ -18,7 +20,7 @@ const LOOKED_AT: usize = 8192;
 
 /// One output stream of a step: what was printed, or its two ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Printed {
+pub struct PrintedOutput {
     /// The start, or all of it.
     head: Vec<u8>,
     /// The end; empty if `head` is all.
@@ -46,7 +48,7 @@ pub(crate) struct Shown {
     pub binary: bool,
 }
 
-impl Printed {
+impl PrintedOutput {
     /// What the store has of an output of `printed` bytes; of a longer one than `most` bytes, only the two ends.
     pub fn new(mut kept: Vec<u8>, printed: u64, most: usize) -> Self {
         let length = kept.len() as u64;
@@ -258,8 +260,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn printed(bytes: &[u8]) -> Printed {
-        Printed::new(bytes.to_vec(), bytes.len() as u64, usize::MAX)
+    fn printed(bytes: &[u8]) -> PrintedOutput {
+        PrintedOutput::new(bytes.to_vec(), bytes.len() as u64, usize::MAX)
     }
 
     #[test]
@@ -274,7 +276,7 @@ mod tests {
         let lines: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
         for output in [
             printed(lines.as_bytes()),
-            Printed::new(lines.clone().into_bytes(), lines.len() as u64, 5000),
+            PrintedOutput::new(lines.clone().into_bytes(), lines.len() as u64, 5000),
         ] {
             let shown = output.within(2000);
             assert!(shown.head.starts_with("line 0\n") && shown.head.ends_with('\n'));
@@ -320,7 +322,7 @@ mod tests {
             most in 16usize..5000,
         ) {
             for bytes in [bytes, text.into_bytes()] {
-                let output = Printed::new(bytes.clone(), bytes.len() as u64, most);
+                let output = PrintedOutput::new(bytes.clone(), bytes.len() as u64, most);
                 let shown = output.within(allowance);
                 prop_assert!(shown.head.len() + shown.tail.len() <= allowance);
                 prop_assert!(shown.left_out <= bytes.len() as u64);

@@ -1,19 +1,16 @@
 //! What a report is made of: studies as the store has them, and what they came to beside each other.
 //!
-//! Refuses: to hold more of the trials and their raw outputs than a page can show; the rest stays in the store.
+//! Only as many trials and raw outputs are held as a page can show; the rest stays in the store.
 
 use backsight_model::{Cell, ResultSet};
 use backsight_policy::Comparison;
 use backsight_report::{MoreRounds, overhead::OverheadStudy};
 use backsight_store::{
-    Kept, RawRef, StepRow, Store, StoreError, StudyDocument, StudyId, StudyRow, TrialRow,
+    KeptOutput, RawRef, StepRow, Store, StoreError, StudyDocument, StudyId, StudyRow, TrialRow,
 };
 use std::collections::{HashMap, HashSet};
 
-use crate::{
-    page::PAGE_LIMIT,
-    printed::{Printed, share_out},
-};
+use crate::printed::{PAGE_LIMIT, PrintedOutput, share_out};
 
 /// Most trials of a report whose steps are on its page.
 const MOST_TRIALS: usize = 500;
@@ -24,11 +21,11 @@ const REPEATED: u64 = 1024;
 
 /// Everything that a report page shows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct ReportContent {
     /// The page's heading.
     pub title: String,
     /// The studies, the base first; none where only numbers are compared.
-    pub studies: Vec<Study>,
+    pub studies: Vec<ReportStudy>,
     /// How they, or the variants of the only one, compare; none if there is nothing to compare.
     pub comparison: Option<Comparison>,
     /// How many more rounds would tell what isn't decided.
@@ -41,7 +38,7 @@ pub struct Report {
 
 /// A study with everything that was kept of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Study {
+pub struct ReportStudy {
     /// The study.
     pub row: StudyRow,
     /// What it measured.
@@ -51,29 +48,29 @@ pub struct Study {
     /// What it was made from: plan, lab, benchmarks.
     pub documents: Vec<StudyDocument>,
     /// Its trials, in order of time.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<ReportTrial>,
 }
 
 /// A trial with its steps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
+pub struct ReportTrial {
     /// The trial.
     pub row: TrialRow,
     /// Whether it is one of those that a page shows.
     pub shown: bool,
     /// Every step that was begun; none where it isn't shown.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReportStep>,
 }
 
 /// A step with what it printed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct ReportStep {
     /// The step.
     pub row: StepRow,
     /// Its standard output.
-    pub stdout: Printed,
+    pub stdout: PrintedOutput,
     /// Its standard error.
-    pub stderr: Printed,
+    pub stderr: PrintedOutput,
 }
 
 /// Collects from the store what a report on these studies shows.
@@ -88,7 +85,7 @@ pub async fn report_of(
     title: String,
     studies: &[StudyId],
     comparison: Option<Comparison>,
-) -> Result<Report, StoreError> {
+) -> Result<ReportContent, StoreError> {
     let mut sets = Vec::new();
     for study in studies {
         sets.push(store.result_set(*study).await?);
@@ -105,7 +102,7 @@ pub async fn report_of_sets(
     title: String,
     sets: Vec<ResultSet>,
     comparison: Option<Comparison>,
-) -> Result<Report, StoreError> {
+) -> Result<ReportContent, StoreError> {
     let mut collected = Vec::new();
     let most = MOST_TRIALS / sets.len().max(1);
     for set in sets {
@@ -121,7 +118,7 @@ pub async fn report_of_sets(
     for study in collected {
         studies.push(study.with_outputs(store, most).await);
     }
-    Ok(Report {
+    Ok(ReportContent {
         title,
         studies,
         comparison,
@@ -134,7 +131,7 @@ pub async fn report_of_sets(
 /// A study of which no output has been read yet.
 struct WithoutOutputs {
     /// Its trials have no steps yet.
-    study: Study,
+    study: ReportStudy,
     /// The steps of those trials that are shown, by the trials' numbers.
     steps: HashMap<u32, Vec<Unread>>,
 }
@@ -148,9 +145,9 @@ struct Unread {
 
 /// Where an output is.
 enum Source {
-    Store(Kept),
+    Store(KeptOutput),
     /// It is the same as one of this trial.
-    Trial(u32, Kept),
+    Trial(u32, KeptOutput),
 }
 
 impl WithoutOutputs {
@@ -158,9 +155,9 @@ impl WithoutOutputs {
     async fn read(store: &Store, results: ResultSet, most: usize) -> Result<Self, StoreError> {
         let study = StudyId(results.study);
         // There may be half a million: each is held once.
-        let mut trials: Vec<Trial> = Vec::new();
+        let mut trials: Vec<ReportTrial> = Vec::new();
         let add = |row| {
-            trials.push(Trial {
+            trials.push(ReportTrial {
                 shown: false,
                 row,
                 steps: Vec::new(),
@@ -176,7 +173,7 @@ impl WithoutOutputs {
             let number = trial.row.number;
             steps.insert(number, unread(store, study, number, &mut first).await?);
         }
-        let study = Study {
+        let study = ReportStudy {
             row: store.study_of(study).await?,
             results,
             cells: store.cells(study).await?,
@@ -186,7 +183,7 @@ impl WithoutOutputs {
         Ok(Self { study, steps })
     }
 
-    fn outputs(&self) -> impl Iterator<Item = &Kept> {
+    fn outputs(&self) -> impl Iterator<Item = &KeptOutput> {
         let steps = self.steps.values().flatten();
         let sources = steps.flat_map(|step| [&step.stdout, &step.stderr]);
         sources.filter_map(|source| match source {
@@ -195,10 +192,10 @@ impl WithoutOutputs {
         })
     }
 
-    async fn with_outputs(mut self, store: &Store, most: usize) -> Study {
+    async fn with_outputs(mut self, store: &Store, most: usize) -> ReportStudy {
         for trial in &mut self.study.trials {
             for step in self.steps.remove(&trial.row.number).into_iter().flatten() {
-                trial.steps.push(Step {
+                trial.steps.push(ReportStep {
                     stdout: printed(store, &step.stdout, most).await,
                     stderr: printed(store, &step.stderr, most).await,
                     row: step.row,
@@ -234,7 +231,7 @@ async fn unread(
     trial: u32,
     first: &mut HashMap<RawRef, u32>,
 ) -> Result<Vec<Unread>, StoreError> {
-    let mut source = |kept: Kept| match kept.raw.filter(|_| kept.kept > REPEATED) {
+    let mut source = |kept: KeptOutput| match kept.raw.filter(|_| kept.kept > REPEATED) {
         None => Source::Store(kept),
         Some(raw) => match *first.entry(raw).or_insert(trial) {
             before if before != trial => Source::Trial(before, kept),
@@ -251,18 +248,18 @@ async fn unread(
 }
 
 /// One lost object is no reason to show nothing of all the others.
-async fn printed(store: &Store, source: &Source, most: usize) -> Printed {
+async fn printed(store: &Store, source: &Source, most: usize) -> PrintedOutput {
     let output = match source {
         Source::Store(output) => output,
         Source::Trial(trial, output) => {
-            return Printed::same_as(*trial, output.kept, output.printed);
+            return PrintedOutput::same_as(*trial, output.kept, output.printed);
         }
     };
     match &output.raw {
-        None => Printed::new(Vec::new(), output.printed, most),
+        None => PrintedOutput::new(Vec::new(), output.printed, most),
         Some(raw) => match store.raw(raw).await {
-            Ok(bytes) => Printed::new(bytes, output.printed, most),
-            Err(why) => Printed::unreadable_because(why.to_string(), output.printed),
+            Ok(bytes) => PrintedOutput::new(bytes, output.printed, most),
+            Err(why) => PrintedOutput::unreadable_because(why.to_string(), output.printed),
         },
     }
 }

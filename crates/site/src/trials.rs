@@ -1,10 +1,10 @@
 //! Every trial with its steps and what they printed.
 //!
-//! A trial is one fold: its line is what it came to, and a click opens everything that was kept of it. Refuses: to let
-//! a page grow without bounds; what doesn't fit is named, with the command that shows it.
+//! A trial is one fold: its line is what it came to, and a click opens everything that was kept of it. What
+//! doesn't fit on the page is named, with the command that shows it.
 
 use askama::Template;
-use backsight_model::{Ending, HostName, MachineLoad, TrialSamples, significant};
+use backsight_model::{Ending, HostName, MachineLoad, TrialSamples};
 use backsight_report::{
     chart, clipped,
     numbers::{self, Scale},
@@ -12,8 +12,8 @@ use backsight_report::{
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    printed::{Printed, Shown},
-    report::{Step, Study, Trial},
+    printed::{PrintedOutput, Shown},
+    report::{ReportStep, ReportStudy, ReportTrial},
 };
 
 /// Values of one metric in one trial that are written out.
@@ -93,7 +93,7 @@ impl TrialView<'_> {
 
 /// The trials of one study, with what must be known of all of them to show one.
 pub(crate) struct Trials<'a> {
-    study: &'a Study,
+    study: &'a ReportStudy,
     anchor: String,
     metrics: HashMap<u32, Vec<MetricView>>,
     places: HashMap<u32, usize>,
@@ -101,7 +101,7 @@ pub(crate) struct Trials<'a> {
 
 impl<'a> Trials<'a> {
     /// `number` is the study's place on the page, of `studies`.
-    pub fn new(study: &'a Study, number: usize, studies: usize) -> Self {
+    pub fn new(study: &'a ReportStudy, number: usize, studies: usize) -> Self {
         let shown = study.trials.iter().filter(|trial| trial.shown);
         let shown: HashSet<u32> = shown.map(|trial| trial.row.number).collect();
         let mut metrics: HashMap<u32, Vec<MetricView>> = HashMap::new();
@@ -123,7 +123,7 @@ impl<'a> Trials<'a> {
     }
 
     /// This trial, each of its outputs within `allowance` bytes of page.
-    pub fn view<'v>(&'v self, trial: &Trial, allowance: usize) -> TrialView<'v> {
+    pub fn view<'v>(&'v self, trial: &ReportTrial, allowance: usize) -> TrialView<'v> {
         let row = &trial.row;
         let command = format!(
             "backsight show {} --trial {} --raw",
@@ -181,7 +181,7 @@ pub(crate) fn anchor(number: usize, studies: usize) -> String {
 }
 
 /// The place in its round of each trial that is shown, from 1; each boot has rounds of its own.
-fn places(study: &Study) -> HashMap<u32, usize> {
+fn places(study: &ReportStudy) -> HashMap<u32, usize> {
     let mut in_round: HashMap<(u32, u32), usize> = HashMap::new();
     study
         .trials
@@ -220,7 +220,7 @@ fn load(load: &MachineLoad) -> String {
     format!(
         "{}: of {} CPU seconds {} by this trial, {} by others{}, {} by the kernel's interrupts, {} by other guests",
         hosts.join(", "),
-        significant(load.available, 4),
+        numbers::significant(load.available, 4),
         of_all(load.ours),
         of_all(load.others),
         match load.busiest.join(", ") {
@@ -282,7 +282,7 @@ impl MetricView {
 }
 
 impl StepView {
-    fn new(step: &Step, allowance: usize) -> Self {
+    fn new(step: &ReportStep, allowance: usize) -> Self {
         let row = &step.row;
         let usage = &row.usage;
         let mut facts = vec![ending(&row.ending)];
@@ -329,7 +329,7 @@ impl StepView {
 }
 
 impl StreamView {
-    fn new(name: &'static str, printed: &Printed, allowance: usize) -> Self {
+    fn new(name: &'static str, printed: &PrintedOutput, allowance: usize) -> Self {
         let shown = printed.within(allowance);
         let mut rest = Vec::new();
         if let Some(why) = printed.unreadable() {

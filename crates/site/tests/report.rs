@@ -11,10 +11,10 @@ mod stepped;
 
 use backsight_model::{Failure, StudyState};
 use backsight_policy::{CompareOptions, NumberList, compare_lists};
-use backsight_site::{PAGE_LIMIT, Printed, Report, report};
+use backsight_site::{PAGE_LIMIT, PrintedOutput, ReportContent, report};
 use proptest::prelude::*;
 
-fn page(of: &Report) -> String {
+fn page(of: &ReportContent) -> String {
     report(of).unwrap()
 }
 
@@ -174,7 +174,7 @@ fn a_study_that_has_only_begun_has_a_page() {
     place(&page, "missing: not measured");
     assert!(!page.contains("NaN"));
     assert!(
-        !self::page(&Report {
+        !self::page(&ReportContent {
             studies: Vec::new(),
             ..sample
         })
@@ -188,8 +188,9 @@ fn the_longest_outputs_are_cut_until_the_page_fits() {
     let long: String = (0..30_000).map(|n| format!("<{n}>\n")).collect();
     for (number, trial) in sample.studies[0].trials.iter_mut().enumerate() {
         for step in &mut trial.steps {
-            step.stdout = Printed::new(long.clone().into_bytes(), 50_000_000, usize::MAX);
-            step.stderr = Printed::new(format!("short {number}\n").into_bytes(), 9, usize::MAX);
+            step.stdout = PrintedOutput::new(long.clone().into_bytes(), 50_000_000, usize::MAX);
+            step.stderr =
+                PrintedOutput::new(format!("short {number}\n").into_bytes(), 9, usize::MAX);
         }
     }
     let page = page(&sample);
@@ -247,7 +248,7 @@ fn more_trials_than_a_page_holds_are_counted_and_the_failed_ones_stay() {
 }
 
 /// Lists of numbers beside each other, of these names.
-fn lists(names: [&str; 2], cell: &str) -> Report {
+fn lists(names: [&str; 2], cell: &str) -> ReportContent {
     let list = |name: &str, factor: f64| {
         let values: Vec<f64> = (0..20)
             .map(|n| factor * (100.0 + f64::from(n * 7 % 10)))
@@ -264,7 +265,7 @@ fn lists(names: [&str; 2], cell: &str) -> Report {
         None,
         CompareOptions::default(),
     );
-    Report {
+    ReportContent {
         title: names.join(" and "),
         studies: Vec::new(),
         comparison: Some(comparison),
@@ -346,7 +347,7 @@ fn what_makes_the_numbers_doubtful_stands_above_them() {
 fn an_output_that_the_store_has_lost_is_said_in_its_place() {
     let mut sample = sample::report();
     sample.studies[0].trials[0].steps[0].stdout =
-        Printed::unreadable_because("the object is <damaged>".into(), 512);
+        PrintedOutput::unreadable_because("the object is <damaged>".into(), 512);
     place(
         &page(&sample),
         "the store can&#39;t read it: the object is &lt;damaged&gt;",
@@ -379,8 +380,8 @@ proptest! {
                     step.row.command.clone_from(&words[5]);
                     // Long enough to be taken for text whatever is in it.
                     let printed = format!("{}{}", words[4], "text ".repeat(120)).into_bytes();
-                    step.stdout = Printed::new(printed.clone(), printed.len() as u64, usize::MAX);
-                    step.stderr = Printed::new(printed, 1, usize::MAX);
+                    step.stdout = PrintedOutput::new(printed.clone(), printed.len() as u64, usize::MAX);
+                    step.stderr = PrintedOutput::new(printed, 1, usize::MAX);
                 }
             }
             sample.title.clone_from(&words[0]);
@@ -398,17 +399,15 @@ proptest! {
 mod from_a_store {
     use super::{page, place};
     use backsight_model::{
-        Better, Cell, Ending, Failure, MetricSamples, Output, Phase, StepRecord, TrialRecord, Unit,
-        Usage,
+        Better, Cell, CellMetric, Ending, Failure, MetricSamples, Phase, ResourceUsage, StepOutput,
+        StepRecord, TrialRecord, Unit,
     };
     use backsight_site::report_of;
-    use backsight_store::{
-        FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, Store,
-    };
+    use backsight_store::{FinishedFile, FinishedStudy, FinishedTrial, NewStudy, Store};
     use std::time::Duration;
 
-    fn rate() -> MetricShape {
-        MetricShape {
+    fn rate() -> CellMetric {
+        CellMetric {
             name: "rate".parse().unwrap(),
             unit: Unit::parse("bit/s").unwrap(),
             better: Better::Higher,
@@ -420,7 +419,7 @@ mod from_a_store {
 
     fn trial(printed: &[u8]) -> TrialRecord {
         let began = jiff::Timestamp::UNIX_EPOCH;
-        let output = |bytes: &[u8]| Output {
+        let output = |bytes: &[u8]| StepOutput {
             bytes: bytes.to_vec(),
             printed: bytes.len() as u64,
         };
@@ -445,7 +444,7 @@ mod from_a_store {
                 began,
                 began_monotonic: 0,
                 ending: Ending::Exit(0),
-                usage: Usage::default(),
+                usage: ResourceUsage::default(),
                 stdout: output(printed),
                 stderr: output(b""),
             }],

@@ -4,9 +4,9 @@
 //! Prints one line a measurement: what, milliseconds.
 
 use backsight_model::{
-    Better, Cell, MachineLoad, MetricSamples, StudyState, TrialRecord, Unit, Value,
+    Better, Cell, CellMetric, MachineLoad, MetricSamples, StudyState, TrialRecord, Unit, Value,
 };
-use backsight_store::{MetricShape, NewStudy, Store};
+use backsight_store::{NewStudy, Store};
 use std::{
     error::Error,
     time::{Duration, Instant},
@@ -62,7 +62,7 @@ fn study(name: &str, cells: usize) -> Result<NewStudy, Box<dyn Error>> {
             monitors: None,
         })
     });
-    let metric = MetricShape {
+    let metric = CellMetric {
         name: "latency".parse()?,
         unit: Unit::parse("us")?,
         better: Better::Lower,

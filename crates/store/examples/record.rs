@@ -2,9 +2,10 @@
 //! Prints one line a measurement: what, milliseconds (median of several trials).
 
 use backsight_model::{
-    Better, Cell, Ending, MetricSamples, Output, Phase, StepRecord, TrialRecord, Unit, Usage,
+    Better, Cell, CellMetric, Ending, MetricSamples, Phase, ResourceUsage, StepOutput, StepRecord,
+    TrialRecord, Unit,
 };
-use backsight_store::{MetricShape, NewStudy, Store};
+use backsight_store::{NewStudy, Store};
 use std::{
     error::Error,
     time::{Duration, Instant},
@@ -45,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn study() -> Result<NewStudy, Box<dyn Error>> {
-    let metric = MetricShape {
+    let metric = CellMetric {
         name: "m".parse()?,
         unit: Unit::parse("s")?,
         better: Better::Lower,
@@ -86,12 +87,12 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
             began: "2024-01-01T00:00:00Z".parse()?,
             began_monotonic: 1,
             ending: Ending::Exit(0),
-            usage: Usage::default(),
-            stdout: Output {
+            usage: ResourceUsage::default(),
+            stdout: StepOutput {
                 bytes: printed,
                 printed: bytes as u64,
             },
-            stderr: Output::default(),
+            stderr: StepOutput::default(),
         })
     });
     Ok(TrialRecord {

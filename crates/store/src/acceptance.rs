@@ -1,6 +1,6 @@
 //! Accepted changes in the store.
 //!
-//! Refuses: two of them about the same version and metric. The later one counts.
+//! Of two about the same version and metric the later one counts.
 
 use backsight_model::{Acceptance, TargetName};
 

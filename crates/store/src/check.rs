@@ -1,7 +1,7 @@
 //! Whether a store still holds what was recorded: its database, its raw objects, and the samples by their checksums; and
 //! samples written anew by whoever knows them better.
 //!
-//! Refuses: to derive samples, which is the parsers' job, and to change anything that it wasn't told to.
+//! Samples are derived by the parsers, not here.
 
 use backsight_model::{Failure, MetricName, MetricSamples};
 use std::collections::{BTreeMap, HashSet};
@@ -264,7 +264,7 @@ impl Store {
                     study: study.0,
                     what: format!("a sample of `{name}`, which trial {} hasn't", trial.number),
                 };
-                let named = |shape: &crate::MetricShape| shape.name == samples.metric;
+                let named = |shape: &backsight_model::CellMetric| shape.name == samples.metric;
                 let metric = shapes
                     .flatten()
                     .and_then(|shapes| shapes.iter().position(named))

@@ -3,7 +3,7 @@
 //! This is the only place that knows that it is SQLite. The queries elsewhere use `$1` placeholders and what
 //! PostgreSQL understands too.
 //!
-//! Refuses: to go on with a schema that it doesn't know.
+//! A schema that isn't known is an error.
 
 use sqlx::{
     ConnectOptions, Connection, Row, SqlSafeStr, Sqlite, SqlitePool, Transaction,
@@ -95,7 +95,7 @@ const HEAD_START: Duration = Duration::from_millis(1);
 const NO_ROOM: u64 = 256 * 1024;
 
 /// The kind of database, for the types of queries.
-pub(crate) type Kind = Sqlite;
+pub(crate) type DatabaseKind = Sqlite;
 /// A row of an answer.
 pub(crate) type AnswerRow = SqliteRow;
 
@@ -256,7 +256,7 @@ impl Database {
 
     /// A transaction that will write. It takes the write lock at once: one that reads first and takes it later
     /// fails where it could have waited.
-    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Kind>, StoreError> {
+    pub(crate) async fn begin(&self) -> Result<Transaction<'static, DatabaseKind>, StoreError> {
         self.pool
             .begin_with("BEGIN IMMEDIATE")
             .await
@@ -266,7 +266,7 @@ impl Database {
     /// Every row of an answer, for answers that are short.
     pub(crate) async fn rows<'q>(
         &self,
-        query: Query<'q, Kind, <Kind as sqlx::Database>::Arguments>,
+        query: Query<'q, DatabaseKind, <DatabaseKind as sqlx::Database>::Arguments>,
     ) -> Result<Vec<AnswerRow>, StoreError> {
         let rows = query.fetch_all(&self.pool).await;
         rows.map_err(|error| self.fault(error))
@@ -275,7 +275,7 @@ impl Database {
     /// Gives every row of an answer to `take`, for answers that may have very many.
     pub(crate) async fn each_row<'q>(
         &self,
-        query: Query<'q, Kind, <Kind as sqlx::Database>::Arguments>,
+        query: Query<'q, DatabaseKind, <DatabaseKind as sqlx::Database>::Arguments>,
         mut take: impl FnMut(&AnswerRow) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let mut rows = query.fetch(&self.pool);
@@ -308,7 +308,7 @@ impl Database {
     /// A column of a row.
     pub(crate) fn column<'r, T>(&self, row: &'r AnswerRow, name: &str) -> Result<T, StoreError>
     where
-        T: sqlx::Decode<'r, Kind> + sqlx::Type<Kind>,
+        T: sqlx::Decode<'r, DatabaseKind> + sqlx::Type<DatabaseKind>,
     {
         row.try_get(name).map_err(|error| self.fault(error))
     }

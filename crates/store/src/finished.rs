@@ -1,7 +1,6 @@
 //! Studies that others made, recorded at once: all of it in one transaction, or nothing.
 //!
-//! Refuses: a study of a taken name, a trial of a cell that it doesn't have, samples of a metric that the cell's benchmark
-//! doesn't have, and the same cell twice in one round.
+//! A taken name, a cell or a metric that the study doesn't have, and the same cell twice in one round are errors.
 
 use backsight_model::{Failure, HostName, MetricSamples, Phase, RoleName, StudyState};
 use indexmap::IndexMap;
@@ -10,7 +9,7 @@ use sqlx::{QueryBuilder, Transaction};
 
 use crate::{
     NewStudy, RawRef, Store, StoreError, StudyId,
-    database::Kind,
+    database::DatabaseKind,
     study::{chunks, saturated},
     trial::SampleRow,
 };
@@ -103,7 +102,7 @@ impl Store {
 
     async fn insert_finished(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         id: i64,
         study: &FinishedStudy,
     ) -> Result<(), StoreError> {
@@ -140,7 +139,7 @@ impl Store {
 
     async fn insert_finished_trials(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         id: i64,
         study: &FinishedStudy,
     ) -> Result<(), StoreError> {
@@ -162,7 +161,7 @@ impl Store {
                     Ok((trial, index + 1, failure, self.to_json(warnings)?))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO trial (study, number, boot, cell, round, session, host, began, took, failure, neighbours, warnings) ",
             );
             insert.push_values(rows, |mut row, (trial, number, failure, warnings)| {
@@ -196,7 +195,7 @@ impl Store {
 
     async fn insert_finished_samples(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         id: i64,
         study: &FinishedStudy,
     ) -> Result<(), StoreError> {
@@ -221,7 +220,7 @@ impl Store {
     /// The files stand under each of their trials as what a step printed.
     async fn insert_finished_files(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         id: i64,
         study: &FinishedStudy,
         kept: &[RawRef],
@@ -244,7 +243,7 @@ impl Store {
         }
         // A row has many values: fewer rows fit into a statement.
         for chunk in rows.chunks(crate::study::ROWS_AT_ONCE) {
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO step (study, trial, position, role, host, phase, number, command, spawned, began, \
                  began_monotonic, ending, maxrss, voluntary, involuntary, \
                  stdout, stdout_kept, stdout_printed, stderr_kept, stderr_printed) ",

@@ -1,25 +1,25 @@
 //! Histories in the store: versions, builds and boots recorded as they come, and what all studies of a target
 //! have measured, read back.
 //!
-//! Refuses: two builds of one version in one layout within a study, and a boot without its build.
+//! A version has one build in one layout within a study; a boot needs its build.
 
 use backsight_model::{
-    Boot, BootRecord, Build, BuildRecord, CellMetric, HistoryCell, HistoryTestbed, HistoryTrial,
-    Layout, StudyHistory, TargetName, Version,
+    Boot, BootRecord, Build, BuildRecord, HistoryCell, HistoryTestbed, HistoryTrial, Layout,
+    StudyHistory, TargetName, Version,
 };
 use sqlx::{QueryBuilder, Transaction};
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
     Store, StoreError, StudyId,
-    database::{AnswerRow, Kind},
+    database::{AnswerRow, DatabaseKind},
     packed::{SampleKey, SampleKind},
     study::{chunks, saturated},
 };
 
 /// What happened to a request along a target's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum StoredOutcome {
     /// It gave samples.
     Measured,
     /// The trial failed.
@@ -32,7 +32,7 @@ pub enum Standing {
 
 /// A request along a target's history and what came of it, in whatever study.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct RequestRecord {
     /// The study.
     pub study: StudyId,
     /// The version's identity.
@@ -48,7 +48,7 @@ pub struct Asked {
     /// The round within the boot, from 1; 0 where no trial was begun.
     pub round: u32,
     /// What came of it.
-    pub standing: Standing,
+    pub standing: StoredOutcome,
     /// How long the trial took; nothing where none was begun.
     pub took: Duration,
     /// The mean of each metric's samples in the trial, by the metric's name.
@@ -58,12 +58,12 @@ pub struct Asked {
 impl Store {
     pub(crate) async fn insert_versions(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         study: i64,
         versions: &[Version],
     ) -> Result<(), StoreError> {
         for (chunk, from) in chunks(versions) {
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO version (study, position, id, name, made, title, release, amendments) ",
             );
             let amendments = |version: &Version| match &version.amendments[..] {
@@ -92,7 +92,7 @@ impl Store {
 
     pub(crate) async fn insert_testbeds(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         study: i64,
         testbeds: &[HistoryTestbed],
     ) -> Result<(), StoreError> {
@@ -399,16 +399,8 @@ impl Store {
         let cells = self.cells(study).await?;
         let with_metrics = cells.into_iter().zip(questions).map(|(cell, question)| {
             let shapes = metrics.get(&cell.benchmark).into_iter().flatten();
-            let metrics = shapes.map(|shape| CellMetric {
-                name: shape.name.clone(),
-                unit: shape.unit,
-                better: shape.better,
-                about: shape.about.clone(),
-                primary: shape.primary,
-                simulator: shape.simulator,
-            });
             HistoryCell {
-                metrics: metrics.collect(),
+                metrics: shapes.cloned().collect(),
                 cell,
                 key: question.unwrap_or_default(),
             }
@@ -468,7 +460,7 @@ impl Store {
     ///
     /// # Errors
     /// The store's own.
-    pub async fn asked_along(&self, target: &TargetName) -> Result<Vec<Asked>, StoreError> {
+    pub async fn asked_along(&self, target: &TargetName) -> Result<Vec<RequestRecord>, StoreError> {
         let mut all = Vec::new();
         for history in self.histories_of(target).await? {
             all.extend(asked_in(&history));
@@ -478,9 +470,9 @@ impl Store {
 }
 
 /// What a study asked, in order of time: broken builds and failed boots stand before the trials.
-fn asked_in(history: &StudyHistory) -> Vec<Asked> {
+fn asked_in(history: &StudyHistory) -> Vec<RequestRecord> {
     let study = StudyId(history.study);
-    let of = |build: &Build, ordinal, standing| Asked {
+    let of = |build: &Build, ordinal, standing| RequestRecord {
         study,
         version: history
             .versions
@@ -506,18 +498,18 @@ fn asked_in(history: &StudyHistory) -> Vec<Asked> {
         .builds
         .iter()
         .filter(|build| build.failure.is_some());
-    let mut all: Vec<Asked> = unbuilt.map(|b| of(b, 0, Standing::NoBuild)).collect();
+    let mut all: Vec<RequestRecord> = unbuilt.map(|b| of(b, 0, StoredOutcome::NoBuild)).collect();
     let unbooted = history.boots.iter().filter(|boot| boot.failure.is_some());
     all.extend(unbooted.filter_map(|boot| {
         let build = builds.get(&boot.build)?;
-        Some(of(build, boot.ordinal, Standing::NoBoot))
+        Some(of(build, boot.ordinal, StoredOutcome::NoBoot))
     }));
     all.extend(history.trials.iter().filter_map(|trial| {
         let (build, boot) = boots.get(&trial.boot)?;
         let cell = history.cells.get(trial.cell)?;
         let standing = match trial.failure {
-            None => Standing::Measured,
-            Some(_) => Standing::Failed,
+            None => StoredOutcome::Measured,
+            Some(_) => StoredOutcome::Failed,
         };
         let samples = cell.metrics.iter().zip(&trial.samples);
         let figures = samples
@@ -526,7 +518,7 @@ fn asked_in(history: &StudyHistory) -> Vec<Asked> {
                 let mean = values.iter().sum::<f64>() / values.len() as f64;
                 (metric.name.to_string(), mean)
             });
-        Some(Asked {
+        Some(RequestRecord {
             question: questions.get(boot.testbed)?.get(trial.cell)?.clone(),
             round: trial.round,
             took: trial.took,

@@ -10,8 +10,21 @@
 //! A trial that [`Store::record_trial`] has returned from is on disk, raw outputs and all; one that it hasn't
 //! returned from leaves no trace but perhaps raw objects that nothing refers to, which the next sweep removes.
 //!
-//! Refuses: to record the same cell of the same round twice, to compute anything with the samples, to open a store
-//! that a newer Backsight has written, and to guess what a damaged file said.
+//! The same cell of the same round can't be recorded twice. A store that a newer Backsight has written isn't opened. Nothing is
+//! computed with samples here.
+//!
+//! ```
+//! use backsight_store::Store;
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+//! # runtime.block_on(async {
+//! let folder = tempfile::tempdir().unwrap();
+//! let store = Store::open(folder.path()).await?;
+//! assert!(store.studies().await?.is_empty());
+//! store.close().await;
+//! # Ok::<(), backsight_store::StoreError>(())
+//! # }).unwrap();
+//! ```
 
 mod acceptance;
 mod check;
@@ -20,9 +33,9 @@ mod error;
 mod finished;
 mod history;
 mod holder;
-mod log;
 mod packed;
 mod raw;
+mod raw_ref;
 mod results;
 mod runner;
 mod study;
@@ -31,12 +44,14 @@ mod trial;
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
 pub use error::StoreError;
 pub use finished::{FinishedFile, FinishedStudy, FinishedTrial};
-pub use history::{Asked, Standing};
-pub use log::{earlier_log_path, log_path};
-pub use raw::{RawRef, Swept};
+pub use history::{RequestRecord, StoredOutcome};
+pub use raw::SweptObjects;
+pub use raw_ref::RawRef;
 pub use runner::Runner;
-pub use study::{ChangedFact, MetricShape, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow};
-pub use trial::{Kept, Observed, StepRow, TrialRow};
+pub use study::{
+    ChangedFact, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow, earlier_log_path, log_path,
+};
+pub use trial::{KeptOutput, ObservedTrial, StepRow, TrialRow};
 
 use database::Database;
 use raw::RawFolder;

@@ -5,24 +5,22 @@
 //! until a file is on the disk, and a trial whose raw output may vanish isn't durable. A bucket can become a second
 //! way when somebody has one.
 //!
-//! Refuses: to hand out an object whose content isn't what its name says.
+//! An object is given out only if its content is what its name says.
 
 use std::{
     collections::{BTreeSet, HashSet},
-    fmt,
     fs::{self, File, TryLockError},
     io::{self, Read as _, Write},
     os::unix::fs::PermissionsExt,
     panic::resume_unwind,
     path::{Path, PathBuf},
-    str::FromStr,
     thread,
     time::{Duration, Instant},
 };
 use tempfile::NamedTempFile;
 use zstd::bulk::Compressor;
 
-use crate::{StoreError, holder};
+use crate::{RawRef, StoreError, holder};
 
 /// zstd's fastest ordinary level: the next trial waits for this.
 const LEVEL: i32 = 1;
@@ -35,41 +33,9 @@ const PART: usize = 128 * 1024;
 /// How often a lock that is held is asked for again.
 const ASK_AGAIN: Duration = Duration::from_millis(5);
 
-/// The address of a raw output: the BLAKE3 hash of its content, 64 hexadecimal digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RawRef(blake3::Hash);
-
-impl RawRef {
-    /// The address of this content.
-    pub fn of(content: &[u8]) -> Self {
-        Self(blake3::hash(content))
-    }
-}
-
-impl fmt::Display for RawRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0.to_hex())
-    }
-}
-
-/// A text that is no address of a raw output.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a raw output's address is 64 hexadecimal digits")]
-pub struct BadRawRef;
-
-impl FromStr for RawRef {
-    type Err = BadRawRef;
-
-    fn from_str(text: &str) -> Result<Self, BadRawRef> {
-        blake3::Hash::from_hex(text)
-            .map(Self)
-            .map_err(|_| BadRawRef)
-    }
-}
-
 /// What a sweep removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Swept {
+pub struct SweptObjects {
     /// Raw objects that nothing referred to any more.
     pub objects: u64,
     /// Their size on disk, in bytes.
@@ -169,7 +135,7 @@ impl RawFolder {
 
     /// Where an object is: `ab/cdef….zst`.
     pub(crate) fn path_of(&self, raw: &RawRef) -> PathBuf {
-        let hex = raw.0.to_hex();
+        let hex = raw.to_string();
         let (folder, name) = hex.split_at(2);
         self.dir.join(folder).join(format!("{name}.zst"))
     }
@@ -185,7 +151,7 @@ impl RawFolder {
         let packer = Compressor::new(LEVEL);
         let mut packer = packer.map_err(|e| self.fault("write", &self.dir, e))?;
         for content in contents {
-            let raw = RawRef::of(content);
+            let raw = RawRef::from_content(content);
             let path = self.path_of(&raw);
             folders.extend(path.parent().map(Path::to_owned));
             if seen.insert(raw) && !holds(&path, content) {
@@ -255,7 +221,7 @@ impl RawFolder {
         })?;
         let content = zstd::stream::decode_all(packed.as_slice())
             .map_err(|e| damaged(format!("it can't be unpacked ({e})")))?;
-        if RawRef::of(&content) == *raw {
+        if RawRef::from_content(&content) == *raw {
             Ok(content)
         } else {
             Err(damaged("its content is another one".into()))
@@ -276,8 +242,8 @@ impl RawFolder {
     /// Removes every object but these, and what a killed process left unfinished. Blocks; call it [`alone`].
     ///
     /// [`alone`]: RawFolder::alone
-    pub(crate) fn sweep(&self, keep: &HashSet<RawRef>) -> Result<Swept, StoreError> {
-        let mut swept = Swept::default();
+    pub(crate) fn sweep(&self, keep: &HashSet<RawRef>) -> Result<SweptObjects, StoreError> {
+        let mut swept = SweptObjects::default();
         for entry in self.entries(&self.dir)? {
             let name = entry.file_name();
             let name = name.to_string_lossy();

@@ -1,9 +1,10 @@
 //! What a study has measured, as one value.
 //!
-//! Refuses nothing and leaves nothing out: a cell of the plan without samples has a series without trials.
+//! A cell of the plan without samples has a series without trials.
 
 use backsight_model::{
-    BenchmarkName, Cell, Definitions, Document, Failure, HostName, ResultSet, Series, TrialSamples,
+    BenchmarkName, Cell, CellSeries, Definitions, Failure, HostName, ResultSet, TomlDocument,
+    TrialSamples,
 };
 use indexmap::IndexMap;
 
@@ -32,7 +33,7 @@ impl Store {
         for cell in &cells {
             first.push(series.len());
             for metric in metrics.get(&cell.benchmark).into_iter().flatten() {
-                series.push(Series {
+                series.push(CellSeries {
                     cell: cell.clone(),
                     metric: metric.name.clone(),
                     unit: metric.unit,
@@ -48,9 +49,9 @@ impl Store {
         added.map_err(|error| error.of_study(&row.name))?;
         let failed = self.failures(study, &cells).await?;
         let documents = self.documents(study).await?;
-        let documents: Vec<(String, Document)> = documents
+        let documents: Vec<(String, TomlDocument)> = documents
             .into_iter()
-            .map(|it| (it.kind, Document::new(it.name, it.text)))
+            .map(|it| (it.kind, TomlDocument::new(it.name, it.text)))
             .collect();
         let documents = documents.iter().map(|(kind, it)| (kind.as_str(), it));
         Ok(ResultSet {
@@ -61,7 +62,7 @@ impl Store {
             state: row.state,
             interleaved: row.verb != IMPORT,
             hosts: self.hosts(study).await?,
-            definitions: Definitions::of_documents(documents),
+            definitions: Definitions::from_documents(documents),
             series,
             failed,
         })
@@ -119,7 +120,7 @@ impl Store {
         &self,
         study: StudyId,
         first: &[usize],
-        series: &mut [Series],
+        series: &mut [CellSeries],
     ) -> Result<(), StoreError> {
         let db = &self.database;
         let query = sqlx::query(

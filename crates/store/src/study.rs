@@ -1,10 +1,14 @@
 //! Studies in the store: made, listed, found, claimed by who runs them, deleted.
 //!
-//! Refuses: two studies of one name, and to delete or claim a study that another process measures.
+//! A name belongs to one study. A study that another process measures can't be deleted or claimed.
+
+mod log;
+
+pub use log::{earlier_log_path, log_path};
 
 use backsight_model::{
-    BenchmarkName, Better, Cell, HistoryTestbed, HostName, MetricName, Simulator, StudyName,
-    StudyState, TargetName, Unit, Version, nearest,
+    BenchmarkName, Cell, CellMetric, HistoryTestbed, HostName, StudyName, StudyState, TargetName,
+    Unit, Version, nearest,
 };
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -12,9 +16,8 @@ use sqlx::{QueryBuilder, Transaction};
 use std::fmt;
 
 use crate::{
-    Runner, Store, StoreError, Swept,
-    database::{AnswerRow, Kind},
-    log::remove_logs,
+    Runner, Store, StoreError, SweptObjects,
+    database::{AnswerRow, DatabaseKind},
     raw,
 };
 
@@ -42,23 +45,6 @@ pub struct StudyDocument {
     pub text: String,
 }
 
-/// What must be known of a metric to read its samples.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MetricShape {
-    /// Its name.
-    pub name: MetricName,
-    /// The unit of its samples.
-    pub unit: Unit,
-    /// Which direction is good.
-    pub better: Better,
-    /// One line about it.
-    pub about: String,
-    /// Whether the benchmark is run for it.
-    pub primary: bool,
-    /// What counted it, where it wasn't a real machine's clock.
-    pub simulator: Option<Simulator>,
-}
-
 /// A study that is about to begin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewStudy {
@@ -75,7 +61,7 @@ pub struct NewStudy {
     /// Its cells, in the plan's order.
     pub cells: Vec<Cell>,
     /// The metrics of each benchmark, in the definition's order.
-    pub metrics: IndexMap<BenchmarkName, Vec<MetricShape>>,
+    pub metrics: IndexMap<BenchmarkName, Vec<CellMetric>>,
     /// The target whose history it is about, if it is about one.
     pub target: Option<NewTarget>,
 }
@@ -227,7 +213,7 @@ impl Store {
 
     pub(crate) async fn refuse_taken_name(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         name: &StudyName,
     ) -> Result<(), StoreError> {
         if name.as_str().bytes().all(|byte| byte.is_ascii_digit()) {
@@ -251,12 +237,12 @@ impl Store {
 
     pub(crate) async fn insert_documents(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         study: i64,
         documents: &[StudyDocument],
     ) -> Result<(), StoreError> {
         for (chunk, from) in chunks(documents) {
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO document (study, position, kind, name, content) ",
             );
             insert.push_values(chunk.iter().zip(from..), |mut row, (document, position)| {
@@ -273,11 +259,11 @@ impl Store {
 
     pub(crate) async fn insert_metrics(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         study: i64,
-        metrics: &IndexMap<BenchmarkName, Vec<MetricShape>>,
+        metrics: &IndexMap<BenchmarkName, Vec<CellMetric>>,
     ) -> Result<(), StoreError> {
-        let rows: Vec<(&BenchmarkName, usize, &MetricShape)> = metrics
+        let rows: Vec<(&BenchmarkName, usize, &CellMetric)> = metrics
             .iter()
             .flat_map(|(benchmark, metrics)| {
                 metrics
@@ -287,7 +273,7 @@ impl Store {
             })
             .collect();
         for (chunk, _) in chunks(&rows) {
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO metric (study, benchmark, position, name, unit, better, about, simulator, is_primary) ",
             );
             insert.push_values(chunk, |mut row, (benchmark, position, metric)| {
@@ -308,7 +294,7 @@ impl Store {
 
     pub(crate) async fn insert_cells(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         study: i64,
         new: &NewStudy,
     ) -> Result<(), StoreError> {
@@ -327,7 +313,7 @@ impl Store {
                     Ok((cell, number, params, chosen, monitors.transpose()?))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO cell (study, number, benchmark, variant, params, chosen, question, monitors) ",
             );
             insert.push_values(rows, |mut row, (cell, number, params, chosen, monitors)| {
@@ -373,8 +359,8 @@ impl Store {
 
     pub(crate) async fn execute(
         &self,
-        tx: &mut Transaction<'static, Kind>,
-        mut statement: QueryBuilder<Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
+        mut statement: QueryBuilder<DatabaseKind>,
     ) -> Result<(), StoreError> {
         // Statements with many rows differ in their number of rows: not worth a place in the cache.
         let query = statement.build().persistent(false);
@@ -531,7 +517,7 @@ impl Store {
     pub async fn metrics(
         &self,
         study: StudyId,
-    ) -> Result<IndexMap<BenchmarkName, Vec<MetricShape>>, StoreError> {
+    ) -> Result<IndexMap<BenchmarkName, Vec<CellMetric>>, StoreError> {
         self.metrics_by(study, metrics!("")).await
     }
 
@@ -542,7 +528,7 @@ impl Store {
     pub async fn declared_metrics(
         &self,
         study: StudyId,
-    ) -> Result<IndexMap<BenchmarkName, Vec<MetricShape>>, StoreError> {
+    ) -> Result<IndexMap<BenchmarkName, Vec<CellMetric>>, StoreError> {
         self.metrics_by(study, metrics!("AND monitor IS NULL"))
             .await
     }
@@ -551,14 +537,14 @@ impl Store {
         &self,
         study: StudyId,
         query: &'static str,
-    ) -> Result<IndexMap<BenchmarkName, Vec<MetricShape>>, StoreError> {
+    ) -> Result<IndexMap<BenchmarkName, Vec<CellMetric>>, StoreError> {
         let query = sqlx::query(query).bind(study.0);
         let rows = self.database.rows(query).await?;
         let db = &self.database;
-        let mut metrics: IndexMap<BenchmarkName, Vec<MetricShape>> = IndexMap::new();
+        let mut metrics: IndexMap<BenchmarkName, Vec<CellMetric>> = IndexMap::new();
         for row in &rows {
             let unit: &str = db.column(row, "unit")?;
-            let shape = MetricShape {
+            let shape = CellMetric {
                 name: db.parsed(row, "name", "a metric's name")?,
                 unit: Unit::parse(unit).map_err(|_| db.strange("a unit", unit))?,
                 better: db.parsed(row, "better", "`higher` or `lower`")?,
@@ -579,7 +565,7 @@ impl Store {
     pub async fn set_state(&self, study: StudyId, state: StudyState) -> Result<(), StoreError> {
         let row = self.study_of(study).await?;
         let mut tx = self.database.begin().await?;
-        // Asked again under the write lock: another process may have claimed it since.
+        // RequestRecord again under the write lock: another process may have claimed it since.
         let now = sqlx::query(studies!("WHERE s.id = $1"))
             .bind(study.0)
             .fetch_optional(&mut *tx)
@@ -692,7 +678,7 @@ impl Store {
     ///
     /// # Errors
     /// There is no such study; a process measures it.
-    pub async fn delete(&self, study: StudyId) -> Result<Swept, StoreError> {
+    pub async fn delete(&self, study: StudyId) -> Result<SweptObjects, StoreError> {
         refuse_in_use(&self.study_of(study).await?)?;
         let mut tx = self.database.begin().await?;
         sqlx::query("DELETE FROM study WHERE id = $1")
@@ -701,7 +687,7 @@ impl Store {
             .await
             .map_err(|e| self.database.fault(e))?;
         tx.commit().await.map_err(|e| self.database.fault(e))?;
-        remove_logs(&self.dir, study);
+        log::remove_logs(&self.dir, study);
         self.sweep().await
     }
 
@@ -710,7 +696,7 @@ impl Store {
     ///
     /// # Errors
     /// Somebody records trials for longer than five seconds.
-    pub async fn sweep(&self) -> Result<Swept, StoreError> {
+    pub async fn sweep(&self) -> Result<SweptObjects, StoreError> {
         let alone = self.raw.alone().await?;
         let swept = self.sweep_alone().await;
         drop(alone);
@@ -718,7 +704,7 @@ impl Store {
     }
 
     /// The sweep itself, under the lock.
-    pub(crate) async fn sweep_alone(&self) -> Result<Swept, StoreError> {
+    pub(crate) async fn sweep_alone(&self) -> Result<SweptObjects, StoreError> {
         let keep = self.referred_objects().await?;
         let folder = self.raw.clone();
         raw::off_the_loop(move || folder.sweep(&keep)).await

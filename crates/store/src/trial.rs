@@ -1,11 +1,10 @@
 //! Trials in the store: recorded whole or not at all, and read back.
 //!
-//! Refuses: a second trial of the same cell in the same round, and samples of a metric that the cell's benchmark
-//! doesn't have.
+//! The same cell twice in one round, and samples of a metric that the cell's benchmark doesn't have, are errors.
 
 use backsight_model::{
-    Ending, Failure, HostName, MachineLoad, MetricName, MetricSamples, MonitorName, Phase,
-    RoleName, StepRecord, TrialRecord, Usage, Watched,
+    Ending, Failure, HostName, MachineLoad, MetricName, MetricSamples, MonitorName, MonitorSample,
+    Phase, ResourceUsage, RoleName, StepRecord, TrialRecord,
 };
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Transaction};
@@ -13,7 +12,7 @@ use std::{collections::HashSet, time::Duration};
 
 use crate::{
     RawRef, Store, StoreError, StudyId,
-    database::{AnswerRow, Kind},
+    database::{AnswerRow, DatabaseKind},
     packed::{SampleKey, SampleKind, StoredSamples, checksum, pack},
     raw,
     study::{chunks, saturated},
@@ -24,7 +23,7 @@ const BATCH: usize = 16 * 1024 * 1024;
 
 /// What a policy needs to know of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Observed {
+pub struct ObservedTrial {
     /// The cell's number in the plan's order, from 0.
     pub cell: usize,
     /// The round, from 1.
@@ -62,7 +61,7 @@ pub struct TrialRow {
 
 /// An output stream that was kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptOutput {
     /// Where it is: what [`Store::raw`] takes. `None` when nothing was kept.
     pub raw: Option<RawRef>,
     /// How many bytes were kept.
@@ -95,11 +94,11 @@ pub struct StepRow {
     /// How it ended.
     pub ending: Ending,
     /// What it used.
-    pub usage: Usage,
+    pub usage: ResourceUsage,
     /// What it printed.
-    pub stdout: Kept,
+    pub stdout: KeptOutput,
     /// What it printed on standard error.
-    pub stderr: Kept,
+    pub stderr: KeptOutput,
 }
 
 impl Store {
@@ -197,7 +196,7 @@ impl Store {
     /// The benchmark of a trial's cell, and its metrics in order.
     async fn metrics_of_cell(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         trial: &NewTrial<'_>,
     ) -> Result<(String, Vec<String>), StoreError> {
         let rows = sqlx::query(
@@ -224,18 +223,18 @@ impl Store {
     /// Adds what monitors measure for the first time to the metrics of the cell's benchmark.
     async fn insert_new_metrics(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         trial: &NewTrial<'_>,
         benchmark: &str,
         metrics: &mut Vec<String>,
     ) -> Result<(), StoreError> {
         let watched = trial.record.watched.iter();
-        let new: Vec<&Watched> = watched
+        let new: Vec<&MonitorSample> = watched
             .filter(|watched| !metrics.iter().any(|known| known == watched.metric.as_str()))
             .collect();
         for (chunk, from) in chunks(&new) {
             let first = metrics.len() as i64 + from;
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO metric (study, benchmark, position, name, unit, better, about, monitor) ",
             );
             insert.push_values(chunk.iter().zip(first..), |mut row, (watched, position)| {
@@ -256,7 +255,7 @@ impl Store {
 
     async fn insert_trial(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         trial: &NewTrial<'_>,
     ) -> Result<(), StoreError> {
         let record = trial.record;
@@ -295,7 +294,7 @@ impl Store {
 
     async fn insert_samples(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         trial: &NewTrial<'_>,
         metrics: &[String],
         samples: &[MetricSamples],
@@ -327,11 +326,11 @@ impl Store {
 
     pub(crate) async fn insert_sample_rows(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         rows: &[SampleRow],
     ) -> Result<(), StoreError> {
         for (chunk, _) in chunks(rows) {
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO sample (study, trial, metric, measured, within, measured_checksum, within_checksum) ",
             );
             insert.push_values(chunk, |mut row, sample| {
@@ -350,7 +349,7 @@ impl Store {
 
     async fn insert_loads(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         trial: &NewTrial<'_>,
     ) -> Result<(), StoreError> {
         for (chunk, from) in chunks(&trial.record.load) {
@@ -362,7 +361,7 @@ impl Store {
                     Ok((load, machine, self.to_json(hosts)?, self.to_json(busiest)?))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO machine_load (study, trial, machine, hosts, available, ours, others, interrupts, stolen, busiest) ",
             );
             insert.push_values(rows, |mut row, (load, machine, hosts, busiest)| {
@@ -384,7 +383,7 @@ impl Store {
 
     async fn insert_steps(
         &self,
-        tx: &mut Transaction<'static, Kind>,
+        tx: &mut Transaction<'static, DatabaseKind>,
         trial: &NewTrial<'_>,
         outputs: &[Option<RawRef>],
     ) -> Result<(), StoreError> {
@@ -399,7 +398,7 @@ impl Store {
                     Ok((step, position, self.to_json(&step.ending)?, stdout, stderr))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
-            let mut insert = QueryBuilder::<Kind>::new(
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO step (study, trial, position, role, host, phase, number, command, spawned, began, \
                  began_monotonic, ending, wall, cpu_user, cpu_sys, maxrss, voluntary, involuntary, \
                  stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed, monitor) ",
@@ -439,7 +438,7 @@ impl Store {
     ///
     /// # Errors
     /// The store's own.
-    pub async fn evidence(&self, study: StudyId) -> Result<Vec<Observed>, StoreError> {
+    pub async fn evidence(&self, study: StudyId) -> Result<Vec<ObservedTrial>, StoreError> {
         let query = sqlx::query(
             "SELECT cell, round, failure, took FROM trial WHERE study = $1 ORDER BY number",
         )
@@ -447,7 +446,7 @@ impl Store {
         let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| {
-                Ok(Observed {
+                Ok(ObservedTrial {
                     cell: self.database.whole(row, "cell")?,
                     round: self.database.whole(row, "round")?,
                     measured: self
@@ -670,7 +669,7 @@ impl Store {
             began: db.parsed(row, "began", "a time")?,
             began_monotonic: db.whole(row, "began_monotonic")?,
             ending: db.json(row, "ending", "a step's ending")?,
-            usage: Usage {
+            usage: ResourceUsage {
                 wall: self.float(row, "wall")?,
                 user: self.float(row, "cpu_user")?,
                 sys: self.float(row, "cpu_sys")?,
@@ -683,10 +682,10 @@ impl Store {
         })
     }
 
-    fn kept(&self, row: &AnswerRow, columns: [&str; 3]) -> Result<Kept, StoreError> {
+    fn kept(&self, row: &AnswerRow, columns: [&str; 3]) -> Result<KeptOutput, StoreError> {
         let db = &self.database;
         let [raw, kept, printed] = columns;
-        Ok(Kept {
+        Ok(KeptOutput {
             raw: db.parsed_if_any(row, raw, "a raw output's address")?,
             kept: db.whole(row, kept)?,
             printed: db.whole(row, printed)?,

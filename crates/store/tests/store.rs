@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use backsight_model::{
-    Amendment, Better, BootRecord, BuildRecord, Cell, Ending, Failure, HostName, Layout,
-    MachineLoad, MetricSamples, MonitorName, Output, Phase, Simulator, StepRecord, StudyState,
-    TrialRecord, Unit, Usage, Value, Version, Watched,
+    Amendment, Better, BootRecord, BuildRecord, Cell, CellMetric, Ending, Failure, HostName,
+    Layout, MachineLoad, MetricSamples, MonitorName, MonitorSample, Phase, ResourceUsage,
+    Simulator, StepOutput, StepRecord, StudyState, TrialRecord, Unit, Value, Version,
 };
 use backsight_store::{
-    ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, NewTarget,
-    RawOwner, RawRef, Runner, SampleState, Store, StoreError, StudyDocument, StudyId, Swept,
+    ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, NewStudy, NewTarget, RawOwner, RawRef,
+    Runner, SampleState, Store, StoreError, StudyDocument, StudyId, SweptObjects,
 };
 use backsight_test_needs::Need;
 use indexmap::IndexMap;
@@ -47,8 +47,8 @@ fn cell(benchmark: &str, streams: i64) -> Cell {
     }
 }
 
-fn metric(name: &str, unit: &str, better: Better) -> MetricShape {
-    MetricShape {
+fn metric(name: &str, unit: &str, better: Better) -> CellMetric {
+    CellMetric {
         name: name.parse().unwrap(),
         unit: Unit::parse(unit).unwrap(),
         better,
@@ -89,7 +89,7 @@ fn new_study(name: &str) -> NewStudy {
             ),
             (
                 "ping-rtt".parse().unwrap(),
-                vec![MetricShape {
+                vec![CellMetric {
                     simulator: Some(Simulator::Icount(2)),
                     ..metric("rtt", "us", Better::Lower)
                 }],
@@ -109,7 +109,7 @@ fn samples(metric: &str, values: &[f64]) -> MetricSamples {
 }
 
 fn step(number: usize, stdout: &[u8], stderr: &[u8]) -> StepRecord {
-    let output = |bytes: &[u8]| Output {
+    let output = |bytes: &[u8]| StepOutput {
         bytes: bytes.to_vec(),
         printed: bytes.len() as u64,
     };
@@ -124,7 +124,7 @@ fn step(number: usize, stdout: &[u8], stderr: &[u8]) -> StepRecord {
         began: "2024-02-29T23:59:59.123456789Z".parse().unwrap(),
         began_monotonic: 123_456_789_012,
         ending: Ending::Exit(0),
-        usage: Usage {
+        usage: ResourceUsage {
             wall: 0.1 + 0.2,
             user: 1e-9,
             sys: 0.0,
@@ -534,11 +534,14 @@ async fn the_same_output_is_kept_once_and_goes_with_its_last_study() {
     assert_eq!(swept.objects, 1);
     assert!(swept.bytes > 0);
     assert_eq!(
-        store.raw(&RawRef::of(b"the same")).await.unwrap(),
+        store.raw(&RawRef::from_content(b"the same")).await.unwrap(),
         b"the same"
     );
-    assert_eq!(store.raw(&RawRef::of(b"of two")).await.unwrap(), b"of two");
-    assert!(store.raw(&RawRef::of(b"of one")).await.is_err());
+    assert_eq!(
+        store.raw(&RawRef::from_content(b"of two")).await.unwrap(),
+        b"of two"
+    );
+    assert!(store.raw(&RawRef::from_content(b"of one")).await.is_err());
     assert!(matches!(
         store.study("base").await,
         Err(StoreError::NoSuchStudy { .. })
@@ -559,7 +562,7 @@ async fn what_a_killed_process_left_unfinished_is_swept_and_strangers_are_not() 
     let raw = dir.path().join("raw");
     fs::write(raw.join(".new-abc"), "half").unwrap();
     fs::write(raw.join("README"), "not ours").unwrap();
-    let orphan = RawRef::of(b"orphan").to_string();
+    let orphan = RawRef::from_content(b"orphan").to_string();
     fs::create_dir_all(raw.join(&orphan[..2])).unwrap();
     fs::write(
         raw.join(&orphan[..2]).join(format!("{}.zst", &orphan[2..])),
@@ -568,13 +571,16 @@ async fn what_a_killed_process_left_unfinished_is_swept_and_strangers_are_not() 
     .unwrap();
     assert_eq!(
         store.sweep().await.unwrap(),
-        Swept {
+        SweptObjects {
             objects: 1,
             bytes: 5
         }
     );
     assert!(raw.join("README").exists() && !raw.join(".new-abc").exists());
-    assert_eq!(store.raw(&RawRef::of(b"kept")).await.unwrap(), b"kept");
+    assert_eq!(
+        store.raw(&RawRef::from_content(b"kept")).await.unwrap(),
+        b"kept"
+    );
 }
 
 #[tokio::test]
@@ -586,7 +592,7 @@ async fn a_damaged_raw_object_is_noticed_whatever_was_done_to_it() {
         .record_trial(study, 1, 0, 1, &failed("x", &content))
         .await
         .unwrap();
-    let raw = RawRef::of(&content);
+    let raw = RawRef::from_content(&content);
     let path = objects(dir.path()).remove(0);
     let whole = fs::read(&path).unwrap();
     let noticed = async |bytes: &[u8], what: &str| {
@@ -629,7 +635,7 @@ async fn a_damaged_raw_object_is_not_shared_but_written_anew() {
     let dir = tempfile::tempdir().unwrap();
     let (store, study) = with_study(dir.path()).await;
     let content: Vec<u8> = (0..5000u32).flat_map(|n| n.to_le_bytes()).collect();
-    let (raw, mut number) = (RawRef::of(&content), 0);
+    let (raw, mut number) = (RawRef::from_content(&content), 0);
     let mut print_again = async || {
         number += 1;
         let record = failed("x", &content);
@@ -941,7 +947,7 @@ async fn a_sweep_waits_for_trials_that_are_being_recorded() {
         .await
         .unwrap();
     recording.unlock().unwrap();
-    assert_eq!(store.sweep().await.unwrap(), Swept::default());
+    assert_eq!(store.sweep().await.unwrap(), SweptObjects::default());
 }
 
 #[tokio::test]
@@ -1032,7 +1038,7 @@ async fn what_monitors_measure_comes_after_the_metrics_that_were_declared() {
     let store = Store::open(dir.path()).await.unwrap();
     let new = new_study("watched");
     let study = store.create_study(&new).await.unwrap();
-    let saw = |name: &str, value: f64| Watched {
+    let saw = |name: &str, value: f64| MonitorSample {
         monitor: "syscalls".parse().unwrap(),
         metric: name.parse().unwrap(),
         unit: Unit::parse("calls").unwrap(),
@@ -1283,7 +1289,7 @@ fn a_store_that_is_not_writable_is_read() {
                 let row = store.study("base").await.unwrap();
                 let set = store.result_set(row.id).await.unwrap();
                 assert_eq!(set.series[2].values(), [1.0, 2.0, 3.0], "{left:?}");
-                let raw = RawRef::of(b"printed");
+                let raw = RawRef::from_content(b"printed");
                 let lost = [(1, "lost".to_owned())].into_iter().collect();
                 assert_eq!(store.raw(&raw).await.unwrap(), b"printed");
                 assert_eq!(store.damaged_objects().await.unwrap(), (1, vec![]));
@@ -1566,7 +1572,7 @@ fn a_finished_study_that_does_not_fit_leaves_nothing() {
             assert!(store.studies().await.unwrap().is_empty());
             assert_eq!(
                 store.sweep().await.unwrap(),
-                Swept::default(),
+                SweptObjects::default(),
                 "files were swept already"
             );
         }

@@ -4,8 +4,8 @@
 //! for each trial that is on disk, and one for each change that was found.
 
 use backsight_catalog::Catalog;
-use backsight_conductor::{Events, Listener, Reach};
-use backsight_model::{Document, Event, Every, Layout, Range, TestbedName};
+use backsight_conductor::{Events, HostAccess, Listener};
+use backsight_model::{Event, Every, Layout, Range, TestbedName, TomlDocument};
 use backsight_store::Store;
 use backsight_study::{
     BisectChoices, BuildContext, Choices, HistoryChoices, HistoryStudy, OpenTarget, Question,
@@ -71,7 +71,7 @@ async fn bisect(folder: &Path) -> miette::Result<()> {
     let store = Store::open(folder.join("store")).await.into_diagnostic()?;
     let never_stopped = watch::Sender::new(false);
     let options = SessionOptions {
-        reach: Reach::with_this_program().into_diagnostic()?,
+        reach: HostAccess::with_this_program().into_diagnostic()?,
         events: Events::default(),
         listen_for_stop: Arc::new(move || never_stopped.subscribe()),
         wait: Duration::from_secs(60),
@@ -97,7 +97,7 @@ async fn begin(
     store: &Store,
     options: &SessionOptions,
 ) -> miette::Result<StudyOutcome> {
-    let target = Document::new("app.toml", TARGET);
+    let target = TomlDocument::new("app.toml", TARGET);
     let target = OpenTarget::open(target, folder.clone(), store.dir().to_owned()).await?;
     let range = Range::Between {
         from: "1".to_owned(),
@@ -125,12 +125,12 @@ async fn begin(
         command: "bisection".to_owned(),
     };
     let question = Question {
-        plan: Document::new("plan.toml", "use = [\"work\"]\n"),
+        plan: TomlDocument::new("plan.toml", "use = [\"work\"]\n"),
         lab: None,
         choices: Choices::new(choices),
         along_history: true,
     };
-    let catalog = Catalog::of_documents(vec![Document::new("work.toml", BENCHMARK)])?;
+    let catalog = Catalog::from_documents(vec![TomlDocument::new("work.toml", BENCHMARK)])?;
     let plan = ResolvedPlan::new(question, catalog, 1)?;
     let site = BuildContext::open(target, versions, Vec::new(), &options.reach).await?;
     let name = Some(NAME.parse().into_diagnostic()?);

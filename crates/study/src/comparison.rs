@@ -116,7 +116,7 @@ pub async fn more_rounds(
         let row = store.study_of(*study).await.into_diagnostic()?;
         takes_rounds.extend((row.verb == RunVerb::NAME).then_some(study.0));
     }
-    Ok(MoreRounds::of_comparison(comparison, &takes_rounds))
+    Ok(MoreRounds::for_comparison(comparison, &takes_rounds))
 }
 
 /// Other studies of the store that measured the same benchmarks, the newest first.

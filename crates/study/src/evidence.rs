@@ -6,10 +6,10 @@
 use crate::HistoryChoices;
 use backsight_history::Workshop;
 use backsight_model::{
-    Arrangement, BenchmarkName, Boot, Build, Cell, Document, Layout, MetricName, StudyHistory,
+    Arrangement, BenchmarkName, Boot, Build, Cell, Layout, MetricName, StudyHistory, TomlDocument,
 };
 use backsight_policy::{Evidence, Observation, Request, RequestOutcome};
-use backsight_store::{Asked, Standing, Store, StoreError, StudyId};
+use backsight_store::{RequestRecord, Store, StoreError, StoredOutcome, StudyId};
 use std::{
     collections::{BTreeMap, HashMap},
     time::Duration,
@@ -34,7 +34,7 @@ pub struct EvidenceScope<'a> {
 pub fn questions(
     arrangement: &Arrangement,
     cells: &[Cell],
-    definition: impl Fn(&BenchmarkName) -> Option<Document>,
+    definition: impl Fn(&BenchmarkName) -> Option<TomlDocument>,
     machine: &[(String, String)],
 ) -> Vec<String> {
     let place = format!(
@@ -75,7 +75,7 @@ pub fn questions(
 }
 
 /// What a definition says, without its comments, its prose and which of its metrics matter most.
-fn meaning(document: &Document) -> String {
+fn meaning(document: &TomlDocument) -> String {
     let Ok(mut table) = document.read::<serde_json::Map<String, serde_json::Value>>() else {
         return document.text.to_string();
     };
@@ -103,7 +103,7 @@ pub async fn evidence_along(
         versions.entry(&version.id).or_default().push(position);
     }
     let mut keys = HashMap::new();
-    let mut of = |seen: &Asked| -> Option<Observation> {
+    let mut of = |seen: &RequestRecord| -> Option<Observation> {
         let layout = scope.layouts.iter().position(|l| *l == seen.layout)?;
         let mut alike = versions.get(seen.version.as_str())?.iter().copied();
         let version = alike.find(|version| {
@@ -136,18 +136,18 @@ fn asked_at(questions: &[Vec<String>], asked: &str) -> Option<(usize, usize)> {
 /// What was asked, as evidence about a version in a layout; nothing where it doesn't count for who asks now. `place` is the
 /// testbed and the cell.
 fn observation(
-    seen: &Asked,
+    seen: &RequestRecord,
     (version, layout): (usize, usize),
     place: Option<(usize, usize)>,
     own: bool,
     retry: bool,
 ) -> Option<Observation> {
     let (outcome, counts) = match seen.standing {
-        Standing::Measured => (RequestOutcome::Measured, true),
+        StoredOutcome::Measured => (RequestOutcome::Measured, true),
         // A failed trial of another study is no answer: it is tried again.
-        Standing::Failed => (RequestOutcome::Failed, own),
-        Standing::NoBoot => (RequestOutcome::NoBoot, own || !retry),
-        Standing::NoBuild => (RequestOutcome::NoBuild, own || !retry),
+        StoredOutcome::Failed => (RequestOutcome::Failed, own),
+        StoredOutcome::NoBoot => (RequestOutcome::NoBoot, own || !retry),
+        StoredOutcome::NoBuild => (RequestOutcome::NoBuild, own || !retry),
     };
     if !counts {
         return None;
@@ -174,7 +174,7 @@ fn observation(
 /// builds and questions, as [`evidence_along`] gave it then. `asked` is all that studies of the target asked
 /// ([`Store::asked_along`]), `along` is as the study chose it.
 pub fn evidence_for_study(
-    asked: &[Asked],
+    asked: &[RequestRecord],
     history: &StudyHistory,
     along: &HistoryChoices,
 ) -> Evidence {
@@ -189,7 +189,7 @@ pub fn evidence_for_study(
         .map(|build| ((build.version, build.layout), build.key.as_str()))
         .collect();
     let questions = history.questions();
-    let of = |seen: &Asked| -> Option<Observation> {
+    let of = |seen: &RequestRecord| -> Option<Observation> {
         let version = *versions.get(seen.version.as_str())?;
         let layout = along.layouts.iter().position(|l| *l == seen.layout)?;
         // A build that the study didn't need itself can't be told from another of the same version.
@@ -209,7 +209,7 @@ pub fn evidence_for_study(
     }
 }
 
-fn figures(seen: &Asked) -> BTreeMap<MetricName, f64> {
+fn figures(seen: &RequestRecord) -> BTreeMap<MetricName, f64> {
     let figures = seen.figures.iter();
     figures
         .filter_map(|(metric, value)| Some((metric.parse().ok()?, *value)))

@@ -5,9 +5,10 @@
 
 use backsight_catalog::Catalog;
 use backsight_conductor::{
-    BootError, BootFault, Command, Conductor, ConnectError, Events, Kernel, Measured as Conducted,
+    BootError, BootFault, Conductor, ConnectError, Events, Kernel, TrialOutcome as Conducted,
+    WorkbenchCommand,
 };
-use backsight_history::{Place, Workshop};
+use backsight_history::{BuildLocation, Workshop};
 use backsight_model::{BootKind, BootRecord, BuildRecord, Cell, Event, HostKind, HostName, Layout};
 use backsight_policy::Request;
 use indexmap::IndexMap;
@@ -266,7 +267,7 @@ impl<'a> HistoryMeasurer<'a> {
     async fn boot_guests(
         &mut self,
         kind: HostKind,
-        place: &Place,
+        place: &BuildLocation,
         record: &mut BootRecord,
     ) -> Result<(), Activation> {
         let activate = (*self.workshop.target().activate).clone();
@@ -318,7 +319,11 @@ impl<'a> HistoryMeasurer<'a> {
 
     /// Runs the command that installs a build, and asks what is installed for its proof: on every machine that the
     /// target is on.
-    async fn install(&mut self, place: &Place, record: &mut BootRecord) -> Result<(), Activation> {
+    async fn install(
+        &mut self,
+        place: &BuildLocation,
+        record: &mut BootRecord,
+    ) -> Result<(), Activation> {
         let hosts = self.carriers()?;
         let arrangement = self.conductor.arrangement();
         let (far, here): (Vec<HostName>, Vec<HostName>) =
@@ -349,7 +354,7 @@ impl<'a> HistoryMeasurer<'a> {
             let text = self.workshop.command(template, version, layout);
             let text = text.map_err(|error| Activation::Hindered(error.to_string()))?;
             let place = self.workshop.place(version, layout);
-            let command = Command {
+            let command = WorkbenchCommand {
                 text: text.clone(),
                 folder: place.folder.clone(),
                 env: BTreeMap::new(),

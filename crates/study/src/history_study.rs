@@ -2,11 +2,11 @@
 //!
 //! A verb adds its policy ([`HistoryVerb::policy`]) and its outcome ([`HistoryVerb::conclude`]).
 
-use backsight_conductor::{Events, Reach, Workbench};
+use backsight_conductor::{Events, HostAccess, Workbench};
 use backsight_history::{Diff, Workshop};
 use backsight_model::{
-    Activate, Amendment, Arrangement, BenchmarkName, Boot, BootKind, Cell, CellMetric, Document,
-    Event, HistoryCell, HistoryTestbed, Layout, StudyName, TargetName, Version,
+    Activate, Amendment, Arrangement, BenchmarkName, Boot, BootKind, Cell, Event, HistoryCell,
+    HistoryTestbed, Layout, StudyName, TargetName, TomlDocument, Version,
 };
 use backsight_policy::{Decision, Evidence, Policy};
 use backsight_store::{NewTarget, Store, StudyDocument, StudyId, StudyRow};
@@ -95,7 +95,7 @@ pub struct EndedLoop<'a, Verdict> {
 
 /// Where versions are built: the target with its workshop, and what makes measurements on it comparable.
 pub struct BuildContext {
-    document: Document,
+    document: TomlDocument,
     /// What builds the versions.
     pub workshop: Workshop,
     machine: Vec<(String, String)>,
@@ -111,7 +111,7 @@ impl BuildContext {
         opened: OpenTarget,
         versions: Vec<Version>,
         diffs: Vec<Diff>,
-        reach: &Reach,
+        reach: &HostAccess,
     ) -> miette::Result<Self> {
         let bench = Workbench::start(reach).await.into_diagnostic()?;
         let (machine, facts) = bench.machine().await.into_diagnostic()?;
@@ -264,16 +264,8 @@ impl HistoryPlan {
             let key = key.clone();
             let benchmark = self.0.arrangement.benchmarks.get(&cell.benchmark);
             let metrics = benchmark.map(|benchmark| metric_shapes(benchmark, clock));
-            let metrics = metrics.into_iter().flatten().map(|shape| CellMetric {
-                name: shape.name,
-                unit: shape.unit,
-                better: shape.better,
-                about: shape.about,
-                primary: shape.primary,
-                simulator: shape.simulator,
-            });
             HistoryCell {
-                metrics: metrics.collect(),
+                metrics: metrics.unwrap_or_default(),
                 cell,
                 key,
             }
@@ -350,7 +342,7 @@ impl HistoryPlan {
         let target = documents.iter().find(|document| document.kind == "target");
         let target = target.ok_or_else(|| miette::miette!("this study has no target"))?;
         let this = Self(ResolvedPlan::new(question, catalog, study.seed)?);
-        let document = Document::new(target.name.clone(), target.text.as_str());
+        let document = TomlDocument::new(target.name.clone(), target.text.as_str());
         let folder = this.history()?.folder;
         let opened = OpenTarget::open(document, folder, store.dir().to_owned()).await?;
         let versions = store.versions(study.id).await.into_diagnostic()?;

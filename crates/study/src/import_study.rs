@@ -1,12 +1,10 @@
 //! Studies out of files that other tools wrote: read first, then kept whole or not at all.
 
 use backsight_exchange::import::{
-    Choice, Choices, Described, Imported, Importer, MeasuredLevel, import,
+    ImportChoice, ImportChoices, ImportFormat, ImportedStudy, Importer, MeasuredLevel, import,
 };
-use backsight_model::{BenchmarkName, Failure, StudyName, counted, did_you_mean};
-use backsight_store::{
-    FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, Store, StudyDocument,
-};
+use backsight_model::{BenchmarkName, CellMetric, Failure, StudyName, counted, did_you_mean};
+use backsight_store::{FinishedFile, FinishedStudy, FinishedTrial, NewStudy, Store, StudyDocument};
 use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use serde::{Deserialize, Serialize};
@@ -51,7 +49,7 @@ fn each_a_run() -> String {
 }
 
 impl ImportArguments {
-    fn new(importer: &Importer, files: &[PathBuf], choices: &Choices) -> Self {
+    fn new(importer: &Importer, files: &[PathBuf], choices: &ImportChoices) -> Self {
         Self {
             format: importer.format.name.clone(),
             folder: std::env::current_dir().unwrap_or_default(),
@@ -78,10 +76,10 @@ impl ImportArguments {
     }
 
     /// What was said about the numbers.
-    pub(crate) fn choices(&self) -> miette::Result<Choices> {
+    pub(crate) fn choices(&self) -> miette::Result<ImportChoices> {
         let unknown =
             |why: String| miette::miette!("what was asked for isn't known any more: {why}");
-        Ok(Choices {
+        Ok(ImportChoices {
             better: parsed(&self.better).map_err(unknown)?,
             unit: parsed(&self.unit).map_err(unknown)?,
             without: self.without.clone(),
@@ -93,7 +91,7 @@ impl ImportArguments {
     }
 }
 
-fn parsed<T: FromStr>(choices: &[String]) -> Result<Vec<Choice<T>>, String>
+fn parsed<T: FromStr>(choices: &[String]) -> Result<Vec<ImportChoice<T>>, String>
 where
     T::Err: ToString,
 {
@@ -127,7 +125,7 @@ impl ReadImport {
         format: &str,
         files: &[PathBuf],
         name: Option<StudyName>,
-        choices: &Choices,
+        choices: &ImportChoices,
     ) -> miette::Result<Self> {
         let importer = find_importer(format)?;
         let name = match (name, files.first()) {
@@ -192,7 +190,7 @@ fn find_importer(format: &str) -> miette::Result<Importer> {
     if let Some(importer) = Importer::find(format)? {
         return Ok(importer);
     }
-    let known = Described::all()?;
+    let known = ImportFormat::all()?;
     let names = known
         .iter()
         .flat_map(|known| known.also.iter().chain([&known.name]));
@@ -224,13 +222,13 @@ fn finished_study(
     importer: &Importer,
     name: StudyName,
     arguments: &ImportArguments,
-    imported: Imported,
+    imported: ImportedStudy,
 ) -> miette::Result<FinishedStudy> {
-    let metrics: IndexMap<BenchmarkName, Vec<MetricShape>> = imported
+    let metrics: IndexMap<BenchmarkName, Vec<CellMetric>> = imported
         .metrics
         .into_iter()
         .map(|(benchmark, metrics)| {
-            let shapes = metrics.into_iter().map(|metric| MetricShape {
+            let shapes = metrics.into_iter().map(|metric| CellMetric {
                 name: metric.name,
                 unit: metric.unit,
                 better: metric.better,

@@ -2,8 +2,8 @@
 
 use backsight_history::{History, HistoryError};
 use backsight_model::{
-    Back, BootKind, Document, Every, Layout, LayoutKind, Range, Target, TargetName, TimeUnit,
-    Version, did_you_mean,
+    BootKind, Every, Layout, LayoutKind, Lookback, Range, Target, TargetName, TimeUnit,
+    TomlDocument, Version, did_you_mean,
 };
 use backsight_store::Store;
 use miette::IntoDiagnostic as _;
@@ -19,7 +19,7 @@ use crate::Choices;
 #[derive(Clone)]
 pub struct OpenTarget {
     /// Its file.
-    pub document: Document,
+    pub document: TomlDocument,
     /// What the file says.
     pub target: Target,
     /// Where the file is.
@@ -46,11 +46,15 @@ impl OpenTarget {
             .unwrap_or(Path::new("."))
             .canonicalize()
             .into_diagnostic()?;
-        Self::open(Document::open(&path)?, folder, store_folder).await
+        Self::open(TomlDocument::open(&path)?, folder, store_folder).await
     }
 
     /// Opens the history of the target that this document describes; `folder` is where its file was.
-    pub async fn open(document: Document, folder: PathBuf, store: PathBuf) -> miette::Result<Self> {
+    pub async fn open(
+        document: TomlDocument,
+        folder: PathBuf,
+        store: PathBuf,
+    ) -> miette::Result<Self> {
         let target = Target::read(&document)?;
         let place = store.join("targets").join(target.name.as_str());
         std::fs::create_dir_all(&place).into_diagnostic()?;
@@ -84,7 +88,7 @@ impl OpenTarget {
         let (Some(found), Some(history)) = (found, choices.verb.history()) else {
             return Ok(None);
         };
-        let document = Document::new(found.name.clone(), found.text.as_str());
+        let document = TomlDocument::new(found.name.clone(), found.text.as_str());
         Self::open(document, history.folder, store.dir().to_owned())
             .await
             .map(Some)
@@ -166,13 +170,13 @@ pub fn resolve_version(history: &dyn History, asked: &str) -> Result<Version, Hi
         if asked != "HEAD" {
             return Err(unknown);
         }
-        let newest = history.versions(&Range::Last(Back(1, TimeUnit::Hour)), &Every::All)?;
+        let newest = history.versions(&Range::Last(Lookback(1, TimeUnit::Hour)), &Every::All)?;
         newest.into_iter().next_back().ok_or(unknown)
     })
 }
 
 /// A fault of a history, pointed at where the target says which it is.
-fn source_error(document: &Document, target: &Target, error: &HistoryError) -> miette::Report {
+fn source_error(document: &TomlDocument, target: &Target, error: &HistoryError) -> miette::Report {
     document
         .problem(
             target.source.span(),

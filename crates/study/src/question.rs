@@ -3,8 +3,9 @@
 
 use backsight_catalog::{Catalog, CatalogError};
 use backsight_model::{
-    Arrangement, At, Benchmark, BenchmarkName, Document, HostName, Lab, Missing, Monitor,
-    MonitorName, Plan, PlanMonitor, PlanParam, Problem, TestbedName, did_you_mean,
+    Arrangement, Benchmark, BenchmarkLookupError, BenchmarkName, DocumentError, HostName, Lab,
+    Located, Monitor, MonitorName, Plan, PlanMonitor, PlanParam, TestbedName, TomlDocument,
+    did_you_mean,
 };
 
 use crate::Choices;
@@ -13,9 +14,9 @@ use crate::Choices;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The plan.
-    pub plan: Document,
+    pub plan: TomlDocument,
     /// The lab; this machine alone, if there is none.
-    pub lab: Option<Document>,
+    pub lab: Option<TomlDocument>,
     /// The choices over the plan.
     pub choices: Choices,
     /// Whether versions of a target are measured, so that there are builds.
@@ -28,7 +29,7 @@ pub enum QuestionError {
     /// A fault in a document.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Problem(#[from] Problem),
+    Problem(#[from] DocumentError),
     /// The catalogue's fault.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -37,12 +38,12 @@ pub enum QuestionError {
 
 impl Question {
     /// The plan that `run --use` makes when there is no file.
-    pub fn plan_of_benchmarks(benchmarks: &[BenchmarkName]) -> Document {
+    pub fn plan_of_benchmarks(benchmarks: &[BenchmarkName]) -> TomlDocument {
         let names: Vec<String> = benchmarks
             .iter()
             .map(|name| format!("\"{name}\""))
             .collect();
-        Document::new(
+        TomlDocument::new(
             "the command line",
             format!("use = [{}]\n", names.join(", ")),
         )
@@ -71,7 +72,7 @@ impl Question {
         };
         let mut plan = Plan::read(&self.plan)?;
         if let Some(testbed) = testbed {
-            plan.testbed = Some(At::nowhere(testbed.clone()));
+            plan.testbed = Some(Located::nowhere(testbed.clone()));
         }
         if let Some(rounds) = self.choices.rounds {
             plan.rounds = rounds;
@@ -84,14 +85,14 @@ impl Question {
         }
         let mut arrangement = plan.arrange(&self.plan, &lab, |name| match catalog.find(name) {
             Ok(Some(definition)) => Ok(definition.benchmark.clone()),
-            Ok(None) => Err(Missing::Unknown {
+            Ok(None) => Err(BenchmarkLookupError::Unknown {
                 help: did_you_mean(
                     name.as_str(),
                     catalog.names().iter().map(BenchmarkName::as_str),
                 )
                 .or_else(|| Some("`backsight list benchmarks` shows what there is".into())),
             }),
-            Err(error) => Err(Missing::Faulty(QuestionError::from(error))),
+            Err(error) => Err(BenchmarkLookupError::Faulty(QuestionError::from(error))),
         })?;
         if !self.along_history {
             let of_build = plan.benchmarks.iter().find(|name| {
@@ -151,18 +152,21 @@ fn hosts(arrangement: &Arrangement) -> impl Iterator<Item = &HostName> {
     arrangement.seats.values().map(|seat| &*seat.host)
 }
 
-fn find_monitor(catalog: &Catalog, name: &MonitorName) -> Result<Monitor, Missing<QuestionError>> {
+fn find_monitor(
+    catalog: &Catalog,
+    name: &MonitorName,
+) -> Result<Monitor, BenchmarkLookupError<QuestionError>> {
     match catalog.monitors().find(name) {
         Ok(Some(monitor)) => Ok(monitor),
         Ok(None) => {
             let names = catalog.monitors().names();
             let near = did_you_mean(name.as_str(), names.iter().map(MonitorName::as_str));
             let list = || "`backsight list monitors` shows what there is".into();
-            Err(Missing::Unknown {
+            Err(BenchmarkLookupError::Unknown {
                 help: near.or_else(|| Some(list())),
             })
         }
-        Err(error) => Err(Missing::Faulty(error.into())),
+        Err(error) => Err(BenchmarkLookupError::Faulty(error.into())),
     }
 }
 
@@ -170,7 +174,7 @@ fn find_monitor(catalog: &Catalog, name: &MonitorName) -> Result<Monitor, Missin
 fn choose_monitors(plan: &mut Plan, chosen: &[MonitorName]) {
     let planned = std::mem::take(&mut plan.monitors);
     let of_plan = |name: &MonitorName| planned.iter().find(|own| own.name == *name).cloned();
-    let named = |name: &MonitorName| At::nowhere(PlanMonitor::named(name.clone()));
+    let named = |name: &MonitorName| Located::nowhere(PlanMonitor::named(name.clone()));
     plan.monitors = chosen
         .iter()
         .map(|name| of_plan(name).unwrap_or_else(|| named(name)))
@@ -200,5 +204,5 @@ fn narrow(plan: &mut Plan, chosen: &[BenchmarkName], catalog: &Catalog) {
     for variant in &mut plan.variant {
         variant.params.retain(|param, _| is_asked(param.as_str()));
     }
-    plan.benchmarks = chosen.iter().cloned().map(At::nowhere).collect();
+    plan.benchmarks = chosen.iter().cloned().map(Located::nowhere).collect();
 }

@@ -1,7 +1,7 @@
 //! Activation of a build on remote hosts: its files are uploaded, a command installs it, another reboots the host into
 //! it, and the host proves that it runs it.
 
-use backsight_history::Place;
+use backsight_history::BuildLocation;
 use backsight_model::{BootKind, BootRecord, HostCommands, HostKind, HostName, Template};
 use std::{path::PathBuf, time::Duration};
 
@@ -28,7 +28,7 @@ impl HistoryMeasurer<'_> {
     }
 
     /// Puts the build on every host that doesn't see this machine's files. A host that is booting is awaited.
-    pub(crate) async fn put_build(&mut self, place: &Place) -> Result<(), Activation> {
+    pub(crate) async fn put_build(&mut self, place: &BuildLocation) -> Result<(), Activation> {
         let far = self.conductor.far_hosts();
         if far.is_empty() {
             return Ok(());
@@ -73,7 +73,7 @@ impl HistoryMeasurer<'_> {
     /// Installs a build on the hosts that the target is on, reboots them all, and asks each for its proof.
     pub(crate) async fn restart_hosts(
         &mut self,
-        place: &Place,
+        place: &BuildLocation,
         record: &mut BootRecord,
     ) -> Result<(), Activation> {
         let hosts = self.rebooted_hosts()?;
@@ -182,7 +182,7 @@ impl HistoryMeasurer<'_> {
         &self,
         host: &HostName,
         template: &Template,
-        place: &Place,
+        place: &BuildLocation,
         record: &BootRecord,
     ) -> Result<String, Activation> {
         let there = self.conductor.arrangement().build_on.get(host);
@@ -198,7 +198,7 @@ impl HistoryMeasurer<'_> {
         &self,
         host: &HostName,
         template: Option<&Template>,
-        place: &Place,
+        place: &BuildLocation,
         record: &mut BootRecord,
     ) -> Result<(), Activation> {
         let Some(template) = template else {
@@ -229,7 +229,7 @@ impl HistoryMeasurer<'_> {
     pub(crate) async fn prove_there(
         &self,
         host: &HostName,
-        place: &Place,
+        place: &BuildLocation,
         record: &mut BootRecord,
     ) -> Result<(), Activation> {
         let activate = &self.workshop.target().activate;

@@ -2,11 +2,10 @@
 
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, Benchmark, Cell, Document, Metric, MetricName, Simulator, StudyName,
+    Arrangement, Benchmark, Cell, CellMetric, Metric, MetricName, Simulator, StudyName,
+    TomlDocument,
 };
-use backsight_store::{
-    MetricShape, NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId,
-};
+use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId};
 use miette::IntoDiagnostic as _;
 use std::sync::Arc;
 
@@ -71,7 +70,7 @@ impl ResolvedPlan {
         cells: &[Cell],
         clock: Option<Simulator>,
     ) -> miette::Result<NewStudy> {
-        let document = |kind: &str, document: &Document| StudyDocument {
+        let document = |kind: &str, document: &TomlDocument| StudyDocument {
             kind: kind.to_owned(),
             name: document.name.clone(),
             text: document.text.to_string(),
@@ -106,8 +105,8 @@ impl ResolvedPlan {
 }
 
 /// The metrics of a benchmark, as they are stored.
-pub fn metric_shapes(benchmark: &Benchmark, clock: Option<Simulator>) -> Vec<MetricShape> {
-    let shape = |(name, metric): (&MetricName, &Metric)| MetricShape {
+pub fn metric_shapes(benchmark: &Benchmark, clock: Option<Simulator>) -> Vec<CellMetric> {
+    let shape = |(name, metric): (&MetricName, &Metric)| CellMetric {
         name: name.clone(),
         unit: metric.unit,
         better: metric.better,

@@ -2,8 +2,8 @@
 //! the nearest, and so are goals that its metrics say nothing of.
 
 use backsight_model::{
-    Arrangement, Benchmark, Better, Cell, Metric, MetricName, Param, ParamName, Percent, Searched,
-    Unit, Value, did_you_mean, quantity,
+    Arrangement, Benchmark, Better, Cell, Metric, MetricName, Param, ParamName, Percent,
+    SearchDefinition, Unit, Value, did_you_mean, quantity,
 };
 use backsight_policy::{
     FigureReading, LoadGrid, LossReading, SearchGoal, SearchPhase, SearchPolicy, SearchSubject,
@@ -383,7 +383,7 @@ fn grid(
     search: &SearchOptions,
     benchmark: &Benchmark,
     load: &ParamName,
-    declared: Option<&Searched>,
+    declared: Option<&SearchDefinition>,
 ) -> miette::Result<LoadGrid> {
     let Some(param) = benchmark.params.get(load) else {
         return Err(miette::miette!(
@@ -432,7 +432,7 @@ fn grid(
 
 fn reading(
     search: &SearchOptions,
-    (benchmark, declared): (&Benchmark, Option<&Searched>),
+    (benchmark, declared): (&Benchmark, Option<&SearchDefinition>),
     unit: Option<Unit>,
     goals: &[SearchGoal],
 ) -> miette::Result<FigureReading> {

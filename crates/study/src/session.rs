@@ -1,6 +1,6 @@
 //! A session: the testbeds of a study are leased, an agent runs on each host, and somebody watches.
 
-use backsight_conductor::{Conductor, ConnectError, Events, Lease, LeaseError, Reach};
+use backsight_conductor::{Conductor, ConnectError, Events, HostAccess, Lease, LeaseError};
 use backsight_model::{Arrangement, Cell, Event, HostName, StudyName, TestbedName};
 use backsight_store::{Store, StudyId};
 use miette::IntoDiagnostic as _;
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub struct SessionOptions {
     /// How hosts are reached, and how long to wait for one that doesn't answer, at the start and before each trial.
-    pub reach: Reach,
+    pub reach: HostAccess,
     /// Whoever shows what happens listens here.
     pub events: Events,
     /// Gives what becomes true when the user wants to stop: the trial under way is put back, and the study stops in order.

@@ -5,9 +5,10 @@
 
 use backsight_catalog::{Catalog, Monitors};
 use backsight_exchange::import::{Importer, import};
-use backsight_model::{Cell, Document, MetricSamples, Output, StepRecord, counted};
+use backsight_model::{Cell, MetricSamples, StepOutput, StepRecord, TomlDocument, counted};
 use backsight_store::{
-    DamagedObject, Kept, RawOwner, SampleState, Store, StoreError, StoredTrial, StudyId, StudyRow,
+    DamagedObject, KeptOutput, RawOwner, SampleState, Store, StoreError, StoredTrial, StudyId,
+    StudyRow,
 };
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -241,10 +242,10 @@ enum Derived {
 impl Derived {
     async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         let documents = store.documents(study.id).await.into_diagnostic()?;
-        let of_kind = |kind: &str| -> Vec<Document> {
+        let of_kind = |kind: &str| -> Vec<TomlDocument> {
             let of_kind = documents.iter().filter(|document| document.kind == kind);
             of_kind
-                .map(|d| Document::new(d.name.clone(), d.text.as_str()))
+                .map(|d| TomlDocument::new(d.name.clone(), d.text.as_str()))
                 .collect()
         };
         let cells = store.cells(study.id).await.into_diagnostic()?;
@@ -255,8 +256,8 @@ impl Derived {
                 Err(why) => Self::Unknown(why.to_string()),
             });
         }
-        let monitors = Monitors::of_documents(of_kind("monitor"));
-        let catalog = Catalog::of_documents(of_kind("benchmark"));
+        let monitors = Monitors::from_documents(of_kind("monitor"));
+        let catalog = Catalog::from_documents(of_kind("benchmark"));
         Ok(match (catalog, monitors) {
             (Ok(catalog), Ok(monitors)) => {
                 Self::ByDefinitions(catalog.with_monitors(monitors), cells)
@@ -324,12 +325,12 @@ async fn steps(store: &Store, study: StudyId, trial: u32) -> Result<Vec<StepReco
     Ok(records)
 }
 
-async fn output(store: &Store, kept: &Kept) -> Result<Output, StoreError> {
+async fn output(store: &Store, kept: &KeptOutput) -> Result<StepOutput, StoreError> {
     let bytes = match &kept.raw {
         Some(raw) => store.raw(raw).await?,
         None => Vec::new(),
     };
-    Ok(Output {
+    Ok(StepOutput {
         bytes,
         printed: kept.printed,
     })
@@ -339,7 +340,7 @@ async fn output(store: &Store, kept: &Kept) -> Result<Output, StoreError> {
 async fn import_again(
     store: &Store,
     study: &StudyRow,
-    importer: Vec<Document>,
+    importer: Vec<TomlDocument>,
     cells: &[Cell],
 ) -> miette::Result<Vec<Result<Vec<MetricSamples>, String>>> {
     let document = importer.first();

@@ -7,7 +7,7 @@
 use backsight_conductor::Events;
 use backsight_model::{
     BootRecord, BuildRecord, Cell, Event, MetricName, MetricSamples, OnFailure, StudyName,
-    StudyState, Suspect, TestbedName, TrialRecord, Version,
+    StudyState, SuspectRange, TestbedName, TrialRecord, Version,
 };
 use backsight_policy::{
     ChangeLocation, Decision, Evidence, Observation, Policy, Request, RequestOutcome,
@@ -641,11 +641,13 @@ impl StudyLoop<'_> {
             foreseen.left.saturating_sub(since).max(1)
         });
         if !suspects.is_empty() {
-            let changes = suspects.into_iter().map(|(place, probability)| Suspect {
-                after: self.version(place.after),
-                until: self.version(place.until),
-                probability,
-            });
+            let changes = suspects
+                .into_iter()
+                .map(|(place, probability)| SuspectRange {
+                    after: self.version(place.after),
+                    until: self.version(place.until),
+                    probability,
+                });
             events.tell(&Event::Suspected {
                 changes: changes.collect(),
             });

@@ -1,7 +1,7 @@
 //! Measuring on real hosts.
 
 use backsight_catalog::Catalog;
-use backsight_conductor::{Conductor, Measured as Conducted};
+use backsight_conductor::{Conductor, TrialOutcome as Conducted};
 use backsight_model::Cell;
 use backsight_policy::Request;
 use std::sync::Arc;

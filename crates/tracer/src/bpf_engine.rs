@@ -37,7 +37,7 @@ pub(crate) fn ring_records(mut bytes: &[u8], tell: &mut dyn FnMut(TraceEvent)) {
     let Ok(nowhere) = std::fs::File::open("/dev/null") else {
         return;
     };
-    let mut assembler = event_assembler::EventAssembler::of(
+    let mut assembler = event_assembler::EventAssembler::new(
         &TraceOptions::default(),
         programs::TaskStorage::none(nowhere.into()),
     );
@@ -224,7 +224,7 @@ fn run(
     };
     let backpressure =
         backpressure::Backpressure::start(begin, &programs, ring.gauge(), Arc::clone(&bell))?;
-    let mut assembler = event_assembler::EventAssembler::of(options, programs.threads());
+    let mut assembler = event_assembler::EventAssembler::new(options, programs.threads());
     let mut told = 0;
     let tell: &mut dyn FnMut(TraceEvent) = &mut |event| {
         told += u64::from(matches!(event.kind, EventKind::Call(_)));

@@ -1,7 +1,7 @@
 //! Events for a trace viewer: the JSON of the Trace Event Format, which Perfetto and others show on a line for each thread.
 //!
 //! Source: "Trace Event Format" of the Chromium project: complete events (`ph: X`) with times in microseconds, instants
-//! (`ph: i`). Refuses: arguments; they are in text and JSON.
+//! (`ph: i`). Arguments aren't written; they are in text and JSON.
 
 use std::io::Write as _;
 

@@ -13,7 +13,7 @@ use jaq_std::ValT as _;
 use regex_bites::bytes::{Captures, Regex, RegexBuilder};
 use std::{cell::RefCell, rc::Rc};
 
-use super::filters::Counted;
+use super::fuel::FueledData;
 
 /// Most expressions that a thread keeps. Each has a largest size of its own.
 const MOST_KEPT: usize = 64;
@@ -45,10 +45,10 @@ enum Sought {
 }
 
 /// The native filters.
-pub fn filters() -> [Fun<Counted>; 3] {
-    let matches = Native::<Counted>::new(|cv| bome(found(cv, Sought::Matches)));
-    let between = Native::<Counted>::new(|cv| bome(found(cv, Sought::Between)));
-    let both = Native::<Counted>::new(|cv| bome(found(cv, Sought::Both)));
+pub fn filters() -> [Fun<FueledData>; 3] {
+    let matches = Native::<FueledData>::new(|cv| bome(found(cv, Sought::Matches)));
+    let between = Native::<FueledData>::new(|cv| bome(found(cv, Sought::Between)));
+    let both = Native::<FueledData>::new(|cv| bome(found(cv, Sought::Both)));
     [
         ("matches", v(2), matches),
         ("split_", v(2), between),
@@ -56,7 +56,7 @@ pub fn filters() -> [Fun<Counted>; 3] {
     ]
 }
 
-fn found(mut cv: Cv<'_, Counted>, sought: Sought) -> ValR<Val> {
+fn found(mut cv: Cv<'_, FueledData>, sought: Sought) -> ValR<Val> {
     let (flags, source) = (cv.0.pop_var(), cv.0.pop_var());
     let expression = kept(text(&source)?, text(&flags)?)?;
     let input = cv.1;
@@ -191,7 +191,7 @@ fn text(value: &Val) -> Result<&str, Error<Val>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jq::filters::{Purse, Run};
+    use crate::jq::fuel::{Fuel, RunData};
     use jaq_core::{
         Compiler, Ctx, Vars,
         load::{Arena, File, Loader},
@@ -200,19 +200,19 @@ mod tests {
     use std::cell::Cell;
 
     /// What a program finds with these native filters and no definitions.
-    fn run(filters: impl Iterator<Item = Fun<Counted>>, code: &str, input: &str) -> Vec<String> {
+    fn run(filters: impl Iterator<Item = Fun<FueledData>>, code: &str, input: &str) -> Vec<String> {
         let arena = Arena::default();
         let file = File { code, path: () };
         let modules = Loader::new([]).load(&arena, file).ok().unwrap();
-        let compiler = Compiler::<_, Counted>::default().with_funs(filters);
+        let compiler = Compiler::<_, FueledData>::default().with_funs(filters);
         let filter = compiler.compile(modules).ok().unwrap();
-        let purse = Purse {
+        let fuel = Fuel {
             steps: Cell::new(1_000_000),
             turns: Cell::new(1_000_000),
         };
         let lut = &filter.lut;
-        let run = Run { lut, purse: &purse };
-        let ctx = Ctx::<Counted>::new(run, Vars::new([]));
+        let run = RunData { lut, fuel: &fuel };
+        let ctx = Ctx::<FueledData>::new(run, Vars::new([]));
         let found = filter.id.run((ctx, Val::from(input.to_owned())));
         found
             .map(|value| match value {

@@ -1,87 +1,29 @@
 //! The filters that a metric's program can call: jq's, and ours under and over them.
 //!
-//! Refuses: sums and products that grow without end, and documents in texts that nest without end.
+//! Sums, products and the nesting of texts that are read as JSON have a largest size.
 
 use jaq_core::{
-    Bind, DataT, Error, Exn, Lut, Native, ValR,
+    Bind, Error, Exn, Native, ValR,
     box_iter::box_once,
-    data::HasLut,
     load::parse::{Def, Term},
     native::{Fun, bome, v},
 };
 use jaq_json::{Num, Val};
 use jaq_std::ValT as _;
-use std::{cell::Cell, collections::HashMap, fmt, sync::LazyLock};
+use std::{collections::HashMap, fmt, sync::LazyLock};
 
-use super::{expressions, rewriting::Rewriting};
+use super::{
+    expressions,
+    fuel::FueledData,
+    rewriting::{ADD, MULTIPLY, Rewriting, STEP, TURN},
+};
 
 /// Largest text in bytes, and longest array, that a program may put together.
 const LARGEST: usize = 64 * 1024 * 1024;
 
-/// Names of our own filters. No program can say them: they aren't identifiers.
-pub const STEP: &str = "!step";
-pub const TURN: &str = "!turn";
-pub const ADD: &str = "!add";
-pub const MULTIPLY: &str = "!multiply";
+/// More of our own filters, for the prelude alone.
 const FROM_JSON: &str = "!fromjson";
 const TO_JSON: &str = "!tojson";
-
-/// The kind of data that a run has.
-pub struct Counted;
-
-/// The data of a run: the compiled filters, and what is left to pay with.
-#[derive(Clone, Copy)]
-pub struct Run<'a> {
-    /// The compiled filters.
-    pub lut: &'a Lut<Counted>,
-    /// What is left.
-    pub purse: &'a Purse,
-}
-
-/// What a program can pay with.
-pub struct Purse {
-    /// Steps left.
-    pub steps: Cell<u64>,
-    /// Turns left.
-    pub turns: Cell<u64>,
-}
-
-impl Purse {
-    /// Whether the program has taken more than it may.
-    pub fn is_empty(&self) -> bool {
-        self.steps.get() == 0 || self.turns.get() == 0
-    }
-}
-
-impl DataT for Counted {
-    type V<'a> = Val;
-    type Data<'a> = Run<'a>;
-}
-
-impl<'a> HasLut<'a, Counted> for Run<'a> {
-    fn lut(&self) -> &'a Lut<Counted> {
-        self.lut
-    }
-}
-
-impl Run<'_> {
-    fn step(&self) -> Result<(), Error<Val>> {
-        pay(&self.purse.steps)
-    }
-
-    fn turn(&self) -> Result<(), Error<Val>> {
-        pay(&self.purse.turns)
-    }
-}
-
-fn pay(left: &Cell<u64>) -> Result<(), Error<Val>> {
-    left.set(left.get().saturating_sub(1));
-    if left.get() == 0 {
-        Err(Error::str("too many steps"))
-    } else {
-        Ok(())
-    }
-}
 
 /// jq's own definitions, rewritten like every program, and ours.
 pub struct Prelude {
@@ -185,32 +127,32 @@ pub static NATIVE: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// All native filters.
-pub fn filters() -> impl Iterator<Item = Fun<Counted>> {
-    // A filter that pays and passes its input on, wherever a filter can stand.
-    macro_rules! paying {
-        ($pay:ident) => {
-            Native::<Counted>::new(|cv| bome(cv.0.data().$pay().map(|()| cv.1)))
-                .with_paths(|cv| box_once(cv.0.data().$pay().map(|()| cv.1).map_err(Exn::from)))
-                .with_update(|cv, update| match cv.0.data().$pay() {
+pub fn filters() -> impl Iterator<Item = Fun<FueledData>> {
+    // A filter that charges and passes its input on, wherever a filter can stand.
+    macro_rules! charging {
+        ($charge:ident) => {
+            Native::<FueledData>::new(|cv| bome(cv.0.data().$charge().map(|()| cv.1)))
+                .with_paths(|cv| box_once(cv.0.data().$charge().map(|()| cv.1).map_err(Exn::from)))
+                .with_update(|cv, update| match cv.0.data().$charge() {
                     Ok(()) => update(cv.1),
                     Err(error) => box_once(Err(error.into())),
                 })
         };
     }
-    let add = Native::<Counted>::new(|mut cv| {
+    let add = Native::<FueledData>::new(|mut cv| {
         let (right, left) = (cv.0.pop_var(), cv.0.pop_var());
         bome(add(left, right))
     });
-    let multiply = Native::<Counted>::new(|mut cv| {
+    let multiply = Native::<FueledData>::new(|mut cv| {
         let (right, left) = (cv.0.pop_var(), cv.0.pop_var());
         bome(multiply(left, right))
     });
-    let from_json = Native::<Counted>::new(|cv| bome(from_json(&cv.1)));
-    let to_json = Native::<Counted>::new(|cv| bome(to_json(&cv.1)));
+    let from_json = Native::<FueledData>::new(|cv| bome(from_json(&cv.1)));
+    let to_json = Native::<FueledData>::new(|cv| bome(to_json(&cv.1)));
     let none: fn() -> Box<[Bind]> = || Box::new([]);
     let ours = [
-        (STEP, none(), paying!(step)),
-        (TURN, none(), paying!(turn)),
+        (STEP, none(), charging!(step)),
+        (TURN, none(), charging!(turn)),
         (ADD, v(2), add),
         (MULTIPLY, v(2), multiply),
         (FROM_JSON, none(), from_json),

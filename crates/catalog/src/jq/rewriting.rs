@@ -1,4 +1,4 @@
-//! The rewriting of programs so that they pay for what they do, and the refusal of those that can't.
+//! The rewriting of programs so that repeated operations are charged, and the refusal of programs that can't be.
 
 use jaq_core::{
     load::{
@@ -11,7 +11,11 @@ use jaq_core::{
 
 use std::collections::BTreeSet;
 
-use super::filters::{ADD, MULTIPLY, STEP, TURN};
+/// Names of our own filters, which a rewritten program calls. No program can say them: they aren't identifiers.
+pub const STEP: &str = "!step";
+pub const TURN: &str = "!turn";
+pub const ADD: &str = "!add";
+pub const MULTIPLY: &str = "!multiply";
 
 /// A variable of ours. No program can say it.
 const OPERAND: &str = "$!operand";
@@ -27,14 +31,14 @@ pub const OUTSIDE: &[&str] = &[
 ];
 
 /// What a program may not say, and why.
-pub struct Refused<'s> {
+pub struct RefusedName<'s> {
     /// The name, where it stands in the program.
     pub name: &'s str,
     /// Why it is refused, as the end of a sentence.
     pub why: &'static str,
 }
 
-/// The rewriting of a program so that it pays.
+/// The rewriting of one program.
 pub struct Rewriting<'s> {
     /// Whether this is a metric's program rather than jq's own definitions.
     program: bool,
@@ -55,7 +59,7 @@ type Code<'s> = Term<&'s str>;
 /// The entries of an object that is being made.
 type Entries<'s> = Vec<(Code<'s>, Option<Code<'s>>)>;
 
-type Rewritten<'s, T = Code<'s>> = Result<T, Refused<'s>>;
+type Rewritten<'s, T = Code<'s>> = Result<T, RefusedName<'s>>;
 
 impl<'s> Rewriting<'s> {
     /// Of a metric's program.
@@ -81,7 +85,7 @@ impl<'s> Rewriting<'s> {
         self.calls.iter().copied()
     }
 
-    /// The definition, paying.
+    /// The definition, with its operations charged.
     pub fn definition(&mut self, definition: Def<&'s str>) -> Rewritten<'s, Def<&'s str>> {
         let Def { name, args, body } = definition;
         self.around.push(Around {
@@ -91,9 +95,9 @@ impl<'s> Rewriting<'s> {
         });
         let body = self.term(body);
         let calls_itself = self.around.pop().is_some_and(|around| around.calls_itself);
-        // Paid before the body begins, which keeps a tail call a tail call.
+        // Charged before the body begins, which keeps a tail call a tail call.
         let body = if calls_itself {
-            paid(TURN, body?)
+            charged(TURN, body?)
         } else {
             body?
         };
@@ -121,9 +125,9 @@ impl<'s> Rewriting<'s> {
                 let mut arguments = self.terms(arguments)?;
                 // jq's own folds don't nest. The first argument is where the fold begins; the others are done
                 // again and again.
-                let coin = if self.program { TURN } else { STEP };
+                let fuel = if self.program { TURN } else { STEP };
                 for argument in arguments.iter_mut().skip(1) {
-                    *argument = paid(coin, std::mem::take(argument));
+                    *argument = charged(fuel, std::mem::take(argument));
                 }
                 Term::Fold(kind, over, pattern, arguments)
             }
@@ -155,7 +159,7 @@ impl<'s> Rewriting<'s> {
         let mut around = self.around.iter_mut();
         if let Some(itself) = around.find(|def| def.name == name && def.arity == arity) {
             if self.program {
-                return Err(Refused {
+                return Err(RefusedName {
                     name,
                     why: "calls itself, which a metric's jq must not",
                 });
@@ -163,7 +167,7 @@ impl<'s> Rewriting<'s> {
             itself.calls_itself = true;
         }
         if self.program && OUTSIDE.contains(&name) {
-            return Err(Refused {
+            return Err(RefusedName {
                 name,
                 why: "isn't there: samples come from the output alone",
             });
@@ -185,13 +189,15 @@ impl<'s> Rewriting<'s> {
         Ok(match operator {
             BinaryOp::Pipe(pattern) => {
                 let pattern = pattern.map(|pattern| self.pattern(pattern)).transpose()?;
-                binary(left, BinaryOp::Pipe(pattern), paid(STEP, right))
+                binary(left, BinaryOp::Pipe(pattern), charged(STEP, right))
             }
-            BinaryOp::Math(math) => paying(match checked(math) {
+            BinaryOp::Math(math) => charged_by_output(match checked(math) {
                 Some(name) => Term::Call(name, vec![left, right]),
                 None => binary(left, BinaryOp::Math(math), right),
             }),
-            BinaryOp::Cmp(comparison) => paying(binary(left, BinaryOp::Cmp(comparison), right)),
+            BinaryOp::Cmp(comparison) => {
+                charged_by_output(binary(left, BinaryOp::Cmp(comparison), right))
+            }
             BinaryOp::UpdateMath(math) => match checked(math) {
                 // `l += r` is `r as $x | l |= . + $x`
                 Some(name) => {
@@ -200,7 +206,7 @@ impl<'s> Rewriting<'s> {
                     binary(
                         right,
                         bound,
-                        binary(left, BinaryOp::Update, paid(STEP, sum)),
+                        binary(left, BinaryOp::Update, charged(STEP, sum)),
                     )
                 }
                 None => binary(left, BinaryOp::UpdateMath(math), right),
@@ -281,12 +287,12 @@ fn binary<'s>(left: Code<'s>, operator: BinaryOp<&'s str>, right: Code<'s>) -> C
     Term::BinOp(Box::new(left), operator, Box::new(right))
 }
 
-/// The term, once it is paid for.
-fn paid<'s>(coin: &'static str, term: Code<'s>) -> Code<'s> {
-    binary(Term::Call(coin, Vec::new()), BinaryOp::Pipe(None), term)
+/// The term, after a charge.
+fn charged<'s>(fuel: &'static str, term: Code<'s>) -> Code<'s> {
+    binary(Term::Call(fuel, Vec::new()), BinaryOp::Pipe(None), term)
 }
 
-/// The term, and a step for each of its outputs.
-fn paying(term: Code<'_>) -> Code<'_> {
+/// The term, with a charge of a step for each of its outputs.
+fn charged_by_output(term: Code<'_>) -> Code<'_> {
     binary(term, BinaryOp::Pipe(None), Term::Call(STEP, Vec::new()))
 }

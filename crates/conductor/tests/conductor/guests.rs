@@ -1,9 +1,12 @@
 //! Kernels that are processes of this machine: booted, measured, killed, and what is left of them.
 
 use backsight_catalog::Catalog;
-use backsight_conductor::{BootFault, Conductor, ConnectError, Events, Kernel, Measured, netns};
+use backsight_conductor::{
+    BootFault, Conductor, ConnectError, Events, Kernel, TrialOutcome, netns,
+};
 use backsight_model::{
-    Arrangement, Benchmark, Document, Ending, HostKind, HostName, Lab, Missing, Plan,
+    Arrangement, Benchmark, BenchmarkLookupError, Ending, HostKind, HostName, Lab, Plan,
+    TomlDocument,
 };
 use std::{
     path::{Path, PathBuf},
@@ -50,18 +53,18 @@ fn lab(links: &str) -> Lab {
     // Labs of tests that run at once don't share their names.
     let number = std::process::id().to_string();
     let text = format!("{}{links}", TWO.replace("NUMBER", &number));
-    Lab::read(&Document::new("lab.toml", text)).unwrap()
+    Lab::read(&TomlDocument::new("lab.toml", text)).unwrap()
 }
 
 fn catalog(benchmark: &str) -> Catalog {
-    Catalog::of_documents(vec![Document::new("ping.toml", benchmark)]).unwrap()
+    Catalog::from_documents(vec![TomlDocument::new("ping.toml", benchmark)]).unwrap()
 }
 
 fn arrangement(lab: &Lab, benchmark: &str) -> Arrangement {
-    let document = Document::new("plan.toml", PLAN);
+    let document = TomlDocument::new("plan.toml", PLAN);
     let read = |_: &_| {
-        Ok::<_, Missing<backsight_model::Problem>>(
-            Benchmark::read(&Document::new("ping.toml", benchmark)).unwrap(),
+        Ok::<_, BenchmarkLookupError<backsight_model::DocumentError>>(
+            Benchmark::read(&TomlDocument::new("ping.toml", benchmark)).unwrap(),
         )
     };
     Plan::read(&document)
@@ -85,8 +88,8 @@ async fn measure(conductor: &mut Conductor, benchmark: &str) -> backsight_model:
     let catalog = catalog(benchmark);
     let trial = conductor.trial(&catalog, &cells[0], stop);
     match trial.await.unwrap() {
-        Measured::Trial(record) => *record,
-        Measured::Interrupted => panic!("nobody stopped it"),
+        TrialOutcome::Trial(record) => *record,
+        TrialOutcome::Interrupted => panic!("nobody stopped it"),
     }
 }
 
@@ -302,7 +305,7 @@ async fn a_guest_and_a_namespace_with_a_link_reach_each_other() {
          [testbed.pair]\nclient = \"one\"\nserver = \"two\"\n",
         std::process::id()
     );
-    let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
+    let lab = Lab::read(&TomlDocument::new("lab.toml", text)).unwrap();
     netns::up(&lab).unwrap();
     let mut conductor = conductor(&lab, PING).await;
     conductor.boot(&marked("mixed")).await.unwrap();
@@ -328,7 +331,7 @@ async fn a_guest_that_cannot_be_what_the_lab_says_says_why() {
              [testbed.pair]\nclient = \"one\"\nserver = \"one\"\n",
             std::process::id()
         );
-        Lab::read(&Document::new("lab.toml", text)).unwrap()
+        Lab::read(&TomlDocument::new("lab.toml", text)).unwrap()
     };
     for (line, words) in [
         ("routes = [\"10.85.0.0/24 via 10.84.1.2\"]", "ip -batch"),
@@ -369,7 +372,7 @@ async fn a_guest_with_a_root_of_its_own_sees_nothing_of_this_machines() {
         std::process::id(),
         root.path().display()
     );
-    let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
+    let lab = Lab::read(&TomlDocument::new("lab.toml", text)).unwrap();
     let mut conductor = conductor(&lab, PING).await;
     conductor.boot(&marked("root")).await.unwrap();
     let commands = "read -r word < /marker; echo \"$word\"; echo /etc/*; \
@@ -415,7 +418,7 @@ async fn an_emulated_machine_is_a_guest_too() {
          [testbed.pair]\nclient = \"one\"\nserver = \"one\"\n",
         std::process::id()
     );
-    let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
+    let lab = Lab::read(&TomlDocument::new("lab.toml", text)).unwrap();
     let kernel = kernel_of_a_machine();
     let mut conductor = conductor(&lab, PING).await;
     let boot = conductor.boot(&kernel).await.unwrap();

@@ -5,7 +5,7 @@
 mod guests;
 mod workbench;
 
-use backsight_conductor::Reach;
+use backsight_conductor::HostAccess;
 use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -17,7 +17,7 @@ use std::{
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Reaches hosts with the agent that is built beside the tests.
-fn reach() -> Reach {
+fn reach() -> HostAccess {
     let test = std::env::current_exe().unwrap();
     let program = test
         .parent()
@@ -29,7 +29,7 @@ fn reach() -> Reach {
         "{} is built by `cargo test`",
         program.display()
     );
-    Reach::with_program(program)
+    HostAccess::with_program(program)
 }
 
 /// A kernel that boots here: Debian's, helped over processors that it doesn't know.

@@ -1,13 +1,13 @@
 //! Commands of recipes: what they may do to this machine, and what must be left of them.
 
-use backsight_conductor::{Command, Workbench};
+use backsight_conductor::{Workbench, WorkbenchCommand};
 use backsight_model::Ending;
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use crate::{LIMIT, reach};
 
-fn command(text: &str, folder: &Path) -> Command {
-    Command {
+fn command(text: &str, folder: &Path) -> WorkbenchCommand {
+    WorkbenchCommand {
         text: text.into(),
         folder: folder.into(),
         env: BTreeMap::from([("WORD".into(), "said".into())]),
@@ -60,7 +60,7 @@ async fn what_a_command_leaves_is_ended_with_it() {
 async fn a_command_that_hangs_is_ended_at_its_limit() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Workbench::start(&reach()).await.unwrap();
-    let hangs = Command {
+    let hangs = WorkbenchCommand {
         limit: Duration::from_millis(50),
         ..command("sleep 600", folder.path())
     };

@@ -2,7 +2,7 @@
 //!
 //! Lines are what benchstat takes for independent samples, so a trial's samples are averaged first.
 
-use backsight_model::{Cell, ResultSet, Series, Unit};
+use backsight_model::{Cell, CellSeries, ResultSet, Unit};
 use indexmap::{IndexMap, IndexSet};
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ pub fn lines(set: &ResultSet) -> String {
 }
 
 /// A unit's name there, and by what numbers are multiplied. benchstat scales what ends in `sec` or `B`.
-fn unit_of(series: &Series) -> (String, f64) {
+fn unit_of(series: &CellSeries) -> (String, f64) {
     let metric = &series.metric;
     let converted = |to: &str| {
         let to = Unit::parse(to).ok()?;

@@ -1,6 +1,8 @@
 //! One JSON document: what was measured, trial by trial, and what failed.
 
-use backsight_model::{BenchmarkName, Cell, HostName, MonitorName, ParamName, ResultSet, Series};
+use backsight_model::{
+    BenchmarkName, Cell, CellSeries, HostName, MonitorName, ParamName, ResultSet,
+};
 use backsight_model::{TrialSamples, Value, VariantName};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -120,7 +122,7 @@ pub fn document(set: &ResultSet) -> String {
     text + "\n"
 }
 
-fn series<'a>(set: &'a ResultSet, series: &'a Series) -> SeriesExport<'a> {
+fn series<'a>(set: &'a ResultSet, series: &'a CellSeries) -> SeriesExport<'a> {
     SeriesExport {
         cell: cell(&series.cell),
         metric: series.metric.as_str(),

@@ -1,6 +1,6 @@
 //! A table for a person: a line a series, with mean, spread and count.
 
-use backsight_model::{ResultSet, Series, significant};
+use backsight_model::{CellSeries, ResultSet, significant};
 use backsight_stats::{Samples, Summary};
 
 use super::{mean, measured, of_trial};
@@ -25,7 +25,7 @@ pub fn page(set: &ResultSet) -> String {
 }
 
 /// Means are of trials: the samples of one trial aren't independent.
-fn line(series: &Series) -> String {
+fn line(series: &CellSeries) -> String {
     let better = series.better;
     let values: Vec<f64> = series
         .trials

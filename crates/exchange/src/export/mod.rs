@@ -3,7 +3,7 @@
 //! Names are data: whatever stands in a parameter is written so that the reader gets it back, or sees it, and never so
 //! that it acts. A file gets its name when all of it is there.
 //!
-//! Refuses: to write a study without samples where a format has no way to say that there are none.
+//! A study without samples is an error where a format can't say that there are none.
 
 mod benchfmt;
 mod json;
@@ -13,15 +13,15 @@ mod rows;
 
 pub use json::StudyExport;
 
-use backsight_model::{MetricName, ResultSet, Series, TrialSamples, Unit};
+use backsight_model::{CellSeries, MetricName, ResultSet, TrialSamples, Unit};
 use backsight_stats::{Better, Samples, Summary};
 use std::{io::Write as _, str::FromStr};
 
-use crate::table::{Out, TableError};
+use crate::table::{TableError, TableOutput};
 
 /// How a study is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ExportFormat {
     /// A table between commas: a sample a row.
     Csv,
     /// The same between tabs.
@@ -41,29 +41,37 @@ pub enum Form {
 }
 
 /// Every form with its name, and one line about it.
-pub const FORMS: &[(&str, Form, &str)] = &[
-    ("csv", Form::Csv, "a table between commas, a sample a row"),
-    ("tsv", Form::Tsv, "the same between tabs"),
-    ("json-rows", Form::JsonRows, "the same, a JSON object a row"),
-    ("parquet", Form::Parquet, "the same in Parquet"),
+pub const FORMS: &[(&str, ExportFormat, &str)] = &[
+    (
+        "csv",
+        ExportFormat::Csv,
+        "a table between commas, a sample a row",
+    ),
+    ("tsv", ExportFormat::Tsv, "the same between tabs"),
+    (
+        "json-rows",
+        ExportFormat::JsonRows,
+        "the same, a JSON object a row",
+    ),
+    ("parquet", ExportFormat::Parquet, "the same in Parquet"),
     (
         "json",
-        Form::Json,
+        ExportFormat::Json,
         "one JSON document: series with their trials, hosts, failures",
     ),
     (
         "markdown",
-        Form::Markdown,
+        ExportFormat::Markdown,
         "a table of means with spread and count",
     ),
     (
         "openmetrics",
-        Form::OpenMetrics,
+        ExportFormat::OpenMetrics,
         "OpenMetrics text, for Prometheus and its like",
     ),
     (
         "benchfmt",
-        Form::Benchfmt,
+        ExportFormat::Benchfmt,
         "Go's benchmark lines, which benchstat reads",
     ),
 ];
@@ -71,18 +79,20 @@ pub const FORMS: &[(&str, Form, &str)] = &[
 /// A text that is no form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no format to export: there are {}", FORMS.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", "))]
-pub struct NoSuchForm {
+pub struct ExportFormatError {
     text: String,
 }
 
-impl FromStr for Form {
-    type Err = NoSuchForm;
+impl FromStr for ExportFormat {
+    type Err = ExportFormatError;
 
-    fn from_str(text: &str) -> Result<Self, NoSuchForm> {
+    fn from_str(text: &str) -> Result<Self, ExportFormatError> {
         let found = FORMS.iter().find(|(name, ..)| *name == text);
-        found.map(|(_, form, _)| *form).ok_or_else(|| NoSuchForm {
-            text: text.chars().take(40).collect(),
-        })
+        found
+            .map(|(_, form, _)| *form)
+            .ok_or_else(|| ExportFormatError {
+                text: text.chars().take(40).collect(),
+            })
     }
 }
 
@@ -90,15 +100,19 @@ impl FromStr for Form {
 ///
 /// # Errors
 /// It has no samples; it can't be written.
-pub fn export(set: &ResultSet, form: Form, mut out: Out) -> Result<(), ExportError> {
+pub fn export(
+    set: &ResultSet,
+    form: ExportFormat,
+    mut out: TableOutput,
+) -> Result<(), ExportError> {
     let text = match form {
-        Form::Csv | Form::Tsv | Form::JsonRows | Form::Parquet => {
+        ExportFormat::Csv | ExportFormat::Tsv | ExportFormat::JsonRows | ExportFormat::Parquet => {
             return rows::write(set, form, out);
         }
-        Form::Json => json::document(set),
-        Form::Markdown => markdown::page(set),
-        Form::OpenMetrics => openmetrics::text(set),
-        Form::Benchfmt => benchfmt::lines(set),
+        ExportFormat::Json => json::document(set),
+        ExportFormat::Markdown => markdown::page(set),
+        ExportFormat::OpenMetrics => openmetrics::text(set),
+        ExportFormat::Benchfmt => benchfmt::lines(set),
     };
     out.write_all(text.as_bytes())
         .map_err(|error| ExportError::Unwritable(error.to_string()))?;
@@ -118,7 +132,7 @@ pub enum ExportError {
 }
 
 /// The series that have samples.
-fn measured(set: &ResultSet) -> impl Iterator<Item = &Series> {
+fn measured(set: &ResultSet) -> impl Iterator<Item = &CellSeries> {
     set.series
         .iter()
         .filter(|series| series.trials.iter().any(|trial| !trial.values.is_empty()))

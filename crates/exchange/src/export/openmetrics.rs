@@ -1,6 +1,6 @@
 //! OpenMetrics text: a family a metric and unit, a point a sample.
 
-use backsight_model::{ResultSet, Series};
+use backsight_model::{CellSeries, ResultSet};
 use indexmap::IndexMap;
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::measured;
 
 /// The study as text.
 pub fn text(set: &ResultSet) -> String {
-    let mut families: IndexMap<(String, String), Vec<&Series>> = IndexMap::new();
+    let mut families: IndexMap<(String, String), Vec<&CellSeries>> = IndexMap::new();
     for series in measured(set) {
         let unit = unit_name(&series.unit.to_string());
         let family = format!("backsight_{}_{unit}", name(series.metric.as_str()));
@@ -32,7 +32,7 @@ pub fn text(set: &ResultSet) -> String {
     text
 }
 
-fn points(set: &ResultSet, series: &Series, family: &str, text: &mut String) {
+fn points(set: &ResultSet, series: &CellSeries, family: &str, text: &mut String) {
     let mut labels: IndexMap<String, String> = [
         ("study", set.study_name.to_string()),
         ("benchmark", series.cell.benchmark.to_string()),

@@ -1,12 +1,12 @@
 //! Tables: a sample a row, with everything beside it that says what it is of. `backsight import` reads them back.
 
-use backsight_model::{Cell as BenchmarkCell, ParamName, ResultSet};
+use backsight_model::{Cell, ParamName, ResultSet};
 use indexmap::IndexSet;
 
-use super::{ExportError, Form};
+use super::{ExportError, ExportFormat};
 use crate::{
     import::columns::{INTERVAL, PARAM, SAMPLE, param_text},
-    table::{Cell, ColumnKind, Format, Out, Writer},
+    table::{ColumnKind, TableCell, TableFormat, TableOutput, TableWriter},
 };
 
 const BEFORE: &[(&str, ColumnKind)] = &[
@@ -26,12 +26,12 @@ const AFTER: &[(&str, ColumnKind)] = &[
 ];
 
 /// Writes the samples of a study, a row each.
-pub fn write(set: &ResultSet, form: Form, out: Out) -> Result<(), ExportError> {
+pub fn write(set: &ResultSet, form: ExportFormat, out: TableOutput) -> Result<(), ExportError> {
     let format = match form {
-        Form::Tsv => Format::Tsv,
-        Form::JsonRows => Format::JsonLines,
-        Form::Parquet => Format::Parquet,
-        _ => Format::Csv,
+        ExportFormat::Tsv => TableFormat::Tsv,
+        ExportFormat::JsonRows => TableFormat::JsonLines,
+        ExportFormat::Parquet => TableFormat::Parquet,
+        _ => TableFormat::Csv,
     };
     let params: IndexSet<&ParamName> = set
         .series
@@ -55,7 +55,7 @@ pub fn write(set: &ResultSet, form: Form, out: Out) -> Result<(), ExportError> {
         .chain(several_hosts.then_some(HOST))
         .chain(AFTER.iter().copied())
         .collect();
-    let mut writer = Writer::new(out, format, &columns)?;
+    let mut writer = TableWriter::new(out, format, &columns)?;
     for series in &set.series {
         let texts = param_texts(&series.cell, &params);
         let unit = series.unit.to_string();
@@ -67,21 +67,23 @@ pub fn write(set: &ResultSet, form: Form, out: Out) -> Result<(), ExportError> {
                 .flat_map(|(kind, values)| values.iter().map(move |value| (kind, value)))
             {
                 let mut row = vec![
-                    Cell::Text(series.cell.benchmark.as_str()),
-                    Cell::Text(&set_up),
+                    TableCell::Text(series.cell.benchmark.as_str()),
+                    TableCell::Text(&set_up),
                 ];
-                row.extend(texts.iter().map(|text| Cell::from(text.as_deref())));
+                row.extend(texts.iter().map(|text| TableCell::from(text.as_deref())));
                 if several_hosts {
-                    row.push(Cell::from(set.host_of(trial).map(|host| host.as_str())));
+                    row.push(TableCell::from(
+                        set.host_of(trial).map(|host| host.as_str()),
+                    ));
                 }
                 row.extend([
-                    Cell::Text(series.metric.as_str()),
-                    Cell::Text(&unit),
-                    Cell::Text(series.better.as_str()),
-                    Cell::Integer(i64::from(trial.trial)),
-                    Cell::Integer(i64::from(trial.round)),
-                    Cell::Text(kind),
-                    Cell::Number(*value),
+                    TableCell::Text(series.metric.as_str()),
+                    TableCell::Text(&unit),
+                    TableCell::Text(series.better.as_str()),
+                    TableCell::Integer(i64::from(trial.trial)),
+                    TableCell::Integer(i64::from(trial.round)),
+                    TableCell::Text(kind),
+                    TableCell::Number(*value),
                 ]);
                 writer.row(&row)?;
             }
@@ -91,7 +93,7 @@ pub fn write(set: &ResultSet, form: Form, out: Out) -> Result<(), ExportError> {
     Ok(())
 }
 
-fn param_texts(cell: &BenchmarkCell, params: &IndexSet<&ParamName>) -> Vec<Option<String>> {
+fn param_texts(cell: &Cell, params: &IndexSet<&ParamName>) -> Vec<Option<String>> {
     params
         .iter()
         .map(|param| cell.params.get(*param).map(param_text))

@@ -6,8 +6,7 @@
 //! those of a host that lie more than [`SESSION_GAP`] apart are of two. Names that can't be ours become ones that can, and the cell keeps what it was called.
 //! A trial is of the host that its record or its file names; where any trial is of nobody knows which, none is said to be of one.
 //!
-//! Refuses: a metric whose direction or unit nobody knows, one in units that measure different things, and the same
-//! trial twice.
+//! A metric without a direction or a unit, one in units of several dimensions, and the same trial twice are errors.
 
 use backsight_model::{
     BenchmarkName, Better, Cell, HostName, MetricName, MetricSamples, ParamName, Unit, Value,
@@ -17,7 +16,7 @@ use indexmap::{IndexMap, IndexSet};
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Choices, MeasuredLevel, Refused, SourceFile,
+    ImportChoices, ImportError, MeasuredLevel, SourceFile,
     choices::{for_all, named},
     record::{Record, printable},
 };
@@ -63,7 +62,7 @@ pub struct ImportedTrial {
     pub round: u32,
     /// The session that it was measured in, from 1.
     pub session: u32,
-    /// The host that it was measured on, by its number in [`Imported::hosts`] from 1; 0 where it isn't known of every trial.
+    /// The host that it was measured on, by its number in [`ImportedStudy::hosts`] from 1; 0 where it isn't known of every trial.
     pub host: u32,
     /// Its samples, or why there are none.
     pub outcome: Result<Vec<MetricSamples>, String>,
@@ -76,7 +75,7 @@ type Facts = IndexMap<String, String>;
 
 /// What some files hold, ready to become a study.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
+pub struct ImportedStudy {
     /// The files, as they were.
     pub files: Vec<SourceFile>,
     /// What was measured, in the order of the files.
@@ -122,7 +121,7 @@ struct Rounds {
 
 /// Records on their way to a study.
 pub(super) struct Assembly<'a> {
-    choices: &'a Choices,
+    choices: &'a ImportChoices,
     level: MeasuredLevel,
     /// The sitting of the file that is being read: until all are there, each file is one.
     session: u32,
@@ -146,7 +145,7 @@ pub(super) struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    pub fn new(choices: &'a Choices, level: MeasuredLevel) -> Self {
+    pub fn new(choices: &'a ImportChoices, level: MeasuredLevel) -> Self {
         Self {
             choices,
             level,
@@ -371,7 +370,7 @@ impl<'a> Assembly<'a> {
             params.insert(name, Value::Text(record.benchmark.clone()));
         }
         let variant = legal(record.variant.as_deref().unwrap_or(DEFAULT));
-        let bad = |error: backsight_model::BadName| error.to_string();
+        let bad = |error: backsight_model::NameError| error.to_string();
         let cell = Cell {
             benchmark: BenchmarkName::new(benchmark).map_err(bad)?,
             chosen: params.keys().cloned().collect(),
@@ -462,7 +461,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Everything, if everything is known.
-    pub fn finish(mut self) -> Result<Imported, Refused> {
+    pub fn finish(mut self) -> Result<ImportedStudy, ImportError> {
         self.refuse_unknown()?;
         let (sessions, most) = self.sessions();
         if most > 1 && !self.choices.sessions {
@@ -490,7 +489,7 @@ impl<'a> Assembly<'a> {
             metrics.insert(benchmark, learnt.collect::<Vec<_>>());
         }
         if self.trials.is_empty() {
-            return Err(Refused::of_all("nothing is left to import")
+            return Err(ImportError::of_all("nothing is left to import")
                 .help("leave fewer metrics out (`--without`)"));
         }
         let samples = |cell: &Cell, trial: Trial| {
@@ -533,10 +532,10 @@ impl<'a> Assembly<'a> {
             })
             .collect();
         if hosts.is_empty() {
-            let elsewhere = HostName::new(HOST).map_err(|e| Refused::of_all(e.to_string()))?;
+            let elsewhere = HostName::new(HOST).map_err(|e| ImportError::of_all(e.to_string()))?;
             hosts.insert(elsewhere, Facts::new());
         }
-        Ok(Imported {
+        Ok(ImportedStudy {
             files: self.files,
             trials,
             hosts,
@@ -546,7 +545,7 @@ impl<'a> Assembly<'a> {
         })
     }
 
-    fn refuse_unknown(&self) -> Result<(), Refused> {
+    fn refuse_unknown(&self) -> Result<(), ImportError> {
         let quoted = |names: Vec<&String>| {
             let names: Vec<String> = names
                 .into_iter()
@@ -565,7 +564,7 @@ impl<'a> Assembly<'a> {
                     None => format!("`{}`", printable(name)),
                 })
                 .collect();
-            return Err(Refused::of_all(format!(
+            return Err(ImportError::of_all(format!(
                 "the unit of {} isn't one that is known",
                 unknown.join(", ")
             ))
@@ -577,7 +576,7 @@ impl<'a> Assembly<'a> {
         }
         if !self.undirected.is_empty() {
             let names: Vec<&String> = self.undirected.iter().collect();
-            return Err(Refused::of_all(format!(
+            return Err(ImportError::of_all(format!(
                 "nothing says which direction is good for {}",
                 quoted(names.clone())
             ))
@@ -607,7 +606,7 @@ impl<'a> Assembly<'a> {
             let known: Vec<&String> = known.into_iter().collect();
             let near = backsight_model::did_you_mean(asked, known.iter().map(|n| n.as_str()));
             return Err(
-                Refused::of_all(format!("there is no metric `{}`", printable(asked)))
+                ImportError::of_all(format!("there is no metric `{}`", printable(asked)))
                     .help(near.unwrap_or_else(|| format!("there are {}", quoted(known)))),
             );
         }

@@ -7,14 +7,14 @@ use super::MeasuredLevel;
 
 /// Something said about one metric, or about all that nothing else is said about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Choice<T> {
+pub struct ImportChoice<T> {
     /// The metric, in the file's words; `None`: every metric whose format doesn't say.
     pub metric: Option<String>,
     /// What holds for it.
     pub value: T,
 }
 
-impl<T: FromStr> FromStr for Choice<T> {
+impl<T: FromStr> FromStr for ImportChoice<T> {
     type Err = T::Err;
 
     /// `lower`, or `METRIC=lower`.
@@ -32,7 +32,7 @@ impl<T: FromStr> FromStr for Choice<T> {
     }
 }
 
-impl<T: fmt::Display> fmt::Display for Choice<T> {
+impl<T: fmt::Display> fmt::Display for ImportChoice<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(metric) = &self.metric {
             write!(f, "{metric}=")?;
@@ -43,11 +43,11 @@ impl<T: fmt::Display> fmt::Display for Choice<T> {
 
 /// Everything that a person said about an import.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Choices {
+pub struct ImportChoices {
     /// Which direction is good.
-    pub better: Vec<Choice<Better>>,
+    pub better: Vec<ImportChoice<Better>>,
     /// The unit of numbers.
-    pub unit: Vec<Choice<Unit>>,
+    pub unit: Vec<ImportChoice<Unit>>,
     /// Metrics that aren't wanted.
     pub without: Vec<String>,
     /// In a table, columns that have the values, each a metric of its own.
@@ -61,7 +61,7 @@ pub struct Choices {
 }
 
 /// What was said about a metric by name, under either of its names.
-pub(super) fn named<'a, T>(choices: &'a [Choice<T>], names: [&str; 2]) -> Option<&'a T> {
+pub(super) fn named<'a, T>(choices: &'a [ImportChoice<T>], names: [&str; 2]) -> Option<&'a T> {
     let said = choices.iter().rev().find(|choice| {
         let metric = choice.metric.as_deref();
         metric.is_some_and(|metric| names.contains(&metric))
@@ -70,7 +70,7 @@ pub(super) fn named<'a, T>(choices: &'a [Choice<T>], names: [&str; 2]) -> Option
 }
 
 /// What was said about every metric that nothing else is said about.
-pub(super) fn for_all<T>(choices: &[Choice<T>]) -> Option<&T> {
+pub(super) fn for_all<T>(choices: &[ImportChoice<T>]) -> Option<&T> {
     let said = choices.iter().rev().find(|choice| choice.metric.is_none());
     said.map(|choice| &choice.value)
 }
@@ -81,13 +81,13 @@ mod tests {
 
     #[test]
     fn a_choice_is_for_a_metric_or_for_all() {
-        let one: Choice<Better> = "a=b/op=higher".parse().unwrap();
-        let all: Choice<Better> = "lower".parse().unwrap();
+        let one: ImportChoice<Better> = "a=b/op=higher".parse().unwrap();
+        let all: ImportChoice<Better> = "lower".parse().unwrap();
         assert_eq!(one.metric.as_deref(), Some("a=b/op"));
         let choices = [all, one];
         assert_eq!(named(&choices, ["a=b/op", "x"]), Some(&Better::Higher));
         assert_eq!(named(&choices, ["c", "x"]), None);
         assert_eq!(for_all(&choices), Some(&Better::Lower));
-        assert!("fast".parse::<Choice<Better>>().is_err());
+        assert!("fast".parse::<ImportChoice<Better>>().is_err());
     }
 }

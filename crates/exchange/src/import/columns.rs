@@ -10,7 +10,7 @@
 //! | `host` | the host that the trial was measured on; trials of two hosts are two, whatever they are called |
 //! | `kind` | `interval` for interval samples within a trial; else `sample` |
 //!
-//! Refuses: a table without a column of values, and to use a column that it doesn't know.
+//! A table without a column of values, and an unknown column, are errors.
 
 use backsight_model::Value;
 use indexmap::IndexMap;
@@ -20,11 +20,13 @@ use std::{
 };
 
 use super::{
-    Choices, Refused, SourceFile,
+    ImportChoices, ImportError, SourceFile,
     assembly::Assembly,
     record::{Record, printable},
 };
-use crate::table::{Field, Format, Reading, Rows, Source, Table, TableError};
+use crate::table::{
+    ReadOptions, TableError, TableField, TableFormat, TableReader, TableRows, TableSource,
+};
 
 /// Prefix of the columns that are parameters.
 pub(crate) const PARAM: &str = "param.";
@@ -60,7 +62,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(table: &Table, choices: &Choices) -> Result<Self, TableError> {
+    fn of(table: &TableReader, choices: &ImportChoices) -> Result<Self, TableError> {
         let mut layout = Self {
             wanted: Vec::new(),
             known: HashMap::new(),
@@ -106,20 +108,20 @@ impl Layout {
 
 /// Adds the samples of a table.
 pub(super) fn add(
-    format: Format,
+    format: TableFormat,
     path: &Path,
-    choices: &Choices,
+    choices: &ImportChoices,
     assembly: &mut Assembly<'_>,
-) -> Result<(), Refused> {
+) -> Result<(), ImportError> {
     if path.is_dir() {
-        return Err(Refused::new(path, "this is a folder, not a table").help("name a file"));
+        return Err(ImportError::new(path, "this is a folder, not a table").help("name a file"));
     }
     let file = SourceFile::open(path)?;
-    let reading = Reading {
+    let reading = ReadOptions {
         format: Some(format),
         header: None,
     };
-    let table = Table::open(&Source::Path(path.to_owned()), reading).map_err(refused)?;
+    let table = TableReader::open(&TableSource::Path(path.to_owned()), reading).map_err(refused)?;
     let layout = Layout::of(&table, choices).map_err(refused)?;
     if !layout.unused.is_empty() {
         let unused: Vec<String> = layout
@@ -139,18 +141,18 @@ pub(super) fn add(
     let records = Gathered::of(rows, &layout, &stem).map_err(refused)?;
     let files = assembly.begin_file([file]);
     if records.is_empty() {
-        return Err(Refused::new(path, "it has no rows with values"));
+        return Err(ImportError::new(path, "it has no rows with values"));
     }
     for record in records {
         assembly
             .add(record, &files)
-            .map_err(|message| Refused::new(path, message))?;
+            .map_err(|message| ImportError::new(path, message))?;
     }
     Ok(())
 }
 
-fn refused(error: TableError) -> Refused {
-    let mut refused = Refused::of_all(error.to_string());
+fn refused(error: TableError) -> ImportError {
+    let mut refused = ImportError::of_all(error.to_string());
     if matches!(error, TableError::NoColumn { .. }) {
         refused.help = Some(
             "a table needs a column `value`, or say which columns have the values: --value COLUMN"
@@ -185,7 +187,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn of(mut rows: Rows, layout: &Layout, stem: &str) -> Result<Vec<Record>, TableError> {
+    fn of(mut rows: TableRows, layout: &Layout, stem: &str) -> Result<Vec<Record>, TableError> {
         let mut gathered = Self::default();
         while rows.advance()? {
             for (name, column) in &layout.values {
@@ -206,7 +208,7 @@ impl Gathered {
 
     fn add(
         &mut self,
-        rows: &Rows,
+        rows: &TableRows,
         layout: &Layout,
         stem: &str,
         column: &str,
@@ -299,7 +301,7 @@ impl Gathered {
     /// rounds of their own.
     fn round(
         &mut self,
-        rows: &Rows,
+        rows: &TableRows,
         layout: &Layout,
         key: &Key,
         host: Option<String>,
@@ -348,12 +350,12 @@ impl Gathered {
 }
 
 /// The value of a parameter's cell. A text that would be read as something else is written as JSON.
-fn param(field: Field<'_>) -> Option<Value> {
+fn param(field: TableField<'_>) -> Option<Value> {
     Some(match field {
-        Field::Missing => return None,
-        Field::Integer(whole) => Value::Integer(whole),
-        Field::Number(number) => Value::Float(number),
-        Field::Text(text) => match serde_json::from_str::<String>(text) {
+        TableField::Missing => return None,
+        TableField::Integer(whole) => Value::Integer(whole),
+        TableField::Number(number) => Value::Float(number),
+        TableField::Text(text) => match serde_json::from_str::<String>(text) {
             Ok(quoted) => Value::Text(quoted),
             Err(_) => Value::from_argument(text),
         },

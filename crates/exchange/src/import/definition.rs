@@ -1,14 +1,14 @@
 //! Importers as data files: what a file of a tool looks like, and the jq programs that make records of it.
 //!
-//! Refuses: an importer whose file has another name, and programs and expressions that are none.
+//! An importer's name must be its file's; its programs and expressions are compiled when it is read.
 
-use backsight_catalog::{Mistake, Query, deeply};
-use backsight_model::{At, Document, Problem};
+use backsight_catalog::{Query, QueryError, deeply};
+use backsight_model::{DocumentError, Located, TomlDocument};
 use regex::Regex;
 use serde::Deserialize;
 use std::{collections::HashMap, str::FromStr};
 
-use crate::table::Format;
+use crate::table::TableFormat;
 
 /// Name and text of each importer that comes with the program.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/importers.rs"));
@@ -78,12 +78,12 @@ pub(super) enum Reads {
 
 impl Reads {
     /// What a table is written in, if it is one.
-    pub fn table(self) -> Option<Format> {
+    pub fn table(self) -> Option<TableFormat> {
         match self {
-            Self::Csv => Some(Format::Csv),
-            Self::Tsv => Some(Format::Tsv),
-            Self::JsonRows => Some(Format::JsonLines),
-            Self::Parquet => Some(Format::Parquet),
+            Self::Csv => Some(TableFormat::Csv),
+            Self::Tsv => Some(TableFormat::Tsv),
+            Self::JsonRows => Some(TableFormat::JsonLines),
+            Self::Parquet => Some(TableFormat::Parquet),
             Self::Json | Self::JsonLines | Self::Xml | Self::Lines | Self::CsvRows => None,
         }
     }
@@ -92,7 +92,7 @@ impl Reads {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    name: At<String>,
+    name: Located<String>,
     about: String,
     made_by: String,
     level: MeasuredLevel,
@@ -107,17 +107,17 @@ struct WrittenShape {
     reads: Reads,
     expects: String,
     #[serde(rename = "is")]
-    test: Option<At<String>>,
-    items: Option<At<String>>,
-    record: Option<At<String>>,
-    alike: Option<At<String>>,
-    host: Option<At<String>>,
-    when: Option<At<String>>,
-    path: Option<At<String>>,
+    test: Option<Located<String>>,
+    items: Option<Located<String>>,
+    record: Option<Located<String>>,
+    alike: Option<Located<String>>,
+    host: Option<Located<String>>,
+    when: Option<Located<String>>,
+    path: Option<Located<String>>,
     #[serde(default)]
     beside: Vec<String>,
-    line: Option<At<String>>,
-    state: Option<At<String>>,
+    line: Option<Located<String>>,
+    state: Option<Located<String>>,
     #[serde(default)]
     nan_is_missing: bool,
 }
@@ -156,7 +156,7 @@ pub(super) struct Shape {
 
 /// A format that can be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Described {
+pub struct ImportFormat {
     /// Its name, which is its importer's file's.
     pub name: String,
     /// One line about it.
@@ -169,12 +169,12 @@ pub struct Described {
     pub also: Vec<String>,
 }
 
-impl Described {
+impl ImportFormat {
     /// Every format that the program has an importer for, in the order of their files.
     ///
     /// # Errors
     /// An importer isn't TOML, or something is missing in it.
-    pub fn all() -> Result<Vec<Self>, Problem> {
+    pub fn all() -> Result<Vec<Self>, DocumentError> {
         let described = BUILT_IN.iter().map(|(name, text)| {
             let written: Written = document(name, text).read()?;
             Ok(written.describe())
@@ -184,8 +184,8 @@ impl Described {
 }
 
 impl Written {
-    fn describe(&self) -> Described {
-        Described {
+    fn describe(&self) -> ImportFormat {
+        ImportFormat {
             name: self.name.to_string(),
             about: self.about.clone(),
             made_by: self.made_by.clone(),
@@ -195,17 +195,17 @@ impl Written {
     }
 }
 
-fn document(name: &str, text: &str) -> Document {
-    Document::new(format!("importers: {name}.toml"), text)
+fn document(name: &str, text: &str) -> TomlDocument {
+    TomlDocument::new(format!("importers: {name}.toml"), text)
 }
 
 /// Reads files of one format.
 #[derive(Debug)]
 pub struct Importer {
     /// What it reads.
-    pub format: Described,
+    pub format: ImportFormat,
     /// Its text; the document's name says where it comes from.
-    pub document: Document,
+    pub document: TomlDocument,
     pub(super) shapes: Vec<Shape>,
 }
 
@@ -214,7 +214,7 @@ impl Importer {
     ///
     /// # Errors
     /// It isn't one, or a program or an expression in it is none; the problem points at the place.
-    pub fn read(document: &Document) -> Result<Self, Problem> {
+    pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
         let written: Written = document.read()?;
         let format = written.describe();
         let shapes = written
@@ -233,7 +233,7 @@ impl Importer {
     ///
     /// # Errors
     /// It is at fault.
-    pub fn find(name: &str) -> Result<Option<Self>, Problem> {
+    pub fn find(name: &str) -> Result<Option<Self>, DocumentError> {
         for (known, text) in BUILT_IN {
             let document = document(known, text);
             let written: Written = document.read()?;
@@ -245,7 +245,7 @@ impl Importer {
     }
 
     /// What its tables are written in, if it reads tables.
-    pub(super) fn table(&self) -> Option<Format> {
+    pub(super) fn table(&self) -> Option<TableFormat> {
         self.shapes.iter().find_map(|shape| shape.reads.table())
     }
 
@@ -260,10 +260,10 @@ impl Importer {
     }
 }
 
-fn compiled(shape: WrittenShape, document: &Document) -> Result<Shape, Problem> {
-    let program = |code: &At<String>| compile(code, code, document);
-    let maybe = |code: &Option<At<String>>| code.as_ref().map(program).transpose();
-    let expression = |source: &Option<At<String>>| {
+fn compiled(shape: WrittenShape, document: &TomlDocument) -> Result<Shape, DocumentError> {
+    let program = |code: &Located<String>| compile(code, code, document);
+    let maybe = |code: &Option<Located<String>>| code.as_ref().map(program).transpose();
+    let expression = |source: &Option<Located<String>>| {
         let source = source.as_ref();
         source
             .map(|source| {
@@ -303,8 +303,12 @@ fn compiled(shape: WrittenShape, document: &Document) -> Result<Shape, Problem> 
     })
 }
 
-fn compile(code: &str, written: &At<String>, document: &Document) -> Result<Program, Problem> {
-    Query::compile(code, VARIABLES).map_err(|mistake: Mistake| {
+fn compile(
+    code: &str,
+    written: &Located<String>,
+    document: &TomlDocument,
+) -> Result<Program, DocumentError> {
+    Query::compile(code, VARIABLES).map_err(|mistake: QueryError| {
         let span = written.span();
         let text = document.text.get(span.clone()).unwrap_or_default();
         let place = match text.find(written.as_str()) {
@@ -342,7 +346,7 @@ mod tests {
 
     #[test]
     fn every_importer_that_comes_with_the_program_is_sound() {
-        let all = Described::all().unwrap();
+        let all = ImportFormat::all().unwrap();
         assert!(
             all.iter()
                 .map(|d| d.name.as_str())
@@ -375,10 +379,10 @@ mod tests {
     #[test]
     fn an_importer_says_what_its_numbers_are() {
         let text = "name = 'x'\nabout = 'x'\nmade_by = 'x'\nlevel = 'round'\n[[shape]]\nreads = 'csv'\nexpects = 'x'\n";
-        let problem = Importer::read(&Document::new("x", text)).unwrap_err();
+        let problem = Importer::read(&TomlDocument::new("x", text)).unwrap_err();
         assert_eq!(problem.place().0, 4, "{problem}");
         let silent = text.replace("level = 'round'\n", "");
-        let problem = Importer::read(&Document::new("x", silent)).unwrap_err();
+        let problem = Importer::read(&TomlDocument::new("x", silent)).unwrap_err();
         assert!(problem.to_string().contains("level"), "{problem}");
         for (name, level) in [
             ("pytest-benchmark", MeasuredLevel::Iteration),
@@ -396,12 +400,13 @@ mod tests {
     #[test]
     fn a_mistake_in_an_importer_is_pointed_at() {
         let text = "name = 'x'\nabout = 'x'\nmade_by = 'x'\nlevel = 'run'\n[[shape]]\nreads = 'json'\nexpects = 'x'\nitems = '.a[]'\nrecord = '. | slect(.)'\n";
-        let problem = Importer::read(&Document::new("x", text)).unwrap_err();
+        let problem = Importer::read(&TomlDocument::new("x", text)).unwrap_err();
         assert_eq!(problem.place(), (9, 15), "{problem}");
-        let problem = Importer::read(&Document::new("x", text.replace("slect", "select"))).err();
+        let problem =
+            Importer::read(&TomlDocument::new("x", text.replace("slect", "select"))).err();
         assert!(problem.is_none());
         let broken = text.replace("record = '. | slect(.)'", "path = '(?<a'");
-        let problem = Importer::read(&Document::new("x", broken)).unwrap_err();
+        let problem = Importer::read(&TomlDocument::new("x", broken)).unwrap_err();
         assert_eq!(problem.place().0, 9);
     }
 }

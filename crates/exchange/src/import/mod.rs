@@ -4,8 +4,7 @@
 //! program that makes records of an item. [`import`] reads files with it and puts the records together: cells, metrics,
 //! trials, with the files that each came from.
 //!
-//! Refuses: to take a file for what it isn't, to guess which direction is good or what a number's unit is, numbers that
-//! aren't finite, and to import a part: an error anywhere is an error of the whole.
+//! Directions and units are never guessed. An error anywhere is an error of the whole: no part is imported.
 
 mod assembly;
 mod choices;
@@ -14,12 +13,12 @@ mod definition;
 mod record;
 mod source;
 
-pub use assembly::{Imported, ImportedMetric, ImportedTrial};
-pub use choices::{Choice, Choices};
-pub use definition::{Described, Importer, MeasuredLevel};
+pub use assembly::{ImportedMetric, ImportedStudy, ImportedTrial};
+pub use choices::{ImportChoice, ImportChoices};
+pub use definition::{ImportFormat, Importer, MeasuredLevel};
 pub use source::SourceFile;
 
-use backsight_catalog::{Found, Searched, Stopped};
+use backsight_catalog::{JsonDocument, QueryRunError, QueryValue};
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -28,11 +27,11 @@ use std::{
 use assembly::Assembly;
 use definition::{Reads, Shape, searching};
 use record::{Record, printable, shown};
-use source::Reading;
+use source::SourceDocument;
 
 /// Why a file wasn't imported: where, what, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct ImportError {
     /// The file, as it was named; empty where it is about all of them.
     pub file: String,
     /// Where in it: a line, a path in its JSON; empty where it is about the whole.
@@ -43,7 +42,7 @@ pub struct Refused {
     pub help: Option<String>,
 }
 
-impl Refused {
+impl ImportError {
     fn new(file: &Path, message: impl Into<String>) -> Self {
         Self {
             file: printable_path(file),
@@ -73,7 +72,7 @@ impl Refused {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         match (self.file.as_str(), self.place.as_str()) {
@@ -88,9 +87,9 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ImportError {}
 
-impl miette::Diagnostic for Refused {
+impl miette::Diagnostic for ImportError {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.help
             .as_ref()
@@ -114,8 +113,8 @@ fn printable_path(path: &Path) -> String {
 pub fn import(
     importer: &Importer,
     paths: &[PathBuf],
-    choices: &Choices,
-) -> Result<Imported, Refused> {
+    choices: &ImportChoices,
+) -> Result<ImportedStudy, ImportError> {
     let read = || {
         let level = choices.level.unwrap_or(importer.format.level);
         let mut assembly = Assembly::new(choices, level);
@@ -133,17 +132,18 @@ pub fn import(
         }
         assembly.finish()
     };
-    searching(read).unwrap_or_else(|why| Err(Refused::of_all(format!("the importer broke: {why}"))))
+    searching(read)
+        .unwrap_or_else(|why| Err(ImportError::of_all(format!("the importer broke: {why}"))))
 }
 
 /// The files that a path names: itself, or those of the format in its folder.
-fn files_of(importer: &Importer, path: &Path) -> Result<Vec<PathBuf>, Refused> {
+fn files_of(importer: &Importer, path: &Path) -> Result<Vec<PathBuf>, ImportError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     if importer.shapes.iter().all(|shape| shape.path.is_none()) {
         let message = format!("this is a folder; `{}` reads files", importer.format.name);
-        return Err(Refused::new(path, message).help(format!(
+        return Err(ImportError::new(path, message).help(format!(
             "name the file that `{}` writes",
             importer.format.made_by
         )));
@@ -155,13 +155,13 @@ fn files_of(importer: &Importer, path: &Path) -> Result<Vec<PathBuf>, Refused> {
     Ok(files)
 }
 
-fn not_it(importer: &Importer, path: &Path, what: &str) -> Refused {
+fn not_it(importer: &Importer, path: &Path, what: &str) -> ImportError {
     let message = format!(
         "{what} is what `{}` reads: expected {}",
         importer.format.name,
         importer.expects()
     );
-    Refused::new(path, message).help(format!(
+    ImportError::new(path, message).help(format!(
         "`{}` makes it; `backsight list importers` shows the other formats",
         importer.format.made_by
     ))
@@ -171,7 +171,7 @@ fn not_it(importer: &Importer, path: &Path, what: &str) -> Refused {
 fn recognised<'a>(
     importer: &'a Importer,
     file: &SourceFile,
-) -> Result<(&'a Shape, Reading), Refused> {
+) -> Result<(&'a Shape, SourceDocument), ImportError> {
     let whole = std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
     let whole = whole.to_string_lossy();
     let by_path = |shape: &&Shape| {
@@ -185,7 +185,7 @@ fn recognised<'a>(
     candidates.retain(|shape| may_be(shape.reads, &file.content));
     let mut broken = None;
     for shape in candidates {
-        match Reading::of(file, shape) {
+        match SourceDocument::from_file(file, shape) {
             Ok(reading) if has_shape(shape, &reading) => return Ok((shape, reading)),
             Ok(_) => {}
             Err(error) => broken = Some(error),
@@ -206,17 +206,17 @@ fn may_be(reads: Reads, content: &[u8]) -> bool {
     }
 }
 
-fn has_shape(shape: &Shape, reading: &Reading) -> bool {
+fn has_shape(shape: &Shape, reading: &SourceDocument) -> bool {
     if shape.reads == Reads::Lines && reading.lines.is_empty() {
         return false;
     }
     let Some(test) = &shape.test else { return true };
-    let nothing = Searched::nothing();
+    let nothing = JsonDocument::nothing();
     let found = test.found(
         &reading.document,
         [&nothing, &reading.document, &reading.path, &reading.beside],
     );
-    found.is_ok_and(|found| found == [Found::Truth(true)])
+    found.is_ok_and(|found| found == [QueryValue::Truth(true)])
 }
 
 fn add_file(
@@ -224,7 +224,7 @@ fn add_file(
     path: &Path,
     alike: &mut Option<String>,
     assembly: &mut Assembly<'_>,
-) -> Result<(), Refused> {
+) -> Result<(), ImportError> {
     let file = SourceFile::open(path)?;
     let (shape, mut reading) = recognised(importer, &file)?;
     refuse_unlike(shape, &reading, path, alike)?;
@@ -241,7 +241,7 @@ fn add_file(
     for (item, place) in items(shape, &reading, path)? {
         let [key, what] = place;
         for found in records_of(shape, &reading, &item, &key, path, &what)? {
-            let at = |message: String| Refused::new(path, message).at(what.as_text());
+            let at = |message: String| ImportError::new(path, message).at(what.as_text());
             let record = Record::read(&found).map_err(at)?;
             assembly.add(record, &sources).map_err(at)?;
             records += 1;
@@ -249,7 +249,7 @@ fn add_file(
     }
     if records == 0 {
         let message = format!("it has no results: expected {}", shape.expects);
-        return Err(Refused::new(path, message));
+        return Err(ImportError::new(path, message));
     }
     Ok(())
 }
@@ -257,10 +257,10 @@ fn add_file(
 /// Refuses a file that can't belong to one study with those before it.
 fn refuse_unlike(
     shape: &Shape,
-    reading: &Reading,
+    reading: &SourceDocument,
     path: &Path,
     before: &mut Option<String>,
-) -> Result<(), Refused> {
+) -> Result<(), ImportError> {
     let Some((name, program)) = &shape.alike else {
         return Ok(());
     };
@@ -269,7 +269,7 @@ fn refuse_unlike(
     match before {
         Some(before) if *before != now => {
             let message = format!("its `{name}` is {now}, and {before} in the file before it");
-            Err(Refused::new(path, message)
+            Err(ImportError::new(path, message)
                 .help("import each as a study of its own, then compare them"))
         }
         _ => {
@@ -281,24 +281,24 @@ fn refuse_unlike(
 
 fn add_hosts(
     shape: &Shape,
-    reading: &Reading,
+    reading: &SourceDocument,
     path: &Path,
     assembly: &mut Assembly<'_>,
-) -> Result<(), Refused> {
+) -> Result<(), ImportError> {
     let Some(program) = &shape.host else {
         return Ok(());
     };
     let found = whole(program, reading, path)?;
     let tables = found.into_iter().filter_map(|found| match found {
-        Found::Table(facts) => Some(facts),
+        QueryValue::Table(facts) => Some(facts),
         _ => None,
     });
-    let text = |value: Found| match value {
-        Found::Text(text) => Some(text),
-        Found::Whole(whole) => Some(whole.to_string()),
-        Found::Number(number) => Some(number.to_string()),
-        Found::Truth(truth) => Some(truth.to_string()),
-        Found::Nothing | Found::List(_) | Found::Table(_) => None,
+    let text = |value: QueryValue| match value {
+        QueryValue::Text(text) => Some(text),
+        QueryValue::Whole(whole) => Some(whole.to_string()),
+        QueryValue::Number(number) => Some(number.to_string()),
+        QueryValue::Truth(truth) => Some(truth.to_string()),
+        QueryValue::Nothing | QueryValue::List(_) | QueryValue::Table(_) => None,
     };
     let hosts = tables.map(|facts| {
         let facts = facts.into_iter();
@@ -307,18 +307,18 @@ fn add_hosts(
     });
     assembly
         .add_hosts(hosts.collect())
-        .map_err(|message| Refused::new(path, message))
+        .map_err(|message| ImportError::new(path, message))
 }
 
 /// A time as tools write it: seconds since 1970, or a date and a time, without a zone in UTC.
-fn time(found: &Found) -> Option<jiff::Timestamp> {
+fn time(found: &QueryValue) -> Option<jiff::Timestamp> {
     match found {
-        Found::Whole(seconds) => jiff::Timestamp::from_second(*seconds).ok(),
-        Found::Number(seconds) => {
+        QueryValue::Whole(seconds) => jiff::Timestamp::from_second(*seconds).ok(),
+        QueryValue::Number(seconds) => {
             let since = jiff::SignedDuration::try_from_secs_f64(*seconds).ok()?;
             jiff::Timestamp::from_duration(since).ok()
         }
-        Found::Text(text) => {
+        QueryValue::Text(text) => {
             let without_zone = || {
                 // Google Benchmark once wrote 2016/08/02-11:22:33.
                 let time = jiff::civil::DateTime::strptime("%Y/%m/%d-%H:%M:%S", text);
@@ -335,16 +335,16 @@ fn time(found: &Found) -> Option<jiff::Timestamp> {
 /// What a program finds in the whole document.
 fn whole(
     program: &definition::Program,
-    reading: &Reading,
+    reading: &SourceDocument,
     path: &Path,
-) -> Result<Vec<Found>, Refused> {
-    let nothing = Searched::nothing();
+) -> Result<Vec<QueryValue>, ImportError> {
+    let nothing = JsonDocument::nothing();
     program
         .found(
             &reading.document,
             [&nothing, &reading.document, &reading.path, &reading.beside],
         )
-        .map_err(|stopped| Refused::new(path, why(&stopped)))
+        .map_err(|stopped| ImportError::new(path, why(&stopped)))
 }
 
 /// A step on the way from a document to an item.
@@ -363,11 +363,11 @@ enum Step {
 }
 
 impl Step {
-    fn as_document(&self) -> Searched {
+    fn as_document(&self) -> JsonDocument {
         match self {
-            Self::Name(name) => Searched::text(name.clone()),
-            Self::Index(index) => Searched::whole(*index as isize),
-            Self::Whole | Self::Known(_) | Self::All(_) => Searched::nothing(),
+            Self::Name(name) => JsonDocument::text(name.clone()),
+            Self::Index(index) => JsonDocument::whole(*index as isize),
+            Self::Whole | Self::Known(_) | Self::All(_) => JsonDocument::nothing(),
         }
     }
 
@@ -383,34 +383,34 @@ impl Step {
 /// The items of a document, each with its last step and its place.
 fn items(
     shape: &Shape,
-    reading: &Reading,
+    reading: &SourceDocument,
     path: &Path,
-) -> Result<Vec<(Searched, [Step; 2])>, Refused> {
+) -> Result<Vec<(JsonDocument, [Step; 2])>, ImportError> {
     let (Some(items), Some(paths)) = (&shape.items, &shape.paths) else {
         return Ok(vec![(reading.document.clone(), [Step::Whole, Step::Whole])]);
     };
-    let nothing = Searched::nothing();
+    let nothing = JsonDocument::nothing();
     let variables = [&nothing, &reading.document, &reading.path, &reading.beside];
-    let refused = |stopped: Stopped| Refused::new(path, why(&stopped));
+    let refused = |stopped: QueryRunError| ImportError::new(path, why(&stopped));
     let places = paths.found(&reading.document, variables).map_err(refused)?;
     let items = items.parts(&reading.document, variables).map_err(refused)?;
     let places = places.iter().map(|place| steps(place, &reading.lines));
     Ok(items.into_iter().zip(places).collect())
 }
 
-fn steps(place: &Found, lines: &[usize]) -> [Step; 2] {
-    let Found::List(steps) = place else {
+fn steps(place: &QueryValue, lines: &[usize]) -> [Step; 2] {
+    let QueryValue::List(steps) = place else {
         return [Step::Whole, Step::Whole];
     };
     let mut text = String::new();
     let mut last = Step::Whole;
     for step in steps {
         last = match step {
-            Found::Text(name) => {
+            QueryValue::Text(name) => {
                 text.push_str(&format!(".{}", printable(name)));
                 Step::Name(name.clone())
             }
-            Found::Whole(index) => {
+            QueryValue::Whole(index) => {
                 text.push_str(&format!("[{index}]"));
                 Step::Index(*index)
             }
@@ -433,12 +433,12 @@ fn steps(place: &Found, lines: &[usize]) -> [Step; 2] {
 
 fn records_of(
     shape: &Shape,
-    reading: &Reading,
-    item: &Searched,
+    reading: &SourceDocument,
+    item: &JsonDocument,
     key: &Step,
     path: &Path,
     place: &Step,
-) -> Result<Vec<Found>, Refused> {
+) -> Result<Vec<QueryValue>, ImportError> {
     let Some(program) = &shape.record else {
         return Ok(Vec::new());
     };
@@ -448,15 +448,15 @@ fn records_of(
             item,
             [&key, &reading.document, &reading.path, &reading.beside],
         )
-        .map_err(|stopped| Refused::new(path, why(&stopped)).at(place.as_text()))
+        .map_err(|stopped| ImportError::new(path, why(&stopped)).at(place.as_text()))
 }
 
-fn why(stopped: &Stopped) -> String {
+fn why(stopped: &QueryRunError) -> String {
     match stopped {
-        Stopped::Error(message) => printable_message(message),
-        Stopped::NotANumber(text) => format!("`{text}` isn't a number"),
-        Stopped::NotFinite => "a number isn't finite".into(),
-        Stopped::TooManySteps => "it is too large for the importer's program".into(),
+        QueryRunError::Error(message) => printable_message(message),
+        QueryRunError::NotANumber(text) => format!("`{text}` isn't a number"),
+        QueryRunError::NotFinite => "a number isn't finite".into(),
+        QueryRunError::TooManySteps => "it is too large for the importer's program".into(),
     }
 }
 

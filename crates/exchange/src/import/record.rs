@@ -1,8 +1,8 @@
 //! Records: what an importer's program says about the trials of one metric in one cell.
 //!
-//! Refuses: numbers that aren't finite, fields that nobody knows, and a record without a metric.
+//! A number that isn't finite, an unknown field, and a record without a metric are errors.
 
-use backsight_catalog::Found;
+use backsight_catalog::QueryValue;
 use backsight_model::{Better, Value};
 
 /// The trials of one metric in one cell, as a file has them.
@@ -54,8 +54,8 @@ const FIELDS: &[&str] = &[
 
 impl Record {
     /// A record out of what a program found. The error says what is wrong with it.
-    pub fn read(found: &Found) -> Result<Self, String> {
-        let Found::Table(fields) = found else {
+    pub fn read(found: &QueryValue) -> Result<Self, String> {
+        let QueryValue::Table(fields) = found else {
             return Err(format!("{} stands where a record should", shown(found)));
         };
         if let Some((name, _)) = fields
@@ -106,23 +106,23 @@ impl Record {
     }
 }
 
-fn text(found: &Found, field: &str) -> Result<Option<String>, String> {
+fn text(found: &QueryValue, field: &str) -> Result<Option<String>, String> {
     match found.get(field) {
-        None | Some(Found::Nothing) => Ok(None),
-        Some(Found::Text(text)) => Ok(Some(text.clone())),
+        None | Some(QueryValue::Nothing) => Ok(None),
+        Some(QueryValue::Text(text)) => Ok(Some(text.clone())),
         Some(other) => Err(format!("`{field}` is {}, not a text", shown(other))),
     }
 }
 
-fn truth(found: &Found, field: &str) -> Result<bool, String> {
+fn truth(found: &QueryValue, field: &str) -> Result<bool, String> {
     match found.get(field) {
-        None | Some(Found::Nothing) => Ok(false),
-        Some(Found::Truth(truth)) => Ok(*truth),
+        None | Some(QueryValue::Nothing) => Ok(false),
+        Some(QueryValue::Truth(truth)) => Ok(*truth),
         Some(other) => Err(format!("`{field}` is {}, not true or false", shown(other))),
     }
 }
 
-fn better(found: &Found) -> Result<Option<Better>, String> {
+fn better(found: &QueryValue) -> Result<Option<Better>, String> {
     text(found, "better")?
         .map(|text| {
             text.parse()
@@ -131,22 +131,22 @@ fn better(found: &Found) -> Result<Option<Better>, String> {
         .transpose()
 }
 
-fn params(found: Option<&Found>) -> Result<Vec<(String, Value)>, String> {
+fn params(found: Option<&QueryValue>) -> Result<Vec<(String, Value)>, String> {
     let entries = match found {
-        None | Some(Found::Nothing) => return Ok(Vec::new()),
-        Some(Found::Table(entries)) => entries,
+        None | Some(QueryValue::Nothing) => return Ok(Vec::new()),
+        Some(QueryValue::Table(entries)) => entries,
         Some(other) => return Err(format!("`params` is {}, not an object", shown(other))),
     };
     let mut params = Vec::new();
     for (name, value) in entries {
         let value = match value {
-            Found::Nothing => continue,
-            Found::Truth(truth) => Value::Bool(*truth),
-            Found::Whole(whole) => Value::Integer(*whole),
-            Found::Number(number) if number.is_finite() => Value::Float(*number),
+            QueryValue::Nothing => continue,
+            QueryValue::Truth(truth) => Value::Bool(*truth),
+            QueryValue::Whole(whole) => Value::Integer(*whole),
+            QueryValue::Number(number) if number.is_finite() => Value::Float(*number),
             // A parameter may be called so.
-            Found::Number(number) => Value::Text(number.to_string()),
-            Found::Text(text) => Value::Text(text.clone()),
+            QueryValue::Number(number) => Value::Text(number.to_string()),
+            QueryValue::Text(text) => Value::Text(text.clone()),
             other => {
                 return Err(format!(
                     "the parameter `{}` is {}, not one value",
@@ -161,20 +161,20 @@ fn params(found: Option<&Found>) -> Result<Vec<(String, Value)>, String> {
 }
 
 /// Lists of numbers; `null` in the place of a list, or in one, is a value that is missing.
-fn lists(found: &Found, field: &str) -> Result<Vec<Vec<f64>>, String> {
+fn lists(found: &QueryValue, field: &str) -> Result<Vec<Vec<f64>>, String> {
     let outer = match found.get(field) {
-        None | Some(Found::Nothing) => return Ok(Vec::new()),
-        Some(Found::List(outer)) => outer,
+        None | Some(QueryValue::Nothing) => return Ok(Vec::new()),
+        Some(QueryValue::List(outer)) => outer,
         Some(other) => return Err(format!("`{field}` is {}, not a list", shown(other))),
     };
     outer
         .iter()
         .enumerate()
         .map(|(number, trial)| match trial {
-            Found::Nothing => Ok(Vec::new()),
-            Found::List(values) => values
+            QueryValue::Nothing => Ok(Vec::new()),
+            QueryValue::List(values) => values
                 .iter()
-                .filter(|value| !matches!(value, Found::Nothing))
+                .filter(|value| !matches!(value, QueryValue::Nothing))
                 .map(|value| finite(value).map_err(|why| format!("trial {}: {why}", number + 1)))
                 .collect(),
             value => Ok(vec![
@@ -184,23 +184,23 @@ fn lists(found: &Found, field: &str) -> Result<Vec<Vec<f64>>, String> {
         .collect()
 }
 
-fn finite(value: &Found) -> Result<f64, String> {
+fn finite(value: &QueryValue) -> Result<f64, String> {
     match value {
-        Found::Whole(whole) => Ok(*whole as f64),
-        Found::Number(number) if number.is_finite() => Ok(*number),
-        Found::Number(number) => Err(format!("{number} is no measured value")),
+        QueryValue::Whole(whole) => Ok(*whole as f64),
+        QueryValue::Number(number) if number.is_finite() => Ok(*number),
+        QueryValue::Number(number) => Err(format!("{number} is no measured value")),
         other => Err(format!("{} stands where a number should", shown(other))),
     }
 }
 
-fn rounds(found: &Found) -> Result<Vec<u32>, String> {
+fn rounds(found: &QueryValue) -> Result<Vec<u32>, String> {
     let rounds = match found.get("rounds") {
-        None | Some(Found::Nothing) => return Ok(Vec::new()),
-        Some(Found::List(rounds)) => rounds,
+        None | Some(QueryValue::Nothing) => return Ok(Vec::new()),
+        Some(QueryValue::List(rounds)) => rounds,
         Some(other) => return Err(format!("`rounds` is {}, not a list", shown(other))),
     };
-    let round = |value: &Found| match value {
-        Found::Whole(whole) => u32::try_from(*whole).ok().filter(|round| *round > 0),
+    let round = |value: &QueryValue| match value {
+        QueryValue::Whole(whole) => u32::try_from(*whole).ok().filter(|round| *round > 0),
         _ => None,
     };
     rounds
@@ -209,30 +209,30 @@ fn rounds(found: &Found) -> Result<Vec<u32>, String> {
         .collect()
 }
 
-fn hosts(found: &Found) -> Result<Vec<Option<String>>, String> {
+fn hosts(found: &QueryValue) -> Result<Vec<Option<String>>, String> {
     let hosts = match found.get("hosts") {
-        None | Some(Found::Nothing) => return Ok(Vec::new()),
-        Some(Found::List(hosts)) => hosts,
+        None | Some(QueryValue::Nothing) => return Ok(Vec::new()),
+        Some(QueryValue::List(hosts)) => hosts,
         Some(other) => return Err(format!("`hosts` is {}, not a list", shown(other))),
     };
-    let host = |value: &Found| match value {
-        Found::Nothing => Ok(None),
-        Found::Text(name) => Ok(Some(name.clone())),
+    let host = |value: &QueryValue| match value {
+        QueryValue::Nothing => Ok(None),
+        QueryValue::Text(name) => Ok(Some(name.clone())),
         other => Err(format!("{} is no host", shown(other))),
     };
     hosts.iter().map(host).collect()
 }
 
 /// A value, as a message names it.
-pub(super) fn shown(found: &Found) -> String {
+pub(super) fn shown(found: &QueryValue) -> String {
     match found {
-        Found::Nothing => "nothing (null)".into(),
-        Found::Truth(truth) => truth.to_string(),
-        Found::Whole(whole) => whole.to_string(),
-        Found::Number(number) => number.to_string(),
-        Found::Text(text) => format!("the text `{}`", printable(text)),
-        Found::List(_) => "a list".into(),
-        Found::Table(_) => "an object".into(),
+        QueryValue::Nothing => "nothing (null)".into(),
+        QueryValue::Truth(truth) => truth.to_string(),
+        QueryValue::Whole(whole) => whole.to_string(),
+        QueryValue::Number(number) => number.to_string(),
+        QueryValue::Text(text) => format!("the text `{}`", printable(text)),
+        QueryValue::List(_) => "a list".into(),
+        QueryValue::Table(_) => "an object".into(),
     }
 }
 
@@ -250,13 +250,13 @@ pub(super) fn printable(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn table(fields: &[(&str, Found)]) -> Found {
+    fn table(fields: &[(&str, QueryValue)]) -> QueryValue {
         let fields = fields.iter().map(|(k, v)| ((*k).to_owned(), v.clone()));
-        Found::Table(fields.collect())
+        QueryValue::Table(fields.collect())
     }
 
-    fn said(text: &str) -> Found {
-        Found::Text(text.into())
+    fn said(text: &str) -> QueryValue {
+        QueryValue::Text(text.into())
     }
 
     #[test]
@@ -268,14 +268,14 @@ mod tests {
             ("better", said("lower")),
             (
                 "params",
-                table(&[("n", Found::Whole(3)), ("x", Found::Nothing)]),
+                table(&[("n", QueryValue::Whole(3)), ("x", QueryValue::Nothing)]),
             ),
             (
                 "trials",
-                Found::List(vec![
-                    Found::Number(1.5),
-                    Found::List(vec![Found::Whole(2), Found::Nothing]),
-                    Found::Nothing,
+                QueryValue::List(vec![
+                    QueryValue::Number(1.5),
+                    QueryValue::List(vec![QueryValue::Whole(2), QueryValue::Nothing]),
+                    QueryValue::Nothing,
                 ]),
             ),
         ]);
@@ -287,26 +287,36 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_record_is_said() {
-        let with = |field: &str, value: Found| {
+        let with = |field: &str, value: QueryValue| {
             let mut fields = vec![
                 ("benchmark".to_owned(), said("b")),
                 ("metric".to_owned(), said("time")),
-                ("trials".to_owned(), Found::List(vec![Found::Whole(1)])),
+                (
+                    "trials".to_owned(),
+                    QueryValue::List(vec![QueryValue::Whole(1)]),
+                ),
             ];
             fields.retain(|(name, _)| name != field);
             fields.push((field.to_owned(), value));
-            Record::read(&Found::Table(fields)).unwrap_err()
+            Record::read(&QueryValue::Table(fields)).unwrap_err()
         };
-        let trials = |value| with("trials", Found::List(vec![Found::Whole(1), value]));
+        let trials = |value| {
+            with(
+                "trials",
+                QueryValue::List(vec![QueryValue::Whole(1), value]),
+            )
+        };
         assert!(trials(said("fast")).contains("trial 2: the text `fast` stands where a number"));
-        assert!(trials(Found::Number(f64::NAN)).contains("NaN is no measured value"));
-        assert!(trials(Found::Number(f64::INFINITY)).contains("inf is no measured value"));
-        assert!(with("benchmark", Found::Nothing).contains("no name"));
-        assert!(with("metric", Found::Nothing).contains("what was measured"));
+        assert!(trials(QueryValue::Number(f64::NAN)).contains("NaN is no measured value"));
+        assert!(trials(QueryValue::Number(f64::INFINITY)).contains("inf is no measured value"));
+        assert!(with("benchmark", QueryValue::Nothing).contains("no name"));
+        assert!(with("metric", QueryValue::Nothing).contains("what was measured"));
         assert!(with("better", said("faster")).contains("neither `lower` nor `higher`"));
         assert!(with("primary", said("yes")).contains("not true or false"));
-        assert!(with("trials", Found::List(vec![])).contains("no samples"));
-        assert!(with("rounds", Found::List(vec![Found::Whole(0)])).contains("0 is no round"));
+        assert!(with("trials", QueryValue::List(vec![])).contains("no samples"));
+        assert!(
+            with("rounds", QueryValue::List(vec![QueryValue::Whole(0)])).contains("0 is no round")
+        );
         assert!(with("colour", said("red")).contains("no field `colour`"));
         assert!(
             Record::read(&said("x"))

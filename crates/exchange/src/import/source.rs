@@ -1,9 +1,8 @@
 //! Files of other tools as documents that programs can search.
 //!
-//! Refuses: files longer than outputs are searched, folders with more files than anybody keeps by hand, and to follow
-//! links that could lead in circles.
+//! A file that is longer than outputs are searched, and a folder with too many files, are errors; links aren't followed.
 
-use backsight_catalog::{LONGEST_OUTPUT, Searched};
+use backsight_catalog::{JsonDocument, LONGEST_OUTPUT};
 use quick_xml::{
     Reader, XmlVersion,
     events::{BytesStart, Event},
@@ -17,7 +16,7 @@ use std::{
 };
 
 use super::{
-    Refused,
+    ImportError,
     definition::{Reads, Shape, groups},
     record::printable,
 };
@@ -38,9 +37,9 @@ pub struct SourceFile {
 
 impl SourceFile {
     /// The file at this path.
-    pub(super) fn open(path: &Path) -> Result<Self, Refused> {
+    pub(super) fn open(path: &Path) -> Result<Self, ImportError> {
         let unreadable = |cause: std::io::Error| {
-            Refused::new(path, format!("it can't be read: {cause}"))
+            ImportError::new(path, format!("it can't be read: {cause}"))
                 .help("name a file that you may read")
         };
         let file = fs::File::open(path).map_err(unreadable)?;
@@ -51,11 +50,13 @@ impl SourceFile {
             .map_err(unreadable)?;
         if content.len() > LONGEST_OUTPUT {
             let most = LONGEST_OUTPUT >> 20;
-            return Err(Refused::new(path, format!("it is longer than {most} MiB"))
-                .help("split it: several files become one study"));
+            return Err(
+                ImportError::new(path, format!("it is longer than {most} MiB"))
+                    .help("split it: several files become one study"),
+            );
         }
         if content.iter().all(u8::is_ascii_whitespace) {
-            return Err(Refused::new(path, "it is empty".to_owned())
+            return Err(ImportError::new(path, "it is empty".to_owned())
                 .help("did the tool that should have written it fail?"));
         }
         Ok(Self {
@@ -78,18 +79,18 @@ fn whole_path(path: &Path) -> String {
 }
 
 /// The files of one of these shapes in a folder, in the order of their names.
-pub(super) fn files_in(folder: &Path, shapes: &[Shape]) -> Result<Vec<PathBuf>, Refused> {
+pub(super) fn files_in(folder: &Path, shapes: &[Shape]) -> Result<Vec<PathBuf>, ImportError> {
     let patterns: Vec<&Regex> = shapes.iter().filter_map(|s| s.path.as_ref()).collect();
     let mut found = Vec::new();
     let mut seen = 0;
     let mut left = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = left.pop() {
-        let unreadable = |cause| Refused::new(&folder, format!("it can't be read: {cause}"));
+        let unreadable = |cause| ImportError::new(&folder, format!("it can't be read: {cause}"));
         for entry in fs::read_dir(&folder).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             seen += 1;
             if seen > MOST_FILES {
-                return Err(Refused::new(
+                return Err(ImportError::new(
                     &folder,
                     format!("more than {MOST_FILES} files are in here"),
                 )
@@ -130,22 +131,22 @@ fn natural(text: &str) -> Vec<(String, u64)> {
 }
 
 /// A document and what is known of its place.
-pub(super) struct Reading {
+pub(super) struct SourceDocument {
     /// What was read.
-    pub document: Searched,
+    pub document: JsonDocument,
     /// What its path says.
-    pub path: Searched,
+    pub path: JsonDocument,
     /// What the files beside it say.
-    pub beside: Searched,
+    pub beside: JsonDocument,
     /// The files beside it that were read.
     pub others: Vec<SourceFile>,
     /// The lines of its items, from 1, where it is read line by line.
     pub lines: Vec<usize>,
 }
 
-impl Reading {
+impl SourceDocument {
     /// A file read as a shape says.
-    pub fn of(file: &SourceFile, shape: &Shape) -> Result<Self, Refused> {
+    pub fn from_file(file: &SourceFile, shape: &Shape) -> Result<Self, ImportError> {
         let (document, lines) = match shape.reads {
             Reads::Json => (json(file, shape)?, Vec::new()),
             Reads::JsonLines => json_lines(file)?,
@@ -153,7 +154,7 @@ impl Reading {
             Reads::Lines => text_lines(file, shape),
             Reads::CsvRows => csv_rows(file)?,
             Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet => {
-                (Searched::nothing(), Vec::new())
+                (JsonDocument::nothing(), Vec::new())
             }
         };
         let path = shape.path.as_ref();
@@ -169,17 +170,17 @@ impl Reading {
     }
 }
 
-fn texts(texts: HashMap<String, String>) -> Searched {
-    Searched::table(texts.into_iter().map(|(k, v)| (k, Searched::text(v))))
+fn texts(texts: HashMap<String, String>) -> JsonDocument {
+    JsonDocument::table(texts.into_iter().map(|(k, v)| (k, JsonDocument::text(v))))
 }
 
-fn json(file: &SourceFile, shape: &Shape) -> Result<Searched, Refused> {
+fn json(file: &SourceFile, shape: &Shape) -> Result<JsonDocument, ImportError> {
     let content = &file.content[..];
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     let parsed = if shape.nan_is_missing {
-        Searched::parse(&without_nan(content))
+        JsonDocument::parse(&without_nan(content))
     } else {
-        Searched::parse(content)
+        JsonDocument::parse(content)
     };
     parsed.map_err(|error| not_json(file, error.line(), &error))
 }
@@ -211,29 +212,29 @@ fn without_nan(content: &[u8]) -> Vec<u8> {
     written
 }
 
-fn not_json(file: &SourceFile, line: usize, error: &serde_json::Error) -> Refused {
+fn not_json(file: &SourceFile, line: usize, error: &serde_json::Error) -> ImportError {
     // serde_json ends its message with the place.
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
-    Refused::new(&file.path, format!("this isn't JSON: {}", printable(&what)))
+    ImportError::new(&file.path, format!("this isn't JSON: {}", printable(&what)))
         .at(format!("line {line}, column {}", error.column()))
 }
 
-fn json_lines(file: &SourceFile) -> Result<(Searched, Vec<usize>), Refused> {
+fn json_lines(file: &SourceFile) -> Result<(JsonDocument, Vec<usize>), ImportError> {
     let mut documents = Vec::new();
     let mut lines = Vec::new();
     for (number, line) in file.content.split(|byte| *byte == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let document = Searched::parse(line);
+        let document = JsonDocument::parse(line);
         documents.push(document.map_err(|error| not_json(file, number + 1, &error))?);
         lines.push(number + 1);
     }
-    Ok((Searched::list(documents), lines))
+    Ok((JsonDocument::list(documents), lines))
 }
 
-fn text_lines(file: &SourceFile, shape: &Shape) -> (Searched, Vec<usize>) {
+fn text_lines(file: &SourceFile, shape: &Shape) -> (JsonDocument, Vec<usize>) {
     let text = String::from_utf8_lossy(&file.content);
     let mut state: HashMap<String, String> = HashMap::new();
     let mut items = Vec::new();
@@ -245,8 +246,8 @@ fn text_lines(file: &SourceFile, shape: &Shape) -> (Searched, Vec<usize>) {
         };
         if let Some(item) = matched(&shape.line) {
             let state = ("state".to_owned(), texts(state.clone()));
-            let groups = item.into_iter().map(|(k, v)| (k, Searched::text(v)));
-            items.push(Searched::table(groups.chain([state])));
+            let groups = item.into_iter().map(|(k, v)| (k, JsonDocument::text(v)));
+            items.push(JsonDocument::table(groups.chain([state])));
             lines.push(number + 1);
         } else if let Some(mut said) = matched(&shape.state)
             && let (Some(key), Some(value)) = (said.remove("key"), said.remove("value"))
@@ -254,11 +255,11 @@ fn text_lines(file: &SourceFile, shape: &Shape) -> (Searched, Vec<usize>) {
             state.insert(key, value);
         }
     }
-    (Searched::list(items), lines)
+    (JsonDocument::list(items), lines)
 }
 
 /// The rows below the first, each an object of its texts by the names in the first.
-fn csv_rows(file: &SourceFile) -> Result<(Searched, Vec<usize>), Refused> {
+fn csv_rows(file: &SourceFile) -> Result<(JsonDocument, Vec<usize>), ImportError> {
     let content = &file.content[..];
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     // A program may leave out what is missing at the end of a row.
@@ -268,7 +269,7 @@ fn csv_rows(file: &SourceFile) -> Result<(Searched, Vec<usize>), Refused> {
     let fault = |error: csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
         let what = format!("this isn't a table between commas: {error}");
-        Refused::new(&file.path, printable(&what)).at(format!("line {line}"))
+        ImportError::new(&file.path, printable(&what)).at(format!("line {line}"))
     };
     let names = reader.headers().map_err(fault)?.clone();
     let mut rows = Vec::new();
@@ -276,15 +277,19 @@ fn csv_rows(file: &SourceFile) -> Result<(Searched, Vec<usize>), Refused> {
     for row in reader.records() {
         let row = row.map_err(fault)?;
         let fields = names.iter().zip(&row);
-        let fields = fields.map(|(name, text)| (name.to_owned(), Searched::text(text.to_owned())));
-        rows.push(Searched::table(fields));
+        let fields =
+            fields.map(|(name, text)| (name.to_owned(), JsonDocument::text(text.to_owned())));
+        rows.push(JsonDocument::table(fields));
         lines.push(row.position().map_or(1, csv::Position::line) as usize);
     }
-    Ok((Searched::list(rows), lines))
+    Ok((JsonDocument::list(rows), lines))
 }
 
 /// The files beside a file that say more about it; one that isn't there isn't there.
-fn beside(file: &SourceFile, shape: &Shape) -> Result<(Searched, Vec<SourceFile>), Refused> {
+fn beside(
+    file: &SourceFile,
+    shape: &Shape,
+) -> Result<(JsonDocument, Vec<SourceFile>), ImportError> {
     let folder = file.path.parent().unwrap_or(Path::new(""));
     let mut documents = Vec::new();
     let mut others = Vec::new();
@@ -296,7 +301,7 @@ fn beside(file: &SourceFile, shape: &Shape) -> Result<(Searched, Vec<SourceFile>
             others.push(other);
         }
     }
-    Ok((Searched::table(documents), others))
+    Ok((JsonDocument::table(documents), others))
 }
 
 /// An element that is being read: its attributes, children by name, and text.
@@ -304,7 +309,7 @@ fn beside(file: &SourceFile, shape: &Shape) -> Result<(Searched, Vec<SourceFile>
 struct Element {
     name: String,
     attributes: Vec<(String, String)>,
-    children: Vec<(String, Vec<Searched>)>,
+    children: Vec<(String, Vec<JsonDocument>)>,
     text: String,
 }
 
@@ -327,32 +332,32 @@ impl Element {
         })
     }
 
-    fn put(&mut self, name: String, child: Searched) {
+    fn put(&mut self, name: String, child: JsonDocument) {
         match self.children.iter_mut().find(|(known, _)| *known == name) {
             Some((_, children)) => children.push(child),
             None => self.children.push((name, vec![child])),
         }
     }
 
-    fn end(self) -> (String, Searched) {
+    fn end(self) -> (String, JsonDocument) {
         let attributes = self
             .attributes
             .into_iter()
-            .map(|(name, value)| (name, Searched::text(value)));
+            .map(|(name, value)| (name, JsonDocument::text(value)));
         let children = self
             .children
             .into_iter()
-            .map(|(name, children)| (name, Searched::list(children)));
+            .map(|(name, children)| (name, JsonDocument::list(children)));
         let text = (
             "#text".to_owned(),
-            Searched::text(self.text.trim().to_owned()),
+            JsonDocument::text(self.text.trim().to_owned()),
         );
         let parts = attributes.chain(children).chain([text]);
-        (self.name, Searched::table(parts))
+        (self.name, JsonDocument::table(parts))
     }
 }
 
-fn xml(file: &SourceFile) -> Result<Searched, Refused> {
+fn xml(file: &SourceFile) -> Result<JsonDocument, ImportError> {
     let text = String::from_utf8_lossy(&file.content);
     let mut reader = Reader::from_str(&text);
     let mut open = vec![Element::default()];
@@ -365,7 +370,7 @@ fn xml(file: &SourceFile) -> Result<Searched, Refused> {
                 .filter(|byte| **byte == b'\n')
                 .count()
                 + 1;
-            Refused::new(&file.path, format!("this isn't XML: {}", printable(&what)))
+            ImportError::new(&file.path, format!("this isn't XML: {}", printable(&what)))
                 .at(format!("line {line}"))
         };
         let event = event.map_err(|error| fault(error.to_string()))?;
@@ -415,7 +420,7 @@ fn xml(file: &SourceFile) -> Result<Searched, Refused> {
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
         }
     }
-    let unfinished = || Refused::new(&file.path, "this isn't XML, or not all of it".to_owned());
+    let unfinished = || ImportError::new(&file.path, "this isn't XML, or not all of it".to_owned());
     match (open.pop(), open.pop()) {
         (Some(document), None) if !document.children.is_empty() => Ok(document.end().1),
         _ => Err(unfinished()),

@@ -6,7 +6,7 @@
 use csv_core::{ReadRecordResult, ReaderBuilder};
 
 use super::{
-    Body, Field, Holds, Table, TableError,
+    Body, ColumnContent, TableError, TableField, TableReader,
     lines::{Lines, is_comment},
 };
 
@@ -37,7 +37,11 @@ pub(super) fn likely_delimiter(beginning: &[u8]) -> u8 {
 }
 
 impl Delimited {
-    pub fn open(lines: Lines, delimiter: u8, header: Option<bool>) -> Result<Table, TableError> {
+    pub fn open(
+        lines: Lines,
+        delimiter: u8,
+        header: Option<bool>,
+    ) -> Result<TableReader, TableError> {
         let mut rows = Self {
             lines,
             delimiter,
@@ -54,12 +58,12 @@ impl Delimited {
         }
         rows.columns = rows.fields.len();
         let place = rows.lines.place.clone();
-        let is_number = |field: Field<'_>| matches!(field.number(), Ok(Some(_)));
+        let is_number = |field: TableField<'_>| matches!(field.number(), Ok(Some(_)));
         let has_header =
             header.unwrap_or_else(|| !(0..rows.columns).any(|i| is_number(rows.field(i))));
         let columns = if has_header {
             let names = (0..rows.columns).map(|i| match rows.field(i) {
-                Field::Text(name) => name.to_owned(),
+                TableField::Text(name) => name.to_owned(),
                 _ => (i + 1).to_string(),
             });
             let names = names.collect();
@@ -74,13 +78,13 @@ impl Delimited {
             }
         };
         let holds = |i| match rows.field(i) {
-            _ if !rows.first_waits => Holds::Unknown,
-            Field::Missing => Holds::Unknown,
-            field if is_number(field) => Holds::Numbers,
-            Field::Text(text) if text.parse::<f64>().is_ok() => Holds::Numbers,
-            _ => Holds::Text,
+            _ if !rows.first_waits => ColumnContent::Unknown,
+            TableField::Missing => ColumnContent::Unknown,
+            field if is_number(field) => ColumnContent::Numbers,
+            TableField::Text(text) if text.parse::<f64>().is_ok() => ColumnContent::Numbers,
+            _ => ColumnContent::Text,
         };
-        Ok(Table {
+        Ok(TableReader {
             place,
             holds: (0..rows.columns).map(holds).collect(),
             columns,
@@ -106,13 +110,13 @@ impl Delimited {
         ))
     }
 
-    pub fn field(&self, i: usize) -> Field<'_> {
+    pub fn field(&self, i: usize) -> TableField<'_> {
         let Some(&(start, end)) = self.fields.get(i) else {
-            return Field::Missing;
+            return TableField::Missing;
         };
         match self.text[start..end].trim() {
-            "" | "NA" | "null" => Field::Missing,
-            text => Field::Text(text),
+            "" | "NA" | "null" => TableField::Missing,
+            text => TableField::Text(text),
         }
     }
 

@@ -4,14 +4,14 @@ use std::fmt;
 
 /// Where in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum At {
+pub enum FilePosition {
     /// A line of a text, from 1.
     Line(u64),
     /// A row of a Parquet, from 1.
     Row(u64),
 }
 
-impl fmt::Display for At {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
@@ -44,7 +44,7 @@ pub enum TableError {
         /// The file.
         place: String,
         /// The line or row.
-        at: At,
+        at: FilePosition,
         /// The column's name, where it is about a cell.
         column: Option<String>,
         /// What is wrong, and the way out.
@@ -93,7 +93,7 @@ pub enum TableError {
         /// The file.
         place: String,
         /// The line or row.
-        at: At,
+        at: FilePosition,
         /// The column.
         column: String,
         /// What repeats.
@@ -105,7 +105,7 @@ pub enum TableError {
         /// The file.
         place: String,
         /// The line or row.
-        at: At,
+        at: FilePosition,
         /// The series.
         name: String,
     },

@@ -4,7 +4,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAcces
 use std::fmt;
 
 use super::{
-    Body, Field, Holds, Table, TableError,
+    Body, ColumnContent, TableError, TableField, TableReader,
     lines::{Lines, is_comment},
 };
 
@@ -15,13 +15,13 @@ pub(super) struct JsonLines {
     raw: Vec<u8>,
     /// Names of the wanted members, and what the row has there.
     names: Vec<String>,
-    cells: Vec<Cell>,
+    cells: Vec<TableCell>,
     first_waits: bool,
 }
 
 /// A value of a row, owned: it is read while the line is parsed.
 #[derive(Debug, Clone, PartialEq)]
-enum Cell {
+enum TableCell {
     Missing,
     Number(f64),
     Integer(i64),
@@ -32,7 +32,7 @@ enum Cell {
 const BARE: &str = "value";
 
 impl JsonLines {
-    pub fn open(lines: Lines) -> Result<Table, TableError> {
+    pub fn open(lines: Lines) -> Result<TableReader, TableError> {
         let mut rows = Self {
             lines,
             raw: Vec::new(),
@@ -60,9 +60,9 @@ impl JsonLines {
                 .broken(format!("this is no JSON ({}){hint}", without_place(&error)))
         })?;
         let holds = |value: &serde_json::Value| match value {
-            serde_json::Value::Number(_) => Holds::Numbers,
-            serde_json::Value::Null => Holds::Unknown,
-            _ => Holds::Text,
+            serde_json::Value::Number(_) => ColumnContent::Numbers,
+            serde_json::Value::Null => ColumnContent::Unknown,
+            _ => ColumnContent::Text,
         };
         let (columns, holds) = match &first {
             serde_json::Value::Object(members) => (
@@ -71,7 +71,7 @@ impl JsonLines {
             ),
             other => (vec![BARE.to_owned()], vec![holds(other)]),
         };
-        Ok(Table {
+        Ok(TableReader {
             place: rows.lines.place.clone(),
             columns,
             holds,
@@ -81,14 +81,14 @@ impl JsonLines {
 
     pub fn want(&mut self, wanted: &[usize], columns: &[String]) {
         self.names = wanted.iter().map(|&i| columns[i].clone()).collect();
-        self.cells = vec![Cell::Missing; wanted.len()];
+        self.cells = vec![TableCell::Missing; wanted.len()];
     }
 
     pub fn advance(&mut self) -> Result<bool, TableError> {
         if !std::mem::take(&mut self.first_waits) && !self.read()? {
             return Ok(false);
         }
-        self.cells.fill(Cell::Missing);
+        self.cells.fill(TableCell::Missing);
         let row = RowSeed {
             names: &self.names,
             cells: &mut self.cells,
@@ -108,12 +108,12 @@ impl JsonLines {
         Ok(true)
     }
 
-    pub fn field(&self, i: usize) -> Field<'_> {
+    pub fn field(&self, i: usize) -> TableField<'_> {
         match &self.cells[i] {
-            Cell::Missing => Field::Missing,
-            Cell::Number(number) => Field::Number(*number),
-            Cell::Integer(number) => Field::Integer(*number),
-            Cell::Text(text) => Field::Text(text),
+            TableCell::Missing => TableField::Missing,
+            TableCell::Number(number) => TableField::Number(*number),
+            TableCell::Integer(number) => TableField::Integer(*number),
+            TableCell::Text(text) => TableField::Text(text),
         }
     }
 
@@ -146,7 +146,7 @@ fn without_place(error: &serde_json::Error) -> String {
 
 struct RowSeed<'a> {
     names: &'a [String],
-    cells: &'a mut [Cell],
+    cells: &'a mut [TableCell],
 }
 
 impl<'de> DeserializeSeed<'de> for RowSeed<'_> {
@@ -159,7 +159,7 @@ impl<'de> DeserializeSeed<'de> for RowSeed<'_> {
 
 impl RowSeed<'_> {
     /// A bare number counts if it is asked for by the name that it was given.
-    fn bare(self, cell: Cell) {
+    fn bare(self, cell: TableCell) {
         for (name, place) in self.names.iter().zip(self.cells) {
             if name == BARE {
                 *place = cell.clone();
@@ -179,7 +179,7 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
         while let Some(name) = members.next_key::<std::borrow::Cow<'de, str>>()? {
             match self.names.iter().position(|wanted| *wanted == name) {
                 Some(i) => {
-                    let cell: Cell = members.next_value()?;
+                    let cell: TableCell = members.next_value()?;
                     // The same column may be wanted twice.
                     for (wanted, place) in self.names.iter().zip(self.cells.iter_mut()).skip(i) {
                         if *wanted == name {
@@ -196,12 +196,12 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<(), E> {
-        self.bare(Cell::Number(number));
+        self.bare(TableCell::Number(number));
         Ok(())
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<(), E> {
-        self.bare(Cell::Integer(number));
+        self.bare(TableCell::Integer(number));
         Ok(())
     }
 
@@ -215,11 +215,11 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
     }
 }
 
-fn whole(number: u64) -> Cell {
-    i64::try_from(number).map_or(Cell::Number(number as f64), Cell::Integer)
+fn whole(number: u64) -> TableCell {
+    i64::try_from(number).map_or(TableCell::Number(number as f64), TableCell::Integer)
 }
 
-impl<'de> Deserialize<'de> for Cell {
+impl<'de> Deserialize<'de> for TableCell {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(CellVisitor)
     }
@@ -228,36 +228,36 @@ impl<'de> Deserialize<'de> for Cell {
 struct CellVisitor;
 
 impl<'de> Visitor<'de> for CellVisitor {
-    type Value = Cell;
+    type Value = TableCell;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number or a text")
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Cell, E> {
-        Ok(Cell::Number(number))
+    fn visit_f64<E>(self, number: f64) -> Result<TableCell, E> {
+        Ok(TableCell::Number(number))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Cell, E> {
-        Ok(Cell::Integer(number))
+    fn visit_i64<E>(self, number: i64) -> Result<TableCell, E> {
+        Ok(TableCell::Integer(number))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Cell, E> {
+    fn visit_u64<E>(self, number: u64) -> Result<TableCell, E> {
         Ok(whole(number))
     }
 
-    fn visit_bool<E>(self, truth: bool) -> Result<Cell, E> {
-        Ok(Cell::Text(truth.to_string()))
+    fn visit_bool<E>(self, truth: bool) -> Result<TableCell, E> {
+        Ok(TableCell::Text(truth.to_string()))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Cell, E> {
+    fn visit_str<E>(self, text: &str) -> Result<TableCell, E> {
         Ok(match text.trim() {
-            "" => Cell::Missing,
-            text => Cell::Text(text.to_owned()),
+            "" => TableCell::Missing,
+            text => TableCell::Text(text.to_owned()),
         })
     }
 
-    fn visit_unit<E>(self) -> Result<Cell, E> {
-        Ok(Cell::Missing)
+    fn visit_unit<E>(self) -> Result<TableCell, E> {
+        Ok(TableCell::Missing)
     }
 }

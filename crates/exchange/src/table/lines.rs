@@ -1,8 +1,8 @@
-//! Lines of a text, counted. Refuses lines that are too long to be one.
+//! Lines of a text, counted. A line that is too long is an error.
 
 use std::io::{BufRead, Read as _};
 
-use super::{TableError, error::At};
+use super::{TableError, error::FilePosition};
 
 /// The longest line, in bytes.
 pub(super) const LONGEST: usize = 16 << 20;
@@ -68,7 +68,7 @@ impl Lines {
     pub fn broken_at(&self, line: u64, what: impl Into<String>) -> TableError {
         TableError::Broken {
             place: self.place.clone(),
-            at: At::Line(line),
+            at: FilePosition::Line(line),
             column: None,
             what: what.into(),
         }

@@ -1,15 +1,16 @@
 //! Tables of numbers, read row by row and written row by row: CSV, TSV, JSON lines, Parquet, one number a line.
 //!
-//! [`Table::open`] finds out what a file is and which columns it has; [`Table::rows`] reads those that are wanted;
-//! [`series`] makes series of numbers of them; [`Writer`] writes. None holds more than a row, or a batch of rows where the
+//! [`TableReader::open`] finds out what a file is and which columns it has; [`TableReader::rows`] reads those that are wanted;
+//! [`series`] makes series of numbers of them; [`TableWriter`] writes. None holds more than a row, or a batch of rows where the
 //! format has batches.
 //!
 //! A cell that is empty, `NA` or `null` is missing, and never 0. NaN and infinities are no measured values and are
 //! refused with their place: leave the cell empty.
 //!
-//! Refuses: lines longer than 16 MiB, rows with another number of fields than the header, text where a number is
-//! wanted, columns that aren't there, and columns that repeat within a row of a Parquet.
+//! Lines longer than 16 MiB, rows with more or fewer fields than the header, text in a column of numbers, missing columns, and
+//! columns that repeat within a row of a Parquet file are errors.
 
+mod cell;
 mod delimited;
 mod error;
 mod json_lines;
@@ -18,9 +19,10 @@ mod parquet;
 mod series;
 mod write;
 
-pub use error::{At, TableError};
-pub use series::{Columns, Labels, MOST_GATHERED, Series, SeriesStream, series};
-pub use write::{Cell, ColumnKind, Out, Writer};
+pub use cell::{ColumnKind, TableCell};
+pub use error::{FilePosition, TableError};
+pub use series::{ColumnRoles, Labels, MOST_GATHERED, NumberSeries, SeriesStream, series};
+pub use write::{TableOutput, TableWriter};
 
 use std::{
     fs::File,
@@ -35,7 +37,7 @@ use lines::Lines;
 
 /// What a table is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum TableFormat {
     /// Fields between commas (or semicolons, when read).
     Csv,
     /// Fields between tabs.
@@ -46,10 +48,10 @@ pub enum Format {
     Parquet,
 }
 
-impl Format {
+impl TableFormat {
     /// The format that a file's name promises.
     #[must_use]
-    pub fn of_name(path: &Path) -> Option<Self> {
+    pub fn from_name(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
             "csv" => Some(Self::Csv),
@@ -63,14 +65,14 @@ impl Format {
 
 /// Where a table is read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum TableSource {
     /// A file.
     Path(PathBuf),
     /// Standard input.
     Stdin,
 }
 
-impl Source {
+impl TableSource {
     /// What an argument of a command means: `-` is standard input.
     pub fn from_argument(argument: &str) -> Self {
         match argument {
@@ -80,7 +82,7 @@ impl Source {
     }
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for TableSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Path(path) => path.display().fmt(f),
@@ -91,9 +93,9 @@ impl std::fmt::Display for Source {
 
 /// How to read a table; the usual way is to find out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct ReadOptions {
     /// Its format; else by the file's name, else by how it begins.
-    pub format: Option<Format>,
+    pub format: Option<TableFormat>,
     /// Whether a CSV or TSV begins with the names of its columns; else it does if none of the first line's fields is a
     /// number.
     pub header: Option<bool>,
@@ -101,7 +103,7 @@ pub struct Reading {
 
 /// One cell of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Field<'a> {
+pub enum TableField<'a> {
     /// Nothing was measured, or nothing is known.
     Missing,
     /// A number with a fraction.
@@ -112,7 +114,7 @@ pub enum Field<'a> {
     Text(&'a str),
 }
 
-impl Field<'_> {
+impl TableField<'_> {
     /// Writes the cell as a text into `text`, which is cleared first; a missing one leaves it empty.
     pub fn write_to(&self, text: &mut String) {
         use std::fmt::Write as _;
@@ -153,7 +155,7 @@ impl Field<'_> {
 
 /// What a column holds, as far as its first row or its schema tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
+pub enum ColumnContent {
     /// Numbers.
     Numbers,
     /// Text.
@@ -164,10 +166,10 @@ pub enum Holds {
 
 /// A table that was opened: its columns are known, none of its rows are read.
 #[derive(Debug)]
-pub struct Table {
+pub struct TableReader {
     place: String,
     columns: Vec<String>,
-    holds: Vec<Holds>,
+    holds: Vec<ColumnContent>,
     body: Body,
 }
 
@@ -178,34 +180,34 @@ enum Body {
     Parquet(Box<ParquetRows>),
 }
 
-impl Table {
+impl TableReader {
     /// Opens a table and finds out its columns.
     ///
     /// # Errors
     /// It can't be read, is empty, or isn't what its name or `reading` says.
-    pub fn open(source: &Source, reading: Reading) -> Result<Self, TableError> {
+    pub fn open(source: &TableSource, reading: ReadOptions) -> Result<Self, TableError> {
         let place = source.to_string();
         let unreadable = |error| TableError::Unreadable {
             place: place.clone(),
             error,
         };
         let input: Box<dyn Read + Send> = match source {
-            Source::Path(path) => Box::new(File::open(path).map_err(unreadable)?),
-            Source::Stdin => Box::new(std::io::stdin()),
+            TableSource::Path(path) => Box::new(File::open(path).map_err(unreadable)?),
+            TableSource::Stdin => Box::new(std::io::stdin()),
         };
         let mut input = BufReader::with_capacity(1 << 16, input);
         let beginning = lines::beginning(&mut input, &place)?;
         let promised = match source {
-            Source::Path(path) => Format::of_name(path),
-            Source::Stdin => None,
+            TableSource::Path(path) => TableFormat::from_name(path),
+            TableSource::Stdin => None,
         };
         let format = reading.format.or(promised);
         let is_parquet = beginning.starts_with(b"PAR1");
-        if format == Some(Format::Parquet) || format.is_none() && is_parquet {
+        if format == Some(TableFormat::Parquet) || format.is_none() && is_parquet {
             let file = match source {
-                Source::Path(path) => File::open(path).map_err(unreadable)?,
+                TableSource::Path(path) => File::open(path).map_err(unreadable)?,
                 // The end of a Parquet says what is in it: it must be there whole.
-                Source::Stdin => {
+                TableSource::Stdin => {
                     let mut file = tempfile::tempfile().map_err(unreadable)?;
                     let mut whole = Cursor::new(beginning).chain(input);
                     std::io::copy(&mut whole, &mut file).map_err(unreadable)?;
@@ -215,40 +217,40 @@ impl Table {
             return ParquetRows::open(file, place);
         }
         let input: Box<dyn BufRead + Send> = Box::new(Cursor::new(beginning.clone()).chain(input));
-        Self::of_text(input, &beginning, place, format, reading.header)
+        Self::from_text(input, &beginning, place, format, reading.header)
     }
 
     /// A table out of any text.
     ///
     /// # Errors
-    /// As [`Table::open`].
-    pub fn of_lines(
+    /// As [`TableReader::open`].
+    pub fn from_lines(
         input: impl BufRead + Send + 'static,
         place: impl Into<String>,
-        reading: Reading,
+        reading: ReadOptions,
     ) -> Result<Self, TableError> {
         let place = place.into();
         let mut input = input;
         let beginning = lines::beginning(&mut input, &place)?;
         let input: Box<dyn BufRead + Send> = Box::new(Cursor::new(beginning.clone()).chain(input));
-        Self::of_text(input, &beginning, place, reading.format, reading.header)
+        Self::from_text(input, &beginning, place, reading.format, reading.header)
     }
 
-    fn of_text(
+    fn from_text(
         input: Box<dyn BufRead + Send>,
         beginning: &[u8],
         place: String,
-        format: Option<Format>,
+        format: Option<TableFormat>,
         header: Option<bool>,
     ) -> Result<Self, TableError> {
         let lines = Lines::new(input, place);
         let first = beginning.trim_ascii_start().first();
         match format {
-            Some(Format::JsonLines) => JsonLines::open(lines),
+            Some(TableFormat::JsonLines) => JsonLines::open(lines),
             None if matches!(first, Some(b'{' | b'[')) => JsonLines::open(lines),
-            Some(Format::Tsv) => Delimited::open(lines, b'\t', header),
+            Some(TableFormat::Tsv) => Delimited::open(lines, b'\t', header),
             _ => {
-                let delimiter = if format == Some(Format::Csv) && beginning.contains(&b',') {
+                let delimiter = if format == Some(TableFormat::Csv) && beginning.contains(&b',') {
                     b','
                 } else {
                     delimited::likely_delimiter(beginning)
@@ -272,7 +274,7 @@ impl Table {
 
     /// What each column holds.
     #[must_use]
-    pub fn holds(&self) -> &[Holds] {
+    pub fn holds(&self) -> &[ColumnContent] {
         &self.holds
     }
 
@@ -309,14 +311,14 @@ impl Table {
     ///
     /// # Panics
     /// If an index is out of bounds.
-    pub fn rows(mut self, wanted: &[usize]) -> Result<Rows, TableError> {
+    pub fn rows(mut self, wanted: &[usize]) -> Result<TableRows, TableError> {
         let names = wanted.iter().map(|&i| self.columns[i].clone()).collect();
         match &mut self.body {
             Body::Delimited(_) => {}
             Body::JsonLines(rows) => rows.want(wanted, &self.columns),
             Body::Parquet(rows) => rows.want(wanted)?,
         }
-        Ok(Rows {
+        Ok(TableRows {
             place: self.place,
             names,
             wanted: wanted.to_vec(),
@@ -327,14 +329,14 @@ impl Table {
 
 /// The rows of a table, one at a time.
 #[derive(Debug)]
-pub struct Rows {
+pub struct TableRows {
     place: String,
     names: Vec<String>,
     wanted: Vec<usize>,
     body: Body,
 }
 
-impl Rows {
+impl TableRows {
     /// Goes to the next row; false at the end.
     ///
     /// # Errors
@@ -350,9 +352,9 @@ impl Rows {
     /// A cell of the row: the `i`th of the columns wanted.
     ///
     /// # Panics
-    /// If so many weren't wanted, or before the first [`Rows::advance`].
+    /// If so many weren't wanted, or before the first [`TableRows::advance`].
     #[must_use]
-    pub fn field(&self, i: usize) -> Field<'_> {
+    pub fn field(&self, i: usize) -> TableField<'_> {
         match &self.body {
             Body::Delimited(rows) => rows.field(self.wanted[i]),
             Body::JsonLines(rows) => rows.field(i),
@@ -385,11 +387,11 @@ impl Rows {
         &self.place
     }
 
-    fn at(&self) -> At {
+    fn at(&self) -> FilePosition {
         match &self.body {
-            Body::Delimited(rows) => At::Line(rows.line()),
-            Body::JsonLines(rows) => At::Line(rows.line()),
-            Body::Parquet(rows) => At::Row(rows.row()),
+            Body::Delimited(rows) => FilePosition::Line(rows.line()),
+            Body::JsonLines(rows) => FilePosition::Line(rows.line()),
+            Body::Parquet(rows) => FilePosition::Row(rows.row()),
         }
     }
 }

@@ -8,14 +8,14 @@ use std::{
     hash::{DefaultHasher, Hasher as _},
 };
 
-use super::{Field, Holds, Rows, Table, TableError};
+use super::{ColumnContent, TableError, TableField, TableReader, TableRows};
 
 /// The points that are held at once, in bytes: 4 GiB.
 pub const MOST_GATHERED: usize = 4 << 30;
 
 /// Which columns are what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Columns {
+pub struct ColumnRoles {
     /// The columns whose values name a series.
     pub keys: Vec<String>,
     /// The columns with the numbers, each a series of its own; empty: every column of numbers that is nothing else.
@@ -31,7 +31,7 @@ pub struct Columns {
     pub most: usize,
 }
 
-impl Default for Columns {
+impl Default for ColumnRoles {
     fn default() -> Self {
         Self {
             keys: Vec::new(),
@@ -100,7 +100,7 @@ impl<T: AsRef<str>> FromIterator<T> for Labels {
 
 /// A series of numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Series {
+pub struct NumberSeries {
     /// The values of the key columns.
     pub keys: Vec<String>,
     /// The name of the value column.
@@ -118,7 +118,7 @@ pub struct Series {
 pub struct SeriesStream {
     reader: Reader,
     /// Of a sorted table: the series that are complete; of another: all.
-    ready: std::vec::IntoIter<Series>,
+    ready: std::vec::IntoIter<NumberSeries>,
     /// The rows are at their end.
     ended: bool,
     /// The column whose texts were taken for labels without having been asked for.
@@ -130,7 +130,7 @@ pub struct SeriesStream {
 ///
 /// # Errors
 /// A column isn't there, none has numbers, or it isn't clear which column of text is what.
-pub fn series(table: Table, columns: &Columns) -> Result<SeriesStream, TableError> {
+pub fn series(table: TableReader, columns: &ColumnRoles) -> Result<SeriesStream, TableError> {
     let find = |names: &[String]| -> Result<Vec<usize>, TableError> {
         names.iter().map(|name| table.column(name)).collect()
     };
@@ -142,8 +142,8 @@ pub fn series(table: Table, columns: &Columns) -> Result<SeriesStream, TableErro
     let named = find(&columns.values)?;
     let is_used = |i: &usize| keys.contains(i) || order == Some(*i) || label == Some(*i);
     let (holds, names) = (table.holds(), table.columns().to_vec());
-    let texts =
-        (0..names.len()).filter(|i| holds[*i] == Holds::Text && !is_used(i) && !named.contains(i));
+    let texts = (0..names.len())
+        .filter(|i| holds[*i] == ColumnContent::Text && !is_used(i) && !named.contains(i));
     let texts: Vec<usize> = texts.collect();
     let mut guessed = None;
     if label.is_none() && keys.is_empty() {
@@ -162,7 +162,7 @@ pub fn series(table: Table, columns: &Columns) -> Result<SeriesStream, TableErro
     let label = label.or(guessed);
     let values = if named.is_empty() {
         (0..names.len())
-            .filter(|i| holds[*i] != Holds::Text && !is_used(i))
+            .filter(|i| holds[*i] != ColumnContent::Text && !is_used(i))
             .collect()
     } else {
         named
@@ -225,7 +225,7 @@ impl SeriesStream {
 }
 
 impl Iterator for SeriesStream {
-    type Item = Result<Series, TableError>;
+    type Item = Result<NumberSeries, TableError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -256,7 +256,7 @@ impl Iterator for SeriesStream {
 /// Reads rows and puts their values where they belong.
 #[derive(Debug)]
 struct Reader {
-    rows: Rows,
+    rows: TableRows,
     /// Of the wanted columns the first ones are keys; then the values, the label and the order.
     keys: usize,
     values: Vec<String>,
@@ -277,7 +277,7 @@ struct Reader {
 /// The series of one key: one a value column.
 #[derive(Debug)]
 struct Group {
-    series: Vec<Series>,
+    series: Vec<NumberSeries>,
     /// What the points are to be ordered by, one list a series.
     order: Vec<Labels>,
     rows: u64,
@@ -292,7 +292,7 @@ impl Reader {
         for i in 0..self.keys {
             match self.rows.field(i) {
                 // Most keys are texts: they needn't be copied twice.
-                Field::Text(text) => {
+                TableField::Text(text) => {
                     self.key
                         .extend_from_slice(&(text.len() as u64).to_le_bytes());
                     self.key.extend_from_slice(text.as_bytes());
@@ -318,10 +318,10 @@ impl Reader {
 
     fn new_group(&self) -> Group {
         let keys = self.key_parts();
-        let series = self.values.iter().map(|column| Series {
+        let series = self.values.iter().map(|column| NumberSeries {
             keys: keys.clone(),
             column: column.clone(),
-            ..Series::default()
+            ..NumberSeries::default()
         });
         Group {
             series: series.collect(),
@@ -336,7 +336,7 @@ impl Reader {
         group.rows += 1;
         match self.label {
             Some(i) => self.rows.field(i).write_to(&mut self.text),
-            None => Field::Integer(group.rows.cast_signed()).write_to(&mut self.text),
+            None => TableField::Integer(group.rows.cast_signed()).write_to(&mut self.text),
         }
         if let Some(column) = &self.guessed
             && !group.seen.insert(hash(&self.text))
@@ -371,7 +371,7 @@ impl Reader {
     }
 
     /// All series of the table.
-    fn gather(&mut self) -> Result<Vec<Series>, TableError> {
+    fn gather(&mut self) -> Result<Vec<NumberSeries>, TableError> {
         let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
         let mut groups: Vec<Group> = Vec::new();
         let (mut held, mut last) = (0, 0);
@@ -407,7 +407,7 @@ impl Reader {
     }
 
     /// The series of the next key of a sorted table; none at its end.
-    fn next_together(&mut self) -> Result<Option<Vec<Series>>, TableError> {
+    fn next_together(&mut self) -> Result<Option<Vec<NumberSeries>>, TableError> {
         while self.rows.advance()? {
             self.read_key();
             let same = self.current.is_some() && self.key == self.last_key;
@@ -458,7 +458,7 @@ fn hash(of: &(impl std::hash::Hash + ?Sized)) -> u64 {
 
 impl Group {
     /// Its series, each with its points in order.
-    fn ordered(self) -> Vec<Series> {
+    fn ordered(self) -> Vec<NumberSeries> {
         let mut series = self.series;
         for (series, order) in series.iter_mut().zip(&self.order) {
             if !order.is_empty() {
@@ -470,7 +470,7 @@ impl Group {
 }
 
 /// Orders the points: by number if all of them have one, else as text. Equal ones stay as they are.
-fn put_in_order(series: &mut Series, by: &Labels) {
+fn put_in_order(series: &mut NumberSeries, by: &Labels) {
     let numbers: Option<Vec<f64>> = by
         .iter()
         .map(|text| text.parse().ok().filter(|number: &f64| !number.is_nan()))

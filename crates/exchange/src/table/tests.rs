@@ -1,27 +1,27 @@
 use super::*;
 use proptest::prelude::*;
 
-fn table(text: &str) -> Result<Table, TableError> {
+fn table(text: &str) -> Result<TableReader, TableError> {
     let text = Cursor::new(text.to_owned().into_bytes());
-    Table::of_lines(text, "t", Reading::default())
+    TableReader::from_lines(text, "t", ReadOptions::default())
 }
 
-fn all(text: &str, columns: &Columns) -> Result<Vec<Series>, TableError> {
+fn all(text: &str, columns: &ColumnRoles) -> Result<Vec<NumberSeries>, TableError> {
     series(table(text)?, columns)?.collect()
 }
 
-fn usual(text: &str) -> Vec<Series> {
-    all(text, &Columns::default()).unwrap()
+fn usual(text: &str) -> Vec<NumberSeries> {
+    all(text, &ColumnRoles::default()).unwrap()
 }
 
-fn keyed() -> Columns {
-    Columns {
+fn keyed() -> ColumnRoles {
+    ColumnRoles {
         keys: vec!["s".to_owned()],
-        ..Columns::default()
+        ..ColumnRoles::default()
     }
 }
 
-fn fault(text: &str, columns: &Columns) -> String {
+fn fault(text: &str, columns: &ColumnRoles) -> String {
     all(text, columns).unwrap_err().to_string()
 }
 
@@ -92,36 +92,36 @@ fn what_is_missing_is_no_zero() {
 #[test]
 fn a_broken_line_is_named() {
     let seven = "a,b\n1,2\n1,2\n1,2\n1,2\n1,2\n1;2\n1,2\n";
-    let said = fault(seven, &Columns::default());
+    let said = fault(seven, &ColumnRoles::default());
     assert!(
         said.starts_with("t, line 7: 1 field where the first line has 2"),
         "{said}"
     );
-    let said = fault("a\n1\n\n# x\n4\n5\nsix\n", &Columns::default());
+    let said = fault("a\n1\n\n# x\n4\n5\nsix\n", &ColumnRoles::default());
     assert!(
         said.starts_with("t, line 7, column `a`: `six` is no number"),
         "{said}"
     );
-    let said = fault("a\r\n1\r\n\r\nx\r\n", &Columns::default());
+    let said = fault("a\r\n1\r\n\r\nx\r\n", &ColumnRoles::default());
     assert!(said.contains("line 4,"), "{said}");
     let said = fault(
         "a,b\n\"1\n2\n3\",2\nx,\"y\"\n",
-        &Columns {
+        &ColumnRoles {
             values: vec!["b".into()],
-            ..Columns::default()
+            ..ColumnRoles::default()
         },
     );
     assert!(said.contains("line 5, column `b`: `y`"), "{said}");
-    let said = fault("a,b\n1,2\n\"1,2\n1,2\n", &Columns::default());
+    let said = fault("a,b\n1,2\n\"1,2\n1,2\n", &ColumnRoles::default());
     assert!(said.contains("line 3: a quote is opened"), "{said}");
-    let said = fault("{\"a\":1}\n{\"a\":2\n", &Columns::default());
+    let said = fault("{\"a\":1}\n{\"a\":2\n", &ColumnRoles::default());
     assert!(said.contains("line 2: this is no JSON"), "{said}");
-    let said = fault("{\"a\":1}\n{\"a\":[2]}\n", &Columns::default());
+    let said = fault("{\"a\":1}\n{\"a\":[2]}\n", &ColumnRoles::default());
     assert!(
         said.contains("line 2: this is not as it should be") && said.contains("a number or a text"),
         "{said}"
     );
-    let said = fault("[1,2]\n", &Columns::default());
+    let said = fault("[1,2]\n", &ColumnRoles::default());
     assert!(said.contains("jq"), "{said}");
 }
 
@@ -129,9 +129,9 @@ fn a_broken_line_is_named() {
 fn a_decimal_comma_is_told_what_to_be() {
     let said = fault(
         "a;b\n1,5;2\n",
-        &Columns {
+        &ColumnRoles {
             values: vec!["a".into()],
-            ..Columns::default()
+            ..ColumnRoles::default()
         },
     );
     assert!(
@@ -143,7 +143,7 @@ fn a_decimal_comma_is_told_what_to_be() {
 #[test]
 fn nan_and_infinities_are_refused_with_their_place() {
     for bad in ["NaN", "inf", "-Infinity", "1e999"] {
-        let said = fault(&format!("x\n1\n{bad}\n"), &Columns::default());
+        let said = fault(&format!("x\n1\n{bad}\n"), &ColumnRoles::default());
         assert!(
             said.contains("line 3, column `x`") && said.contains("no measured value"),
             "{said}"
@@ -156,14 +156,14 @@ fn nothing_is_an_error() {
     for text in ["", "\n\n", "a,b\n", "# only this\n"] {
         assert!(
             matches!(
-                all(text, &Columns::default()),
+                all(text, &ColumnRoles::default()),
                 Err(TableError::Empty { .. })
             ),
             "{text:?}"
         );
-        let sorted = Columns {
+        let sorted = ColumnRoles {
             sorted: true,
-            ..Columns::default()
+            ..ColumnRoles::default()
         };
         assert!(
             matches!(all(text, &sorted), Err(TableError::Empty { .. })),
@@ -176,31 +176,31 @@ fn nothing_is_an_error() {
 fn a_column_that_is_not_there_is_told_which_there_are() {
     let said = fault(
         "a,b\n1,2\n",
-        &Columns {
+        &ColumnRoles {
             values: vec!["c".into()],
-            ..Columns::default()
+            ..ColumnRoles::default()
         },
     );
     assert_eq!(said, "t has no column `c`: it has `a`, `b`");
-    let second = Columns {
+    let second = ColumnRoles {
         values: vec!["2".into()],
-        ..Columns::default()
+        ..ColumnRoles::default()
     };
     assert_eq!(all("a,b\n1,7\n", &second).unwrap()[0].values, [7.0]);
     let said = fault(
         "a,a\n1,2\n",
-        &Columns {
+        &ColumnRoles {
             values: vec!["a".into()],
-            ..Columns::default()
+            ..ColumnRoles::default()
         },
     );
     assert!(said.contains("several columns `a`"), "{said}");
-    let said = fault("a,b\nx,y\n", &Columns::default());
+    let said = fault("a,b\nx,y\n", &ColumnRoles::default());
     assert!(
         said.contains("--series") && said.contains("--label"),
         "{said}"
     );
-    let said = fault("a\nx\n", &Columns::default());
+    let said = fault("a\nx\n", &ColumnRoles::default());
     assert!(said.contains("no column of t holds numbers"), "{said}");
 }
 
@@ -208,11 +208,11 @@ fn a_column_that_is_not_there_is_told_which_there_are() {
 fn rows_in_any_order_are_gathered_and_together_ones_streamed_to_the_same() {
     let mixed = "s,v,x\na,1,1\nb,1,10\na,2,2\nb,2,20\n";
     let together = "s,v,x\na,1,1\na,2,2\nb,1,10\nb,2,20\n";
-    let columns = Columns {
+    let columns = ColumnRoles {
         label: Some("v".into()),
         ..keyed()
     };
-    let sorted = Columns {
+    let sorted = ColumnRoles {
         sorted: true,
         ..columns.clone()
     };
@@ -229,7 +229,7 @@ fn rows_in_any_order_are_gathered_and_together_ones_streamed_to_the_same() {
         said.contains("line 4: rows of the series `a` aren't together"),
         "{said}"
     );
-    let little = Columns {
+    let little = ColumnRoles {
         most: 450,
         ..columns
     };
@@ -242,24 +242,24 @@ fn rows_in_any_order_are_gathered_and_together_ones_streamed_to_the_same() {
 #[test]
 fn an_only_text_that_repeats_must_be_explained() {
     let text = "bench,x\na,1\nb,2\na,3\n";
-    let said = fault(text, &Columns::default());
+    let said = fault(text, &ColumnRoles::default());
     assert!(
         said.contains("line 4: `a` comes again in column `bench`: say `--series bench`"),
         "{said}"
     );
-    let labelled = Columns {
+    let labelled = ColumnRoles {
         label: Some("bench".into()),
-        ..Columns::default()
+        ..ColumnRoles::default()
     };
     assert_eq!(all(text, &labelled).unwrap()[0].values.len(), 3);
 }
 
 #[test]
 fn points_are_ordered_by_number_or_text_and_equal_ones_stay() {
-    let by = |name: &str| Columns {
+    let by = |name: &str| ColumnRoles {
         order: Some(name.into()),
         values: vec!["x".into()],
-        ..Columns::default()
+        ..ColumnRoles::default()
     };
     let series = all("n,d,x\n10,2024-02,1\n9,2024-01,2\n9,2023-12,3\n", &by("n")).unwrap();
     assert_eq!(series[0].values, [2.0, 3.0, 1.0]);
@@ -270,9 +270,9 @@ fn points_are_ordered_by_number_or_text_and_equal_ones_stay() {
 
 #[test]
 fn keys_that_would_run_together_stay_apart() {
-    let columns = Columns {
+    let columns = ColumnRoles {
         keys: vec!["a".into(), "b".into()],
-        ..Columns::default()
+        ..ColumnRoles::default()
     };
     let series = all("a,b,x\n1,11,1\n11,1,2\n\u{1b}[31m,\u{0},3\n", &columns).unwrap();
     assert_eq!(series.len(), 3);
@@ -281,17 +281,17 @@ fn keys_that_would_run_together_stay_apart() {
 
 #[test]
 fn bare_numbers_of_json_are_a_series() {
-    let reading = Reading {
-        format: Some(Format::JsonLines),
+    let reading = ReadOptions {
+        format: Some(TableFormat::JsonLines),
         header: None,
     };
-    let table = Table::of_lines(
+    let table = TableReader::from_lines(
         Cursor::new(b"1\n2.5\nnull\n9007199254740993\n"),
         "t",
         reading,
     )
     .unwrap();
-    let series: Vec<Series> = series(table, &Columns::default())
+    let series: Vec<NumberSeries> = series(table, &ColumnRoles::default())
         .unwrap()
         .map(Result::unwrap)
         .collect();
@@ -301,12 +301,12 @@ fn bare_numbers_of_json_are_a_series() {
 
 #[test]
 fn what_is_no_text_or_too_long_is_refused() {
-    let binary = Table::of_lines(
+    let binary = TableReader::from_lines(
         Cursor::new(b"a\n1\n\xff\xfe\n".to_vec()),
         "t",
-        Reading::default(),
+        ReadOptions::default(),
     );
-    let said = series(binary.unwrap(), &Columns::default())
+    let said = series(binary.unwrap(), &ColumnRoles::default())
         .unwrap()
         .find_map(Result::err)
         .unwrap();
@@ -314,10 +314,10 @@ fn what_is_no_text_or_too_long_is_refused() {
         said.to_string().contains("line 3: this is no UTF-8"),
         "{said}"
     );
-    let long = Table::of_lines(
+    let long = TableReader::from_lines(
         Cursor::new(vec![b'1'; lines::LONGEST + 9]),
         "t",
-        Reading::default(),
+        ReadOptions::default(),
     );
     assert!(long.unwrap_err().to_string().contains("longer than 16 MiB"));
 }
@@ -331,30 +331,31 @@ const WRITTEN: [(&str, ColumnKind); 3] = [
 type Row = (Option<String>, Option<f64>, Option<i64>);
 
 /// Writes the rows and reads them again.
-fn round_trip(path: &Path, format: Format, rows: &[Row]) -> Vec<Row> {
-    let mut writer = Writer::new(Out::to(Some(path)).unwrap(), format, &WRITTEN).unwrap();
+fn round_trip(path: &Path, format: TableFormat, rows: &[Row]) -> Vec<Row> {
+    let mut writer =
+        TableWriter::new(TableOutput::to(Some(path)).unwrap(), format, &WRITTEN).unwrap();
     for (name, x, n) in rows {
-        let n = n.map_or(Cell::Missing, Cell::Integer);
+        let n = n.map_or(TableCell::Missing, TableCell::Integer);
         writer
             .row(&[name.as_deref().into(), (*x).into(), n])
             .unwrap();
     }
     writer.finish().unwrap();
-    let reading = Reading {
+    let reading = ReadOptions {
         format: Some(format),
         header: Some(true),
     };
-    let table = Table::open(&Source::Path(path.to_owned()), reading).unwrap();
+    let table = TableReader::open(&TableSource::Path(path.to_owned()), reading).unwrap();
     let mut read = table.rows(&[0, 1, 2]).unwrap();
     let mut back = Vec::new();
     while read.advance().unwrap() {
         let name = match read.field(0) {
-            Field::Text(text) => Some(text.to_owned()),
+            TableField::Text(text) => Some(text.to_owned()),
             _ => None,
         };
         let n = match read.field(2) {
-            Field::Integer(n) => Some(n),
-            Field::Text(text) => Some(text.parse().unwrap()),
+            TableField::Integer(n) => Some(n),
+            TableField::Text(text) => Some(text.parse().unwrap()),
             _ => None,
         };
         back.push((name, read.number(1).unwrap(), n));
@@ -374,7 +375,11 @@ fn more_rows_than_a_batch_and_a_group_come_back() {
             )
         })
         .collect();
-    let back = round_trip(&folder.path().join("t.parquet"), Format::Parquet, &rows);
+    let back = round_trip(
+        &folder.path().join("t.parquet"),
+        TableFormat::Parquet,
+        &rows,
+    );
     assert!(back == rows);
 }
 
@@ -382,11 +387,20 @@ fn more_rows_than_a_batch_and_a_group_come_back() {
 fn a_file_that_is_not_finished_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
-    let mut writer = Writer::new(Out::to(Some(&path)).unwrap(), Format::Csv, &WRITTEN).unwrap();
-    assert!(writer.row(&[Cell::Missing]).is_err());
+    let mut writer = TableWriter::new(
+        TableOutput::to(Some(&path)).unwrap(),
+        TableFormat::Csv,
+        &WRITTEN,
+    )
+    .unwrap();
+    assert!(writer.row(&[TableCell::Missing]).is_err());
     assert!(
         writer
-            .row(&[Cell::Missing, Cell::Number(f64::NAN), Cell::Missing])
+            .row(&[
+                TableCell::Missing,
+                TableCell::Number(f64::NAN),
+                TableCell::Missing
+            ])
             .is_err()
     );
     drop(writer);
@@ -396,8 +410,13 @@ fn a_file_that_is_not_finished_is_not_there() {
 #[test]
 fn what_is_no_file_is_written_into_and_not_replaced() {
     let device = Path::new("/dev/null");
-    let mut writer = Writer::new(Out::to(Some(device)).unwrap(), Format::Csv, &WRITTEN).unwrap();
-    writer.row(&[Cell::Missing; 3]).unwrap();
+    let mut writer = TableWriter::new(
+        TableOutput::to(Some(device)).unwrap(),
+        TableFormat::Csv,
+        &WRITTEN,
+    )
+    .unwrap();
+    writer.row(&[TableCell::Missing; 3]).unwrap();
     writer.finish().unwrap();
     assert!(!std::fs::metadata(device).unwrap().is_file());
 }
@@ -408,14 +427,18 @@ fn a_parquet_says_which_columns_it_has_and_a_damaged_one_that_it_is_damaged() {
     let path = folder.path().join("t.parquet");
     round_trip(
         &path,
-        Format::Parquet,
+        TableFormat::Parquet,
         &[(Some("a".into()), Some(1.0), Some(2))],
     );
-    let source = Source::Path(path.clone());
-    let open = || Table::open(&source, Reading::default()).unwrap();
+    let source = TableSource::Path(path.clone());
+    let open = || TableReader::open(&source, ReadOptions::default()).unwrap();
     assert_eq!(
         open().holds(),
-        [Holds::Text, Holds::Numbers, Holds::Numbers]
+        [
+            ColumnContent::Text,
+            ColumnContent::Numbers,
+            ColumnContent::Numbers
+        ]
     );
     let said = open().column("y").unwrap_err().to_string();
     assert!(
@@ -425,7 +448,7 @@ fn a_parquet_says_which_columns_it_has_and_a_damaged_one_that_it_is_damaged() {
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
     assert!(matches!(
-        Table::open(&source, Reading::default()),
+        TableReader::open(&source, ReadOptions::default()),
         Err(TableError::Parquet { .. })
     ));
 }
@@ -484,18 +507,18 @@ fn columns_of_others_are_read_as_what_they_are() {
     group.close().unwrap();
     writer.close().unwrap();
 
-    let table = Table::open(&Source::Path(path), Reading::default()).unwrap();
+    let table = TableReader::open(&TableSource::Path(path), ReadOptions::default()).unwrap();
     assert_eq!(table.columns(), ["at", "day", "price", "big", "deep.x"]);
     let mut rows = table.rows(&[0, 1, 2, 3, 4]).unwrap();
     assert!(rows.advance().unwrap());
-    assert_eq!(rows.field(0), Field::Text("1970-01-01T00:00:00Z"));
-    assert_eq!(rows.field(1), Field::Text("1970-01-01"));
+    assert_eq!(rows.field(0), TableField::Text("1970-01-01T00:00:00Z"));
+    assert_eq!(rows.field(1), TableField::Text("1970-01-01"));
     assert_eq!(rows.number(2).unwrap(), Some(12.34));
     assert_eq!(rows.number(3).unwrap(), Some(u64::MAX as f64));
     assert_eq!(rows.number(4).unwrap(), Some(2.5));
     assert!(rows.advance().unwrap());
-    assert_eq!(rows.field(0), Field::Text("1970-01-02T00:00:00Z"));
-    assert_eq!(rows.field(1), Field::Text("1971-01-01"));
+    assert_eq!(rows.field(0), TableField::Text("1970-01-02T00:00:00Z"));
+    assert_eq!(rows.field(1), TableField::Text("1971-01-01"));
     assert_eq!(rows.number(2).unwrap(), Some(-0.05));
     assert_eq!(rows.number(4).unwrap(), None);
     assert!(!rows.advance().unwrap());
@@ -513,15 +536,15 @@ proptest! {
             let name = name.map(|name| format!("x{}x", name.trim()));
             (name, x, n)
         }).collect();
-        for (format, file) in [(Format::Csv, "t.csv"), (Format::Tsv, "t.tsv"), (Format::JsonLines, "t.jsonl"), (Format::Parquet, "t.parquet")] {
+        for (format, file) in [(TableFormat::Csv, "t.csv"), (TableFormat::Tsv, "t.tsv"), (TableFormat::JsonLines, "t.jsonl"), (TableFormat::Parquet, "t.parquet")] {
             prop_assert_eq!(&round_trip(&folder.path().join(file), format, &rows), &rows, "{:?}", format);
         }
     }
 
     #[test]
     fn any_bytes_end_in_rows_or_in_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        if let Ok(table) = Table::of_lines(Cursor::new(bytes), "t", Reading::default())
-            && let Ok(stream) = series(table, &Columns::default()) {
+        if let Ok(table) = TableReader::from_lines(Cursor::new(bytes), "t", ReadOptions::default())
+            && let Ok(stream) = series(table, &ColumnRoles::default()) {
             let _: Vec<_> = stream.take(1000).collect();
         }
     }

@@ -1,6 +1,6 @@
 //! Writes tables row by row, into a file that appears whole or not at all, or to standard output.
 //!
-//! Refuses numbers that aren't finite: what wasn't measured is [`Cell::Missing`].
+//! A number that isn't finite is an error: what wasn't measured is [`TableCell::Missing`].
 
 use std::{
     fs::File,
@@ -9,47 +9,11 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-use super::{Format, TableError, parquet::ParquetWriter};
-
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnKind {
-    /// Numbers, with 64 bits.
-    Number,
-    /// Whole numbers.
-    Integer,
-    /// Text.
-    Text,
-}
-
-/// A cell of a row that is written.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Cell<'a> {
-    /// Nothing: an empty field, or null.
-    Missing,
-    /// A finite number.
-    Number(f64),
-    /// A whole number.
-    Integer(i64),
-    /// A text.
-    Text(&'a str),
-}
-
-impl From<Option<f64>> for Cell<'_> {
-    fn from(number: Option<f64>) -> Self {
-        number.map_or(Cell::Missing, Cell::Number)
-    }
-}
-
-impl<'a> From<Option<&'a str>> for Cell<'a> {
-    fn from(text: Option<&'a str>) -> Self {
-        text.map_or(Cell::Missing, Cell::Text)
-    }
-}
+use super::{ColumnKind, TableCell, TableError, TableFormat, parquet::ParquetWriter};
 
 /// Where bytes go.
 #[derive(Debug)]
-pub enum Out {
+pub enum TableOutput {
     /// A file that gets its name when all of it is there.
     File {
         /// Its name.
@@ -68,7 +32,7 @@ pub enum Out {
     },
 }
 
-impl Out {
+impl TableOutput {
     /// A file, or standard output if there is no path.
     ///
     /// # Errors
@@ -130,7 +94,7 @@ impl Out {
     }
 }
 
-impl Write for Out {
+impl Write for TableOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match self {
             Self::File { file, .. } => file.write(bytes),
@@ -157,48 +121,55 @@ fn unless_gone<T>(result: std::io::Result<T>, instead: T) -> std::io::Result<T> 
 }
 
 /// A table that is being written.
-pub struct Writer {
+pub struct TableWriter {
     place: String,
     columns: usize,
-    form: Form,
+    form: ExportFormat,
 }
 
-enum Form {
-    Delimited(Box<csv::Writer<Out>>),
-    JsonLines { out: Out, names: Vec<String> },
-    Parquet(Box<ParquetWriter<Out>>),
+enum ExportFormat {
+    Delimited(Box<csv::Writer<TableOutput>>),
+    JsonLines {
+        out: TableOutput,
+        names: Vec<String>,
+    },
+    Parquet(Box<ParquetWriter<TableOutput>>),
 }
 
-impl Writer {
+impl TableWriter {
     /// Begins a table with these columns.
     ///
     /// # Errors
     /// It can't be written.
     pub fn new(
-        out: Out,
-        format: Format,
+        out: TableOutput,
+        format: TableFormat,
         columns: &[(&str, ColumnKind)],
     ) -> Result<Self, TableError> {
         let place = out.place();
         let names = columns.iter().map(|(name, _)| *name);
         let form = match format {
-            Format::Csv | Format::Tsv => {
-                let delimiter = if format == Format::Csv { b',' } else { b'\t' };
+            TableFormat::Csv | TableFormat::Tsv => {
+                let delimiter = if format == TableFormat::Csv {
+                    b','
+                } else {
+                    b'\t'
+                };
                 let mut writer = csv::WriterBuilder::new()
                     .delimiter(delimiter)
                     .from_writer(out);
                 writer
                     .write_record(names)
                     .map_err(|error| unwritable(&place, &error))?;
-                Form::Delimited(Box::new(writer))
+                ExportFormat::Delimited(Box::new(writer))
             }
-            Format::JsonLines => Form::JsonLines {
+            TableFormat::JsonLines => ExportFormat::JsonLines {
                 out,
                 names: names
                     .map(|name| serde_json::Value::from(name).to_string())
                     .collect(),
             },
-            Format::Parquet => Form::Parquet(Box::new(
+            TableFormat::Parquet => ExportFormat::Parquet(Box::new(
                 ParquetWriter::new(out, columns).map_err(|error| unwritable(&place, &error))?,
             )),
         };
@@ -213,7 +184,7 @@ impl Writer {
     ///
     /// # Errors
     /// It can't be written, has another number of cells than there are columns, or a number that isn't finite.
-    pub fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), TableError> {
+    pub fn row(&mut self, cells: &[TableCell<'_>]) -> Result<(), TableError> {
         let refused = |what: String| TableError::Unwritable {
             place: self.place.clone(),
             error: what,
@@ -223,16 +194,18 @@ impl Writer {
             return Err(refused(format!("a row of {has} cells for {wants} columns")));
         }
         let endless = cells.iter().find_map(|cell| match cell {
-            Cell::Number(number) if !number.is_finite() => Some(*number),
+            TableCell::Number(number) if !number.is_finite() => Some(*number),
             _ => None,
         });
         if let Some(number) = endless {
             return Err(refused(format!("{number} is no measured value")));
         }
         let written = match &mut self.form {
-            Form::Delimited(writer) => delimited(writer, cells).map_err(|e| e.to_string()),
-            Form::JsonLines { out, names } => object(out, names, cells).map_err(|e| e.to_string()),
-            Form::Parquet(writer) => writer.row(cells).map_err(|e| e.to_string()),
+            ExportFormat::Delimited(writer) => delimited(writer, cells).map_err(|e| e.to_string()),
+            ExportFormat::JsonLines { out, names } => {
+                object(out, names, cells).map_err(|e| e.to_string())
+            }
+            ExportFormat::Parquet(writer) => writer.row(cells).map_err(|e| e.to_string()),
         };
         written.map_err(|error| TableError::Unwritable {
             place: self.place.clone(),
@@ -247,23 +220,28 @@ impl Writer {
     pub fn finish(self) -> Result<(), TableError> {
         let place = &self.place;
         let out = match self.form {
-            Form::Delimited(writer) => writer
+            ExportFormat::Delimited(writer) => writer
                 .into_inner()
                 .map_err(|error| unwritable(place, error.error()))?,
-            Form::JsonLines { out, .. } => out,
-            Form::Parquet(writer) => writer.finish().map_err(|error| unwritable(place, &error))?,
+            ExportFormat::JsonLines { out, .. } => out,
+            ExportFormat::Parquet(writer) => {
+                writer.finish().map_err(|error| unwritable(place, &error))?
+            }
         };
         out.finish()
     }
 }
 
-fn delimited(writer: &mut csv::Writer<Out>, cells: &[Cell<'_>]) -> Result<(), csv::Error> {
+fn delimited(
+    writer: &mut csv::Writer<TableOutput>,
+    cells: &[TableCell<'_>],
+) -> Result<(), csv::Error> {
     for cell in cells {
         match cell {
-            Cell::Missing => writer.write_field(b"")?,
-            Cell::Number(number) => writer.write_field(shortest(*number))?,
-            Cell::Integer(number) => writer.write_field(number.to_string())?,
-            Cell::Text(text) => writer.write_field(text)?,
+            TableCell::Missing => writer.write_field(b"")?,
+            TableCell::Number(number) => writer.write_field(shortest(*number))?,
+            TableCell::Integer(number) => writer.write_field(number.to_string())?,
+            TableCell::Text(text) => writer.write_field(text)?,
         }
     }
     writer.write_record(None::<&[u8]>)
@@ -278,15 +256,15 @@ fn shortest(number: f64) -> String {
     }
 }
 
-fn object(out: &mut Out, names: &[String], cells: &[Cell<'_>]) -> std::io::Result<()> {
+fn object(out: &mut TableOutput, names: &[String], cells: &[TableCell<'_>]) -> std::io::Result<()> {
     for (i, (name, cell)) in names.iter().zip(cells).enumerate() {
         let before = if i == 0 { '{' } else { ',' };
         write!(out, "{before}{name}:")?;
         match cell {
-            Cell::Missing => out.write_all(b"null")?,
-            Cell::Number(number) => serde_json::to_writer(&mut *out, number)?,
-            Cell::Integer(number) => write!(out, "{number}")?,
-            Cell::Text(text) => serde_json::to_writer(&mut *out, text)?,
+            TableCell::Missing => out.write_all(b"null")?,
+            TableCell::Number(number) => serde_json::to_writer(&mut *out, number)?,
+            TableCell::Integer(number) => write!(out, "{number}")?,
+            TableCell::Text(text) => serde_json::to_writer(&mut *out, text)?,
         }
     }
     out.write_all(b"}\n")

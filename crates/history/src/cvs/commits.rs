@@ -1,6 +1,6 @@
 //! Commits put together again from the revisions of files: CVS itself knows only these.
 //!
-//! Refuses: to take two revisions of a file for one commit.
+//! A commit has at most one revision of a file.
 
 use super::log::{FileLog, Name, Number, Revision};
 use jiff::{SignedDuration, Timestamp};

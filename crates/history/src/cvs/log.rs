@@ -1,6 +1,6 @@
 //! What `cvs rlog` prints, read.
 //!
-//! Refuses: nothing. What can't be made out is left out; a message may look like anything.
+//! What can't be read is left out, since a message may look like anything.
 
 use crate::program::printable;
 use jiff::{Timestamp, civil, tz::TimeZone};

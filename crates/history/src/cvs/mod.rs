@@ -4,7 +4,7 @@
 //! `cvs checkout -D` can bring back. A branch's versions are those since it left the trunk. The `cvs` program
 //! does the work; a repository on this machine is read with `-R`, without locks or a trace in it.
 //!
-//! Refuses: a branch that no file has; to tell apart commits of the same second.
+//! A branch that no file has is an error. Commits of the same second can't be told apart.
 
 mod commits;
 mod log;
@@ -14,7 +14,7 @@ mod tests;
 use crate::diff::cut;
 use crate::line::Line;
 use crate::program::{FETCHING, printable, run};
-use crate::tree::{self, Origin};
+use crate::tree::{self, ContentOrigin};
 use crate::{History, HistoryError, nearest};
 use backsight_model::{Change, ChangedFile, CvsSource, Every, Range, Version};
 use commits::Commit;
@@ -354,7 +354,7 @@ impl History for Cvs {
         files.retain(|path, _| {
             !path.starts_with(b"CVS/") && !path.windows(5).any(|part| part == b"/CVS/")
         });
-        tree::sync(tree, &files, &Origin::Folder(&copy))
+        tree::sync(tree, &files, &ContentOrigin::Folder(&copy))
     }
 }
 

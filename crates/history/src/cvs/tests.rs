@@ -1,7 +1,7 @@
 //! Histories of a repository with a past (`tests/fixtures/make-cvs-repository`).
 
 use super::*;
-use backsight_model::{Back, TimeUnit};
+use backsight_model::{Lookback, TimeUnit};
 
 fn room() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ fn commits_of_both_branches_come_back() {
     assert_eq!(all[13].title, "change 14");
     let stable = open_with(room.path(), &source(Some("STABLE"))).unwrap();
     let branch = stable
-        .versions(&Range::Last(Back(1, TimeUnit::Month)), &Every::All)
+        .versions(&Range::Last(Lookback(1, TimeUnit::Month)), &Every::All)
         .unwrap();
     assert_eq!(branch.len(), 6);
     assert!(branch[5].id.ends_with("@STABLE"));
@@ -159,7 +159,7 @@ fn changes_and_differences_between_versions_are_those_of_the_log() {
     assert!(diff.contains("-echo work 13\n+echo work 16\n"), "{diff}");
     let stable = open_with(room.path(), &source(Some("STABLE"))).unwrap();
     let all = stable
-        .versions(&Range::Last(Back(1, TimeUnit::Month)), &Every::All)
+        .versions(&Range::Last(Lookback(1, TimeUnit::Month)), &Every::All)
         .unwrap();
     let diff = stable.diff(&all[0], &all[1], 100_000).unwrap().unwrap();
     assert!(diff.contains("-echo work 22\n+echo work 25\n"), "{diff}");
@@ -240,7 +240,7 @@ fn what_is_no_module_is_refused() {
         };
         let cvs = open_with(room.path(), &source);
         let versions =
-            cvs.and_then(|cvs| cvs.versions(&Range::Last(Back(1, TimeUnit::Day)), &Every::All));
+            cvs.and_then(|cvs| cvs.versions(&Range::Last(Lookback(1, TimeUnit::Day)), &Every::All));
         assert!(versions.is_err(), "{module}");
     }
     let missing = CvsSource {

@@ -1,8 +1,8 @@
 //! What differs between two trees of a repository: paths, counts of lines, a unified diff.
 //!
-//! Refuses: to guess at renames, which are a file gone and a file come; and to hold trees without end.
+//! A rename is one file removed and one added; the size of trees is bounded.
 
-use super::Fault;
+use super::GitError;
 use crate::diff::cut;
 use backsight_model::ChangedFile;
 use gix::objs::TreeRefIter;
@@ -44,7 +44,7 @@ pub(super) struct Difference {
 pub(super) fn leaves(
     repository: &Repository,
     tree: ObjectId,
-) -> Result<BTreeMap<Vec<u8>, Leaf>, Fault> {
+) -> Result<BTreeMap<Vec<u8>, Leaf>, GitError> {
     let mut found = BTreeMap::new();
     for difference in differences(repository, None, Some(tree))? {
         if let Some(leaf) = difference.new
@@ -53,7 +53,7 @@ pub(super) fn leaves(
             let path = String::from_utf8_lossy(&difference.path)
                 .escape_debug()
                 .to_string();
-            return Err(Fault(format!("a tree has the path \"{path}\" twice")));
+            return Err(GitError(format!("a tree has the path \"{path}\" twice")));
         }
     }
     Ok(found)
@@ -64,12 +64,12 @@ pub(super) fn differences(
     repository: &Repository,
     old: Option<ObjectId>,
     new: Option<ObjectId>,
-) -> Result<Vec<Difference>, Fault> {
+) -> Result<Vec<Difference>, GitError> {
     let mut found = Vec::new();
     let mut waiting = vec![(Vec::new(), old, new, 0)];
     while let Some((below, old, new, depth)) = waiting.pop() {
         if found.len() > MOST_FILES || depth > DEEPEST {
-            return Err(Fault(format!(
+            return Err(GitError(format!(
                 "a tree has more than {MOST_FILES} files, or folders more than {DEEPEST} deep"
             )));
         }
@@ -103,7 +103,7 @@ type Pair = (Option<Leaf>, Option<Leaf>);
 /// The content on either side.
 type Texts = (Vec<u8>, Vec<u8>);
 
-fn entries(repository: &Repository, tree: Option<ObjectId>) -> Result<Named, Fault> {
+fn entries(repository: &Repository, tree: Option<ObjectId>) -> Result<Named, GitError> {
     let Some(tree) = tree else {
         return Ok(Vec::new());
     };
@@ -146,7 +146,7 @@ fn pairs(old: &Named, new: &Named) -> Vec<(Vec<u8>, Pair)> {
 pub(super) fn counted(
     repository: &Repository,
     difference: &Difference,
-) -> Result<ChangedFile, Fault> {
+) -> Result<ChangedFile, GitError> {
     let (added, removed) = match texts(repository, difference)? {
         Some((old, new)) => {
             let input = InternedInput::new(old.as_slice(), new.as_slice());
@@ -166,7 +166,7 @@ pub(super) fn counted(
 }
 
 /// Both sides as text; nothing where lines mean nothing.
-fn texts(repository: &Repository, difference: &Difference) -> Result<Option<Texts>, Fault> {
+fn texts(repository: &Repository, difference: &Difference) -> Result<Option<Texts>, GitError> {
     let (Some(old), Some(new)) = (
         text(repository, difference.old)?,
         text(repository, difference.new)?,
@@ -176,7 +176,7 @@ fn texts(repository: &Repository, difference: &Difference) -> Result<Option<Text
     Ok(Some((old, new)))
 }
 
-fn text(repository: &Repository, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>, Fault> {
+fn text(repository: &Repository, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>, GitError> {
     let Some(leaf) = leaf else {
         return Ok(Some(Vec::new()));
     };
@@ -207,7 +207,7 @@ pub(super) fn unified(
     repository: &Repository,
     differences: &[Difference],
     most: usize,
-) -> Result<String, Fault> {
+) -> Result<String, GitError> {
     let mut diff = String::new();
     for difference in differences {
         head(&mut diff, difference);

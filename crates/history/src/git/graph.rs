@@ -1,6 +1,6 @@
 //! Who descends from whom: the commits of a repository in memory, parents always before their children.
 //!
-//! Refuses: to know what commits say or hold, and to read the same commit twice.
+//! No commit is read twice.
 
 use gix::ObjectId;
 use jiff::Timestamp;
@@ -8,13 +8,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 /// A commit's place in the graph. A parent's is always smaller than its child's.
-pub(super) type Place = u32;
+pub(super) type NodeIndex = u32;
 
 /// What the graph keeps of a commit.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) id: ObjectId,
-    pub(super) parents: Vec<Place>,
+    pub(super) parents: Vec<NodeIndex>,
     /// When it was committed.
     pub(super) at: Timestamp,
 }
@@ -23,7 +23,7 @@ pub(super) struct Node {
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: Vec<Node>,
-    places: HashMap<ObjectId, Place>,
+    places: HashMap<ObjectId, NodeIndex>,
 }
 
 /// What reading a commit gives: its parents, and when it was committed.
@@ -38,7 +38,7 @@ impl Graph {
         &mut self,
         newest: ObjectId,
         read: &mut dyn FnMut(ObjectId) -> Result<Read, E>,
-    ) -> Result<Place, E> {
+    ) -> Result<NodeIndex, E> {
         if let Some(place) = self.places.get(&newest) {
             return Ok(*place);
         }
@@ -56,7 +56,7 @@ impl Graph {
                 parents: parents.iter().map(|parent| self.places[parent]).collect(),
                 at: *at,
             };
-            let place = Place::try_from(self.nodes.len()).unwrap_or(Place::MAX);
+            let place = NodeIndex::try_from(self.nodes.len()).unwrap_or(NodeIndex::MAX);
             self.places.insert(node.id, place);
             self.nodes.push(node);
             open.pop();
@@ -68,20 +68,20 @@ impl Graph {
         self.nodes.len()
     }
 
-    pub(super) fn node(&self, place: Place) -> &Node {
+    pub(super) fn node(&self, place: NodeIndex) -> &Node {
         &self.nodes[place as usize]
     }
 
     /// A commit and its first parents, oldest first.
-    pub(super) fn first_parents(&self, newest: Place) -> Vec<Place> {
-        let next = |place: &Place| self.node(*place).parents.first().copied();
-        let mut line: Vec<Place> = std::iter::successors(Some(newest), next).collect();
+    pub(super) fn first_parents(&self, newest: NodeIndex) -> Vec<NodeIndex> {
+        let next = |place: &NodeIndex| self.node(*place).parents.first().copied();
+        let mut line: Vec<NodeIndex> = std::iter::successors(Some(newest), next).collect();
         line.reverse();
         line
     }
 
     /// Whether a commit is another one or one of its ancestors, for all commits at once.
-    pub(super) fn descendants(&self, of: Place) -> Vec<bool> {
+    pub(super) fn descendants(&self, of: NodeIndex) -> Vec<bool> {
         let mut reached = vec![false; self.nodes.len()];
         reached[of as usize] = true;
         for place in of as usize + 1..self.nodes.len() {
@@ -95,10 +95,10 @@ impl Graph {
 
     /// The commits that are `to` or its ancestors, and neither `from` nor an ancestor of it: parents first, the
     /// older first where none is the other's ancestor.
-    pub(super) fn after(&self, from: Option<Place>, to: Place) -> Vec<Place> {
+    pub(super) fn after(&self, from: Option<NodeIndex>, to: NodeIndex) -> Vec<NodeIndex> {
         let mut chosen = HashSet::new();
         // Children come off before their parents, so whatever is known of a commit is known when it comes off.
-        let mut open: BTreeMap<Place, bool> = BTreeMap::new();
+        let mut open: BTreeMap<NodeIndex, bool> = BTreeMap::new();
         open.insert(to, false);
         if let Some(from) = from {
             open.insert(from, true);
@@ -130,11 +130,11 @@ impl Graph {
         self.oldest_first(&chosen)
     }
 
-    fn oldest_first(&self, chosen: &HashSet<Place>) -> Vec<Place> {
-        let mut children: HashMap<Place, Vec<Place>> = HashMap::new();
-        let mut missing: HashMap<Place, usize> = HashMap::new();
+    fn oldest_first(&self, chosen: &HashSet<NodeIndex>) -> Vec<NodeIndex> {
+        let mut children: HashMap<NodeIndex, Vec<NodeIndex>> = HashMap::new();
+        let mut missing: HashMap<NodeIndex, usize> = HashMap::new();
         let mut free = BinaryHeap::new();
-        let key = |place: Place| Reverse((self.node(place).at, self.node(place).id, place));
+        let key = |place: NodeIndex| Reverse((self.node(place).at, self.node(place).id, place));
         for place in chosen {
             // A hostile commit may have the same parent twice; it then waits for it twice and is freed twice.
             let parents = self.node(*place).parents.iter();
@@ -214,7 +214,7 @@ mod tests {
             let (from, to) = (a % parents.len(), b % parents.len());
             let wanted: HashSet<usize> = &ancestors(&parents, to) - &ancestors(&parents, from);
             // Commits were taken up in the order of their numbers, so number and place are one.
-            let found = graph.after(Some(from as Place), to as Place);
+            let found = graph.after(Some(from as NodeIndex), to as NodeIndex);
             prop_assert_eq!(found.iter().map(|p| *p as usize).collect::<HashSet<_>>(), wanted.clone());
             prop_assert_eq!(found.len(), wanted.len());
             for (position, place) in found.iter().enumerate() {
@@ -223,7 +223,7 @@ mod tests {
                     prop_assert!(before.is_none_or(|before| before < position));
                 }
             }
-            let reached = graph.descendants(from as Place);
+            let reached = graph.descendants(from as NodeIndex);
             for (place, reached) in reached.iter().enumerate() {
                 prop_assert_eq!(*reached, ancestors(&parents, place).contains(&from));
             }
@@ -236,7 +236,7 @@ mod tests {
             &[vec![], vec![0], vec![0], vec![1], vec![2], vec![3, 4]],
             &[0, 10, 5, 20, 30, 40],
         );
-        let ids: Vec<Place> = graph.after(Some(0), 5);
+        let ids: Vec<NodeIndex> = graph.after(Some(0), 5);
         assert_eq!(ids, [2, 1, 3, 4, 5]);
         assert_eq!(graph.first_parents(5), [0, 1, 3, 5]);
     }

@@ -3,7 +3,7 @@
 //! The transports of `git` itself are used, with the keys and proxies that its user has set up for it; what is
 //! fetched is read without it.
 //!
-//! Refuses: to ask for a password, and to go on with an old mirror where fetching fails.
+//! No password is asked for. Where fetching fails, the old mirror isn't used.
 
 use crate::HistoryError;
 use crate::program::{FETCHING, run};

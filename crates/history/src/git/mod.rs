@@ -7,8 +7,8 @@
 //! The line of versions is the branch with its first parents: a merge is one version. With `full` it is every
 //! commit that can be reached.
 //!
-//! Refuses: shallow clones, whose history is cut off; to convert line ends or to run filters on a check-out; to
-//! fetch submodules, whose folders stay empty.
+//! A shallow clone is an error, since its history is cut off. A check-out converts no line ends and runs no filters; folders of
+//! submodules stay empty.
 
 mod changes;
 mod graph;
@@ -17,14 +17,14 @@ mod mirror;
 mod tests;
 
 use crate::program::printable;
-use crate::tree::{self, Files, Kind, Origin, Wanted};
-use crate::when::{Point, at_or_before, instant, thin, window};
+use crate::tree::{self, ContentOrigin, Files, PathKind, WantedPath};
+use crate::when::{VersionPoint, at_or_before, instant, thin, window};
 use crate::{History, HistoryError, nearest};
 use backsight_model::{Change, Every, GitSource, Range, Version};
 use changes::Leaf;
 use gix::objs::tree::EntryKind;
 use gix::{ObjectId, Repository, ThreadSafeRepository};
-use graph::{Graph, Place};
+use graph::{Graph, NodeIndex};
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -39,9 +39,9 @@ const SHORTEST_TAKEN: usize = 4;
 
 /// Whatever a repository can't do, in words.
 #[derive(Debug)]
-struct Fault(String);
+struct GitError(String);
 
-impl<E: std::error::Error> From<E> for Fault {
+impl<E: std::error::Error> From<E> for GitError {
     fn from(error: E) -> Self {
         let mut text = error.to_string();
         let mut cause = error.source();
@@ -90,7 +90,7 @@ impl Git {
         let options =
             gix::open::Options::isolated().config_overrides(["core.useReplaceRefs=false"]);
         let repository = gix::open_opts(&place, options).map_err(|error| {
-            let Fault(text) = Fault::from(error);
+            let GitError(text) = GitError::from(error);
             HistoryError::Other(format!(
                 "{target}: no git repository can be read at {}: {text}; source.git.url is a path beside the target's file, or an address",
                 place.display()
@@ -113,7 +113,7 @@ impl Git {
         Ok(git)
     }
 
-    fn broken(&self, Fault(text): Fault) -> HistoryError {
+    fn broken(&self, GitError(text): GitError) -> HistoryError {
         HistoryError::Other(format!(
             "{}: the repository can't be read: {text}; `git fsck` says what is wrong with it",
             self.target
@@ -153,7 +153,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn read_references(&mut self) -> Result<(), Fault> {
+    fn read_references(&mut self) -> Result<(), GitError> {
         let platform = self.repository.references()?;
         for reference in platform.all()? {
             // One damaged reference doesn't spoil the others.
@@ -180,9 +180,9 @@ impl View<'_> {
         Ok(())
     }
 
-    fn include(&mut self, id: ObjectId) -> Result<Place, HistoryError> {
+    fn include(&mut self, id: ObjectId) -> Result<NodeIndex, HistoryError> {
         let repository = &self.repository;
-        let mut read = |id: ObjectId| -> Result<graph::Read, Fault> {
+        let mut read = |id: ObjectId| -> Result<graph::Read, GitError> {
             let commit = repository.find_commit(id)?;
             let decoded = commit.decode()?;
             let seconds = decoded
@@ -196,7 +196,7 @@ impl View<'_> {
     }
 
     /// The newest version of the branch.
-    fn newest(&mut self) -> Result<Place, HistoryError> {
+    fn newest(&mut self) -> Result<NodeIndex, HistoryError> {
         let target = &self.git.target;
         let id = match &self.git.branch {
             Some(branch) => self.named(branch, &BRANCHES).ok_or_else(|| {
@@ -215,7 +215,7 @@ impl View<'_> {
     }
 
     fn head(&self) -> Result<Option<ObjectId>, HistoryError> {
-        let read = || -> Result<Option<ObjectId>, Fault> {
+        let read = || -> Result<Option<ObjectId>, GitError> {
             let head = self.repository.head()?;
             if head.is_unborn() {
                 return Ok(None);
@@ -227,7 +227,7 @@ impl View<'_> {
     }
 
     /// The line of versions, oldest first.
-    fn line(&mut self) -> Result<Vec<Place>, HistoryError> {
+    fn line(&mut self) -> Result<Vec<NodeIndex>, HistoryError> {
         let newest = self.newest()?;
         Ok(if self.git.full {
             self.graph.after(None, newest)
@@ -267,7 +267,7 @@ impl View<'_> {
     }
 
     /// The commit that a text names; dates name none.
-    fn commit(&mut self, asked: &str) -> Result<Option<Place>, HistoryError> {
+    fn commit(&mut self, asked: &str) -> Result<Option<NodeIndex>, HistoryError> {
         let (base, steps) = match asked.find(['~', '^']) {
             Some(place) => asked.split_at(place),
             None => (asked, ""),
@@ -335,7 +335,7 @@ impl View<'_> {
     }
 
     /// The version that a text names, dates among them.
-    fn find(&mut self, asked: &str) -> Result<Place, HistoryError> {
+    fn find(&mut self, asked: &str) -> Result<NodeIndex, HistoryError> {
         if let Some(place) = self.commit(asked)? {
             return Ok(place);
         }
@@ -358,9 +358,9 @@ impl View<'_> {
     /// From one version to another along the line, both included.
     fn stretch(
         &mut self,
-        range: (&str, Place),
-        to: (&str, Place),
-    ) -> Result<Vec<Place>, HistoryError> {
+        range: (&str, NodeIndex),
+        to: (&str, NodeIndex),
+    ) -> Result<Vec<NodeIndex>, HistoryError> {
         let ((from_name, from), (to_name, to)) = (range, to);
         if from == to {
             return Ok(vec![to]);
@@ -399,10 +399,10 @@ impl View<'_> {
         Ok(stretch)
     }
 
-    fn points(&self, line: &[Place]) -> Vec<Point> {
-        let point = |place: &Place| {
+    fn points(&self, line: &[NodeIndex]) -> Vec<VersionPoint> {
+        let point = |place: &NodeIndex| {
             let node = self.graph.node(*place);
-            Point {
+            VersionPoint {
                 at: Some(node.at),
                 release: self.tags.contains_key(&node.id),
             }
@@ -417,7 +417,7 @@ impl View<'_> {
         id.to_hex_with_len(length.max(SHORTEST_SHOWN)).to_string()
     }
 
-    fn version(&self, place: Place) -> Result<Version, Fault> {
+    fn version(&self, place: NodeIndex) -> Result<Version, GitError> {
         let node = self.graph.node(place);
         let commit = self.repository.find_commit(node.id)?;
         let message = printable(&String::from_utf8_lossy(commit.message_raw_sloppy()));
@@ -441,7 +441,7 @@ impl View<'_> {
         })
     }
 
-    fn place_of(&mut self, version: &Version) -> Result<Place, HistoryError> {
+    fn place_of(&mut self, version: &Version) -> Result<NodeIndex, HistoryError> {
         let id =
             ObjectId::from_hex(version.id.as_bytes()).map_err(|_| self.unknown(&version.id))?;
         if self.repository.find_commit(id).is_err() {
@@ -453,7 +453,7 @@ impl View<'_> {
         self.include(id)
     }
 
-    fn change(&self, place: Place) -> Result<Change, Fault> {
+    fn change(&self, place: NodeIndex) -> Result<Change, GitError> {
         let node = self.graph.node(place);
         let commit = self.repository.find_commit(node.id)?;
         let decoded = commit.decode()?;
@@ -465,7 +465,7 @@ impl View<'_> {
         let files = differences
             .iter()
             .map(|difference| changes::counted(&self.repository, difference))
-            .collect::<Result<_, Fault>>()?;
+            .collect::<Result<_, GitError>>()?;
         let parents = node.parents.iter();
         Ok(Change {
             id: node.id.to_string(),
@@ -482,12 +482,12 @@ impl View<'_> {
         })
     }
 
-    fn tree_of(&self, place: Place) -> Result<ObjectId, Fault> {
+    fn tree_of(&self, place: NodeIndex) -> Result<ObjectId, GitError> {
         let commit = self.repository.find_commit(self.graph.node(place).id)?;
         Ok(commit.tree_id()?.detach())
     }
 
-    fn files(&self, place: Place) -> Result<Files, Fault> {
+    fn files(&self, place: NodeIndex) -> Result<Files, GitError> {
         let leaves = changes::leaves(&self.repository, self.tree_of(place)?)?;
         Ok(leaves
             .into_iter()
@@ -504,14 +504,14 @@ const PREFIXES: [&str; 4] = [
     "refs/remotes/origin/",
 ];
 
-fn wanted(leaf: Leaf) -> Wanted {
+fn wanted(leaf: Leaf) -> WantedPath {
     let kind = match leaf.mode.kind() {
-        EntryKind::BlobExecutable => Kind::Program,
-        EntryKind::Link => Kind::Link,
-        EntryKind::Commit | EntryKind::Tree => Kind::Folder,
-        EntryKind::Blob => Kind::File,
+        EntryKind::BlobExecutable => PathKind::Program,
+        EntryKind::Link => PathKind::Link,
+        EntryKind::Commit | EntryKind::Tree => PathKind::Folder,
+        EntryKind::Blob => PathKind::File,
     };
-    Wanted {
+    WantedPath {
         kind,
         id: leaf.id.to_string(),
     }
@@ -595,7 +595,7 @@ impl History for Git {
                 .map(|version| version.at.is_some_and(|at| at >= since))
                 .collect());
         };
-        let places: Vec<Place> = versions
+        let places: Vec<NodeIndex> = versions
             .iter()
             .map(|version| view.place_of(version))
             .collect::<Result<_, _>>()?;
@@ -623,7 +623,7 @@ impl History for Git {
     ) -> Result<Option<String>, HistoryError> {
         let mut view = self.view_of_objects();
         let (from, to) = (view.place_of(from)?, view.place_of(to)?);
-        let made = || -> Result<String, Fault> {
+        let made = || -> Result<String, GitError> {
             let (old, new) = (view.tree_of(from)?, view.tree_of(to)?);
             let differences = changes::differences(&view.repository, Some(old), Some(new))?;
             changes::unified(&view.repository, &differences, most)
@@ -638,7 +638,7 @@ impl History for Git {
         let name = view.short(node.id);
         // What a merge brought to its branch: the difference to its first parent.
         let before = node.parents.first().copied();
-        let made = || -> Result<Vec<changes::Difference>, Fault> {
+        let made = || -> Result<Vec<changes::Difference>, GitError> {
             let old = before.map(|before| view.tree_of(before)).transpose()?;
             let new = view.tree_of(place)?;
             changes::differences(&view.repository, Some(new), old)
@@ -658,13 +658,13 @@ impl History for Git {
         let mut view = self.view_of_objects();
         let place = view.place_of(version)?;
         let files = view.files(place).map_err(|fault| self.broken(fault))?;
-        let read = |_: &[u8], wanted: &Wanted| -> Result<Vec<u8>, HistoryError> {
-            let found = || -> Result<Vec<u8>, Fault> {
+        let read = |_: &[u8], wanted: &WantedPath| -> Result<Vec<u8>, HistoryError> {
+            let found = || -> Result<Vec<u8>, GitError> {
                 let id = ObjectId::from_hex(wanted.id.as_bytes())?;
                 Ok(view.repository.find_object(id)?.detach().data)
             };
             found().map_err(|fault| self.broken(fault))
         };
-        tree::sync(tree, &files, &Origin::Read(&read))
+        tree::sync(tree, &files, &ContentOrigin::Read(&read))
     }
 }

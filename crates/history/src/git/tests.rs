@@ -1,7 +1,7 @@
 //! Histories of repositories that the `git` program makes.
 
 use super::*;
-use backsight_model::{Back, TimeUnit};
+use backsight_model::{Lookback, TimeUnit};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
@@ -251,7 +251,7 @@ fn the_line_is_of_first_parents_unless_it_is_full() {
         })
         .unwrap();
     assert_eq!(
-        titles(&side, &Range::Last(Back(1, TimeUnit::Day)), &Every::All),
+        titles(&side, &Range::Last(Lookback(1, TimeUnit::Day)), &Every::All),
         ["a is 1", "a is 2", "s is 3", "s is 5"]
     );
     let missing = room
@@ -261,7 +261,7 @@ fn the_line_is_of_first_parents_unless_it_is_full() {
         })
         .unwrap();
     let error = missing
-        .versions(&Range::Last(Back(1, TimeUnit::Day)), &Every::All)
+        .versions(&Range::Last(Lookback(1, TimeUnit::Day)), &Every::All)
         .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -288,13 +288,17 @@ fn steps_keep_both_ends() {
     );
     assert_eq!(titles(&git, &range("v1", "v1"), &Every::All), ["a is 1"]);
     assert_eq!(
-        titles(&git, &Range::Last(Back(1, TimeUnit::Hour)), &Every::All),
+        titles(&git, &Range::Last(Lookback(1, TimeUnit::Hour)), &Every::All),
         ["a is 4", "merge", "a is 6"]
     );
     let mut later = room.open();
     later.now = Timestamp::MAX;
     assert_eq!(
-        titles(&later, &Range::Last(Back(1, TimeUnit::Hour)), &Every::All),
+        titles(
+            &later,
+            &Range::Last(Lookback(1, TimeUnit::Hour)),
+            &Every::All
+        ),
         ["a is 6"]
     );
 }
@@ -316,7 +320,7 @@ fn reversed_unrelated_and_empty_ranges_are_told_apart() {
     let empty = Room::new();
     let error = empty
         .open()
-        .versions(&Range::Last(Back(1, TimeUnit::Day)), &Every::All)
+        .versions(&Range::Last(Lookback(1, TimeUnit::Day)), &Every::All)
         .unwrap_err();
     assert!(matches!(error, HistoryError::Empty { .. }), "{error}");
     assert!(empty.open().resolve("HEAD").is_err());

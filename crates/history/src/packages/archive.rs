@@ -1,9 +1,9 @@
 //! Archives read entry by entry, straight from what decompresses them.
 //!
-//! Refuses: paths with `..` or a root, entries of more than a GiB, and sparse files in the newer format.
+//! Paths with `..` or a root, entries of more than a GiB, and sparse files in the newer format are errors.
 
 use crate::HistoryError;
-use crate::program::{Printing, UNPACKING};
+use crate::program::{RunningProgram, UNPACKING};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -16,7 +16,7 @@ const BUFFER: usize = 1 << 18;
 
 /// What kind of archive a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ArchiveFormat {
     /// Its entries come one after the other, out of this program if it is packed.
     Stream(Option<(&'static str, &'static [&'static str])>),
     /// It has to be unpacked as a whole.
@@ -25,7 +25,7 @@ pub(super) enum Form {
     Description,
 }
 
-impl Form {
+impl ArchiveFormat {
     /// The form of an archive, by how it begins.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Form {
     }
 
     fn of_start(start: &[u8]) -> Self {
-        const KNOWN: [(&[u8], Form); 10] = [
+        const KNOWN: [(&[u8], ArchiveFormat); 10] = [
             (b"\xfd7zXZ\0", program("xz", &["-dc", "--"])),
             (b"\x5d\0\0", program("xz", &["-dc", "--format=lzma", "--"])),
             (b"\x1f\x8b", program("gzip", &["-dc", "--"])),
@@ -51,8 +51,8 @@ impl Form {
             (b"\x28\xb5\x2f\xfd", program("zstd", &["-dcq", "--"])),
             (b"LZIP", program("lzip", &["-dc", "--"])),
             (b"!<arch>\n", program("dpkg-deb", &["--fsys-tarfile"])),
-            (b"PK\x03\x04", Form::Zip),
-            (b"PK\x05\x06", Form::Zip),
+            (b"PK\x03\x04", ArchiveFormat::Zip),
+            (b"PK\x05\x06", ArchiveFormat::Zip),
         ];
         KNOWN
             .into_iter()
@@ -61,12 +61,12 @@ impl Form {
     }
 }
 
-const fn program(name: &'static str, args: &'static [&'static str]) -> Form {
-    Form::Stream(Some((name, args)))
+const fn program(name: &'static str, args: &'static [&'static str]) -> ArchiveFormat {
+    ArchiveFormat::Stream(Some((name, args)))
 }
 
 /// What an entry is.
-pub(super) enum Found<'a> {
+pub(super) enum ArchiveEntry<'a> {
     File {
         program: bool,
         content: Content<'a>,
@@ -86,7 +86,7 @@ pub(super) struct Content<'a> {
 
 impl Content<'_> {
     /// All of it.
-    pub(super) fn whole(self) -> Result<Vec<u8>, Fault> {
+    pub(super) fn whole(self) -> Result<Vec<u8>, ArchiveError> {
         if self.size > MOST {
             let text = format!("a file of {} bytes is more than can be meant", self.size);
             return Err(HistoryError::Other(text).into());
@@ -96,7 +96,7 @@ impl Content<'_> {
         if bytes.len() as u64 == self.size {
             Ok(bytes)
         } else {
-            Err(Fault::Damaged(io::ErrorKind::UnexpectedEof.into()))
+            Err(ArchiveError::Damaged(io::ErrorKind::UnexpectedEof.into()))
         }
     }
 }
@@ -108,20 +108,20 @@ impl Read for Content<'_> {
 }
 
 /// Why reading an archive ended early.
-pub(super) enum Fault {
+pub(super) enum ArchiveError {
     /// The archive can't be read on.
     Damaged(io::Error),
     /// Something else went wrong.
     Other(HistoryError),
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for ArchiveError {
     fn from(error: io::Error) -> Self {
         Self::Damaged(error)
     }
 }
 
-impl From<HistoryError> for Fault {
+impl From<HistoryError> for ArchiveError {
     fn from(error: HistoryError) -> Self {
         Self::Other(error)
     }
@@ -129,14 +129,15 @@ impl From<HistoryError> for Fault {
 
 /// How far an archive was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Walked {
+pub(super) enum WalkEnd {
     Whole,
     /// Up to an entry that isn't in the top folder of those before it.
     OtherTop,
 }
 
 /// What is done with each entry, named by its path without dots, root or slash at its end.
-pub(super) type Visit<'a> = &'a mut dyn FnMut(&[u8], Found<'_>) -> Result<(), Fault>;
+pub(super) type EntryVisitor<'a> =
+    &'a mut dyn FnMut(&[u8], ArchiveEntry<'_>) -> Result<(), ArchiveError>;
 
 /// Shows all entries of an archive, with the folder that all of them lie in left out of their paths if asked.
 ///
@@ -146,8 +147,8 @@ pub(super) fn each(
     archive: &Path,
     unpacker: Option<(&str, &[&str])>,
     without_top: bool,
-    visit: Visit<'_>,
-) -> Result<Walked, HistoryError> {
+    visit: EntryVisitor<'_>,
+) -> Result<WalkEnd, HistoryError> {
     let what = format!(
         "unpacking {}",
         archive.file_name().unwrap_or_default().to_string_lossy()
@@ -157,17 +158,17 @@ pub(super) fn each(
         Some((program, args)) => {
             let mut command = Command::new(program);
             command.args(args).arg(archive);
-            Source::Unpacked(Printing::start(&mut command, &what, UNPACKING)?)
+            Source::Unpacked(RunningProgram::start(&mut command, &what, UNPACKING)?)
         }
     };
     let mut packed = tar::Archive::new(BufReader::with_capacity(BUFFER, source));
     let walked = walk(&mut packed, without_top.then(Top::default), visit);
     let mut rest = packed.into_inner();
     let damaged = match walked {
-        Err(Fault::Other(error)) => return Err(error),
-        Ok(Walked::OtherTop) => return Ok(Walked::OtherTop),
-        Ok(Walked::Whole) => None,
-        Err(Fault::Damaged(error)) => Some(error),
+        Err(ArchiveError::Other(error)) => return Err(error),
+        Ok(WalkEnd::OtherTop) => return Ok(WalkEnd::OtherTop),
+        Ok(WalkEnd::Whole) => None,
+        Err(ArchiveError::Damaged(error)) => Some(error),
     };
     let damaged = match (damaged, io::copy(&mut rest, &mut io::sink())) {
         (None, Ok(_)) => None,
@@ -177,14 +178,14 @@ pub(super) fn each(
     if let Source::Unpacked(printing) = rest.into_inner() {
         printing.finish()?;
     }
-    damaged.map_or(Ok(Walked::Whole), |error| {
+    damaged.map_or(Ok(WalkEnd::Whole), |error| {
         Err(HistoryError::Other(format!("{what}: {error}")))
     })
 }
 
 enum Source {
     Plain(File),
-    Unpacked(Printing),
+    Unpacked(RunningProgram),
 }
 
 impl Read for Source {
@@ -213,8 +214,8 @@ impl Top {
 fn walk(
     packed: &mut tar::Archive<impl Read>,
     mut top: Option<Top>,
-    visit: Visit<'_>,
-) -> Result<Walked, Fault> {
+    visit: EntryVisitor<'_>,
+) -> Result<WalkEnd, ArchiveError> {
     for entry in packed.entries()? {
         let mut entry = entry?;
         let kind = entry.header().entry_type();
@@ -230,22 +231,22 @@ fn walk(
         let path = match &mut top {
             None => whole_path.as_slice(),
             Some(top) => match top.below(&whole_path, folder) {
-                None => return Ok(Walked::OtherTop),
+                None => return Ok(WalkEnd::OtherTop),
                 Some([]) => continue,
                 Some(path) => path,
             },
         };
         let target = || Some(entry.link_name_bytes()?.into_owned());
         let found = match kind {
-            _ if folder => Found::Folder,
-            EntryType::Symlink => Found::Link(target().unwrap_or_default()),
+            _ if folder => ArchiveEntry::Folder,
+            EntryType::Symlink => ArchiveEntry::Link(target().unwrap_or_default()),
             EntryType::Link => {
                 let target = plain(&target().unwrap_or_default())?;
                 let other = match &mut top {
                     None => target.as_slice(),
                     Some(top) => top.below(&target, false).unwrap_or_default(),
                 };
-                Found::Same(other.to_vec())
+                ArchiveEntry::Same(other.to_vec())
             }
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 refuse_new_sparse(&mut entry)?;
@@ -254,18 +255,18 @@ fn walk(
                     size: entry.size(),
                     from: &mut entry,
                 };
-                Found::File { program, content }
+                ArchiveEntry::File { program, content }
             }
             // Sockets and devices belong to no version.
             _ => continue,
         };
         visit(path, found)?;
     }
-    Ok(Walked::Whole)
+    Ok(WalkEnd::Whole)
 }
 
 /// An entry's path without dots and doubled slashes.
-fn plain(raw: &[u8]) -> Result<Vec<u8>, Fault> {
+fn plain(raw: &[u8]) -> Result<Vec<u8>, ArchiveError> {
     let parts: Vec<&[u8]> = raw
         .split(|byte| *byte == b'/')
         .filter(|part| !part.is_empty() && *part != b".")
@@ -280,7 +281,7 @@ fn plain(raw: &[u8]) -> Result<Vec<u8>, Fault> {
 }
 
 /// Of these the reader of archives would give a map with the content, which would be taken for the content.
-fn refuse_new_sparse(entry: &mut tar::Entry<'_, impl Read>) -> Result<(), Fault> {
+fn refuse_new_sparse(entry: &mut tar::Entry<'_, impl Read>) -> Result<(), ArchiveError> {
     let Some(extensions) = entry.pax_extensions()? else {
         return Ok(());
     };

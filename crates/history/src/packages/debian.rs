@@ -1,6 +1,6 @@
 //! What Debian's packages say of themselves: versions that can be ordered, and change logs.
 //!
-//! Refuses: nothing. A version of any form has a place in the order; what is no entry of a log is left out.
+//! A version of any form has its place in the order; text that is no entry of a log is left out.
 
 use crate::program::printable;
 use backsight_model::Change;

@@ -1,12 +1,12 @@
 //! Bringing an archive's files into a tree while the archive is read, and a folder's where it can't be streamed.
 //!
-//! Refuses: a package without what is wanted of it; names for the same file that the archive doesn't have.
+//! A package without the wanted part, and two names that a file system takes for one, are errors.
 
-use super::archive::{self, Fault, Form, Found, Walked};
+use super::archive::{self, ArchiveEntry, ArchiveError, ArchiveFormat, WalkEnd};
 use super::at;
 use crate::HistoryError;
 use crate::program::{UNPACKING, run};
-use crate::tree::{self, Filling, Kind, Origin};
+use crate::tree::{self, ContentOrigin, PathKind, TreeFilling};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::process::Command;
 const SOURCE_LOG: &str = "debian/changelog";
 
 /// What is wanted of an archive.
-pub(super) struct Wants<'a> {
+pub(super) struct ExtractRequest<'a> {
     /// Where its files go, if anywhere.
     pub(super) tree: Option<&'a Path>,
     /// The folder whose files these are, or the archive inside that is to be kept; else all.
@@ -29,7 +29,7 @@ pub(super) struct Wants<'a> {
 
 /// What was taken of an archive.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct Extracted {
     pub(super) log: Option<Vec<u8>>,
     /// Nothing was, though something inside was wanted.
     pub(super) lacking: bool,
@@ -45,8 +45,8 @@ pub(super) fn take_stream(
     archive: &Path,
     unpacker: Option<(&str, &[&str])>,
     without_top: bool,
-    wants: &Wants<'_>,
-) -> Result<Taken, HistoryError> {
+    wants: &ExtractRequest<'_>,
+) -> Result<Extracted, HistoryError> {
     let inside = wants.inside.map(without_dots);
     // Few archives have more than one thing at their top, and those that have tell early.
     let attempts = if without_top {
@@ -59,7 +59,7 @@ pub(super) fn take_stream(
         let walked = archive::each(archive, unpacker, *attempt, &mut |path, found| {
             extraction.take(path, found)
         })?;
-        if walked == Walked::Whole {
+        if walked == WalkEnd::Whole {
             return extraction.finish();
         }
     }
@@ -71,9 +71,9 @@ pub(super) fn take_stream(
 
 /// Makes a tree what an archive holds, of whatever form it is.
 pub(super) fn take_archive(archive: &Path, tree: &Path, room: &Path) -> Result<(), HistoryError> {
-    match Form::of(archive)? {
-        Form::Stream(unpacker) => {
-            let wants = Wants {
+    match ArchiveFormat::of(archive)? {
+        ArchiveFormat::Stream(unpacker) => {
+            let wants = ExtractRequest {
                 tree: Some(tree),
                 inside: None,
                 documents: None,
@@ -92,18 +92,22 @@ pub(super) fn take_archive(archive: &Path, tree: &Path, room: &Path) -> Result<(
 pub(super) fn sync_folder(folder: &Path, spare: bool, tree: &Path) -> Result<(), HistoryError> {
     let files = tree::of_folder(folder)?;
     let origin = if spare {
-        Origin::Spare(folder)
+        ContentOrigin::Spare(folder)
     } else {
-        Origin::Folder(folder)
+        ContentOrigin::Folder(folder)
     };
     tree::sync(tree, &files, &origin)
 }
 
 /// Unpacks an archive that can't be streamed into a new folder; gives the one with the files.
-pub(super) fn unpacked(archive: &Path, form: Form, into: &Path) -> Result<PathBuf, HistoryError> {
+pub(super) fn unpacked(
+    archive: &Path,
+    form: ArchiveFormat,
+    into: &Path,
+) -> Result<PathBuf, HistoryError> {
     fs::create_dir(into).map_err(|error| at(into, &error))?;
     let mut command;
-    if form == Form::Description {
+    if form == ArchiveFormat::Description {
         // It makes the folder itself, and wants that there is none.
         command = Command::new("dpkg-source");
         command
@@ -141,17 +145,17 @@ fn without_dots(path: &str) -> String {
 
 /// The extraction of one archive.
 struct Extraction<'a> {
-    wants: &'a Wants<'a>,
+    wants: &'a ExtractRequest<'a>,
     inside: Option<&'a str>,
     /// Where change logs lie, the better ones first.
     logs: Vec<String>,
     log: Option<(usize, Vec<u8>)>,
-    filling: Option<Filling<'a>>,
+    filling: Option<TreeFilling<'a>>,
     inner: Option<PathBuf>,
 }
 
 impl<'a> Extraction<'a> {
-    fn new(wants: &'a Wants<'a>, inside: Option<&'a str>) -> Self {
+    fn new(wants: &'a ExtractRequest<'a>, inside: Option<&'a str>) -> Self {
         let logs = wants.documents.map(|name| {
             let documents = format!("usr/share/doc/{name}");
             vec![
@@ -170,15 +174,15 @@ impl<'a> Extraction<'a> {
         }
     }
 
-    fn take(&mut self, path: &[u8], found: Found<'_>) -> Result<(), Fault> {
+    fn take(&mut self, path: &[u8], found: ArchiveEntry<'_>) -> Result<(), ArchiveError> {
         let meant = self.inside.is_some_and(|inside| inside.as_bytes() == path);
         let in_tree = self.in_tree(path);
         match found {
-            Found::Folder if meant => {
+            ArchiveEntry::Folder if meant => {
                 self.filling()?;
             }
-            Found::Folder => {}
-            Found::File { mut content, .. } if meant => {
+            ArchiveEntry::Folder => {}
+            ArchiveEntry::File { mut content, .. } if meant => {
                 if self.wants.tree.is_some() {
                     let place = self.wants.room.join("inner");
                     let mut file = File::create(&place).map_err(|error| at(&place, &error))?;
@@ -186,7 +190,7 @@ impl<'a> Extraction<'a> {
                     self.inner = Some(place);
                 }
             }
-            Found::File { program, content } => {
+            ArchiveEntry::File { program, content } => {
                 let log = self.log_at(path);
                 if log.is_none() && in_tree.is_none() {
                     return Ok(());
@@ -195,21 +199,25 @@ impl<'a> Extraction<'a> {
                 if let Some(path) = in_tree
                     && let Some(filling) = self.filling()?
                 {
-                    let kind = if program { Kind::Program } else { Kind::File };
+                    let kind = if program {
+                        PathKind::Program
+                    } else {
+                        PathKind::File
+                    };
                     filling.put(path, kind, &content)?;
                 }
                 if let Some(rank) = log {
                     self.log = Some((rank, content));
                 }
             }
-            Found::Link(target) => {
+            ArchiveEntry::Link(target) => {
                 if let Some(path) = in_tree
                     && let Some(filling) = self.filling()?
                 {
-                    filling.put(path, Kind::Link, &target)?;
+                    filling.put(path, PathKind::Link, &target)?;
                 }
             }
-            Found::Same(other) => {
+            ArchiveEntry::Same(other) => {
                 let other = self.in_tree(&other).unwrap_or_default().to_vec();
                 if let Some(path) = in_tree
                     && let Some(filling) = self.filling()?
@@ -240,14 +248,14 @@ impl<'a> Extraction<'a> {
     }
 
     /// What fills the tree, which begins when there is something to be put there.
-    fn filling(&mut self) -> Result<Option<&mut Filling<'a>>, HistoryError> {
+    fn filling(&mut self) -> Result<Option<&mut TreeFilling<'a>>, HistoryError> {
         if let (None, Some(tree)) = (&self.filling, self.wants.tree) {
-            self.filling = Some(Filling::begin(tree)?);
+            self.filling = Some(TreeFilling::begin(tree)?);
         }
         Ok(self.filling.as_mut())
     }
 
-    fn finish(mut self) -> Result<Taken, HistoryError> {
+    fn finish(mut self) -> Result<Extracted, HistoryError> {
         if self.inside.is_none() {
             // An archive without files makes an empty tree.
             self.filling()?;
@@ -260,7 +268,7 @@ impl<'a> Extraction<'a> {
         if let Some(filling) = self.filling {
             filling.finish()?;
         }
-        Ok(Taken {
+        Ok(Extracted {
             log,
             lacking,
             inner: self.inner,
@@ -309,7 +317,7 @@ mod tests {
         }
 
         /// What lies in the tree, with what identifies it.
-        fn held(&self) -> BTreeMap<String, (Kind, String)> {
+        fn held(&self) -> BTreeMap<String, (PathKind, String)> {
             let files = tree::of_folder(&self.tree).unwrap();
             let text = |path: Vec<u8>| String::from_utf8(path).unwrap();
             files
@@ -358,11 +366,11 @@ mod tests {
         bytes
     }
 
-    fn is(kind: Kind, content: &str) -> (Kind, String) {
+    fn is(kind: PathKind, content: &str) -> (PathKind, String) {
         (kind, blake3::hash(content.as_bytes()).to_hex().to_string())
     }
 
-    fn holds(expected: &[(&str, Kind, &str)]) -> BTreeMap<String, (Kind, String)> {
+    fn holds(expected: &[(&str, PathKind, &str)]) -> BTreeMap<String, (PathKind, String)> {
         expected
             .iter()
             .map(|(path, kind, content)| ((*path).to_owned(), is(*kind, content)))
@@ -388,7 +396,7 @@ mod tests {
             vec![entry(same, "t/x", "t/missing", 0o644)],
         ];
         let sound = archive(&[file("t/a", "1"), file("t/sub/b", "2")]);
-        let expected = holds(&[("a", Kind::File, "1"), ("sub/b", Kind::File, "2")]);
+        let expected = holds(&[("a", PathKind::File, "1"), ("sub/b", PathKind::File, "2")]);
         for entries in hostile {
             let mut all = vec![file("t/a", "changed"), file("t/new", "new")];
             all.extend(entries);
@@ -409,7 +417,10 @@ mod tests {
         symlink("../outside", room.tree.join("way")).unwrap();
         symlink("../outside/file", room.tree.join("f")).unwrap();
         room.take(&version).unwrap();
-        let expected = holds(&[("way/file", Kind::File, "1"), ("f", Kind::File, "2")]);
+        let expected = holds(&[
+            ("way/file", PathKind::File, "1"),
+            ("f", PathKind::File, "2"),
+        ]);
         assert_eq!(room.held(), expected);
         assert!(room.outside_is_untouched());
     }
@@ -420,17 +431,17 @@ mod tests {
         let folder = |name: &str| entry(EntryType::Directory, name, "", 0o555);
         let one = [folder("./"), folder("./t/"), file("./t/a", "1")];
         room.take(&archive(&one)).unwrap();
-        assert_eq!(room.held(), holds(&[("a", Kind::File, "1")]));
+        assert_eq!(room.held(), holds(&[("a", PathKind::File, "1")]));
         let late = [file("t/a", "1"), file("t/b", "2"), file("other", "3")];
         room.take(&archive(&late)).unwrap();
         let expected = [
-            ("other", Kind::File, "3"),
-            ("t/a", Kind::File, "1"),
-            ("t/b", Kind::File, "2"),
+            ("other", PathKind::File, "3"),
+            ("t/a", PathKind::File, "1"),
+            ("t/b", PathKind::File, "2"),
         ];
         assert_eq!(room.held(), holds(&expected));
         room.take(&archive(&[file("only", "1")])).unwrap();
-        assert_eq!(room.held(), holds(&[("only", Kind::File, "1")]));
+        assert_eq!(room.held(), holds(&[("only", PathKind::File, "1")]));
         room.take(&archive(&[])).unwrap();
         assert_eq!(room.held(), holds(&[]));
     }
@@ -464,10 +475,10 @@ mod tests {
             long_entry,
         ]);
         let expected = holds(&[
-            ("run", Kind::Program, "p"),
-            ("again", Kind::Program, "p"),
-            ("twice", Kind::File, "2"),
-            (&long[2..], Kind::File, "l"),
+            ("run", PathKind::Program, "p"),
+            ("again", PathKind::Program, "p"),
+            ("twice", PathKind::File, "2"),
+            (&long[2..], PathKind::File, "l"),
         ]);
         for _ in 0..2 {
             room.take(&version).unwrap();
@@ -502,7 +513,7 @@ mod tests {
                 .arg(&plain);
             let packed = run(&mut command, program, UNPACKING).unwrap();
             room.take(&packed).unwrap();
-            assert_eq!(room.held(), holds(&[("a", Kind::File, "1")]));
+            assert_eq!(room.held(), holds(&[("a", PathKind::File, "1")]));
             let _ = fs::remove_dir_all(&room.tree);
         }
         let mut command = Command::new("python3");
@@ -512,7 +523,7 @@ mod tests {
         command.args(["-m", "zipfile", "-c"]).args([&zip, &of]);
         run(&mut command, "zip", UNPACKING).unwrap();
         room.take(&fs::read(&zip).unwrap()).unwrap();
-        assert_eq!(room.held(), holds(&[("a", Kind::File, "1")]));
+        assert_eq!(room.held(), holds(&[("a", PathKind::File, "1")]));
         assert!(room.take(&[b'x'; 2048]).is_err());
     }
 
@@ -524,12 +535,12 @@ mod tests {
         proptest::collection::vec((0..8_usize, 0..4_usize), 0..6)
     }
 
-    type Model = BTreeMap<String, (Kind, String)>;
+    type Model = BTreeMap<String, (PathKind, String)>;
 
     /// The archive of the entries that don't clash with those before them, and what it should make of a tree.
     fn version(entries: &[(usize, usize)]) -> (Vec<Vec<u8>>, Model) {
         let (mut packed, mut model) = (vec![file("t/always", "a")], Model::new());
-        model.insert("always".into(), is(Kind::File, "a"));
+        model.insert("always".into(), is(PathKind::File, "a"));
         for (path, content) in entries {
             let (path, text) = (PATHS[*path], CONTENTS[*content]);
             let below = |above: &str, path: &str| path.starts_with(&format!("{above}/"));
@@ -540,10 +551,15 @@ mod tests {
                 continue;
             }
             let name = format!("t/{path}");
-            let kind = [Kind::File, Kind::Program, Kind::File, Kind::Link][*content];
+            let kind = [
+                PathKind::File,
+                PathKind::Program,
+                PathKind::File,
+                PathKind::Link,
+            ][*content];
             packed.push(match kind {
-                Kind::Link => link(&name, text),
-                Kind::Program => entry(EntryType::Regular, &name, text, 0o755),
+                PathKind::Link => link(&name, text),
+                PathKind::Program => entry(EntryType::Regular, &name, text, 0o755),
                 _ => file(&name, text),
             });
             model.insert(path.to_owned(), is(kind, text));
@@ -609,7 +625,7 @@ mod tests {
             let _ = room.take(&new[..cut]);
             room.take(&old).unwrap();
             fs::remove_file(room.tree.join("built.o")).unwrap();
-            prop_assert_eq!(room.held(), holds(&[("a", Kind::File, "1"), ("gone/b", Kind::File, "2")]));
+            prop_assert_eq!(room.held(), holds(&[("a", PathKind::File, "1"), ("gone/b", PathKind::File, "2")]));
         }
 
         #[test]

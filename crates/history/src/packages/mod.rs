@@ -6,7 +6,7 @@
 //! release. When it was made is known where the registry says so, and of Debian's packages once a change log has been
 //! seen. Where each series has a package of its own, a version names its package: `PACKAGE=VERSION`.
 //!
-//! Refuses: names that a tool would take for an option; a package of several archives without a word which it is.
+//! A name that a tool would take for an option, and a package of several archives without a choice among them, are errors.
 
 mod archive;
 mod debian;
@@ -18,11 +18,11 @@ mod tests;
 use crate::line::Line;
 use crate::temp_dirs;
 use crate::{History, HistoryError};
-use archive::Form;
+use archive::ArchiveFormat;
 use backsight_model::{Change, Every, PackageKind, PackageSource, Range, Version};
-use extract::Wants;
+use extract::ExtractRequest;
 use jiff::Timestamp;
-use registry::{Given, Listed};
+use registry::{FetchedPackage, ListedVersion};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -74,7 +74,7 @@ impl Packages {
             kept: work.join("packages"),
             work: work.to_owned(),
         };
-        let listed: Vec<Listed> = if source.versions.is_empty() {
+        let listed: Vec<ListedVersion> = if source.versions.is_empty() {
             let empty = temp_dirs::temp_dir(work)?;
             registry::list(source.kind, &source.name, empty.path())?
         } else {
@@ -95,7 +95,7 @@ impl Packages {
         Ok(packages)
     }
 
-    fn take(&mut self, listed: Vec<Listed>) -> Result<(), HistoryError> {
+    fn take(&mut self, listed: Vec<ListedVersion>) -> Result<(), HistoryError> {
         let dates = self.dates(&listed);
         let mut seen = HashSet::new();
         for (named, at) in listed {
@@ -127,7 +127,7 @@ impl Packages {
     }
 
     /// Dates of versions, out of all change logs that were kept of these packages.
-    fn dates(&self, listed: &[Listed]) -> HashMap<String, Timestamp> {
+    fn dates(&self, listed: &[ListedVersion]) -> HashMap<String, Timestamp> {
         let files = fs::read_dir(&self.kept).into_iter().flatten().flatten();
         let others = listed.iter().filter_map(|(named, _)| named.split_once('='));
         let packages: HashSet<String> = others
@@ -177,8 +177,8 @@ impl Packages {
             version,
             room.path(),
         )? {
-            Given::Folder(folder) => Ok((folder, false)),
-            Given::Files => {
+            FetchedPackage::Folder(folder) => Ok((folder, false)),
+            FetchedPackage::Files => {
                 // Under its name only once it is whole.
                 fs::rename(room.keep(), &place).map_err(|error| at(&place, &error))?;
                 Ok((place, true))
@@ -194,8 +194,8 @@ impl Packages {
             return self.sync(&given, false, version, tree, room.path());
         }
         let archive = only_archive(&given)?;
-        let unpacker = match Form::of(&archive)? {
-            Form::Stream(unpacker) => unpacker,
+        let unpacker = match ArchiveFormat::of(&archive)? {
+            ArchiveFormat::Stream(unpacker) => unpacker,
             form => {
                 let whole = extract::unpacked(&archive, form, &room.path().join("whole"))?;
                 self.keep_log(version, extract::source_log(&whole))?;
@@ -203,7 +203,7 @@ impl Packages {
             }
         };
         let inside = self.inside(version);
-        let wants = Wants {
+        let wants = ExtractRequest {
             tree,
             inside: inside.as_deref(),
             documents: Some(self.package(version)),

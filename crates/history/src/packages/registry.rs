@@ -1,6 +1,6 @@
 //! Asking the tools of each registry which versions a package has, and for one of them.
 //!
-//! Refuses: to know where a registry is: that, its keys and its mirrors are set up in its own tool.
+//! Addresses, keys and mirrors are set up in the registry's own tool, not here.
 
 use super::debian;
 use crate::HistoryError;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A version as a registry lists it, with when it was published where that is said.
-pub(super) type Listed = (String, Option<Timestamp>);
+pub(super) type ListedVersion = (String, Option<Timestamp>);
 
 /// `npm` says what went wrong, and not where else it has written that down.
 const NPM: &[&str] = &["--loglevel=error", "--logs-max=0"];
@@ -23,7 +23,7 @@ pub(super) fn list(
     kind: PackageKind,
     name: &str,
     empty: &Path,
-) -> Result<Vec<Listed>, HistoryError> {
+) -> Result<Vec<ListedVersion>, HistoryError> {
     let ask = |program: &str, args: &[&str]| {
         let mut command = Command::new(program);
         command.args(args).current_dir(empty);
@@ -91,7 +91,7 @@ fn lacks_sources() -> bool {
     run(&mut command, "asking apt for its sources", LISTING).is_ok_and(|said| said.is_empty())
 }
 
-fn undated(versions: Vec<String>) -> Vec<Listed> {
+fn undated(versions: Vec<String>) -> Vec<ListedVersion> {
     versions
         .into_iter()
         .map(|version| (version, None))
@@ -111,7 +111,7 @@ fn madison(printed: &str, kept_in: &str) -> Vec<String> {
 }
 
 /// `{"versions": […], "time": {…}}`; of a single version it is a text instead of a list.
-fn npm(printed: &str) -> Vec<Listed> {
+fn npm(printed: &str) -> Vec<ListedVersion> {
     let Ok(found) = serde_json::from_str::<Value>(printed) else {
         return Vec::new();
     };
@@ -205,7 +205,7 @@ fn cargo_home() -> PathBuf {
 }
 
 /// What a registry gave: files for us to keep, or a folder that its tool keeps itself.
-pub(super) enum Given {
+pub(super) enum FetchedPackage {
     Files,
     Folder(PathBuf),
 }
@@ -216,7 +216,7 @@ pub(super) fn fetch(
     name: &str,
     version: &str,
     into: &Path,
-) -> Result<Given, HistoryError> {
+) -> Result<FetchedPackage, HistoryError> {
     let what = format!("fetching {name} {version}");
     let ask = |program: &str, args: &[&str]| {
         let mut command = Command::new(program);
@@ -249,7 +249,7 @@ pub(super) fn fetch(
             let found: Value = serde_json::from_slice(&printed).unwrap_or_default();
             let folder = found["Dir"].as_str().map(PathBuf::from);
             return folder
-                .map(Given::Folder)
+                .map(FetchedPackage::Folder)
                 .ok_or_else(|| missing(&what, "`go` names no folder"));
         }
         PackageKind::Crate => {
@@ -263,11 +263,11 @@ pub(super) fn fetch(
                 .map(|source| source.path().join(&name))
                 .find(|place| place.is_dir());
             return folder
-                .map(Given::Folder)
+                .map(FetchedPackage::Folder)
                 .ok_or_else(|| missing(&what, "`cargo` didn't keep it"));
         }
     };
-    Ok(Given::Files)
+    Ok(FetchedPackage::Files)
 }
 
 fn missing(what: &str, why: &str) -> HistoryError {

@@ -1,7 +1,9 @@
 //! Comparison of lists of numbers from any source. Known are the order of measurement, the cell of each number, and the
 //! direction and unit that the user gives; the direction is never guessed.
 
-use backsight_model::{Better, Cell, ResultSet, Series, StudyName, StudyState, TrialSamples, Unit};
+use backsight_model::{
+    Better, Cell, CellSeries, ResultSet, StudyName, StudyState, TrialSamples, Unit,
+};
 use backsight_model::{MetricName, Value};
 use indexmap::IndexMap;
 
@@ -44,7 +46,7 @@ fn set(number: usize, list: NumberList, better: Better, unit: Unit) -> Option<Re
         .cells
         .into_iter()
         .filter_map(|(name, values)| {
-            Some(Series {
+            Some(CellSeries {
                 cell: cell(&name)?,
                 metric: metric.clone(),
                 unit,

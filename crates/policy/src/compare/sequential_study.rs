@@ -120,7 +120,7 @@ mod tests {
         RunUntilDecidedPolicy,
         compare::{CompareOptions, SplitKey, compare_by},
     };
-    use backsight_model::{Better, ResultSet, Series, StudyState, TrialSamples, Unit};
+    use backsight_model::{Better, CellSeries, ResultSet, StudyState, TrialSamples, Unit};
     use backsight_stats::{Confidence, Random};
     use std::{collections::BTreeMap, time::Duration};
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn set(values: &[(f64, f64)]) -> ResultSet {
-        let series = |side: usize| Series {
+        let series = |side: usize| CellSeries {
             cell: cells()[side].clone(),
             metric: "time".parse().unwrap(),
             unit: Unit::parse("s").unwrap(),

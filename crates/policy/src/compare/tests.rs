@@ -11,8 +11,8 @@ fn series(
     variant: &str,
     (metric, unit, better): (&str, &str, Better),
     trials: &[&[f64]],
-) -> Series {
-    Series {
+) -> CellSeries {
+    CellSeries {
         cell: Cell {
             benchmark: benchmark.parse().unwrap(),
             params: [("streams".parse().unwrap(), Value::Integer(streams))]
@@ -48,7 +48,7 @@ fn series(
 const RATE: (&str, &str, Better) = ("throughput", "Gbit/s", Better::Higher);
 const TIME: (&str, &str, Better) = ("rtt", "us", Better::Lower);
 
-fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
+fn set(name: &str, study: i64, series: Vec<CellSeries>) -> ResultSet {
     ResultSet {
         study,
         name: name.into(),
@@ -179,7 +179,7 @@ fn counts_that_never_vary_are_believed_from_three_trials_on() {
 fn simulated(base: (Option<Simulator>, &[f64]), new: (Option<Simulator>, &[f64])) -> Comparison {
     let side = |name: &str, study, (simulator, values): (_, &[f64])| {
         let one = series("b", 1, "default", TIME, &one_a_trial(values));
-        set(name, study, vec![Series { simulator, ..one }])
+        set(name, study, vec![CellSeries { simulator, ..one }])
     };
     let options = CompareOptions {
         other_machines: true,
@@ -440,9 +440,9 @@ fn with_secondary(primary: f64, secondary: f64, count: usize) -> Comparison {
                 (metric, "us", Better::Lower),
                 &one_a_trial(&trials),
             );
-            Series { primary, ..one }
+            CellSeries { primary, ..one }
         };
-        let mut all: Vec<Series> = (0..count)
+        let mut all: Vec<CellSeries> = (0..count)
             .map(|n| of(&format!("rest-{n}"), false, factors[1]))
             .collect();
         all.push(of("rtt", true, factors[0]));

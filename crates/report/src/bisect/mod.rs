@@ -6,10 +6,10 @@
 mod study;
 mod view;
 
-pub use study::{BisectStudy, ChangeRow, CulpritRow, Holds};
+pub use study::{BisectStudy, ChangeRow, CulpritRow, RangeChanges};
 pub use view::{
-    BisectView, CulpritView, EstimatorView, MeasuredView, SuspectView, TestbedView, TrialsView,
-    VersionView,
+    BisectMeasurementView, BisectVersionView, BisectView, CulpritView, EstimatorView, SuspectView,
+    TestbedView, TrialCountView,
 };
 
 use crate::{Document, Render};

@@ -30,7 +30,7 @@ const LONGEST_NAME: usize = 40;
 const WORTH_SAYING: f64 = 0.01;
 
 /// The changes that lie between two versions; or why they can't be told.
-pub type Holds = Result<Vec<Change>, String>;
+pub type RangeChanges = Result<Vec<Change>, String>;
 
 /// A bisection: what was measured, its verdict, and what was asked.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ pub struct BisectStudy<'a> {
     /// Whether changes that cancel were looked for.
     pub cancelling: bool,
     /// What each culprit's stretch holds, in their order.
-    pub between: &'a [Holds],
+    pub between: &'a [RangeChanges],
     /// What is accepted along the target's history of this metric.
     pub accepted: &'a [ChangeAcceptance],
     /// The command line that asks the same again.

@@ -47,11 +47,11 @@ pub struct BisectView<'a> {
     /// How trials make a measurement.
     pub estimator: EstimatorView,
     /// What was measured of each version.
-    pub measured: Vec<MeasuredView<'a>>,
+    pub measured: Vec<BisectMeasurementView<'a>>,
     /// Versions that don't build, boot or run.
-    pub broken: Vec<Option<VersionView<'a>>>,
+    pub broken: Vec<Option<BisectVersionView<'a>>>,
     /// The trials.
-    pub trials: TrialsView,
+    pub trials: TrialCountView,
     /// Seconds that builds, boots and trials took.
     pub seconds: f64,
     /// The verdict as sentences.
@@ -60,7 +60,7 @@ pub struct BisectView<'a> {
 
 /// A version, by its name and what identifies it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct VersionView<'a> {
+pub struct BisectVersionView<'a> {
     /// Its name, with its amendments.
     pub name: String,
     /// What identifies it.
@@ -71,9 +71,9 @@ pub struct VersionView<'a> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CulpritView<'a> {
     /// The last version without it.
-    pub after: Option<VersionView<'a>>,
+    pub after: Option<BisectVersionView<'a>>,
     /// The first version known to have it.
-    pub until: Option<VersionView<'a>>,
+    pub until: Option<BisectVersionView<'a>>,
     /// Its probability.
     pub probability: f64,
     /// after − before in percent of the level before the first change.
@@ -88,9 +88,9 @@ pub struct CulpritView<'a> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SuspectView<'a> {
     /// The last version before it.
-    pub after: Option<VersionView<'a>>,
+    pub after: Option<BisectVersionView<'a>>,
     /// The first version after it.
-    pub until: Option<VersionView<'a>>,
+    pub until: Option<BisectVersionView<'a>>,
     /// The probability that a change is there.
     pub probability: f64,
 }
@@ -117,9 +117,9 @@ pub struct EstimatorView {
 
 /// What was measured of a version.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct MeasuredView<'a> {
+pub struct BisectMeasurementView<'a> {
     /// The version.
-    pub version: Option<VersionView<'a>>,
+    pub version: Option<BisectVersionView<'a>>,
     /// Measurements of it.
     pub measurements: usize,
     /// Their mean, in the metric's unit.
@@ -128,7 +128,7 @@ pub struct MeasuredView<'a> {
 
 /// How many trials there were.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct TrialsView {
+pub struct TrialCountView {
     /// Trials that gave samples.
     pub measured: usize,
     /// Trials that failed.
@@ -141,7 +141,7 @@ impl<'a> BisectView<'a> {
         let (history, verdict) = (study.history, study.verdict);
         let version = |at: usize| {
             let version = history.versions.get(at)?;
-            Some(VersionView {
+            Some(BisectVersionView {
                 name: version.full_name(),
                 id: &version.id,
             })
@@ -163,7 +163,7 @@ impl<'a> BisectView<'a> {
             probability: *probability,
         });
         let measured = verdict.measured.iter();
-        let measured = measured.map(|(at, n, mean)| MeasuredView {
+        let measured = measured.map(|(at, n, mean)| BisectMeasurementView {
             version: version(*at),
             measurements: *n,
             mean: *mean,
@@ -209,7 +209,7 @@ impl<'a> BisectView<'a> {
             },
             measured: measured.collect(),
             broken: verdict.broken.iter().map(|at| version(*at)).collect(),
-            trials: TrialsView {
+            trials: TrialCountView {
                 measured: verdict.trials.0,
                 failed: verdict.trials.1,
             },

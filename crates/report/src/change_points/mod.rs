@@ -10,8 +10,10 @@ mod series_changes;
 mod text;
 mod view;
 
-pub use series_changes::{ChangeRange, FoundChange, PendingChange, SeriesChanges, SeriesVersion};
-pub use view::{ChangePointsView, SeriesView};
+pub use series_changes::{
+    ChangeRange, FoundChange, PendingSeriesChange, SeriesChanges, SeriesVersion,
+};
+pub use view::{ChangePointsSeriesView, ChangePointsView};
 
 use crate::Format;
 

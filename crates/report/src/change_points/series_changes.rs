@@ -43,7 +43,7 @@ pub struct FoundChange {
 
 /// The newest versions, if they may be the beginning of another level.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PendingChange {
+pub struct PendingSeriesChange {
     /// The change that it would be.
     pub found: FoundChange,
     /// How many versions lie there.
@@ -80,7 +80,7 @@ pub struct SeriesChanges {
     /// The clearest change that wasn't believed, and its p.
     pub doubted: Option<(SeriesVersion, f64)>,
     /// The newest versions, from this one on, if they may be the beginning of another level.
-    pub pending: Option<PendingChange>,
+    pub pending: Option<PendingSeriesChange>,
     /// How the level moves steadily all along, if it does; beside the steps of the changes.
     pub trend: Option<Trend>,
     /// A period that was taken out first, in versions.
@@ -173,7 +173,7 @@ impl SeriesChanges {
         let doubted = found.doubted;
         self.doubted = doubted.map(|doubted| (SeriesVersion::new(doubted.at, labels), doubted.p));
         let pending = found.pending;
-        self.pending = pending.map(|PendingLevel { change, to_come }| PendingChange {
+        self.pending = pending.map(|PendingLevel { change, to_come }| PendingSeriesChange {
             versions: labels.len() - change.at,
             to_come,
             found: FoundChange {

@@ -169,7 +169,7 @@ pub fn pending(series: &SeriesChanges) -> Option<String> {
 /// How the level moves steadily all along, as a sentence.
 pub fn trend(series: &SeriesChanges) -> Option<String> {
     let trend = series.trend?;
-    let rounding = Rounding::of(trend.size, Some(trend.size_interval));
+    let rounding = Rounding::from_interval(trend.size, Some(trend.size_interval));
     let size = format!(
         "{} {}",
         rounding.difference(trend.size),
@@ -292,7 +292,7 @@ pub fn size(told: &FoundChange, series: &SeriesChanges) -> String {
         Some((percent, interval)) => numbers::percent_in(percent, Some(interval)),
         None => {
             let (size, interval) = (told.change.size, told.change.size_interval);
-            let rounding = Rounding::of(size, Some(interval));
+            let rounding = Rounding::from_interval(size, Some(interval));
             let (size, interval) = (rounding.difference(size), rounding.differences(interval));
             format!("{size}{} {interval}", unit(series))
         }

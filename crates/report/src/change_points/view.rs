@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::{ChangePoints, ChangeRange, FoundChange, SeriesChanges, SeriesVersion};
 use crate::findings::{
-    ChangeRangeView, ChangeView, DoubtedView, EpochView, FindingsView, PendingView, VersionView,
+    ChangeRangeView, ChangeView, DoubtedView, EpochView, FindingsView, PendingView,
+    SeriesVersionView,
 };
 
 /// Change points of series of numbers.
@@ -20,12 +21,12 @@ pub struct ChangePointsView<'a> {
     /// The share of the believed changes that may be false; nothing where a part was searched.
     pub false_share: Option<f64>,
     /// The series that are found: all.
-    pub series: Vec<SeriesView<'a>>,
+    pub series: Vec<ChangePointsSeriesView<'a>>,
 }
 
 /// A series.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SeriesView<'a> {
+pub struct ChangePointsSeriesView<'a> {
     /// The columns that name it, with their values.
     pub keys: IndexMap<&'a str, &'a str>,
     /// The metric.
@@ -45,7 +46,7 @@ pub struct SeriesView<'a> {
     /// Whether what is called a version is a session of one study, of several trials.
     pub of_sessions: bool,
     /// The last version.
-    pub last: Option<VersionView<'a>>,
+    pub last: Option<SeriesVersionView<'a>>,
     /// Its findings.
     #[serde(flatten)]
     pub findings: FindingsView<'a>,
@@ -67,10 +68,10 @@ impl<'a> ChangePointsView<'a> {
     }
 }
 
-fn series(changes: &SeriesChanges) -> SeriesView<'_> {
+fn series(changes: &SeriesChanges) -> ChangePointsSeriesView<'_> {
     let measured = changes.versions > 0;
     let keys = changes.keys.iter();
-    SeriesView {
+    ChangePointsSeriesView {
         keys: keys
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect(),
@@ -129,8 +130,8 @@ fn between(between: &ChangeRange) -> ChangeRangeView<'_> {
     }
 }
 
-fn place(place: &SeriesVersion) -> VersionView<'_> {
-    VersionView {
+fn place(place: &SeriesVersion) -> SeriesVersionView<'_> {
+    SeriesVersionView {
         number: place.index + 1,
         version: &place.label,
         id: None,

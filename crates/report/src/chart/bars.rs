@@ -32,18 +32,18 @@ const SMALL_CHARACTER: f64 = 6.3;
 
 /// A chart of bars that share one axis.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Chart {
+pub struct BarChart {
     /// What is drawn, for those who don't see it.
     pub title: String,
     /// Unit of the axis; every number of the chart is in it.
     pub unit: String,
     /// The bars.
-    pub groups: Vec<Group>,
+    pub groups: Vec<BarGroup>,
 }
 
 /// Bars that belong together, under one heading.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Group {
+pub struct BarGroup {
     /// The heading; none if empty.
     pub label: String,
     /// The bars, from top to bottom.
@@ -71,7 +71,7 @@ pub struct Bar {
     pub samples: Vec<f64>,
 }
 
-impl Chart {
+impl BarChart {
     /// The chart as an SVG element of this width, in pixels; `id` is unique on its page.
     pub fn svg(&self, id: &str, width: f64) -> String {
         let panels = self.panels(width);
@@ -530,11 +530,11 @@ mod tests {
         }
     }
 
-    fn chart(bars: Vec<Bar>) -> Chart {
-        Chart {
+    fn chart(bars: Vec<Bar>) -> BarChart {
+        BarChart {
             title: "rate".into(),
             unit: "Gbit/s".into(),
-            groups: vec![Group {
+            groups: vec![BarGroup {
                 label: "streams=1".into(),
                 bars,
             }],
@@ -580,7 +580,7 @@ mod tests {
     fn a_chart_of_nothing_is_still_a_chart() {
         let svg = chart(vec![Bar::default()]).svg("a", 440.0);
         assert!(svg.contains("class=\"gap\"") && !svg.contains("NaN"));
-        assert!(Chart::default().svg("b", 440.0).ends_with("</svg>"));
+        assert!(BarChart::default().svg("b", 440.0).ends_with("</svg>"));
     }
 
     #[test]

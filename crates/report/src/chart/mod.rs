@@ -11,7 +11,7 @@ mod steps;
 mod version_plot;
 
 pub use bands::{Band, bands};
-pub use bars::{Bar, Chart, Group, mark, spark};
+pub use bars::{Bar, BarChart, BarGroup, mark, spark};
 pub use history_chart::{AxisName, HistoryChart, axis_names};
 pub use levels::{LevelChart, sparks};
 pub use load_curve::{LoadCurve, LoadGoal, LoadMark};

@@ -3,11 +3,11 @@
 //! A cell in which nothing was measured has its place too.
 
 use crate::{
-    chart::{Bar, Chart, Group},
+    chart::{Bar, BarChart, BarGroup},
     clipped,
-    numbers::{self, Estimate, Scale, counted},
+    numbers::{self, MeanEstimate, Scale, counted},
 };
-use backsight_model::{Better, ResultSet, Series, Simulator};
+use backsight_model::{Better, CellSeries, ResultSet, Simulator};
 use backsight_policy::{self as policy, Comparison};
 use backsight_stats::Samples;
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub struct BarFigure {
     /// What the metric is, and which direction is good.
     pub about: String,
     /// The chart.
-    pub chart: Chart,
+    pub chart: BarChart,
 }
 
 impl BarFigure {
@@ -31,7 +31,7 @@ impl BarFigure {
         about: String,
         better: Better,
         scale: &Scale,
-        groups: Vec<Group>,
+        groups: Vec<BarGroup>,
     ) -> Self {
         let better = match better {
             Better::Higher => "higher is better",
@@ -39,7 +39,7 @@ impl BarFigure {
         };
         let unit = scale.unit.map_or(String::new(), |unit| format!("{unit}, "));
         Self {
-            chart: Chart {
+            chart: BarChart {
                 title: format!("{heading}: {unit}{better}"),
                 unit: scale.unit.map_or(String::new(), |unit| unit.to_string()),
                 groups,
@@ -64,7 +64,7 @@ pub fn figures_of(comparison: &Comparison) -> (Vec<BarFigure>, usize) {
             .iter()
             .flat_map(|row| row.entries.iter().filter_map(policy::RowEntry::measured));
         let scale = Scale::fitting(first.unit, measured.map(|side| side.mean));
-        let groups = rows.iter().map(|row| Group {
+        let groups = rows.iter().map(|row| BarGroup {
             label: row.cell.chosen_params(),
             bars: (0..row.entries.len())
                 .map(|side| bar_of(comparison, row, side, &scale))
@@ -91,7 +91,7 @@ fn bar_of(comparison: &Comparison, row: &policy::ComparisonRow, side: usize, sca
     match &row.entries[side] {
         policy::RowEntry::Missing(why) => missing(format!("missing: {why}")),
         policy::RowEntry::Measured(side_of) => match Samples::new(side_of.values.clone()) {
-            Ok(samples) => Measured::new(samples, row.better).bar(
+            Ok(samples) => MeasuredSeries::new(samples, row.better).bar(
                 &whole,
                 label.clone(),
                 side,
@@ -154,17 +154,17 @@ struct Row<'a> {
     set: &'a ResultSet,
     /// The set's place among the sides.
     number: usize,
-    series: &'a Series,
+    series: &'a CellSeries,
 }
 
 /// A chart of which the bars are being collected.
 struct Draft<'a> {
-    first: &'a Series,
+    first: &'a CellSeries,
     rows: Vec<Row<'a>>,
 }
 
 impl Draft<'_> {
-    fn is_of(&self, series: &Series) -> bool {
+    fn is_of(&self, series: &CellSeries) -> bool {
         self.first.cell.benchmark == series.cell.benchmark
             && self.first.metric == series.metric
             && self.first.unit == series.unit
@@ -178,7 +178,7 @@ impl Draft<'_> {
             self.first.unit,
             self.rows.iter().flat_map(|row| row.series.values()),
         );
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<BarGroup> = Vec::new();
         let mut rows: Vec<&Row<'_>> = self.rows.iter().collect();
         // What asks the same question on several sides stands together.
         rows.sort_by_key(|row| {
@@ -191,7 +191,7 @@ impl Draft<'_> {
         for row in rows {
             let label = row.series.cell.chosen_params();
             if !groups.iter().any(|group| group.label == label) {
-                groups.push(Group {
+                groups.push(BarGroup {
                     label: label.clone(),
                     bars: Vec::new(),
                 });
@@ -263,17 +263,17 @@ impl Row<'_> {
 }
 
 /// The values of a series with their mean.
-pub struct Measured {
+pub struct MeasuredSeries {
     /// The mean with its interval.
-    pub estimate: Estimate,
+    pub estimate: MeanEstimate,
     /// What the estimate is of: one value a trial.
     pub samples: Samples,
 }
 
-impl Measured {
+impl MeasuredSeries {
     fn new(samples: Samples, better: Better) -> Self {
         Self {
-            estimate: Estimate::of(&samples, better),
+            estimate: MeanEstimate::from_samples(&samples, better),
             samples,
         }
     }
@@ -333,16 +333,16 @@ impl Measured {
 }
 
 /// The mean over trials: samples of one trial aren't independent, so a trial with several counts as their mean.
-pub fn estimate(series: &Series) -> Option<Measured> {
+pub fn estimate(series: &CellSeries) -> Option<MeasuredSeries> {
     let samples = series
         .trials
         .iter()
         .filter(|trial| !trial.values.is_empty())
         .map(|trial| {
             let samples = Samples::new(trial.values.clone()).ok()?;
-            Some(Estimate::of(&samples, series.better).mean)
+            Some(MeanEstimate::from_samples(&samples, series.better).mean)
         })
         .collect::<Option<Vec<f64>>>()?;
     let samples = Samples::new(samples).ok()?;
-    Some(Measured::new(samples, series.better))
+    Some(MeasuredSeries::new(samples, series.better))
 }

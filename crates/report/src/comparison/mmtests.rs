@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 
 use super::{
     DisplayOptions,
-    numbers::{self, Scale, exact},
-    statistics::{self, Kind, Statistic},
+    numbers::{self, RowScale, exact},
+    statistics::{self, SideStatistic, StatisticKind},
     tables,
 };
 use crate::escape::line as one_line;
@@ -45,7 +45,7 @@ pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
 }
 
 /// The rows that MMTests has: arithmetic means where lower is better, harmonic ones where higher is.
-fn shown(summary: &Summary) -> Vec<Statistic> {
+fn shown(summary: &Summary) -> Vec<SideStatistic> {
     let names: &[&str] = match summary.better {
         Better::Lower => &["Min", "Amean", "Stddev", "CoeffVar", "Max"],
         Better::Higher => &["Min", "Hmean", "HStddev", "HCoeffVar", "Max"],
@@ -76,7 +76,7 @@ fn block(comparison: &Comparison, row: &ComparisonRow, digits: usize) -> String 
         row.cell, row.metric, row.better
     );
     let mut lines = vec![titles(comparison)];
-    let sides: Vec<Option<Vec<Statistic>>> = row
+    let sides: Vec<Option<Vec<SideStatistic>>> = row
         .entries
         .iter()
         .map(|entry| entry.measured().map(|side| shown(&side.of_samples)))
@@ -110,7 +110,12 @@ fn titles(comparison: &Comparison) -> Vec<String> {
 }
 
 /// `4.50 ( -28.57%)`.
-fn value(statistic: &Statistic, base: Option<&Statistic>, better: Better, digits: usize) -> String {
+fn value(
+    statistic: &SideStatistic,
+    base: Option<&SideStatistic>,
+    better: Better,
+    digits: usize,
+) -> String {
     let value = match statistic.value {
         Ok(value) => value,
         Err(why) => return undefined(why).to_owned(),
@@ -133,7 +138,7 @@ fn value(statistic: &Statistic, base: Option<&Statistic>, better: Better, digits
             };
             format!("{text:>width$}%", width = digits + 5)
         }
-        Err(Undefined::NotPositive) if statistic.kind != Kind::Value => {
+        Err(Undefined::NotPositive) if statistic.kind != StatisticKind::Value => {
             "undefined: base has no spread".to_owned()
         }
         Err(why) => undefined(why).to_owned(),
@@ -156,7 +161,7 @@ fn count_of(measured: &MeasuredEntry) -> String {
 }
 
 /// The difference with the sign that the table's other percentages have: positive is better.
-fn signed_as_mmtests(difference: &Difference, better: Better, scale: &Scale) -> String {
+fn signed_as_mmtests(difference: &Difference, better: Better, scale: &RowScale) -> String {
     let turned = |interval: Interval| match better {
         Better::Higher => interval,
         Better::Lower => Interval {
@@ -182,7 +187,7 @@ fn signed_as_mmtests(difference: &Difference, better: Better, scale: &Scale) -> 
 }
 
 fn verdicts(row: &ComparisonRow, digits: usize) -> Vec<String> {
-    let scale = Scale::of(row, Some(digits));
+    let scale = RowScale::new(row, Some(digits));
     let said = |entry: &RowEntry| match entry.measured().map(|side| &side.against) {
         Some(Some(BaselineRelation::Compared(difference))) => format!(
             "{}, {}",

@@ -15,8 +15,9 @@ mod text;
 mod view;
 
 pub use view::{
-    ComparisonView, DifferenceView, EntryView, KnownView, MeasuredView, NumberView, RatioView,
-    RemarkView, RowView, SideStudyView, SideView, TallyView,
+    ComparisonDifferenceView, ComparisonEntryView, ComparisonMeasurementView, ComparisonRowView,
+    ComparisonSideView, ComparisonView, KnownView, NumberView, RatioView, RemarkView,
+    SideStudyView, TallyView,
 };
 
 use backsight_policy::Comparison;

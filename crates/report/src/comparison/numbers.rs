@@ -4,7 +4,7 @@
 
 use backsight_model::{
     Unit,
-    numbers::{self, Scale as Plain, signed, undefined},
+    numbers::{self, Scale, signed, undefined},
     significant,
 };
 use backsight_policy::{BaselineRelation, ComparisonRow, Difference, MeasuredEntry, RowEntry};
@@ -12,17 +12,17 @@ use backsight_stats::{Interval, Level, Undefined};
 
 /// The unit in which a row is shown, and with how many digits.
 #[derive(Debug, Clone, Copy)]
-pub struct Scale {
+pub struct RowScale {
     /// That unit; none if nobody said it.
     pub unit: Option<Unit>,
     factor: f64,
     digits: Option<usize>,
 }
 
-impl Scale {
+impl RowScale {
     /// The unit of a row: the one in which the baseline's mean reads best; the next side's if there is none or it is
     /// zero. With digits asked for, the row's own.
-    pub fn of(row: &ComparisonRow, digits: Option<usize>) -> Self {
+    pub fn new(row: &ComparisonRow, digits: Option<usize>) -> Self {
         let comparable = |measured: &&MeasuredEntry| {
             !matches!(measured.against, Some(BaselineRelation::NotComparable(_)))
         };
@@ -95,11 +95,11 @@ pub fn exact(value: f64, digits: usize) -> String {
 }
 
 /// `38.21 ±1.2 % n=5`, with its own unit where that isn't the row's.
-pub fn mean(measured: &MeasuredEntry, scale: &Scale) -> String {
+pub fn mean(measured: &MeasuredEntry, scale: &RowScale) -> String {
     let own;
     let (scale, unit) = match measured.against {
         Some(BaselineRelation::NotComparable(_)) => {
-            own = Scale::fitting(measured.unit, measured.mean);
+            own = RowScale::fitting(measured.unit, measured.mean);
             (&own, own.unit_after())
         }
         _ => (scale, String::new()),
@@ -114,7 +114,7 @@ pub fn mean(measured: &MeasuredEntry, scale: &Scale) -> String {
 
 /// The spread beside a mean: in percent of it; in the row's unit where the mean is zero; in brackets where it is the
 /// spread within the only trial.
-pub fn spread(measured: &MeasuredEntry, scale: &Scale) -> String {
+pub fn spread(measured: &MeasuredEntry, scale: &RowScale) -> String {
     let summary = match measured.level {
         Level::Sample => &measured.of_samples,
         _ => &measured.of_trials,
@@ -144,7 +144,7 @@ pub fn count(measured: &MeasuredEntry) -> String {
 }
 
 /// `+0.530`: new − base in the row's unit; with its interval where there is none in percent.
-pub fn absolute(difference: &Difference, scale: &Scale) -> String {
+pub fn absolute(difference: &Difference, scale: &RowScale) -> String {
     let whole = absolute_with_interval(difference, scale);
     match (difference.percent, difference.percent_interval) {
         (Ok(_), Ok(_)) => whole.split(" [").next().unwrap_or_default().to_owned(),
@@ -153,8 +153,8 @@ pub fn absolute(difference: &Difference, scale: &Scale) -> String {
 }
 
 /// `+0.530 [+0.380, +0.680]`: new − base in the row's unit.
-pub fn absolute_with_interval(difference: &Difference, scale: &Scale) -> String {
-    let own = Plain::plain(None);
+pub fn absolute_with_interval(difference: &Difference, scale: &RowScale) -> String {
+    let own = Scale::plain(None);
     let scaled = |value: f64| value * scale.factor;
     let interval = difference.absolute_interval.ok().map(|ends| Interval {
         low: scaled(ends.low),
@@ -186,7 +186,7 @@ fn with_interval(
 }
 
 /// `+3.12 % [+2.25, +4.00]`: new − base in percent of the base; or why there is none.
-pub fn relative(difference: &Difference, scale: &Scale) -> String {
+pub fn relative(difference: &Difference, scale: &RowScale) -> String {
     match (difference.percent, difference.percent_interval) {
         // An interval without a width would claim more than equal numbers can say.
         (Ok(value), Ok(interval)) if interval.width() == 0.0 => {

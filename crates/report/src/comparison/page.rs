@@ -34,22 +34,22 @@ pub struct Piece {
 }
 
 /// A sentence.
-pub type Sentence = Vec<Piece>;
+pub type RichSentence = Vec<Piece>;
 
 /// The tables of a comparison.
-pub struct Compared {
+pub struct ComparisonTables {
     /// The baseline's name.
     pub base: String,
     /// The other sides' names.
     pub others: Vec<String>,
     /// Primary metrics, and others that differ or are missing somewhere.
-    pub benchmarks: Vec<Benchmark>,
+    pub benchmarks: Vec<BenchmarkRows>,
     /// The rest.
-    pub secondary: Vec<Benchmark>,
+    pub secondary: Vec<BenchmarkRows>,
     /// How many rows that is.
     pub folded: usize,
     /// The ratios of each direction.
-    pub ratios: Vec<Direction>,
+    pub ratios: Vec<DirectionRatios>,
     /// Confidence of the intervals, in percent.
     pub confidence: String,
     /// What is left of it: how many of the changes may be chance.
@@ -63,7 +63,7 @@ pub struct Compared {
 }
 
 /// The rows of one benchmark.
-pub struct Benchmark {
+pub struct BenchmarkRows {
     /// Its name.
     pub name: String,
     /// Its rows.
@@ -117,7 +117,7 @@ pub struct OtherFields {
 }
 
 /// The ratios of the rows of one direction.
-pub struct Direction {
+pub struct DirectionRatios {
     /// Its name.
     pub name: &'static str,
     /// Its rows.
@@ -133,11 +133,11 @@ pub struct RatioRow {
     /// The metric.
     pub metric: String,
     /// The ratios of each direction.
-    pub ratios: Vec<Ratio>,
+    pub ratios: Vec<BaseRatio>,
 }
 
 /// A ratio to the base.
-pub struct Ratio {
+pub struct BaseRatio {
     /// `good`, `bad`, `unsure`, `soft-word`, or nothing.
     pub class: &'static str,
     /// The ratio, or why there is none.
@@ -154,7 +154,7 @@ pub struct RatioTotal {
     pub about: String,
 }
 
-impl Compared {
+impl ComparisonTables {
     /// The tables of this comparison.
     pub fn new(comparison: &Comparison) -> Self {
         let mut names = comparison.sides.iter().map(|side| side.name.clone());
@@ -169,8 +169,8 @@ impl Compared {
             columns: 3 + others.len() * 5,
             base,
             others,
-            benchmarks: Benchmark::each(&shown, reach),
-            secondary: Benchmark::each(&quiet, reach),
+            benchmarks: BenchmarkRows::each(&shown, reach),
+            secondary: BenchmarkRows::each(&quiet, reach),
             folded: quiet.len(),
             ratios: ratios(comparison, rows),
             confidence: numbers::confidence(comparison.options.confidence),
@@ -184,7 +184,7 @@ impl Compared {
     }
 }
 
-impl Benchmark {
+impl BenchmarkRows {
     /// The rows of each benchmark, in their order.
     fn each(rows: &[&ComparisonRow], reach: f64) -> Vec<Self> {
         let of_one = rows.chunk_by(|a, b| a.cell.benchmark == b.cell.benchmark);
@@ -373,13 +373,13 @@ fn differences(row: &ComparisonRow) -> impl Iterator<Item = (usize, &Difference)
 }
 
 /// The ratios of primary metrics.
-fn ratios(comparison: &Comparison, rows: &[ComparisonRow]) -> Vec<Direction> {
+fn ratios(comparison: &Comparison, rows: &[ComparisonRow]) -> Vec<DirectionRatios> {
     [
         (Better::Higher, "Higher is better"),
         (Better::Lower, "Lower is better"),
     ]
     .into_iter()
-    .map(|(better, name)| Direction {
+    .map(|(better, name)| DirectionRatios {
         name,
         rows: rows
             .iter()
@@ -401,12 +401,12 @@ impl RatioRow {
                 .trim()
                 .to_owned(),
             metric: row.metric.to_string(),
-            ratios: row.entries.iter().skip(1).map(Ratio::new).collect(),
+            ratios: row.entries.iter().skip(1).map(BaseRatio::new).collect(),
         }
     }
 }
 
-impl Ratio {
+impl BaseRatio {
     fn new(entry: &RowEntry) -> Self {
         let none = |why: &str| Self {
             class: "unsure",
@@ -426,9 +426,10 @@ impl Ratio {
                 Err(_) => none("base is zero"),
                 Ok(ratio) => Self {
                     class: class(difference.call),
-                    ratio: Rounding::of(ratio, difference.ratio_interval.ok()).value(ratio),
+                    ratio: Rounding::from_interval(ratio, difference.ratio_interval.ok())
+                        .value(ratio),
                     interval: difference.ratio_interval.map_or_else(unknown, |ends| {
-                        Rounding::of(ratio, Some(ends)).interval(ends)
+                        Rounding::from_interval(ratio, Some(ends)).interval(ends)
                     }),
                 },
             },
@@ -448,7 +449,7 @@ impl RatioTotal {
                 about: String::new(),
             };
         };
-        let rounding = Rounding::of(mean.gmean.unwrap_or(1.0), mean.interval.ok());
+        let rounding = Rounding::from_interval(mean.gmean.unwrap_or(1.0), mean.interval.ok());
         let mut about = mean
             .interval
             .map_or_else(unknown, |ends| rounding.interval(ends));
@@ -487,14 +488,14 @@ pub fn verdict_sentences(
     overhead: Option<&OverheadStudy>,
     comparison: Option<&Comparison>,
     sets: &[&ResultSet],
-) -> Vec<Sentence> {
+) -> Vec<RichSentence> {
     if let Some(overhead) = overhead {
         return overhead_sentences(overhead);
     }
     match comparison {
         Some(comparison) if comparison.sides.len() > 1 => {
             let others = 1..comparison.sides.len();
-            let mut sentences: Vec<Sentence> = others
+            let mut sentences: Vec<RichSentence> = others
                 .take(MOST_SENTENCES)
                 .map(|side| sentence(comparison, side))
                 .collect();
@@ -511,7 +512,7 @@ pub fn verdict_sentences(
     }
 }
 
-fn overhead_sentences(overhead: &OverheadStudy) -> Vec<Sentence> {
+fn overhead_sentences(overhead: &OverheadStudy) -> Vec<RichSentence> {
     let words = overhead.sentences().into_iter();
     words
         .map(|(text, class)| vec![Piece { class, text }])
@@ -556,7 +557,7 @@ fn alone(sets: &[&ResultSet]) -> String {
     text
 }
 
-fn sentence(comparison: &Comparison, side: usize) -> Sentence {
+fn sentence(comparison: &Comparison, side: usize) -> RichSentence {
     let mut changes: Vec<Change<'_>> = comparison
         .differences()
         .filter(|(row, of, _)| *of == side && row.primary)
@@ -613,7 +614,7 @@ impl<'a> Change<'a> {
     }
 
     /// `ping-rtt rtt from 30.8 µs to 47.9 µs, +55.3 % [+50.8, +60.0] worse`.
-    fn named(&self) -> Sentence {
+    fn named(&self) -> RichSentence {
         let row = self.row;
         let cell = format!("{} {}", row.cell.benchmark, question(row));
         let means =

@@ -6,7 +6,7 @@ use backsight_stats::{Better, SUMMARY_PERCENTS, Summary, Undefined};
 
 /// What kind of number a statistic is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum StatisticKind {
     /// In the row's unit, better in the row's direction.
     Value,
     /// In the row's unit; less is better.
@@ -15,7 +15,7 @@ pub enum Kind {
     Percent,
 }
 
-impl Kind {
+impl StatisticKind {
     /// Which direction of it is good.
     pub fn better(self, of_row: Better) -> Better {
         match self {
@@ -27,28 +27,28 @@ impl Kind {
 
 /// One statistic of a side.
 #[derive(Debug, Clone)]
-pub struct Statistic {
+pub struct SideStatistic {
     /// Its name in tables, as MMTests has it where it has one: `BAmean.95`.
     pub name: String,
     /// Its name in files: `bamean_95`.
     pub key: String,
     /// What kind of number it is.
-    pub kind: Kind,
+    pub kind: StatisticKind,
     /// The number.
     pub value: Result<f64, Undefined>,
 }
 
 /// Every statistic of a summary, always the same ones in the same order.
-pub fn of(summary: &Summary) -> Vec<Statistic> {
+pub fn of(summary: &Summary) -> Vec<SideStatistic> {
     let mut all = Vec::new();
     let mut add = |name: String, kind, value| {
         let key = name.to_lowercase().replace('.', "_");
-        let key = if kind == Kind::Percent {
+        let key = if kind == StatisticKind::Percent {
             format!("{key}_percent")
         } else {
             key
         };
-        all.push(Statistic {
+        all.push(SideStatistic {
             name,
             key,
             kind,
@@ -56,35 +56,39 @@ pub fn of(summary: &Summary) -> Vec<Statistic> {
         });
     };
     for (name, kind, value) in [
-        ("Min", Kind::Value, Ok(summary.min)),
-        ("Q1", Kind::Value, Ok(summary.first_quartile)),
-        ("Median", Kind::Value, Ok(summary.median)),
-        ("Q3", Kind::Value, Ok(summary.third_quartile)),
-        ("Max", Kind::Value, Ok(summary.max)),
-        ("Amean", Kind::Value, Ok(summary.amean)),
-        ("Stddev", Kind::Spread, summary.stddev),
-        ("CoeffVar", Kind::Percent, summary.coeffvar),
-        ("Hmean", Kind::Value, summary.hmean),
-        ("HStddev", Kind::Spread, summary.hstddev),
-        ("HCoeffVar", Kind::Percent, summary.hcoeffvar),
-        ("Gmean", Kind::Value, summary.gmean),
+        ("Min", StatisticKind::Value, Ok(summary.min)),
+        ("Q1", StatisticKind::Value, Ok(summary.first_quartile)),
+        ("Median", StatisticKind::Value, Ok(summary.median)),
+        ("Q3", StatisticKind::Value, Ok(summary.third_quartile)),
+        ("Max", StatisticKind::Value, Ok(summary.max)),
+        ("Amean", StatisticKind::Value, Ok(summary.amean)),
+        ("Stddev", StatisticKind::Spread, summary.stddev),
+        ("CoeffVar", StatisticKind::Percent, summary.coeffvar),
+        ("Hmean", StatisticKind::Value, summary.hmean),
+        ("HStddev", StatisticKind::Spread, summary.hstddev),
+        ("HCoeffVar", StatisticKind::Percent, summary.hcoeffvar),
+        ("Gmean", StatisticKind::Value, summary.gmean),
     ] {
         add(name.to_owned(), kind, value);
     }
     for best in &summary.best {
         add(
             format!("BAmean.{}", best.percent),
-            Kind::Value,
+            StatisticKind::Value,
             Ok(best.amean),
         );
     }
     for best in &summary.best {
-        add(format!("BHmean.{}", best.percent), Kind::Value, best.hmean);
+        add(
+            format!("BHmean.{}", best.percent),
+            StatisticKind::Value,
+            best.hmean,
+        );
     }
     for pctile in &summary.pctiles {
         add(
             format!("Pctile.{}", pctile.percent),
-            Kind::Value,
+            StatisticKind::Value,
             Ok(pctile.value),
         );
     }

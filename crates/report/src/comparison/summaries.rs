@@ -1,6 +1,6 @@
 //! Every summary of every series, over trials, as rows of a page. A mean has its count and its spread beside it.
 
-use backsight_model::{Better, ResultSet, Series};
+use backsight_model::{Better, CellSeries, ResultSet};
 use backsight_stats::{Summary, Undefined};
 
 use super::bar_figures;
@@ -57,7 +57,7 @@ pub fn summaries(sets: &[&ResultSet]) -> Summaries {
     }
 }
 
-fn row(set: &ResultSet, series: &Series) -> SummaryRow {
+fn row(set: &ResultSet, series: &CellSeries) -> SummaryRow {
     let scale = Scale::fitting(series.unit, series.values());
     let mut row = SummaryRow {
         side: set.name.clone(),

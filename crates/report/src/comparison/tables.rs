@@ -9,8 +9,8 @@ use backsight_stats::{Undefined, percent_change};
 use indexmap::IndexMap;
 
 use super::{
-    numbers::{self, Scale},
-    statistics::{self, Statistic},
+    numbers::{self, RowScale},
+    statistics::{self, SideStatistic},
 };
 use crate::{Field, Line, Table, Tone, field, left, right};
 
@@ -58,7 +58,7 @@ fn label(row: &ComparisonRow) -> String {
 }
 
 /// `throughput Gbit/s ↑`.
-fn metric(row: &ComparisonRow, scale: &Scale) -> String {
+fn metric(row: &ComparisonRow, scale: &RowScale) -> String {
     let arrow = match row.better {
         Better::Higher => '↑',
         Better::Lower => '↓',
@@ -66,7 +66,7 @@ fn metric(row: &ComparisonRow, scale: &Scale) -> String {
     format!("{}{} {arrow}", row.metric, scale.unit_after())
 }
 
-fn entry(entry: &RowEntry, scale: &Scale) -> Field {
+fn entry(entry: &RowEntry, scale: &RowScale) -> Field {
     match entry {
         RowEntry::Measured(measured) => field(numbers::mean(measured, scale)),
         RowEntry::Missing(why) => toned(why.to_string(), Tone::Faint),
@@ -74,7 +74,7 @@ fn entry(entry: &RowEntry, scale: &Scale) -> Field {
 }
 
 /// The difference in the row's unit and in percent, and its word.
-fn relation(row: &ComparisonRow, side: usize, scale: &Scale) -> [Field; 3] {
+fn relation(row: &ComparisonRow, side: usize, scale: &RowScale) -> [Field; 3] {
     let without = |word: &str| [field(""), field(""), toned(word, Tone::Faint)];
     let Some(measured) = row.entries[side].measured() else {
         return without("");
@@ -111,7 +111,7 @@ pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Table {
     ]);
     for (benchmark, label, row) in places(comparison) {
         table.lines.extend(benchmark.map(Line::Group));
-        let scale = Scale::of(row, digits);
+        let scale = RowScale::new(row, digits);
         let extremes = row.entries[0]
             .measured()
             .map(|m| [m.of_samples.min, m.of_samples.max]);
@@ -143,7 +143,7 @@ pub fn beside(comparison: &Comparison, digits: Option<usize>) -> Table {
     let mut table = Table::new(columns);
     for (benchmark, label, row) in places(comparison) {
         table.lines.extend(benchmark.map(Line::Group));
-        let scale = Scale::of(row, digits);
+        let scale = RowScale::new(row, digits);
         let mut fields = vec![field(label), field(metric(row, &scale))];
         fields.extend(row.entries.iter().map(|side| entry(side, &scale)));
         fields.extend(relation(row, 1, &scale));
@@ -170,7 +170,7 @@ pub fn stacked(comparison: &Comparison, digits: Option<usize>) -> Table {
             table.lines.push(Line::Group(cell.clone()));
             last = Some(cell);
         }
-        let scale = Scale::of(row, digits);
+        let scale = RowScale::new(row, digits);
         for (number, (side, name)) in row.entries.iter().zip(&comparison.sides).enumerate() {
             let first = if number == 0 {
                 metric(row, &scale)
@@ -222,7 +222,10 @@ pub fn ratios(comparison: &Comparison, digits: Option<usize>) -> Table {
     );
     for (benchmark, label, row) in places(comparison) {
         table.lines.extend(benchmark.map(Line::Group));
-        let mut fields = vec![field(label), field(metric(row, &Scale::of(row, digits)))];
+        let mut fields = vec![
+            field(label),
+            field(metric(row, &RowScale::new(row, digits))),
+        ];
         fields.extend(row.entries.iter().skip(1).map(ratio));
         table.lines.push(Line::Fields(fields));
     }
@@ -381,7 +384,7 @@ pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Table {
         if measured.iter().all(Option::is_none) {
             continue;
         }
-        let scale = Scale::of(row, digits);
+        let scale = RowScale::new(row, digits);
         let cell = row.cell.to_string();
         table
             .lines
@@ -407,19 +410,19 @@ pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Table {
 fn statistics_of_row(
     row: &ComparisonRow,
     measured: &[Option<&MeasuredEntry>],
-    scale: &Scale,
+    scale: &RowScale,
 ) -> Vec<Line> {
-    let sides: Vec<Option<Vec<Statistic>>> = measured
+    let sides: Vec<Option<Vec<SideStatistic>>> = measured
         .iter()
         .map(|side| side.map(|side| statistics::of(&side.of_samples)))
         .collect();
     let Some(first) = sides.iter().flatten().next() else {
         return Vec::new();
     };
-    let line = |(number, statistic): (usize, &Statistic)| {
+    let line = |(number, statistic): (usize, &SideStatistic)| {
         let mut fields = vec![field(statistic_name(statistic, row.better))];
         let of_side =
-            |side: &Option<Vec<Statistic>>| side.as_ref().map(|side| side[number].clone());
+            |side: &Option<Vec<SideStatistic>>| side.as_ref().map(|side| side[number].clone());
         let base = sides.first().and_then(of_side);
         for (at, side) in sides.iter().enumerate() {
             let comparable = measured[at]
@@ -463,7 +466,7 @@ fn tests_of_row(row: &ComparisonRow) -> Vec<Line> {
 }
 
 /// Percentiles count from the best; which side of the distribution that is depends on the direction.
-fn statistic_name(statistic: &Statistic, better: Better) -> String {
+fn statistic_name(statistic: &SideStatistic, better: Better) -> String {
     if !statistic.name.starts_with("Pctile") {
         return statistic.name.clone();
     }
@@ -474,10 +477,14 @@ fn statistic_name(statistic: &Statistic, better: Better) -> String {
     format!("{} ({end})", statistic.name)
 }
 
-fn statistic_text(statistic: &Statistic, base: Option<&Statistic>, scale: &Scale) -> String {
+fn statistic_text(
+    statistic: &SideStatistic,
+    base: Option<&SideStatistic>,
+    scale: &RowScale,
+) -> String {
     let value = match (statistic.value, statistic.kind) {
         (Err(why), _) => return shown::undefined(why).to_owned(),
-        (Ok(value), statistics::Kind::Percent) => (
+        (Ok(value), statistics::StatisticKind::Percent) => (
             value,
             format!("{} %", backsight_model::significant(value, 4)),
         ),

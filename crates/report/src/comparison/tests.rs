@@ -1,6 +1,6 @@
 use super::{render as rendered, *};
 use backsight_model::ResultSet;
-use backsight_model::{Better, Cell, Failure, Series, StudyState, TrialSamples, Unit, Value};
+use backsight_model::{Better, Cell, CellSeries, Failure, StudyState, TrialSamples, Unit, Value};
 use backsight_policy::{CompareOptions, SplitKey, compare, compare_by};
 use proptest::prelude::*;
 
@@ -26,8 +26,8 @@ fn cell(benchmark: &str, params: &[(&str, Value)], variant: &str) -> Cell {
     }
 }
 
-fn series(cell: Cell, (metric, unit, better): Metric, trials: &[&[f64]]) -> Series {
-    Series {
+fn series(cell: Cell, (metric, unit, better): Metric, trials: &[&[f64]]) -> CellSeries {
+    CellSeries {
         cell,
         metric: metric.parse().unwrap(),
         unit: Unit::parse(unit).unwrap(),
@@ -52,7 +52,7 @@ fn series(cell: Cell, (metric, unit, better): Metric, trials: &[&[f64]]) -> Seri
     }
 }
 
-fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
+fn set(name: &str, study: i64, series: Vec<CellSeries>) -> ResultSet {
     ResultSet {
         study,
         name: name.into(),

@@ -7,7 +7,7 @@ use backsight_policy::{Comparison, ComparisonSide, Origin, SideStudy};
 use std::fmt::Write as _;
 
 use super::{DisplayOptions, tables};
-use crate::{Look, Table, escape};
+use crate::{Table, TerminalStyle, escape};
 
 pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
     let (shown, folded) = match look.all_metrics {
@@ -165,7 +165,7 @@ fn wrapped(text: &mut String, line: &str, width: Option<u16>) {
 }
 
 fn draw(table: &Table, look: &DisplayOptions) -> String {
-    table.text(&Look {
+    table.text(&TerminalStyle {
         width: look.width,
         colour: look.colour,
     })

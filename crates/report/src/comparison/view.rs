@@ -31,9 +31,9 @@ pub struct ComparisonView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<&'static str>,
     /// What is compared; the first is the baseline.
-    pub sides: Vec<SideView>,
+    pub sides: Vec<ComparisonSideView>,
     /// One for each metric of each cell.
-    pub rows: Vec<RowView>,
+    pub rows: Vec<ComparisonRowView>,
     /// Geometric means of the ratios to the baseline.
     pub ratios: Vec<RatioView>,
     /// What was seen in the samples of single rows.
@@ -75,7 +75,7 @@ pub struct TallyView {
 
 /// A side.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SideView {
+pub struct ComparisonSideView {
     /// Its name.
     pub name: String,
     /// The study; not there for a file of numbers.
@@ -114,7 +114,7 @@ pub struct SideStudyView {
 
 /// One metric of one cell.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct RowView {
+pub struct ComparisonRowView {
     /// The cell's benchmark.
     pub benchmark: String,
     /// The cell's parameters.
@@ -139,13 +139,13 @@ pub struct RowView {
     /// `arithmetic` or `harmonic`: of every `mean` in this row.
     pub mean: &'static str,
     /// One for each side, in the same order.
-    pub sides: Vec<EntryView>,
+    pub sides: Vec<ComparisonEntryView>,
 }
 
 /// What one side has in a row: either `missing`, or the rest.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum EntryView {
+pub enum ComparisonEntryView {
     /// Nothing.
     Missing {
         /// The side's name.
@@ -154,12 +154,12 @@ pub enum EntryView {
         missing: String,
     },
     /// Samples.
-    Measured(Box<MeasuredView>),
+    Measured(Box<ComparisonMeasurementView>),
 }
 
 /// What was measured of one side in a row.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct MeasuredView {
+pub struct ComparisonMeasurementView {
     /// The side's name.
     pub side: String,
     /// The unit of the numbers here.
@@ -186,7 +186,7 @@ pub struct MeasuredView {
     pub undefined: IndexMap<String, String>,
     /// How it differs from the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub difference: Option<DifferenceView>,
+    pub difference: Option<ComparisonDifferenceView>,
 }
 
 /// A difference, or why there is none.
@@ -196,7 +196,7 @@ pub struct MeasuredView {
     clippy::large_enum_variant,
     reason = "nearly every difference is the large one"
 )]
-pub enum DifferenceView {
+pub enum ComparisonDifferenceView {
     /// None: measured differently.
     NotComparable {
         /// The reason.
@@ -353,9 +353,9 @@ impl<'a> ComparisonView<'a> {
     }
 }
 
-fn side(comparison: &Comparison, number: usize) -> SideView {
+fn side(comparison: &Comparison, number: usize) -> ComparisonSideView {
     let side = &comparison.sides[number];
-    SideView {
+    ComparisonSideView {
         name: side.name.clone(),
         study: side.study.as_ref().map(|study| SideStudyView {
             study: study.number,
@@ -385,8 +385,8 @@ impl From<Tally> for TallyView {
     }
 }
 
-fn row(row: &ComparisonRow, sides: &[ComparisonSide]) -> RowView {
-    RowView {
+fn row(row: &ComparisonRow, sides: &[ComparisonSide]) -> ComparisonRowView {
+    ComparisonRowView {
         benchmark: row.cell.benchmark.to_string(),
         params: row
             .cell
@@ -411,19 +411,23 @@ fn row(row: &ComparisonRow, sides: &[ComparisonSide]) -> RowView {
             .iter()
             .zip(sides)
             .map(|(entry, side)| match entry {
-                RowEntry::Missing(why) => EntryView::Missing {
+                RowEntry::Missing(why) => ComparisonEntryView::Missing {
                     side: side.name.clone(),
                     missing: why.to_string(),
                 },
                 RowEntry::Measured(measured) => {
-                    EntryView::Measured(Box::new(shape(row, measured, side)))
+                    ComparisonEntryView::Measured(Box::new(shape(row, measured, side)))
                 }
             })
             .collect(),
     }
 }
 
-fn shape(row: &ComparisonRow, measured: &MeasuredEntry, side: &ComparisonSide) -> MeasuredView {
+fn shape(
+    row: &ComparisonRow,
+    measured: &MeasuredEntry,
+    side: &ComparisonSide,
+) -> ComparisonMeasurementView {
     let mut summary = IndexMap::new();
     let mut undefined = IndexMap::new();
     for statistic in statistics::of(&measured.of_samples) {
@@ -436,7 +440,7 @@ fn shape(row: &ComparisonRow, measured: &MeasuredEntry, side: &ComparisonSide) -
             }
         }
     }
-    MeasuredView {
+    ComparisonMeasurementView {
         side: side.name.clone(),
         unit: unit_of(row, Some(measured)),
         trials: measured.trials,
@@ -455,12 +459,12 @@ fn shape(row: &ComparisonRow, measured: &MeasuredEntry, side: &ComparisonSide) -
     }
 }
 
-fn difference(against: &BaselineRelation) -> DifferenceView {
+fn difference(against: &BaselineRelation) -> ComparisonDifferenceView {
     match against {
-        BaselineRelation::NotComparable(why) => DifferenceView::NotComparable {
+        BaselineRelation::NotComparable(why) => ComparisonDifferenceView::NotComparable {
             not_comparable: why.to_string(),
         },
-        BaselineRelation::Compared(difference) => DifferenceView::Compared {
+        BaselineRelation::Compared(difference) => ComparisonDifferenceView::Compared {
             percent: number(difference.percent, difference.percent_interval),
             ratio: number(difference.ratio, difference.ratio_interval),
             absolute: number(Ok(difference.absolute), difference.absolute_interval),

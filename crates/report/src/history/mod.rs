@@ -8,8 +8,8 @@ mod text;
 mod view;
 
 pub use view::{
-    BootView, BuildView, HistoryVersionView, HistoryView, NamedChangeView, PointView, SeriesView,
-    SpreadView, StudyView, TrialView,
+    BootView, BuildView, HistorySeriesView, HistoryStudyView, HistoryVersionView, HistoryView,
+    NamedChangeView, PointView, SpreadView, TrialView,
 };
 
 use backsight_model::StudyHistory;
@@ -36,14 +36,14 @@ pub struct SelectedHistory<'a> {
 
 /// How a history is laid out on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TextOptions {
+pub struct HistoryTextOptions {
     /// Columns of the terminal; none where nothing is to be wrapped.
     pub width: Option<u16>,
     /// Every version in the tables.
     pub all: bool,
 }
 
-impl TextOptions {
+impl HistoryTextOptions {
     fn columns(&self) -> usize {
         self.width.unwrap_or(USUAL_WIDTH).into()
     }
@@ -57,7 +57,7 @@ impl SelectedHistory<'_> {
     pub fn render(
         &self,
         format: Format,
-        options: &TextOptions,
+        options: &HistoryTextOptions,
     ) -> Result<String, serde_json::Error> {
         Ok(match format {
             Format::Text => escape::visible(&text::render(self, options)),

@@ -5,7 +5,7 @@ use backsight_policy::{
 };
 use std::fmt::Write as _;
 
-use super::{SelectedHistory, TextOptions};
+use super::{HistoryTextOptions, SelectedHistory};
 use crate::{SeriesText, chart::version_plot, escape::line as shown, list_table};
 
 /// Versions of a table that are shown at its end.
@@ -16,7 +16,7 @@ const AROUND: usize = 2;
 /// More series than this are a table.
 const MOST_BLOCKS: usize = 8;
 
-pub fn render(selected: &SelectedHistory<'_>, options: &TextOptions) -> String {
+pub fn render(selected: &SelectedHistory<'_>, options: &HistoryTextOptions) -> String {
     let mut text = overview(selected);
     if selected.series.is_empty() {
         text.push_str("\nNothing has been measured.\n");
@@ -156,7 +156,7 @@ fn block(
     text: &mut String,
     history: &TargetHistory,
     series: &VersionSeries,
-    options: &TextOptions,
+    options: &HistoryTextOptions,
 ) {
     let words = SeriesText::new(history, series);
     let _ = writeln!(
@@ -202,7 +202,7 @@ fn table(
     history: &TargetHistory,
     series: &VersionSeries,
     words: &SeriesText<'_>,
-    options: &TextOptions,
+    options: &HistoryTextOptions,
 ) {
     let unit = words.unit();
     let value = if unit.is_empty() {
@@ -315,7 +315,7 @@ fn kept(history: &TargetHistory, series: &VersionSeries, all: bool) -> Vec<bool>
     kept
 }
 
-fn troubles(text: &mut String, versions: &[&HistoryVersion], options: &TextOptions) {
+fn troubles(text: &mut String, versions: &[&HistoryVersion], options: &HistoryTextOptions) {
     let most = if options.all { usize::MAX } else { LAST };
     for version in versions.iter().take(most) {
         let name = shown(&version.version.name);

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::SelectedHistory;
 use crate::findings::{
     AcceptanceView, ChangeRangeView, ChangeView, DoubtedView, EpochView, FindingsView, PendingView,
-    VersionView,
+    SeriesVersionView,
 };
 
 /// What was measured along a target's versions, and where it changed.
@@ -21,7 +21,7 @@ pub struct HistoryView<'a> {
     /// The target.
     pub target: &'a str,
     /// The studies that it is made of, oldest first.
-    pub studies: Vec<StudyView<'a>>,
+    pub studies: Vec<HistoryStudyView<'a>>,
     /// Trials that failed.
     pub failed_trials: usize,
     /// Trials of no known boot, which are left out.
@@ -29,12 +29,12 @@ pub struct HistoryView<'a> {
     /// The versions, oldest first.
     pub versions: Vec<HistoryVersionView<'a>>,
     /// A metric of a cell each.
-    pub series: Vec<SeriesView<'a>>,
+    pub series: Vec<HistorySeriesView<'a>>,
 }
 
 /// A study of the history.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct StudyView<'a> {
+pub struct HistoryStudyView<'a> {
     /// Its number.
     pub study: i64,
     /// Its name.
@@ -68,7 +68,7 @@ pub struct HistoryVersionView<'a> {
 
 /// One metric of one cell along the versions.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SeriesView<'a> {
+pub struct HistorySeriesView<'a> {
     /// Its name.
     pub name: String,
     /// The cell's benchmark.
@@ -110,9 +110,9 @@ pub struct NamedChangeView<'a> {
     /// The bisection.
     pub study: &'a str,
     /// The last version before it.
-    pub after: VersionView<'a>,
+    pub after: SeriesVersionView<'a>,
     /// The first version known to have it.
-    pub at: VersionView<'a>,
+    pub at: SeriesVersionView<'a>,
     /// Of its answer.
     pub probability: f64,
     /// The size in the metric's unit.
@@ -133,7 +133,7 @@ pub struct NamedChangeView<'a> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PointView<'a> {
     /// The version.
-    pub version: VersionView<'a>,
+    pub version: SeriesVersionView<'a>,
     /// Its value; null where every trial failed.
     pub value: Option<f64>,
     /// The highest level that was repeated: `sample` (iterations of one run), `trial`, `session`, `boot` or `layout`.
@@ -215,7 +215,7 @@ impl<'a> HistoryView<'a> {
             studies: selected
                 .studies
                 .iter()
-                .map(|study| StudyView {
+                .map(|study| HistoryStudyView {
                     study: study.study,
                     name: study.name.as_str(),
                     state: study.state.to_string(),
@@ -247,9 +247,9 @@ fn version(version: &HistoryVersion) -> HistoryVersionView<'_> {
     }
 }
 
-fn place(history: &TargetHistory, at: usize) -> VersionView<'_> {
+fn place(history: &TargetHistory, at: usize) -> SeriesVersionView<'_> {
     let version = history.versions.get(at).map(|it| &it.version);
-    VersionView {
+    SeriesVersionView {
         number: at + 1,
         version: version.map_or("", |version| &version.name),
         id: version.map(|version| version.id.as_str()),
@@ -267,10 +267,10 @@ fn between(
     }
 }
 
-fn series<'a>(history: &'a TargetHistory, series: &'a VersionSeries) -> SeriesView<'a> {
+fn series<'a>(history: &'a TargetHistory, series: &'a VersionSeries) -> HistorySeriesView<'a> {
     let found = &series.found;
     let params = series.cell.params.iter();
-    SeriesView {
+    HistorySeriesView {
         name: series.name(),
         benchmark: series.cell.benchmark.as_str(),
         params: params

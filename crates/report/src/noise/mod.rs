@@ -7,7 +7,7 @@ mod study;
 mod view;
 
 pub use study::{NoiseRow, NoiseStudy, level_name};
-pub use view::{AdviceView, CostView, LevelView, MetricView, NoiseView};
+pub use view::{AdviceView, LevelView, NoiseCostView, NoiseMetricView, NoiseView};
 
 use crate::{Document, Render};
 

@@ -132,7 +132,7 @@ impl<'a> NoiseStudy<'a> {
                         low: of(part.interval.low),
                         high: of(part.interval.high),
                     };
-                    let rounding = Rounding::of(deviation, Some(interval));
+                    let rounding = Rounding::from_interval(deviation, Some(interval));
                     let (deviation, interval) =
                         (rounding.value(deviation), rounding.interval(interval));
                     format!("{deviation} % {interval}")

@@ -27,11 +27,11 @@ pub struct NoiseView<'a> {
     /// `complete`, `budget` or `dead`; null where it was stopped before its end.
     pub ended: Option<String>,
     /// What each takes, in seconds.
-    pub cost: CostView,
+    pub cost: NoiseCostView,
     /// The difference that is to be seen, in percent.
     pub precision: f64,
     /// A metric of a cell each.
-    pub noises: Vec<MetricView>,
+    pub noises: Vec<NoiseMetricView>,
     /// The advice in words, for the primary metrics.
     pub advice: String,
     /// The command that measures a version so.
@@ -41,7 +41,7 @@ pub struct NoiseView<'a> {
 
 /// Seconds of a trial, a boot and a layout.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct CostView {
+pub struct NoiseCostView {
     /// Seconds of a trial.
     pub trial: f64,
     /// Seconds of a boot.
@@ -52,7 +52,7 @@ pub struct CostView {
 
 /// How much a metric of a cell varies.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct MetricView {
+pub struct NoiseMetricView {
     /// The cell.
     pub cell: Option<String>,
     /// The metric.
@@ -109,7 +109,7 @@ impl<'a> NoiseView<'a> {
             ended: verdict
                 .ended
                 .map(|ended| format!("{ended:?}").to_lowercase()),
-            cost: CostView {
+            cost: NoiseCostView {
                 trial: verdict.cost.trial,
                 boot: verdict.cost.boot,
                 layout: verdict.cost.layout,
@@ -118,7 +118,7 @@ impl<'a> NoiseView<'a> {
             noises: verdict
                 .noises
                 .iter()
-                .map(|noise| MetricView::new(study, noise))
+                .map(|noise| NoiseMetricView::new(study, noise))
                 .collect(),
             advice: study.advice(),
             command: study.command(),
@@ -126,7 +126,7 @@ impl<'a> NoiseView<'a> {
     }
 }
 
-impl MetricView {
+impl NoiseMetricView {
     fn new(study: &NoiseStudy<'_>, noise: &MetricNoise) -> Self {
         let cell = study.cells.get(noise.cell);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == noise.metric));

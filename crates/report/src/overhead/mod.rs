@@ -6,7 +6,7 @@ mod study;
 mod view;
 
 pub use study::{OverheadLine, OverheadStudy};
-pub use view::{CostView, OverheadView, SideView};
+pub use view::{OverheadCostView, OverheadSideView, OverheadView};
 
 use crate::{Document, Render};
 

@@ -81,7 +81,7 @@ impl OverheadStudy {
             CostCall::CannotTell { more } => more,
             _ => None,
         });
-        Some(MoreRounds::of_study(more.max()?, &self.study))
+        Some(MoreRounds::for_study(more.max()?, &self.study))
     }
 
     /// The unit of a cost's metric.
@@ -138,7 +138,7 @@ impl OverheadStudy {
             false => {
                 let interval = interval.map(|interval| scale.of_interval(interval));
                 let change = scale.of(effect.change);
-                let shown = Rounding::of(change, interval).difference(change);
+                let shown = Rounding::from_interval(change, interval).difference(change);
                 format!("{shown}{}", scale.unit_after())
             }
         };
@@ -149,7 +149,8 @@ impl OverheadStudy {
             Ok(interval) if effect.in_percent => numbers::percent_interval(effect.change, interval),
             Ok(interval) => {
                 let interval = scale.of_interval(interval);
-                Rounding::of(scale.of(effect.change), Some(interval)).differences(interval)
+                Rounding::from_interval(scale.of(effect.change), Some(interval))
+                    .differences(interval)
             }
             Err(Undefined::NoSpread) => "no spread".to_owned(),
             Err(why) => format!("no interval: {why}"),
@@ -449,7 +450,7 @@ mod tests {
         );
         assert_eq!(metrics(true), ["size can't tell; ~900 more rounds"]);
         let document = all.document();
-        let text = document.text(&crate::Look::default());
+        let text = document.text(&crate::TerminalStyle::default());
         let way_out = "about 7 more rounds would tell: backsight run --more 7 costs";
         assert!(text.contains(way_out) && !text.contains("900"), "{text}");
         assert!(

@@ -27,12 +27,12 @@ pub struct OverheadView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_rounds: Option<MoreRounds>,
     /// A monitor and a metric of a cell each.
-    pub costs: Vec<CostView<'a>>,
+    pub costs: Vec<OverheadCostView<'a>>,
 }
 
 /// What watching does to one metric of one cell.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct CostView<'a> {
+pub struct OverheadCostView<'a> {
     /// The monitor; null where all watch together.
     pub monitor: Option<String>,
     /// Whether all watched together.
@@ -54,9 +54,9 @@ pub struct CostView<'a> {
     /// Rounds that it stands on.
     pub rounds: usize,
     /// What was measured unwatched.
-    pub unwatched: Option<SideView>,
+    pub unwatched: Option<OverheadSideView>,
     /// What was measured watched.
-    pub watched: Option<SideView>,
+    pub watched: Option<OverheadSideView>,
     /// watched − unwatched; null where it can't be estimated.
     pub difference: Option<f64>,
     /// The unit of the difference: `%`, or the metric's.
@@ -77,7 +77,7 @@ pub struct CostView<'a> {
 
 /// What a side measured.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SideView {
+pub struct OverheadSideView {
     /// The mean, in the metric's unit.
     pub mean: f64,
     /// The coefficient of variation over the rounds, in percent.
@@ -98,13 +98,13 @@ impl<'a> OverheadView<'a> {
             costs: verdict
                 .costs
                 .iter()
-                .map(|cost| CostView::new(study, cost))
+                .map(|cost| OverheadCostView::new(study, cost))
                 .collect(),
         }
     }
 }
 
-impl<'a> CostView<'a> {
+impl<'a> OverheadCostView<'a> {
     fn new(study: &'a OverheadStudy, cost: &'a MonitorCost) -> Self {
         let (is, larger, more) = match cost.call {
             CostCall::Costs => ("worse", None, None),
@@ -118,7 +118,7 @@ impl<'a> CostView<'a> {
         let cell = study.cells.get(cost.cell);
         let unit = study.unit(cost);
         let effect = cost.effect.filter(|_| cost.is_estimable());
-        let side = |side: SideMean| SideView {
+        let side = |side: SideMean| OverheadSideView {
             mean: side.mean,
             coeffvar_percent: side.spread.ok(),
         };

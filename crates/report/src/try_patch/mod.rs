@@ -6,7 +6,7 @@ mod study;
 mod view;
 
 pub use study::{BuildRow, TryRow, TryStudy};
-pub use view::{DifferenceView, SideView, TryView};
+pub use view::{TryDifferenceView, TrySideView, TryView};
 
 use crate::{Document, Render};
 

@@ -418,7 +418,7 @@ impl<'a> TryStudy<'a> {
     /// The rounds that would decide what isn't, with the command that adds them; nothing of a study that takes none.
     pub fn more_rounds(&self) -> Option<MoreRounds> {
         let more = self.more().filter(|more| *more > 0 && self.takes_rounds)?;
-        Some(MoreRounds::of_study(more, &self.history.name))
+        Some(MoreRounds::for_study(more, &self.history.name))
     }
 
     /// How much more would do, if that can be told; else a margin within which the rest would be decided.

@@ -38,25 +38,25 @@ pub struct TryView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_rounds: Option<MoreRounds>,
     /// The sides.
-    pub sides: Vec<SideView>,
+    pub sides: Vec<TrySideView>,
     /// The verdict as sentences.
     pub sentences: Vec<String>,
 }
 
 /// A side of a try.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SideView {
+pub struct TrySideView {
     /// Its name.
     pub side: String,
     /// `equal`, `better`, `undecided`, `broken` or `worse`.
     pub came: &'static str,
     /// A metric of a cell each.
-    pub compared: Vec<DifferenceView>,
+    pub compared: Vec<TryDifferenceView>,
 }
 
 /// A side against the base by one metric of one cell.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct DifferenceView {
+pub struct TryDifferenceView {
     /// The cell.
     pub cell: Option<String>,
     /// The metric.
@@ -97,11 +97,11 @@ impl<'a> TryView<'a> {
         let verdict = study.verdict;
         let sides = (1..=study.sides()).map(|side| {
             let compared = verdict.compared.iter().filter(|t| t.side == side);
-            SideView {
+            TrySideView {
                 side: study.side(side),
                 came: study.came(side).as_str(),
                 compared: compared
-                    .map(|tried| DifferenceView::new(study, tried))
+                    .map(|tried| TryDifferenceView::new(study, tried))
                     .collect(),
             }
         });
@@ -126,7 +126,7 @@ impl<'a> TryView<'a> {
     }
 }
 
-impl DifferenceView {
+impl TryDifferenceView {
     fn new(study: &TryStudy<'_>, tried: &TryComparison) -> Self {
         let cell = study.history.cells.get(tried.cell);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == tried.metric));

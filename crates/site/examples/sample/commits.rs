@@ -2,10 +2,14 @@
 
 use crate::stepped::HOSTILE;
 use backsight_model::{Change, ChangedFile, TargetName, Version};
-use backsight_site::Between;
+use backsight_site::VersionChanges;
 
 /// Two commits between any two versions, and their difference.
-pub fn between(_: &TargetName, from: &Version, to: &Version) -> Result<Option<Between>, String> {
+pub fn between(
+    _: &TargetName,
+    from: &Version,
+    to: &Version,
+) -> Result<Option<VersionChanges>, String> {
     let change = |version: &Version, number: u64| Change {
         id: format!("{}{number}", version.id),
         name: format!("{:.8}{number}", version.id),
@@ -30,7 +34,7 @@ pub fn between(_: &TargetName, from: &Version, to: &Version) -> Result<Option<Be
         "diff --git a/net/core/dev.c b/net/core/dev.c\n--- a/net/core/dev.c\n+++ b/net/core/dev.c\n\
          @@ -1,3 +1,3 @@\n \tint budget;\n-\tbudget = 64;\n+\tbudget = 300; /* {HOSTILE} */\n"
     );
-    Ok(Some(Between {
+    Ok(Some(VersionChanges {
         changes: vec![change(from, 1), change(to, 2)],
         diff: Some(diff),
     }))

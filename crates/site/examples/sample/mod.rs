@@ -2,12 +2,12 @@
 //! failed, one trial that failed, outputs that are long, binary or hostile, and a warning.
 
 use backsight_model::{
-    Better, Cell, Ending, Failure, HostName, MachineLoad, ParamName, Phase, ResultSet, Series,
-    StudyState, TrialSamples, Unit, Usage, Value,
+    Better, Cell, CellSeries, Ending, Failure, HostName, MachineLoad, ParamName, Phase,
+    ResourceUsage, ResultSet, StudyState, TrialSamples, Unit, Value,
 };
 use backsight_policy::{CompareOptions, SplitKey, compare, compare_by};
-use backsight_site::{Printed, Report, Step, Study, Trial};
-use backsight_store::{Kept, StepRow, StudyDocument, StudyId, StudyRow, TrialRow};
+use backsight_site::{PrintedOutput, ReportContent, ReportStep, ReportStudy, ReportTrial};
+use backsight_store::{KeptOutput, StepRow, StudyDocument, StudyId, StudyRow, TrialRow};
 use indexmap::IndexMap;
 use std::{str::FromStr, time::Duration};
 
@@ -184,7 +184,7 @@ struct Draft {
     noise: Noise,
     measures: Vec<Measure>,
     cells: Vec<Cell>,
-    series: Vec<Series>,
+    series: Vec<CellSeries>,
     failed: Vec<(u32, u32, Cell, Failure)>,
 }
 
@@ -206,13 +206,13 @@ impl Draft {
                 .iter()
                 .filter(|measure| measure.cell(cell.variant.as_str()) == *cell)
             {
-                series.push(Series {
+                series.push(CellSeries {
                     cell: cell.clone(),
                     metric: read(measure.metric),
                     unit: measure.unit,
                     better: measure.better,
                     about: measure.about.clone(),
-                    primary: series.iter().all(|own: &Series| own.cell != *cell),
+                    primary: series.iter().all(|own: &CellSeries| own.cell != *cell),
                     simulator: None,
                     trials: Vec::new(),
                 });
@@ -228,7 +228,7 @@ impl Draft {
         }
     }
 
-    fn trial(&mut self, number: u32, round: u32, at: usize, began: jiff::Timestamp) -> Trial {
+    fn trial(&mut self, number: u32, round: u32, at: usize, began: jiff::Timestamp) -> ReportTrial {
         let cell = self.cells[at].clone();
         let neighbours = 0.004 + 0.02 * self.noise.uniform();
         let failure = failure(&cell, round);
@@ -240,7 +240,7 @@ impl Draft {
             }
             None => self.measure(&cell, (number, round), neighbours),
         };
-        Trial {
+        ReportTrial {
             shown: true,
             steps: steps(&cell, number, failure.is_some(), &printed),
             row: TrialRow {
@@ -328,7 +328,7 @@ fn failure(cell: &Cell, round: u32) -> Option<Failure> {
     })
 }
 
-fn steps(cell: &Cell, number: u32, failed: bool, printed: &str) -> Vec<Step> {
+fn steps(cell: &Cell, number: u32, failed: bool, printed: &str) -> Vec<ReportStep> {
     let program = cell.benchmark.as_str();
     let streams = cell
         .params
@@ -396,15 +396,15 @@ fn step(
     ending: Ending,
     stdout: Vec<u8>,
     stderr: &str,
-) -> Step {
-    let kept = |size: usize| Kept {
+) -> ReportStep {
+    let kept = |size: usize| KeptOutput {
         raw: None,
         kept: size as u64,
         printed: size as u64,
     };
     let printed = |bytes: Vec<u8>| {
         let size = bytes.len() as u64;
-        Printed::new(bytes, size, usize::MAX)
+        PrintedOutput::new(bytes, size, usize::MAX)
     };
     let row = StepRow {
         role: read(seat.0),
@@ -417,7 +417,7 @@ fn step(
         began: jiff::Timestamp::UNIX_EPOCH,
         began_monotonic: 0,
         ending,
-        usage: Usage {
+        usage: ResourceUsage {
             wall: 3.02,
             user: 0.21,
             sys: 1.84,
@@ -428,7 +428,7 @@ fn step(
         stdout: kept(stdout.len()),
         stderr: kept(stderr.len()),
     };
-    Step {
+    ReportStep {
         row,
         stdout: printed(stdout),
         stderr: printed(stderr.as_bytes().to_vec()),
@@ -436,7 +436,7 @@ fn step(
 }
 
 /// A study of this name; `factor` makes everything that much faster.
-fn study(id: i64, name: &str, factor: f64) -> Study {
+fn study(id: i64, name: &str, factor: f64) -> ReportStudy {
     let began = jiff::Timestamp::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     let mut draft = Draft::new(id as u64 + 41, factor);
     let cells = draft.cells.len();
@@ -486,7 +486,7 @@ fn study(id: i64, name: &str, factor: f64) -> Study {
         name: name.into(),
         text: text.into(),
     };
-    Study {
+    ReportStudy {
         row,
         results,
         cells: draft.cells,
@@ -507,14 +507,14 @@ fn facts(host: &str) -> (HostName, IndexMap<String, String>) {
 }
 
 /// A report on one study, its variants beside each other.
-pub fn report() -> Report {
+pub fn report() -> ReportContent {
     let study = study(1, "through-dut", 1.0);
     let comparison = compare_by(
         &study.results,
         &SplitKey::Variant,
         CompareOptions::default(),
     );
-    Report {
+    ReportContent {
         title: "through-dut".into(),
         comparison: comparison.ok(),
         studies: vec![study],
@@ -525,11 +525,11 @@ pub fn report() -> Report {
 }
 
 /// A report on two studies.
-pub fn report_of_two() -> Report {
+pub fn report_of_two() -> ReportContent {
     let studies = vec![study(1, "base", 1.0), study(2, "new", 1.06)];
     let results: Vec<ResultSet> = studies.iter().map(|study| study.results.clone()).collect();
     let comparison = compare(&results, CompareOptions::default());
-    Report {
+    ReportContent {
         title: "new against base".into(),
         comparison: Some(comparison),
         studies,

@@ -2,10 +2,11 @@
 //! quirk, several layouts, trials that failed, a change for the worse, texts and logs that want to leave their element.
 
 use backsight_model::{
-    Better, BootRecord, BuildFailure, BuildRecord, Cell, Ending, Failure, Layout, LayoutKind,
-    MetricSamples, Output, Phase, StepRecord, StudyState, TrialRecord, Unit, Usage, Value, Version,
+    Better, BootRecord, BuildFailure, BuildRecord, Cell, CellMetric, Ending, Failure, Layout,
+    LayoutKind, MetricSamples, Phase, ResourceUsage, StepOutput, StepRecord, StudyState,
+    TrialRecord, Unit, Value, Version,
 };
-use backsight_store::{MetricShape, NewStudy, NewTarget, Store, StudyDocument, StudyId};
+use backsight_store::{NewStudy, NewTarget, Store, StudyDocument, StudyId};
 use jiff::Timestamp;
 use std::{error::Error, time::Duration};
 
@@ -100,8 +101,8 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
             monitors: None,
         })
     };
-    let shape = |name: &str, unit: &str, better| -> Result<MetricShape, Fault> {
-        Ok(MetricShape {
+    let shape = |name: &str, unit: &str, better| -> Result<CellMetric, Fault> {
+        Ok(CellMetric {
             name: name.parse()?,
             unit: Unit::parse(unit)?,
             better,
@@ -342,7 +343,7 @@ fn step(version: usize, cell: usize) -> Result<StepRecord, Fault> {
         began: day(version)?,
         began_monotonic: 0,
         ending: Ending::Exit(0),
-        usage: Usage {
+        usage: ResourceUsage {
             wall: 10.0,
             user: 8.0,
             sys: 1.5,
@@ -350,11 +351,11 @@ fn step(version: usize, cell: usize) -> Result<StepRecord, Fault> {
             voluntary_switches: 0,
             involuntary_switches: 0,
         },
-        stdout: Output {
+        stdout: StepOutput {
             printed: text.len() as u64,
             bytes: text.into_bytes(),
         },
-        stderr: Output::default(),
+        stderr: StepOutput::default(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The folder that pages are published into: each file whole or not at all, what is the same left alone, what nobody
 //! needs any more removed at the end.
 //!
-//! Refuses: a folder with files that aren't ours, and to remove anything that can't be ours.
+//! A folder with files of others is an error, and nothing that may be theirs is removed.
 
 use std::{
     collections::HashSet,
@@ -35,7 +35,7 @@ pub enum FolderError {
 
 /// How many files were written, left alone and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Published {
+pub struct PublishedFiles {
     /// Files that are new or have changed.
     pub written: usize,
     /// Files that are as they were.
@@ -48,7 +48,7 @@ pub(crate) struct Folder {
     root: PathBuf,
     kept: HashSet<PathBuf>,
     made: HashSet<PathBuf>,
-    counts: Published,
+    counts: PublishedFiles,
 }
 
 impl Folder {
@@ -60,7 +60,7 @@ impl Folder {
             root: root.to_owned(),
             kept: HashSet::new(),
             made: HashSet::new(),
-            counts: Published::default(),
+            counts: PublishedFiles::default(),
         };
         if !root.join(MARK).exists() {
             let mut entries = fs::read_dir(root).map_err(fault)?;
@@ -122,7 +122,7 @@ impl Folder {
     }
 
     /// Removes pages that weren't put or kept, and parts that a killed publisher has left.
-    pub fn sweep(mut self) -> Result<Published, FolderError> {
+    pub fn sweep(mut self) -> Result<PublishedFiles, FolderError> {
         let root = self.root.clone();
         self.sweep_in(&root, 0)?;
         Ok(self.counts)
@@ -188,7 +188,7 @@ fn is_ours(name: &str, depth: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn publish(root: &Path, pages: &[(&str, &str)]) -> Published {
+    fn publish(root: &Path, pages: &[(&str, &str)]) -> PublishedFiles {
         let mut folder = Folder::open(root).unwrap();
         for (file, content) in pages {
             folder.put(file, content.as_bytes()).unwrap();

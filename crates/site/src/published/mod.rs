@@ -1,9 +1,8 @@
 //! A site of plain files about targets and their histories: index › target › range › version › boot › trial › raw log.
 //!
 //! Pages are readable without JavaScript, need nothing but their style sheet, and are served by anything that serves
-//! files. Publishing again writes what has changed; killed in the middle it leaves whole pages, old or new. Refuses: to
-//! know how a target keeps its history (whoever publishes says what lies between two versions), and a page without
-//! bounds.
+//! files. Publishing again writes what has changed; killed in the middle it leaves whole pages, old or new. The
+//! caller says what lies between two versions, since a site doesn't know how a target keeps its history.
 
 mod boot;
 mod folder;
@@ -14,7 +13,7 @@ mod target;
 mod trial;
 mod version;
 
-pub use folder::{FolderError, Published};
+pub use folder::{FolderError, PublishedFiles};
 
 use askama::Template;
 use backsight_model::{Build, Change, StudyHistory, TargetName, Version};
@@ -24,7 +23,7 @@ use backsight_store::{RawRef, Store, StoreError};
 use jiff::Timestamp;
 use std::{collections::HashMap, path::Path};
 
-use crate::printed::{Printed, Shown};
+use crate::printed::{PrintedOutput, Shown};
 use folder::Folder;
 use frame::{Crumb, Frame, STYLE};
 
@@ -33,7 +32,7 @@ const OUTPUTS: usize = 1024 * 1024;
 
 /// What lies between two versions of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Between {
+pub struct VersionChanges {
     /// The changes after the older version up to and including the newer one, oldest first.
     pub changes: Vec<Change>,
     /// The difference of the trees as a unified diff.
@@ -41,8 +40,8 @@ pub struct Between {
 }
 
 /// Says what lies between two versions: nothing where that isn't known, or why it can't be said.
-pub type SaysBetween<'a> =
-    dyn Fn(&TargetName, &Version, &Version) -> Result<Option<Between>, String> + 'a;
+pub type ChangesBetween<'a> =
+    dyn Fn(&TargetName, &Version, &Version) -> Result<Option<VersionChanges>, String> + 'a;
 
 /// Why a site can't be published.
 #[derive(Debug, thiserror::Error)]
@@ -66,10 +65,10 @@ pub enum PublishError {
 pub async fn publish(
     store: &Store,
     targets: &[TargetName],
-    between: &SaysBetween<'_>,
+    between: &ChangesBetween<'_>,
     bisected: &HashMap<TargetName, Vec<BisectedChange>>,
     root: &Path,
-) -> Result<Published, PublishError> {
+) -> Result<PublishedFiles, PublishError> {
     let mut press = Press {
         store,
         between,
@@ -206,7 +205,7 @@ impl Book {
 /// Makes the pages.
 struct Press<'a> {
     store: &'a Store,
-    between: &'a SaysBetween<'a>,
+    between: &'a ChangesBetween<'a>,
     folder: Folder,
 }
 
@@ -255,9 +254,9 @@ impl Press<'_> {
         let printed = match bytes {
             Ok(bytes) => {
                 let printed = bytes.len() as u64;
-                Printed::new(bytes, printed, allowance)
+                PrintedOutput::new(bytes, printed, allowance)
             }
-            Err(why) => Printed::unreadable_because(why, 0),
+            Err(why) => PrintedOutput::unreadable_because(why, 0),
         };
         Ok(Some(LogView::new(&printed, whole, allowance)))
     }
@@ -274,7 +273,7 @@ struct LogView {
 }
 
 impl LogView {
-    fn new(printed: &Printed, whole: Option<String>, allowance: usize) -> Self {
+    fn new(printed: &PrintedOutput, whole: Option<String>, allowance: usize) -> Self {
         let shown = printed.within(allowance);
         let rest = match (printed.unreadable(), shown.left_out) {
             (Some(why), _) => format!("the store can't read it: {why}"),

@@ -5,7 +5,7 @@ use backsight_store::RawRef;
 
 /// Sixteen hexadecimal digits that stand for a text.
 fn digest(text: &str) -> String {
-    let mut digits = RawRef::of(text.as_bytes()).to_string();
+    let mut digits = RawRef::from_content(text.as_bytes()).to_string();
     digits.truncate(16);
     digits
 }

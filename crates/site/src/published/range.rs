@@ -8,7 +8,9 @@ use backsight_report::{
     numbers::{counted, grouped},
 };
 
-use super::{Between, Book, OUTPUTS, Press, PublishError, Told, frame::Frame, names, target::told};
+use super::{
+    Book, OUTPUTS, Press, PublishError, Told, VersionChanges, frame::Frame, names, target::told,
+};
 use crate::escape;
 
 /// Most changes and most files of one change that a page lists.
@@ -83,16 +85,21 @@ impl Press<'_> {
     }
 }
 
-fn page(book: &Book, from: usize, to: usize, known: Result<Option<Between>, String>) -> RangePage {
+fn page(
+    book: &Book,
+    from: usize,
+    to: usize,
+    known: Result<Option<VersionChanges>, String>,
+) -> RangePage {
     let title = format!("{} to {}", book.name(from), book.name(to));
     let (known, unknown) = match known {
         Ok(Some(between)) => (between, String::new()),
         Ok(None) => (
-            Between::default(),
+            VersionChanges::default(),
             "What lies between the two isn't known here.".to_owned(),
         ),
         Err(why) => (
-            Between::default(),
+            VersionChanges::default(),
             format!(
                 "What lies between the two can't be said: {}",
                 clipped(&why, 2000)

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use backsight_model::StudyHistory;
-use backsight_store::{Kept, StudyId, TrialRow};
+use backsight_store::{KeptOutput, StudyId, TrialRow};
 use std::collections::HashMap;
 
 use super::{
@@ -12,8 +12,8 @@ use super::{
     names,
 };
 use crate::{
-    printed::Printed,
-    report::{Step, Study, Trial},
+    printed::PrintedOutput,
+    report::{ReportStep, ReportStudy, ReportTrial},
     trials::Trials,
 };
 
@@ -29,7 +29,7 @@ impl Press<'_> {
         for study in &book.studies {
             let id = StudyId(study.study);
             let rows = self.store.trials(id).await?;
-            let whole = Study {
+            let whole = ReportStudy {
                 row: self.store.study_of(id).await?,
                 results: self.store.result_set(id).await?,
                 cells: self.store.cells(id).await?,
@@ -54,14 +54,14 @@ impl Press<'_> {
         let mut links = HashMap::new();
         let mut steps = Vec::new();
         for step in self.store.steps(StudyId(study.study), row.number).await? {
-            steps.push(Step {
+            steps.push(ReportStep {
                 stdout: self.printed(&step.stdout, &mut links).await?,
                 stderr: self.printed(&step.stderr, &mut links).await?,
                 row: step,
             });
         }
         let outputs = 2 * steps.len().max(1);
-        let trial = Trial {
+        let trial = ReportTrial {
             row: row.clone(),
             shown: true,
             steps,
@@ -83,23 +83,23 @@ impl Press<'_> {
     /// An output; its file goes into `links`.
     async fn printed(
         &mut self,
-        output: &Kept,
+        output: &KeptOutput,
         links: &mut HashMap<String, String>,
-    ) -> Result<Printed, PublishError> {
+    ) -> Result<PrintedOutput, PublishError> {
         let Some(reference) = &output.raw else {
-            return Ok(Printed::new(Vec::new(), output.printed, OUTPUTS));
+            return Ok(PrintedOutput::new(Vec::new(), output.printed, OUTPUTS));
         };
         let (bytes, link) = self.raw(reference).await?;
         links.extend(link.map(|link| (reference.to_string(), link)));
         Ok(match bytes {
-            Ok(bytes) => Printed::new(bytes, output.printed, OUTPUTS),
-            Err(why) => Printed::unreadable_because(why, output.printed),
+            Ok(bytes) => PrintedOutput::new(bytes, output.printed, OUTPUTS),
+            Err(why) => PrintedOutput::unreadable_because(why, output.printed),
         })
     }
 }
 
-fn without_steps(row: TrialRow) -> Trial {
-    Trial {
+fn without_steps(row: TrialRow) -> ReportTrial {
+    ReportTrial {
         row,
         shown: true,
         steps: Vec::new(),

@@ -2,7 +2,7 @@
 
 use backsight_model::{TargetName, Version};
 use backsight_policy::{BisectedChange, history};
-use backsight_site::{Between, Published, SaysBetween, publish};
+use backsight_site::{ChangesBetween, PublishedFiles, VersionChanges, publish};
 use backsight_stats::culprits::IntervalEstimate;
 use backsight_store::{Store, StudyId};
 use std::{
@@ -47,15 +47,15 @@ impl Site {
         self.folder.path().join("site")
     }
 
-    fn publish(&self, between: &SaysBetween<'_>) -> Published {
+    fn publish(&self, between: &ChangesBetween<'_>) -> PublishedFiles {
         self.publish_with(between, &HashMap::new())
     }
 
     fn publish_with(
         &self,
-        between: &SaysBetween<'_>,
+        between: &ChangesBetween<'_>,
         bisected: &HashMap<TargetName, Vec<BisectedChange>>,
-    ) -> Published {
+    ) -> PublishedFiles {
         self.runtime.block_on(async {
             let targets = self.store.targets().await.unwrap();
             publish(&self.store, &targets, between, bisected, &self.root())
@@ -219,9 +219,10 @@ fn a_range_has_its_commits_or_says_why_not() {
             "{page}"
         );
     }
-    let broken = |_: &TargetName, _: &Version, _: &Version| -> Result<Option<Between>, String> {
-        Err("the mirror is gone".to_owned())
-    };
+    let broken =
+        |_: &TargetName, _: &Version, _: &Version| -> Result<Option<VersionChanges>, String> {
+            Err("the mirror is gone".to_owned())
+        };
     site.publish(&broken);
     assert!(
         range_pages(&site)

@@ -7,7 +7,8 @@
 //! are joined by the same second pass.
 
 use backsight_exchange::table::{
-    Cell, ColumnKind, Format, Out, Reading, Rows, Source, Table, Writer,
+    ColumnKind, ReadOptions, TableCell, TableFormat, TableOutput, TableReader, TableRows,
+    TableSource, TableWriter,
 };
 use backsight_policy::ChangeDirection;
 use backsight_report::change_points::{ChangeRange, FoundChange, SeriesChanges};
@@ -62,10 +63,10 @@ const BELIEVED: &str = "believed";
 /// The kind of a row about a trend all along; `trend` is that of a change after which a level that never rests moves otherwise.
 const STEADY_TREND: &str = "steady-trend";
 
-/// Rows on their way, in a temporary file.
+/// TableRows on their way, in a temporary file.
 pub struct ChangeTable {
     folder: tempfile::TempDir,
-    writer: Writer,
+    writer: TableWriter,
     confidence: f64,
 }
 
@@ -76,12 +77,12 @@ impl ChangeTable {
     /// There is no room for a temporary file.
     pub fn new(keys: &[String], confidence: f64) -> miette::Result<Self> {
         let folder = tempfile::tempdir().into_diagnostic()?;
-        let out = Out::to(Some(&file_in(folder.path()))).into_diagnostic()?;
+        let out = TableOutput::to(Some(&file_in(folder.path()))).into_diagnostic()?;
         let keys: Vec<String> = keys.iter().map(|key| apart(key)).collect();
         let columns = keys.iter().map(|key| (key.as_str(), ColumnKind::Text));
         let columns: Vec<_> = columns.chain(COLUMNS).collect();
         Ok(Self {
-            writer: Writer::new(out, Format::Parquet, &columns).into_diagnostic()?,
+            writer: TableWriter::new(out, TableFormat::Parquet, &columns).into_diagnostic()?,
             folder,
             confidence,
         })
@@ -133,7 +134,11 @@ impl ChangeTable {
     }
 
     fn row(&mut self, series: &SeriesChanges, row: &Row<'_>) -> miette::Result<()> {
-        let mut cells: Vec<Cell<'_>> = series.keys.iter().map(|(_, key)| Cell::Text(key)).collect();
+        let mut cells: Vec<TableCell<'_>> = series
+            .keys
+            .iter()
+            .map(|(_, key)| TableCell::Text(key))
+            .collect();
         cells.extend(row.cells(series));
         self.writer.row(&cells).into_diagnostic()
     }
@@ -144,8 +149,8 @@ impl ChangeTable {
     /// `out` can't be written.
     pub fn write_to(
         self,
-        out: Out,
-        format: Format,
+        out: TableOutput,
+        format: TableFormat,
         share: Option<FalseShare>,
     ) -> miette::Result<BelievedCounts> {
         self.writer.finish().into_diagnostic()?;
@@ -224,12 +229,12 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn cells<'b>(&self, series: &'b SeriesChanges) -> Vec<Cell<'b>>
+    fn cells<'b>(&self, series: &'b SeriesChanges) -> Vec<TableCell<'b>>
     where
         'a: 'b,
     {
-        let count = |n: usize| Cell::Integer(i64::try_from(n).unwrap_or(i64::MAX));
-        let number = |x: Option<f64>| Cell::from(x.filter(|x| x.is_finite()));
+        let count = |n: usize| TableCell::Integer(i64::try_from(n).unwrap_or(i64::MAX));
+        let number = |x: Option<f64>| TableCell::from(x.filter(|x| x.is_finite()));
         let three = |of: Option<[f64; 3]>| (0..3).map(move |i| number(of.map(|of| of[i])));
         let at = self
             .between
@@ -238,11 +243,11 @@ impl<'a> Row<'a> {
         let after = self.between.and_then(|between| between.after.as_ref());
         let until = self.between.map(|between| &between.until);
         let mut cells = vec![
-            Cell::Text(&series.metric),
+            TableCell::Text(&series.metric),
             series.unit.as_deref().into(),
             series.better.map(|better| better.as_str()).into(),
-            Cell::Text(self.kind),
-            at.map_or(Cell::Missing, |(index, _)| count(index + 1)),
+            TableCell::Text(self.kind),
+            at.map_or(TableCell::Missing, |(index, _)| count(index + 1)),
             at.map(|(_, label)| label).into(),
             after.map(|place| place.label.as_str()).into(),
             until.map(|place| place.label.as_str()).into(),
@@ -256,17 +261,17 @@ impl<'a> Row<'a> {
             self.direction.into(),
             number(self.p),
             number(self.probability),
-            Cell::Missing,
-            Cell::Missing,
+            TableCell::Missing,
+            TableCell::Missing,
             count(series.versions),
             count(series.samples),
             count(series.missing),
             number(Some(series.noise)),
             number(Some(series.kept)),
-            series.period.map_or(Cell::Missing, count),
+            series.period.map_or(TableCell::Missing, count),
             number(series.least_found),
-            after.map_or(Cell::Missing, |place| count(place.index + 1)),
-            until.map_or(Cell::Missing, |place| count(place.index + 1)),
+            after.map_or(TableCell::Missing, |place| count(place.index + 1)),
+            until.map_or(TableCell::Missing, |place| count(place.index + 1)),
             series
                 .last
                 .as_ref()
@@ -302,8 +307,8 @@ impl std::fmt::Display for BelievedCounts {
 /// A part can't be read or has other columns than the first, or `out` can't be written.
 pub fn join_change_tables(
     parts: &[PathBuf],
-    out: Out,
-    format: Format,
+    out: TableOutput,
+    format: TableFormat,
     share: Option<FalseShare>,
 ) -> miette::Result<BelievedCounts> {
     let adjusted = match share {
@@ -312,7 +317,7 @@ pub fn join_change_tables(
     };
     let mut adjusted = adjusted.into_iter();
     let mut counted = BelievedCounts::default();
-    let mut writer: Option<(Writer, Vec<String>)> = None;
+    let mut writer: Option<(TableWriter, Vec<String>)> = None;
     let mut out = Some(out);
     for part in parts {
         let table = open(part)?;
@@ -327,7 +332,7 @@ pub fn join_change_tables(
                     .map(String::as_str)
                     .zip(kinds.iter().copied());
                 let named: Vec<_> = named.collect();
-                let begun = Writer::new(out, format, &named).into_diagnostic()?;
+                let begun = TableWriter::new(out, format, &named).into_diagnostic()?;
                 let begun = none.insert((begun, columns.clone()));
                 (&mut begun.0, &begun.1)
             }
@@ -370,13 +375,13 @@ pub fn join_change_tables(
                     (BELIEVED, _) if is_level => {
                         is_believed.map(|yes| if yes { "yes" } else { "no" }).into()
                     }
-                    (BELIEVED, _) => Cell::Missing,
-                    (_, ColumnKind::Text) if texts[i].is_empty() => Cell::Missing,
-                    (_, ColumnKind::Text) => Cell::Text(&texts[i]),
+                    (BELIEVED, _) => TableCell::Missing,
+                    (_, ColumnKind::Text) if texts[i].is_empty() => TableCell::Missing,
+                    (_, ColumnKind::Text) => TableCell::Text(&texts[i]),
                     (_, ColumnKind::Number) => rows.number(i).into_diagnostic()?.into(),
                     (_, ColumnKind::Integer) => match rows.number(i).into_diagnostic()? {
-                        Some(number) => Cell::Integer(number as i64),
-                        None => Cell::Missing,
+                        Some(number) => TableCell::Integer(number as i64),
+                        None => TableCell::Missing,
                     },
                 });
             }
@@ -399,12 +404,12 @@ fn kind_of(column: &str) -> ColumnKind {
     ours.map_or(ColumnKind::Text, |(_, kind)| *kind)
 }
 
-fn open(part: &Path) -> miette::Result<Table> {
-    let reading = Reading {
+fn open(part: &Path) -> miette::Result<TableReader> {
+    let reading = ReadOptions {
         format: None,
         header: Some(true),
     };
-    Table::open(&Source::Path(part.to_owned()), reading).into_diagnostic()
+    TableReader::open(&TableSource::Path(part.to_owned()), reading).into_diagnostic()
 }
 
 /// The adjusted p-values of all tests of all parts, in order.
@@ -414,7 +419,7 @@ fn adjusted(parts: &[PathBuf]) -> miette::Result<Vec<f64>> {
         let table = open(part)?;
         let kind = table.column("kind").into_diagnostic()?;
         let p = table.column("p").into_diagnostic()?;
-        let mut rows: Rows = table.rows(&[kind, p]).into_diagnostic()?;
+        let mut rows: TableRows = table.rows(&[kind, p]).into_diagnostic()?;
         let mut kind = String::new();
         while rows.advance().into_diagnostic()? {
             rows.field(0).write_to(&mut kind);

@@ -1,9 +1,9 @@
 //! Where series come from: a table of numbers, or studies in the store.
 
 use backsight_exchange::table::{
-    self, Columns, Labels, Reading, SeriesStream, Source, Table, TableError,
+    self, ColumnRoles, Labels, ReadOptions, SeriesStream, TableError, TableReader, TableSource,
 };
-use backsight_model::{ResultSet, Series as CellSeries, TrialSamples};
+use backsight_model::{CellSeries, ResultSet, TrialSamples};
 use backsight_policy::side_of;
 use backsight_stats::{Better, Samples, changes::version_value};
 use indexmap::IndexSet;
@@ -47,7 +47,7 @@ impl DetectionSeries {
 /// What was asked to be searched.
 pub enum DetectionInput {
     /// A table of numbers.
-    Table(Source),
+    TableReader(TableSource),
     /// Studies of the store, by name or number.
     Studies(Vec<String>),
 }
@@ -60,8 +60,10 @@ impl DetectionInput {
     pub fn from_arguments(named: &[String]) -> miette::Result<Self> {
         let is_file = |name: &String| name == "-" || Path::new(name).exists();
         match named {
-            [only] if only == "-" => Ok(Self::Table(Source::Stdin)),
-            [only] if is_file(only) => Ok(Self::Table(Source::Path(PathBuf::from(only)))),
+            [only] if only == "-" => Ok(Self::TableReader(TableSource::Stdin)),
+            [only] if is_file(only) => {
+                Ok(Self::TableReader(TableSource::Path(PathBuf::from(only))))
+            }
             several if several.iter().any(is_file) && several.len() > 1 => Err(miette::miette!(
                 help = "put the series into one table and name them by a column: `--series COLUMN`",
                 "several inputs, and not all of them are studies"
@@ -171,7 +173,7 @@ fn value<'a>(trials: impl Iterator<Item = &'a TrialSamples>) -> Option<f64> {
 pub struct DetectionStream(Origin);
 
 enum Origin {
-    Table {
+    TableReader {
         stream: Box<SeriesStream>,
         named: bool,
         better: Option<Better>,
@@ -185,15 +187,15 @@ impl DetectionStream {
     /// # Errors
     /// It can't be read, or has no such columns.
     pub fn open_table(
-        source: &Source,
-        reading: Reading,
-        columns: &Columns,
+        source: &TableSource,
+        reading: ReadOptions,
+        columns: &ColumnRoles,
         better: Option<Better>,
     ) -> Result<Self, TableError> {
-        let stream = table::series(Table::open(source, reading)?, columns)?;
+        let stream = table::series(TableReader::open(source, reading)?, columns)?;
         let named =
             columns.label.is_some() || columns.order.is_some() || stream.guessed_label().is_some();
-        Ok(Self(Origin::Table {
+        Ok(Self(Origin::TableReader {
             stream: Box::new(stream),
             named,
             better,
@@ -215,7 +217,7 @@ impl DetectionStream {
     /// The names of the columns that name the series.
     pub fn keys(&self) -> Vec<String> {
         match &self.0 {
-            Origin::Table { stream, .. } => stream.keys().to_vec(),
+            Origin::TableReader { stream, .. } => stream.keys().to_vec(),
             Origin::Studies(_) => vec!["cell".to_owned()],
         }
     }
@@ -223,7 +225,7 @@ impl DetectionStream {
     /// The column that was taken for the versions' names without having been asked for.
     pub fn guessed_label(&self) -> Option<&str> {
         match &self.0 {
-            Origin::Table { stream, .. } => stream.guessed_label(),
+            Origin::TableReader { stream, .. } => stream.guessed_label(),
             Origin::Studies(_) => None,
         }
     }
@@ -235,7 +237,7 @@ impl Iterator for DetectionStream {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Origin::Studies(series) => series.next().map(Ok),
-            Origin::Table {
+            Origin::TableReader {
                 stream,
                 named,
                 better,

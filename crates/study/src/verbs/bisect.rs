@@ -3,13 +3,13 @@
 
 use backsight_history::Diff;
 use backsight_model::{
-    CellMetric, Document, Event, HistoryCell, MetricName, StudyHistory, StudyName, TargetName,
+    CellMetric, Event, HistoryCell, MetricName, StudyHistory, StudyName, TargetName, TomlDocument,
     Version, shell_quoted,
 };
 use backsight_policy::{
     BisectEnd, BisectPolicy, BisectVerdict, BisectedChange, ChangeAcceptance, ChangeLocation,
 };
-use backsight_report::bisect::{BisectStudy, Holds};
+use backsight_report::bisect::{BisectStudy, RangeChanges};
 use backsight_stats::{
     Interval,
     culprits::{BisectionGoal, IntervalEstimate},
@@ -360,7 +360,7 @@ struct Bisection {
     history: StudyHistory,
     choices: BisectChoices,
     /// The target as it was then.
-    target: Document,
+    target: TomlDocument,
     cell: usize,
     metric: MetricName,
     verdict: BisectVerdict,
@@ -371,7 +371,7 @@ impl Bisection {
     async fn read(
         store: &Store,
         study: &StudyRow,
-        asked: &[backsight_store::Asked],
+        asked: &[backsight_store::RequestRecord],
     ) -> miette::Result<Self> {
         let history = store.study_history(study.id).await.into_diagnostic()?;
         let choices = Choices::from_study(study).into_diagnostic()?;
@@ -379,7 +379,7 @@ impl Bisection {
         let documents = store.documents(study.id).await.into_diagnostic()?;
         let document = documents.iter().find(|document| document.kind == "target");
         let document = document.ok_or_else(no_target)?;
-        let target = Document::new(document.name.clone(), document.text.as_str());
+        let target = TomlDocument::new(document.name.clone(), document.text.as_str());
         let revisits = backsight_model::Target::read(&target)?
             .activate
             .boot
@@ -448,7 +448,7 @@ pub struct BisectReport {
     /// Where it stands.
     pub verdict: BisectVerdict,
     /// What of the history lies at each culprit.
-    pub between: Vec<Holds>,
+    pub between: Vec<RangeChanges>,
     /// Changes of this metric that were accepted.
     pub accepted: Vec<ChangeAcceptance>,
 }

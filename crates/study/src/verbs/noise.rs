@@ -1,6 +1,6 @@
 //! `noise`: how much a benchmark varies on the same boot, another boot, another layout; and how many repeats of what to buy.
 
-use backsight_model::{CellMetric, HistoryCell, StudyHistory, StudyName, TargetName};
+use backsight_model::{HistoryCell, StudyHistory, StudyName, TargetName};
 use backsight_policy::{NoiseEnd, NoisePolicy, NoiseVerdict};
 use backsight_report::noise::NoiseStudy;
 use backsight_store::{Store, StudyRow};
@@ -210,17 +210,9 @@ async fn cells_of(store: &Store, row: &StudyRow) -> miette::Result<Vec<HistoryCe
     let shapes = store.metrics(row.id).await.into_diagnostic()?;
     let cells = store.cells(row.id).await.into_diagnostic()?;
     let with_metrics = cells.into_iter().map(|cell| {
-        let metrics = shapes.get(&cell.benchmark).into_iter().flatten();
-        let metrics = metrics.map(|shape| CellMetric {
-            name: shape.name.clone(),
-            unit: shape.unit,
-            better: shape.better,
-            about: shape.about.clone(),
-            primary: shape.primary,
-            simulator: shape.simulator,
-        });
+        let metrics = shapes.get(&cell.benchmark).cloned();
         HistoryCell {
-            metrics: metrics.collect(),
+            metrics: metrics.unwrap_or_default(),
             cell,
             key: String::new(),
         }

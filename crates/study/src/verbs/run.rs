@@ -9,7 +9,7 @@ use backsight_policy::{
     SequentialStudy, SplitKey, TryCall, TryVerdict, questions_by_variant,
 };
 use backsight_stats::Confidence;
-use backsight_store::{MetricShape, Store, StudyRow};
+use backsight_store::{Store, StudyRow};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use std::num::NonZeroU32;
@@ -137,7 +137,7 @@ async fn conclude<Verdict>(
     Ok(EndedStudy::new(study, verdict, progress, ending))
 }
 
-type Shapes = IndexMap<BenchmarkName, Vec<MetricShape>>;
+type Shapes = IndexMap<BenchmarkName, Vec<CellMetric>>;
 
 /// The policy of these cells.
 ///
@@ -189,9 +189,7 @@ async fn until_report(store: &Store, study: &StudyRow) -> miette::Result<Option<
     let asked = policy.questions().map(|cell| HistoryCell {
         cell: cell.clone(),
         key: String::new(),
-        metrics: metrics
-            .get(&cell.benchmark)
-            .map_or_else(Vec::new, |shapes| shapes.iter().map(in_history).collect()),
+        metrics: metrics.get(&cell.benchmark).cloned().unwrap_or_default(),
     });
     Ok(Some(TryReport {
         verb: RunVerb::NAME,
@@ -240,17 +238,6 @@ pub async fn at_every_look(
         tried: &report.verdict.compared,
         margin_percent: report.equal.unwrap_or_default(),
     }))
-}
-
-fn in_history(shape: &MetricShape) -> CellMetric {
-    CellMetric {
-        name: shape.name.clone(),
-        unit: shape.unit,
-        better: shape.better,
-        about: shape.about.clone(),
-        primary: shape.primary,
-        simulator: shape.simulator,
-    }
 }
 
 /// A variant as a side.

@@ -2,8 +2,8 @@
 
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, At, Benchmark, Cell, Document, StudyName, Time, Variant, VariantName, VariantRole,
-    did_you_mean,
+    Arrangement, Benchmark, Cell, Located, StudyName, Time, TomlDocument, Variant, VariantName,
+    VariantRole, did_you_mean,
 };
 use backsight_policy::{Evidence, Policy as _, Request, SearchPolicy, SearchVerdict};
 use backsight_report::search::SearchStudy;
@@ -169,14 +169,14 @@ pub fn add_baseline(arrangement: &mut Arrangement, baseline: Option<&str>) -> mi
         let address = lab.data_address(&alone.host, alone.data.as_ref().map(|data| data.as_str()));
         let (address, _) = address.map_err(|why| miette::miette!("testbed `{name}`: {why}"))?;
         let steps = VariantRole {
-            data: Some(At::nowhere(address.to_string())),
+            data: Some(Located::nowhere(address.to_string())),
             ..VariantRole::default()
         };
-        roles.push((At::nowhere(role.to_string()), steps));
+        roles.push((Located::nowhere(role.to_string()), steps));
     }
     let variant = VariantName::new(testbed.as_str()).into_diagnostic()?;
     let steps = Variant {
-        name: At::nowhere(variant.clone()),
+        name: Located::nowhere(variant.clone()),
         params: IndexMap::new(),
         roles,
     };
@@ -241,8 +241,8 @@ impl SearchReport {
         let definitions = documents
             .iter()
             .filter(|document| document.kind == "benchmark");
-        let definitions = definitions.map(|d| Document::new(d.name.clone(), d.text.as_str()));
-        let catalog = Catalog::of_documents(definitions.collect())?;
+        let definitions = definitions.map(|d| TomlDocument::new(d.name.clone(), d.text.as_str()));
+        let catalog = Catalog::from_documents(definitions.collect())?;
         let name = &policy
             .subjects
             .first()

@@ -2,14 +2,14 @@
 //! are told apart; builds and trials wait for each other where they have to overlap, and for nobody where they mustn't.
 
 use backsight_catalog::Catalog;
-use backsight_conductor::{Conductor, Events, Listener, Reach, Workbench};
+use backsight_conductor::{Conductor, Events, HostAccess, Listener, Workbench};
 use backsight_history::Workshop;
 use backsight_model::{
-    Arrangement, Benchmark, Document, Event, Lab, Layout, Missing, OnFailure, Plan, StudyHistory,
-    Target, TestbedName,
+    Arrangement, Benchmark, BenchmarkLookupError, CellMetric, Event, Lab, Layout, OnFailure, Plan,
+    StudyHistory, Target, TestbedName, TomlDocument,
 };
 use backsight_policy::{Evidence, StepOrder, StepPolicy, StepVerdict};
-use backsight_store::{MetricShape, NewStudy, NewTarget, Store, StudyId};
+use backsight_store::{NewStudy, NewTarget, Store, StudyId};
 use backsight_study::{HistoryMeasurer, Progress, StudySetup, run_study_loop};
 use backsight_test_needs::Need;
 use jiff::Timestamp;
@@ -90,8 +90,8 @@ impl World {
              build = {{ run = \"sh {here}/build {{version}}\", keep = [\"program\"] }}\n"
         );
         fs::write(at("fetch"), format!("{WORDS}true\n")).unwrap();
-        let target = Target::read(&Document::new("app.toml", target)).unwrap();
-        let benchmark = Document::new(
+        let target = Target::read(&TomlDocument::new("app.toml", target)).unwrap();
+        let benchmark = TomlDocument::new(
             "tool.toml",
             format!(
                 "name = \"tool\"\nabout = \"a number\"\nroles = [\"tester\"]\n\
@@ -99,9 +99,11 @@ impl World {
                  [metric.value]\nunit = \"s\"\nbetter = \"lower\"\nregex = '(?<value>\\d+)'\n"
             ),
         );
-        let plan = Document::new("plan.toml", "use = [\"tool\"]\nrounds = 1\n");
+        let plan = TomlDocument::new("plan.toml", "use = [\"tool\"]\nrounds = 1\n");
         let definition = Benchmark::read(&benchmark).unwrap();
-        let find = |_: &_| Ok::<_, Missing<backsight_model::Problem>>(definition.clone());
+        let find = |_: &_| {
+            Ok::<_, BenchmarkLookupError<backsight_model::DocumentError>>(definition.clone())
+        };
         let arrangement = Plan::read(&plan)
             .unwrap()
             .arrange(&plan, &Lab::this_machine(), find)
@@ -109,7 +111,7 @@ impl World {
         let store = Store::open(at("store")).await.unwrap();
         let history = backsight_history::open(&target, folder.path(), &at("work")).unwrap();
         let metric = &definition.metrics["value"];
-        let shape = MetricShape {
+        let shape = CellMetric {
             name: "value".parse().unwrap(),
             unit: metric.unit,
             better: metric.better,
@@ -136,7 +138,7 @@ impl World {
         };
         let study = store.create_study(&study).await.unwrap();
         Self {
-            catalog: Catalog::of_documents(vec![benchmark]).unwrap(),
+            catalog: Catalog::from_documents(vec![benchmark]).unwrap(),
             folder,
             store,
             study,
@@ -153,7 +155,7 @@ impl World {
     }
 
     /// The program that is started as an agent on the machine that measures.
-    fn reach(&self) -> Reach {
+    fn reach(&self) -> HostAccess {
         if !self.elsewhere {
             return agent();
         }
@@ -166,7 +168,7 @@ impl World {
         );
         fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        Reach::with_program(program)
+        HostAccess::with_program(program)
     }
 
     /// Measures the versions from the first to the last until that ends, with nothing seen before.
@@ -247,8 +249,8 @@ impl World {
 }
 
 /// The agent that is built beside the tests.
-fn agent() -> Reach {
-    Reach::with_program(super::example("studied"))
+fn agent() -> HostAccess {
+    HostAccess::with_program(super::example("studied"))
 }
 
 async fn until_there(file: &Path) {

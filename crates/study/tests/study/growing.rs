@@ -1,9 +1,9 @@
 //! A study whose cells are made as it goes.
 
 use backsight_conductor::Events;
-use backsight_model::{Better, Cell, MetricName, OnFailure, StudyName, Unit, Value};
+use backsight_model::{Better, Cell, CellMetric, MetricName, OnFailure, StudyName, Unit, Value};
 use backsight_policy::{Decision, Evidence, Policy, Request};
-use backsight_store::{MetricShape, NewStudy, Store, StudyId};
+use backsight_store::{NewStudy, Store, StudyId};
 use backsight_study::{
     Measurement, Measurer, Simulated, StudyLoopError, StudySetup, Unmeasurable,
     evidence_with_figures, run_study_loop,
@@ -116,7 +116,7 @@ async fn ended(
 async fn cells_grow_while_a_study_is_pursued_and_are_the_same_after_it_was_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path().join("store")).await.unwrap();
-    let shape = MetricShape {
+    let shape = CellMetric {
         name: "value".parse().unwrap(),
         unit: Unit::parse("s").unwrap(),
         better: Better::Lower,

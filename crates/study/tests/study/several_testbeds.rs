@@ -1,9 +1,11 @@
 //! Several measurers at once.
 
 use backsight_conductor::Events;
-use backsight_model::{BootRecord, Layout, LayoutKind, MetricName, OnFailure, StudyName};
+use backsight_model::{
+    BootRecord, CellMetric, Layout, LayoutKind, MetricName, OnFailure, StudyName,
+};
 use backsight_policy::{Decision, Evidence, Policy, Request};
-use backsight_store::{MetricShape, NewStudy, Store};
+use backsight_store::{NewStudy, Store};
 use backsight_study::{Measurement, Measurer, Simulated, StudySetup, Unmeasurable, run_study_loop};
 use std::{collections::HashMap, time::Duration};
 
@@ -86,7 +88,7 @@ async fn what_is_booted_is_measured_whatever_the_other_testbed_does_by_then() {
     let store = Store::open(folder.path().join("store")).await.unwrap();
     let value = MetricName::new("value").unwrap();
     let cell = crate::growing::cell(0);
-    let shape = MetricShape {
+    let shape = CellMetric {
         name: value.clone(),
         unit: backsight_model::Unit::parse("s").unwrap(),
         better: backsight_model::Better::Lower,

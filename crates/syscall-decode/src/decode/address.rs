@@ -1,6 +1,6 @@
 //! The addresses of sockets, by their family and as far as they go.
 //!
-//! Refuses: to guess what an address of a family says that is shorter than that family's are; it is shown as bytes.
+//! An address that is shorter than its family's addresses is shown as bytes.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};

@@ -1,6 +1,6 @@
 //! What rides along with messages: descriptors, credentials, times, where a packet came from.
 //!
-//! Refuses: what other levels than sockets' and IP's have; of these only the kind is shown, as a number.
+//! Of other levels than those of sockets and IP only the kind is shown, as a number.
 
 use backsight_syscall_tables::sets::{
     ANCILLARY_IP_KINDS as IP_KINDS, ANCILLARY_SOCKET_KINDS as SOCKET_KINDS,

@@ -1,6 +1,6 @@
 //! Which arguments of a call are shown, which of them the kernel fills in, and what one means, given the others.
 //!
-//! Refuses: to look behind pointers.
+//! Memory behind pointers isn't read here.
 
 use super::Walk;
 use super::sink::ValueSink;

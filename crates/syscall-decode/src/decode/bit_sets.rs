@@ -1,6 +1,6 @@
 //! Sets of bits: which of an input device's are set, which nodes of memory; and what the contacts of a touch screen do.
 //!
-//! Refuses: to show more bits than the kernel said that there are.
+//! No more bits are shown than the kernel has.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};

@@ -1,7 +1,7 @@
 //! Filters in the machine language of old (`struct sock_filter`), in the macros that they are written with, and programs in
 //! the one that came after it.
 //!
-//! Refuses: to follow their jumps.
+//! Jumps aren't followed.
 
 use backsight_syscall_tables::sets::{
     FILTER_ANCILLARY as ANCILLARY, FILTER_EXTENDED_ARITHMETIC as EXTENDED_ARITHMETIC,

@@ -1,6 +1,6 @@
 //! What a console's keys do and say, its tones, and which places of its font show which letters.
 //!
-//! Refuses: to show what the kernel said of a key in a call that failed.
+//! A key's value is not shown when the call failed.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, long_at, short_at};

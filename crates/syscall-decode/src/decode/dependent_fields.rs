@@ -1,6 +1,4 @@
 //! Fields of structures whose meaning hangs on others, what becomes of them, and numbers that consist of parts.
-//!
-//! Refuses: to look beyond the structure that a field stands in.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, load, long_at};

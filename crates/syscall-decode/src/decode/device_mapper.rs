@@ -1,6 +1,6 @@
 //! Requests of the device mapper: a header that says where in the same stretch of memory what belongs to it lies.
 //!
-//! Refuses: to follow a place that lies beyond what the program says that there is, or that doesn't come after the last.
+//! A place beyond the size that the program gives, or not after the last one, isn't followed.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};

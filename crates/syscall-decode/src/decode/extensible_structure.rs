@@ -1,7 +1,7 @@
 //! Structures that calls are asked with and that have grown over time: as far as the caller says that they go, and what of
 //! them the kernel changed.
 //!
-//! Refuses: to hide what a program says beyond what is known here, and to read more than the kernel would.
+//! Bytes beyond the known fields are shown; no more is read than the kernel would read.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, load};

@@ -1,6 +1,6 @@
 //! Rings of input and output: what one can do, what it is restricted to, and how many workers it has.
 //!
-//! Refuses: to show what a program left in memory for what the kernel said.
+//! Memory that the program left is never shown as the kernel's answer.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, short_at};

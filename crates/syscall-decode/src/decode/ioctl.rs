@@ -1,6 +1,6 @@
 //! What `ioctl` is asked and given: requests by their names, and what needs more than the table of requests says.
 //!
-//! Refuses: to guess what an unknown request is given.
+//! The argument of an unknown request is shown as a number.
 
 use backsight_syscall_tables::sets::IOCTL_LINE_DISCIPLINE as LINE;
 

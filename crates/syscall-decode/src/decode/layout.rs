@@ -1,6 +1,6 @@
 //! Things as they lie in memory: how long they are, behind pointers, and several of the same.
 //!
-//! Refuses: to show more elements than there is room for.
+//! No more elements are shown than there is room for.
 
 use super::sink::{Bracket, ValueSink};
 use super::{MOST_BYTES, Walk, load};

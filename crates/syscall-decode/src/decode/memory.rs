@@ -1,6 +1,6 @@
 //! What lies behind pointers: read as it was when it is to be shown, and shown as text or bytes.
 //!
-//! Refuses: to read more than is shown, and to show a part of what has an end as if it were all.
+//! No more is read than is shown, and a part is always marked as a part.
 
 use super::sink::ValueSink;
 use super::{MOST_BYTES, MOST_OF_BUFFER, MOST_WANTS, PATH_MAX, Walk, int_at, word32};

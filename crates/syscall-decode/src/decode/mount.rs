@@ -1,6 +1,6 @@
 //! What is mounted and swapped on: flags that hold more than flags, and texts that are there only sometimes.
 //!
-//! Refuses: to look at what the kernel ignores.
+//! Arguments that the kernel ignores aren't read.
 
 use super::Walk;
 use super::sink::ValueSink;

@@ -1,7 +1,7 @@
 //! What goes through netlink sockets: messages one behind the other, each with what its family has in it.
 //!
 //! A message says its own length and an attribute does too; neither is believed further than memory goes that was sent or
-//! received. Refuses: to look up the families that the kernel gave numbers to while it runs; only the first is named.
+//! received. Families whose numbers the running kernel chose aren't looked up; only the first is named.
 
 mod attributes;
 mod span;

@@ -1,7 +1,7 @@
 //! What networks have in forms of their own: addresses, ports, interfaces, numbers in the network's order of bytes.
 //!
-//! Refuses: to ask for the names of interfaces, which are this machine's and not the traced program's. Only the loopback's
-//! number is the same everywhere.
+//! Names of interfaces aren't looked up, since they are this machine's and not the traced program's. Only the loopback's number is
+//! the same everywhere.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, device_major, device_minor, int_at, load, long_at, short_at, ticks};

@@ -1,6 +1,6 @@
 //! What `perf_event_open` is to count (`struct perf_event_attr`), as far as the caller says that it goes.
 //!
-//! Refuses: to say what the numbers of a processor's own events mean.
+//! Numbers of a processor's own events stay numbers.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};

@@ -1,6 +1,6 @@
 //! What a debugger asks about a thread that it has stopped: its registers, and what it stopped at.
 //!
-//! Refuses: registers of other processors than those that the kernel's structures are known of.
+//! Registers are shown only of processors whose structures are known.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};

@@ -1,6 +1,6 @@
 //! What `SG_IO` is given: a command for a SCSI device with what is sent along and what comes back.
 //!
-//! Refuses: to tell what commands and their answers mean; they are bytes.
+//! Commands and their answers are shown as bytes.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};

@@ -1,6 +1,6 @@
 //! Structures that grew and say how long they are: by an argument, or by their first number.
 //!
-//! Refuses: to hide what a program says beyond what is known here; it is shown as bytes.
+//! Bytes beyond the known fields are shown as bytes.
 
 use super::netlink::Span;
 use super::sink::{Bracket, ValueSink};

@@ -1,6 +1,6 @@
 //! What sockets are set to: by level and option, as long as the program or the kernel says.
 //!
-//! Refuses: to look behind what is shorter than it is to be; then it is shown as bytes, or as an address.
+//! A value that is too short is shown as bytes, or as an address.
 
 use super::netlink::Span;
 use super::sink::{Bracket, ValueSink};

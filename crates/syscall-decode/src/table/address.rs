@@ -1,6 +1,6 @@
 //! What the addresses of sockets hold, by their family.
 //!
-//! Refuses: what hangs on an address's length, which code of its own says.
+//! What depends on an address's length is in the decoder.
 
 pub(crate) use backsight_syscall_tables::sets::{
     ADDRESS_ALGORITHM as ALGORITHM, ADDRESS_BLUETOOTH as BLUETOOTH,

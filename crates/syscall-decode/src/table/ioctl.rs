@@ -1,7 +1,5 @@
 //! The requests of `ioctl`: by its number the names of each, and what it is given. A family of requests, those of one driver
 //! or kind of file, has a file of its own with its names and structures.
-//!
-//! Refuses: to say what a request does.
 
 mod block;
 mod btrfs;

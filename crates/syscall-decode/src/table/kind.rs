@@ -1,6 +1,4 @@
 //! What an argument of a call, or a field of a structure, means: what is shown of it and what memory is behind it.
-//!
-//! Refuses: to read or to show anything itself.
 
 pub use backsight_syscall_tables::Names;
 

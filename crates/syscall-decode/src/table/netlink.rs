@@ -1,7 +1,7 @@
 //! What netlink messages hold: for each family its kinds of messages, what each begins with, and the attributes behind.
 //!
-//! A description says of an attribute's number what its bytes are; [`crate::decode`] walks over it. Refuses: to describe
-//! what no kernel header has a type for; such attributes are shown as bytes.
+//! A description says of an attribute's number what its bytes are; [`crate::decode`] walks over it. Attributes
+//! that no kernel header has a type for are shown as bytes.
 
 mod diag;
 mod link;

@@ -1,6 +1,6 @@
 //! Sockets' options: what they are called at each level, and what they are set to.
 //!
-//! Refuses: to say what an option means beyond the form of its value; most are a number.
+//! An option has the form of its value here, no meaning; most are a number.
 
 pub(crate) mod names;
 

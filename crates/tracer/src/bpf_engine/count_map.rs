@@ -32,7 +32,7 @@ pub(super) struct CountMap {
 
 impl CountMap {
     /// Maps the map of so many processors.
-    pub fn of(map: BorrowedFd<'_>, processors: u32) -> rustix::io::Result<Self> {
+    pub fn from_map(map: BorrowedFd<'_>, processors: u32) -> rustix::io::Result<Self> {
         let processors = processors as usize;
         let page = rustix::param::page_size();
         let length = (processors * COUNTS).next_multiple_of(page);

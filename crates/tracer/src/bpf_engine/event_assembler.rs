@@ -122,7 +122,7 @@ const LOOK_MOST: usize = 64;
 
 impl EventAssembler {
     /// A new one.
-    pub fn of(options: &TraceOptions, storages: TaskStorage) -> Self {
+    pub fn new(options: &TraceOptions, storages: TaskStorage) -> Self {
         let in_full = options.limits.is_some_and(|limits| limits.verbose);
         let planned = ABIS.map(|abi| {
             let rows = (0..512).map(|number| table::find_syscall(abi, number));

@@ -227,7 +227,7 @@ pub(super) fn load(options: &TraceOptions, counting: bool) -> Result<LoadedProgr
     let ring = Ring::of(ring_map.as_fd(), options.ring).map_err(refused("share the ring"))?;
     let counts = map("counts")?;
     let counts = counting
-        .then(|| CountMap::of(counts.as_fd(), processors))
+        .then(|| CountMap::from_map(counts.as_fd(), processors))
         .transpose()
         .map_err(refused("share the programs' counts"))?;
     Ok(LoadedPrograms {

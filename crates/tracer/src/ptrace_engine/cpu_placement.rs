@@ -5,7 +5,7 @@
 //! says where, makes a child or a thread, or reads about itself, it may run where it could before. Should the tracer be
 //! killed, a guard gives that back. From time to time both are free for a moment, so that the system may move them.
 //!
-//! Refuses: programs of which several threads run, which belong on processors of their own.
+//! Not for programs of which several threads run: these belong on processors of their own.
 
 use nix::{
     libc,

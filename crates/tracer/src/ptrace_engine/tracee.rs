@@ -48,7 +48,7 @@ pub struct OngoingCall {
 
 impl Tracee {
     /// A thread of a process.
-    pub fn of(pid: i32) -> Self {
+    pub fn new(pid: i32) -> Self {
         Self {
             pid,
             call: None,
@@ -63,7 +63,7 @@ impl Tracee {
     pub fn starting(tid: Tid) -> Self {
         Self {
             quiet: true,
-            ..Self::of(tid)
+            ..Self::new(tid)
         }
     }
 
@@ -72,7 +72,7 @@ impl Tracee {
         Self {
             quiet: true,
             passing: true,
-            ..Self::of(pid)
+            ..Self::new(pid)
         }
     }
 

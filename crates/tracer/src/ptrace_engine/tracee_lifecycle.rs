@@ -72,7 +72,7 @@ impl Engine<'_> {
 
     fn seize(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
         requests::seize(tid, self.ptrace_options(false))?;
-        self.tracees.insert(tid, Tracee::of(process));
+        self.tracees.insert(tid, Tracee::new(process));
         self.say(process, tid, EventKind::Attached { parent: None });
         requests::interrupt(tid)
     }
@@ -110,7 +110,7 @@ impl Engine<'_> {
     }
 
     fn take_in(&mut self, tid: Tid, process: i32, parent: Option<Tid>) {
-        self.tracees.insert(tid, Tracee::of(process));
+        self.tracees.insert(tid, Tracee::new(process));
         self.say(process, tid, EventKind::Attached { parent });
         if let Some(status) = self.early.remove(&tid) {
             self.serve(tid, status);
@@ -171,7 +171,7 @@ impl Engine<'_> {
             self.let_be(tid, 0);
             return false;
         }
-        self.tracees.insert(tid, Tracee::of(tid));
+        self.tracees.insert(tid, Tracee::new(tid));
         self.say(tid, tid, EventKind::Attached { parent: None });
         true
     }

@@ -1,6 +1,6 @@
 //! Rows out of the columns of a Parquet file, value by value: only the wanted columns are read, and a page of each is held.
 //!
-//! Refuses columns that repeat within a row, binary ones, and damaged files.
+//! Columns that repeat within a row, binary columns and damaged files are errors.
 
 use parquet::{
     basic::{ConvertedType, LogicalType, TimeUnit, Type},
@@ -11,7 +11,10 @@ use parquet::{
 use std::{fs::File, sync::Arc};
 
 use super::{
-    super::{Body, Field, Holds, Table, TableError, error::At, lines::LONGEST},
+    super::{
+        Body, ColumnContent, TableError, TableField, TableReader, error::FilePosition,
+        lines::LONGEST,
+    },
     MOST_HELD,
     error::PageError,
     packed::Hybrid,
@@ -49,7 +52,7 @@ struct Column {
     name: String,
     physical: Physical,
     /// How whole numbers are to be understood.
-    reading: Reading,
+    reading: ReadOptions,
     /// The definition level of a value that is there; lower ones are missing, here or above.
     defined: u32,
     /// The pages of the current row group.
@@ -57,7 +60,7 @@ struct Column {
     dictionary: Option<Dictionary>,
     page: DataPage,
     /// The value of the current row, and its text where it is one.
-    cell: Cell,
+    cell: TableCell,
     text: String,
 }
 
@@ -80,7 +83,7 @@ impl DataPage {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Cell {
+enum TableCell {
     Missing,
     Number(f64),
     Integer(i64),
@@ -106,7 +109,7 @@ impl From<PageError> for ColumnError {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Reading {
+enum ReadOptions {
     AsItIs,
     Unsigned,
     /// A decimal: to be divided by this.
@@ -118,7 +121,7 @@ enum Reading {
 }
 
 impl ParquetRows {
-    pub fn open(file: File, place: String) -> Result<Table, TableError> {
+    pub fn open(file: File, place: String) -> Result<TableReader, TableError> {
         let damaged = |error: String| TableError::Parquet {
             place: place.clone(),
             error,
@@ -146,7 +149,7 @@ impl ParquetRows {
         let columns = leaves.iter().map(|&i| schema.column(i).path().string());
         let columns = columns.collect();
         let holds = leaves.iter().map(|&i| holds(&schema.column(i))).collect();
-        Ok(Table {
+        Ok(TableReader {
             columns,
             holds,
             place: place.clone(),
@@ -182,7 +185,7 @@ impl ParquetRows {
                 return Err(self.unfit(name, what));
             };
             let reading = reading(&description);
-            if physical == Physical::Text && reading != Reading::AsItIs {
+            if physical == Physical::Text && reading != ReadOptions::AsItIs {
                 return Err(self.unfit(name, "bytes"));
             }
             Ok(Column {
@@ -194,7 +197,7 @@ impl ParquetRows {
                 pages: None,
                 dictionary: None,
                 page: DataPage::NONE,
-                cell: Cell::Missing,
+                cell: TableCell::Missing,
                 text: String::new(),
             })
         };
@@ -226,13 +229,13 @@ impl ParquetRows {
         Ok(true)
     }
 
-    pub fn field(&self, i: usize) -> Field<'_> {
+    pub fn field(&self, i: usize) -> TableField<'_> {
         let column = &self.wanted[i];
         match column.cell {
-            Cell::Number(number) => Field::Number(number),
-            Cell::Integer(number) => Field::Integer(number),
-            Cell::Text if !column.text.is_empty() => Field::Text(&column.text),
-            Cell::Text | Cell::Missing => Field::Missing,
+            TableCell::Number(number) => TableField::Number(number),
+            TableCell::Integer(number) => TableField::Integer(number),
+            TableCell::Text if !column.text.is_empty() => TableField::Text(&column.text),
+            TableCell::Text | TableCell::Missing => TableField::Missing,
         }
     }
 
@@ -309,7 +312,7 @@ impl ParquetRows {
         };
         TableError::Broken {
             place: self.place.clone(),
-            at: At::Row(self.row),
+            at: FilePosition::Row(self.row),
             column: Some(name),
             what,
         }
@@ -324,40 +327,40 @@ impl ParquetRows {
     }
 }
 
-fn holds(leaf: &ColumnDescriptor) -> Holds {
+fn holds(leaf: &ColumnDescriptor) -> ColumnContent {
     match leaf.physical_type() {
         Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE => match leaf.logical_type_ref() {
             Some(LogicalType::Timestamp(_) | LogicalType::Date | LogicalType::Time(_)) => {
-                Holds::Text
+                ColumnContent::Text
             }
-            _ => Holds::Numbers,
+            _ => ColumnContent::Numbers,
         },
-        _ => Holds::Text,
+        _ => ColumnContent::Text,
     }
 }
 
-fn reading(leaf: &ColumnDescriptor) -> Reading {
+fn reading(leaf: &ColumnDescriptor) -> ReadOptions {
     match leaf.logical_type_ref() {
         Some(LogicalType::Timestamp(timestamp)) => {
-            return Reading::Instant(match timestamp.unit {
+            return ReadOptions::Instant(match timestamp.unit {
                 TimeUnit::MILLIS => 1_000_000,
                 TimeUnit::MICROS => 1_000,
                 TimeUnit::NANOS => 1,
             });
         }
-        Some(LogicalType::Date) => return Reading::Date,
+        Some(LogicalType::Date) => return ReadOptions::Date,
         _ => {}
     }
     match leaf.converted_type() {
-        ConvertedType::TIMESTAMP_MILLIS => Reading::Instant(1_000_000),
-        ConvertedType::TIMESTAMP_MICROS => Reading::Instant(1_000),
-        ConvertedType::DATE => Reading::Date,
+        ConvertedType::TIMESTAMP_MILLIS => ReadOptions::Instant(1_000_000),
+        ConvertedType::TIMESTAMP_MICROS => ReadOptions::Instant(1_000),
+        ConvertedType::DATE => ReadOptions::Date,
         ConvertedType::UINT_8
         | ConvertedType::UINT_16
         | ConvertedType::UINT_32
-        | ConvertedType::UINT_64 => Reading::Unsigned,
-        ConvertedType::DECIMAL => Reading::Over(10f64.powi(leaf.type_scale())),
-        _ => Reading::AsItIs,
+        | ConvertedType::UINT_64 => ReadOptions::Unsigned,
+        ConvertedType::DECIMAL => ReadOptions::Over(10f64.powi(leaf.type_scale())),
+        _ => ReadOptions::AsItIs,
     }
 }
 
@@ -372,7 +375,7 @@ impl Column {
     fn step(&mut self) -> Result<(), ColumnError> {
         self.page.rows -= 1;
         self.text.clear();
-        self.cell = Cell::Missing;
+        self.cell = TableCell::Missing;
         if let Some(levels) = &mut self.page.levels {
             let level = levels.next()?;
             if level > self.defined {
@@ -384,10 +387,10 @@ impl Column {
             }
         }
         self.cell = match self.page.values.next(self.dictionary.as_ref())? {
-            Value::Number(number) => Cell::Number(number),
+            Value::Number(number) => TableCell::Number(number),
             Value::Truth(truth) => {
                 self.text.push_str(if truth { "true" } else { "false" });
-                Cell::Text
+                TableCell::Text
             }
             Value::Integer(number) => self.integer(number),
             Value::Bytes(bytes) => {
@@ -397,40 +400,40 @@ impl Column {
                 let text = std::str::from_utf8(bytes);
                 self.text
                     .push_str(text.map_err(|_| ColumnError::Unfit("bytes"))?);
-                Cell::Text
+                TableCell::Text
             }
         };
         Ok(())
     }
 
-    fn integer(&mut self, number: i64) -> Cell {
+    fn integer(&mut self, number: i64) -> TableCell {
         match self.reading {
-            Reading::AsItIs => Cell::Integer(number),
-            Reading::Unsigned if self.physical == Physical::Int32 => {
-                Cell::Integer((number as u32).into())
+            ReadOptions::AsItIs => TableCell::Integer(number),
+            ReadOptions::Unsigned if self.physical == Physical::Int32 => {
+                TableCell::Integer((number as u32).into())
             }
             // Above what a signed number holds.
-            Reading::Unsigned if number < 0 => Cell::Number(number.cast_unsigned() as f64),
-            Reading::Unsigned => Cell::Integer(number),
-            Reading::Over(divisor) => Cell::Number(number as f64 / divisor),
-            Reading::Instant(_) | Reading::Date => {
+            ReadOptions::Unsigned if number < 0 => TableCell::Number(number.cast_unsigned() as f64),
+            ReadOptions::Unsigned => TableCell::Integer(number),
+            ReadOptions::Over(divisor) => TableCell::Number(number as f64 / divisor),
+            ReadOptions::Instant(_) | ReadOptions::Date => {
                 let moment = moment(number, self.reading);
                 self.text = moment.unwrap_or_else(|| number.to_string());
-                Cell::Text
+                TableCell::Text
             }
         }
     }
 }
 
 /// An instant or a date as ISO 8601 has it, which sorts as text; none if it is beyond the calendar.
-fn moment(value: i64, reading: Reading) -> Option<String> {
+fn moment(value: i64, reading: ReadOptions) -> Option<String> {
     let nanoseconds = match reading {
-        Reading::Instant(unit) => i128::from(value) * i128::from(unit),
+        ReadOptions::Instant(unit) => i128::from(value) * i128::from(unit),
         _ => i128::from(value) * 86_400_000_000_000,
     };
     let instant = jiff::Timestamp::from_nanosecond(nanoseconds).ok()?;
     Some(match reading {
-        Reading::Date => instant.strftime("%Y-%m-%d").to_string(),
+        ReadOptions::Date => instant.strftime("%Y-%m-%d").to_string(),
         _ => instant.to_string(),
     })
 }

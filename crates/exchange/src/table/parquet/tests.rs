@@ -17,7 +17,7 @@ use parquet::{
 use std::{io::Write as _, sync::Arc};
 
 use super::{
-    super::{Field, Reading, Source, Table, TableError},
+    super::{ReadOptions, TableError, TableField, TableReader, TableSource},
     error::PageError,
     header::{Header, Kind},
     packed::{Cursor, Deltas, Hybrid},
@@ -95,13 +95,19 @@ fn pages(file: &[u8]) -> Vec<(Header, usize)> {
 fn read(file: &[u8]) -> Result<Vec<String>, TableError> {
     let mut there = tempfile::NamedTempFile::with_suffix(".parquet").unwrap();
     there.write_all(file).unwrap();
-    let table = Table::open(&Source::Path(there.path().to_owned()), Reading::default())?;
+    let table = TableReader::open(
+        &TableSource::Path(there.path().to_owned()),
+        ReadOptions::default(),
+    )?;
     let mut rows = table.rows(&[0])?;
     let (mut read, mut text) = (Vec::new(), String::new());
     while rows.advance()? {
         rows.field(0).write_to(&mut text);
         read.push(text.clone());
-        assert!(rows.field(0) != Field::Text(""), "an empty text is missing");
+        assert!(
+            rows.field(0) != TableField::Text(""),
+            "an empty text is missing"
+        );
     }
     Ok(read)
 }

@@ -12,7 +12,7 @@ use parquet::{
 };
 use std::{io::Write, sync::Arc};
 
-use super::super::{Cell, ColumnKind};
+use super::super::{ColumnKind, TableCell};
 
 /// Rows of a group: what is held until it is written.
 const GROUP: usize = 1 << 17;
@@ -67,7 +67,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         })
     }
 
-    pub fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), ParquetError> {
+    pub fn row(&mut self, cells: &[TableCell<'_>]) -> Result<(), ParquetError> {
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             column.push(cell)?;
         }
@@ -112,16 +112,16 @@ impl Pending {
         }
     }
 
-    fn push(&mut self, cell: &Cell<'_>) -> Result<(), ParquetError> {
+    fn push(&mut self, cell: &TableCell<'_>) -> Result<(), ParquetError> {
         match (&mut self.values, cell) {
-            (_, Cell::Missing) => {
+            (_, TableCell::Missing) => {
                 self.levels.push(0);
                 return Ok(());
             }
-            (Values::Numbers(values), Cell::Number(number)) => values.push(*number),
-            (Values::Numbers(values), Cell::Integer(number)) => values.push(*number as f64),
-            (Values::Integers(values), Cell::Integer(number)) => values.push(*number),
-            (Values::Texts(values), Cell::Text(text)) => values.push(ByteArray::from(*text)),
+            (Values::Numbers(values), TableCell::Number(number)) => values.push(*number),
+            (Values::Numbers(values), TableCell::Integer(number)) => values.push(*number as f64),
+            (Values::Integers(values), TableCell::Integer(number)) => values.push(*number),
+            (Values::Texts(values), TableCell::Text(text)) => values.push(ByteArray::from(*text)),
             (_, cell) => {
                 let what = format!("{cell:?} doesn't fit its column");
                 return Err(ParquetError::General(what));

@@ -1,6 +1,6 @@
 //! Attributes: each says its length and its number, and holds what its description says, attributes again among that.
 //!
-//! Refuses: to go by what an attribute holds where it is too short for that; then its bytes are shown.
+//! An attribute that is too short for its kind is shown as bytes.
 
 use super::{Span, next};
 use crate::decode::sink::{Bracket, ValueSink};

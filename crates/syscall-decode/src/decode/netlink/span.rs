@@ -1,6 +1,4 @@
 //! A stretch of memory that may be shorter than it is said to be, and how what is in it is shown where nothing is known of it.
-//!
-//! Refuses: to believe that memory is there.
 
 use crate::decode::Walk;
 use crate::decode::sink::ValueSink;

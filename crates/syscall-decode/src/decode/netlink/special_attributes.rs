@@ -1,6 +1,6 @@
 //! Attributes that hold what no description says: routes of several ways, filters of sockets, keys, settings.
 //!
-//! Refuses: to disassemble filters; their parts are numbers.
+//! Filters aren't disassembled; their parts are numbers.
 
 use super::attributes::Around;
 use super::{Span, next};

@@ -1,6 +1,6 @@
 //! Messages about sockets (sock_diag(7)), by their family: what is asked and what is answered.
 //!
-//! Refuses: what TCP says of a connection (`struct tcp_info`), which is shown as bytes.
+//! The state of a TCP connection (`struct tcp_info`) is shown as bytes.
 
 use super::AttributeKind::{Attributes as Nested, Is, Named, Number, Own, Several, Text, Word};
 use super::SpecialAttribute as Code;

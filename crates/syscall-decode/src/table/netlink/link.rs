@@ -1,6 +1,6 @@
 //! Messages about interfaces, and their statistics.
 //!
-//! Refuses: what is told of single kinds of devices other than bridges and tunnels to programs.
+//! Attributes of single kinds of devices aren't described, but for bridges and tunnels.
 
 use super::AttributeKind::{
     Attributes as Nested, BeforeBytes, ByFamily, ByText, Families, For, Grown, Hardware, Indexed,

@@ -1,6 +1,4 @@
 //! The names of messages, flags and attributes, by what they are about.
-//!
-//! Refuses: everything but names.
 
 pub(crate) mod diag;
 pub(crate) mod link;

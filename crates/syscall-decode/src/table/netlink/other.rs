@@ -1,6 +1,6 @@
 //! What messages of other families than routing and sockets hold: errors, algorithms, packet filters, SELinux, devices.
 //!
-//! Refuses: the attributes of packet filters, which are shown as bytes.
+//! Attributes of packet filters are shown as bytes.
 
 use super::AttributeKind::{AnySeveral, Own, Text};
 use super::held::*;

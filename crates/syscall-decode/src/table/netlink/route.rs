@@ -1,6 +1,6 @@
 //! Messages about addresses, routes, neighbours, rules and queues, and which message of that family holds what.
 //!
-//! Refuses: the options of single queueing disciplines and encapsulations.
+//! Options of single queueing disciplines and encapsulations aren't described.
 
 use super::AttributeKind::{
     Address, Attributes as Nested, Before, Grown, Hardware, Is, Named, Own, Several, Text, Ticks,

@@ -1,6 +1,4 @@
 //! The names of sockets' options, by their level.
-//!
-//! Refuses: everything but names and values, which are the kernel's.
 
 pub use backsight_syscall_tables::sets::{
     OPTION_ALG as ALG, OPTION_AX25 as AX25, OPTION_CAIF as CAIF, OPTION_CAN_RAW as CAN_RAW,

@@ -1,6 +1,4 @@
 //! Names of what messages about sockets hold.
-//!
-//! Refuses: everything but names and values, which are the kernel's.
 
 pub use backsight_syscall_tables::sets::{
     NETLINK_DIAG_BYTECODE as BYTECODE, NETLINK_DIAG_ETHERNET as ETHERNET,

@@ -1,6 +1,4 @@
 //! Names of what messages about interfaces hold.
-//!
-//! Refuses: everything but names and values, which are the kernel's.
 
 pub use backsight_syscall_tables::sets::{
     NETLINK_LINK_ADDRESS_MODE as ADDRESS_MODE, NETLINK_LINK_BOND_3AD as BOND_3AD,

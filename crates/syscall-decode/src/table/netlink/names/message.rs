@@ -1,6 +1,4 @@
 //! What kinds of messages are called, and their flags.
-//!
-//! Refuses: everything but names and values, which are the kernel's.
 
 pub use backsight_syscall_tables::sets::{
     NETLINK_MESSAGE_ACCOUNT as ACCOUNT, NETLINK_MESSAGE_ACK_FLAGS as ACK_FLAGS,

@@ -1,6 +1,4 @@
 //! Names of what messages about addresses, routes, neighbours and queues hold.
-//!
-//! Refuses: everything but names and values, which are the kernel's.
 
 pub use backsight_syscall_tables::sets::{
     NETLINK_ROUTE_ACTION as ACTION, NETLINK_ROUTE_ACTION_COUNT as ACTION_COUNT,

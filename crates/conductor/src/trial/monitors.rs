@@ -1,9 +1,8 @@
 //! Monitors of a trial: started when `startup` is done, stopped when `run` is, kept like steps.
 //!
-//! Refuses: to let a monitor fail a trial. One that can't be started or that ends by itself is a warning with its
-//! reason; that a host went away is seen elsewhere.
+//! A monitor never fails a trial: one that can't be started or that ends by itself is a warning with its reason.
 
-use backsight_agent::{BeginTrial, Finished, MONITOR_VARIABLE, Reason, StepEvent};
+use backsight_agent::{BeginTrial, EndReason, Finished, MONITOR_VARIABLE, StepEvent};
 use backsight_model::{
     Arrangement, Cell, FilledAction, FilledStep, HostName, Monitor, MonitorName, Phase,
     PlannedMonitor, RoleTrial, Watches,
@@ -20,8 +19,7 @@ use tokio::{sync::watch, time::timeout};
 use crate::{
     Conductor, ConnectError, Events,
     hosts::Connected,
-    phase::{Place, Spawned, Stage, Started, agent_step},
-    trial::{hint, install_hint},
+    phase::{RunningTrial, SpawnedProgram, Started, StepPosition, agent_step},
 };
 
 /// How long a monitor is tried before it counts as one that runs here.
@@ -29,20 +27,20 @@ const TRY_LIMIT: Duration = Duration::from_millis(500);
 
 /// A monitor on one host.
 pub(crate) struct Watcher {
-    place: Place,
+    place: StepPosition,
     name: MonitorName,
     /// What is run there, or why it can't be said.
     step: Result<FilledStep, String>,
 }
 
 /// What came of a monitor that isn't as it should be.
-pub(crate) struct Complaint {
+pub(crate) struct MonitorFailure {
     pub(crate) name: MonitorName,
     /// The reason, with the host's name before it.
     pub(crate) reason: String,
 }
 
-impl Complaint {
+impl MonitorFailure {
     /// As the reader of a result is told.
     pub(crate) fn sentence(&self) -> String {
         format!("monitor `{}`: {}", self.name, self.reason)
@@ -146,7 +144,7 @@ impl Conductor {
             self.arrangement.install(monitor, program, host)
         };
         let (quiet, (_never, stop)) = (Events::default(), watch::channel(false));
-        let stage = Stage::new(&self.hosts, HashMap::new(), &roles, &quiet, &install, stop);
+        let stage = RunningTrial::new(&self.hosts, HashMap::new(), &roles, &quiet, &install, stop);
         let mut complaints = stage.start_monitors(&watchers).await;
         let _ended_or_not = timeout(TRY_LIMIT, stage.all_monitors_ended()).await;
         complaints.extend(stage.stop_monitors().await);
@@ -181,7 +179,7 @@ fn watcher(planned: &PlannedMonitor, host: &Connected, role: usize, number: usiz
     };
     let command = step.as_ref().map(|step| step.command.clone());
     Watcher {
-        place: Place {
+        place: StepPosition {
             role,
             phase: Phase::Run,
             number,
@@ -212,9 +210,9 @@ impl Installs for Arrangement {
     }
 }
 
-impl Stage<'_> {
+impl RunningTrial<'_> {
     /// Starts monitors, all at once; returns when each has begun or can't.
-    pub(crate) async fn start_monitors(&self, watchers: &[Watcher]) -> Vec<Complaint> {
+    pub(crate) async fn start_monitors(&self, watchers: &[Watcher]) -> Vec<MonitorFailure> {
         let started = join_all(watchers.iter().map(|watcher| self.start_monitor(watcher))).await;
         let mut complaints = Vec::new();
         for (watcher, started) in watchers.iter().zip(started) {
@@ -233,14 +231,14 @@ impl Stage<'_> {
         complaints
     }
 
-    fn complaint(&self, role: usize, name: &MonitorName, reason: String) -> Complaint {
-        Complaint {
+    fn complaint(&self, role: usize, name: &MonitorName, reason: String) -> MonitorFailure {
+        MonitorFailure {
             name: name.clone(),
             reason: format!("{}: {reason}", self.roles[role].host),
         }
     }
 
-    async fn start_monitor(&self, watcher: &Watcher) -> Result<Option<Spawned>, String> {
+    async fn start_monitor(&self, watcher: &Watcher) -> Result<Option<SpawnedProgram>, String> {
         let step = watcher.step.as_ref().map_err(Clone::clone)?;
         let Some(host) = self.host_of(watcher.place.role) else {
             return Ok(None);
@@ -290,7 +288,7 @@ impl Stage<'_> {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .iter()
-                .all(Spawned::has_ended);
+                .all(SpawnedProgram::has_ended);
             if all || ended.changed().await.is_err() {
                 return;
             }
@@ -298,14 +296,14 @@ impl Stage<'_> {
     }
 
     /// Stops every monitor and takes in what it printed.
-    pub(crate) async fn stop_monitors(&self) -> Vec<Complaint> {
+    pub(crate) async fn stop_monitors(&self) -> Vec<MonitorFailure> {
         let watching =
             std::mem::take(&mut *self.watching.lock().unwrap_or_else(PoisonError::into_inner));
         let stopped = join_all(watching.into_iter().map(|one| self.stop_monitor(one))).await;
         stopped.into_iter().flatten().collect()
     }
 
-    async fn stop_monitor(&self, spawned: Spawned) -> Option<Complaint> {
+    async fn stop_monitor(&self, spawned: SpawnedProgram) -> Option<MonitorFailure> {
         let (place, started, number) = (spawned.place.clone(), spawned.started, spawned.number());
         let expect = spawned.expect.clone();
         let host = self.host_of(place.role)?;
@@ -329,12 +327,12 @@ impl Stage<'_> {
     /// What is amiss with a monitor that has ended; nothing if it was stopped.
     fn why_it_ended(
         &self,
-        place: &Place,
+        place: &StepPosition,
         finished: &Finished,
         printed: (&[u8], &[u8]),
         expect: &[i32],
     ) -> Option<String> {
-        if finished.reason == Reason::Stopped {
+        if finished.reason == EndReason::Stopped {
             return None;
         }
         let host = self.host_of(place.role)?;
@@ -355,5 +353,33 @@ pub(crate) fn install_of<'a>(
     move |monitor, program, host| match (monitor, benchmark) {
         (None, Some(benchmark)) => install_hint(benchmark, program, host),
         (monitor, _) => arrangement.install(monitor, program, host),
+    }
+}
+
+/// What to do about a program of a benchmark that a host doesn't have.
+pub(crate) fn install_hint(
+    benchmark: &backsight_model::Benchmark,
+    program: &str,
+    host: &Connected,
+) -> String {
+    hint(&benchmark.needs, program, host)
+}
+
+/// What to do about a program that a host doesn't have, of a definition that needs these packages.
+pub(crate) fn hint(
+    needs: &IndexMap<String, Vec<String>>,
+    program: &str,
+    host: &Connected,
+) -> String {
+    let like = host.facts.get("os.id").map_or("debian", String::as_str);
+    let packages = needs.get(like).or_else(|| needs.get("debian"));
+    match packages {
+        Some(packages) if !packages.is_empty() => {
+            format!(
+                "`{program}` is not installed: apt-get install {}",
+                packages.join(" ")
+            )
+        }
+        _ => format!("`{program}` is not installed"),
     }
 }

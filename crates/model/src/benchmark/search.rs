@@ -1,34 +1,33 @@
 //! The `[search]` table of a benchmark: which of its parameters and metrics a search for the highest load is about.
-//!
-//! Refuses: names that the benchmark hasn't, and metrics that can't be what they are said to be.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    At, Document, Metric, MetricName, Param, ParamName, Problem, Unit, document::did_you_mean,
+    DocumentError, Located, Metric, MetricName, Param, ParamName, TomlDocument, Unit,
+    document::did_you_mean,
 };
 
 /// What a search is about, unless its command line says otherwise.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Search")]
-pub struct Searched {
+pub struct SearchDefinition {
     /// The parameter that is the offered load.
-    pub load: At<ParamName>,
+    pub load: Located<ParamName>,
     /// The parameter that is the length of a trial.
     #[serde(default)]
-    pub duration: Option<At<ParamName>>,
+    pub duration: Option<Located<ParamName>>,
     /// The metric that is lost: a share, or a count.
     #[serde(default)]
-    pub loss: Option<At<MetricName>>,
+    pub loss: Option<Located<MetricName>>,
     /// The metric that arrived, in a unit of the load.
     #[serde(default)]
-    pub received: Option<At<MetricName>>,
+    pub received: Option<Located<MetricName>>,
     /// The metric that the generator really sent, in a unit of the load.
     #[serde(default)]
-    pub sent: Option<At<MetricName>>,
+    pub sent: Option<Located<MetricName>>,
     /// The least load that is offered, in the parameter's unit; the parameter's own minimum unless said.
     #[serde(default)]
     pub min: Option<f64>,
@@ -37,14 +36,14 @@ pub struct Searched {
     pub max: Option<f64>,
 }
 
-impl Searched {
+impl SearchDefinition {
     /// Whether everything that it names is there and can be what it is said to be.
     pub(crate) fn check(
         &self,
-        document: &Document,
+        document: &TomlDocument,
         params: &IndexMap<ParamName, Param>,
         metrics: &IndexMap<MetricName, Metric>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), DocumentError> {
         for name in std::iter::once(&self.load).chain(&self.duration) {
             let known = || params.keys().map(ParamName::as_str);
             let Some(param) = params.get(name.as_str()) else {

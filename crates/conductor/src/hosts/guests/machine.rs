@@ -1,12 +1,11 @@
 //! The machine around a guest's kernel: the program that runs it, its command line, and what it is to become.
-//!
-//! Refuses: to start anything.
 
 use backsight_agent::{GuestInterface, GuestSetup};
 use backsight_model::{Host, HostKind, HostName, Lab, Link, Machine};
 use std::path::{Path, PathBuf};
 
-use crate::{Kernel, Reach, initramfs, netns};
+use super::{Kernel, initramfs};
+use crate::{HostAccess, netns};
 
 /// A guest's memory unless the lab says otherwise, in bytes.
 const MEMORY: u64 = 256 << 20;
@@ -100,7 +99,7 @@ pub(crate) fn setup(lab: &Lab, host: &HostName, shown: &[PathBuf]) -> GuestSetup
 /// # Errors
 /// What it starts with can't be made.
 pub(crate) fn command_line(
-    reach: &Reach,
+    reach: &HostAccess,
     lab: &Lab,
     host: &HostName,
     kernel: &Kernel,
@@ -253,11 +252,11 @@ fn memory(settings: &Host) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::Document;
+    use backsight_model::TomlDocument;
 
     #[test]
     fn a_guest_is_told_its_addresses_by_hardware_address() {
-        let lab = Lab::read(&Document::new(
+        let lab = Lab::read(&TomlDocument::new(
             "lab.toml",
             "[host.one]\nkind = \"uml\"\nforward = true\nsysctl = { \"net.core.rmem_max\" = \"4096\" }\n\
              [host.two]\nkind = \"netns\"\n[host.three]\nkind = \"netns\"\n\

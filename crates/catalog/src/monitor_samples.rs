@@ -1,14 +1,15 @@
 //! From what a monitor printed to samples: the metrics that its definition declares, of which one may be many, one for
 //! each thing that the monitor saw.
 //!
-//! Refuses: to guess, and to take the place of a metric of the benchmark. What can't be read is said; it fails no trial.
+//! Output that can't be read is a warning and fails no trial. A monitor can't give a metric of the benchmark.
 
 use backsight_model::{
-    Document, Ending, MetricName, Monitor, MonitorMetric, Problem, StepRecord, Watched,
+    DocumentError, Ending, MetricName, Monitor, MonitorMetric, MonitorSample, StepRecord,
+    TomlDocument,
 };
 
-use crate::query::{Found, Query, Searched, deeply};
-use crate::samples::{Fault, place_in};
+use crate::query::{JsonDocument, Query, QueryValue, deeply};
+use crate::samples::{ExtractionError, place_in};
 
 /// Most samples of one monitor on one host in one trial.
 const MOST: usize = 4096;
@@ -17,7 +18,7 @@ const MOST: usize = 4096;
 ///
 /// # Errors
 /// One can't; the problem points at the place.
-pub(crate) fn check(monitor: &Monitor, document: &Document) -> Result<(), Problem> {
+pub(crate) fn check(monitor: &Monitor, document: &TomlDocument) -> Result<(), DocumentError> {
     for metric in monitor.metrics.values() {
         if let Err(mistake) = Query::<0>::compile(&metric.json, []) {
             let place = place_in(document, &metric.json, mistake.place);
@@ -33,23 +34,23 @@ pub(crate) fn of_step(
     monitor: &Monitor,
     step: &StepRecord,
     before: &str,
-) -> Result<Vec<Watched>, String> {
+) -> Result<Vec<MonitorSample>, String> {
     if monitor.metrics.is_empty() || step.ending != Ending::Stopped {
         return Ok(Vec::new());
     }
     deeply(|| read(monitor, &step.stdout.bytes, before)).unwrap_or_else(Err)
 }
 
-fn read(monitor: &Monitor, printed: &[u8], before: &str) -> Result<Vec<Watched>, String> {
-    let document =
-        Searched::parse(printed).map_err(|error| format!("what it printed isn't JSON: {error}"))?;
+fn read(monitor: &Monitor, printed: &[u8], before: &str) -> Result<Vec<MonitorSample>, String> {
+    let document = JsonDocument::parse(printed)
+        .map_err(|error| format!("what it printed isn't JSON: {error}"))?;
     let mut samples = Vec::new();
     for (name, metric) in &monitor.metrics {
         let fault = |why: String| format!("metric `{name}`: {why}");
         let program = Query::<0>::compile(&metric.json, []);
         let program = program.map_err(|mistake| fault(mistake.message))?;
         let found = program.found(&document, []);
-        let found = found.map_err(|why| fault(Fault::from(why).to_string()))?;
+        let found = found.map_err(|why| fault(ExtractionError::from(why).to_string()))?;
         for found in &found {
             let found = numbers(monitor, name, found, before).map_err(fault)?;
             samples.extend(
@@ -69,21 +70,21 @@ fn read(monitor: &Monitor, printed: &[u8], before: &str) -> Result<Vec<Watched>,
 fn numbers(
     monitor: &Monitor,
     name: &MetricName,
-    found: &Found,
+    found: &QueryValue,
     before: &str,
 ) -> Result<Vec<(MetricName, f64)>, String> {
-    let one = |of: &str, found: &Found| {
+    let one = |of: &str, found: &QueryValue| {
         let value = match found {
-            Found::Nothing => return Ok(None),
-            Found::Whole(number) => *number as f64,
-            Found::Number(number) if number.is_finite() => *number,
+            QueryValue::Nothing => return Ok(None),
+            QueryValue::Whole(number) => *number as f64,
+            QueryValue::Number(number) if number.is_finite() => *number,
             _ => return Err(format!("`{of}` isn't a finite number")),
         };
         let name = MetricName::new(format!("{before}{of}.{name}"));
         Ok(Some((name.map_err(|bad| bad.to_string())?, value)))
     };
     match found {
-        Found::Table(entries) => {
+        QueryValue::Table(entries) => {
             let found = entries.iter().map(|(key, found)| one(key, found));
             found.filter_map(Result::transpose).collect()
         }
@@ -91,8 +92,13 @@ fn numbers(
     }
 }
 
-fn sample(monitor: &Monitor, metric: &MonitorMetric, name: MetricName, value: f64) -> Watched {
-    Watched {
+fn sample(
+    monitor: &Monitor,
+    metric: &MonitorMetric,
+    name: MetricName,
+    value: f64,
+) -> MonitorSample {
+    MonitorSample {
         monitor: (*monitor.name).clone(),
         metric: name,
         unit: metric.unit,
@@ -105,12 +111,12 @@ fn sample(monitor: &Monitor, metric: &MonitorMetric, name: MetricName, value: f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::{HostName, Output, Phase, RoleName, Usage};
+    use backsight_model::{HostName, Phase, ResourceUsage, RoleName, StepOutput};
 
     const COUNTS: &str = "name = 'm'\nabout = 'x'\nrun = 'x'\n[metric.calls]\nunit = 'calls'\nbetter = 'lower'\njson = '(.of | map_values(.n)), .all'\n";
 
     fn of(definition: &str, printed: &str, before: &str) -> Result<Vec<(String, f64)>, String> {
-        let document = Document::new("m.toml", definition);
+        let document = TomlDocument::new("m.toml", definition);
         let monitor = Monitor::read(&document).unwrap();
         check(&monitor, &document).unwrap();
         let step = StepRecord {
@@ -124,15 +130,15 @@ mod tests {
             began: jiff::Timestamp::UNIX_EPOCH,
             began_monotonic: 0,
             ending: Ending::Stopped,
-            usage: Usage::default(),
-            stdout: Output {
+            usage: ResourceUsage::default(),
+            stdout: StepOutput {
                 bytes: printed.into(),
                 printed: printed.len() as u64,
             },
-            stderr: Output::default(),
+            stderr: StepOutput::default(),
         };
         let samples = of_step(&monitor, &step, before)?;
-        let named = |watched: Watched| (watched.metric.to_string(), watched.value);
+        let named = |watched: MonitorSample| (watched.metric.to_string(), watched.value);
         Ok(samples.into_iter().map(named).collect())
     }
 
@@ -176,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_none_is_pointed_at() {
-        let document = Document::new("m.toml", COUNTS.replace("map_values", "mpa_values"));
+        let document = TomlDocument::new("m.toml", COUNTS.replace("map_values", "mpa_values"));
         let monitor = Monitor::read(&document).unwrap();
         let problem = check(&monitor, &document).unwrap_err();
         assert_eq!(problem.place(), (7, 16), "{problem}");

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::StudyId;
+use super::StudyId;
 
 /// The log of a study in the store in this folder.
 pub fn log_path(store: &Path, study: StudyId) -> PathBuf {
@@ -18,7 +18,7 @@ pub fn earlier_log_path(log: &Path) -> PathBuf {
 }
 
 /// Removes a study's logs. One that can't be removed takes a little room and harms nobody.
-pub(crate) fn remove_logs(store: &Path, study: StudyId) {
+pub(super) fn remove_logs(store: &Path, study: StudyId) {
     let log = log_path(store, study);
     for file in [earlier_log_path(&log), log] {
         let _ = fs::remove_file(file);

@@ -3,9 +3,9 @@
 //!
 //! The archive's format is the kernel's `newc` (Documentation/driver-api/early-userspace/buffer-format.rst).
 //!
-//! Refuses: to look for anything that a program opens by itself (modules, locales, settings).
+//! Files that a program opens by itself (modules, locales, settings) aren't included.
 
-use backsight_model::At;
+use backsight_model::Located;
 use std::{
     collections::BTreeSet,
     fs::File,
@@ -102,7 +102,7 @@ pub enum InitramfsError {
 pub(crate) fn write(
     path: &Path,
     agent: &Path,
-    programs: &[At<String>],
+    programs: &[Located<String>],
     linked: bool,
     memory: u64,
 ) -> Result<(), InitramfsError> {
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn a_program_that_is_not_here_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let programs = [At::nowhere("no-such-program".to_owned())];
+        let programs = [Located::nowhere("no-such-program".to_owned())];
         let error = write(
             &folder.path().join("archive"),
             Path::new("/bin/sh"),

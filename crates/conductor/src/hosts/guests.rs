@@ -4,10 +4,17 @@
 //! *keeper*, runs it, keeps what its console prints, and ends every process of it, whatever happens to us. The guest's
 //! own agent speaks over a socket that only the keeper's folder has a name for.
 //!
-//! Refuses: to build a kernel, and to let a guest outlive its boot.
+//! A guest never outlives its boot. Kernels are built elsewhere.
+
+mod initramfs;
+mod machine;
+
+pub use initramfs::InitramfsError;
+pub use machine::PartsError;
+pub(crate) use machine::promised;
 
 use backsight_agent::{
-    BeginTrial, Client, Exit, GuestError, Reason, Step, StepEvent, StepId, set_up,
+    BeginTrial, Client, EndReason, GuestError, ProcessExit, StepEvent, StepId, StepSpec, set_up,
 };
 use backsight_model::{HostKind, HostName, Lab};
 use indexmap::IndexMap;
@@ -26,9 +33,9 @@ use tokio::{
 };
 
 use crate::{
-    ConnectError, Reach,
+    ConnectError, HostAccess,
     hosts::{Connected, Process},
-    machine, netns,
+    netns,
 };
 
 /// How long the end of a kernel may take to be known after its channel broke, which is heard of first.
@@ -69,7 +76,7 @@ pub struct Kernel {
 
 /// A boot of all guests.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BootRecord {
+pub struct GuestBoot {
     /// From the end of the boot before until the last agent had answered.
     pub took: Duration,
     /// What each kernel's console had printed by then: at most its last 256 KiB.
@@ -132,10 +139,10 @@ pub enum BootFault {
     Keeper(#[from] ConnectError),
     /// The keeper said no, or was lost.
     #[error("the agent that keeps it: {0}")]
-    Kept(backsight_agent::Error),
+    Kept(backsight_agent::AgentError),
     /// What it starts with can't be put together.
     #[error("{0}")]
-    Parts(#[from] machine::PartsError),
+    Parts(#[from] PartsError),
     /// Its process ended before its agent had answered.
     #[error("its kernel ended before its agent said hello: {0}")]
     Ended(String),
@@ -147,7 +154,7 @@ pub enum BootFault {
     SetUp(GuestError),
     /// Its agent doesn't speak as it should.
     #[error(transparent)]
-    Agent(backsight_agent::Error),
+    Agent(backsight_agent::AgentError),
 }
 
 /// How a kernel's process ended.
@@ -176,7 +183,7 @@ pub(crate) struct Guest {
 /// Why not, and what its console had printed. Nothing of it is left.
 #[tracing::instrument(name = "host", level = "info", skip_all, fields(name = %host))]
 pub(crate) async fn boot(
-    reach: &Reach,
+    reach: &HostAccess,
     lab: &Lab,
     host: &HostName,
     kernel: &Kernel,
@@ -206,7 +213,7 @@ pub(crate) async fn boot(
 
 /// Starts the kernel's process under a keeper.
 async fn start(
-    reach: &Reach,
+    reach: &HostAccess,
     lab: &Lab,
     host: &HostName,
     kernel: &Kernel,
@@ -243,9 +250,13 @@ async fn start(
         let begun = begun.map_err(BootFault::Kept)?;
         guest.console = begun.spool.join(format!("{KERNEL}.stdout"));
         let socket = begun.scratch.join("channel");
-        let listener = UnixListener::bind(&socket).map_err(machine::PartsError::channel)?;
+        let listener = UnixListener::bind(&socket).map_err(PartsError::channel)?;
         let words = machine::command_line(reach, lab, host, kernel, &begun.scratch, &socket)?;
-        let mut step = Step::new(KERNEL, backsight_agent::Command::Argv(words), LIFE_LIMIT);
+        let mut step = StepSpec::new(
+            KERNEL,
+            backsight_agent::StepCommand::Argv(words),
+            LIFE_LIMIT,
+        );
         step.background = true;
         step.output_limit = CONSOLE_LIMIT;
         let run = guest.keeper.run(step).await.map_err(BootFault::Kept)?;
@@ -264,13 +275,13 @@ async fn start(
 }
 
 /// Tells when the kernel's process has ended, or can't be watched any more.
-async fn watch_over(mut run: backsight_agent::Run, ends: watch::Sender<Option<Ended>>) {
+async fn watch_over(mut run: backsight_agent::RunningStep, ends: watch::Sender<Option<Ended>>) {
     let how = loop {
         match run.next().await {
             Ok(Some(StepEvent::Finished(finished))) => {
                 break match (finished.reason, finished.exit) {
-                    (Reason::Exited, Some(exit)) => exit_words(exit),
-                    (Reason::OutputLimit, _) => {
+                    (EndReason::Exited, Some(exit)) => exit_words(exit),
+                    (EndReason::OutputLimit, _) => {
                         format!("its console printed more than {CONSOLE_LIMIT} bytes")
                     }
                     (reason, _) => reason.to_string(),
@@ -284,9 +295,9 @@ async fn watch_over(mut run: backsight_agent::Run, ends: watch::Sender<Option<En
     let _nobody_waits_for_it = ends.send(Some(Ended(how)));
 }
 
-fn exit_words(exit: Exit) -> String {
+fn exit_words(exit: ProcessExit) -> String {
     match exit {
-        Exit::Code(0) => "it was switched off".into(),
+        ProcessExit::Code(0) => "it was switched off".into(),
         exit => exit.to_string(),
     }
 }
@@ -302,7 +313,7 @@ async fn meet(
 ) -> Result<Client, BootFault> {
     let mut ended = guest.ended.clone();
     let stream = tokio::select! {
-        accepted = listener.accept() => accepted.map_err(machine::PartsError::channel)?.0,
+        accepted = listener.accept() => accepted.map_err(PartsError::channel)?.0,
         how = end_of(&mut ended) => return Err(BootFault::Ended(how)),
     };
     guest.hold(&stream)?;
@@ -343,17 +354,17 @@ async fn end_of(ended: &mut watch::Receiver<Option<Ended>>) -> String {
 }
 
 impl Guest {
-    fn hold(&mut self, stream: &UnixStream) -> Result<(), machine::PartsError> {
+    fn hold(&mut self, stream: &UnixStream) -> Result<(), PartsError> {
         let held = rustix::io::fcntl_dupfd_cloexec(stream, 3);
-        self.channel = Some(held.map_err(|error| machine::PartsError::channel(error.into()))?);
+        self.channel = Some(held.map_err(|error| PartsError::channel(error.into()))?);
         Ok(())
     }
 
-    fn duplicate(&self) -> Result<OwnedFd, machine::PartsError> {
+    fn duplicate(&self) -> Result<OwnedFd, PartsError> {
         let channel = self.channel.as_ref().map(OwnedFd::try_clone);
         channel
             .unwrap_or_else(|| Err(std::io::ErrorKind::NotConnected.into()))
-            .map_err(machine::PartsError::channel)
+            .map_err(PartsError::channel)
     }
 
     /// What the console has printed so far: at most its last 256 KiB.
@@ -408,7 +419,7 @@ impl Guest {
         let ended = keeper.end_trial().await;
         drop(keeper);
         match ended {
-            Ok(_) | Err(backsight_agent::Error::Refused { .. }) => process.end().await,
+            Ok(_) | Err(backsight_agent::AgentError::Refused { .. }) => process.end().await,
             // It can't clean up any more.
             Err(_) => {
                 process.bury().await;

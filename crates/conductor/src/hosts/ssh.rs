@@ -4,7 +4,7 @@
 //! everybody else on this machine. Each agent has a connection of its own: one that is shared would outlive the host's
 //! reboot.
 //!
-//! Refuses: to ask for a password or a host's key, and to put an agent on a system that it isn't made for.
+//! No password and no host key is asked for. An agent is put only on a system that it is built for.
 
 use backsight_agent::Client;
 use backsight_model::{Host, HostName, shell_quoted};
@@ -19,8 +19,8 @@ use std::{
 use tokio::process::Command;
 
 use crate::{
-    ConnectError, Obstacle, Reach,
-    hosts::{Process, Ungreeted},
+    ConnectError, HostAccess, Obstacle,
+    hosts::{GreetingError, Process},
 };
 
 /// How long it may take from `ssh`'s start to the agent's hello.
@@ -54,7 +54,7 @@ const FOLDER: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/backsight";
 /// # Errors
 /// The host can't be reached, refuses the login, or can't have or run an agent.
 pub(crate) async fn start(
-    reach: &Reach,
+    reach: &HostAccess,
     settings: &Host,
     host: &HostName,
 ) -> Result<(Client, Process), ConnectError> {
@@ -165,8 +165,8 @@ impl Far<'_> {
         let greeted = Process::greet(self.ssh(&script), HELLO_LIMIT).await;
         let (cause, process) = match greeted {
             Ok(greeted) => return Ok(Some(greeted)),
-            Err(Ungreeted::NotStarted(cause)) => return Err(self.unstartable(cause)),
-            Err(Ungreeted::Silent(cause, process)) => (cause, process),
+            Err(GreetingError::NotStarted(cause)) => return Err(self.unstartable(cause)),
+            Err(GreetingError::Silent(cause, process)) => (cause, process),
         };
         let (status, said) = process.explain(EXPLANATION_LIMIT).await;
         match status.and_then(|status| status.code()) {
@@ -278,12 +278,12 @@ impl Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::{At, HostKind};
+    use backsight_model::{HostKind, Located};
 
     #[test]
     fn a_login_is_no_option_and_a_script_has_no_quote_of_its_own() {
         let host = HostName::new("dut").unwrap();
-        let settings = Host::of(HostKind::Ssh);
+        let settings = Host::new(HostKind::Ssh);
         let far = Far {
             settings: &settings,
             host: &host,
@@ -336,9 +336,9 @@ mod tests {
     #[test]
     fn what_was_tried_is_repeated_with_all_options() {
         let host = HostName::new("dut").unwrap();
-        let mut settings = Host::of(HostKind::Ssh);
+        let mut settings = Host::new(HostKind::Ssh);
         settings.options = ["-p", "2222", "-o", "ProxyCommand=nc %h %p"]
-            .map(|word| At::nowhere(word.to_owned()))
+            .map(|word| Located::nowhere(word.to_owned()))
             .into();
         let far = Far {
             settings: &settings,

@@ -1,0 +1,67 @@
+//! Folders of the agent: their removal, whatever steps did to them, and errors that name the path.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags};
+
+use crate::mounts;
+
+/// Removes a folder, with what a step made to stay: mounts, files that can't be changed. Says what is left of it and why.
+pub(crate) fn remove_tree(folder: &Path) -> Option<String> {
+    if let Err(error) = mounts::undo_below(folder) {
+        return Some(error.to_string());
+    }
+    match fs::remove_dir_all(folder) {
+        Ok(()) => return None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(_) => {}
+    }
+    unlock(folder);
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Some(format!("{}: {error}", folder.display()))
+        }
+        _ => None,
+    }
+}
+
+/// Makes all in a folder removable: takes the flags away that `chattr +i` and `+a` set, and gives its folders' owner the
+/// right to change them. What can't be changed is left as it is.
+fn unlock(folder: &Path) {
+    let is_folder = fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir());
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if is_folder {
+        // First: without it nothing in it can be opened.
+        let _not_ours = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    }
+    if let Ok(file) = rustix::fs::open(folder, flags, Mode::empty())
+        && let Ok(set) = ioctl_getflags(&file)
+        && set.intersects(IFlags::IMMUTABLE | IFlags::APPEND)
+    {
+        let _no_right = ioctl_setflags(&file, set - (IFlags::IMMUTABLE | IFlags::APPEND));
+    }
+    if is_folder {
+        let _again = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            unlock_entry(&entry);
+        }
+    }
+}
+
+/// Only folders and regular files have flags; to open something else may have effects.
+fn unlock_entry(entry: &fs::DirEntry) {
+    if entry
+        .file_type()
+        .is_ok_and(|kind| kind.is_dir() || kind.is_file())
+    {
+        unlock(&entry.path());
+    }
+}
+
+/// An error with the path that it is about.
+pub(crate) fn with_path(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,80 @@
+//! Steps with every placeholder filled: what a host is told to run, with its limits.
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::{StopSignal, TemplateError};
+
+/// Time limit of a step that nobody limits otherwise.
+pub const STEP_LIMIT: Duration = Duration::from_secs(600);
+
+/// Time within which a spawned program must be ready unless its `within` says otherwise.
+pub const READY_LIMIT: Duration = Duration::from_secs(10);
+
+/// Bytes of each output stream that are kept unless a step says otherwise.
+pub const OUTPUT_LIMIT: u64 = 32 * 1024 * 1024;
+
+/// When a spawned program counts as ready, filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadyWhen {
+    /// A TCP port listens.
+    Listens(u16),
+    /// A UDP port is bound.
+    Binds(u16),
+    /// A line of output matches.
+    Line(String),
+    /// A file exists.
+    File(String),
+}
+
+/// What a filled step does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FilledAction {
+    /// Run and wait.
+    Run,
+    /// Start; goes on until the end of `collect`.
+    Spawn {
+        /// What must hold before the next step; nothing: it is ready at once.
+        ready: Option<ReadyWhen>,
+        /// How long that may take.
+        within: Duration,
+        /// The signal that ends it.
+        stop: StopSignal,
+    },
+    /// Wait for the other roles.
+    Barrier(String),
+}
+
+/// A step with every placeholder filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilledStep {
+    /// What it does.
+    pub action: FilledAction,
+    /// The command; empty for a barrier.
+    pub command: String,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Exit codes that are fine.
+    pub expect: Vec<i32>,
+    /// Variables added to its environment.
+    pub env: Vec<(String, String)>,
+    /// Whether a shell runs it; unless said, only where the command needs one.
+    pub shell: Option<bool>,
+    /// Bytes of each output stream that are kept.
+    pub output_limit: u64,
+    /// The folder in which it runs, if not the trial's own: a variant's steps run in their plan's folder.
+    pub folder: Option<PathBuf>,
+}
+
+/// Why a text can't be filled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FillFault {
+    /// The template's own fault.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// What it gives isn't a length of time.
+    #[error(transparent)]
+    Time(#[from] crate::TimeError),
+    /// What it gives isn't a port.
+    #[error("`{0}` is no port: expected 1 to 65535")]
+    Port(String),
+}

@@ -1,17 +1,14 @@
 //! `backsight bisect`: the changes along a history that made a metric worse or better, each with its size and how sure it
 //! is; and whether taking them back undoes them.
 
-use backsight_model::{
-    Every, HostName, Range, StudyName, TestbedName, Time, Version, shell_quoted,
-};
+use backsight_model::{Every, StudyName, Time, shell_quoted};
 use backsight_stats::Confidence;
 use backsight_study::{
-    BisectChoices, BuildContext, HistoryChoices, HistoryStudy, OpenTarget, ResolvedPlan,
-    StudyEnding, StudyOutcome, VerdictReport, resolve_version,
+    BisectChoices, BuildContext, HistoryChoices, HistoryStudy, StudyEnding, StudyOutcome,
+    VerdictReport,
     verbs::{
         Verb as _,
         bisect::{BisectVerb, Verification},
-        try_patch,
     },
 };
 use std::{num::NonZeroU32, process::ExitCode};
@@ -103,12 +100,14 @@ impl BisectArgs {
         let plan = self
             .plan
             .resolve(shared, BisectVerb::NAME, true, self.seed)?;
-        let metric = self.metric(&plan.metrics())?;
-        let more_testbeds = self.more_testbeds(&plan)?;
+        let metric = plan.chosen_metric(self.metric.as_deref())?;
+        let more_testbeds = plan.more_testbeds(self.parallel as usize)?;
         crate::block_on(async {
             let opened = open_target(shared, &self.target, self.plan.plan()).await?;
             let layouts = opened.sampled_layouts(self.relink)?;
-            let versions = self.versions(&opened).await?;
+            let ends = (self.good.clone(), self.bad.clone());
+            let versions = opened.versions_to_bisect(ends.0, ends.1, self.every.clone());
+            let versions = versions.await?;
             let plan = plan.with_verb(BisectChoices {
                 history: HistoryChoices {
                     folder: opened.folder.clone(),
@@ -156,86 +155,6 @@ impl BisectArgs {
             }
             Ok(status)
         })
-    }
-
-    /// The metric's name; the only one if none was named.
-    fn metric(&self, known: &[(String, String)]) -> miette::Result<String> {
-        match (&self.metric, known) {
-            (Some(metric), _) => {
-                try_patch::check_metrics(std::slice::from_ref(metric), known)?;
-                Ok(metric.clone())
-            }
-            (None, [(benchmark, metric)]) => Ok(format!("{benchmark}.{metric}")),
-            (None, _) => {
-                let names: Vec<String> = known.iter().map(|(b, m)| format!("{b}.{m}")).collect();
-                Err(miette::miette!(
-                    help = format!("--metric is one of: {}", names.join(", ")),
-                    "say which metric became worse"
-                ))
-            }
-        }
-    }
-
-    /// The testbeds that measure at once with the plan's own.
-    fn more_testbeds(&self, plan: &ResolvedPlan) -> miette::Result<Vec<TestbedName>> {
-        let wanted = self.parallel as usize;
-        let own = &plan.arrangement;
-        if wanted < 2 {
-            return Ok(Vec::new());
-        }
-        let others = plan.question.arrangements_beside(&plan.catalog, own);
-        let names = others.into_iter().map(|it| it.testbed);
-        let names: Vec<TestbedName> = names.take(wanted - 1).collect();
-        if names.len() + 1 == wanted {
-            return Ok(names);
-        }
-        let fit: Vec<String> = std::iter::once(&own.testbed)
-            .chain(&names)
-            .map(ToString::to_string)
-            .collect();
-        let kind = |host: &HostName| own.lab.host.get(host).map(|settings| settings.kind);
-        let seats = own.seats.iter().map(|(role, seat)| match kind(&seat.host) {
-            Some(kind) => format!("{role} on a host of kind \"{kind}\""),
-            None => role.to_string(),
-        });
-        let seats: Vec<String> = seats.collect();
-        Err(miette::miette!(
-            help = format!(
-                "describe another one in lab.toml, [testbed.NAME] with {}, on hosts that no other has; or say --parallel {}",
-                seats.join(", "),
-                fit.len()
-            ),
-            "--parallel {wanted} needs {wanted} testbeds that can run this plan at once, and this lab has {}: {}",
-            fit.len(),
-            fit.join(", ")
-        ))
-    }
-
-    async fn versions(&self, opened: &OpenTarget) -> miette::Result<Vec<Version>> {
-        let (good, bad, every) = (self.good.clone(), self.bad.clone(), self.every.clone());
-        let versions = opened
-            .ask(move |history| {
-                let (from, to) = (
-                    resolve_version(history, &good)?,
-                    resolve_version(history, &bad)?,
-                );
-                let (from, to) = (from.id, to.id);
-                if from == to {
-                    return Ok(Vec::new());
-                }
-                let stretch = history.versions(&Range::Between { from, to }, &every);
-                stretch.map_err(|error| error.about(&good, &bad))
-            })
-            .await?;
-        if versions.len() < 2 {
-            return Err(miette::miette!(
-                help = "name two versions with others between them; `backsight log --target T A B` shows what there is",
-                "there is nothing between {} and {}: they are the same version",
-                self.good,
-                self.bad
-            ));
-        }
-        Ok(versions)
     }
 }
 

@@ -8,14 +8,11 @@ use backsight_report::{
     change_points::{ChangePoints, SeriesChanges},
     escape,
 };
-use backsight_stats::{
-    Better, Confidence,
-    changes::{DetectionOptions, MIN_POINTS},
-};
+use backsight_stats::{Better, Confidence, changes::DetectionOptions};
 use backsight_study::{
     change_detection::{
-        ChangeTable, DetectionInput, DetectionJob, DetectionStream, FalseShare, Shard,
-        adjust_for_all_series, join_change_tables,
+        ChangeTable, DetectionInput, DetectionJob, DetectionStream, FalseShare, PictureFolder,
+        Shard, ShortSeries, adjust_for_all_series, join_change_tables,
     },
     refuse_sides, result_sets,
 };
@@ -44,7 +41,7 @@ pub struct DetectArgs {
     /// Column with the numbers, by name or number; may be repeated. Else every column of numbers is a series
     #[arg(long = "column", visible_alias = "value", value_name = "NAME")]
     columns: Vec<String>,
-    /// ColumnRoles that name the series, separated by commas
+    /// Columns that name the series, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     series: Vec<String>,
     /// Column that names the versions; rows with the same name are samples of one version
@@ -235,7 +232,7 @@ impl DetectArgs {
         }
         let input = DetectionInput::from_arguments(&self.inputs)?;
         let (source, series) = match &input {
-            DetectionInput::TableReader(source) => {
+            DetectionInput::Table(source) => {
                 if self.fail_on == Some(FailOn::Worse) && self.better.is_none() {
                     return Err(miette::miette!(
                         help = "--better lower for durations, --better higher for rates; or --fail-on change",
@@ -326,11 +323,11 @@ impl DetectArgs {
         format: table::TableFormat,
     ) -> miette::Result<ExitCode> {
         let mut rows = ChangeTable::new(&series.keys(), self.confidence / 100.0)?;
-        let mut pictures = Pictures::new(self.svg.as_deref())?;
+        let mut pictures = PictureFolder::new(self.svg.as_deref())?;
         let mut count = 0;
         self.job(false).run(series, |mut series| {
             count += 1;
-            pictures.put(&mut series)?;
+            pictures.write(&mut series)?;
             rows.add(&series)
         })?;
         // A part can't know what is believed among all; one series needs no such doubt.
@@ -356,12 +353,12 @@ impl DetectArgs {
     ) -> miette::Result<ExitCode> {
         let guessed_label = series.guessed_label().map(str::to_owned);
         let keep_all = format == Format::Json;
-        let mut pictures = Pictures::new(self.svg.as_deref())?;
+        let mut pictures = PictureFolder::new(self.svg.as_deref())?;
         let (mut all, mut others, mut count) = (Vec::new(), Vec::new(), 0);
-        let mut too_short = TooShort::default();
+        let mut too_short = ShortSeries::default();
         self.job(format == Format::Html).run(series, |mut series| {
             count += 1;
-            pictures.put(&mut series)?;
+            pictures.write(&mut series)?;
             too_short.add(&series);
             // Quiet series are no more than a number, unless they are all.
             if keep_all || series.has_news() || count == 1 {
@@ -392,7 +389,7 @@ impl DetectArgs {
         if all.iter().any(|series| self.fails(series)) {
             return Ok(ExitStatus::Failed.into());
         }
-        match (self.fail_on, too_short.said(count)) {
+        match (self.fail_on, too_short.sentence(count)) {
             (Some(_), Some(said)) => {
                 files::say(&said);
                 Ok(ExitStatus::Undecided.into())
@@ -452,79 +449,4 @@ async fn load(names: &[String], shared: &CommonOptions) -> miette::Result<Vec<Re
         studies.push(study.id);
     }
     result_sets(&store, &studies).await
-}
-
-/// Series with fewer versions than can show a change.
-#[derive(Debug, Default)]
-struct TooShort {
-    count: usize,
-    /// The first of them, with how many versions it has.
-    first: Option<(String, usize)>,
-}
-
-impl TooShort {
-    fn add(&mut self, series: &SeriesChanges) {
-        if series.is_too_short() {
-            self.count += 1;
-            self.first
-                .get_or_insert_with(|| (series.name(), series.versions));
-        }
-    }
-
-    /// A sentence about them, among so many series; none if there is no such series and some other one.
-    fn said(&self, series: usize) -> Option<String> {
-        if series == 0 {
-            return Some("can't tell: there is no series".to_owned());
-        }
-        let (name, versions) = self.first.as_ref()?;
-        Some(format!(
-            "can't tell: {} of {series} series {} fewer than the {MIN_POINTS} versions that can show a change (`{}` has {versions})",
-            self.count,
-            if self.count == 1 { "has" } else { "have" },
-            escape::line(name),
-        ))
-    }
-}
-
-/// The folder that pictures go to, if they are wanted.
-struct Pictures<'a> {
-    folder: Option<&'a Path>,
-    drawn: usize,
-}
-
-impl<'a> Pictures<'a> {
-    fn new(folder: Option<&'a Path>) -> miette::Result<Self> {
-        if let Some(folder) = folder {
-            std::fs::create_dir_all(folder).into_diagnostic()?;
-        }
-        Ok(Self { folder, drawn: 0 })
-    }
-
-    /// Writes the series's picture if it has changes, and takes it out of the series.
-    fn put(&mut self, series: &mut SeriesChanges) -> miette::Result<()> {
-        let Some(folder) = self.folder else {
-            return Ok(());
-        };
-        let Some(svg) = series.svg.take() else {
-            return Ok(());
-        };
-        if !series.has_news() {
-            return Ok(());
-        }
-        self.drawn += 1;
-        // The number keeps apart names that differ only in what can't be in a file's name.
-        let name = format!("{:04}-{}.svg", self.drawn, in_file_name(&series.name()));
-        files::write_whole(&folder.join(name), &svg)
-    }
-}
-
-fn in_file_name(name: &str) -> String {
-    let safe = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' {
-            c
-        } else {
-            '_'
-        }
-    };
-    name.chars().take(60).map(safe).collect()
 }

@@ -59,7 +59,7 @@ impl SessionArgs {
     /// Events, and their listener: JSON, a line on the terminal, or only what somebody has to know.
     fn events(&self) -> Events {
         let events = Events::default();
-        events.listen(log::StudyLog);
+        events.listen(log::LogListener);
         if self.json {
             events.listen(JsonLines);
         } else if !self.quiet && std::io::stderr().is_terminal() {

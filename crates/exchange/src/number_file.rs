@@ -100,7 +100,7 @@ pub enum NumberFileError {
     #[diagnostic(help(
         "`--column NAME` says which column has the numbers, `--series NAME` which ones name what was measured"
     ))]
-    TableReader(#[from] TableError),
+    Table(#[from] TableError),
 }
 
 fn read(

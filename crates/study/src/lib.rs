@@ -27,6 +27,7 @@ mod history_study;
 mod import_study;
 mod interval_cache;
 mod known_history;
+mod noise_repeats;
 mod open_target;
 mod outcome;
 mod question;
@@ -39,6 +40,7 @@ mod session;
 mod simulated;
 mod store_check;
 mod study_as_found;
+mod study_log;
 mod study_loop;
 mod testbed_measurer;
 pub mod verbs;
@@ -60,6 +62,7 @@ pub use interval_cache::{Intervals, VersionInterval};
 pub use known_history::{
     KnownHistory, find_target, find_version, known_metric, named_series, no_history,
 };
+pub use noise_repeats::{NoiseLevel, NoiseRepeats};
 pub use open_target::{OpenTarget, resolve_version};
 pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};
 pub use question::{Question, QuestionError};
@@ -70,6 +73,7 @@ pub use resume::resume;
 pub use session::{Session, SessionOptions};
 pub use simulated::Simulated;
 pub use store_check::{StoreCheck, check_store};
+pub use study_log::{StudyLog, log_lines};
 pub use study_loop::{
     BootPlace, Measurement, Measurer, Progress, StudyLoopError, StudySetup, Unmeasurable,
     evidence_as_found, evidence_with_figures, run_study_loop,

@@ -120,6 +120,42 @@ impl OpenTarget {
         Ok((all, positions))
     }
 
+    /// The versions from one to another, of which a bisection names those that changed something: two at least.
+    ///
+    /// # Errors
+    /// One of them isn't in the history, or they are the same version.
+    pub async fn versions_to_bisect(
+        &self,
+        good: String,
+        bad: String,
+        every: Every,
+    ) -> miette::Result<Vec<Version>> {
+        let ends = (good.clone(), bad.clone());
+        let versions = self
+            .ask(move |history| {
+                let (from, to) = (
+                    resolve_version(history, &good)?,
+                    resolve_version(history, &bad)?,
+                );
+                let (from, to) = (from.id, to.id);
+                if from == to {
+                    return Ok(Vec::new());
+                }
+                let stretch = history.versions(&Range::Between { from, to }, &every);
+                stretch.map_err(|error| error.about(&good, &bad))
+            })
+            .await?;
+        if versions.len() < 2 {
+            return Err(miette::miette!(
+                help = "name two versions with others between them; `backsight log --target T A B` shows what there is",
+                "there is nothing between {} and {}: they are the same version",
+                ends.0,
+                ends.1
+            ));
+        }
+        Ok(versions)
+    }
+
     /// As many random layouts as are to be sampled; a version's own alone where none are.
     pub fn sampled_layouts(&self, relink: Option<u32>) -> miette::Result<Vec<Layout>> {
         let Some(number) = relink else {

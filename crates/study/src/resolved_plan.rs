@@ -2,14 +2,17 @@
 
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, Benchmark, Cell, CellMetric, Metric, MetricName, Simulator, StudyName,
-    TomlDocument,
+    Arrangement, Benchmark, Cell, CellMetric, HostName, Metric, MetricName, Simulator, StudyName,
+    TestbedName, TomlDocument,
 };
 use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId};
 use miette::IntoDiagnostic as _;
 use std::sync::Arc;
 
-use crate::{Question, QuestionError, verbs::VerbChoices};
+use crate::{
+    Question, QuestionError,
+    verbs::{VerbChoices, try_patch::check_metrics},
+};
 
 /// A question with everything that its plan names.
 #[derive(Clone)]
@@ -60,6 +63,65 @@ impl ResolvedPlan {
             metrics.map(move |metric| (name.to_string(), metric.to_string()))
         });
         metrics.collect()
+    }
+
+    /// The metric's name, with its benchmark where it isn't named: the only one there is.
+    ///
+    /// # Errors
+    /// There is no such metric, or none is named and there are several.
+    pub fn chosen_metric(&self, named: Option<&str>) -> miette::Result<String> {
+        let known = self.metrics();
+        match (named, &known[..]) {
+            (Some(metric), _) => {
+                check_metrics(&[metric.to_owned()], &known)?;
+                Ok(metric.to_owned())
+            }
+            (None, [(benchmark, metric)]) => Ok(format!("{benchmark}.{metric}")),
+            (None, _) => {
+                let names: Vec<String> = known.iter().map(|(b, m)| format!("{b}.{m}")).collect();
+                Err(miette::miette!(
+                    help = format!("--metric is one of: {}", names.join(", ")),
+                    "say which metric became worse"
+                ))
+            }
+        }
+    }
+
+    /// The testbeds that measure at once with the plan's own, where `wanted` are to measure.
+    ///
+    /// # Errors
+    /// The lab hasn't so many.
+    pub fn more_testbeds(&self, wanted: usize) -> miette::Result<Vec<TestbedName>> {
+        let own = &self.arrangement;
+        if wanted < 2 {
+            return Ok(Vec::new());
+        }
+        let others = self.question.arrangements_beside(&self.catalog, own);
+        let names = others.into_iter().map(|it| it.testbed);
+        let names: Vec<TestbedName> = names.take(wanted - 1).collect();
+        if names.len() + 1 == wanted {
+            return Ok(names);
+        }
+        let fit: Vec<String> = std::iter::once(&own.testbed)
+            .chain(&names)
+            .map(ToString::to_string)
+            .collect();
+        let kind = |host: &HostName| own.lab.host.get(host).map(|settings| settings.kind);
+        let seats = own.seats.iter().map(|(role, seat)| match kind(&seat.host) {
+            Some(kind) => format!("{role} on a host of kind \"{kind}\""),
+            None => role.to_string(),
+        });
+        let seats: Vec<String> = seats.collect();
+        Err(miette::miette!(
+            help = format!(
+                "describe another one in lab.toml, [testbed.NAME] with {}, on hosts that no other has; or say --parallel {}",
+                seats.join(", "),
+                fit.len()
+            ),
+            "--parallel {wanted} needs {wanted} testbeds that can run this plan at once, and this lab has {}: {}",
+            fit.len(),
+            fit.join(", ")
+        ))
     }
 
     /// A study of this question, as it is stored. `clock` counts time where the systems under test haven't a real

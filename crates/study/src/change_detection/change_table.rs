@@ -63,7 +63,7 @@ const BELIEVED: &str = "believed";
 /// The kind of a row about a trend all along; `trend` is that of a change after which a level that never rests moves otherwise.
 const STEADY_TREND: &str = "steady-trend";
 
-/// TableRows on their way, in a temporary file.
+/// Rows on their way, in a temporary file.
 pub struct ChangeTable {
     folder: tempfile::TempDir,
     writer: TableWriter,

@@ -47,7 +47,7 @@ impl DetectionSeries {
 /// What was asked to be searched.
 pub enum DetectionInput {
     /// A table of numbers.
-    TableReader(TableSource),
+    Table(TableSource),
     /// Studies of the store, by name or number.
     Studies(Vec<String>),
 }
@@ -60,10 +60,8 @@ impl DetectionInput {
     pub fn from_arguments(named: &[String]) -> miette::Result<Self> {
         let is_file = |name: &String| name == "-" || Path::new(name).exists();
         match named {
-            [only] if only == "-" => Ok(Self::TableReader(TableSource::Stdin)),
-            [only] if is_file(only) => {
-                Ok(Self::TableReader(TableSource::Path(PathBuf::from(only))))
-            }
+            [only] if only == "-" => Ok(Self::Table(TableSource::Stdin)),
+            [only] if is_file(only) => Ok(Self::Table(TableSource::Path(PathBuf::from(only)))),
             several if several.iter().any(is_file) && several.len() > 1 => Err(miette::miette!(
                 help = "put the series into one table and name them by a column: `--series COLUMN`",
                 "several inputs, and not all of them are studies"

@@ -10,12 +10,16 @@ mod change_table;
 mod detection_job;
 mod false_discovery;
 mod input;
+mod picture_folder;
 mod series_search;
+mod short_series;
 
 pub use change_table::{BelievedCounts, ChangeTable, join_change_tables};
 pub use detection_job::{DetectionJob, Shard};
 pub use false_discovery::{FalseShare, adjust_for_all_series};
 pub use input::{DetectionInput, DetectionSeries, DetectionStream};
+pub use picture_folder::PictureFolder;
+pub use short_series::ShortSeries;
 
 #[cfg(test)]
 mod tests;

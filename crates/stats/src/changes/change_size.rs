@@ -3,7 +3,7 @@
 use crate::distributions::t_quantile;
 use crate::{Confidence, Interval};
 
-use super::noise::inflation;
+use super::variance_inflation::inflation;
 
 /// The size of a change with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,8 +8,10 @@ use super::noise::{self, Density};
 use super::noise_epochs::epochs;
 use super::pending_change::pending;
 use super::rank_scan::Stretch;
+use super::residuals::{deviation, residuals};
 use super::split_selection::{Selection, SplitAcceptance, stretches};
 use super::step_likelihood::{self, Step};
+use super::variance_inflation::inflation;
 use super::{ChangeKind, DetectedChange, DetectionOptions, DoubtedChange, Findings, in_series};
 
 /// By how much a segment's own density must explain it better, in ln of the likelihood, to be used instead of the
@@ -297,42 +299,6 @@ impl Levels {
     }
 }
 
-/// Each segment's level and each point's deviation from it.
-pub(crate) fn residuals(series: &[f64], segments: &[Stretch]) -> (Vec<f64>, Vec<f64>) {
-    let levels: Vec<f64> = segments
-        .iter()
-        .map(|s| {
-            let mut values = series[s.start..s.end].to_vec();
-            trimmed_mean(&mut values)
-        })
-        .collect();
-    let residuals = segments
-        .iter()
-        .zip(&levels)
-        .flat_map(|(s, level)| series[s.start..s.end].iter().map(move |x| x - level))
-        .collect();
-    (levels, residuals)
-}
-
-/// Reorders `values`.
-pub(crate) fn trimmed_mean(values: &mut [f64]) -> f64 {
-    let cut = values.len() / 10;
-    if cut == 0 {
-        return crate::sums::mean(values);
-    }
-    let (_, _, upper) = values.select_nth_unstable_by(cut - 1, f64::total_cmp);
-    let kept = upper.len() - cut;
-    let (middle, _, _) = upper.select_nth_unstable_by(kept, f64::total_cmp);
-    crate::sums::mean(middle)
-}
-
-/// The standard deviation that normal noise with this median deviation from zero has.
-pub(crate) fn deviation(residuals: &[f64]) -> f64 {
-    let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
-    let middle = sizes.len() / 2;
-    1.4826 * *sizes.select_nth_unstable_by(middle, f64::total_cmp).1
-}
-
 /// In standard deviations of the noise, for a change in the middle of so many points of a series of `n`: what either
 /// search would find.
 fn least_found(points: usize, n: usize, belief: SplitAcceptance) -> Option<f64> {
@@ -340,7 +306,7 @@ fn least_found(points: usize, n: usize, belief: SplitAcceptance) -> Option<f64> 
         return None;
     }
     let (k, l) = (points / 2, points - points / 2);
-    let inflation = noise::inflation(belief.kept, k, l);
+    let inflation = inflation(belief.kept, k, l);
     // Kolmogorov's distribution, with half of the level. In the middle the statistic has the mean √m·δ/4 and the
     // standard deviation ½.
     let critical = (0.5 * (4.0 / belief.level(points)).ln()).sqrt();

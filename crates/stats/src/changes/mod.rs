@@ -32,11 +32,13 @@ mod online_detection;
 mod pending_change;
 mod piecewise_linear;
 mod rank_scan;
+mod residuals;
 mod seasonality;
 mod sloped;
 mod split_selection;
 mod step_likelihood;
 mod trend;
+mod variance_inflation;
 
 pub use online_detection::{DetectionNews, OnlineDetector};
 pub use pending_change::PendingLevel;
@@ -47,9 +49,10 @@ use serde::Serialize;
 
 use crate::{Confidence, Interval, Samples, SamplesError};
 
-use levels::{Levels, trimmed_mean};
+use levels::Levels;
 use piecewise_linear::line_findings;
 use rank_scan::Stretch;
+use residuals::trimmed_mean;
 use seasonality::Season;
 
 /// How to search a series.

@@ -1,8 +1,8 @@
 //! Noise epochs: changes in the size of the residuals, not in the level. They are breaks, not regressions.
 
 use super::change_location::{Places, StretchSide};
-use super::levels::{deviation, residuals};
 use super::noise::{self, Density};
+use super::residuals::{deviation, residuals};
 use super::split_selection::{Selection, SplitAcceptance, stretches};
 use super::{DetectionOptions, VarianceChange, in_series};
 

@@ -12,9 +12,10 @@
 //!
 //! In: a series and its levels. Out: lines, or the remaining steps. The findings of the lines are made in `piecewise_linear`.
 
-use super::levels::{Levels, residuals};
+use super::levels::Levels;
 use super::noise;
 use super::noise_epochs::epochs;
+use super::residuals::residuals;
 use super::split_selection::stretches;
 use super::step_likelihood::STEP;
 use super::trend::{self, Lines, Memory, Shape, TREND, fitted};

@@ -3,7 +3,7 @@
 
 use crate::distributions::{NormalScores, normal_pdf};
 
-use super::noise::inflation;
+use super::variance_inflation::inflation;
 
 /// A part of a series: the points `start..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,8 +5,16 @@
 //! gives the drawn sets new probabilities, and with them a version its candidate levels. Without measurements under way the
 //! levels are the posterior's.
 
-use super::{Posterior, next_measurement::CandidateLevel, parameters::CHOICE};
+use super::{Posterior, parameters::CHOICE};
 use crate::Random;
+
+/// A level that a version may have: mean, variance and probability.
+pub(super) struct CandidateLevel {
+    pub stretch: (usize, usize),
+    pub mean: f64,
+    pub variance: f64,
+    pub probability: f64,
+}
 
 /// Outcomes of the measurements under way.
 pub(super) struct PredictedOutcomes {

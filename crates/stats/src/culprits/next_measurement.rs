@@ -6,7 +6,7 @@
 
 use super::{
     Posterior,
-    expected_information::PredictedOutcomes,
+    expected_information::{CandidateLevel, PredictedOutcomes},
     parameters::{CHOICE, STOPPING},
 };
 
@@ -35,14 +35,6 @@ pub struct NextMeasurement {
     pub at: usize,
     /// Number of repeats that is worth its cost, as far as is known now.
     pub times: usize,
-}
-
-/// A level that a version may have: mean, variance and probability.
-pub(super) struct CandidateLevel {
-    pub stretch: (usize, usize),
-    pub mean: f64,
-    pub variance: f64,
-    pub probability: f64,
 }
 
 impl Posterior {

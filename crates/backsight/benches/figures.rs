@@ -1,7 +1,7 @@
 //! `make bench`: what Backsight itself costs, measured here and now, with a floor measured in the same run
 //! and what a reference is known to take beside it.
 //!
-//! Each line runs the real binary. Refuses: to judge. Machines are shared and noisy; it prints medians of
+//! Each line runs the real binary. Machines are shared and noisy; it prints medians of
 //! several runs, and what was asked for.
 
 use backsight_model::{

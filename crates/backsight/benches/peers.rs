@@ -5,7 +5,7 @@
 //! their process, commands as whole processes. Ruptures has no defaults for how many changes there are: it is given a
 //! penalty by the Bayesian information criterion, with the variance estimated robustly.
 //!
-//! Refuses: to judge. It prints medians and ratios.
+//! It prints medians and ratios; what they mean is said in docs/performance.md.
 
 use backsight_stats::{
     Random,

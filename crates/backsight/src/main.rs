@@ -1,7 +1,7 @@
 //! `backsight`: measures any version of a system and says what changed, by how much, and how sure it is.
 //!
-//! One module a verb; each holds its arguments, its work and its words. Refuses: to print a backtrace for
-//! something that the user can mend, and to exit with 0 when anything failed.
+//! One module a verb: its arguments, one call of a library, its exit status, which is 0 only if nothing failed. A fault that the
+//! user can mend is a message with a way out and never a backtrace.
 
 mod accept;
 mod agent;

@@ -2,12 +2,13 @@
 //! and when it is asked for.
 
 use nix::sys::signal::Signal;
-use std::{fs, process::Command};
+use std::fs;
 
 use crate::{
     place::{Place, exists},
     processes,
     running::Running,
+    terminal::on_terminal,
 };
 
 fn place() -> Place {
@@ -125,18 +126,7 @@ fn a_log_that_cant_be_written_breaks_nothing() {
 #[test]
 fn lines_of_the_log_stand_above_the_progress_line() {
     let place = place();
-    let line = format!(
-        "stty cols 400 rows 40; exec '{}' run plan.toml -v",
-        env!("CARGO_BIN_EXE_backsight")
-    );
-    let mut command = place.put(Command::new("script"), &["-qec", &line, "/dev/null"]);
-    let output = command
-        .stdin(std::process::Stdio::null())
-        .env("TERM", "xterm")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let shown = String::from_utf8(output.stdout).unwrap();
+    let shown = on_terminal(&place, 400, &["run", "plan.toml", "-v"]);
     // Before each line the progress line is cleared, which a terminal does at the end of this sequence.
     let lines = shown.lines().filter(|line| line.contains(" INFO "));
     let lines: Vec<&str> = lines

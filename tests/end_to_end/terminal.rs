@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::place::{Place, VALUE};
 
 /// What the program writes to a terminal of so many columns; line ends as in a pipe.
-fn on_terminal(place: &Place, columns: usize, arguments: &[&str]) -> String {
+pub fn on_terminal(place: &Place, columns: usize, arguments: &[&str]) -> String {
     let program = env!("CARGO_BIN_EXE_backsight");
     let quoted = arguments.iter().map(|argument| format!("'{argument}'"));
     let quoted: Vec<String> = quoted.collect();

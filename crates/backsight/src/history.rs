@@ -161,7 +161,11 @@ impl HistoryArgs {
 }
 
 /// Writes what is known along a target's history.
-pub async fn tell_in(store: &Store, target: &TargetName, output: &Output) -> miette::Result<()> {
+pub async fn write_history(
+    store: &Store,
+    target: &TargetName,
+    output: &Output,
+) -> miette::Result<()> {
     let known = known_history(store, target).await?;
     let along = SelectedHistory {
         target: target.as_str(),
@@ -185,15 +189,7 @@ fn write(
         all,
     };
     let text = along.render(output.chosen(usual)?, &options);
-    let text = text.into_diagnostic()?;
-    match &output.output {
-        Some(path) => {
-            files::write_whole(path, &text)?;
-            files::say(&format!("wrote {}", path.display()));
-            Ok(())
-        }
-        None => files::print_made(&text),
-    }
+    output.write_text(&text.into_diagnostic()?)
 }
 
 /// What is known along a target's history; bisections that it leaves out are said.

@@ -31,14 +31,16 @@ pub async fn show(
             files::say(said);
             // Who asked for a format waits for it, also where nothing was to be measured.
             if output.is_asked() {
-                history::tell_in(store, target, output).await?;
+                history::write_history(store, target, output).await?;
             }
         }
         StudyOutcome::Ended(ended) => {
             match &ended.verdict {
                 VerdictReport::None => {}
                 _ if !options.is_wanted() => {}
-                VerdictReport::History(target) => history::tell_in(store, target, output).await?,
+                VerdictReport::History(target) => {
+                    history::write_history(store, target, output).await?
+                }
                 verdict => {
                     let written = output.write(&ended.study, verdict, store, Format::Text);
                     written.await?;

@@ -38,19 +38,22 @@ impl Output {
         usual: Format,
     ) -> miette::Result<()> {
         let format = self.chosen(usual)?;
+        let style = match self.output {
+            Some(_) => TerminalStyle::default(),
+            None => files::look(),
+        };
+        self.write_text(&written(study, verdict, store, format, &style).await?)
+    }
+
+    /// Writes a text into the file, or to standard output.
+    pub fn write_text(&self, text: &str) -> miette::Result<()> {
         match &self.output {
             Some(path) => {
-                let text =
-                    written(study, verdict, store, format, &TerminalStyle::default()).await?;
-                files::write_whole(path, &text)?;
+                files::write_whole(path, text)?;
                 files::say(&format!("wrote {}", path.display()));
                 Ok(())
             }
-            None => {
-                let look = files::look();
-                let text = written(study, verdict, store, format, &look).await?;
-                files::print_made(&text)
-            }
+            None => files::print_made(text),
         }
     }
 }

@@ -98,7 +98,7 @@ impl ShowArgs {
                 self.refuse_parts()?;
                 match (&study.target, study.verb.as_str()) {
                     (Some(target), StepVerb::NAME) => {
-                        crate::history::tell_in(&store, target, &self.output).await?;
+                        crate::history::write_history(&store, target, &self.output).await?;
                     }
                     _ => {
                         let verdict = VerdictReport::from_store(&store, &study).await?;

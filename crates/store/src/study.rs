@@ -8,7 +8,7 @@ pub use log::{earlier_log_path, log_path};
 
 use backsight_model::{
     BenchmarkName, Cell, CellMetric, HistoryTestbed, HostName, StudyName, StudyState, TargetName,
-    Unit, Version, nearest,
+    TomlDocument, Unit, Version, nearest,
 };
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -43,6 +43,23 @@ pub struct StudyDocument {
     pub name: String,
     /// Its text.
     pub text: String,
+}
+
+impl StudyDocument {
+    /// A document of this kind, as it was read.
+    pub fn new(kind: &str, document: &TomlDocument) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            name: document.name.clone(),
+            text: document.text.to_string(),
+        }
+    }
+
+    /// Those of a study's documents that are of this kind.
+    pub fn of_kind(documents: &[Self], kind: &str) -> impl Iterator<Item = TomlDocument> {
+        let of_kind = documents.iter().filter(move |it| it.kind == kind);
+        of_kind.map(|it| TomlDocument::new(it.name.clone(), it.text.as_str()))
+    }
 }
 
 /// A study that is about to begin.

@@ -35,13 +35,14 @@ impl AskedRepeats<'_> {
     /// The target has nothing to reboot or to relink, or a number is none.
     pub fn of_target(&self, target: &Target) -> miette::Result<Repeats> {
         let count = |mode: RepeatMode| -> miette::Result<u32> {
-            if !self.modes.is_empty() && !self.modes.contains(&mode) {
-                return Ok(1);
+            let is_repeated = match self.modes.is_empty() {
+                true => mode == RepeatMode::Again,
+                false => self.modes.contains(&mode),
+            };
+            match is_repeated {
+                true => repeats_of(self.numbers, mode, self.rounds),
+                false => Ok(1),
             }
-            if self.modes.is_empty() && mode != RepeatMode::Again {
-                return Ok(1);
-            }
-            repeats_of(self.numbers, mode, self.rounds)
         };
         let (again, reboot) = (count(RepeatMode::Again)?, count(RepeatMode::Reboot)?);
         if self.modes.contains(&RepeatMode::Reboot) && target.activate.boot == BootKind::None {

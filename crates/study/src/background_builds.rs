@@ -140,7 +140,7 @@ impl BuildTask {
             // It isn't the version's fault, and nobody has asked for it yet: whoever does will be told.
             Err(error) => {
                 if let WorkshopError::NoRoom { .. } = &error {
-                    self.remove_old_builds().await;
+                    self.clear_work_tree().await;
                 }
                 self.events.tell(&Event::Warning {
                     message: format!("{name} can't be built ahead: {error}"),
@@ -157,7 +157,7 @@ impl BuildTask {
     }
 
     /// What is measured meanwhile must find room to be kept.
-    async fn remove_old_builds(&self) {
+    async fn clear_work_tree(&self) {
         // What can't be removed now is in the way of the build that is asked for, which says so.
         let _ = self.workshop.clear().await;
     }

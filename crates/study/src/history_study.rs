@@ -20,6 +20,7 @@ use crate::{
     BootPlace, Choices, EndedStudy, HistoryChoices, HistoryMeasurer, OpenTarget, Progress,
     ResolvedPlan, Session, SessionOptions, StudyEnding, StudyOutcome, StudySetup,
     evidence::{EvidenceScope, evidence_along, evidence_of_study, questions},
+    open_target::no_target,
     resolved_plan::{Naming, metric_shapes},
     study_loop::run_study_loop,
     verbs::{Resumed, Verb},
@@ -141,11 +142,7 @@ impl BuildContext {
 
     /// The target and the diffs, as they are kept with a study.
     fn documents(&self) -> Vec<StudyDocument> {
-        let target = StudyDocument {
-            kind: "target".to_owned(),
-            name: self.document.name.clone(),
-            text: self.document.text.to_string(),
-        };
+        let target = StudyDocument::new("target", &self.document);
         let diffs = self.diffs.iter().map(|diff| {
             let (kind, name) = match &diff.amendment {
                 Amendment::Patch { name, .. } => ("patch", name),
@@ -339,10 +336,9 @@ impl HistoryPlan {
             catalog,
             ..
         } = resumed;
-        let target = documents.iter().find(|document| document.kind == "target");
-        let target = target.ok_or_else(|| miette::miette!("this study has no target"))?;
+        let document = StudyDocument::of_kind(&documents, "target").next();
+        let document = document.ok_or_else(no_target)?;
         let this = Self(ResolvedPlan::new(question, catalog, study.seed)?);
-        let document = TomlDocument::new(target.name.clone(), target.text.as_str());
         let folder = this.history()?.folder;
         let opened = OpenTarget::open(document, folder, store.dir().to_owned()).await?;
         let versions = store.versions(study.id).await.into_diagnostic()?;

@@ -5,7 +5,7 @@ use backsight_model::{
     BootKind, Every, Layout, LayoutKind, Lookback, Range, Target, TargetName, TimeUnit,
     TomlDocument, Version, did_you_mean,
 };
-use backsight_store::Store;
+use backsight_store::{Store, StudyDocument};
 use miette::IntoDiagnostic as _;
 use std::{
     collections::HashSet,
@@ -84,11 +84,10 @@ impl OpenTarget {
         let Some(study) = newest else { return Ok(None) };
         let documents = store.documents(study.id).await.into_diagnostic()?;
         let choices = Choices::from_study(study).into_diagnostic()?;
-        let found = documents.iter().find(|document| document.kind == "target");
-        let (Some(found), Some(history)) = (found, choices.verb.history()) else {
+        let found = StudyDocument::of_kind(&documents, "target").next();
+        let (Some(document), Some(history)) = (found, choices.verb.history()) else {
             return Ok(None);
         };
-        let document = TomlDocument::new(found.name.clone(), found.text.as_str());
         Self::open(document, history.folder, store.dir().to_owned())
             .await
             .map(Some)
@@ -198,6 +197,11 @@ impl OpenTarget {
         let answer = asked.await.into_diagnostic()?;
         answer.map_err(|error| miette::Report::msg(error.to_string()))
     }
+}
+
+/// Why a study that should have a target can't be read.
+pub(crate) fn no_target() -> miette::Report {
+    miette::miette!("this study has no target")
 }
 
 /// A version by name; `HEAD` is the newest where a history knows no such name.

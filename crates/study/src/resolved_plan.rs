@@ -3,7 +3,7 @@
 use backsight_catalog::Catalog;
 use backsight_model::{
     Arrangement, Benchmark, Cell, CellMetric, HostName, Metric, MetricName, Simulator, StudyName,
-    TestbedName, TomlDocument,
+    TestbedName,
 };
 use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId};
 use miette::IntoDiagnostic as _;
@@ -132,11 +132,7 @@ impl ResolvedPlan {
         cells: &[Cell],
         clock: Option<Simulator>,
     ) -> miette::Result<NewStudy> {
-        let document = |kind: &str, document: &TomlDocument| StudyDocument {
-            kind: kind.to_owned(),
-            name: document.name.clone(),
-            text: document.text.to_string(),
-        };
+        let document = StudyDocument::new;
         let question = &self.question;
         let mut documents = vec![document("plan", &question.plan)];
         documents.extend(question.lab.iter().map(|lab| document("lab", lab)));

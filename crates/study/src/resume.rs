@@ -1,8 +1,7 @@
 //! Going on with a study that was stopped or killed, or adding rounds to one: by its verb's entry in the registry.
 
 use backsight_catalog::{Catalog, Monitors};
-use backsight_model::TomlDocument;
-use backsight_store::{Store, StudyRow};
+use backsight_store::{Store, StudyDocument, StudyRow};
 use miette::IntoDiagnostic as _;
 use std::num::NonZeroU32;
 
@@ -53,21 +52,17 @@ pub async fn resume(
     }
     // The definitions as they were when the study began: one result set, one way of measuring.
     let documents = store.documents(study.id).await.into_diagnostic()?;
-    let of_kind = |kind: &str| -> Vec<TomlDocument> {
-        let of_kind = documents.iter().filter(|document| document.kind == kind);
-        of_kind
-            .map(|d| TomlDocument::new(d.name.clone(), d.text.as_str()))
-            .collect()
-    };
-    let monitors = Monitors::from_documents(of_kind("monitor"))?;
-    let catalog = Catalog::from_documents(of_kind("benchmark"))?.with_monitors(monitors);
+    let of_kind = |kind| StudyDocument::of_kind(&documents, kind);
+    let monitors = Monitors::from_documents(of_kind("monitor").collect())?;
+    let catalog = Catalog::from_documents(of_kind("benchmark").collect())?;
+    let catalog = catalog.with_monitors(monitors);
     let plan = of_kind("plan")
-        .pop()
+        .last()
         .ok_or_else(|| miette::miette!("this study has no plan"))?;
     let choices = Choices::from_study(&study).into_diagnostic()?;
     let question = Question {
         plan,
-        lab: of_kind("lab").pop(),
+        lab: of_kind("lab").last(),
         along_history: choices.verb.history().is_some(),
         choices,
     };

@@ -7,8 +7,8 @@ use backsight_catalog::{Catalog, Monitors};
 use backsight_exchange::import::{Importer, import};
 use backsight_model::{Cell, MetricSamples, StepOutput, StepRecord, TomlDocument, counted};
 use backsight_store::{
-    DamagedObject, KeptOutput, RawOwner, SampleState, Store, StoreError, StoredTrial, StudyId,
-    StudyRow,
+    DamagedObject, KeptOutput, RawOwner, SampleState, Store, StoreError, StoredTrial,
+    StudyDocument, StudyId, StudyRow,
 };
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -242,12 +242,8 @@ enum Derived {
 impl Derived {
     async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         let documents = store.documents(study.id).await.into_diagnostic()?;
-        let of_kind = |kind: &str| -> Vec<TomlDocument> {
-            let of_kind = documents.iter().filter(|document| document.kind == kind);
-            of_kind
-                .map(|d| TomlDocument::new(d.name.clone(), d.text.as_str()))
-                .collect()
-        };
+        let of_kind =
+            |kind| -> Vec<TomlDocument> { StudyDocument::of_kind(&documents, kind).collect() };
         let cells = store.cells(study.id).await.into_diagnostic()?;
         if study.verb == IMPORT_VERB {
             let again = import_again(store, study, of_kind("importer"), &cells).await;

@@ -138,8 +138,12 @@ pub struct Progress<Verdict> {
 impl<Verdict> Progress<Verdict> {
     /// How far it came, without the answer.
     pub fn without_verdict(self) -> Progress<()> {
+        self.map_verdict(|_| Some(()))
+    }
+
+    fn map_verdict<Other>(self, map: impl FnOnce(Verdict) -> Option<Other>) -> Progress<Other> {
         Progress {
-            verdict: self.verdict.map(drop),
+            verdict: self.verdict.and_then(map),
             measured: self.measured,
             failed: self.failed,
             left: self.left,
@@ -198,14 +202,7 @@ pub async fn run_study_loop<P: Policy, M: Measurer>(
         builds_ahead: measurers.iter_mut().find_map(Measurer::background_builds),
     };
     let progress = study_loop.run(measurers).await?;
-    Ok(Progress {
-        verdict: policy.take_verdict(),
-        measured: progress.measured,
-        failed: progress.failed,
-        left: progress.left,
-        stopped: progress.stopped,
-        interrupted: progress.interrupted,
-    })
+    Ok(progress.map_verdict(|()| policy.take_verdict()))
 }
 
 /// What the loop asks of a policy, whatever its verdict is: one loop is compiled for all of them.

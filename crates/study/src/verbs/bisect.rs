@@ -14,7 +14,7 @@ use backsight_stats::{
     Interval,
     culprits::{BisectionGoal, IntervalEstimate},
 };
-use backsight_store::{Store, StudyRow};
+use backsight_store::{Store, StudyDocument, StudyRow};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use super::{
 use crate::{
     BisectChoices, BuildContext, Choices, EndedLoop, EndedStudy, HistoryChoices, HistoryStudy,
     HistoryVerb, OpenTarget, PolicyInputs, ResolvedPlan, SessionOptions, StudyEnding, StudyOutcome,
-    TryChoices, VerdictReport, evidence::evidence_for_study, free_name,
+    TryChoices, VerdictReport, evidence::evidence_for_study, free_name, open_target::no_target,
 };
 
 /// Measurements at most: more would not be asked by anybody who waits for it.
@@ -351,10 +351,6 @@ pub async fn named_changes(
     Ok((named, left_out))
 }
 
-fn no_target() -> miette::Report {
-    miette::miette!("this study has no target")
-}
-
 /// A bisection as the store has it.
 struct Bisection {
     history: StudyHistory,
@@ -377,9 +373,8 @@ impl Bisection {
         let choices = Choices::from_study(study).into_diagnostic()?;
         let choices = choices.of_verb::<BisectVerb>()?.clone();
         let documents = store.documents(study.id).await.into_diagnostic()?;
-        let document = documents.iter().find(|document| document.kind == "target");
-        let document = document.ok_or_else(no_target)?;
-        let target = TomlDocument::new(document.name.clone(), document.text.as_str());
+        let target = StudyDocument::of_kind(&documents, "target").next();
+        let target = target.ok_or_else(no_target)?;
         let revisits = backsight_model::Target::read(&target)?
             .activate
             .boot

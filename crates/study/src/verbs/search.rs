@@ -2,12 +2,12 @@
 
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, Benchmark, Cell, Located, StudyName, Time, TomlDocument, Variant, VariantName,
-    VariantRole, did_you_mean,
+    Arrangement, Benchmark, Cell, Located, StudyName, Time, Variant, VariantName, VariantRole,
+    did_you_mean,
 };
 use backsight_policy::{Evidence, Policy as _, Request, SearchPolicy, SearchVerdict};
 use backsight_report::search::SearchStudy;
-use backsight_store::{Store, StudyRow};
+use backsight_store::{Store, StudyDocument, StudyRow};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use std::time::{Duration, Instant};
@@ -238,10 +238,7 @@ impl SearchReport {
         let incomplete = || miette::miette!("study `{}` doesn't say what it searches", study.name);
         let policy = choices.of_verb::<SearchVerb>()?.policy.clone();
         let documents = store.documents(study.id).await.into_diagnostic()?;
-        let definitions = documents
-            .iter()
-            .filter(|document| document.kind == "benchmark");
-        let definitions = definitions.map(|d| TomlDocument::new(d.name.clone(), d.text.as_str()));
+        let definitions = StudyDocument::of_kind(&documents, "benchmark");
         let catalog = Catalog::from_documents(definitions.collect())?;
         let name = &policy
             .subjects

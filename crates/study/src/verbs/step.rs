@@ -8,7 +8,7 @@ use miette::IntoDiagnostic as _;
 use super::{Resumed, Verb};
 use crate::{
     Choices, EndedLoop, EndedStudy, HistoryChoices, HistoryStudy, HistoryVerb, PolicyInputs,
-    SessionOptions, StepChoices, StudyEnding, StudyOutcome, VerdictReport,
+    SessionOptions, StepChoices, StudyEnding, StudyOutcome, VerdictReport, open_target::no_target,
 };
 
 /// The verb.
@@ -37,7 +37,7 @@ impl Verb for StepVerb {
 
     async fn judge(_store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
         let target = study.target.clone();
-        let target = target.ok_or_else(|| miette::miette!("this study has no target"))?;
+        let target = target.ok_or_else(no_target)?;
         Ok(VerdictReport::History(target))
     }
 }

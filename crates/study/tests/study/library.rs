@@ -13,6 +13,8 @@ use std::{
 fn bisection(folder: &Path) -> Child {
     Command::new(super::example("bisection"))
         .arg(folder)
+        // Another test may have this machine for longer than the example waits.
+        .env("BACKSIGHT_LEASES", folder.join("leases"))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()

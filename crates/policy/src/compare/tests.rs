@@ -94,6 +94,23 @@ fn difference_of(comparison: &Comparison) -> &Difference {
 }
 
 #[test]
+fn a_change_of_share_is_the_same_amount_from_either_side_and_a_ratio_to_each_side_s_own_mean() {
+    let base = [108.66, 110.27, 116.48, 110.84, 112.36];
+    let new = [116.26, 80.0, 80.0, 80.0, 80.0, 80.0, 119.81, 80.0, 114.94];
+    let rate = ("throughput", "Gbit/s", Better::Higher);
+    let (there, back) = (pair(rate, &base, &new), pair(rate, &new, &base));
+    for (comparison, from, to) in [(&there, "worse", 0), (&back, "better", 1)] {
+        let difference = difference_of(comparison);
+        assert!(difference.by_share(), "side {to}: {:?}", difference.call);
+        assert_eq!(difference.call.word(), from);
+        let by = difference.absolute / difference.verdict.base;
+        assert!((difference.ratio.unwrap() - 1.0 - by).abs() < 1e-12);
+    }
+    let sum = difference_of(&there).absolute + difference_of(&back).absolute;
+    assert!(sum.abs() < 1e-9);
+}
+
+#[test]
 fn durations_are_compared_by_their_arithmetic_means() {
     let comparison = pair(TIME, &[3.5, 3.1, 3.9], &[4.5, 4.1, 4.9]);
     assert_eq!(comparison.rows[0].mean, Mean::Arithmetic);
@@ -1368,8 +1385,12 @@ proptest! {
     fn exchanging_the_sides_inverts_the_ratio_and_the_word(shape in directions(), base in values(), new in values()) {
         let (there, back) = (pair(shape, &base, &new), pair(shape, &new, &base));
         let (there, back) = (difference_of(&there), difference_of(&back));
-        prop_assert!((there.ratio.unwrap() * back.ratio.unwrap() - 1.0).abs() < 1e-9);
         prop_assert!((there.absolute + back.absolute).abs() < 1e-9);
+        // What a share moves is told against each side's own mean, which holds more than the two modes.
+        prop_assert_eq!(there.by_share(), back.by_share());
+        if !there.by_share() {
+            prop_assert!((there.ratio.unwrap() * back.ratio.unwrap() - 1.0).abs() < 1e-9);
+        }
         // Degrees of freedom are taken at the ratio observed, so that an interval that just ends at 1 may flip.
         let (Ok(borderline), Ok(_)) = (there.ratio_interval, back.ratio_interval) else {
             prop_assert!(!there.call.changed() || there.by_share(), "{:?}", there.call);

@@ -5,22 +5,28 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=data");
+    println!("cargo::rerun-if-changed=classes.tsv");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where to build"));
     let made = [
-        ("requests", requests as fn(&str) -> Result<String, String>),
-        ("sets", sets),
-        ("syscalls", syscalls),
+        (
+            "data/requests.tsv",
+            requests as fn(&str) -> Result<String, String>,
+        ),
+        ("data/sets.tsv", sets),
+        ("data/syscalls.tsv", syscalls),
+        ("classes.tsv", classes),
     ];
-    for (name, make) in made {
-        let file = Path::new("data").join(name).with_extension("tsv");
-        let text = std::fs::read_to_string(&file)
+    for (file, make) in made {
+        let file = Path::new(file);
+        let text = std::fs::read_to_string(file)
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let code = make(&text).unwrap_or_else(|line| {
             panic!(
-                "{}: this isn't a line of this table: {line:?}; make it anew with `cargo xtask syscall-tables`",
+                "{}: this isn't a line of this table: {line:?} (`cargo xtask syscall-tables` makes those in data/)",
                 file.display()
             )
         });
+        let name = file.file_stem().expect("a table has a name");
         let target = out.join(name).with_extension("rs");
         std::fs::write(&target, code)
             .unwrap_or_else(|error| panic!("{}: {error}", target.display()));
@@ -112,4 +118,17 @@ fn syscalls(text: &str) -> Result<String, String> {
         code += "];\n";
     }
     Ok(code)
+}
+
+/// A line a class, with its calls.
+fn classes(text: &str) -> Result<String, String> {
+    let mut code = String::from("&[\n");
+    for (line, fields) in rows(text) {
+        let &[class, calls] = fields.as_slice() else {
+            return Err(line.into());
+        };
+        let calls: Vec<&str> = calls.split(' ').collect();
+        let _ = writeln!(code, "({class:?}, &{calls:?}),");
+    }
+    Ok(code + "]\n")
 }

@@ -1,158 +1,66 @@
 //! Names of the kernel's errors, with the C library's texts.
 
+use std::io;
+use std::sync::LazyLock;
+
+use backsight_syscall_tables::sets::{ERRORS, RESTARTS};
+
 /// Name and text by number; nothing for numbers that no error has.
-pub fn named(number: i64) -> Option<(&'static str, &'static str)> {
-    let known = ERRORS.get(usize::try_from(number).ok()?)?;
-    (!known.0.is_empty()).then_some(*known)
+pub fn error_by_number(number: i64) -> Option<(&'static str, &'static str)> {
+    let (name, text) = BY_NUMBER.get(usize::try_from(number).ok()?)?.as_ref()?;
+    Some((name, text))
 }
 
 /// Errors that a program never sees: the kernel starts the call anew.
-pub fn restart(number: i64) -> Option<(&'static str, &'static str)> {
-    Some(match number {
-        512 => ("ERESTARTSYS", "To be restarted if SA_RESTART is set"),
-        513 => ("ERESTARTNOINTR", "To be restarted"),
-        514 => ("ERESTARTNOHAND", "To be restarted if no handler"),
-        516 => ("ERESTART_RESTARTBLOCK", "Interrupted by signal"),
-        _ => return None,
-    })
+pub fn restart_by_number(number: i64) -> Option<(&'static str, &'static str)> {
+    let name = RESTARTS.name(u64::try_from(number).ok()?)?;
+    let text = match name {
+        "ERESTARTSYS" => "To be restarted if SA_RESTART is set",
+        "ERESTARTNOINTR" => "To be restarted",
+        "ERESTARTNOHAND" => "To be restarted if no handler",
+        _ => "Interrupted by signal",
+    };
+    Some((name, text))
 }
 
-static ERRORS: [(&str, &str); 134] = [
-    ("", ""),
-    ("EPERM", "Operation not permitted"),
-    ("ENOENT", "No such file or directory"),
-    ("ESRCH", "No such process"),
-    ("EINTR", "Interrupted system call"),
-    ("EIO", "Input/output error"),
-    ("ENXIO", "No such device or address"),
-    ("E2BIG", "Argument list too long"),
-    ("ENOEXEC", "Exec format error"),
-    ("EBADF", "Bad file descriptor"),
-    ("ECHILD", "No child processes"),
-    ("EAGAIN", "Resource temporarily unavailable"),
-    ("ENOMEM", "Cannot allocate memory"),
-    ("EACCES", "Permission denied"),
-    ("EFAULT", "Bad address"),
-    ("ENOTBLK", "Block device required"),
-    ("EBUSY", "Device or resource busy"),
-    ("EEXIST", "File exists"),
-    ("EXDEV", "Invalid cross-device link"),
-    ("ENODEV", "No such device"),
-    ("ENOTDIR", "Not a directory"),
-    ("EISDIR", "Is a directory"),
-    ("EINVAL", "Invalid argument"),
-    ("ENFILE", "Too many open files in system"),
-    ("EMFILE", "Too many open files"),
-    ("ENOTTY", "Inappropriate ioctl for device"),
-    ("ETXTBSY", "Text file busy"),
-    ("EFBIG", "File too large"),
-    ("ENOSPC", "No space left on device"),
-    ("ESPIPE", "Illegal seek"),
-    ("EROFS", "Read-only file system"),
-    ("EMLINK", "Too many links"),
-    ("EPIPE", "Broken pipe"),
-    ("EDOM", "Numerical argument out of domain"),
-    ("ERANGE", "Numerical result out of range"),
-    ("EDEADLK", "Resource deadlock avoided"),
-    ("ENAMETOOLONG", "File name too long"),
-    ("ENOLCK", "No locks available"),
-    ("ENOSYS", "Function not implemented"),
-    ("ENOTEMPTY", "Directory not empty"),
-    ("ELOOP", "Too many levels of symbolic links"),
-    ("", ""),
-    ("ENOMSG", "No message of desired type"),
-    ("EIDRM", "Identifier removed"),
-    ("ECHRNG", "Channel number out of range"),
-    ("EL2NSYNC", "Level 2 not synchronized"),
-    ("EL3HLT", "Level 3 halted"),
-    ("EL3RST", "Level 3 reset"),
-    ("ELNRNG", "Link number out of range"),
-    ("EUNATCH", "Protocol driver not attached"),
-    ("ENOCSI", "No CSI structure available"),
-    ("EL2HLT", "Level 2 halted"),
-    ("EBADE", "Invalid exchange"),
-    ("EBADR", "Invalid request descriptor"),
-    ("EXFULL", "Exchange full"),
-    ("ENOANO", "No anode"),
-    ("EBADRQC", "Invalid request code"),
-    ("EBADSLT", "Invalid slot"),
-    ("", ""),
-    ("EBFONT", "Bad font file format"),
-    ("ENOSTR", "Device not a stream"),
-    ("ENODATA", "No data available"),
-    ("ETIME", "Timer expired"),
-    ("ENOSR", "Out of streams resources"),
-    ("ENONET", "Machine is not on the network"),
-    ("ENOPKG", "Package not installed"),
-    ("EREMOTE", "Object is remote"),
-    ("ENOLINK", "Link has been severed"),
-    ("EADV", "Advertise error"),
-    ("ESRMNT", "Srmount error"),
-    ("ECOMM", "Communication error on send"),
-    ("EPROTO", "Protocol error"),
-    ("EMULTIHOP", "Multihop attempted"),
-    ("EDOTDOT", "RFS specific error"),
-    ("EBADMSG", "Bad message"),
-    ("EOVERFLOW", "Value too large for defined data type"),
-    ("ENOTUNIQ", "Name not unique on network"),
-    ("EBADFD", "File descriptor in bad state"),
-    ("EREMCHG", "Remote address changed"),
-    ("ELIBACC", "Can not access a needed shared library"),
-    ("ELIBBAD", "Accessing a corrupted shared library"),
-    ("ELIBSCN", ".lib section in a.out corrupted"),
-    ("ELIBMAX", "Attempting to link in too many shared libraries"),
-    ("ELIBEXEC", "Cannot exec a shared library directly"),
-    (
-        "EILSEQ",
-        "Invalid or incomplete multibyte or wide character",
-    ),
-    ("ERESTART", "Interrupted system call should be restarted"),
-    ("ESTRPIPE", "Streams pipe error"),
-    ("EUSERS", "Too many users"),
-    ("ENOTSOCK", "Socket operation on non-socket"),
-    ("EDESTADDRREQ", "Destination address required"),
-    ("EMSGSIZE", "Message too long"),
-    ("EPROTOTYPE", "Protocol wrong type for socket"),
-    ("ENOPROTOOPT", "Protocol not available"),
-    ("EPROTONOSUPPORT", "Protocol not supported"),
-    ("ESOCKTNOSUPPORT", "Socket type not supported"),
-    ("EOPNOTSUPP", "Operation not supported"),
-    ("EPFNOSUPPORT", "Protocol family not supported"),
-    ("EAFNOSUPPORT", "Address family not supported by protocol"),
-    ("EADDRINUSE", "Address already in use"),
-    ("EADDRNOTAVAIL", "Cannot assign requested address"),
-    ("ENETDOWN", "Network is down"),
-    ("ENETUNREACH", "Network is unreachable"),
-    ("ENETRESET", "Network dropped connection on reset"),
-    ("ECONNABORTED", "Software caused connection abort"),
-    ("ECONNRESET", "Connection reset by peer"),
-    ("ENOBUFS", "No buffer space available"),
-    ("EISCONN", "Transport endpoint is already connected"),
-    ("ENOTCONN", "Transport endpoint is not connected"),
-    ("ESHUTDOWN", "Cannot send after transport endpoint shutdown"),
-    ("ETOOMANYREFS", "Too many references: cannot splice"),
-    ("ETIMEDOUT", "Connection timed out"),
-    ("ECONNREFUSED", "Connection refused"),
-    ("EHOSTDOWN", "Host is down"),
-    ("EHOSTUNREACH", "No route to host"),
-    ("EALREADY", "Operation already in progress"),
-    ("EINPROGRESS", "Operation now in progress"),
-    ("ESTALE", "Stale file handle"),
-    ("EUCLEAN", "Structure needs cleaning"),
-    ("ENOTNAM", "Not a XENIX named type file"),
-    ("ENAVAIL", "No XENIX semaphores available"),
-    ("EISNAM", "Is a named type file"),
-    ("EREMOTEIO", "Remote I/O error"),
-    ("EDQUOT", "Disk quota exceeded"),
-    ("ENOMEDIUM", "No medium found"),
-    ("EMEDIUMTYPE", "Wrong medium type"),
-    ("ECANCELED", "Operation canceled"),
-    ("ENOKEY", "Required key not available"),
-    ("EKEYEXPIRED", "Key has expired"),
-    ("EKEYREVOKED", "Key has been revoked"),
-    ("EKEYREJECTED", "Key was rejected by service"),
-    ("EOWNERDEAD", "Owner died"),
-    ("ENOTRECOVERABLE", "State not recoverable"),
-    ("ERFKILL", "Operation not possible due to RF-kill"),
-    ("EHWPOISON", "Memory page has hardware error"),
-];
+static BY_NUMBER: LazyLock<Vec<Option<(&str, String)>>> = LazyLock::new(|| {
+    let last = ERRORS.list.iter().map(|(_, number)| *number).max();
+    let numbers = 0..=last.unwrap_or(0);
+    let by_number = numbers.map(|number| Some((ERRORS.name(number)?, text_of_c_library(number))));
+    by_number.collect()
+});
+
+fn text_of_c_library(number: u64) -> String {
+    let number = i32::try_from(number).unwrap_or(i32::MAX);
+    let text = io::Error::from_raw_os_error(number).to_string();
+    // The standard library writes the number behind the text.
+    match text.strip_suffix(&format!(" (os error {number})")) {
+        Some(text) => text.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_c_library_s_texts_and_numbers_without_an_error_have_none() {
+        let missing = ("ENOENT", "No such file or directory");
+        assert_eq!(error_by_number(2), Some(missing));
+        let last = ("EHWPOISON", "Memory page has hardware error");
+        assert_eq!(error_by_number(133), Some(last));
+        for number in [-1, 0, 41, 134, 512, i64::MAX] {
+            assert_eq!(error_by_number(number), None, "{number}");
+        }
+    }
+
+    #[test]
+    fn calls_that_are_begun_anew_are_told_from_those_that_fail() {
+        let signal = ("ERESTART_RESTARTBLOCK", "Interrupted by signal");
+        assert_eq!(restart_by_number(516), Some(signal));
+        for number in [-512, 4, 511, 515] {
+            assert_eq!(restart_by_number(number), None, "{number}");
+        }
+    }
+}

@@ -347,7 +347,7 @@ pub fn hex_padded(out: &mut Vec<u8>, value: u64, width: usize) {
 
 /// The name of an error; the number where it has none.
 pub fn error_name(out: &mut Vec<u8>, number: i64) {
-    match errno::named(number) {
+    match errno::error_by_number(number) {
         Some((name, _)) => out.extend_from_slice(name.as_bytes()),
         None => signed(out, number),
     }

@@ -2,8 +2,8 @@
 //!
 //! The tables are data files (`data/`), which `cargo xtask syscall-tables` makes from pinned kernel headers
 //! (`sources.toml`), a selection of names (`selection.toml`), names that those headers lack (`carried.tsv`), and the arguments of
-//! calls (`signatures.tsv`). They are
-//! constants of the program: nothing is parsed when it starts.
+//! calls (`signatures.tsv`); which calls are of which class is a table of its own (`classes.tsv`). They are constants of the
+//! program: nothing is parsed when it starts.
 //!
 //! What a number means to a call, and how it is shown, is the decoder's business.
 //!
@@ -69,6 +69,9 @@ pub mod sets {
 
     include!(concat!(env!("OUT_DIR"), "/sets.rs"));
 }
+
+/// Classes of calls, as `%file` without the first percent sign, each with the names of its calls on any machine.
+pub static CLASSES: &[(&str, &[&str])] = include!(concat!(env!("OUT_DIR"), "/classes.rs"));
 
 /// Every request of `ioctl`, in the order of their numbers. Where several drivers have the same number, all of their
 /// names, with `or` between them.

@@ -1052,7 +1052,7 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
         result: known.map_or(ResultKind::Number, |meaning| meaning.answer),
         stacked,
         succeeds: SUCCEED.split(' ').any(|call| call == name),
-        classes: classes::of(name),
+        classes: classes::classes_of_call(name),
     }
 }
 

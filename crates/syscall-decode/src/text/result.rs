@@ -36,9 +36,9 @@ pub(super) fn put_result(
 }
 
 fn put_error(out: &mut Vec<u8>, number: i64) {
-    if let Some((name, text)) = errno::restart(number) {
+    if let Some((name, text)) = errno::restart_by_number(number) {
         put_named_error(out, b"? ", name, text);
-    } else if let Some((name, text)) = errno::named(number) {
+    } else if let Some((name, text)) = errno::error_by_number(number) {
         put_named_error(out, b"-1 ", name, text);
     } else {
         out.extend_from_slice(b"-1 (errno ");
@@ -87,7 +87,7 @@ fn put_value(
         ResultKind::Short => {
             format::signed(sink.out, value);
             let error = i64::from((value as u32).cast_signed());
-            if let (-4095..0, Some((name, text))) = (error, errno::named(-error)) {
+            if let (-4095..0, Some((name, text))) = (error, errno::error_by_number(-error)) {
                 sink.out.push(b' ');
                 sink.out.extend_from_slice(name.as_bytes());
                 parenthesised(sink.out, |out| out.extend_from_slice(text.as_bytes()));

@@ -24,52 +24,5 @@ pub use backsight_syscall_tables::sets::{
 };
 pub use backsight_syscall_tables::sets::{
     NETLINK_LINK_INET_SETTING as INET_SETTING, NETLINK_LINK_INET6_FLAGS as INET6_FLAGS,
-    NETLINK_LINK_STATISTICS_FLAGS as STATISTICS_FLAGS,
-};
-
-use crate::table::Names;
-
-/// Counters of IP, as Linux 6.1 counts: later kernels have them in another order, and nothing in a message says which it is.
-pub static IP_COUNT: Names = Names {
-    unknown: "IPSTATS_MIB_???",
-    zero: "IPSTATS_MIB_NUM",
-    list: &[
-        ("IPSTATS_MIB_NUM", 0),
-        ("IPSTATS_MIB_INPKTS", 1),
-        ("IPSTATS_MIB_INOCTETS", 2),
-        ("IPSTATS_MIB_INDELIVERS", 3),
-        ("IPSTATS_MIB_OUTFORWDATAGRAMS", 4),
-        ("IPSTATS_MIB_OUTPKTS", 5),
-        ("IPSTATS_MIB_OUTOCTETS", 6),
-        ("IPSTATS_MIB_INHDRERRORS", 7),
-        ("IPSTATS_MIB_INTOOBIGERRORS", 8),
-        ("IPSTATS_MIB_INNOROUTES", 9),
-        ("IPSTATS_MIB_INADDRERRORS", 10),
-        ("IPSTATS_MIB_INUNKNOWNPROTOS", 11),
-        ("IPSTATS_MIB_INTRUNCATEDPKTS", 12),
-        ("IPSTATS_MIB_INDISCARDS", 13),
-        ("IPSTATS_MIB_OUTDISCARDS", 14),
-        ("IPSTATS_MIB_OUTNOROUTES", 15),
-        ("IPSTATS_MIB_REASMTIMEOUT", 16),
-        ("IPSTATS_MIB_REASMREQDS", 17),
-        ("IPSTATS_MIB_REASMOKS", 18),
-        ("IPSTATS_MIB_REASMFAILS", 19),
-        ("IPSTATS_MIB_FRAGOKS", 20),
-        ("IPSTATS_MIB_FRAGFAILS", 21),
-        ("IPSTATS_MIB_FRAGCREATES", 22),
-        ("IPSTATS_MIB_INMCASTPKTS", 23),
-        ("IPSTATS_MIB_OUTMCASTPKTS", 24),
-        ("IPSTATS_MIB_INBCASTPKTS", 25),
-        ("IPSTATS_MIB_OUTBCASTPKTS", 26),
-        ("IPSTATS_MIB_INMCASTOCTETS", 27),
-        ("IPSTATS_MIB_OUTMCASTOCTETS", 28),
-        ("IPSTATS_MIB_INBCASTOCTETS", 29),
-        ("IPSTATS_MIB_OUTBCASTOCTETS", 30),
-        ("IPSTATS_MIB_CSUMERRORS", 31),
-        ("IPSTATS_MIB_NOECTPKTS", 32),
-        ("IPSTATS_MIB_ECT1PKTS", 33),
-        ("IPSTATS_MIB_ECT0PKTS", 34),
-        ("IPSTATS_MIB_CEPKTS", 35),
-        ("IPSTATS_MIB_REASM_OVERLAPS", 36),
-    ],
+    NETLINK_LINK_IP_COUNT as IP_COUNT, NETLINK_LINK_STATISTICS_FLAGS as STATISTICS_FLAGS,
 };

@@ -56,19 +56,23 @@ pub(crate) fn allow_tracing() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::io::{Read as _, Write as _};
+    use std::process::{Command, Stdio};
 
     #[test]
     fn a_monitor_is_known_by_its_environment() {
         let mut started = Vec::new();
         for variable in [Some(MONITOR_VARIABLE), None] {
-            let mut command = Command::new("sleep");
-            command.arg("60");
+            let mut command = Command::new("cat");
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
             if let Some(variable) = variable {
                 command.env(variable, "x");
             }
-            // `spawn` comes back after the child's `execve`.
-            started.push(command.spawn().unwrap());
+            let mut child = command.spawn().unwrap();
+            // `spawn` comes back a little before the kernel shows the new program's environment; what answers has it.
+            child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+            child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            started.push(child);
         }
         let known: Vec<bool> = started
             .iter()

@@ -23,8 +23,8 @@ use crate::step_supervisor::StepOrder;
 use crate::stream::{self, Stream};
 use crate::trial::{self, SharedTrialState, Trial};
 use crate::{
-    PROTOCOL, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, supervisor,
-    uts_mark, wire,
+    PROTOCOL, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, sizes,
+    supervisor, uts_mark, wire,
 };
 
 /// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
@@ -285,8 +285,7 @@ impl proto::agent_server::Agent for Agent {
             boot_id: facts::boot_id(),
             machine_id: facts::machine_id().unwrap_or_default(),
             pid,
-            cpus: facts::cpus(),
-            memory_bytes: facts::memory_bytes().unwrap_or_default(),
+            sizes: sizes::all(&self.ground.folder),
             now: Some(clocks::now().into()),
             mark: self.ground.mark.clone(),
             cgroup: cgroup

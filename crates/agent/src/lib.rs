@@ -44,6 +44,7 @@ mod procs;
 mod ready;
 mod reap;
 mod shell;
+mod sizes;
 mod spool;
 mod step;
 mod step_supervisor;
@@ -71,7 +72,7 @@ pub use step::{
 };
 
 /// The protocol's version. An agent and a client work together only if theirs are equal.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial. The agent has it
 /// too, with `agent` for the trial.

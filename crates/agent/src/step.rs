@@ -35,10 +35,8 @@ pub struct Hello {
     pub boot_id: String,
     /// The machine's id, if it has one.
     pub machine_id: Option<String>,
-    /// Processors that the agent may use.
-    pub cpus: u32,
-    /// Memory, bytes.
-    pub memory_bytes: u64,
+    /// Sizes of the machine, by the names of placeholders: `cpus` that the agent may use, `memory` in bytes, `cache.l3`, …
+    pub sizes: BTreeMap<String, u64>,
     /// The agent's clocks when it answered.
     pub now: Moment,
     /// Where the agent's own program is on its host; none if an older agent doesn't say it.

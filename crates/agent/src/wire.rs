@@ -53,8 +53,7 @@ pub(crate) fn hello(reply: proto::HelloReply) -> Result<Hello, AgentError> {
         agent_version: reply.agent_version,
         boot_id: reply.boot_id.clone(),
         machine_id: some(reply.machine_id),
-        cpus: reply.cpus,
-        memory_bytes: reply.memory_bytes,
+        sizes: reply.sizes.into_iter().collect(),
         now,
         program: some(reply.program),
         mark: AgentMark {

@@ -2,7 +2,9 @@
 //! catalogue and the schemas, so that they can't say anything else than the program does.
 
 use backsight_catalog::Catalog;
-use backsight_report::reference::{benchmark_section, cell, monitor_row, schema_keys};
+use backsight_report::reference::{
+    benchmark_section, cell, monitor_row, placeholders_section, schema_keys,
+};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 
@@ -156,7 +158,7 @@ fn files() -> String {
         );
         schema_keys(kind, &schema, &mut text);
     }
-    text
+    text + &placeholders_section()
 }
 
 fn printed() -> String {

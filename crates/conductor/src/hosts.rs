@@ -268,11 +268,8 @@ impl Connected {
 
     /// What placeholders may ask of this machine.
     pub(crate) fn machine(&self) -> Machine {
-        let hello = self.client.hello();
-        Machine {
-            cpus: hello.cpus,
-            memory: hello.memory_bytes,
-        }
+        let sizes = self.client.hello().sizes.iter();
+        Machine::from_sizes(sizes.map(|(name, size)| (name.as_str(), *size)))
     }
 
     /// The running kernel: hosts with the same one are the same machine.

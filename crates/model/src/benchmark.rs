@@ -17,10 +17,21 @@ use crate::{
     BenchmarkName, DocumentError, Located, MetricName, ParamName, Phase, RoleName, Steps, Template,
     TomlDocument, Unit, Value,
     document::{IfTable, did_you_mean},
+    is_machine_placeholder, machine_placeholders,
 };
 
-/// Names that placeholders may use in every command, beside parameters and roles.
-pub const BUILT_IN: &[&str] = &["cpus", "memory", "build", "version"];
+/// Names that placeholders may use in every command, beside parameters, roles and what they ask of the machine.
+const OF_BUILD: &[&str] = &["build", "version"];
+
+/// Whether placeholders may use a name in every command.
+pub(crate) fn is_built_in(name: &str) -> bool {
+    OF_BUILD.contains(&name) || is_machine_placeholder(name)
+}
+
+/// The names that placeholders may use in every command.
+pub(crate) fn built_in_placeholders() -> impl Iterator<Item = &'static str> {
+    machine_placeholders().chain(OF_BUILD.iter().copied())
+}
 
 /// How many metrics of a benchmark can be primary.
 const MOST_PRIMARY: usize = 2;
@@ -737,7 +748,7 @@ impl Benchmark {
             .params
             .keys()
             .map(ToString::to_string)
-            .chain(BUILT_IN.iter().map(ToString::to_string))
+            .chain(built_in_placeholders().map(str::to_owned))
             .chain(
                 self.roles
                     .iter()
@@ -759,7 +770,7 @@ impl Benchmark {
 
     fn defines(&self, name: &str) -> bool {
         self.params.contains_key(name)
-            || BUILT_IN.contains(&name)
+            || is_built_in(name)
             || name.rsplit_once('.').is_some_and(|(role, fact)| {
                 self.steps.contains_key(role) && ROLE_FACTS.contains(&fact)
             })
@@ -792,8 +803,7 @@ fn check_param(
     param: &Located<Param>,
     roles: &[Located<RoleName>],
 ) -> Result<(), DocumentError> {
-    if BUILT_IN.contains(&name.as_str()) || roles.iter().any(|role| role.as_str() == name.as_str())
-    {
+    if is_built_in(name.as_str()) || roles.iter().any(|role| role.as_str() == name.as_str()) {
         return Err(document.problem(
             name.span(),
             format!("`{name}` has a meaning of its own in placeholders"),

@@ -45,8 +45,8 @@ mod version;
 pub use acceptance::Acceptance;
 pub use backsight_stats::Better;
 pub use benchmark::{
-    BUILT_IN, Benchmark, ColumnParser, Metric, OutputSource, Param, Parser, Pick, ROLE_FACTS,
-    Resource, RoleSteps, SearchDefinition,
+    Benchmark, ColumnParser, Metric, OutputSource, Param, Parser, Pick, ROLE_FACTS, Resource,
+    RoleSteps, SearchDefinition,
 };
 pub use cell::Cell;
 pub use definition::{Definition, Definitions, KeyDifference};
@@ -60,9 +60,11 @@ pub use history::{
     HistoryTrial, StudyHistory,
 };
 pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, RoleHost, Testbed};
-pub use machine::Machine;
+pub use machine::{
+    MACHINE_PLACEHOLDERS, Machine, RAM_DISK, is_machine_placeholder, machine_placeholders,
+};
 pub use monitor::{
-    MONITOR_PLACEHOLDERS, Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Watches,
+    Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Watches, monitor_placeholders,
 };
 pub use name::{
     BenchmarkName, HostName, LabName, LinkName, MetricName, MonitorName, NameError, ParamName,
@@ -80,7 +82,7 @@ pub use span::{Size, SizeError, Time, TimeError};
 pub use step::{Action, Phase, Port, Ready, ReadyCondition, Step, Steps, StopSignal};
 pub use target::{
     Activate, BootKind, BuildStage, CvsSource, GitSource, Layout, LayoutKind, ListSource,
-    PackageKind, PackageSource, Quirk, Relayout, Stage, TARGET_PLACEHOLDERS, Target, TargetSource,
+    PackageKind, PackageSource, Quirk, Relayout, Stage, Target, TargetSource, target_placeholders,
 };
 pub use template::{Template, TemplateError, shell_quoted};
 pub use trial::{

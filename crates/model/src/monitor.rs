@@ -10,10 +10,16 @@ use crate::{
     Better, DocumentError, FillFault, FilledAction, FilledStep, Located, Machine, MetricName,
     MonitorName, OUTPUT_LIMIT, READY_LIMIT, ReadyWhen, RoleName, STEP_LIMIT, Size, StopSignal,
     Template, Time, TomlDocument, Unit, Value, benchmark::BetterWord, document::did_you_mean,
+    machine_placeholders,
 };
 
+/// Names that placeholders may use in a monitor's command, beside what they ask of the machine.
+const OF_MONITOR: [&str; 2] = ["interval", "backsight"];
+
 /// Names that placeholders may use in a monitor's command.
-pub const MONITOR_PLACEHOLDERS: &[&str] = &["interval", "backsight", "cpus", "memory"];
+pub fn monitor_placeholders() -> impl Iterator<Item = &'static str> {
+    OF_MONITOR.into_iter().chain(machine_placeholders())
+}
 
 /// Time between two samples unless somebody says otherwise.
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
@@ -107,14 +113,16 @@ impl Monitor {
     pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
         let monitor: Self = document.read()?;
         let names = monitor.run.names();
-        if let Some(name) = names.iter().find(|n| !MONITOR_PLACEHOLDERS.contains(n)) {
-            let help =
-                did_you_mean(name, MONITOR_PLACEHOLDERS.iter().copied()).unwrap_or_else(|| {
-                    format!(
-                        "known here: {}; write {{{{ and }}}} for literal braces",
-                        MONITOR_PLACEHOLDERS.join(", ")
-                    )
-                });
+        if let Some(name) = names
+            .iter()
+            .find(|n| !monitor_placeholders().any(|known| known == **n))
+        {
+            let help = did_you_mean(name, monitor_placeholders()).unwrap_or_else(|| {
+                format!(
+                    "known here: {}; write {{{{ and }}}} for literal braces",
+                    monitor_placeholders().collect::<Vec<_>>().join(", ")
+                )
+            });
             let message = format!("`{{{name}}}` is not defined in a monitor");
             return Err(document.problem(monitor.run.span(), message, "here", Some(help)));
         }

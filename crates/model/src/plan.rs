@@ -11,7 +11,7 @@ use crate::{
     Benchmark, BenchmarkName, Cell, DocumentError, HostName, Lab, Located, Machine, Monitor,
     MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, RoleHost, RoleName, Steps, Testbed,
     TestbedName, TomlDocument, Value, Values, VariantName,
-    benchmark::{BUILT_IN, ROLE_FACTS, place_of},
+    benchmark::{ROLE_FACTS, built_in_placeholders, is_built_in, place_of},
     document::{IfTable, did_you_mean},
 };
 
@@ -594,7 +594,7 @@ impl Plan {
                 .is_some_and(|(role, fact)| seats.contains_key(role) && ROLE_FACTS.contains(&fact))
         };
         let everywhere = |name: &str| {
-            BUILT_IN.contains(&name)
+            is_built_in(name)
                 || of_seat(name)
                 || benchmarks.values().all(|b| b.params.contains_key(name))
         };
@@ -608,7 +608,7 @@ impl Plan {
                 .keys()
                 .flat_map(|role| ROLE_FACTS.iter().map(move |fact| format!("{role}.{fact}")))
                 .collect();
-            known.extend(BUILT_IN.iter().map(ToString::to_string));
+            known.extend(built_in_placeholders().map(str::to_owned));
             let params = benchmarks
                 .values()
                 .flat_map(|b| b.params.keys())
@@ -882,10 +882,7 @@ dut.teardown = "nft flush ruleset"
     }
 
     fn machine(_: &RoleName) -> Option<Machine> {
-        Some(Machine {
-            cpus: 4,
-            memory: 1 << 30,
-        })
+        Some(Machine::new(4, 1 << 30))
     }
 
     #[test]

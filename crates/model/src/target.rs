@@ -10,12 +10,18 @@ use std::fmt;
 
 use crate::{
     DocumentError, Located, RoleName, Simulator, TargetName, Template, Time, TomlDocument,
+    machine_placeholders,
 };
 
-/// Placeholders that commands of a target know.
-pub const TARGET_PLACEHOLDERS: &[&str] = &[
-    "cpus", "memory", "tree", "build", "version", "stamp", "layout", "seed", "target",
+/// Placeholders that commands of a target know, beside what they ask of the machine that builds.
+const OF_TARGET: [&str; 7] = [
+    "tree", "build", "version", "stamp", "layout", "seed", "target",
 ];
+
+/// Placeholders that commands of a target know.
+pub fn target_placeholders() -> impl Iterator<Item = &'static str> {
+    machine_placeholders().chain(OF_TARGET)
+}
 
 /// A target file.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -516,16 +522,14 @@ pub(crate) fn check_placeholders(
     template: &Template,
 ) -> Result<(), DocumentError> {
     for name in template.names() {
-        if !TARGET_PLACEHOLDERS.contains(&name) {
+        if !target_placeholders().any(|known| known == name) {
             return Err(document.problem(
                 span,
                 format!("`{{{name}}}` has no value in a target"),
                 format!("in `{}`", template.source()),
-                crate::did_you_mean(name, TARGET_PLACEHOLDERS.iter().copied()).or_else(|| {
-                    let known: Vec<String> = TARGET_PLACEHOLDERS
-                        .iter()
-                        .map(|p| format!("{{{p}}}"))
-                        .collect();
+                crate::did_you_mean(name, target_placeholders()).or_else(|| {
+                    let known: Vec<String> =
+                        target_placeholders().map(|p| format!("{{{p}}}")).collect();
                     Some(format!("known: {}", known.join(", ")))
                 }),
             ));

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-use crate::Value;
+use crate::{Value, is_machine_placeholder};
 
 /// Longest template accepted, in bytes, and deepest nesting of its arithmetic.
 const LONGEST: usize = 64 * 1024;
@@ -33,6 +33,11 @@ pub enum TemplateError {
     /// Nobody defines the name.
     #[error("`{{{0}}}` is not defined here")]
     Unknown(String),
+    /// The name asks the machine, and the machine doesn't say it.
+    #[error(
+        "this machine doesn't say its `{{{0}}}`: use a parameter in its place and give it a value in the plan's [params]"
+    )]
+    NotOnThisMachine(String),
     /// The value has the wrong kind.
     #[error("`{name}` is {kind}, and {wanted} is needed here")]
     Kind {
@@ -49,6 +54,13 @@ pub enum TemplateError {
     /// Longer than any command can be.
     #[error("longer than {LONGEST} bytes")]
     TooLong,
+}
+
+fn without_value(name: &str) -> TemplateError {
+    match is_machine_placeholder(name) {
+        true => TemplateError::NotOnThisMachine(name.to_owned()),
+        false => TemplateError::Unknown(name.to_owned()),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -181,7 +193,7 @@ impl Template {
                 Part::Switch {
                     name,
                     text: switched,
-                } => match lookup(name).ok_or_else(|| TemplateError::Unknown(name.clone()))? {
+                } => match lookup(name).ok_or_else(|| without_value(name))? {
                     Value::Bool(true) => text.push_str(switched),
                     Value::Bool(false) => {}
                     other => {
@@ -376,9 +388,7 @@ impl Expression {
         };
         let value = match self {
             Self::Number(value) => Some(value.clone()),
-            Self::Name(name) => {
-                Some(lookup(name).ok_or_else(|| TemplateError::Unknown(name.clone()))?)
-            }
+            Self::Name(name) => Some(lookup(name).ok_or_else(|| without_value(name))?),
             Self::Negative(inner) => arithmetic('-', &Value::Integer(0), &number(inner)?),
             Self::Binary(symbol, left, right) => {
                 arithmetic(*symbol, &number(left)?, &number(right)?)
@@ -518,6 +528,10 @@ mod tests {
         assert_eq!(
             fill("{sever.data}"),
             Err(TemplateError::Unknown("sever.data".into()))
+        );
+        assert_eq!(
+            fill("{nodes * 2}"),
+            Err(TemplateError::NotOnThisMachine("nodes".into()))
         );
         assert!(matches!(
             fill("awk '{print $1}'"),

@@ -1,6 +1,6 @@
 //! Sections of the reference pages: benchmarks, monitors and the keys of JSON schemas, as Markdown.
 
-use backsight_model::{Benchmark, Monitor};
+use backsight_model::{Benchmark, MACHINE_PLACEHOLDERS, Monitor};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
@@ -119,6 +119,33 @@ fn keys(schema: &Json, text: &mut String) {
         let name = other.rsplit('/').next().unwrap_or(other);
         let _ = writeln!(text, "| any other | | a {name} |");
     }
+}
+
+/// What commands and computed parameters may put between braces.
+pub fn placeholders_section() -> String {
+    let mut text = String::from(
+        "\n## Placeholders\n\nCommands, and defaults of parameters that are texts, may have names between braces, and arithmetic with them: `{memory / 4}`. A name that a machine doesn't know the size of is an error that says so.\n\n| placeholder | what it is |\n|---|---|\n",
+    );
+    let (of_build, of_role) = (
+        [
+            ("build", "the folder of the build that is measured"),
+            ("version", "the version that is measured"),
+        ],
+        [
+            ("ROLE.data", "a role's address for the benchmark's traffic"),
+            ("ROLE.interface", "the interface that has it"),
+            ("ROLE.control", "a role's address for control"),
+            ("ROLE.host", "the name of its host"),
+        ],
+    );
+    for (name, about) in MACHINE_PLACEHOLDERS
+        .into_iter()
+        .chain(of_build)
+        .chain(of_role)
+    {
+        let _ = writeln!(text, "| `{{{name}}}` | {about} |");
+    }
+    text
 }
 
 /// A text in a cell of a table.

@@ -234,10 +234,8 @@ fn emulated(
 
 /// What a guest of these settings will be, for placeholders that are filled before it is booted.
 pub(crate) fn promised(settings: &Host) -> Machine {
-    Machine {
-        cpus: settings.cpus.as_deref().copied().unwrap_or(1),
-        memory: memory(settings),
-    }
+    let cpus = settings.cpus.as_deref().copied().unwrap_or(1);
+    Machine::new(cpus, memory(settings))
 }
 
 /// Whether the lab gives the machine a processor of its own.

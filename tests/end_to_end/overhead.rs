@@ -20,7 +20,7 @@ fn counting() -> Place {
     place
 }
 
-fn of<'a>(verdict: &'a Value, monitor: &str) -> &'a Value {
+fn cost_of<'a>(verdict: &'a Value, monitor: &str) -> &'a Value {
     let costs = verdict["costs"].as_array().unwrap();
     costs
         .iter()
@@ -46,14 +46,14 @@ fn a_monitor_that_burns_a_processor_is_found_and_marked_in_later_tables() {
     let verdict = ended.events().into_iter().next_back().unwrap();
     assert_eq!(verdict["event"], "verdict", "{verdict}");
     assert_eq!(verdict["rounds"], 16, "{verdict}");
-    let burner = of(&verdict, "burner");
+    let burner = cost_of(&verdict, "burner");
     assert_eq!(burner["is"], "worse", "{verdict}");
     assert_eq!(burner["excludes_zero"], true, "{verdict}");
     assert!(burner["interval"][0].as_f64().unwrap() > 0.0, "{verdict}");
     // It takes half of the processor; what sleeps costs nothing, or next to nothing.
     let cost = burner["difference"].as_f64().unwrap();
     assert!(cost > 10.0, "{verdict}");
-    let sleeper = of(&verdict, "sleeper");
+    let sleeper = cost_of(&verdict, "sleeper");
     let at_least = sleeper["interval"][0].as_f64().unwrap();
     assert!(at_least < cost / 2.0, "{verdict}");
     place.assert_nothing_left();

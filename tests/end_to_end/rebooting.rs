@@ -241,12 +241,14 @@ impl Machine {
             port,
             firmware,
         };
-        processes::until("the machine answers", || machine.says("true").is_some());
+        processes::until("the machine answers", || {
+            machine.output_of("true").is_some()
+        });
         machine
     }
 
     /// What a command there prints, if there is somebody who runs it.
-    fn says(&self, command: &str) -> Option<String> {
+    fn output_of(&self, command: &str) -> Option<String> {
         let known = format!("UserKnownHostsFile={}", self.place.at("known"));
         let output = Command::new("ssh")
             .args(["-i", &self.place.at("key"), "-p", &self.port.to_string()])
@@ -290,13 +292,13 @@ impl Machine {
 
     /// Nothing of ours runs on it; then it is switched off, and nothing runs here.
     fn assert_nothing_left(mut self) {
-        let listed = self.says("ls /tmp; ps").unwrap();
+        let listed = self.output_of("ls /tmp; ps").unwrap();
         assert!(
             !listed.contains("agent") && !listed.contains("backsight-"),
             "{listed}"
         );
         fs::remove_file(self.place.path("on")).unwrap();
-        let _ends_the_emulator = self.says("reboot -f");
+        let _ends_the_emulator = self.output_of("reboot -f");
         processes::until_ended(self.firmware.id().cast_signed(), LIMIT);
         self.firmware.try_wait().unwrap().unwrap();
         self.place.assert_nothing_left();
@@ -349,7 +351,7 @@ fn a_machine_jumps_into_the_kernel_that_was_loaded_and_proves_it() {
     assert_eq!(machine.entries(), 1, "the firmware has no part in it");
     assert!(
         machine
-            .says("cat /proc/cmdline")
+            .output_of("cat /proc/cmdline")
             .unwrap()
             .contains("build=")
     );

@@ -251,10 +251,10 @@ impl Agent {
             return;
         };
         for step in undo {
-            let (tell, mut told) = trial::events();
-            if trial.run(step, tell).is_ok() {
+            let (sender, mut events) = trial::events();
+            if trial.run(step, sender).is_ok() {
                 // Ends with the step, which has a time limit of its own.
-                while told.next().await.is_some() {}
+                while events.next().await.is_some() {}
             }
         }
         trial.end().await;
@@ -361,11 +361,11 @@ impl proto::agent_server::Agent for Agent {
             regex::bytes::Regex::new(pattern)
                 .map_err(|error| Status::invalid_argument(error.to_string()))?;
         }
-        let (tell, told) = trial::events();
+        let (sender, events) = trial::events();
         opened(&mut self.open.lock().await)?
-            .run(step, tell)
+            .run(step, sender)
             .map_err(Status::already_exists)?;
-        Ok(Response::new(told))
+        Ok(Response::new(events))
     }
 
     async fn release(&self, request: Request<proto::ReleaseRequest>) -> Reply<proto::ReleaseReply> {

@@ -141,7 +141,7 @@ impl Client {
     }
 
     /// Resolves when the connection is gone: the stream ended, or the agent stopped answering.
-    pub fn gone(&self) -> impl Future<Output = ()> + Send + 'static {
+    pub fn closed(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut gone = self.gone.clone();
         async move {
             // The sender sits in the stream and never sends: the only change is its end.
@@ -325,7 +325,7 @@ impl Client {
     ///
     /// [`AgentError::Unreadable`] if they can't be read here, [`AgentError::Refused`] if they can't be written there;
     /// [`AgentError::Lost`], [`AgentError::Deadline`].
-    pub async fn put(&self, name: &str, folder: &Path) -> Result<PathBuf, AgentError> {
+    pub async fn upload_folder(&self, name: &str, folder: &Path) -> Result<PathBuf, AgentError> {
         let asked = proto::FindRequest { name: name.into() };
         let found = self
             .call("find the build", CALL_LIMIT, |mut calls| async move {

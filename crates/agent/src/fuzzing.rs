@@ -28,7 +28,7 @@ pub fn messages(bytes: &[u8]) {
 const PIECES: usize = 32;
 
 /// Takes a build in, in this folder: bytes as messages, each as its length in two bytes (little-endian) and itself.
-pub fn put(builds: &std::path::Path, mut bytes: &[u8]) {
+pub fn receive_build(builds: &std::path::Path, mut bytes: &[u8]) {
     let mut pieces = Vec::new();
     while let [low, high, rest @ ..] = bytes {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());

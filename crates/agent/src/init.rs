@@ -53,14 +53,14 @@ pub enum InitError {
 /// first process, or the words `agent --init DEVICE [--restart]` aren't among its arguments. A kernel puts words of its
 /// command line that it doesn't know before them, and perhaps others behind.
 #[must_use]
-pub fn asked_by_kernel() -> Option<(PathBuf, bool)> {
+pub fn init_arguments() -> Option<(PathBuf, bool)> {
     if std::process::id() != 1 {
         return None;
     }
-    asked(&std::env::args_os().collect::<Vec<_>>())
+    parse_init_arguments(&std::env::args_os().collect::<Vec<_>>())
 }
 
-fn asked(arguments: &[OsString]) -> Option<(PathBuf, bool)> {
+fn parse_init_arguments(arguments: &[OsString]) -> Option<(PathBuf, bool)> {
     let begins = |words: &[OsString]| words[0] == "agent" && words[1] == "--init";
     let at = arguments.windows(3).position(begins)?;
     let restart = arguments[at + 3..].iter().any(|word| word == "--restart");
@@ -353,7 +353,7 @@ mod tests {
     fn words_that_a_kernel_does_not_know_are_passed_over() {
         let of = |line: &str| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            asked(&words)
+            parse_init_arguments(&words)
         };
         let asked = of("/init nosuch agent --init /dev/ttyS1 --restart console=tty0");
         assert_eq!(asked, Some(("/dev/ttyS1".into(), true)));

@@ -6,7 +6,7 @@
 //! this machine after an agent that can no longer do it by itself. In a guest the agent is the first process:
 //! [`serve_guest`] makes a machine of the kernel that has just booted, as [`GuestSetup`] says.
 //!
-//! The room promises that no child outlives its trial, that a program that is [held](Step::hold) starts at an agreed
+//! The room promises that no child outlives its trial, that a program that is [held](StepSpec::hold) starts at an agreed
 //! instant as if it had never been held, and that what a step wrote is kept byte for byte up to its limit.
 //!
 //! An agent knows no benchmarks, testbeds or rounds. It opens no port, keeps no password, and runs one trial at a time.
@@ -61,7 +61,7 @@ pub use cleanup::{SweptProcesses, sweep, sweep_dead_agents};
 pub use client::{Client, ClockOffset, RunningStep, StepOutcome};
 pub use error::AgentError;
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
-pub use init::{InitError, asked_by_kernel, serve_guest};
+pub use init::{InitError, init_arguments, serve_guest};
 pub use monitored_processes::{MonitoredProcesses, is_monitor, monitored_processes};
 pub use neighbours::{CpuUse, ProcessSnapshot};
 pub use shell::shell_needed;

@@ -32,7 +32,7 @@ pub(crate) struct Reaper {
 }
 
 struct PendingCondition {
-    tell: oneshot::Sender<Death>,
+    sender: oneshot::Sender<Death>,
     /// It is another thread's child, which `wait` for any child doesn't see.
     elsewhere: bool,
 }
@@ -47,14 +47,14 @@ impl Reaper {
         &self,
         command: &mut Command,
     ) -> io::Result<(Pid, oneshot::Receiver<Death>)> {
-        let (tell, death) = oneshot::channel();
+        let (sender, death) = oneshot::channel();
         // Locked over the start: its end can't be seen before it is expected.
         let mut awaited = self.awaited();
         let pid = command.spawn()?.id().cast_signed();
         awaited.insert(
             pid,
             PendingCondition {
-                tell,
+                sender,
                 elsewhere: false,
             },
         );
@@ -63,11 +63,11 @@ impl Reaper {
 
     /// Expects the end of a child that another thread traces and still waits for itself.
     pub(crate) fn expect(&self, pid: Pid) -> oneshot::Receiver<Death> {
-        let (tell, death) = oneshot::channel();
+        let (sender, death) = oneshot::channel();
         self.awaited().insert(
             pid.as_raw(),
             PendingCondition {
-                tell,
+                sender,
                 elsewhere: false,
             },
         );
@@ -92,7 +92,7 @@ impl Reaper {
     pub(crate) fn reap(&self) {
         // Without __WNOTHREAD this would take the stops of children that other threads trace.
         while let Ok(Some(waited)) = wait4(-1, libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD) {
-            self.tell(waited);
+            self.report_death(waited);
         }
         let elsewhere: Vec<i32> = self
             .awaited()
@@ -102,15 +102,15 @@ impl Reaper {
             .collect();
         for pid in elsewhere {
             if let Ok(Some(waited)) = wait4(pid, libc::WNOHANG | libc::__WALL) {
-                self.tell(waited);
+                self.report_death(waited);
             }
         }
     }
 
-    fn tell(&self, (pid, status, usage): (i32, i32, ProcessUsage)) {
+    fn report_death(&self, (pid, status, usage): (i32, i32, ProcessUsage)) {
         let Some(exit) = exit(status) else { return };
         if let Some(awaited) = self.awaited().remove(&pid) {
-            let _nobody_asks_any_more = awaited.tell.send(Death {
+            let _nobody_asks_any_more = awaited.sender.send(Death {
                 exit,
                 usage,
                 at: clocks::now(),

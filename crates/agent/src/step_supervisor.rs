@@ -70,15 +70,15 @@ pub(crate) async fn supervise(
     context: StepContext,
     step: StepSpec,
     orders: mpsc::UnboundedReceiver<StepOrder>,
-    tell: EventSender,
+    events: EventSender,
     alive: mpsc::Sender<()>,
 ) {
-    let supervised = match begin(context, step, orders, tell.clone()) {
+    let supervised = match begin(context, step, orders, events.clone()) {
         Ok(supervised) => supervised,
         Err(reason) => {
             let finished = never_began(reason);
             drop(alive);
-            say(&tell, StepEvent::Finished(finished));
+            send_event(&events, StepEvent::Finished(finished));
             return;
         }
     };
@@ -88,26 +88,26 @@ pub(crate) async fn supervise(
         (&stdout, StepEvent::Stdout as fn(Bytes) -> StepEvent),
         (&stderr, StepEvent::Stderr),
     ] {
-        if tell_output(spool, event, &tell).await.is_err() {
+        if stream_output(spool, event, &events).await.is_err() {
             break;
         }
     }
-    let _nobody_listens = tell
+    let _nobody_listens = events
         .send(Ok(wire::event(StepEvent::Finished(finished))))
         .await;
-    drop(tell);
+    drop(events);
     tokio::join!(stdout.discard(), stderr.discard());
 }
 
-fn say(tell: &EventSender, event: StepEvent) {
+fn send_event(events: &EventSender, event: StepEvent) {
     // Full is impossible before the output; closed is seen by who waits for it.
-    let _nobody_listens = tell.try_send(Ok(wire::event(event)));
+    let _nobody_listens = events.try_send(Ok(wire::event(event)));
 }
 
-async fn tell_output(
+async fn stream_output(
     spool: &Spool,
     event: fn(Bytes) -> StepEvent,
-    tell: &EventSender,
+    events: &EventSender,
 ) -> Result<(), ()> {
     let mut offset = 0;
     loop {
@@ -123,7 +123,7 @@ async fn tell_output(
             ))),
         };
         let broken = message.is_err();
-        if tell.send(message).await.is_err() || broken {
+        if events.send(message).await.is_err() || broken {
             return Err(());
         }
     }
@@ -148,7 +148,7 @@ struct RunningStep {
     reaper: Arc<Reaper>,
     pid: Arc<OnceLock<i32>>,
     orders: mpsc::UnboundedReceiver<StepOrder>,
-    tell: EventSender,
+    events: EventSender,
     program: String,
     by_shell: bool,
     stdout: Spool,
@@ -167,7 +167,7 @@ enum Phase {
     /// Being loaded, or waiting.
     Held {
         door: Option<ReleaseSender>,
-        words: mpsc::UnboundedReceiver<StartMessage>,
+        messages: mpsc::UnboundedReceiver<StartMessage>,
         process: Option<(Started, oneshot::Receiver<Death>)>,
         held: Option<HoldState>,
         /// To be let go then, as soon as it is held.
@@ -226,7 +226,7 @@ fn begin(
     context: StepContext,
     step: StepSpec,
     orders: mpsc::UnboundedReceiver<StepOrder>,
-    tell: EventSender,
+    events: EventSender,
 ) -> Result<RunningStep, EndReason> {
     let launch = Launch::find(&step.command, context.env, context.folder.clone())?;
     let (program, by_shell) = (launch.name(), launch.by_shell);
@@ -247,11 +247,11 @@ fn begin(
         .map(|ready| ready::PendingCondition::new(ready, &context.folder));
     let (phase, started) = if step.hold {
         let make = move || Ok(launch.process(out.try_clone()?, err.try_clone()?));
-        let (door, words) = synchronized_start::start_held(make).map_err(system)?;
+        let (door, messages) = synchronized_start::start_held(make).map_err(system)?;
         (
             Phase::Held {
                 door: Some(door),
-                words,
+                messages,
                 process: None,
                 held: None,
                 release_at: None,
@@ -275,7 +275,7 @@ fn begin(
         reaper: context.reaper,
         pid: context.pid,
         orders,
-        tell,
+        events,
         program,
         by_shell,
         stdout,
@@ -318,8 +318,8 @@ impl RunningStep {
         let end = loop {
             match self.next().await {
                 Event::Order(order) => self.obey(order),
-                Event::StartMessage(Some(word)) => {
-                    if let Some(end) = self.hear(word) {
+                Event::StartMessage(Some(message)) => {
+                    if let Some(end) = self.on_start_message(message) {
                         break end;
                     }
                 }
@@ -350,18 +350,18 @@ impl RunningStep {
                 ..
             }
         );
-        let (word, death) = match &mut self.phase {
-            Phase::Held { words, .. } => (Some(words), None),
+        let (message, death) = match &mut self.phase {
+            Phase::Held { messages, .. } => (Some(messages), None),
             Phase::Running { death, .. } => (None, Some(death)),
         };
         tokio::select! {
             // The end first: once a process was waited for, nothing may be sent to its number. The streams last: one
             // that never runs dry would let nothing else have its turn.
             biased;
-            word = async { match word { Some(words) => words.recv().await, None => pending().await } } => Event::StartMessage(word),
+            message = async { match message { Some(messages) => messages.recv().await, None => pending().await } } => Event::StartMessage(message),
             death = async { match death { Some(death) => death.await.ok(), None => pending().await } } => Event::Died(death),
             Some(order) = self.orders.recv() => Event::Order(order),
-            () = self.tell.closed(), if !self.client_gone => Event::ClientGone,
+            () = self.events.closed(), if !self.client_gone => Event::ClientGone,
             () = sleep_until(wake_at) => Event::Time,
             note = self.stdout.pump(), if !quiet_period => Event::Note(note),
             note = self.stderr.pump(), if !quiet_period => Event::Note(note),
@@ -421,11 +421,11 @@ impl RunningStep {
 
     fn is_ready(&mut self) {
         self.ready = None;
-        say(&self.tell, StepEvent::Ready(clocks::now()));
+        send_event(&self.events, StepEvent::Ready(clocks::now()));
     }
 
-    /// Some: it was the last word.
-    fn hear(&mut self, word: StartMessage) -> Option<End> {
+    /// Takes a message of the held process; gives the end if it is the last one.
+    fn on_start_message(&mut self, message: StartMessage) -> Option<End> {
         let Phase::Held {
             process,
             door,
@@ -436,7 +436,7 @@ impl RunningStep {
         else {
             return None;
         };
-        match word {
+        match message {
             StartMessage::Started(started) => {
                 let (pid, at) = (started.pid, started.at);
                 // Already now: once let go, it may end before that is heard.
@@ -448,7 +448,7 @@ impl RunningStep {
             }
             StartMessage::Held(held) => {
                 *now_held = Some(held);
-                say(&self.tell, StepEvent::Held(held));
+                send_event(&self.events, StepEvent::Held(held));
                 if let Some(at) = release_at.take() {
                     self.let_go(at);
                 }
@@ -458,7 +458,7 @@ impl RunningStep {
                 *door = None;
                 self.reaper.let_go(pid);
                 self.phase = Phase::Running { pid, death };
-                say(&self.tell, StepEvent::Begun(at));
+                send_event(&self.events, StepEvent::Begun(at));
                 self.has_begun(at);
                 if self.termination.is_some() {
                     self.signal(libc::SIGKILL);
@@ -468,14 +468,14 @@ impl RunningStep {
                 if let Some((Started { pid, .. }, _)) = process {
                     self.reaper.forget(*pid);
                 }
-                return Some(End::of(death));
+                return Some(End::from_death(death));
             }
             StartMessage::Failed(error) => {
                 // Or it was let go and closed in again, and somebody else saw its end.
                 let seen = process
                     .take()
                     .and_then(|(_, mut death)| death.try_recv().ok());
-                return Some(seen.map_or_else(|| End::never(error.to_string()), End::of));
+                return Some(seen.map_or_else(|| End::never(error.to_string()), End::from_death));
             }
         }
         None
@@ -483,8 +483,8 @@ impl RunningStep {
 
     fn has_started(&self, pid: Pid, at: Moment) {
         let _only_once = self.pid.set(pid.as_raw());
-        say(
-            &self.tell,
+        send_event(
+            &self.events,
             StepEvent::Started {
                 pid: pid.as_raw().unsigned_abs(),
                 at,
@@ -609,10 +609,10 @@ impl RunningStep {
     /// After the end of its main process: if we ended the step, the rest of its group has until the end of the grace.
     async fn with_group(&mut self, death: Death) -> End {
         let Phase::Running { pid, .. } = self.phase else {
-            return End::of(death);
+            return End::from_death(death);
         };
         let Some(termination) = &self.termination else {
-            return End::of(death);
+            return End::from_death(death);
         };
         let (mut kill_at, give_up_at) = (
             termination.kill_at.unwrap_or_else(Instant::now),
@@ -632,7 +632,7 @@ impl RunningStep {
                 rest().filter(procs::kill).count()
             };
             if left == 0 || now >= give_up_at {
-                return End::of(death);
+                return End::from_death(death);
             }
             tokio::select! {
                 Some(StepOrder::EndTrial) = self.orders.recv() => kill_at = now,
@@ -737,7 +737,7 @@ struct End {
 }
 
 impl End {
-    fn of(death: Death) -> Self {
+    fn from_death(death: Death) -> Self {
         Self {
             exit: Some(death.exit),
             usage: Some(death.usage),

@@ -85,32 +85,32 @@ pub(crate) fn start_held(
     make: impl Fn() -> io::Result<Command> + Send + 'static,
 ) -> io::Result<(ReleaseSender, mpsc::UnboundedReceiver<StartMessage>)> {
     let (door, opened) = blocking::channel();
-    let (tell, words) = mpsc::unbounded_channel();
+    let (sender, messages) = mpsc::unbounded_channel();
     let body = move || {
-        let tell = &mut |word| {
-            let _nobody_listens = tell.send(word);
+        let send = &mut |message| {
+            let _nobody_listens = sender.send(message);
         };
-        let ended = match make().and_then(|command| held_by_tracing(command, &opened, tell)) {
+        let ended = match make().and_then(|command| held_by_tracing(command, &opened, send)) {
             // No tracing here (a container's filter, a tracer on ourselves), or not of this program.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                make().and_then(|command| held_before_exec(command, &opened, tell))
+                make().and_then(|command| held_before_exec(command, &opened, send))
             }
             ended => ended,
         };
         if let Err(error) = ended {
-            tell(StartMessage::Failed(error));
+            send(StartMessage::Failed(error));
         }
     };
     std::thread::Builder::new()
         .name("held".into())
         .spawn(body)?;
-    Ok((door, words))
+    Ok((door, messages))
 }
 
 fn held_by_tracing(
     mut command: Command,
     opened: &blocking::Receiver<u64>,
-    tell: &mut impl FnMut(StartMessage),
+    send: &mut impl FnMut(StartMessage),
 ) -> io::Result<()> {
     if gains_privileges(Path::new(command.get_program())) {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -118,21 +118,21 @@ fn held_by_tracing(
     let tracee = start_traced(&mut command)?;
     // The child's ends of its streams are the child's alone.
     drop(command);
-    tell(StartMessage::Started(started(tracee.pid)));
+    send(StartMessage::Started(started(tracee.pid)));
     let (tracee, held) = match tracee.load()? {
         Loaded::Died(death) => {
-            tell(StartMessage::Died(death));
+            send(StartMessage::Died(death));
             return Ok(());
         }
         Loaded::Waits(tracee, held) => (tracee, held),
     };
-    tell(StartMessage::Held(held));
+    send(StartMessage::Held(held));
     match wait_for_release(opened) {
         Some(release) => {
             let begun = tracee.release(release);
-            tell(StartMessage::Begun(begun));
+            send(StartMessage::Begun(begun));
         }
-        None => tell(StartMessage::Died(tracee.bury()?)),
+        None => send(StartMessage::Died(tracee.bury()?)),
     }
     Ok(())
 }
@@ -344,7 +344,7 @@ fn resume(pid: Pid, signal: i32) -> nix::Result<()> {
 fn held_before_exec(
     mut command: Command,
     opened: &blocking::Receiver<u64>,
-    tell: &mut impl FnMut(StartMessage),
+    send: &mut impl FnMut(StartMessage),
 ) -> io::Result<()> {
     let (mut there, here) = io::pipe()?;
     let (wait, mut open) = io::pipe()?;
@@ -359,8 +359,8 @@ fn held_before_exec(
         let Some(pid) = arrival(&mut there) else {
             return joined(starting).map(drop);
         };
-        tell(StartMessage::Started(started(pid)));
-        tell(StartMessage::Held(HoldState::BeforeExec));
+        send(StartMessage::Started(started(pid)));
+        send(StartMessage::Held(HoldState::BeforeExec));
         match wait_for_release(opened) {
             Some(release) => {
                 let begun = at_instant(release, || {
@@ -368,13 +368,13 @@ fn held_before_exec(
                 });
                 drop(open);
                 joined(starting)?;
-                tell(StartMessage::Begun(begun));
+                send(StartMessage::Begun(begun));
             }
             None => {
                 drop(open);
                 // It gives up by itself: nobody can let it go any more.
                 let _its_own_failure = joined(starting);
-                tell(StartMessage::Failed(io::ErrorKind::Interrupted.into()));
+                send(StartMessage::Failed(io::ErrorKind::Interrupted.into()));
             }
         }
         Ok(())

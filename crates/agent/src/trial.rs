@@ -108,12 +108,12 @@ impl Trial {
         self.folder.join("spool")
     }
 
-    /// Starts a step; its events go to `tell`.
+    /// Starts a step; its events go to `events`.
     ///
     /// # Errors
     ///
     /// What is wrong with the step.
-    pub(crate) fn run(&mut self, mut step: StepSpec, tell: EventSender) -> Result<(), String> {
+    pub(crate) fn run(&mut self, mut step: StepSpec, events: EventSender) -> Result<(), String> {
         let id = step.id;
         if self.steps.contains_key(&id) {
             return Err(format!("the trial had a step {id} already"));
@@ -144,7 +144,7 @@ impl Trial {
             context,
             step,
             ordered,
-            tell,
+            events,
             self.alive.0.clone(),
         ));
         Ok(())
@@ -286,6 +286,9 @@ pub(crate) fn events() -> (
     tokio_stream::wrappers::ReceiverStream<Result<crate::proto::StepEvent, tonic::Status>>,
 ) {
     // Room for each event that comes before the output.
-    let (tell, told) = mpsc::channel(8);
-    (tell, tokio_stream::wrappers::ReceiverStream::new(told))
+    let (sender, receiver) = mpsc::channel(8);
+    (
+        sender,
+        tokio_stream::wrappers::ReceiverStream::new(receiver),
+    )
 }

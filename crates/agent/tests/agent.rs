@@ -42,10 +42,10 @@ struct Host {
 
 impl Host {
     async fn start() -> Self {
-        Self::of(Process::new(built("agent"))).await
+        Self::from_process(Process::new(built("agent"))).await
     }
 
-    async fn of(mut agent: Process) -> Self {
+    async fn from_process(mut agent: Process) -> Self {
         let mut process = agent
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -158,7 +158,7 @@ fn is_held(event: &StepEvent) -> bool {
 }
 
 /// What a step says once its processes are in place.
-fn says(line: &str) -> Option<ReadyCheck> {
+fn ready_line(line: &str) -> Option<ReadyCheck> {
     Some(ReadyCheck {
         condition: Condition::Line(line.into()),
         timeout: LIMIT,
@@ -466,7 +466,7 @@ async fn a_full_disk_fails_the_step_with_its_reason() {
         "-c",
         "mount -t tmpfs -o size=1m none \"$TMPDIR\" && exec \"$0\"",
     ]);
-    let host = Host::of({
+    let host = Host::from_process({
         agent.arg(built("agent")).env("TMPDIR", folder.path());
         agent
     })
@@ -569,7 +569,7 @@ async fn a_server_is_ready_when_it_says_so_on_either_stream() {
         becomes_ready_and_is_stopped(
             &host,
             StepSpec {
-                ready: says("^serving on [0-9]+$"),
+                ready: ready_line("^serving on [0-9]+$"),
                 ..background(id, text)
             },
         )
@@ -625,7 +625,7 @@ async fn a_server_that_exits_before_it_is_ready_says_so() {
     let host = Host::start().await;
     let outcome = host
         .outcome(StepSpec {
-            ready: says("never said"),
+            ready: ready_line("never said"),
             ..background(1, "echo no; exit 0")
         })
         .await;
@@ -663,7 +663,7 @@ async fn a_server_that_becomes_a_daemon_is_ready_and_lives_on() {
 async fn what_is_wrong_with_a_step_is_refused() {
     let host = Host::start().await;
     let no_pattern = StepSpec {
-        ready: says("("),
+        ready: ready_line("("),
         ..background(1, "true")
     };
     assert!(matches!(
@@ -908,7 +908,7 @@ async fn a_program_that_may_not_be_traced_is_held_before_it_is_loaded() {
         .args(["--reuid", nobody, "--regid", nobody, "--clear-groups"])
         .arg(place.path().join("agent"));
     agent.env("TMPDIR", place.path());
-    let host = Host::of(agent).await;
+    let host = Host::from_process(agent).await;
     for (id, hold) in [
         (1, "/usr/bin/mount --version"),
         (2, "/usr/bin/mount --version"),
@@ -953,7 +953,7 @@ const CLINGING: &str = "
 async fn clinging(host: &Host, id: u64) -> RunningStep {
     let mut run = host
         .run(StepSpec {
-            ready: says("never said"),
+            ready: ready_line("never said"),
             ..background(id, CLINGING)
         })
         .await;
@@ -1001,7 +1001,7 @@ async fn what_forks_faster_than_it_can_be_looked_up_does_not_survive_either() {
     let text = "echo go; while :; do (setsid sleep 1000 &) ; done";
     let mut run = host
         .run(StepSpec {
-            ready: says("go"),
+            ready: ready_line("go"),
             ..background(1, text)
         })
         .await;
@@ -1033,7 +1033,7 @@ async fn a_step_whose_stream_is_dropped_is_killed() {
     let host = Host::start().await;
     let mut run = host
         .run(StepSpec {
-            ready: says("go"),
+            ready: ready_line("go"),
             ..background(1, "trap '' TERM; echo go; while :; do sleep 1000; done")
         })
         .await;
@@ -1056,7 +1056,7 @@ async fn the_rest_of_a_stopped_step_has_its_grace_too() {
         "(trap 'sleep 0.1; echo bye; exit' TERM; echo go; while :; do sleep 0.01; done) & wait";
     let mut run = host
         .run(StepSpec {
-            ready: says("go"),
+            ready: ready_line("go"),
             ..background(1, text)
         })
         .await;
@@ -1118,7 +1118,7 @@ async fn an_agent_that_is_asked_to_end_leaves_nothing() {
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         let mut host = Host::start().await;
         let mut run = clinging(&host, 1).await;
-        let gone = host.client.gone();
+        let gone = host.client.closed();
         host.signal(signal);
         let status = timeout(LIMIT, host.process.wait()).await.unwrap().unwrap();
         assert!(status.success(), "{status}");
@@ -1150,7 +1150,7 @@ async fn a_killed_agent_is_lost_and_a_sweep_leaves_nothing() {
         .await;
     until(&mut held, is_held).await;
     host.signal(Signal::SIGKILL);
-    timeout(LIMIT, host.client.gone()).await.unwrap();
+    timeout(LIMIT, host.client.closed()).await.unwrap();
     let _dead = host.process.wait().await.unwrap();
     assert!(matches!(run.next().await, Err(AgentError::Lost { .. })));
     assert!(matches!(
@@ -1208,7 +1208,7 @@ async fn what_an_agent_left_that_died_with_its_conductor_is_swept_by_the_next_on
     let start = || {
         let mut agent = Process::new(built("agent"));
         agent.env("TMPDIR", folders.path());
-        Host::of(agent)
+        Host::from_process(agent)
     };
     let mut host = start().await;
     let _run = clinging(&host, 1).await;
@@ -1235,7 +1235,7 @@ async fn an_agent_that_stands_still_is_noticed_and_a_sweep_leaves_nothing() {
     host.signal(Signal::SIGSTOP);
     let lost = timeout(LIMIT, run.next()).await.unwrap();
     assert!(matches!(lost, Err(AgentError::Lost { .. })), "{lost:?}");
-    timeout(LIMIT, host.client.gone()).await.unwrap();
+    timeout(LIMIT, host.client.closed()).await.unwrap();
     let mark = host.mark();
     let swept = sweep(&mark);
     assert!(swept.killed.contains(&mark.pid));

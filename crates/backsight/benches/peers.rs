@@ -120,7 +120,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(name: &str) -> Self {
+    fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             times: Vec::new(),
@@ -203,8 +203,8 @@ fn library(folder: &Path, peers: &mut Option<Peers>, n: usize, asked: &str, meth
     let series = series(n, 1);
     let file = folder.join("series.txt");
     write_lines(&file, series.iter().map(f64::to_string));
-    let mut ours = Times::of("ours");
-    let mut beside: Vec<Times> = methods.iter().map(|name| Times::of(name)).collect();
+    let mut ours = Times::new("ours");
+    let mut beside: Vec<Times> = methods.iter().map(|name| Times::new(name)).collect();
     for _ in 0..7 {
         ours.push(timed(|| search(&series)));
         if let Some(peers) = peers {
@@ -222,7 +222,7 @@ fn append(folder: &Path, peers: &mut Option<Peers>) {
     let series = series(1_000, 2);
     let file = folder.join("append.txt");
     write_lines(&file, series.iter().map(f64::to_string));
-    let (mut each, mut otava) = (Times::of("ours"), Times::of("otava"));
+    let (mut each, mut otava) = (Times::new("ours"), Times::new("otava"));
     let mut worst = Duration::ZERO;
     for _ in 0..7 {
         let mut watch =
@@ -273,9 +273,9 @@ fn whole_process(folder: &Path) {
     std::fs::write(&config, text).expect("a file");
     let python = folder_of_peers().join("python");
     let (mut ours, mut ruptures, mut otava) = (
-        Times::of("ours"),
-        Times::of("ruptures (kernel), whole script"),
-        Times::of("otava analyze"),
+        Times::new("ours"),
+        Times::new("ruptures (kernel), whole script"),
+        Times::new("otava analyze"),
     );
     for round in 0..9 {
         ours.push(run(Command::new(BINARY).arg("detect").arg(&file)));
@@ -321,11 +321,11 @@ fn many(folder: &Path, peers: &mut Option<Peers>) {
         std::iter::once("series,value".to_owned()).chain(rows),
     );
     let parquet = folder.join("many.parquet");
-    let (mut library, mut ours) = (Times::of("library"), Times::of("ours"));
+    let (mut library, mut ours) = (Times::new("library"), Times::new("ours"));
     let mut beside = vec![
-        Times::of("many-kernel"),
-        Times::of("many-binseg"),
-        Times::of("many-otava"),
+        Times::new("many-kernel"),
+        Times::new("many-binseg"),
+        Times::new("many-otava"),
     ];
     for round in 0..5 {
         library.push(timed(|| many.iter().map(|one| search(one)).sum()));

@@ -72,7 +72,7 @@ impl AcceptArgs {
                     let acceptance = self.acceptance(&target, &history, (id, name))?;
                     store.accept(&acceptance).await.into_diagnostic()?;
                     history.accept(std::slice::from_ref(&acceptance), acceptance.at);
-                    files::say(&acceptance_effect(&history, &acceptance));
+                    files::print_note(&acceptance_effect(&history, &acceptance));
                 }
             }
             self.print(&store, vec![target]).await

@@ -6,7 +6,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 /// Serves as the first process of a guest, if a kernel has started this program so. Before any argument is read: a
 /// kernel adds some of its own.
 pub fn as_first_process() -> Option<ExitCode> {
-    let (device, restart) = backsight_agent::asked_by_kernel()?;
+    let (device, restart) = backsight_agent::init_arguments()?;
     Some(match backsight_agent::serve_guest(&device, restart) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,

@@ -23,7 +23,7 @@ impl CheckArgs {
                 Ok(store) => store,
                 Err(error) => match error.downcast_ref::<StoreError>() {
                     Some(StoreError::Damaged { .. }) => {
-                        files::say(&format!("{error}"));
+                        files::print_note(&format!("{error}"));
                         return Ok(ExitStatus::Failed.into());
                     }
                     _ => return Err(error),

@@ -419,7 +419,7 @@ impl CompareArgs {
     fn display(&self) -> DisplayOptions {
         let usual = match self.output {
             Some(_) => backsight_report::TerminalStyle::default(),
-            None => files::look(),
+            None => files::terminal_style(),
         };
         DisplayOptions {
             all_metrics: self.all_metrics,

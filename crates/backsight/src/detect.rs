@@ -11,8 +11,8 @@ use backsight_report::{
 use backsight_stats::{Better, Confidence, changes::DetectionOptions};
 use backsight_study::{
     change_detection::{
-        ChangeTable, DetectionInput, DetectionJob, DetectionStream, FalseShare, PictureFolder,
-        Shard, ShortSeries, adjust_for_all_series, join_change_tables,
+        ChangeTable, DetectionInput, DetectionJob, DetectionStream, FalseDiscoveryRate,
+        PictureFolder, Shard, ShortSeries, adjust_for_all_series, join_change_tables,
     },
     refuse_sides, result_sets,
 };
@@ -312,8 +312,8 @@ impl DetectArgs {
         chosen(asked, path, Format::Text).map(Document)
     }
 
-    fn false_share(&self) -> FalseShare {
-        FalseShare(self.false_share / 100.0)
+    fn false_share(&self) -> FalseDiscoveryRate {
+        FalseDiscoveryRate(self.false_share / 100.0)
     }
 
     /// A row a change: nothing but p-values is held.
@@ -333,14 +333,14 @@ impl DetectArgs {
         // A part can't know what is believed among all; one series needs no such doubt.
         let share = match (self.shard, count) {
             (Some(_), _) => None,
-            (None, 0 | 1) => Some(FalseShare(1.0)),
+            (None, 0 | 1) => Some(FalseDiscoveryRate(1.0)),
             (None, _) => Some(self.false_share()),
         };
         let counted = files::rows(self.output.as_deref(), |out| {
             rows.write_to(out, format, share)
         })?;
         if self.output.is_some() && share.is_some() {
-            files::say(&counted.to_string());
+            files::print_note(&counted.to_string());
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -361,7 +361,7 @@ impl DetectArgs {
             pictures.write(&mut series)?;
             too_short.add(&series);
             // Quiet series are no more than a number, unless they are all.
-            if keep_all || series.has_news() || count == 1 {
+            if keep_all || series.has_findings() || count == 1 {
                 all.push(series);
             } else {
                 others.extend(series.tests());
@@ -391,7 +391,7 @@ impl DetectArgs {
         }
         match (self.fail_on, too_short.sentence(count)) {
             (Some(_), Some(said)) => {
-                files::say(&said);
+                files::print_note(&said);
                 Ok(ExitStatus::Undecided.into())
             }
             _ => Ok(ExitCode::SUCCESS),
@@ -409,7 +409,7 @@ impl DetectArgs {
         let counted = files::rows(self.output.as_deref(), |out| {
             join_change_tables(&parts, out, format, Some(self.false_share()))
         })?;
-        files::say(&counted.to_string());
+        files::print_note(&counted.to_string());
         Ok(ExitCode::SUCCESS)
     }
 

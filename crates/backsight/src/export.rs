@@ -87,7 +87,7 @@ impl ExportArgs {
             })?;
             let tells_failures = matches!(form, ExportFormat::Json | ExportFormat::Markdown);
             if !set.failed.is_empty() && !tells_failures {
-                files::say(&format!(
+                files::print_note(&format!(
                     "{} failed trials aren't in it: this format has no place for them",
                     set.failed.len()
                 ));

@@ -103,7 +103,7 @@ pub fn print_made(text: &str) -> miette::Result<()> {
 }
 
 /// The width and the colours of standard output.
-pub fn look() -> TerminalStyle {
+pub fn terminal_style() -> TerminalStyle {
     let to_terminal = std::io::stdout().is_terminal();
     TerminalStyle {
         width: width(),
@@ -152,9 +152,9 @@ pub fn rows<T>(
     Ok(written)
 }
 
-/// Says something to whoever runs the program. That nobody reads standard error any more is no fault either:
+/// Prints a line for the user on standard error. That nobody reads standard error any more is no fault either:
 /// a study must not end because a terminal was closed.
-pub fn say(text: &str) {
+pub fn print_note(text: &str) {
     let _ = std::io::stderr()
         .lock()
         .write_all(format!("{}\n", visible(text)).as_bytes());

@@ -127,7 +127,7 @@ impl HistoryArgs {
             }
             let (result, gaps) = self.gate()?.judge(&known.history, &along.series);
             for gap in &gaps {
-                files::say(&gap.to_string());
+                files::print_note(&gap.to_string());
             }
             Ok(ExitStatus::from(result).into())
         })
@@ -195,6 +195,6 @@ fn write(
 /// What is known along a target's history; bisections that it leaves out are said.
 async fn known_history(store: &Store, target: &TargetName) -> miette::Result<KnownHistory> {
     let known = KnownHistory::from_store(store, target, Timestamp::now()).await?;
-    known.left_out.iter().for_each(|why| files::say(why));
+    known.left_out.iter().for_each(|why| files::print_note(why));
     Ok(known)
 }

@@ -36,7 +36,7 @@ impl LogArgs {
                 from, to, patch, ..
             } = self;
             let (between, diff) = opened
-                .ask(move |history| {
+                .query(move |history| {
                     let (from, to) = (history.resolve(&from)?, history.resolve(&to)?);
                     let diff = match patch {
                         true => history.diff(&from, &to, MOST_OF_A_DIFF)?,

@@ -63,10 +63,10 @@ impl ImportArgs {
         let import = ReadImport::read(&self.format, &self.files, self.name, &choices)?;
         crate::block_on(async {
             let store = files::open_store(shared).await?;
-            import.keep(&store).await?;
+            import.save(&store).await?;
             store.close().await;
             for note in import.notes() {
-                files::say(note);
+                files::print_note(note);
             }
             let (size, name) = (import.size(), import.name());
             files::print(&format!("imported {size} as `{name}`\n"))?;

@@ -15,7 +15,7 @@ use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _};
 use crate::{
     common_options::CommonOptions,
     files,
-    progress::{say_above, sentence},
+    progress::{print_above, sentence},
 };
 
 /// The environment variable that says what goes to standard error, in the syntax of `EnvFilter`.
@@ -93,7 +93,7 @@ impl Write for StandardError {
 
 impl Drop for StandardError {
     fn drop(&mut self) {
-        say_above(String::from_utf8_lossy(&self.0).trim_end());
+        print_above(String::from_utf8_lossy(&self.0).trim_end());
     }
 }
 
@@ -101,7 +101,7 @@ impl Drop for StandardError {
 pub struct LogListener;
 
 impl Listener for LogListener {
-    fn hear(&mut self, event: &Event, testbed: Option<&TestbedName>) {
+    fn on_event(&mut self, event: &Event, testbed: Option<&TestbedName>) {
         if let (Event::StudyStarted { study, .. }, Some(log)) = (event, LOG.get()) {
             log.begin(StudyId(*study));
         }
@@ -134,7 +134,7 @@ fn answer_signals(log: &StudyLog) -> io::Result<()> {
     runtime.block_on(async {
         let mut asked = signal(SignalKind::user_defined1())?;
         while asked.recv().await.is_some() {
-            say_above(&log.list_open_spans());
+            print_above(&log.list_open_spans());
         }
         Ok(())
     })

@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     match arguments.execute() {
         Ok(status) => status,
         Err(report) => {
-            files::say(&format!("{report:?}"));
+            files::print_note(&format!("{report:?}"));
             ExitStatus::Refused.into()
         }
     }

@@ -149,7 +149,7 @@ fn importers() -> miette::Result<String> {
 fn files() -> String {
     let mut text = format!("# Files\n\n{GENERATED}");
     for kind in backsight_model::schema::KINDS {
-        let Some(schema) = backsight_model::schema::of(kind) else {
+        let Some(schema) = backsight_model::schema::schema_for(kind) else {
             continue;
         };
         let _ = write!(
@@ -164,7 +164,7 @@ fn files() -> String {
 fn printed() -> String {
     let mut text = format!("# JSON\n\n{GENERATED}\nWhat `--format json` prints, by the verb.\n");
     for (kind, about) in schema::printed() {
-        let Some(schema) = schema::of_printed(kind) else {
+        let Some(schema) = schema::output_schema(kind) else {
             continue;
         };
         let _ = write!(

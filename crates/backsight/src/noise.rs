@@ -111,7 +111,7 @@ impl NoiseArgs {
             let plan = plan.with_verb(self.choices(Some(history), repeats, first_boot))?;
             let at = self.at.clone();
             let version = opened
-                .ask(move |history| resolve_version(history, &at))
+                .query(move |history| resolve_version(history, &at))
                 .await?;
             let options = self.session.options()?;
             let site =

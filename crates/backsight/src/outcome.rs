@@ -27,10 +27,10 @@ pub async fn show(
 ) -> miette::Result<ExitCode> {
     let output = &options.output;
     match outcome {
-        StudyOutcome::NothingMissing { target, said, .. } => {
-            files::say(said);
+        StudyOutcome::NothingMissing { target, answer, .. } => {
+            files::print_note(answer);
             // Who asked for a format waits for it, also where nothing was to be measured.
-            if output.is_asked() {
+            if output.is_requested() {
                 history::write_history(store, target, output).await?;
             }
         }
@@ -47,33 +47,33 @@ pub async fn show(
                 }
             }
             for note in &ended.notes {
-                files::say(note);
+                files::print_note(note);
             }
-            say_progress(&ended.study.name, &ended.progress);
+            print_progress(&ended.study.name, &ended.progress);
         }
-        StudyOutcome::BrokeOff { name, error } => say_broken_off(name, error),
+        StudyOutcome::BrokeOff { name, error } => print_broken_off(name, error),
     }
     Ok(ExitStatus::from(outcome.ending()).into())
 }
 
-/// Says why a study broke off, and how it goes on.
-fn say_broken_off(name: &StudyName, error: &StudyLoopError) {
+/// Prints why a study broke off, and how it goes on.
+fn print_broken_off(name: &StudyName, error: &StudyLoopError) {
     let way_out = format!("what was measured before is kept; `backsight resume {name}` goes on");
-    files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
+    files::print_note(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
 }
 
-/// Says how far a study came.
-fn say_progress(name: &StudyName, progress: &Progress<()>) {
+/// Prints how far a study came.
+fn print_progress(name: &StudyName, progress: &Progress<()>) {
     let trials = match progress.measured {
         1 => "1 trial".to_owned(),
         measured => format!("{measured} trials"),
     };
-    files::say(&format!(
+    files::print_note(&format!(
         "{name}: {trials} measured, {} failed, {} left",
         progress.failed, progress.left
     ));
     if let Some(why) = &progress.stopped {
-        files::say(&format!(
+        files::print_note(&format!(
             "{name}: {why}\n{name}: go on with: backsight resume {name}"
         ));
     }

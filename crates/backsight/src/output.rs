@@ -25,7 +25,7 @@ impl Output {
     }
 
     /// Whether anything was asked for.
-    pub fn is_asked(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.format.is_some() || self.output.is_some()
     }
 
@@ -40,7 +40,7 @@ impl Output {
         let format = self.chosen(usual)?;
         let style = match self.output {
             Some(_) => TerminalStyle::default(),
-            None => files::look(),
+            None => files::terminal_style(),
         };
         self.write_text(&written(study, verdict, store, format, &style).await?)
     }
@@ -50,7 +50,7 @@ impl Output {
         match &self.output {
             Some(path) => {
                 files::write_whole(path, text)?;
-                files::say(&format!("wrote {}", path.display()));
+                files::print_note(&format!("wrote {}", path.display()));
                 Ok(())
             }
             None => files::print_made(text),
@@ -97,6 +97,6 @@ pub struct OutcomeOptions {
 impl OutcomeOptions {
     /// Whether the verdict is to be written.
     pub fn is_wanted(&self) -> bool {
-        self.shows_verdict || self.output.is_asked()
+        self.shows_verdict || self.output.is_requested()
     }
 }

@@ -6,7 +6,7 @@ use backsight_study::{
     OverheadChoices, ResolvedPlan,
     verbs::{
         Verb as _,
-        overhead::{self, AskedMonitors, OverheadVerb},
+        overhead::{self, OverheadVerb, RequestedMonitors},
     },
 };
 use std::process::ExitCode;
@@ -66,10 +66,10 @@ impl OverheadArgs {
     }
 
     /// The monitors that were asked for.
-    fn monitors(&self, catalog: &Catalog) -> miette::Result<AskedMonitors> {
+    fn monitors(&self, catalog: &Catalog) -> miette::Result<RequestedMonitors> {
         let known = catalog.monitors().names();
         if self.monitors == ["all"] {
-            return Ok(AskedMonitors {
+            return Ok(RequestedMonitors {
                 names: known,
                 leave_out_broken: true,
             });
@@ -82,7 +82,7 @@ impl OverheadArgs {
         let mut names = found.collect::<miette::Result<Vec<_>>>()?;
         let mut seen = std::collections::HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
-        Ok(AskedMonitors {
+        Ok(RequestedMonitors {
             names,
             leave_out_broken: false,
         })

@@ -11,17 +11,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::files::say;
+use crate::files::print_note;
 
 /// The progress line that is drawn, if one is.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Says something above the progress line, if one is drawn.
-pub fn say_above(text: &str) {
+/// Prints a line above the progress line, if one is drawn.
+pub fn print_above(text: &str) {
     let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match line {
-        Some(line) => line.suspend(|| say(text)),
-        None => say(text),
+        Some(line) => line.suspend(|| print_note(text)),
+        None => print_note(text),
     }
 }
 
@@ -77,8 +77,8 @@ impl TerminalProgress {
         format!(" · {} left", Time(left))
     }
 
-    /// Says what a testbed does now, beside what the others do where there are several.
-    fn say(&mut self, testbed: Option<&TestbedName>, step: &str) {
+    /// Shows what a testbed does now, beside what the others do where there are several.
+    fn show_step(&mut self, testbed: Option<&TestbedName>, step: &str) {
         let doing = self.doing.entry(testbed.cloned()).or_default();
         step.clone_into(&mut doing.step);
         let all = self
@@ -103,7 +103,7 @@ impl TerminalProgress {
 }
 
 impl Listener for TerminalProgress {
-    fn hear(&mut self, event: &Event, testbed: Option<&TestbedName>) {
+    fn on_event(&mut self, event: &Event, testbed: Option<&TestbedName>) {
         match event {
             Event::StudyStarted { trials, done, .. } => {
                 // The line of the study before it, which one that was cleared never shows again.
@@ -125,11 +125,11 @@ impl Listener for TerminalProgress {
                     .map_or(String::new(), |v| format!("{v} · "));
                 let doing = self.doing.entry(testbed.cloned()).or_default();
                 doing.cell = format!("{version}{cell}");
-                self.say(testbed, "");
+                self.show_step(testbed, "");
             }
             // Of several testbeds every step would be too much for a line.
             Event::PhaseStarted { .. } | Event::StepStarted { .. } if testbed.is_some() => {}
-            Event::PhaseStarted { phase } => self.say(None, &format!(" · {phase}")),
+            Event::PhaseStarted { phase } => self.show_step(None, &format!(" · {phase}")),
             Event::StepStarted {
                 role,
                 host,
@@ -141,7 +141,7 @@ impl Listener for TerminalProgress {
                     .filter(|c| !c.is_control())
                     .take(60)
                     .collect();
-                self.say(None, &format!(" · {phase} · {role} on {host}: {command}"));
+                self.show_step(None, &format!(" · {phase} · {role} on {host}: {command}"));
             }
             Event::TrialFinished { trial, .. } => self.bar.set_position(u64::from(*trial)),
             Event::Suspected { changes } => self.round = suspected(changes),
@@ -152,17 +152,17 @@ impl Listener for TerminalProgress {
                 ahead: false,
             } => {
                 self.ahead = None;
-                self.say(testbed, &format!(" · building {version}, layout {layout}"));
+                self.show_step(testbed, &format!(" · building {version}, layout {layout}"));
             }
             Event::BuildStarted { version, .. } => self.ahead = Some(version.clone()),
             Event::BootStarted { version, .. } => {
-                self.say(testbed, &format!(" · booting {version}"));
+                self.show_step(testbed, &format!(" · booting {version}"));
             }
             Event::BuildFinished { ahead: true, .. } => self.ahead = None,
             _ => {}
         }
         if let Some(sentence) = sentence(event) {
-            self.bar.suspend(|| say(&sentence));
+            self.bar.suspend(|| print_note(&sentence));
         }
     }
 }
@@ -222,9 +222,9 @@ fn suspected(changes: &[SuspectRange]) -> String {
 pub struct JsonLines;
 
 impl Listener for JsonLines {
-    fn hear(&mut self, event: &Event, testbed: Option<&TestbedName>) {
+    fn on_event(&mut self, event: &Event, testbed: Option<&TestbedName>) {
         if let Event::Note { message } = event {
-            return say(message);
+            return print_note(message);
         }
         let Ok(mut line) = serde_json::to_value(event) else {
             return;
@@ -247,9 +247,9 @@ impl Listener for JsonLines {
 pub struct Lines;
 
 impl Listener for Lines {
-    fn hear(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
+    fn on_event(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
         if let Some(sentence) = sentence(event) {
-            say(&sentence);
+            print_note(&sentence);
         }
     }
 }

@@ -55,18 +55,18 @@ const MOST_OF_A_DIFF: usize = 128 << 10;
 
 /// Publishes these targets into a folder, and says so.
 pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miette::Result<()> {
-    let sources = Sources::of(store, targets).await;
+    let sources = Sources::open(store, targets).await;
     let between =
         |target: &TargetName, from: &Version, to: &Version| sources.between(target, from, to);
     let mut bisected = HashMap::new();
     for target in targets {
         let (named, left_out) = named_changes(store, target).await?;
-        left_out.iter().for_each(|why| files::say(why));
+        left_out.iter().for_each(|why| files::print_note(why));
         bisected.insert(target.clone(), named);
     }
     let published = publish(store, targets, &between, &bisected, folder).await;
     let published = published.into_diagnostic()?;
-    sources.forget_the_rest();
+    sources.remove_unused();
     files::print(&format!(
         "{}: {} files written, {} unchanged, {} removed\n",
         folder.join("index.html").display(),
@@ -83,12 +83,12 @@ struct Sources {
 }
 
 impl Sources {
-    async fn of(store: &Store, targets: &[TargetName]) -> Self {
+    async fn open(store: &Store, targets: &[TargetName]) -> Self {
         let mut opened = HashMap::new();
         for target in targets {
             let history = match OpenTarget::from_store(store, target).await {
                 Ok(Some(history)) => {
-                    let intervals = Intervals::of(&history);
+                    let intervals = Intervals::new(&history);
                     Ok((history, intervals))
                 }
                 Ok(None) => Err("its studies don't say where".to_owned()),
@@ -110,22 +110,22 @@ impl Sources {
             Some(Err(why)) => return Err(why.clone()),
             Some(Ok((opened, intervals))) => (&opened.history, intervals),
         };
-        let ask = || {
+        let fetch = || {
             Ok(VersionInterval {
                 changes: history.between(from, to)?,
                 diff: history.diff(from, to, MOST_OF_A_DIFF)?,
             })
         };
-        let known = intervals.known(from, to, MOST_OF_A_DIFF, ask);
+        let known = intervals.get_or_fetch(from, to, MOST_OF_A_DIFF, fetch);
         let VersionInterval { changes, diff } = known.map_err(|e: HistoryError| e.to_string())?;
         // Packages without a change log say nothing; that isn't the same as that nothing changed.
         Ok((!changes.is_empty() || diff.is_some()).then_some(VersionChanges { changes, diff }))
     }
 
     /// Forgets intervals that no page has any more.
-    fn forget_the_rest(&self) {
+    fn remove_unused(&self) {
         for (_, intervals) in self.opened.values().flatten() {
-            intervals.forget_the_rest();
+            intervals.remove_unused();
         }
     }
 }

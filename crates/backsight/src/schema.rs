@@ -27,18 +27,18 @@ pub fn printed() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// The schema of a kind of JSON that a verb prints.
-pub fn of_printed(kind: &str) -> Option<serde_json::Value> {
+pub fn output_schema(kind: &str) -> Option<serde_json::Value> {
     match kind {
         EXPORT => Some(report::schema_of::<StudyExport<'_>>()),
-        _ => report::of(kind),
+        _ => report::schema_for(kind),
     }
 }
 
 impl SchemaArgs {
     /// Prints the schema.
     pub fn execute(self) -> miette::Result<ExitCode> {
-        let schema = backsight_model::schema::of(&self.kind)
-            .or_else(|| of_printed(&self.kind))
+        let schema = backsight_model::schema::schema_for(&self.kind)
+            .or_else(|| output_schema(&self.kind))
             .ok_or_else(|| miette::miette!("there is no schema of `{}`", self.kind))?;
         crate::files::print(&format!("{schema:#}\n"))?;
         Ok(ExitCode::SUCCESS)

@@ -93,7 +93,7 @@ impl SessionArgs {
     /// How the outcome of a part of the study is shown: the output that was asked for is the whole study's.
     pub fn part_options(&self) -> OutcomeOptions {
         OutcomeOptions {
-            shows_verdict: !self.quiet && !self.json && !self.output.is_asked(),
+            shows_verdict: !self.quiet && !self.json && !self.output.is_requested(),
             output: Output::default(),
         }
     }
@@ -132,7 +132,7 @@ fn stop_on_interrupt() -> watch::Receiver<bool> {
             if count > 1 {
                 std::process::exit(i32::from(ExitStatus::Interrupted.code()));
             }
-            files::say(
+            files::print_note(
                 "stopping: the trial under way is being put back (once more to end at once)",
             );
             stop.send_replace(true);

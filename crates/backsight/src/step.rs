@@ -3,7 +3,7 @@
 use backsight_model::{Every, LayoutKind, Lookback, Range, StudyName};
 use backsight_policy::StepOrder;
 use backsight_study::{
-    AskedRepeats, BuildContext, HistoryStudy, RepeatMode, StepChoices,
+    BuildContext, HistoryStudy, RepeatMode, RequestedRepeats, StepChoices,
     verbs::{Verb as _, step::StepVerb},
 };
 use std::process::ExitCode;
@@ -128,7 +128,7 @@ impl StepArgs {
         let plan = self.plan.resolve(shared, StepVerb::NAME, true, self.seed)?;
         crate::block_on(async {
             let opened = open_target(shared, &self.target, self.plan.plan()).await?;
-            let repeats = AskedRepeats {
+            let repeats = RequestedRepeats {
                 modes: self.modes.iter().map(|mode| (*mode).into()).collect(),
                 numbers: &self.repeat,
                 layouts: &self.layouts,

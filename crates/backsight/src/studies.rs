@@ -94,7 +94,7 @@ impl ShowArgs {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.what).await.into_diagnostic()?;
-            if self.output.is_asked() {
+            if self.output.is_requested() {
                 self.refuse_parts()?;
                 match (&study.target, study.verb.as_str()) {
                     (Some(target), StepVerb::NAME) => {

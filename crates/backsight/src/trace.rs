@@ -249,9 +249,9 @@ impl TraceArgs {
                 }
             })
         };
-        let says = |chosen, why| self.says(chosen, why, quiet);
+        let report = |chosen, why| self.print_engine(chosen, why, quiet);
         let ended = match self.engine {
-            Engine::Auto => engine::run_with_fitting_engine(&options, &says, &mut trace),
+            Engine::Auto => engine::run_with_fitting_engine(&options, &report, &mut trace),
             Engine::Kernel => trace(engine::EngineKind::Kernel),
             Engine::Ptrace => trace(engine::EngineKind::Ptrace),
         };
@@ -384,11 +384,11 @@ impl TraceArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Says once which engine traces, and why not the other.
-    fn says(&self, chosen: engine::EngineKind, why: Option<String>, quiet: bool) {
+    /// Prints once which engine traces, and why not the other.
+    fn print_engine(&self, chosen: engine::EngineKind, why: Option<String>, quiet: bool) {
         if !quiet {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            files::say(&format!("trace: the {} engine{why}", chosen.name()));
+            files::print_note(&format!("trace: the {} engine{why}", chosen.name()));
         }
     }
 
@@ -582,7 +582,7 @@ impl TraceArgs {
 /// Shows an event, and says what couldn't be done to its call.
 fn show(output: &mut TraceOutput, event: &TraceEvent) -> io::Result<()> {
     if let Some(failure) = tampering_failure(event) {
-        files::say(&failure);
+        files::print_note(&failure);
     }
     output.show(event)
 }
@@ -607,14 +607,14 @@ fn is_unread(written: io::Result<()>) -> miette::Result<bool> {
 
 /// Ends this process as a program ends that writes into a closed pipe.
 fn nobody_reads() -> ExitCode {
-    ExitCode::from(CommandExit::Killed(Signal::SIGPIPE as i32).exit_likewise())
+    ExitCode::from(CommandExit::Killed(Signal::SIGPIPE as i32).exit_with_same_status())
 }
 
 /// How this process is to end when its command ended so; without one, as the signal would have it that ended tracing.
 fn status(ended: TraceOutcome, signal: Option<i32>) -> ExitCode {
     let finish = ended.command.or(signal.map(CommandExit::Killed));
     finish.map_or(ExitCode::SUCCESS, |finish| {
-        ExitCode::from(finish.exit_likewise())
+        ExitCode::from(finish.exit_with_same_status())
     })
 }
 

@@ -163,7 +163,7 @@ impl TryArgs {
         let (at, base) = (self.at.clone(), self.base.clone());
         let reverts = self.reverts.clone();
         let (at, base, mut diffs) = opened
-            .ask(move |history| {
+            .query(move |history| {
                 let at = resolve_version(history, &at)?;
                 let base = match base {
                     Some(base) => resolve_version(history, &base)?,

@@ -99,14 +99,17 @@ impl Program {
     /// # Errors
     /// It isn't jq, names a filter that doesn't exist or isn't permitted here, or calls itself.
     pub fn compile(code: &str) -> Result<Self, QueryError> {
-        Self::compile_knowing(code, &[])
+        Self::compile_with_variables(code, &[])
     }
 
     /// As [`Program::compile`], for a program that may name these variables, each written with its `$`.
     ///
     /// # Errors
     /// As [`Program::compile`].
-    pub fn compile_knowing(code: &str, variables: &[&'static str]) -> Result<Self, QueryError> {
+    pub fn compile_with_variables(
+        code: &str,
+        variables: &[&'static str],
+    ) -> Result<Self, QueryError> {
         let whole = |message: &str| QueryError {
             place: 0..code.len(),
             message: message.to_owned(),
@@ -115,7 +118,7 @@ impl Program {
         if code.len() > LONGEST {
             return Err(whole("this jq program is too long"));
         }
-        deeply(|| Self::compile_here(code, variables))
+        with_deep_stack(|| Self::compile_here(code, variables))
             .unwrap_or_else(|why| Err(whole(&format!("this jq program can't be compiled: {why}"))))
     }
 
@@ -284,7 +287,7 @@ fn shortened(value: &Val) -> String {
 ///
 /// # Errors
 /// There is no thread for it, or it panicked.
-pub fn deeply<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
+pub fn with_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("samples".into())
@@ -354,7 +357,7 @@ mod tests {
 
     fn run_within(code: &str, document: &str, steps: u64) -> Result<Vec<f64>, QueryRunError> {
         let program = Program::compile(code).unwrap();
-        deeply(|| {
+        with_deep_stack(|| {
             let value: Val = serde_json::from_str(document).unwrap();
             program.numbers_within(&value, steps)
         })
@@ -688,7 +691,7 @@ mod tests {
             ),
         ) {
             // On the stack that programs have.
-            let ended = deeply(|| {
+            let ended = with_deep_stack(|| {
                 let document = r#"{"a": [1, "2", null, {"b": [3]}]}"#;
                 let document: Val = serde_json::from_str(document).unwrap();
                 if let Ok(program) = Program::compile(&words.join(" ")) {

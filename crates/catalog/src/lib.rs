@@ -28,5 +28,5 @@ pub use definition_files::CatalogError;
 pub use definitions::{BenchmarkDefinition, Catalog};
 pub use monitors::Monitors;
 pub use pattern::MOST_SAMPLES;
-pub use query::{JsonDocument, Query, QueryError, QueryRunError, QueryValue, deeply};
+pub use query::{JsonDocument, Query, QueryError, QueryRunError, QueryValue, with_deep_stack};
 pub use samples::{ExtractionError, LONGEST_OUTPUT, Parsers, SampleError, TrialSamplesError};

@@ -8,7 +8,7 @@ use backsight_model::{
     TomlDocument,
 };
 
-use crate::query::{JsonDocument, Query, QueryValue, deeply};
+use crate::query::{JsonDocument, Query, QueryValue, with_deep_stack};
 use crate::samples::{ExtractionError, place_in};
 
 /// Most samples of one monitor on one host in one trial.
@@ -38,7 +38,7 @@ pub(crate) fn of_step(
     if monitor.metrics.is_empty() || step.ending != Ending::Stopped {
         return Ok(Vec::new());
     }
-    deeply(|| read(monitor, &step.stdout.bytes, before)).unwrap_or_else(Err)
+    with_deep_stack(|| read(monitor, &step.stdout.bytes, before)).unwrap_or_else(Err)
 }
 
 fn read(monitor: &Monitor, printed: &[u8], before: &str) -> Result<Vec<MonitorSample>, String> {
@@ -115,7 +115,11 @@ mod tests {
 
     const COUNTS: &str = "name = 'm'\nabout = 'x'\nrun = 'x'\n[metric.calls]\nunit = 'calls'\nbetter = 'lower'\njson = '(.of | map_values(.n)), .all'\n";
 
-    fn of(definition: &str, printed: &str, before: &str) -> Result<Vec<(String, f64)>, String> {
+    fn samples_of(
+        definition: &str,
+        printed: &str,
+        before: &str,
+    ) -> Result<Vec<(String, f64)>, String> {
         let document = TomlDocument::new("m.toml", definition);
         let monitor = Monitor::read(&document).unwrap();
         check(&monitor, &document).unwrap();
@@ -148,7 +152,7 @@ mod tests {
             r#"{"of": {"read": {"n": 3}, "no": {"n": null}, "write": {"n": 2.5}}, "all": 7}"#;
         let named = |name: &str, value| (name.to_owned(), value);
         assert_eq!(
-            of(COUNTS, printed, ""),
+            samples_of(COUNTS, printed, ""),
             Ok(vec![
                 named("read.calls", 3.0),
                 named("write.calls", 2.5),
@@ -156,7 +160,7 @@ mod tests {
             ])
         );
         assert_eq!(
-            of(COUNTS, printed, "client.").unwrap()[2],
+            samples_of(COUNTS, printed, "client.").unwrap()[2],
             named("client.m.calls", 7.0)
         );
     }
@@ -170,13 +174,13 @@ mod tests {
             (r#"{"of": {"a": {"n": "1"}}}"#, "`a` isn't a finite number"),
             (r#"{"of": 3}"#, "metric `calls`"),
         ] {
-            let fault = of(COUNTS, printed, "").unwrap_err();
+            let fault = samples_of(COUNTS, printed, "").unwrap_err();
             assert!(fault.contains(said), "{printed}: {fault}");
         }
         let many: Vec<String> = (0..5000)
             .map(|n| format!("\"c{n}\": {{\"n\": 1}}"))
             .collect();
-        let fault = of(COUNTS, &format!("{{\"of\": {{{}}}}}", many.join(",")), "");
+        let fault = samples_of(COUNTS, &format!("{{\"of\": {{{}}}}}", many.join(",")), "");
         assert!(fault.unwrap_err().contains("more than 4096 samples"));
     }
 

@@ -8,9 +8,9 @@ use jaq_json::{Num, Val};
 use jaq_std::ValT as _;
 
 use crate::jq::Program;
-pub use crate::jq::{QueryError, QueryRunError, deeply};
+pub use crate::jq::{QueryError, QueryRunError, with_deep_stack};
 
-/// A document that programs search. It stays on the thread that read it: work with it within [`deeply`].
+/// A document that programs search. It stays on the thread that read it: work with it within [`with_deep_stack`].
 #[derive(Debug, Clone)]
 pub struct JsonDocument {
     value: Val,
@@ -95,7 +95,7 @@ pub enum QueryValue {
 }
 
 impl QueryValue {
-    fn of(value: &Val) -> Self {
+    fn from_val(value: &Val) -> Self {
         match value {
             Val::Null => Self::Nothing,
             Val::Bool(truth) => Self::Truth(*truth),
@@ -104,16 +104,16 @@ impl QueryValue {
             Val::BStr(bytes) | Val::TStr(bytes) => {
                 Self::Text(String::from_utf8_lossy(bytes).into_owned())
             }
-            Val::Arr(values) => Self::List(values.iter().map(Self::of).collect()),
+            Val::Arr(values) => Self::List(values.iter().map(Self::from_val).collect()),
             Val::Obj(entries) => Self::Table(
                 entries
                     .iter()
                     .map(|(key, value)| {
-                        let key = match Self::of(key) {
+                        let key = match Self::from_val(key) {
                             Self::Text(text) => text,
                             _ => key.to_string(),
                         };
-                        (key, Self::of(value))
+                        (key, Self::from_val(value))
                     })
                     .collect(),
             ),
@@ -145,7 +145,7 @@ impl<const N: usize> Query<N> {
     /// It isn't jq, names a filter that doesn't exist or isn't permitted here, or calls itself.
     pub fn compile(code: &str, variables: [&'static str; N]) -> Result<Self, QueryError> {
         Ok(Self {
-            program: Program::compile_knowing(code, &variables)?,
+            program: Program::compile_with_variables(code, &variables)?,
         })
     }
 
@@ -184,7 +184,7 @@ impl<const N: usize> Query<N> {
         let parts = self.parts(input, variables)?;
         Ok(parts
             .iter()
-            .map(|part| QueryValue::of(&part.value))
+            .map(|part| QueryValue::from_val(&part.value))
             .collect())
     }
 }
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_program_finds_tables_lists_and_texts_and_knows_its_variables() {
-        let found = deeply(|| {
+        let found = with_deep_stack(|| {
             let query = Query::compile(
                 "{name: $name, n: [.a[] | . * 2], at: path(.a[1]), none: null, yes: true}",
                 ["$name"],
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn documents_are_put_together_of_parts() {
-        let counted = deeply(|| {
+        let counted = with_deep_stack(|| {
             let lines = [b"1".as_slice(), b"[2, 3]"].map(|line| JsonDocument::parse(line).unwrap());
             let list = JsonDocument::list(lines.to_vec());
             let table = JsonDocument::table([("lines".to_owned(), list)]);

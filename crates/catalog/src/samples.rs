@@ -11,7 +11,7 @@ use jaq_json::Val;
 use std::{borrow::Cow, cell::OnceCell, collections::HashMap, fmt, ops::Range};
 
 use crate::{
-    jq::{Program, QueryRunError, deeply},
+    jq::{Program, QueryRunError, with_deep_stack},
     pattern::{ColumnField, Expression, MOST_SAMPLES, NumberError},
 };
 
@@ -175,10 +175,10 @@ impl Parsers {
     /// # Errors
     /// A metric that isn't there, or isn't a finite number.
     pub fn samples(&self, steps: &[StepRecord]) -> Result<Vec<MetricSamples>, Box<SampleError>> {
-        match (deeply(|| self.samples_here(steps)), self.0.first()) {
+        match (with_deep_stack(|| self.samples_here(steps)), self.0.first()) {
             (Ok(samples), _) => samples,
             (Err(why), Some(metric)) => {
-                let printed = Printed::of(&metric.from, steps);
+                let printed = Printed::from_steps(&metric.from, steps);
                 Err(metric.error(&metric.summary, &printed, ExtractionError::Broken(why)))
             }
             (Err(_), None) => Ok(Vec::new()),
@@ -191,7 +191,7 @@ impl Parsers {
         for metric in &self.0 {
             let printed = outputs
                 .entry(&metric.from)
-                .or_insert_with(|| Printed::of(&metric.from, steps));
+                .or_insert_with(|| Printed::from_steps(&metric.from, steps));
             samples.extend(metric.samples(printed)?);
         }
         Ok(samples)
@@ -320,7 +320,7 @@ struct Printed<'a> {
 }
 
 impl<'a> Printed<'a> {
-    fn of(source: &OutputSource, steps: &'a [StepRecord]) -> Self {
+    fn from_steps(source: &OutputSource, steps: &'a [StepRecord]) -> Self {
         let here = |spawned: bool| -> Vec<&'a StepRecord> {
             steps
                 .iter()

@@ -4,7 +4,7 @@
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
 fn main() -> ExitCode {
-    if let Some((device, restart)) = backsight_agent::asked_by_kernel() {
+    if let Some((device, restart)) = backsight_agent::init_arguments() {
         let _ends_the_guest = backsight_agent::serve_guest(&device, restart);
         return ExitCode::FAILURE;
     }

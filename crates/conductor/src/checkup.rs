@@ -66,9 +66,13 @@ async fn check_up_one(
     let asked = match asked {
         Ok(asked) => asked,
         Err(cause) => {
-            let said = connected.bury().await;
+            let message = connected.bury().await;
             let host = host.clone();
-            return Err(ConnectError::Agent { host, cause, said });
+            return Err(ConnectError::Agent {
+                host,
+                cause,
+                message,
+            });
         }
     };
     connected.dismiss().await;

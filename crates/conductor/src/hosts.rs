@@ -84,20 +84,22 @@ pub enum ConnectError {
         host: HostName,
     },
     /// It isn't there, or nobody listens there.
-    #[error("host `{host}` can't be reached: {why}: `ssh` says: {said}\nthis was tried: {tried}")]
+    #[error(
+        "host `{host}` can't be reached: {why}: `ssh` says: {message}\nthis was tried: {tried}"
+    )]
     Unreachable {
         /// The host.
         host: HostName,
         /// What is in the way.
-        why: Obstacle,
+        why: UnreachableReason,
         /// The command that repeats what was tried.
         tried: String,
         /// What `ssh` said.
-        said: String,
+        message: String,
     },
     /// It is there and doesn't let us in.
     #[error(
-        "host `{host}` answers and refuses the login: `ssh` says: {said}\nthis has to work without asking for anything: {tried}"
+        "host `{host}` answers and refuses the login: `ssh` says: {message}\nthis has to work without asking for anything: {tried}"
     )]
     LoginRefused {
         /// The host.
@@ -105,11 +107,11 @@ pub enum ConnectError {
         /// The command that repeats what was tried.
         tried: String,
         /// What `ssh` said.
-        said: String,
+        message: String,
     },
     /// Its key isn't known here, or isn't the one that is.
     #[error(
-        "host `{host}` answers, and its key isn't one that is known here: `ssh` says: {said}\nthis has to work without asking for anything: {tried}"
+        "host `{host}` answers, and its key isn't one that is known here: `ssh` says: {message}\nthis has to work without asking for anything: {tried}"
     )]
     KeyRefused {
         /// The host.
@@ -117,7 +119,7 @@ pub enum ConnectError {
         /// The command that repeats what was tried.
         tried: String,
         /// What `ssh` said.
-        said: String,
+        message: String,
     },
     /// It doesn't get done.
     #[error("host `{host}` answers too slowly: it wasn't done within {limit:?}")]
@@ -128,12 +130,12 @@ pub enum ConnectError {
         limit: Duration,
     },
     /// The agent can't be put there.
-    #[error("host `{host}`: the agent can't be put there: {said}")]
+    #[error("host `{host}`: the agent can't be put there: {message}")]
     NotPut {
         /// The host.
         host: HostName,
         /// Why.
-        said: String,
+        message: String,
     },
     /// The agent's program can't be started.
     #[error("host `{host}`: can't start the agent: {cause}")]
@@ -144,20 +146,20 @@ pub enum ConnectError {
         cause: std::io::Error,
     },
     /// The agent doesn't answer as it should.
-    #[error("host `{host}`: {cause}{}", complaint(.said))]
+    #[error("host `{host}`: {cause}{}", complaint(.message))]
     Agent {
         /// The host.
         host: HostName,
         /// What is wrong.
         cause: backsight_agent::AgentError,
         /// What the agent printed on standard error.
-        said: String,
+        message: String,
     },
 }
 
 /// What is in the way to a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum UnreachableReason {
     /// Its name has no address.
     UnknownName,
     /// It is there, and nobody listens on the port.
@@ -168,7 +170,7 @@ pub enum Obstacle {
     Other,
 }
 
-impl std::fmt::Display for Obstacle {
+impl std::fmt::Display for UnreachableReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::UnknownName => "its name has no address",
@@ -179,11 +181,11 @@ impl std::fmt::Display for Obstacle {
     }
 }
 
-fn complaint(said: &str) -> String {
-    if said.is_empty() {
+fn complaint(message: &str) -> String {
+    if message.is_empty() {
         String::new()
     } else {
-        format!("; the agent said: {said}")
+        format!("; the agent said: {message}")
     }
 }
 
@@ -235,7 +237,7 @@ impl Connected {
             Err(cause) => Err(ConnectError::Agent {
                 host: host.clone(),
                 cause,
-                said: process.bury().await,
+                message: process.bury().await,
             }),
         }
     }
@@ -366,7 +368,7 @@ impl Process {
             Err(GreetingError::Silent(cause, process)) => Err(ConnectError::Agent {
                 host: host.clone(),
                 cause,
-                said: last_words(&process.complaints),
+                message: last_words(&process.complaints),
             }),
         }
     }

@@ -6,7 +6,7 @@
 //! namespaces of a lab and removes them. Hosts that are guests are there from one
 //! [boot](Conductor::boot) to the next; other machines, which `ssh` reaches, are [restarted](Conductor::restart). A [`Workbench`] runs what is done to a version before.
 //!
-//! What is measured is chosen above; results are kept by those who listen to the events.
+//! What is measured is chosen above; results are kept by listeners.
 //!
 //! ```
 //! use backsight_conductor::{Events, Listener};
@@ -16,17 +16,17 @@
 //! struct Sender(mpsc::Sender<Event>);
 //!
 //! impl Listener for Sender {
-//!     fn hear(&mut self, event: &Event, _: Option<&TestbedName>) {
+//!     fn on_event(&mut self, event: &Event, _: Option<&TestbedName>) {
 //!         self.0.send(event.clone()).unwrap();
 //!     }
 //! }
 //!
-//! let (sender, heard) = mpsc::channel();
+//! let (sender, received) = mpsc::channel();
 //! let events = Events::default();
 //! events.listen(Sender(sender));
 //! let event = Event::RoundStarted { round: 1, of: 3 };
-//! events.tell(&event);
-//! assert_eq!(heard.recv().unwrap(), event);
+//! events.emit(&event);
+//! assert_eq!(received.recv().unwrap(), event);
 //! ```
 
 mod checkup;
@@ -41,7 +41,7 @@ mod trial;
 mod workbench;
 
 pub use hosts::guests::{BootError, BootFault, GuestBoot, InitramfsError, Kernel, PartsError};
-pub use hosts::{ConnectError, HostAccess, Obstacle};
+pub use hosts::{ConnectError, HostAccess, UnreachableReason};
 pub use lease::{Lease, LeaseError};
 pub use plan_checkup::{PlanCheckup, check_plan, find_program};
 pub use restart::{RestartError, RestartFault, RestartRecord};
@@ -51,13 +51,13 @@ pub use workbench::{CommandResult, Workbench, WorkbenchCommand};
 use backsight_model::{Event, TestbedName};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Somebody who wants to know what happens.
+/// A receiver of events.
 pub trait Listener: Send {
-    /// Something has happened: on which testbed, of a study that measures on several at once.
-    fn hear(&mut self, event: &Event, testbed: Option<&TestbedName>);
+    /// Takes an event, with the testbed that it is about where a study measures on several at once.
+    fn on_event(&mut self, event: &Event, testbed: Option<&TestbedName>);
 }
 
-/// Where events are told, each to every listener, in the order in which they happen.
+/// Sends each event to every listener, in the order in which they happen.
 #[derive(Clone, Default)]
 pub struct Events {
     listeners: Arc<Mutex<Vec<Box<dyn Listener>>>>,
@@ -67,14 +67,14 @@ pub struct Events {
 impl Events {
     /// The same listeners, for what happens on one of several testbeds.
     #[must_use]
-    pub fn on(&self, testbed: TestbedName) -> Self {
+    pub fn on_testbed(&self, testbed: TestbedName) -> Self {
         Self {
             listeners: Arc::clone(&self.listeners),
             testbed: Some(testbed),
         }
     }
 
-    /// Adds a listener; it hears what happens from now on.
+    /// Adds a listener; it gets the events from now on.
     pub fn listen(&self, listener: impl Listener + 'static) {
         self.listeners
             .lock()
@@ -82,15 +82,15 @@ impl Events {
             .push(Box::new(listener));
     }
 
-    /// Tells everybody.
-    pub fn tell(&self, event: &Event) {
+    /// Sends an event to every listener.
+    pub fn emit(&self, event: &Event) {
         for listener in self
             .listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .iter_mut()
         {
-            listener.hear(event, self.testbed.as_ref());
+            listener.on_event(event, self.testbed.as_ref());
         }
     }
 }

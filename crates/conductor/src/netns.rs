@@ -23,15 +23,15 @@ pub enum NetnsError {
     #[error("making network namespaces needs root: run it with sudo")]
     NotRoot,
     /// `ip` refused.
-    #[error("`{command}` failed: {said}")]
+    #[error("`{command}` failed: {message}")]
     Refused {
         /// The command.
         command: String,
         /// What it said.
-        said: String,
+        message: String,
     },
     /// A host's settings can't be written.
-    #[error("host `{host}`: can't set {key} to `{value}`: {said}")]
+    #[error("host `{host}`: can't set {key} to `{value}`: {message}")]
     Setting {
         /// The host.
         host: HostName,
@@ -40,7 +40,7 @@ pub enum NetnsError {
         /// Its wanted value.
         value: String,
         /// What the system said.
-        said: String,
+        message: String,
     },
     /// Somebody measures in them.
     #[error(transparent)]
@@ -342,11 +342,11 @@ pub(crate) fn sysctl_path(key: &str) -> String {
 }
 
 fn set_sysctl(space: &str, host: &HostName, key: &str, value: &str) -> Result<(), NetnsError> {
-    let fault = |said: String| NetnsError::Setting {
+    let fault = |message: String| NetnsError::Setting {
         host: host.clone(),
         key: key.to_owned(),
         value: value.to_owned(),
-        said,
+        message,
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
     if !key.chars().all(plain) || key.contains("..") {
@@ -383,9 +383,9 @@ fn require_root() -> Result<(), NetnsError> {
 }
 
 fn ip(arguments: &[&str]) -> Result<Output, NetnsError> {
-    let refused = |said: String| NetnsError::Refused {
+    let refused = |message: String| NetnsError::Refused {
         command: format!("ip {}", arguments.join(" ")),
-        said,
+        message,
     };
     let output = Command::new("ip")
         .args(arguments)

@@ -144,7 +144,7 @@ impl<'a> RunningTrial<'a> {
         {
             return Ok(());
         }
-        self.events.tell(&Event::PhaseStarted { phase });
+        self.events.emit(&Event::PhaseStarted { phase });
         let meetings = MeetingPoints::new(self.roles, phase);
         let (cancel, _) = watch::channel(false);
         let first: Mutex<Option<Failure>> = Mutex::default();
@@ -222,7 +222,7 @@ impl<'a> RunningTrial<'a> {
     async fn first_lost(&self) -> Failure {
         let watches = self.hosts.values().map(|host| {
             Box::pin(async move {
-                host.client.gone().await;
+                host.client.closed().await;
                 host
             })
         });
@@ -392,7 +392,7 @@ impl<'a> RunningTrial<'a> {
     ) -> Result<(), Halt> {
         let host = self.host(place.role)?;
         let trial = &self.roles[place.role];
-        self.events.tell(&Event::StepStarted {
+        self.events.emit(&Event::StepStarted {
             role: trial.role.clone(),
             host: trial.host.clone(),
             phase: place.phase,
@@ -671,7 +671,7 @@ impl<'a> RunningTrial<'a> {
         let trial = &self.roles[place.role];
         // A monitor is no step of the benchmark.
         if place.monitor.is_none() {
-            self.events.tell(&Event::StepFinished {
+            self.events.emit(&Event::StepFinished {
                 role: trial.role.clone(),
                 host: trial.host.clone(),
                 phase: place.phase,

@@ -79,7 +79,7 @@ fn needed_by_monitor(arrangement: &Arrangement, planned: &PlannedMonitor) -> Vec
 /// What is known of a host.
 enum Known {
     /// It was asked.
-    Asked(Box<HostCheckup>),
+    Checked(Box<HostCheckup>),
     /// It can't be asked, and why.
     Silent(String),
     /// A namespace that isn't up.
@@ -94,7 +94,7 @@ impl Known {
     /// Whether it has a program; nothing where that can't be known.
     fn has(&self, program: &str) -> Option<bool> {
         match self {
-            Self::Asked(checkup) => Some(!checkup.missing.iter().any(|it| it == program)),
+            Self::Checked(checkup) => Some(!checkup.missing.iter().any(|it| it == program)),
             Self::Down | Self::Booted => Some(find_program(program).is_some()),
             Self::Silent(_) | Self::Emulated => None,
         }
@@ -103,7 +103,7 @@ impl Known {
     /// The system's own word for itself: `debian`, `ubuntu`, …
     fn system(&self) -> String {
         let facts = match self {
-            Self::Asked(checkup) => checkup.facts.get("os.id").cloned(),
+            Self::Checked(checkup) => checkup.facts.get("os.id").cloned(),
             _ => None,
         };
         facts.unwrap_or_else(system)
@@ -152,7 +152,7 @@ impl ExaminedHosts {
         let answers = check_up(reach, lab, &asked).await;
         for ((host, _), answer) in asked.iter().zip(answers) {
             let known = match answer {
-                Ok(checkup) => Known::Asked(Box::new(checkup)),
+                Ok(checkup) => Known::Checked(Box::new(checkup)),
                 Err(error) => Known::Silent(error.to_string()),
             };
             hosts.insert(host.clone(), known);
@@ -234,7 +234,7 @@ impl PlanCheckup {
     /// Says whether a host is there and fit to measure.
     fn host(&mut self, arrangement: &Arrangement, host: &HostName, known: &Known) {
         let checkup = match known {
-            Known::Asked(checkup) => checkup,
+            Known::Checked(checkup) => checkup,
             Known::Silent(why) => return self.fault("failed", why),
             Known::Down => {
                 return self.fault("down", &format!("host {host}: run `backsight lab up`"));

@@ -34,7 +34,7 @@ const OUTPUT_LIMIT: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RestartRecord {
     /// What each host's command printed.
-    pub said: IndexMap<HostName, Vec<u8>>,
+    pub output: IndexMap<HostName, Vec<u8>>,
     /// What each host is since.
     pub facts: IndexMap<HostName, BTreeMap<String, String>>,
 }
@@ -48,7 +48,7 @@ pub struct RestartError {
     /// What is wrong.
     pub fault: RestartFault,
     /// What each host's command printed.
-    pub said: IndexMap<HostName, Vec<u8>>,
+    pub output: IndexMap<HostName, Vec<u8>>,
 }
 
 /// Why a host hasn't been started anew.
@@ -115,8 +115,8 @@ impl Conductor {
         }
         let mut restarted = RestartRecord::default();
         let mut first_fault = None;
-        for (host, outcome, said) in join_all(asked).await {
-            restarted.said.insert(host.clone(), said);
+        for (host, outcome, output) in join_all(asked).await {
+            restarted.output.insert(host.clone(), output);
             match outcome {
                 Ok(connected) => {
                     self.restarted
@@ -138,7 +138,7 @@ impl Conductor {
             Some((host, fault)) => Err(RestartError {
                 host,
                 fault,
-                said: restarted.said,
+                output: restarted.output,
             }),
         }
     }
@@ -148,7 +148,7 @@ impl Conductor {
     ///
     /// # Errors
     /// A host can't be reached.
-    pub async fn stands(&mut self, limit: Duration) -> Result<bool, ConnectError> {
+    pub async fn still_runs(&mut self, limit: Duration) -> Result<bool, ConnectError> {
         self.reach(limit, None).await?;
         let mut restarted = self.restarted.iter();
         Ok(restarted.all(|(host, boot)| {
@@ -175,7 +175,7 @@ impl Conductor {
                 Ok(recovered) => {
                     if awaited.is_some() {
                         let seconds = began.elapsed().as_secs_f64();
-                        self.events.tell(&Event::HostsBack { seconds });
+                        self.events.emit(&Event::HostsBack { seconds });
                     }
                     return Ok(recovered || awaited.is_some());
                 }
@@ -190,7 +190,7 @@ impl Conductor {
                 _ => return Err(fault),
             };
             if awaited.as_ref() != Some(&host) {
-                self.events.tell(&Event::HostAwaited {
+                self.events.emit(&Event::HostAwaited {
                     host: host.clone(),
                     why: fault.to_string(),
                     seconds: (limit - began.elapsed().min(limit)).as_secs_f64(),
@@ -210,7 +210,7 @@ impl Conductor {
     }
 
     /// The hosts of the arrangement that don't see this machine's files.
-    pub fn far_hosts(&self) -> Vec<HostName> {
+    pub fn remote_hosts(&self) -> Vec<HostName> {
         let mut far = self.used();
         far.retain(|host| self.arrangement.is_far(host));
         far
@@ -221,7 +221,7 @@ impl Conductor {
     ///
     /// # Errors
     /// The host isn't there, is lost, or has no room for them.
-    pub async fn put_build(
+    pub async fn upload_build(
         &mut self,
         host: &HostName,
         name: &str,
@@ -230,11 +230,11 @@ impl Conductor {
         else {
             return Err(ConnectError::NotUsed { host: host.clone() });
         };
-        let put = connected.client.put(name, folder).await;
+        let put = connected.client.upload_folder(name, folder).await;
         let there = put.map_err(|cause| ConnectError::Agent {
             host: host.clone(),
             cause,
-            said: String::new(),
+            message: String::new(),
         })?;
         self.arrangement
             .build_on
@@ -280,18 +280,18 @@ impl Order<'_> {
         self,
         old: Connected,
     ) -> (HostName, Result<Connected, RestartFault>, Vec<u8>) {
-        let mut said = Vec::new();
-        let outcome = self.see_through(&old, &mut said).await;
+        let mut output = Vec::new();
+        let outcome = self.see_through(&old, &mut output).await;
         let host = old.name.clone();
         // Also ends the command, should it still run.
         old.bury().await;
-        (host, outcome, said)
+        (host, outcome, output)
     }
 
     async fn see_through(
         &self,
         old: &Connected,
-        said: &mut Vec<u8>,
+        output: &mut Vec<u8>,
     ) -> Result<Connected, RestartFault> {
         let until = Instant::now() + self.limit;
         let clock = old
@@ -307,7 +307,7 @@ impl Order<'_> {
         let mut last = Look::Nobody("nobody answered".to_owned());
         let back = tokio::select! {
             back = timeout_at(until, self.await_return(old, &before, &mut last)) => back,
-            fault = self.failure(run, said) => return Err(fault),
+            fault = self.failure(run, output) => return Err(fault),
         };
         let (command, limit) = (self.command.to_owned(), self.limit);
         match (back, last) {
@@ -333,14 +333,14 @@ impl Order<'_> {
     }
 
     /// Resolves when the command has failed; never if it does its work, whose end nobody may live to tell.
-    async fn failure(&self, mut run: RunningStep, said: &mut Vec<u8>) -> RestartFault {
+    async fn failure(&self, mut run: RunningStep, output: &mut Vec<u8>) -> RestartFault {
         loop {
             match run.next().await {
                 Ok(Some(StepEvent::Stdout(piece) | StepEvent::Stderr(piece))) => {
-                    said.extend_from_slice(&piece);
+                    output.extend_from_slice(&piece);
                 }
                 Ok(Some(StepEvent::Finished(finished))) => {
-                    if let Some(how) = failed(&finished, said) {
+                    if let Some(how) = failed(&finished, output) {
                         let command = self.command.to_owned();
                         return RestartFault::Command { command, how };
                     }
@@ -353,7 +353,7 @@ impl Order<'_> {
 
     /// Looks for the host until it answers from another boot.
     async fn await_return(&self, old: &Connected, before: &Boot, last: &mut Look) -> Connected {
-        let _it_may_go_without_a_word = timeout(PATIENCE, old.client.gone()).await;
+        let _it_may_go_without_a_word = timeout(PATIENCE, old.client.closed()).await;
         loop {
             match Connected::start(self.reach, self.lab, &old.name).await {
                 Ok(new) if before.is_followed_by(&boot_of(&new)) => return new,
@@ -382,8 +382,8 @@ fn boot_of(connected: &Connected) -> Boot {
 }
 
 /// How a command that was to reboot its host failed, if it did. One that is killed was in the way of what it asked for.
-fn failed(finished: &Finished, said: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(said);
+fn failed(finished: &Finished, output: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(output);
     let last: String = text
         .lines()
         .last()

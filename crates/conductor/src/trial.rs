@@ -225,20 +225,20 @@ impl Conductor {
     ///
     /// # Errors
     /// The host isn't part of the arrangement or isn't booted, or its agent is lost. A command that fails is no error.
-    pub async fn ask(
+    pub async fn run_command(
         &self,
         host: &HostName,
         command: &str,
         limit: Duration,
     ) -> Result<CommandResult, ConnectError> {
-        self.ask_in(host, command, None, limit).await
+        self.run_command_in(host, command, None, limit).await
     }
 
     /// The same in a folder of that host.
     ///
     /// # Errors
-    /// As [`Conductor::ask`].
-    pub async fn ask_in(
+    /// As [`Conductor::run_command`].
+    pub async fn run_command_in(
         &self,
         host: &HostName,
         command: &str,
@@ -259,7 +259,7 @@ impl Conductor {
         done.map_err(|cause| ConnectError::Agent {
             host,
             cause,
-            said: String::new(),
+            message: String::new(),
         })
     }
 
@@ -660,7 +660,7 @@ impl Conductor {
                 } else {
                     words.clone()
                 };
-                self.events.tell(&Event::HostLost {
+                self.events.emit(&Event::HostLost {
                     host: name.clone(),
                     why,
                 });

@@ -45,7 +45,7 @@ pub struct CommandResult {
 
 impl CommandResult {
     /// Whether it exited with status 0.
-    pub fn well(&self) -> bool {
+    pub fn succeeded(&self) -> bool {
         self.ending == Ending::Exit(0)
     }
 }
@@ -119,14 +119,14 @@ impl Workbench {
         match perform(agent, command).await {
             Ok(done) => Ok(done),
             Err(cause) => {
-                let said = match place.take() {
+                let message = match place.take() {
                     Some(agent) => agent.bury().await,
                     None => String::new(),
                 };
                 Err(ConnectError::Agent {
                     host: self.here.clone(),
                     cause,
-                    said,
+                    message,
                 })
             }
         }

@@ -303,7 +303,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(text: &str) -> Result<Vec<(String, Vec<f64>)>, String> {
+    fn read_text(text: &str) -> Result<Vec<(String, Vec<f64>)>, String> {
         of_columns(text, &NumberColumns::default())
     }
 
@@ -318,14 +318,14 @@ mod tests {
 
     #[test]
     fn a_value_a_line_is_read_in_order() {
-        let read = of("# milliseconds\n3.5\n\n 3.1 \r\n3.9e0 # cold\n");
+        let read = read_text("# milliseconds\n3.5\n\n 3.1 \r\n3.9e0 # cold\n");
         assert_eq!(read, Ok(vec![cell("", &[3.5, 3.1, 3.9])]));
     }
 
     #[test]
     fn cells_may_be_mixed_and_separated_by_spaces_tabs_and_commas() {
         assert_eq!(
-            of("a 1\nb,2\n\"read 4k\",3\na\t4\nread 4k,5\n"),
+            read_text("a 1\nb,2\n\"read 4k\",3\na\t4\nread 4k,5\n"),
             Ok(vec![
                 cell("a", &[1.0, 4.0]),
                 cell("b", &[2.0]),
@@ -351,11 +351,15 @@ mod tests {
             ("", "f.txt has no numbers"),
             ("# nothing\n\n", "f.txt has no numbers"),
         ] {
-            let error = of(text).unwrap_err();
+            let error = read_text(text).unwrap_err();
             assert!(error.contains(said), "{text:?}: {error}");
         }
         let long = format!("1\n{}\n", "9".repeat(5000));
-        assert!(of(&long).unwrap_err().contains("line 2: longer than"));
+        assert!(
+            read_text(&long)
+                .unwrap_err()
+                .contains("line 2: longer than")
+        );
         let binary = Box::new(&b"1\n\xff\xfe\n"[..]);
         let binary = read("f", binary, &NumberColumns::default()).unwrap_err();
         assert!(binary.to_string().contains("line 2: not UTF-8"));
@@ -363,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_table_with_names_above_its_columns_is_read_by_them() {
-        let one = |text: &str| of(text).unwrap();
+        let one = |text: &str| read_text(text).unwrap();
         assert_eq!(one("ms\n1\n2\n"), [cell("", &[1.0, 2.0])]);
         assert_eq!(
             one("# made today\nname;ms\n\"read 4k\";1\nsync;5\nread 4k;2\n"),
@@ -401,7 +405,7 @@ mod tests {
             ("name,ms\nsort,1\nsort,2,3\n", "line 3"),
             ("name,ms\nsort,nan\n", "line 2"),
         ] {
-            let error = of(text).unwrap_err();
+            let error = read_text(text).unwrap_err();
             assert!(error.contains(said), "{text:?}: {error}");
         }
     }
@@ -410,12 +414,12 @@ mod tests {
         #[test]
         fn what_was_written_is_what_is_read(values in prop::collection::vec(-1e300..1e300f64, 1..50)) {
             let text: String = values.iter().map(|value| format!("x {value}\n")).collect();
-            prop_assert_eq!(of(&text).unwrap(), vec![cell("x", &values)]);
+            prop_assert_eq!(read_text(&text).unwrap(), vec![cell("x", &values)]);
         }
 
         #[test]
         fn any_text_is_read_or_refused_with_its_line(text in "\\PC{0,200}") {
-            if let Err(error) = of(&text) {
+            if let Err(error) = read_text(&text) {
                 prop_assert!(error.starts_with("f.txt"));
             }
         }

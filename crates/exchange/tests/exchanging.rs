@@ -57,7 +57,7 @@ fn better(choices: &[&str]) -> ImportChoices {
     }
 }
 
-fn of(format: &str, files: &[&str], choices: &ImportChoices) -> ImportedStudy {
+fn import_fixture(format: &str, files: &[&str], choices: &ImportChoices) -> ImportedStudy {
     let files: Vec<PathBuf> = files.iter().map(|name| fixture(name)).collect();
     import(&importer(format), &files, choices).unwrap()
 }
@@ -113,7 +113,7 @@ fn lines(imported: &ImportedStudy) -> Vec<String> {
 
 #[test]
 fn hyperfine_has_a_trial_a_run() {
-    let imported = of("hyperfine", &["hyperfine.json"], &ImportChoices::default());
+    let imported = import_fixture("hyperfine", &["hyperfine.json"], &ImportChoices::default());
     assert_eq!(imported.trials.len(), 20);
     assert_eq!(
         lines(&imported)[0],
@@ -131,7 +131,7 @@ fn hyperfine_has_a_trial_a_run() {
 
 #[test]
 fn criterion_has_a_file_a_trial_and_leaves_the_run_before_alone() {
-    let imported = of("criterion", &["criterion"], &ImportChoices::default());
+    let imported = import_fixture("criterion", &["criterion"], &ImportChoices::default());
     let said = lines(&imported);
     assert_eq!(said.len(), 3, "{said:#?}");
     assert_eq!(imported.trials.len(), 3, "samples are of one process");
@@ -151,7 +151,7 @@ fn criterion_has_a_file_a_trial_and_leaves_the_run_before_alone() {
     let of_first = &imported.trials[0].files;
     assert!(imported.files[of_first[1]].path.ends_with("benchmark.json"));
     // One benchmark's file is as good as the folder.
-    let one = of(
+    let one = import_fixture(
         "criterion",
         &["criterion/sum/it_er/100/new/sample.json"],
         &ImportChoices::default(),
@@ -161,7 +161,7 @@ fn criterion_has_a_file_a_trial_and_leaves_the_run_before_alone() {
 
 #[test]
 fn google_benchmark_has_repetitions_of_one_process_and_no_means() {
-    let imported = of(
+    let imported = import_fixture(
         "google-benchmark",
         &["google-benchmark.json"],
         &better(&["foo=lower"]),
@@ -184,7 +184,7 @@ fn google_benchmark_has_repetitions_of_one_process_and_no_means() {
 
 #[test]
 fn a_table_of_hyperfine_has_the_means_of_its_commands() {
-    let imported = of("hyperfine", &["hyperfine.csv"], &ImportChoices::default());
+    let imported = import_fixture("hyperfine", &["hyperfine.csv"], &ImportChoices::default());
     let said = lines(&imported);
     assert_eq!(said[0], "true time s lower: 0.002323875");
     assert_eq!(said[1], "true time-median s lower: 0.0007097550000000001");
@@ -193,7 +193,7 @@ fn a_table_of_hyperfine_has_the_means_of_its_commands() {
     assert_eq!(*quoted, Value::Text("echo a, \"b\"".into()));
     let about = &imported.metrics[&imported.cells[0].benchmark][0].about;
     assert_eq!(about, "elapsed time of a run, the mean of its runs");
-    let with_params = of(
+    let with_params = import_fixture(
         "hyperfine",
         &["hyperfine-params.csv"],
         &ImportChoices::default(),
@@ -221,7 +221,7 @@ fn a_table_of_hyperfine_has_the_means_of_its_commands() {
 #[test]
 fn a_table_of_google_benchmark_has_its_repetitions_or_else_the_means() {
     let choices = better(&["widgets=lower"]);
-    let imported = of("google-benchmark", &["google-benchmark.csv"], &choices);
+    let imported = import_fixture("google-benchmark", &["google-benchmark.csv"], &choices);
     assert_eq!(
         lines(&imported),
         [
@@ -236,7 +236,7 @@ fn a_table_of_google_benchmark_has_its_repetitions_or_else_the_means() {
             "BM_Fails failed: no, \"not\" today",
         ]
     );
-    let means = of(
+    let means = import_fixture(
         "google-benchmark",
         &["google-benchmark-aggregates.csv"],
         &choices,
@@ -249,7 +249,7 @@ fn a_table_of_google_benchmark_has_its_repetitions_or_else_the_means() {
         ]
     );
     assert_eq!(means.cells.len(), 3, "{:?}", means.cells);
-    let json = of(
+    let json = import_fixture(
         "google-benchmark",
         &["google-benchmark-aggregates.json"],
         &choices,
@@ -293,7 +293,7 @@ fn a_benchmark_that_is_called_like_a_mean_is_none() {
 #[test]
 fn sysbench_has_a_run_a_trial() {
     let of_sysbench = |name: &str| {
-        let imported = of(
+        let imported = import_fixture(
             "sysbench",
             &[&format!("sysbench/{name}.txt")],
             &ImportChoices::default(),
@@ -357,14 +357,14 @@ fn sysbench_has_a_run_a_trial() {
             "sysbench-oltp threads=1 queries-per-second /s higher: 8656.22",
         ]
     );
-    let within = of("sysbench", &["sysbench/cpu.txt"], &ImportChoices::default());
+    let within = import_fixture("sysbench", &["sysbench/cpu.txt"], &ImportChoices::default());
     let first = within.trials[0].outcome.as_ref().unwrap();
     assert_eq!(first[0].each, [1020.93]);
 }
 
 #[test]
 fn pytest_benchmark_has_a_file_a_trial() {
-    let imported = of(
+    let imported = import_fixture(
         "pytest-benchmark",
         &["pytest-benchmark.json"],
         &ImportChoices::default(),
@@ -388,7 +388,7 @@ fn pytest_benchmark_has_a_file_a_trial() {
     assert_eq!(imported.trials.len(), imported.cells.len());
     // Files that are given together are runs of one study, in one session unless it is said.
     let files = ["pytest-benchmark.json"; 3];
-    let runs = of("pytest-benchmark", &files, &ImportChoices::default());
+    let runs = import_fixture("pytest-benchmark", &files, &ImportChoices::default());
     let of_first = runs.trials.iter().filter(|trial| trial.cell == 0);
     let of_first: Vec<(u32, u32)> = of_first.map(|t| (t.round, t.session)).collect();
     assert_eq!(of_first, [(1, 1), (2, 1), (3, 1)]);
@@ -396,7 +396,7 @@ fn pytest_benchmark_has_a_file_a_trial() {
         sessions: true,
         ..ImportChoices::default()
     };
-    let apart = of("pytest-benchmark", &files, &apart);
+    let apart = import_fixture("pytest-benchmark", &files, &apart);
     assert!(
         apart
             .trials
@@ -408,7 +408,7 @@ fn pytest_benchmark_has_a_file_a_trial() {
         level: Some(MeasuredLevel::Run),
         ..ImportChoices::default()
     };
-    let each = of("pytest-benchmark", &files[..1], &each);
+    let each = import_fixture("pytest-benchmark", &files[..1], &each);
     assert_eq!(lines(&each)[0], lines(&imported)[0].replace(',', " "));
     assert_eq!(imported.hosts[0]["cpu"], "AMD EPYC");
 }
@@ -561,7 +561,7 @@ fn a_table_says_of_which_host_its_rows_are() {
 
 #[test]
 fn jmh_has_a_fork_a_trial_with_its_iterations() {
-    let imported = of("jmh", &["jmh.json"], &ImportChoices::default());
+    let imported = import_fixture("jmh", &["jmh.json"], &ImportChoices::default());
     let said = lines(&imported);
     assert_eq!(
         said[0],
@@ -594,7 +594,7 @@ fn jmh_has_a_fork_a_trial_with_its_iterations() {
 #[test]
 fn lines_of_go_are_of_one_process() {
     let choices = better(&["widgets/op=higher"]);
-    let imported = of("go", &["benchfmt.txt"], &choices);
+    let imported = import_fixture("go", &["benchfmt.txt"], &choices);
     assert_eq!(imported.trials.len(), 2);
     assert_eq!(
         lines(&imported)[..5],
@@ -641,7 +641,7 @@ fn lines_of_go_are_of_one_process() {
 #[test]
 fn events_of_go_test_have_the_same_lines_in_pieces() {
     let choices = better(&["widgets/op=lower"]);
-    let imported = of("go", &["go-test.json"], &choices);
+    let imported = import_fixture("go", &["go-test.json"], &choices);
     assert_eq!(
         lines(&imported),
         [
@@ -663,7 +663,7 @@ fn events_of_go_test_have_the_same_lines_in_pieces() {
 
 #[test]
 fn conductor_has_its_phases_and_the_numbers_that_steps_printed() {
-    let imported = of(
+    let imported = import_fixture(
         "conductor",
         &["conductor.json"],
         &better(&["result-1=higher"]),
@@ -680,7 +680,7 @@ fn conductor_has_its_phases_and_the_numbers_that_steps_printed() {
 
 #[test]
 fn fio_has_its_directions_and_a_file_a_trial() {
-    let twice = of(
+    let twice = import_fixture(
         "fio",
         &["fio.json", "fio-rw.json", "fio.json"],
         &ImportChoices::default(),
@@ -729,7 +729,7 @@ fn fio_has_its_directions_and_a_file_a_trial() {
 
 #[test]
 fn iperf3_has_intervals_and_failures() {
-    let imported = of(
+    let imported = import_fixture(
         "iperf3",
         &["iperf3.json", "iperf3-udp.json"],
         &ImportChoices::default(),
@@ -765,7 +765,7 @@ fn k6_has_three_ways_to_say_the_same() {
         "waiting_time-median=lower",
         "waiting_time-p95=lower",
     ]);
-    let summary = lines(&of("k6", &["k6-summary.json"], &custom));
+    let summary = lines(&import_fixture("k6", &["k6-summary.json"], &custom));
     assert_eq!(
         summary[..7],
         [
@@ -785,7 +785,7 @@ fn k6_has_three_ways_to_say_the_same() {
         unsaid.to_string().contains("`waiting_time-mean`"),
         "{unsaid}"
     );
-    let handled = lines(&of(
+    let handled = lines(&import_fixture(
         "k6",
         &["k6-handle-summary.json"],
         &ImportChoices::default(),
@@ -798,7 +798,11 @@ fn k6_has_three_ways_to_say_the_same() {
         handled.contains(&"k6 http_req_failed ratio lower: 0.25".to_owned()),
         "{handled:#?}"
     );
-    let points = lines(&of("k6", &["k6-points.json"], &ImportChoices::default()));
+    let points = lines(&import_fixture(
+        "k6",
+        &["k6-points.json"],
+        &ImportChoices::default(),
+    ));
     assert_eq!(
         points,
         [
@@ -810,7 +814,7 @@ fn k6_has_three_ways_to_say_the_same() {
 
 #[test]
 fn phoronix_says_direction_in_xml_and_systems_are_variants() {
-    let imported = of("phoronix", &["phoronix.xml"], &ImportChoices::default());
+    let imported = import_fixture("phoronix", &["phoronix.xml"], &ImportChoices::default());
     assert_eq!(
         lines(&imported),
         [
@@ -820,7 +824,7 @@ fn phoronix_says_direction_in_xml_and_systems_are_variants() {
         ]
     );
     assert_eq!(imported.hosts[0]["hardware"], "Processor: Example 2-Core");
-    let json = of("phoronix", &["phoronix.json"], &better(&["lower"]));
+    let json = import_fixture("phoronix", &["phoronix.json"], &better(&["lower"]));
     assert_eq!(
         lines(&json),
         [
@@ -839,7 +843,7 @@ fn phoronix_says_direction_in_xml_and_systems_are_variants() {
 
 #[test]
 fn asv_knows_its_parameters_and_one_commit_at_a_time() {
-    let imported = of("asv", &["asv"], &better(&["track_answer=higher"]));
+    let imported = import_fixture("asv", &["asv"], &better(&["track_answer=higher"]));
     let said = lines(&imported);
     let samples = [
         6.307996955001727e-07,
@@ -904,7 +908,7 @@ fn logs_of_mmtests_become_trials_iteration_by_iteration() {
         ..ImportChoices::default()
     };
     assert_eq!(
-        lines(&of("mmtests", &["mmtests/run"], &choices)),
+        lines(&import_fixture("mmtests", &["mmtests/run"], &choices)),
         [
             "hackbench-process-pipes groups=1 time s lower: 1.203 1.305 1.213 1.315",
             "hackbench-process-pipes groups=4 time s lower: 4.5 4.51",

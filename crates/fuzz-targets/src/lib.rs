@@ -80,7 +80,7 @@ fn agent_stream(bytes: &[u8]) {
 fn build_upload(bytes: &[u8]) {
     if let Ok(folder) = tempfile::tempdir_in(memory()) {
         let inside = folder.path().join("builds");
-        agent::put(&inside, bytes);
+        agent::receive_build(&inside, bytes);
         let beside = std::fs::read_dir(folder.path()).into_iter().flatten();
         assert!(beside.count() <= 1, "a build leads out of its folder");
     }

@@ -126,7 +126,7 @@ pub(crate) fn jq(bytes: &[u8]) {
             let _found_or_refused = query.found(&document, []);
         }
     };
-    let _too_deep = backsight_catalog::deeply(search);
+    let _too_deep = backsight_catalog::with_deep_stack(search);
 }
 
 /// What a program printed, searched for samples in each of the ways that definitions have.

@@ -18,7 +18,7 @@ const EVENTS: usize = 2000;
 /// itself.
 pub(crate) fn recording(bytes: &[u8]) {
     if let Ok(recording) = RecordingReader::open(bytes) {
-        tell_all(recording.map_while(Result::ok).take(EVENTS));
+        write_all(recording.map_while(Result::ok).take(EVENTS));
         return;
     }
     let mut events = Vec::new();
@@ -29,14 +29,14 @@ pub(crate) fn recording(bytes: &[u8]) {
         events.extend(postcard::from_bytes::<TraceEvent>(event));
         rest = after;
     }
-    tell_all(events.into_iter().take(EVENTS));
+    write_all(events.into_iter().take(EVENTS));
 }
 
 /// Records of the kernel engine's ring.
 pub(crate) fn ring_records(bytes: &[u8]) {
     let mut events = Vec::new();
     fuzzing::ring_records(bytes, &mut |event| events.push(event));
-    tell_all(events.into_iter().take(EVENTS));
+    write_all(events.into_iter().take(EVENTS));
 }
 
 /// The kernel's types.
@@ -83,14 +83,14 @@ pub(crate) fn netlink(bytes: &[u8]) {
         }
     };
     let [sent, received] = CALLS;
-    tell_all([
+    write_all([
         said(sent, CapturePoint::Entered),
         said(received, CapturePoint::Left),
     ]);
 }
 
-/// Tells events in every way.
-fn tell_all(events: impl IntoIterator<Item = TraceEvent>) {
+/// Writes events in every format.
+fn write_all(events: impl IntoIterator<Item = TraceEvent>) {
     let mut ways = [
         TextWriter::new(TextOptions::default()),
         TextWriter::new(TextOptions {

@@ -55,7 +55,7 @@ impl Diff {
     }
 
     /// The same amendment out of a text that was kept; nothing if it isn't that text.
-    pub fn kept(amendment: &Amendment, text: &str) -> Option<Self> {
+    pub fn from_text(amendment: &Amendment, text: &str) -> Option<Self> {
         (amendment.content() == digest(text)).then(|| Self {
             amendment: amendment.clone(),
             text: text.to_owned(),
@@ -122,8 +122,8 @@ mod tests {
         let one = Diff::patch("fix.diff", FIX.into()).unwrap();
         let other = Diff::patch("fix.diff", FIX.replace('2', "3")).unwrap();
         assert_ne!(one.amendment.content(), other.amendment.content());
-        assert_eq!(Diff::kept(&one.amendment, FIX), Some(one.clone()));
-        assert_eq!(Diff::kept(&other.amendment, FIX), None);
+        assert_eq!(Diff::from_text(&one.amendment, FIX), Some(one.clone()));
+        assert_eq!(Diff::from_text(&other.amendment, FIX), None);
     }
 
     #[test]

@@ -9,10 +9,10 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
     /// No such version.
-    #[error("`{asked}` is no version of {target}{}", instead(.near.as_deref(), .known.as_ref()))]
+    #[error("`{requested}` is no version of {target}{}", instead(.near.as_deref(), .known.as_ref()))]
     Unknown {
         /// What was asked for.
-        asked: String,
+        requested: String,
         /// The history, as a user knows it.
         target: String,
         /// The nearest that there is.

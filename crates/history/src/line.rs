@@ -60,7 +60,7 @@ impl Line {
         let ends = self.versions.first().zip(self.versions.last());
         HistoryError::Unknown {
             known: ends.map(|(first, last)| (first.name.clone(), last.name.clone())),
-            asked: asked.to_owned(),
+            requested: asked.to_owned(),
             target: self.target.clone(),
             near: nearest(
                 asked,

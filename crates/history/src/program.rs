@@ -158,15 +158,15 @@ impl RunningProgram {
             let ended = !watched[0].revents().is_empty();
             let readable = to_read && !watched[1].revents().is_empty();
             // One that never stops complaining keeps nobody from what it prints.
-            self.hear(1);
+            self.read_stderr(1);
             if ended || readable {
                 return Ok(!readable);
             }
         }
     }
 
-    /// Takes what it has complained of, in at most so many pieces.
-    fn hear(&mut self, pieces: usize) {
+    /// Reads its standard error, at most so many pieces.
+    fn read_stderr(&mut self, pieces: usize) {
         let mut buffer = [0; 4096];
         for _ in 0..pieces {
             let Some(err) = &mut self.err else { return };
@@ -190,7 +190,7 @@ impl RunningProgram {
     pub(crate) fn finish(mut self) -> Result<(), HistoryError> {
         let awaited = self.wait(false);
         // As much as a pipe holds.
-        self.hear(PIPE / 4096);
+        self.read_stderr(PIPE / 4096);
         let ended = end(&mut self.child);
         self.reaped = true;
         awaited.map_err(|error| self.fault(&error.to_string()))?;

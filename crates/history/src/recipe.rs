@@ -45,7 +45,7 @@ const SHOWN: usize = 200;
 struct Patch {
     name: String,
     /// What a message calls it: `the patch NAME`.
-    said: String,
+    label: String,
     path: PathBuf,
     content: Vec<u8>,
 }
@@ -166,7 +166,7 @@ impl Workshop {
             fs::write(&path, text).map_err(file("write", &path))?;
             let patch = Patch {
                 name: amendment.to_string(),
-                said: match amendment {
+                label: match amendment {
                     Amendment::Patch { .. } => format!("the patch {amendment}"),
                     Amendment::Revert { .. } => format!("the {amendment}"),
                 },
@@ -215,7 +215,7 @@ impl Workshop {
         for template in &self.target.toolchain {
             let command = self.fill(template, None, Layout::default(), &self.folder)?;
             let done = self.run(&command, TOOL_LIMIT, BTreeMap::new()).await?;
-            if !done.well() {
+            if !done.succeeded() {
                 return Err(WorkshopError::Recipe(format!(
                     "toolchain: `{}` {}: it must tell which tools build",
                     short(&command),
@@ -504,7 +504,7 @@ impl Workshop {
         let strict = self
             .run(&tried(0, " --dry-run"), PATCH_LIMIT, BTreeMap::new())
             .await?;
-        let fuzz = if strict.well() {
+        let fuzz = if strict.succeeded() {
             0
         } else {
             let loose = self
@@ -512,16 +512,16 @@ impl Workshop {
                 .await?;
             log.add(&format!("patch {}", patch.name), &strict);
             let (place, why) = refused_in(&strict);
-            if !loose.well() {
+            if !loose.succeeded() {
                 return Err(Stop::Broken(format!(
                     "{} doesn't apply{place}: {why}",
-                    patch.said
+                    patch.label
                 )));
             }
             if !self.target.fuzz {
                 return Err(Stop::Broken(format!(
                     "{} applies only with fuzz{place}: make it anew for this version, or allow it with fuzz = true",
-                    patch.said
+                    patch.label
                 )));
             }
             2
@@ -530,7 +530,7 @@ impl Workshop {
             .run(&tried(fuzz, ""), PATCH_LIMIT, BTreeMap::new())
             .await?;
         log.add(&format!("patch {}", patch.name), &done);
-        if done.well() {
+        if done.succeeded() {
             Ok(())
         } else {
             self.failed(version, "patch", &patch.name, &done)
@@ -609,7 +609,7 @@ impl Workshop {
         ]);
         let done = self.run(&text, limit, env).await?;
         log.add(&text, &done);
-        if done.well() {
+        if done.succeeded() {
             return Ok(());
         }
         if done.ending == Ending::TimedOut {
@@ -748,7 +748,7 @@ impl Patch {
         let content = fs::read(&path).map_err(file("read the patch", &path))?;
         Ok(Self {
             name: name.to_owned(),
-            said: format!("the patch {name}"),
+            label: format!("the patch {name}"),
             path: std::path::absolute(&path).map_err(file("find", &path))?,
             content,
         })

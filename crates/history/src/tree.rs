@@ -107,7 +107,7 @@ struct Look {
 }
 
 impl Look {
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         let nanoseconds =
             |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Self {
@@ -323,7 +323,8 @@ fn as_written(path: &Path, written: &Written, recorded: i128) -> bool {
     };
     kind_of(&metadata) == Some(written.wanted.kind)
         && (written.wanted.kind == PathKind::Folder
-            || (Look::of(&metadata) == written.look && written.look.changed + GRAIN < recorded))
+            || (Look::from_metadata(&metadata) == written.look
+                && written.look.changed + GRAIN < recorded))
 }
 
 fn kind_of(metadata: &Metadata) -> Option<PathKind> {
@@ -403,7 +404,7 @@ impl<'a> Hand<'a> {
                 && written.wanted == *wanted
                 && as_written(&place, written, self.old.at);
             if untouched {
-                return Ok(Look::of(metadata));
+                return Ok(Look::from_metadata(metadata));
             }
         }
         let found_kind = found.as_ref().and_then(kind_of);
@@ -491,7 +492,7 @@ fn write_where_other(
             file.write_all(content)?;
         }
     }
-    Ok(Look::of(&fs::symlink_metadata(place)?))
+    Ok(Look::from_metadata(&fs::symlink_metadata(place)?))
 }
 
 /// Moves a file in place of writing it anew; it is as if it had been written now, and by us.
@@ -602,7 +603,7 @@ impl Record {
         let (Some(mut record), Ok(metadata)) = (parsed, fs::metadata(place)) else {
             return Self::default();
         };
-        record.at = Look::of(&metadata).modified;
+        record.at = Look::from_metadata(&metadata).modified;
         record
     }
 
@@ -745,7 +746,7 @@ mod tests {
 
     fn look(path: PathBuf) -> (u64, Look) {
         let metadata = fs::symlink_metadata(path).unwrap();
-        (metadata.ino(), Look::of(&metadata))
+        (metadata.ino(), Look::from_metadata(&metadata))
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub struct RoleSteps {
 
 impl RoleSteps {
     /// The steps of this phase; none for a variant's phases.
-    pub fn of(&self, phase: Phase) -> &[crate::Step] {
+    pub fn in_phase(&self, phase: Phase) -> &[crate::Step] {
         match phase {
             Phase::Startup => &self.startup.0,
             Phase::Run => &self.run.0,
@@ -125,7 +125,7 @@ impl RoleSteps {
     fn all(&self) -> impl Iterator<Item = (Phase, &crate::Step)> {
         Phase::ALL
             .into_iter()
-            .flat_map(|phase| self.of(phase).iter().map(move |step| (phase, step)))
+            .flat_map(|phase| self.in_phase(phase).iter().map(move |step| (phase, step)))
     }
 }
 
@@ -557,7 +557,9 @@ impl Benchmark {
 
     /// The steps of a role in a phase; none if it has no such role.
     pub fn steps_of(&self, role: &RoleName, phase: Phase) -> &[crate::Step] {
-        self.steps.get(role).map_or(&[], |steps| steps.of(phase))
+        self.steps
+            .get(role)
+            .map_or(&[], |steps| steps.in_phase(phase))
     }
 
     /// Programs that must be in the path of this role's host.
@@ -723,7 +725,7 @@ impl Benchmark {
     }
 
     /// Whether some step asks for the build that is measured: its folder or its version.
-    pub fn asks_for_a_build(&self) -> bool {
+    pub fn needs_build(&self) -> bool {
         let of_role = |steps: &RoleSteps| {
             steps.all().any(|(_, step)| {
                 let mut names = step.templates().into_iter().flat_map(Template::names);

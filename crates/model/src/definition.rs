@@ -52,10 +52,10 @@ impl Definitions {
             let name = table.get("name").and_then(Value::as_str).map(str::to_owned);
             match (kind, name) {
                 ("benchmark", Some(name)) => {
-                    found.benchmarks.insert(name, Definition::of(table));
+                    found.benchmarks.insert(name, Definition::from_table(table));
                 }
                 ("monitor", Some(name)) => {
-                    found.monitors.insert(name, Definition::of(table));
+                    found.monitors.insert(name, Definition::from_table(table));
                 }
                 ("plan", _) => {
                     planned = table.remove("monitors").unwrap_or_default();
@@ -80,13 +80,13 @@ fn variants_of(plan: &Map<String, Value>) -> BTreeMap<String, Definition> {
     let named = variants.into_iter().flatten().filter_map(|variant| {
         let table = variant.as_object()?.clone();
         let name = table.get("name")?.as_str()?.to_owned();
-        Some((name, Definition::of(table)))
+        Some((name, Definition::from_table(table)))
     });
     named.collect()
 }
 
 impl Definition {
-    fn of(mut table: Map<String, Value>) -> Self {
+    fn from_table(mut table: Map<String, Value>) -> Self {
         table.retain(|key, _| !OF_NO_MATTER.contains(&key.as_str()));
         let mut keys = BTreeMap::new();
         for (key, value) in &table {

@@ -82,23 +82,23 @@ impl Scale {
     }
 
     /// A number in this unit.
-    pub fn of(&self, number: f64) -> f64 {
+    pub fn convert(&self, number: f64) -> f64 {
         number * self.factor
     }
 
     /// An interval in this unit.
-    pub fn of_interval(&self, interval: Interval) -> Interval {
+    pub fn convert_interval(&self, interval: Interval) -> Interval {
         Interval {
-            low: self.of(interval.low),
-            high: self.of(interval.high),
+            low: self.convert(interval.low),
+            high: self.convert(interval.high),
         }
     }
 
     /// A difference in this unit with its sign and interval: `+34.1 ms [+31.0, +37.2]`.
     pub fn difference(&self, difference: f64, interval: Option<Interval>) -> String {
-        let interval = interval.map(|interval| self.of_interval(interval));
-        let rounding = Rounding::from_interval(self.of(difference), interval);
-        let shown = rounding.difference(self.of(difference));
+        let interval = interval.map(|interval| self.convert_interval(interval));
+        let rounding = Rounding::from_interval(self.convert(difference), interval);
+        let shown = rounding.difference(self.convert(difference));
         let unit = self.unit_after();
         match interval {
             Some(interval) => format!("{shown}{unit} {}", rounding.differences(interval)),
@@ -366,7 +366,7 @@ pub fn share(share: f64) -> String {
 }
 
 /// A share that somebody asked for or a device lost, in percent, with as many digits as say something: `0.5 %`, `50.8236 %`.
-pub fn asked_share(share: f64) -> String {
+pub fn precise_share(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent {
         0.0 => "0".to_owned(),
@@ -484,11 +484,11 @@ mod tests {
 
     #[test]
     fn shares_have_the_digits_that_say_something() {
-        assert_eq!(asked_share(0.0), "0 %");
-        assert_eq!(asked_share(0.005), "0.5 %");
-        assert_eq!(asked_share(0.01), "1 %");
-        assert_eq!(asked_share(0.508_235_97), "50.8236 %");
-        assert_eq!(asked_share(0.000_001_2), "1.2e-4 %");
+        assert_eq!(precise_share(0.0), "0 %");
+        assert_eq!(precise_share(0.005), "0.5 %");
+        assert_eq!(precise_share(0.01), "1 %");
+        assert_eq!(precise_share(0.508_235_97), "50.8236 %");
+        assert_eq!(precise_share(0.000_001_2), "1.2e-4 %");
     }
 
     #[test]

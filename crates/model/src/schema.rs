@@ -4,7 +4,7 @@
 pub const KINDS: &[&str] = &["lab", "plan", "benchmark", "monitor", "target"];
 
 /// The JSON schema of this kind of file, if there is such a kind.
-pub fn of(kind: &str) -> Option<serde_json::Value> {
+pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
     let schema = match kind {
         "lab" => schemars::schema_for!(crate::Lab),
         "plan" => schemars::schema_for!(crate::Plan),
@@ -27,12 +27,12 @@ mod tests {
             ("monitor", "run"),
             ("target", "quirk"),
         ] {
-            let schema = super::of(kind).unwrap();
+            let schema = super::schema_for(kind).unwrap();
             assert!(
                 schema["properties"].get(key).is_some(),
                 "{kind}: {schema:#}"
             );
         }
-        assert!(super::of("sonnet").is_none());
+        assert!(super::schema_for("sonnet").is_none());
     }
 }

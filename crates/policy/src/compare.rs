@@ -514,7 +514,7 @@ fn compare_sets(
     origin: Origin,
 ) -> Comparison {
     let hosts: IndexSet<&HostName> = sets.iter().flat_map(|set| set.hosts.keys()).collect();
-    let asked = Asked {
+    let context = RowContext {
         sets,
         hosts: &hosts,
         others: &others
@@ -534,12 +534,12 @@ fn compare_sets(
         options,
         origin,
     };
-    let mut drafts = asked.drafts();
+    let mut drafts = context.drafts();
     for primary in [true, false] {
         let family = drafts
             .iter_mut()
             .filter(|draft| draft.row.primary == primary);
-        asked.correct_for_many(&mut family.collect::<Vec<_>>());
+        context.correct_for_many(&mut family.collect::<Vec<_>>());
     }
     let rows = drafts.into_iter().map(|draft| draft.row).collect();
     let mut comparison = Comparison {
@@ -642,7 +642,7 @@ struct Draft {
 }
 
 /// What every row needs to know of the whole.
-struct Asked<'a> {
+struct RowContext<'a> {
     sets: &'a [ResultSet],
     /// The hosts of all sides: one of a name is one.
     hosts: &'a IndexSet<&'a HostName>,
@@ -689,7 +689,7 @@ impl TriedCells {
     }
 }
 
-impl Asked<'_> {
+impl RowContext<'_> {
     /// Why a side has no such cell: it isn't in its plan, or nothing of this benchmark is there with parameters that
     /// another side has too.
     fn not_in_plan(&self, side: usize, shape: &CellSeries) -> MissingReason {

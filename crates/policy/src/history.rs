@@ -98,7 +98,7 @@ impl VersionStanding {
     }
 
     /// Why nothing was measured, where that is known.
-    pub fn why(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Measured | Self::Pending => None,
             Self::Failed(why) | Self::Unbootable(why) | Self::Broken(why) | Self::Skipped(why) => {

@@ -91,7 +91,7 @@ pub use search::{
 };
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 pub use try_patch::{
-    AskedMetric, TryCall, TryComparison, TryEnd, TryPolicy, TrySideOutcome, TryVerdict,
+    RequestedMetric, TryCall, TryComparison, TryEnd, TryPolicy, TrySideOutcome, TryVerdict,
 };
 
 use backsight_model::{Cell, MetricName};

@@ -24,7 +24,7 @@ use std::{
 };
 
 use self::cost::{Pairs, call};
-use crate::{AskedMetric, Decision, Evidence, Observation, Policy, Request};
+use crate::{Decision, Evidence, Observation, Policy, Request, RequestedMetric};
 
 /// After so many rounds the evidence is looked at, unless the number of rounds is fixed; the last is the end.
 const ROUNDS_AT_LOOKS: [u32; 4] = [4, 8, 16, 32];
@@ -37,7 +37,7 @@ const FALSE_COST_RATE: f64 = 0.05;
 #[derive(Debug, Clone, PartialEq)]
 pub struct OverheadPolicy {
     /// The metrics of each cell of the plan; primary ones decide.
-    pub cells: Vec<Vec<AskedMetric>>,
+    pub cells: Vec<Vec<RequestedMetric>>,
     /// How many monitors.
     pub monitors: usize,
     /// Exactly so many rounds; until all is decided unless said.
@@ -162,7 +162,7 @@ impl OverheadPolicy {
         let sides = self.sides();
         let mut costs = Vec::new();
         for (cell, metrics) in self.cells.iter().enumerate() {
-            for AskedMetric {
+            for RequestedMetric {
                 name: metric,
                 better,
                 decides,
@@ -271,8 +271,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn policy(cells: usize, monitors: usize, metrics: usize) -> OverheadPolicy {
-        let metrics: Vec<AskedMetric> = (0..metrics)
-            .map(|number| AskedMetric {
+        let metrics: Vec<RequestedMetric> = (0..metrics)
+            .map(|number| RequestedMetric {
                 name: format!("m{number}").parse().unwrap(),
                 better: match number % 2 {
                     0 => Better::Lower,
@@ -309,11 +309,11 @@ mod tests {
             drift += 0.1 * spread * random.normal();
             let side = request.cell % policy.sides().len();
             let metrics = &policy.cells[request.cell / policy.sides().len()];
-            let figure = |AskedMetric {
+            let figure = |RequestedMetric {
                               name: metric,
                               better,
                               ..
-                          }: &AskedMetric| {
+                          }: &RequestedMetric| {
                 let time = 100.0
                     * (1.0 + costs.get(side).unwrap_or(&0.0))
                     * (1.0 + drift + spread * random.normal());

@@ -10,7 +10,7 @@ use backsight_stats::Confidence;
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
-    AskedMetric, Decision, Evidence, Policy, Request, TryPolicy, TryVerdict, VariantQuestion,
+    Decision, Evidence, Policy, Request, RequestedMetric, TryPolicy, TryVerdict, VariantQuestion,
     questions_by_variant,
 };
 
@@ -40,7 +40,7 @@ impl RunUntilDecidedPolicy {
     /// The policy of these cells, with what each measures. Nothing where no question is asked of two variants.
     pub fn new(
         cells: &[Cell],
-        metrics: impl Fn(&Cell) -> Vec<AskedMetric>,
+        metrics: impl Fn(&Cell) -> Vec<RequestedMetric>,
         options: RunUntilDecidedOptions,
     ) -> Option<Self> {
         let (variants, beside) = questions_by_variant(cells);
@@ -168,8 +168,8 @@ mod tests {
         }
     }
 
-    fn time(_: &Cell) -> Vec<AskedMetric> {
-        vec![AskedMetric {
+    fn time(_: &Cell) -> Vec<RequestedMetric> {
+        vec![RequestedMetric {
             name: "time".parse().unwrap(),
             better: Better::Lower,
             decides: true,

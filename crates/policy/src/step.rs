@@ -88,7 +88,7 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn of(evidence: &'a Evidence) -> Self {
+    fn from_evidence(evidence: &'a Evidence) -> Self {
         let settled = EvidenceIndex::new(evidence);
         let mut failed_boots: HashMap<usize, usize> = HashMap::new();
         for (version, ..) in &settled.unbooted {
@@ -346,7 +346,7 @@ impl Policy for StepPolicy {
     type Verdict = StepVerdict;
 
     fn decide(&self, evidence: &Evidence) -> Decision<StepVerdict> {
-        let seen = Seen::of(evidence);
+        let seen = Seen::from_evidence(evidence);
         let versions = self.measured_versions(&seen);
         let passes = self.passes();
         let mut stable = false;
@@ -373,7 +373,7 @@ impl Policy for StepPolicy {
     }
 
     fn remaining_trials(&self, evidence: &Evidence) -> usize {
-        let seen = Seen::of(evidence);
+        let seen = Seen::from_evidence(evidence);
         let versions = self.measured_versions(&seen);
         let of_pass = |pass: &Pass| -> usize {
             let requests = |version: &usize| {
@@ -388,7 +388,7 @@ impl Policy for StepPolicy {
     }
 
     fn upcoming_builds(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
-        let seen = Seen::of(evidence);
+        let seen = Seen::from_evidence(evidence);
         let versions = self.measured_versions(&seen);
         let mut builds = HashSet::new();
         let passes = self.passes();

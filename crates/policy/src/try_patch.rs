@@ -35,7 +35,7 @@ pub struct TryPolicy {
     /// Trials of each cell on each side in a pass; at least one.
     pub trials: u32,
     /// What the cells measure, in the plan's order.
-    pub cells: Vec<Vec<AskedMetric>>,
+    pub cells: Vec<Vec<RequestedMetric>>,
     /// Sides, the base among them, that don't have a cell: `(side, cell)`.
     pub absent: Vec<(usize, usize)>,
     /// Whether a boot can be gone back to after others: nothing is started, programs are just run.
@@ -56,7 +56,7 @@ pub struct TryPolicy {
 
 /// A metric of a cell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AskedMetric {
+pub struct RequestedMetric {
     /// Its name.
     pub name: MetricName,
     /// Which direction is good.

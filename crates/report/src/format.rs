@@ -47,26 +47,28 @@ impl Format {
     /// # Errors
     /// The two contradict each other, or the name's end stands for no format and none was asked for.
     pub fn choose(
-        asked: Option<Self>,
+        requested: Option<Self>,
         path: Option<&Path>,
         usual: Self,
     ) -> Result<Self, FormatError> {
         let Some(path) = path else {
-            return Ok(asked.unwrap_or(usual));
+            return Ok(requested.unwrap_or(usual));
         };
         // A device or a pipe takes anything.
         if path.starts_with("/dev") {
-            return Ok(asked.unwrap_or(usual));
+            return Ok(requested.unwrap_or(usual));
         }
         let of_name = Self::from_path(path);
         let name = || path.display().to_string();
-        match (asked, of_name) {
-            (Some(asked), Some(of_name)) if asked != of_name => Err(FormatError::Contradiction {
-                asked,
-                of_name,
-                name: name(),
-            }),
-            (Some(asked), _) => Ok(asked),
+        match (requested, of_name) {
+            (Some(requested), Some(of_name)) if requested != of_name => {
+                Err(FormatError::Contradiction {
+                    requested,
+                    of_name,
+                    name: name(),
+                })
+            }
+            (Some(requested), _) => Ok(requested),
             (None, Some(of_name)) => Ok(of_name),
             (None, None) => Err(FormatError::Unknown { name: name() }),
         }
@@ -94,7 +96,7 @@ pub enum FormatError {
     /// One format was asked for, and the name says another.
     Contradiction {
         /// What was asked for.
-        asked: Format,
+        requested: Format,
         /// What the name says.
         of_name: Format,
         /// The name.
@@ -111,12 +113,12 @@ impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Contradiction {
-                asked,
+                requested,
                 of_name,
                 name,
             } => write!(
                 f,
-                "`{name}` is the name of {of_name}, and --format says {asked}"
+                "`{name}` is the name of {of_name}, and --format says {requested}"
             ),
             Self::Unknown { name } => write!(
                 f,
@@ -134,7 +136,8 @@ mod tests {
 
     #[test]
     fn the_name_of_a_file_says_its_format() {
-        let of = |asked, name: &str| Format::choose(asked, Some(Path::new(name)), Format::Text);
+        let of =
+            |requested, name: &str| Format::choose(requested, Some(Path::new(name)), Format::Text);
         assert_eq!(of(None, "a.md"), Ok(Format::Markdown));
         assert_eq!(of(None, "a.HTML"), Ok(Format::Html));
         assert_eq!(of(Some(Format::Json), "a.json"), Ok(Format::Json));

@@ -55,11 +55,11 @@ impl MeanEstimate {
     /// `37.52 ±0.31`, in the scale's unit and without it; `37.5 +0.4 −0.3` where one side of the interval is more than
     /// a quarter wider than the other; `37.52` for a mean whose spread isn't known.
     pub fn shown(&self, scale: &Scale) -> String {
-        let mean = scale.of(self.mean);
+        let mean = scale.convert(self.mean);
         let Ok((low, high)) = self.interval else {
             return value(mean, 4);
         };
-        let (below, above) = (mean - scale.of(low), scale.of(high) - mean);
+        let (below, above) = (mean - scale.convert(low), scale.convert(high) - mean);
         let rounding = Rounding::to_uncertainty(mean, below.min(above));
         let [shown, minus, plus] = [mean, below, above].map(|number| rounding.value(number));
         let (narrow, wide) = (below.min(above), below.max(above));
@@ -76,7 +76,11 @@ impl MeanEstimate {
     pub fn interval_shown(&self, scale: &Scale) -> String {
         match self.interval {
             Ok((low, high)) => {
-                let (low, mean, high) = (scale.of(low), scale.of(self.mean), scale.of(high));
+                let (low, mean, high) = (
+                    scale.convert(low),
+                    scale.convert(self.mean),
+                    scale.convert(high),
+                );
                 let rounding = Rounding::to_uncertainty(mean, (mean - low).min(high - mean));
                 let interval = rounding.interval(Interval { low, high });
                 format!("{interval}{}", scale.unit_after())

@@ -24,7 +24,7 @@ pub const KINDS: &[(&str, &str)] = &[
 ];
 
 /// The JSON schema of this kind, if there is such a kind.
-pub fn of(kind: &str) -> Option<serde_json::Value> {
+pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
     Some(match kind {
         "verdict-try" => schema_of::<TryView<'_>>(),
         "verdict-bisect" => schema_of::<BisectView<'_>>(),
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn every_kind_has_a_schema_whose_fields_are_documented() {
         for (kind, _) in KINDS {
-            let schema = of(kind).unwrap();
+            let schema = schema_for(kind).unwrap();
             let parts = schema["$defs"].as_object().into_iter().flatten();
             let parts = parts.map(|(name, part)| (name.as_str(), part));
             for (name, part) in parts.chain([(*kind, &schema)]) {
@@ -63,6 +63,6 @@ mod tests {
                 }
             }
         }
-        assert!(of("sonnet").is_none());
+        assert!(schema_for("sonnet").is_none());
     }
 }

@@ -46,7 +46,7 @@ impl<'a> SeriesText<'a> {
 
     /// A number of the series in the unit that is shown.
     pub fn scaled(&self, value: f64) -> f64 {
-        self.scale.of(value)
+        self.scale.convert(value)
     }
 
     /// The unit that is shown.
@@ -98,18 +98,18 @@ impl<'a> SeriesText<'a> {
 
     /// A number of the series with this many digits, without its unit.
     pub fn number(&self, value: f64, digits: usize) -> String {
-        significant(self.scale.of(value), digits)
+        significant(self.scale.convert(value), digits)
     }
 
     /// The values before and after a change, with the digits that the interval of its size supports, without their unit.
     fn levels(&self, before: f64, after: f64, size: Interval) -> [String; 2] {
-        let [before, after] = [before, after].map(|value| self.scale.of(value));
-        numbers::levels(before, after, self.scale.of_interval(size))
+        let [before, after] = [before, after].map(|value| self.scale.convert(value));
+        numbers::levels(before, after, self.scale.convert_interval(size))
     }
 
     /// A number that nothing makes doubtful, without its unit.
     fn exactly(&self, value: f64) -> String {
-        numbers::value(self.scale.of(value), ALIKE_DIGITS)
+        numbers::value(self.scale.convert(value), ALIKE_DIGITS)
     }
 
     /// `±0.12`, or a dash where nothing was repeated.
@@ -225,8 +225,8 @@ impl<'a> SeriesText<'a> {
     /// By how much a trend moves over all versions: `+12.3 [+10.1, +14.5]`, without the unit.
     pub fn trend_size(&self, trend: &Trend) -> String {
         let (size, interval) = (
-            self.scale.of(trend.size),
-            self.scale.of_interval(trend.size_interval),
+            self.scale.convert(trend.size),
+            self.scale.convert_interval(trend.size_interval),
         );
         let rounding = Rounding::from_interval(size, Some(interval));
         format!(

@@ -22,7 +22,7 @@ pub fn studies_table(studies: &[StudyRow], width: Option<u16>) -> String {
             study.id.to_string(),
             study.name.to_string(),
             study.verb.clone(),
-            study.standing().to_owned(),
+            study.state_name().to_owned(),
             study.measured.to_string(),
             study.failed.to_string(),
             local_time(study.began),
@@ -58,7 +58,7 @@ impl<'a> From<&'a StudyRow> for StudyListEntry<'a> {
             study: study.id.0,
             name: study.name.as_str(),
             verb: &study.verb,
-            state: study.standing(),
+            state: study.state_name(),
             cells: study.cells,
             measured: study.measured,
             failed: study.failed,
@@ -94,7 +94,7 @@ impl StudyOverview<'_> {
             study.id,
             study.name,
             study.verb,
-            study.standing()
+            study.state_name()
         );
         let about = format!(
             "began {}, seed {}, {}, {} measured, {} failed",
@@ -145,7 +145,7 @@ impl StudyOverview<'_> {
             rows.add_row(std::iter::once(number).chain(of_history).chain(rest));
         }
         text.push_str(&format!("\n{rows}\n"));
-        if study.standing() == "killed" || study.standing() == "stopped" {
+        if study.state_name() == "killed" || study.state_name() == "stopped" {
             text.push_str(&format!("\ngo on with: backsight resume {}\n", study.name));
         }
         text

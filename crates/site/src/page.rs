@@ -289,7 +289,7 @@ fn when(studies: &[ReportStudy]) -> Fact {
     let unfinished: Vec<String> = studies
         .iter()
         .filter(|study| study.row.state != StudyState::Finished)
-        .map(|study| format!("{} is {}", study.row.name, study.row.standing()))
+        .map(|study| format!("{} is {}", study.row.name, study.row.state_name()))
         .collect();
     let mut more = format!("took {}", numbers::duration(took));
     if studies.len() > 1 {

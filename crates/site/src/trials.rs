@@ -238,7 +238,7 @@ impl MetricView {
             .values
             .iter()
             .take(MOST_VALUES)
-            .map(|value| numbers::value(scale.of(*value), 6))
+            .map(|value| numbers::value(scale.convert(*value), 6))
             .collect();
         let more = |count: usize| match count {
             0 => String::new(),
@@ -251,12 +251,16 @@ impl MetricView {
                 let others = more(trial.values.len() - 1);
                 format!(
                     "{name} {}{}{others}",
-                    numbers::value(scale.of(*first), 4),
+                    numbers::value(scale.convert(*first), 4),
                     scale.unit_after()
                 )
             },
         );
-        let each: Vec<f64> = trial.each.iter().map(|value| scale.of(*value)).collect();
+        let each: Vec<f64> = trial
+            .each
+            .iter()
+            .map(|value| scale.convert(*value))
+            .collect();
         let ends = each
             .iter()
             .copied()

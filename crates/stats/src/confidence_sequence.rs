@@ -152,7 +152,7 @@ mod tests {
     use crate::Random;
     use crate::simulation::NoiseShape;
 
-    fn of(values: &[f64]) -> ConfidenceSequence {
+    fn from_values(values: &[f64]) -> ConfidenceSequence {
         let mut sequence = ConfidenceSequence::default();
         values.iter().for_each(|value| sequence.add(*value));
         sequence
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn at_the_ends_of_the_interval_the_bayes_factor_is_what_ville_allows() {
         let values = [1.0, 1.4, 0.7, 1.2, 1.1, 0.8, 1.3];
-        let sequence = of(&values);
+        let sequence = from_values(&values);
         let interval = sequence.interval(Confidence::USUAL).unwrap();
         let n = values.len() as f64;
         for end in [interval.low, interval.high] {
@@ -200,11 +200,11 @@ mod tests {
     #[test]
     fn few_values_say_nothing_and_more_of_them_say_more() {
         assert!(matches!(
-            of(&[1.0, 2.0]).interval(Confidence::USUAL),
+            from_values(&[1.0, 2.0]).interval(Confidence::USUAL),
             Err(Undefined::TooFew { needs: 3, has: 2 })
         ));
         assert_eq!(
-            of(&[2.0; 9]).interval(Confidence::USUAL),
+            from_values(&[2.0; 9]).interval(Confidence::USUAL),
             Err(Undefined::NoSpread)
         );
         let widths: Vec<f64> = [3, 5, 10, 30, 100, 1000]
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn so_many_more_as_it_says_are_needed() {
-        let sequence = of(&[1.0, 1.4, 0.7, 1.2]);
+        let sequence = from_values(&[1.0, 1.4, 0.7, 1.2]);
         let more = sequence.more(0.05, Confidence::USUAL).unwrap().unwrap();
         let deviation = sequence.deviation().unwrap();
         let at = |n: usize| reach(n, Confidence::USUAL).unwrap() * deviation;

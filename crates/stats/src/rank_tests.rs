@@ -28,7 +28,7 @@ pub struct MannWhitney {
 /// distribution up to 40 samples in all, beyond that with the tie-corrected variance and a continuity correction.
 #[must_use]
 pub fn mann_whitney(base: &Samples, new: &Samples) -> MannWhitney {
-    let ranked = Ranked::of(base, new);
+    let ranked = Ranked::new(base, new);
     let (n, m) = (base.n() as f64, new.n() as f64);
     // Twice the rank sum is a whole number even with midranks.
     let u = ranked.twice_new_sum as f64 / 2.0 - m * (m + 1.0) / 2.0;
@@ -54,7 +54,7 @@ struct Ranked {
 }
 
 impl Ranked {
-    fn of(base: &Samples, new: &Samples) -> Self {
+    fn new(base: &Samples, new: &Samples) -> Self {
         let (base, new) = (base.ascending(), new.ascending());
         let (mut i, mut j) = (0, 0);
         let mut ranked = Ranked {
@@ -257,7 +257,7 @@ mod tests {
         let base: Vec<f64> = (0..20).map(|i| f64::from(i * i % 37)).collect();
         let new: Vec<f64> = (0..20).map(|i| f64::from(i * i % 31) + 6.5).collect();
         let test = mann_whitney(&samples(&base), &samples(&new));
-        let approximate = Ranked::of(&samples(&base), &samples(&new)).normal_p(test.u, 20.0, 20.0);
+        let approximate = Ranked::new(&samples(&base), &samples(&new)).normal_p(test.u, 20.0, 20.0);
         assert!(
             (test.p - approximate).abs() < 0.01,
             "{} {approximate}",

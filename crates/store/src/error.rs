@@ -140,10 +140,10 @@ pub enum StoreError {
         state: String,
     },
     /// No study is called that.
-    #[error("there is no study `{asked}`: {}", known_studies(suggestion.as_deref(), known))]
+    #[error("there is no study `{requested}`: {}", known_studies(suggestion.as_deref(), known))]
     NoSuchStudy {
         /// The name or number that was asked for.
-        asked: String,
+        requested: String,
         /// The name that was perhaps meant.
         suggestion: Option<String>,
         /// The newest studies that there are.

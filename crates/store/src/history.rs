@@ -460,17 +460,20 @@ impl Store {
     ///
     /// # Errors
     /// The store's own.
-    pub async fn asked_along(&self, target: &TargetName) -> Result<Vec<RequestRecord>, StoreError> {
+    pub async fn requests_along(
+        &self,
+        target: &TargetName,
+    ) -> Result<Vec<RequestRecord>, StoreError> {
         let mut all = Vec::new();
         for history in self.histories_of(target).await? {
-            all.extend(asked_in(&history));
+            all.extend(requests_in(&history));
         }
         Ok(all)
     }
 }
 
 /// What a study asked, in order of time: broken builds and failed boots stand before the trials.
-fn asked_in(history: &StudyHistory) -> Vec<RequestRecord> {
+fn requests_in(history: &StudyHistory) -> Vec<RequestRecord> {
     let study = StudyId(history.study);
     let of = |build: &Build, ordinal, standing| RequestRecord {
         study,

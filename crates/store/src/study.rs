@@ -139,7 +139,7 @@ impl StudyRow {
     }
 
     /// Where it stands, in one word that a list can show.
-    pub fn standing(&self) -> &'static str {
+    pub fn state_name(&self) -> &'static str {
         match self.state {
             StudyState::Running if self.is_measuring() => "running",
             StudyState::Running => "killed",
@@ -247,7 +247,7 @@ impl Store {
             None => Ok(()),
             Some(row) => Err(StoreError::NameTaken {
                 name: name.to_string(),
-                state: self.study_row(&row)?.standing().to_owned(),
+                state: self.study_row(&row)?.state_name().to_owned(),
             }),
         }
     }
@@ -446,7 +446,7 @@ impl Store {
             .await
             .map_err(|e| self.database.fault(e))?;
         Ok(StoreError::NoSuchStudy {
-            asked: asked.chars().take(80).collect(),
+            requested: asked.chars().take(80).collect(),
             suggestion: nearest(asked, known.iter().map(String::as_str)).map(str::to_owned),
             known: known.into_iter().take(SHOWN).collect(),
         })

@@ -872,7 +872,7 @@ async fn a_study_that_another_process_measures_is_neither_claimed_nor_deleted() 
     other.kill().unwrap();
     other.wait().unwrap();
     let row = store.study_of(study).await.unwrap();
-    assert!(row.was_killed() && row.standing() == "killed");
+    assert!(row.was_killed() && row.state_name() == "killed");
     store.set_state(study, StudyState::Running).await.unwrap();
     assert_eq!(
         store.study_of(study).await.unwrap().runner,
@@ -881,7 +881,7 @@ async fn a_study_that_another_process_measures_is_neither_claimed_nor_deleted() 
     store.set_state(study, StudyState::Stopped).await.unwrap();
     let row = store.study_of(study).await.unwrap();
     assert_eq!(
-        (row.standing(), row.runner.is_none(), row.ended.is_some()),
+        (row.state_name(), row.runner.is_none(), row.ended.is_some()),
         ("stopped", true, true)
     );
 }
@@ -1666,7 +1666,7 @@ fn amended_versions_come_back_and_are_no_points_of_the_history() {
             whole.versions[0].full_name(),
             "v1 + fix.diff + revert of 8f4d37ec"
         );
-        let asked = store.asked_along(&target).await.unwrap();
+        let asked = store.requests_along(&target).await.unwrap();
         assert_eq!(asked.len(), 3);
         let plain = store.target_history(&target).await.unwrap().remove(0);
         assert_eq!(plain.versions, versions[1..]);

@@ -47,7 +47,7 @@ regex = '(?<value>[0-9.]+)'
 struct Trials;
 
 impl Listener for Trials {
-    fn hear(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
+    fn on_event(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
         if let Event::TrialFinished { trial, .. } = event {
             println!("trial {trial}");
         }
@@ -104,7 +104,7 @@ async fn begin(
         to: "16".to_owned(),
     };
     let versions = target
-        .ask(move |history| history.versions(&range, &Every::All))
+        .query(move |history| history.versions(&range, &Every::All))
         .await?;
     let choices = BisectChoices {
         history: HistoryChoices {

@@ -124,7 +124,7 @@ impl BuildTask {
         let (version, layout) = (build.0, self.layouts[build.1]);
         let name = self.workshop.versions()[version].full_name();
         self.made.send_modify(|made| made.under_way = Some(build));
-        self.events.tell(&Event::BuildStarted {
+        self.events.emit(&Event::BuildStarted {
             version: name.clone(),
             layout,
             ahead: true,
@@ -142,7 +142,7 @@ impl BuildTask {
                 if let WorkshopError::NoRoom { .. } = &error {
                     self.clear_work_tree().await;
                 }
-                self.events.tell(&Event::Warning {
+                self.events.emit(&Event::Warning {
                     message: format!("{name} can't be built ahead: {error}"),
                 });
                 None

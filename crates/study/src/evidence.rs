@@ -96,7 +96,7 @@ pub async fn evidence_along(
     workshop: &Workshop,
     scope: EvidenceScope<'_>,
 ) -> Result<Evidence, StoreError> {
-    let asked = store.asked_along(&workshop.target().name).await?;
+    let asked = store.requests_along(&workshop.target().name).await?;
     // A version may be there several times, amended otherwise: their builds tell them apart.
     let mut versions: HashMap<&str, Vec<usize>> = HashMap::new();
     for (position, version) in workshop.versions().iter().enumerate() {
@@ -172,7 +172,7 @@ fn observation(
 
 /// What a study along a history stood on: what it has seen itself, after what studies before it had found of the same
 /// builds and questions, as [`evidence_along`] gave it then. `asked` is all that studies of the target asked
-/// ([`Store::asked_along`]), `along` is as the study chose it.
+/// ([`Store::requests_along`]), `along` is as the study chose it.
 pub fn evidence_for_study(
     asked: &[RequestRecord],
     history: &StudyHistory,

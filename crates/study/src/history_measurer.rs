@@ -54,7 +54,7 @@ pub struct HistoryMeasurer<'a> {
     /// Builds ahead, where nothing that is measured runs on this machine; and where it is told what came of that, until
     /// somebody listens.
     builder: Option<BackgroundBuilder>,
-    told: Option<mpsc::UnboundedReceiver<Box<BuildRecord>>>,
+    finished_builds: Option<mpsc::UnboundedReceiver<Box<BuildRecord>>>,
     /// What will be asked for next.
     coming: Vec<Request>,
     /// What runs now: version, layout, ordinal.
@@ -100,7 +100,7 @@ impl<'a> HistoryMeasurer<'a> {
         let begun = (builds_ahead && conductor.is_elsewhere()).then(|| {
             BackgroundBuilder::start(Arc::clone(&workshop), layouts.clone(), events.clone())
         });
-        let (builder, told) = begun.unzip();
+        let (builder, finished_builds) = begun.unzip();
         Self {
             conductor,
             workshop,
@@ -112,7 +112,7 @@ impl<'a> HistoryMeasurer<'a> {
             lays_out_ahead: true,
             shared_builds: Arc::default(),
             builder,
-            told,
+            finished_builds,
             coming: Vec::new(),
             booted: None,
             revived: 0,
@@ -133,7 +133,7 @@ impl<'a> HistoryMeasurer<'a> {
             lays_out_ahead: self.lays_out_ahead,
             shared_builds: Arc::clone(&self.shared_builds),
             builder: None,
-            told: None,
+            finished_builds: None,
             coming: Vec::new(),
             booted: None,
             revived: 0,
@@ -167,7 +167,7 @@ impl<'a> HistoryMeasurer<'a> {
             return Ok(Measurement::NoBuild(why));
         }
         let layout = self.layouts[request.layout];
-        self.events.tell(&Event::BuildStarted {
+        self.events.emit(&Event::BuildStarted {
             version: self.name(request.version),
             layout,
             ahead: false,
@@ -211,7 +211,7 @@ impl<'a> HistoryMeasurer<'a> {
             ..
         } = request;
         self.booted = None;
-        self.events.tell(&Event::BootStarted {
+        self.events.emit(&Event::BootStarted {
             version: self.name(version),
             layout: self.layouts[layout],
             ordinal: boot,
@@ -253,7 +253,7 @@ impl<'a> HistoryMeasurer<'a> {
         let name = self.workshop.versions()[version].name.clone();
         let folder = place.folder.clone();
         self.conductor.measure_build(name, folder);
-        self.put_build(&place).await?;
+        self.upload_build(&place).await?;
         match self.workshop.target().activate.boot {
             BootKind::None => Ok(()),
             BootKind::Install => self.install(&place, record).await,
@@ -306,7 +306,7 @@ impl<'a> HistoryMeasurer<'a> {
             None => "uname -v".to_owned(),
         };
         for host in guests {
-            let asked = self.conductor.ask(&host, &proof, limit).await;
+            let asked = self.conductor.run_command(&host, &proof, limit).await;
             let done = asked.map_err(|error| Activation::Failed(error.to_string()))?;
             let said = String::from_utf8_lossy(&done.stdout.bytes)
                 .trim()
@@ -365,7 +365,7 @@ impl<'a> HistoryMeasurer<'a> {
             record.log.extend(format!("$ {text}\n").as_bytes());
             record.log.extend(&done.stdout.bytes);
             record.log.extend(&done.stderr.bytes);
-            if !done.well() {
+            if !done.succeeded() {
                 return Err(Activation::Failed(format!(
                     "`{text}` ended with {:?}",
                     done.ending
@@ -468,7 +468,7 @@ impl Measurer for HistoryMeasurer<'_> {
         }
         if self.workshop.target().activate.boot.restarts_hosts() {
             // A host that has rebooted by itself may run anything.
-            let stands = self.conductor.stands(self.limit()).await;
+            let stands = self.conductor.still_runs(self.limit()).await;
             if !stands.map_err(|fault| Unmeasurable(fault.to_string()))? {
                 return self.boot(request).await;
             }
@@ -505,7 +505,7 @@ impl Measurer for HistoryMeasurer<'_> {
     }
 
     fn background_builds(&mut self) -> Option<mpsc::UnboundedReceiver<Box<BuildRecord>>> {
-        self.told.take()
+        self.finished_builds.take()
     }
 
     fn announce_requests(&mut self, coming: Vec<Request>) {

@@ -163,7 +163,7 @@ fn kept_diffs(versions: &[Version], documents: &[StudyDocument]) -> Vec<Diff> {
     let amendments = versions.iter().flat_map(|version| &version.amendments);
     let found = amendments.filter_map(|amendment| {
         let mut texts = documents.iter().map(|document| document.text.as_str());
-        texts.find_map(|text| Diff::kept(amendment, text))
+        texts.find_map(|text| Diff::from_text(amendment, text))
     });
     found.collect()
 }
@@ -446,11 +446,11 @@ impl HistoryPlan {
         );
         let mut measurers = Vec::with_capacity(1 + session.others.len());
         for conductor in session.others {
-            let events = events.on(conductor.arrangement().testbed.clone());
+            let events = events.on_testbed(conductor.arrangement().testbed.clone());
             measurers.push(own.for_testbed(conductor, events));
         }
         if !measurers.is_empty() {
-            own.events = events.on(own.conductor.arrangement().testbed.clone());
+            own.events = events.on_testbed(own.conductor.arrangement().testbed.clone());
         }
         measurers.insert(0, own);
         Ok(MeasurableStudy {
@@ -515,13 +515,13 @@ impl<V: HistoryVerb> HistoryStudy<V> {
             let observations = leased.evidence.observations.iter();
             let trials = observations.filter(|o| o.is_trial()).count();
             let known = V::nothing_missing(target, trials, &verdict, workshop.versions());
-            if let Some((said, ending)) = known {
+            if let Some((answer, ending)) = known {
                 let target = (**target).clone();
                 leased.session.finish().await;
                 leased.site.workshop.finish().await;
                 return Ok(StudyOutcome::NothingMissing {
                     target,
-                    said,
+                    answer,
                     ending,
                 });
             }
@@ -615,7 +615,7 @@ fn check_this_machine(session: &Session, activate: &Activate) -> miette::Result<
     let message = format!(
         "the testbeds {names} are on this machine: what they measure at once disturbs each other where it uses the same processors"
     );
-    session.events.tell(&Event::Warning { message });
+    session.events.emit(&Event::Warning { message });
     Ok(())
 }
 

@@ -138,11 +138,11 @@ impl ReadImport {
         Ok(Self { study })
     }
 
-    /// Keeps the study, whole.
+    /// Saves the study, whole.
     ///
     /// # Errors
     /// There is a study of that name, or the store's own.
-    pub async fn keep(&self, store: &Store) -> miette::Result<()> {
+    pub async fn save(&self, store: &Store) -> miette::Result<()> {
         let name = self.name();
         if let Ok(taken) = store.study(name.as_str()).await
             && taken.name == *name

@@ -25,40 +25,40 @@ pub struct Intervals {
     /// What the history is, as its target says.
     source: String,
     /// Files that were asked for.
-    asked: RefCell<HashSet<String>>,
+    used: RefCell<HashSet<String>>,
 }
 
 impl Intervals {
     /// Those of a target whose history is open.
-    pub fn of(opened: &OpenTarget) -> Self {
+    pub fn new(opened: &OpenTarget) -> Self {
         Self {
             folder: opened.place.join("between"),
             // Values of the model: their JSON can't fail.
             source: serde_json::to_string(&*opened.target.source).unwrap_or_default(),
-            asked: RefCell::default(),
+            used: RefCell::default(),
         }
     }
 
-    /// What lies between two versions, with at most so much of the difference: as it is known, or as `ask` says.
+    /// What lies between two versions, with at most so much of the difference: from the cache, or as `fetch` gives it.
     ///
     /// # Errors
-    /// What `ask` says; that isn't kept.
-    pub fn known<E>(
+    /// What `fetch` gives; that isn't kept.
+    pub fn get_or_fetch<E>(
         &self,
         from: &Version,
         to: &Version,
         most: usize,
-        ask: impl FnOnce() -> Result<VersionInterval, E>,
+        fetch: impl FnOnce() -> Result<VersionInterval, E>,
     ) -> Result<VersionInterval, E> {
         let name = self.name(from, to, most);
         let path = self.folder.join(&name);
-        self.asked.borrow_mut().insert(name);
+        self.used.borrow_mut().insert(name);
         let known = fs::read(&path).ok();
         let known = known.and_then(|text| serde_json::from_slice(&text).ok());
         if let Some(interval) = known {
             return Ok(interval);
         }
-        let interval = ask()?;
+        let interval = fetch()?;
         let _ = self.keep(&path, &interval);
         Ok(interval)
     }
@@ -83,11 +83,11 @@ impl Intervals {
     }
 
     /// Removes what wasn't asked for: other versions have been measured in between.
-    pub fn forget_the_rest(&self) {
-        let asked = self.asked.borrow();
+    pub fn remove_unused(&self) {
+        let used = self.used.borrow();
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            if name.to_str().is_none_or(|name| !asked.contains(name)) {
+            if name.to_str().is_none_or(|name| !used.contains(name)) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -120,13 +120,13 @@ mod tests {
         Intervals {
             folder: folder.join("between"),
             source: "a repository".into(),
-            asked: RefCell::default(),
+            used: RefCell::default(),
         }
     }
 
     fn asked(intervals: &Intervals, to: &str, most: usize, says: &str) -> VersionInterval {
-        let ask = || Ok::<_, ()>(interval(says));
-        let known = intervals.known(&version("a"), &version(to), most, ask);
+        let fetch = || Ok::<_, ()>(interval(says));
+        let known = intervals.get_or_fetch(&version("a"), &version(to), most, fetch);
         known.unwrap()
     }
 
@@ -138,10 +138,10 @@ mod tests {
         assert_eq!(asked(&first, "b", 10, "two"), interval("one"));
         assert_eq!(asked(&first, "b", 20, "longer"), interval("longer"));
         assert_eq!(asked(&first, "c", 10, "other"), interval("other"));
-        first.forget_the_rest();
+        first.remove_unused();
         let second = intervals(dir.path());
         assert_eq!(asked(&second, "c", 10, "again"), interval("other"));
-        second.forget_the_rest();
+        second.remove_unused();
         assert_eq!(asked(&second, "b", 10, "anew"), interval("anew"));
         let elsewhere = Intervals {
             source: "another repository".into(),
@@ -154,7 +154,7 @@ mod tests {
     fn what_cannot_be_read_is_asked_for_again_and_an_error_is_not_kept() {
         let dir = tempfile::tempdir().unwrap();
         let intervals = intervals(dir.path());
-        let failed = intervals.known(&version("a"), &version("b"), 10, || Err("no network"));
+        let failed = intervals.get_or_fetch(&version("a"), &version("b"), 10, || Err("no network"));
         assert_eq!(failed, Err("no network"));
         assert_eq!(asked(&intervals, "b", 10, "one"), interval("one"));
         for entry in fs::read_dir(dir.path().join("between")).unwrap() {

@@ -164,7 +164,7 @@ pub async fn find_version(
     };
     let asked = asked.to_owned();
     let resolved: Option<Version> = match OpenTarget::from_store(store, target).await {
-        Ok(Some(opened)) => opened.ask(move |h| resolve_version(h, &asked)).await.ok(),
+        Ok(Some(opened)) => opened.query(move |h| resolve_version(h, &asked)).await.ok(),
         _ => None,
     };
     let Some(version) = resolved else {

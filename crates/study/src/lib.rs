@@ -16,7 +16,6 @@
 //!
 //! `examples/bisection.rs` begins, kills, resumes and judges a bisection through this library.
 
-mod asked_repeats;
 mod background_builds;
 pub mod change_detection;
 mod choices;
@@ -32,6 +31,7 @@ mod open_target;
 mod outcome;
 mod question;
 mod remote_activation;
+mod requested_repeats;
 mod resolved_plan;
 mod resolved_search;
 mod result_sets;
@@ -46,7 +46,6 @@ mod testbed_measurer;
 pub mod verbs;
 mod verdict_report;
 
-pub use asked_repeats::{AskedRepeats, RepeatMode};
 pub use choices::{
     BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
     SearchChoices, StepChoices, TryChoices, UntilChoices,
@@ -66,6 +65,7 @@ pub use noise_repeats::{NoiseLevel, NoiseRepeats};
 pub use open_target::{OpenTarget, resolve_version};
 pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};
 pub use question::{Question, QuestionError};
+pub use requested_repeats::{RepeatMode, RequestedRepeats};
 pub use resolved_plan::{ResolvedPlan, drawn_seed, free_name, metric_shapes};
 pub use resolved_search::{ResolvedSearch, SearchOptions};
 pub use result_sets::{refuse_sides, result_sets};

@@ -103,14 +103,14 @@ impl OpenTarget {
     ) -> miette::Result<(Vec<Version>, Vec<usize>)> {
         let asked = range.clone();
         let wanted = self
-            .ask(move |history| history.versions(&asked, &every))
+            .query(move |history| history.versions(&asked, &every))
             .await?;
         if !neighbours {
             let all = (0..wanted.len()).collect();
             return Ok((wanted, all));
         }
         let all = self
-            .ask(move |history| history.versions(&range, &Every::All))
+            .query(move |history| history.versions(&range, &Every::All))
             .await?;
         let ids: HashSet<&str> = wanted.iter().map(|version| version.id.as_str()).collect();
         let positions = (0..all.len())
@@ -131,7 +131,7 @@ impl OpenTarget {
     ) -> miette::Result<Vec<Version>> {
         let ends = (good.clone(), bad.clone());
         let versions = self
-            .ask(move |history| {
+            .query(move |history| {
                 let (from, to) = (
                     resolve_version(history, &good)?,
                     resolve_version(history, &bad)?,
@@ -181,14 +181,14 @@ impl OpenTarget {
         if self.target.activate.boot == BootKind::None {
             return Ok(1);
         }
-        let asked = store.asked_along(&self.target.name).await;
+        let asked = store.requests_along(&self.target.name).await;
         let asked = asked.into_diagnostic()?;
         let last = asked.iter().map(|asked| asked.ordinal).max();
         Ok(last.unwrap_or(0).saturating_add(1))
     }
 
     /// Asks the history, which may take long.
-    pub async fn ask<T: Send + 'static>(
+    pub async fn query<T: Send + 'static>(
         &self,
         question: impl FnOnce(&dyn History) -> Result<T, HistoryError> + Send + 'static,
     ) -> miette::Result<T> {

@@ -29,7 +29,7 @@ pub enum StudyOutcome {
         /// Whose history it is about.
         target: TargetName,
         /// The answer in words.
-        said: String,
+        answer: String,
         /// What it means to a script.
         ending: StudyEnding,
     },
@@ -89,7 +89,7 @@ impl StudyOutcome {
     /// The outcome of a study whose loop has come to an end: its verdict is an event like others.
     pub(crate) fn from_ended(ended: EndedStudy, events: &Events) -> miette::Result<Self> {
         if let Some(verdict) = ended.verdict.event().into_diagnostic()? {
-            events.tell(&verdict);
+            events.emit(&verdict);
         }
         Ok(Self::Ended(Box::new(ended)))
     }

@@ -97,7 +97,7 @@ impl Question {
         if !self.along_history {
             let of_build = plan.benchmarks.iter().find(|name| {
                 let benchmark = arrangement.benchmarks.get(&***name);
-                benchmark.is_some_and(Benchmark::asks_for_a_build)
+                benchmark.is_some_and(Benchmark::needs_build)
             });
             if let Some(name) = of_build {
                 return Err(self.plan.problem(

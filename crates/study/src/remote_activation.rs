@@ -28,8 +28,8 @@ impl HistoryMeasurer<'_> {
     }
 
     /// Puts the build on every host that doesn't see this machine's files. A host that is booting is awaited.
-    pub(crate) async fn put_build(&mut self, place: &BuildLocation) -> Result<(), Activation> {
-        let far = self.conductor.far_hosts();
+    pub(crate) async fn upload_build(&mut self, place: &BuildLocation) -> Result<(), Activation> {
+        let far = self.conductor.remote_hosts();
         if far.is_empty() {
             return Ok(());
         }
@@ -40,7 +40,7 @@ impl HistoryMeasurer<'_> {
             .await
             .map_err(hindered)?;
         for host in far {
-            let put = self.conductor.put_build(&host, &place.key).await;
+            let put = self.conductor.upload_build(&host, &place.key).await;
             put.map_err(hindered)?;
         }
         Ok(())
@@ -92,16 +92,16 @@ impl HistoryMeasurer<'_> {
             orders.push((host.clone(), text));
         }
         let restarted = self.conductor.restart(&orders, limit).await;
-        let said = match &restarted {
-            Ok(restarted) => &restarted.said,
-            Err(error) => &error.said,
+        let output = match &restarted {
+            Ok(restarted) => &restarted.output,
+            Err(error) => &error.output,
         };
         for (host, command) in &orders {
             note(
                 &mut record.log,
                 host,
                 command,
-                said.get(host).map_or(&[], Vec::as_slice),
+                output.get(host).map_or(&[], Vec::as_slice),
             );
         }
         let restarted = restarted.map_err(|error| Activation::Failed(error.to_string()))?;
@@ -112,7 +112,7 @@ impl HistoryMeasurer<'_> {
             record.facts.extend(named);
         }
         // A reboot may have taken it along.
-        self.put_build(place).await?;
+        self.upload_build(place).await?;
         for host in &hosts {
             self.keep_kernel_log(host, record).await;
             self.prove_there(host, place, record).await?;
@@ -206,9 +206,9 @@ impl HistoryMeasurer<'_> {
         };
         let text = self.filled_for(host, template, place, record)?;
         let folder = self.conductor.arrangement().build_on.get(host);
-        let asked = self
-            .conductor
-            .ask_in(host, &text, folder.map(PathBuf::as_path), self.limit());
+        let asked =
+            self.conductor
+                .run_command_in(host, &text, folder.map(PathBuf::as_path), self.limit());
         let done = asked.await.map_err(|error| {
             Activation::Hindered(format!(
                 "lost while it ran `{text}`, which is to be done again: {error}"
@@ -216,7 +216,7 @@ impl HistoryMeasurer<'_> {
         })?;
         note(&mut record.log, host, &text, &done.stdout.bytes);
         record.log.extend(&done.stderr.bytes);
-        if done.well() {
+        if done.succeeded() {
             return Ok(());
         }
         Err(Activation::Failed(format!(
@@ -238,7 +238,7 @@ impl HistoryMeasurer<'_> {
             None if activate.boot.restarts_hosts() => "uname -v".to_owned(),
             None => return Ok(()),
         };
-        let asked = self.conductor.ask(host, &text, self.limit()).await;
+        let asked = self.conductor.run_command(host, &text, self.limit()).await;
         let done = asked.map_err(|error| Activation::Failed(error.to_string()))?;
         let said = String::from_utf8_lossy(&done.stdout.bytes)
             .trim()
@@ -251,9 +251,12 @@ impl HistoryMeasurer<'_> {
 
     /// Keeps the end of what a host's kernel has said since it was booted, if the host tells it.
     async fn keep_kernel_log(&self, host: &HostName, record: &mut BootRecord) {
-        let asked = self.conductor.ask(host, KERNEL_LOG, KERNEL_LOG_LIMIT).await;
+        let asked = self
+            .conductor
+            .run_command(host, KERNEL_LOG, KERNEL_LOG_LIMIT)
+            .await;
         if let Ok(done) = asked
-            && done.well()
+            && done.succeeded()
         {
             let all = &done.stdout.bytes;
             let end = &all[all.len().saturating_sub(KERNEL_LOG_KEPT)..];

@@ -74,7 +74,7 @@ impl Session {
         let holder = format!("study `{name}` (process {})", std::process::id());
         let SessionOptions { events, wait, .. } = options;
         let awaited = |host: &HostName, holder: &str| {
-            events.tell(&Event::LeaseAwaited {
+            events.emit(&Event::LeaseAwaited {
                 host: host.clone(),
                 holder: holder.to_owned(),
                 seconds: wait.as_secs_f64(),
@@ -92,7 +92,7 @@ impl Session {
         let begun = async |arrangement: &Arrangement| {
             let events = match others.is_empty() {
                 true => events.clone(),
-                false => events.on(arrangement.testbed.clone()),
+                false => events.on_testbed(arrangement.testbed.clone()),
             };
             let (reach, arrangement) = (reach.clone(), arrangement.clone());
             match along_history {
@@ -183,7 +183,7 @@ impl Session {
             }
             let (missing, versions) = conductor.survey().await;
             for message in missing {
-                self.events.tell(&Event::Warning { message });
+                self.events.emit(&Event::Warning { message });
             }
             let facts = conductor.facts().into_iter();
             known.extend(facts.map(|(host, facts)| (host, facts, versions.clone())));
@@ -204,7 +204,7 @@ impl Session {
                     shown(&change.was),
                     shown(&change.is)
                 );
-                self.events.tell(&Event::Warning { message });
+                self.events.emit(&Event::Warning { message });
             }
         }
         Ok(())

@@ -23,12 +23,12 @@ pub struct Simulated {
     /// Seed of the noise.
     pub seed: u64,
     /// Everything that was asked, in order.
-    pub asked: Vec<Request>,
+    pub requests: Vec<Request>,
 }
 
 impl Measurer for Simulated {
     async fn measure(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
-        self.asked.push(request);
+        self.requests.push(request);
         let mean = *self
             .means
             .get(request.cell)

@@ -43,7 +43,7 @@ pub struct StoreCheck {
     trials: usize,
     /// How many things are damaged, and stay so.
     damaged: usize,
-    said: Vec<String>,
+    lines: Vec<String>,
 }
 
 impl StoreCheck {
@@ -54,7 +54,7 @@ impl StoreCheck {
 
     fn damage(&mut self, what: String) {
         self.damaged += 1;
-        self.said.push(format!("damaged: {what}"));
+        self.lines.push(format!("damaged: {what}"));
     }
 
     async fn check_database(&mut self, store: &Store) -> miette::Result<()> {
@@ -101,7 +101,7 @@ impl StoreCheck {
             match again {
                 Ok(again) if damaged || !same(&trial.samples, &again) => {
                     if repair {
-                        self.said.push(format!(
+                        self.lines.push(format!(
                             "mended: {place} {what}: they were taken from it again"
                         ));
                         mended.push((trial, again));
@@ -129,7 +129,7 @@ impl StoreCheck {
         }
         for (why, count) in underived {
             let trials = counted(count, "trial");
-            self.said.push(format!(
+            self.lines.push(format!(
                 "study `{name}`: the samples of {trials} can't be compared with their raw output: {why}"
             ));
         }
@@ -139,8 +139,8 @@ impl StoreCheck {
                 true => "got checksums",
                 false => "have no checksums yet: --repair adds them",
             };
-            let said = format!("study `{name}`: the samples of {trials} {done}");
-            self.said.push(said);
+            let line = format!("study `{name}`: the samples of {trials} {done}");
+            self.lines.push(line);
         }
         if repair && !mended.is_empty() {
             let rows: Vec<_> = mended
@@ -153,7 +153,7 @@ impl StoreCheck {
         if repair && !lost.is_empty() {
             let given_up = store.give_up_trials(study.id, &lost).await;
             given_up.into_diagnostic()?;
-            self.said.push(format!(
+            self.lines.push(format!(
                 "study `{name}`: {} failed from now on, so that the others can be read",
                 counted(lost.len(), "trial")
             ));
@@ -164,7 +164,7 @@ impl StoreCheck {
 
 impl fmt::Display for StoreCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in &self.said {
+        for line in &self.lines {
             writeln!(f, "{line}")?;
         }
         let verdict = match self.damaged {

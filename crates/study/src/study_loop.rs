@@ -388,7 +388,7 @@ impl StudyLoop<'_> {
     /// Tells that the study begins, or goes on, and stores it.
     async fn start(&self) -> Result<(), StoreError> {
         let (study, trials) = (&self.study, self.study.trials as usize);
-        self.events.tell(&Event::StudyStarted {
+        self.events.emit(&Event::StudyStarted {
             study: study.id.0,
             name: study.name.clone(),
             trials: trials + self.policy.remaining_trials(&self.evidence),
@@ -567,7 +567,7 @@ impl StudyLoop<'_> {
     /// Where is told what happens on a testbed.
     fn events_on(&self, testbed: usize) -> Events {
         match self.study.testbeds.get(testbed) {
-            Some(name) => self.events.on(name.clone()),
+            Some(name) => self.events.on_testbed(name.clone()),
             None => self.events.clone(),
         }
     }
@@ -645,19 +645,19 @@ impl StudyLoop<'_> {
                     until: self.version(place.until),
                     probability,
                 });
-            events.tell(&Event::Suspected {
+            events.emit(&Event::Suspected {
                 changes: changes.collect(),
             });
         }
         if request.round != self.round {
             self.round = request.round;
-            events.tell(&Event::RoundStarted {
+            events.emit(&Event::RoundStarted {
                 round: request.round,
                 of: self.study.rounds,
             });
         }
         let version = self.study.versions.get(request.version);
-        events.tell(&Event::TrialStarted {
+        events.emit(&Event::TrialStarted {
             trial: self.study.trials + 1,
             of: trials + left,
             round: request.round,
@@ -698,7 +698,7 @@ impl StudyLoop<'_> {
             Some(testbed) => self.events_on(testbed),
             None => self.events.clone(),
         };
-        events.tell(&Event::BuildFinished {
+        events.emit(&Event::BuildFinished {
             version: self.version(build.version),
             layout: build.layout,
             cached: build.cached,
@@ -735,7 +735,7 @@ impl StudyLoop<'_> {
         }
         let number = self.store.record_boot(self.study.id, boot).await?;
         Arc::make_mut(&mut self.evidence).boots.push(boot.took);
-        self.events_on(testbed).tell(&Event::BootFinished {
+        self.events_on(testbed).emit(&Event::BootFinished {
             version: self.version(boot.version),
             layout: boot.layout,
             ordinal: boot.ordinal,
@@ -779,7 +779,7 @@ impl StudyLoop<'_> {
             .await?;
         self.study.trials = trial;
         for message in &record.warnings {
-            events.tell(&Event::Warning {
+            events.emit(&Event::Warning {
                 message: message.clone(),
             });
         }
@@ -793,7 +793,7 @@ impl StudyLoop<'_> {
         };
         self.observe(request, outcome, figures(&samples), record.took);
         let why = failure.as_ref().map(|why| format!("a trial failed: {why}"));
-        events.tell(&Event::TrialFinished {
+        events.emit(&Event::TrialFinished {
             trial,
             of: trial as usize + self.remaining_trials().await,
             cell,
@@ -824,7 +824,7 @@ impl StudyLoop<'_> {
             None => 0,
             Some(_) => self.policy.remaining_trials(&self.evidence),
         };
-        self.events.tell(&Event::StudyFinished {
+        self.events.emit(&Event::StudyFinished {
             study: self.study.id.0,
             name: self.study.name.clone(),
             measured,

@@ -55,7 +55,7 @@ pub fn missing_memory(
             opaque: false,
             partial: false,
         };
-        Walk::asking(call, row, &mut NullSink, style, when, &mut missing).everything();
+        Walk::capturing(call, row, &mut NullSink, style, when, &mut missing).everything();
     }
     missing
 }

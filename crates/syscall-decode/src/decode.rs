@@ -115,7 +115,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// A walk that finds out what memory isn't there yet.
-    pub fn asking(
+    pub fn capturing(
         call: &'a SyscallRecord,
         row: &'static SyscallDefinition,
         sink: &'a mut S,
@@ -149,7 +149,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Whether this walk is to find out what memory is needed.
-    pub fn is_asking(&self) -> bool {
+    pub fn is_capturing(&self) -> bool {
         self.missing.is_some()
     }
 
@@ -499,7 +499,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::AddressLength | SpecialKind::OptionLength => self.socket_length(raw),
             SpecialKind::Spoken(way, length) => {
                 let length = self.length(length);
-                self.spoken(raw, length, way);
+                self.netlink_messages(raw, length, way);
             }
             SpecialKind::Queued(way) => self.queued(raw, way),
             SpecialKind::Message(way) => self.message(raw, way),
@@ -517,7 +517,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 _ => self.sink.unsigned(raw),
             },
             SpecialKind::Key(way) => self.key(raw, way),
-            SpecialKind::SayingKey(way) => self.saying_key(raw, way),
+            SpecialKind::KeyString(way) => self.key_string(raw, way),
             SpecialKind::Mappings => self.mappings(raw),
             SpecialKind::FontName => self.font_name(raw),
             SpecialKind::Mapper => self.mapper(raw),

@@ -33,7 +33,7 @@ use crate::summary::CallSummary;
 use programs::LoadedPrograms;
 
 /// Reads records of the ring: see [`crate::fuzzing`].
-pub(crate) fn ring_records(mut bytes: &[u8], tell: &mut dyn FnMut(TraceEvent)) {
+pub(crate) fn ring_records(mut bytes: &[u8], emit: &mut dyn FnMut(TraceEvent)) {
     let Ok(nowhere) = std::fs::File::open("/dev/null") else {
         return;
     };
@@ -44,10 +44,10 @@ pub(crate) fn ring_records(mut bytes: &[u8], tell: &mut dyn FnMut(TraceEvent)) {
     while let [low, high, rest @ ..] = bytes {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
         let (record, rest) = rest.split_at(length);
-        assembler.record(record, tell);
+        assembler.record(record, emit);
         bytes = rest;
     }
-    assembler.finish(tell);
+    assembler.finish(emit);
 }
 
 /// Reads a kernel's types: see [`crate::fuzzing`].
@@ -65,7 +65,7 @@ enum OutcomeFilter {
 }
 
 impl OutcomeFilter {
-    fn of(statuses: StatusSet) -> Option<Self> {
+    fn from_statuses(statuses: StatusSet) -> Option<Self> {
         let all = [
             (StatusSet::all(), Self::All),
             (StatusSet::only(CallStatus::Failed), Self::Failed),
@@ -111,7 +111,7 @@ pub(crate) fn unsupported_option(options: &TraceOptions) -> Option<&'static str>
             "a command and processes together are traced by the ptrace engine",
         ),
         (
-            OutcomeFilter::of(options.statuses).is_none(),
+            OutcomeFilter::from_statuses(options.statuses).is_none(),
             "these statuses are known at stops",
         ),
     ];
@@ -149,7 +149,7 @@ pub fn check_available() -> Result<(), BpfEngineError> {
     programs::allowed()
 }
 
-/// Traces what is asked for, and tells what happens, until everything ended or `interrupt` asks.
+/// Traces what is asked for, and emits events, until everything ended or `interrupt` asks.
 ///
 /// # Errors
 ///
@@ -158,12 +158,12 @@ pub fn check_available() -> Result<(), BpfEngineError> {
 pub fn trace(
     options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(TraceEvent),
+    emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<TraceOutcome, TraceError> {
-    run(options, interrupt, false, tell).map(|(ended, _)| ended)
+    run(options, interrupt, false, emit).map(|(ended, _)| ended)
 }
 
-/// Counts the calls that are asked for, within the kernel, until everything ended or `interrupt` asks; tells what else
+/// Counts the calls that are asked for, within the kernel, until everything ended or `interrupt` asks; emits what else
 /// happens.
 ///
 /// # Errors
@@ -172,7 +172,7 @@ pub fn trace(
 pub fn count_calls(
     options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(TraceEvent),
+    emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<(TraceOutcome, CallSummary), TraceError> {
     let mut summary = CallSummary::new();
     let options = TraceOptions {
@@ -181,7 +181,7 @@ pub fn count_calls(
         ring: options.ring.min(RING_OF_NO_CALLS),
         ..options.clone()
     };
-    let (mut ended, counts) = run(&options, interrupt, true, &mut summary.telling(tell))?;
+    let (mut ended, counts) = run(&options, interrupt, true, &mut summary.counting(emit))?;
     ended.calls += counts.map_or(0, |counts| counts.add_to(&mut summary));
     Ok((ended, summary))
 }
@@ -193,7 +193,7 @@ fn run(
     options: &TraceOptions,
     interrupt: &Interrupt,
     counting: bool,
-    tell: &mut dyn FnMut(TraceEvent),
+    emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<(TraceOutcome, Option<count_map::CountMap>), TraceError> {
     if let Some(why) = unsupported_option(options) {
         return Err(TraceError::Unfit { why });
@@ -225,12 +225,12 @@ fn run(
     let backpressure =
         backpressure::Backpressure::start(begin, &programs, ring.gauge(), Arc::clone(&bell))?;
     let mut assembler = event_assembler::EventAssembler::new(options, programs.threads());
-    let mut told = 0;
-    let tell: &mut dyn FnMut(TraceEvent) = &mut |event| {
-        told += u64::from(matches!(event.kind, EventKind::Call(_)));
+    let mut calls = 0;
+    let emit: &mut dyn FnMut(TraceEvent) = &mut |event| {
+        calls += u64::from(matches!(event.kind, EventKind::Call(_)));
         match &event.kind {
             EventKind::Signal { number, .. } if !options.signals.contains(*number) => {}
-            _ => tell(event),
+            _ => emit(event),
         }
     };
     let mut attached = Some(programs);
@@ -242,18 +242,18 @@ fn run(
                 if backpressure.has_reports() {
                     kept.extend(backpressure.reports());
                 }
-                while let Some(told) =
+                while let Some(report) =
                     kept.pop_front_if(|it| it.is_before(event_assembler::at(record)))
                 {
-                    assembler.kept(told, tell);
+                    assembler.report(report, emit);
                 }
-                assembler.record(record, tell);
+                assembler.record(record, emit);
             },
-            || backpressure.freed(),
+            || backpressure.wake_waiting(),
         );
         kept.extend(backpressure.reports());
-        for told in kept.drain(..) {
-            assembler.kept(told, tell);
+        for report in kept.drain(..) {
+            assembler.report(report, emit);
         }
         if let Some(signal) = interrupt.pending_signal()
             && attached.take().is_some()
@@ -269,22 +269,22 @@ fn run(
         if ring.gauge().waiting() < u64::from(options.ring) / 8 {
             let idle = wait(&ring_map, &bell);
             if idle && ring.gauge().waiting() == 0 {
-                assembler.idle(tell);
+                assembler.idle(emit);
             }
         }
         control.sleeps(false);
     }
     drop(attached);
-    ring.drain(|record| assembler.record(record, tell), || ());
-    for told in backpressure.reports() {
-        assembler.kept(told, tell);
+    ring.drain(|record| assembler.record(record, emit), || ());
+    for report in backpressure.reports() {
+        assembler.report(report, emit);
     }
-    assembler.finish(tell);
+    assembler.finish(emit);
     let ended = TraceOutcome {
         command: backpressure.finish()?,
-        calls: told,
-        lost: control.lost(),
-        backpressure_stops: control.held(),
+        calls,
+        lost: control.lost_records(),
+        backpressure_stops: control.backpressure_stops(),
     };
     Ok((ended, counts))
 }

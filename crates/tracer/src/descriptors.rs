@@ -126,8 +126,8 @@ impl ProcResolver {
     }
 
     /// Tells of processes too, their names with these escapes.
-    pub fn with_processes(mut self, told: PidDetails, escapes: EscapeStyle) -> Self {
-        self.processes = (!told.is_empty()).then(|| PidTranslator::new(told));
+    pub fn with_processes(mut self, details: PidDetails, escapes: EscapeStyle) -> Self {
+        self.processes = (!details.is_empty()).then(|| PidTranslator::new(details));
         self.escapes = escapes;
         self
     }

@@ -77,7 +77,7 @@ fn reaches_far(options: &TraceOptions) -> bool {
     far
 }
 
-/// Traces what is asked by this engine, and tells what happens, until everything ended or `interrupt` asks.
+/// Traces what is asked by this engine, and emits events, until everything ended or `interrupt` asks.
 ///
 /// # Errors
 ///
@@ -87,17 +87,17 @@ pub fn trace(
     engine: EngineKind,
     options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(TraceEvent),
+    emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<TraceOutcome, TraceError> {
     match engine {
-        EngineKind::Ptrace => ptrace_engine::trace(options, interrupt, tell),
-        EngineKind::Kernel => bpf_engine::trace(options, interrupt, tell),
+        EngineKind::Ptrace => ptrace_engine::trace(options, interrupt, emit),
+        EngineKind::Kernel => bpf_engine::trace(options, interrupt, emit),
     }
 }
 
 /// Counts the calls that are asked for, with what they took, until everything ended or `interrupt` asks: for those who want
-/// no single call. What else happens is told. The kernel engine counts where calls are made, which costs a fraction of
-/// telling them; it counts the calls of all processes together, the other one those of each.
+/// no single call. Other events are emitted. The kernel engine counts where calls are made, which costs a fraction of
+/// emitting them; it counts the calls of all processes together, the other one those of each.
 ///
 /// # Errors
 ///
@@ -106,10 +106,10 @@ pub fn count_calls(
     engine: EngineKind,
     options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(TraceEvent),
+    emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<(TraceOutcome, CallSummary), TraceError> {
     if engine == EngineKind::Kernel {
-        return bpf_engine::count_calls(options, interrupt, tell);
+        return bpf_engine::count_calls(options, interrupt, emit);
     }
     let mut summary = CallSummary::new();
     let options = TraceOptions {
@@ -117,25 +117,25 @@ pub fn count_calls(
         pending: false,
         ..options.clone()
     };
-    let ended = ptrace_engine::trace(&options, interrupt, &mut summary.telling(tell))?;
+    let ended = ptrace_engine::trace(&options, interrupt, &mut summary.counting(emit))?;
     Ok((ended, summary))
 }
 
-/// Runs a trace by the engine that fits or, should that turn out not to run here, by the other. `say` gets each engine before
+/// Runs a trace by the engine that fits or, should that turn out not to run here, by the other. `report` gets each engine before
 /// it runs, with the reason why it isn't the other.
 ///
 /// # Errors
 /// As [`trace`].
 pub fn run_with_fitting_engine<T>(
     options: &TraceOptions,
-    say: &dyn Fn(EngineKind, Option<String>),
+    report: &dyn Fn(EngineKind, Option<String>),
     run: &mut dyn FnMut(EngineKind) -> Result<T, TraceError>,
 ) -> Result<T, TraceError> {
     let (chosen, why) = choose_engine(options);
-    say(chosen, why);
+    report(chosen, why);
     match run(chosen) {
         Err(error) if can_fall_back(&error) => {
-            say(EngineKind::Ptrace, Some(error.to_string()));
+            report(EngineKind::Ptrace, Some(error.to_string()));
             run(EngineKind::Ptrace)
         }
         ended => ended,

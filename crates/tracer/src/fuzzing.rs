@@ -4,8 +4,8 @@ use backsight_syscall_decode::TraceEvent;
 
 /// Reads bytes as records of the kernel engine's ring, each as its length in two bytes (little-endian) and itself.
 #[cfg(target_os = "linux")]
-pub fn ring_records(bytes: &[u8], tell: &mut dyn FnMut(TraceEvent)) {
-    crate::bpf_engine::ring_records(bytes, tell);
+pub fn ring_records(bytes: &[u8], emit: &mut dyn FnMut(TraceEvent)) {
+    crate::bpf_engine::ring_records(bytes, emit);
 }
 
 /// Reads bytes as the kernel's description of its types (BTF).

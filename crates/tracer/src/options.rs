@@ -27,13 +27,13 @@ pub struct TraceOptions {
     pub children_of: Option<ChildSelection>,
     /// Whether children and threads are traced too, and of processes that are attached to every thread.
     pub follow: bool,
-    /// The calls to tell.
+    /// The calls to emit.
     pub calls: SyscallSet,
     /// Only calls that concern one of these paths, by name or by descriptor; every call if there are none.
     pub paths: Vec<PathBuf>,
     /// Only calls that ended so.
     pub statuses: StatusSet,
-    /// The signals to tell.
+    /// The signals to emit.
     pub signals: SignalSet,
     /// What is to be done to calls.
     pub injections: Vec<Injection>,
@@ -42,7 +42,7 @@ pub struct TraceOptions {
     /// Whether calls that aren't asked for may be let pass by a seccomp filter without a stop. It stays with the program:
     /// should the tracer be killed, so is the program. Used only for a command that is followed and where it helps.
     pub filter: bool,
-    /// Detach from everything after so many calls were told.
+    /// Detach from everything after so many calls were emitted.
     pub limit: Option<u64>,
     /// How much of what pointers point to is captured; nothing if only calls are counted.
     pub limits: Option<CaptureLimits>,

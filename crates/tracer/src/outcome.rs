@@ -15,7 +15,7 @@ pub struct TraceOutcome {
 
 impl CommandExit {
     /// Ends this process in the same way: a shell sees no difference. Comes back with a status if a signal doesn't end it.
-    pub fn exit_likewise(self) -> u8 {
+    pub fn exit_with_same_status(self) -> u8 {
         use nix::sys::{
             resource::{Resource, setrlimit},
             signal::{SigHandler, SigSet, Signal, raise, signal},

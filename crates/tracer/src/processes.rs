@@ -53,7 +53,7 @@ impl PidDetails {
 /// What is known of processes.
 #[derive(Debug)]
 pub(crate) struct PidTranslator {
-    told: PidDetails,
+    details: PidDetails,
     /// This process's name space.
     here: Option<u64>,
     /// How deep it is within the one that `/proc` shows.
@@ -66,9 +66,9 @@ pub(crate) struct PidTranslator {
 
 impl PidTranslator {
     /// Tells this.
-    pub fn new(told: PidDetails) -> Self {
+    pub fn new(details: PidDetails) -> Self {
         Self {
-            told,
+            details,
             here: space_of("self"),
             base: base(),
             found: HashMap::new(),
@@ -101,13 +101,13 @@ impl PidTranslator {
             Some(number)
         };
         let Some(here) = here else { return out };
-        if self.told.name && matches!(whose, PidKind::Thread | PidKind::Process) {
+        if self.details.name && matches!(whose, PidKind::Thread | PidKind::Process) {
             // One that is gone may have another's number.
             if let Some(name) = name_of(here) {
                 put_name(&name, escapes, &mut out);
             }
         }
-        if self.told.number && here != number {
+        if self.details.number && here != number {
             out.extend_from_slice(b" /* ");
             format::signed(&mut out, i64::from(here));
             out.extend_from_slice(b" in strace's PID NS */");
@@ -118,7 +118,7 @@ impl PidTranslator {
     /// What stands behind the number of a thread at the beginning of a line.
     pub fn thread(&mut self, tid: i32, escapes: EscapeStyle) -> Vec<u8> {
         let mut out = Vec::new();
-        if self.told.name {
+        if self.details.name {
             if let Some(name) = name_of(tid) {
                 self.names.insert(tid, name);
             }

@@ -40,7 +40,7 @@ const FEW: u32 = 4;
 /// So many threads are many.
 const MANY: usize = 32;
 
-/// Traces what is asked for, and tells what happens, until everything ended or is detached from.
+/// Traces what is asked for, and emits events, until everything ended or is detached from.
 ///
 /// Waits for children and tracees of the calling thread: a child of its own that somebody else is to wait for belongs to
 /// another thread.
@@ -51,7 +51,7 @@ const MANY: usize = 32;
 pub fn trace(
     options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(TraceEvent),
+    emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<TraceOutcome, TraceError> {
     if options.command.is_none() && options.pids.is_empty() && options.children_of.is_none() {
         return Err(TraceError::Nothing);
@@ -59,7 +59,7 @@ pub fn trace(
     let _waking = interrupt
         .wakes_this_thread()
         .map_err(|errno| refused("wake a thread by a signal", errno))?;
-    let mut engine = Engine::new(options, tell);
+    let mut engine = Engine::new(options, emit);
     let traced = engine.begin(interrupt).and_then(|()| engine.run(interrupt));
     if traced.is_err() {
         engine.detach_all();
@@ -82,7 +82,7 @@ fn now() -> u64 {
 
 struct Engine<'a> {
     options: &'a TraceOptions,
-    tell: &'a mut dyn FnMut(TraceEvent),
+    emit: &'a mut dyn FnMut(TraceEvent),
     tracees: HashMap<Tid, Tracee>,
     /// Threads that showed themselves before who made them did.
     early: HashMap<Tid, i32>,
@@ -123,10 +123,10 @@ enum Next {
 }
 
 impl<'a> Engine<'a> {
-    fn new(options: &'a TraceOptions, tell: &'a mut dyn FnMut(TraceEvent)) -> Self {
+    fn new(options: &'a TraceOptions, emit: &'a mut dyn FnMut(TraceEvent)) -> Self {
         Self {
             options,
-            tell,
+            emit,
             tracees: HashMap::new(),
             early: HashMap::new(),
             queue: Vec::new(),
@@ -362,12 +362,12 @@ impl<'a> Engine<'a> {
     }
 
     fn signal(&mut self, tid: Tid, signal: i32) -> Next {
-        let told = self.options.signals.contains(signal);
-        if told && let Some(pid) = self.speaks(tid) {
+        let reported = self.options.signals.contains(signal);
+        if reported && let Some(pid) = self.speaks(tid) {
             let info = requests::signal_info(tid).unwrap_or_default();
             let asks = self.options.instructions;
             let instruction = asks.then(|| requests::instruction(tid).ok()).flatten();
-            self.say(
+            self.emit_event(
                 pid,
                 tid,
                 EventKind::Signal {
@@ -377,7 +377,7 @@ impl<'a> Engine<'a> {
                 },
             );
             let frames = self.frames(pid, tid);
-            self.tell_stack(pid, tid, frames);
+            self.emit_stack(pid, tid, frames);
         }
         Next::Go(signal)
     }
@@ -385,7 +385,7 @@ impl<'a> Engine<'a> {
     /// Job control stopped a thread: it stays so until job control lets it go on.
     fn stopped(&mut self, tid: Tid, signal: i32) -> Next {
         if let Some(pid) = self.speaks(tid) {
-            self.say(pid, tid, EventKind::Stopped { signal });
+            self.emit_event(pid, tid, EventKind::Stopped { signal });
         }
         match requests::listen(tid) {
             Ok(()) => Next::Stay,
@@ -399,10 +399,10 @@ impl<'a> Engine<'a> {
         (!tracee.quiet).then_some(tracee.pid)
     }
 
-    /// Tells something of a thread.
-    fn say(&mut self, pid: i32, tid: Tid, what: EventKind) {
+    /// Emits an event of a thread.
+    fn emit_event(&mut self, pid: i32, tid: Tid, what: EventKind) {
         self.finish_line(tid);
-        (self.tell)(TraceEvent {
+        (self.emit)(TraceEvent {
             pid,
             tid,
             at: now(),
@@ -422,13 +422,13 @@ impl<'a> Engine<'a> {
     /// Remembers that a call was entered last, if those are told that something comes between.
     fn begin_line(&mut self, tid: Tid, open: &tracee::OngoingCall) {
         // Whether a call is told is known only at its end, if that depends on how it ends.
-        if open.told && self.options.pending && self.options.statuses.is_all() {
+        if open.reported && self.options.pending && self.options.statuses.is_all() {
             self.break_line();
             self.line = Some(tid);
         }
     }
 
-    /// Tells the call that was entered last as pending, if nothing else was told since.
+    /// Emits the call that was entered last as pending, if no other event followed.
     fn break_line(&mut self) {
         let Some(other) = self.line.take() else {
             return;
@@ -438,18 +438,18 @@ impl<'a> Engine<'a> {
         };
         if let Some(open) = &tracee.call {
             let call = open.call.clone();
-            self.tell_pending(other, call);
+            self.emit_pending(other, call);
         }
     }
 
-    /// Tells a call as going on.
-    fn tell_pending(&mut self, tid: Tid, call: SyscallRecord) {
+    /// Emits a call as pending.
+    fn emit_pending(&mut self, tid: Tid, call: SyscallRecord) {
         self.finish_line(tid);
         if let Some(tracee) = self.tracees.get_mut(&tid) {
             if let Some(open) = &mut tracee.call {
                 open.pending = true;
             }
-            (self.tell)(TraceEvent {
+            (self.emit)(TraceEvent {
                 pid: tracee.pid,
                 tid,
                 at: now(),

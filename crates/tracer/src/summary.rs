@@ -311,7 +311,7 @@ impl CallSummary {
     }
 
     /// Takes what happens: counts the calls, and passes the rest on.
-    pub(crate) fn telling(&mut self, rest: &mut dyn FnMut(TraceEvent)) -> impl FnMut(TraceEvent) {
+    pub(crate) fn counting(&mut self, rest: &mut dyn FnMut(TraceEvent)) -> impl FnMut(TraceEvent) {
         |event| match &event.kind {
             EventKind::Call(call) => self.count(event.pid, call),
             _ => rest(event),

@@ -39,7 +39,7 @@ struct Row {
     testbeds: usize,
     apart: f64,
     /// Share right, measurements, builds, as asked; and the bound on measurements.
-    asked: (f64, f64, f64),
+    required: (f64, f64, f64),
     bound: Option<f64>,
     /// Which share of the jobs; fewer where one takes long.
     share: u64,
@@ -66,7 +66,7 @@ const fn row(name: &'static str, versions: usize, steps: &'static [f64]) -> Row 
         build: 1.0,
         testbeds: 1,
         apart: 0.0,
-        asked: (0.95, ANY, ANY),
+        required: (0.95, ANY, ANY),
         bound: None,
         share: 1,
     }
@@ -96,7 +96,7 @@ fn beside() -> Vec<Row> {
 
 fn rows() -> Vec<Row> {
     let asked = |row: Row, right, measured, builds, bound| Row {
-        asked: (right, measured, builds),
+        required: (right, measured, builds),
         bound: Some(bound),
         ..row
     };
@@ -107,7 +107,7 @@ fn rows() -> Vec<Row> {
         asked(row("one of 1σ", 1024, &[1.0]), 0.95, 150.0, 35.0, 59.0),
         asked(row("one of 2σ", 1024, &[2.0]), 0.98, 46.0, 19.0, 20.0),
         Row {
-            asked: (0.90, ANY, ANY),
+            required: (0.90, ANY, ANY),
             ..row("+1.5, +1.5, +1.5σ", 128, &[1.5, 1.5, 1.5])
         },
         row("+3, −3, +3σ", 128, &[3.0, -3.0, 3.0]),
@@ -119,7 +119,7 @@ fn rows() -> Vec<Row> {
         Row {
             cancelling: true,
             share: 2,
-            asked: (0.90, ANY, ANY),
+            required: (0.90, ANY, ANY),
             ..row("+2, −2σ, --cancelling", 128, &[2.0, -2.0])
         },
         row("none", 128, &[]),
@@ -152,7 +152,7 @@ fn rows() -> Vec<Row> {
             noise,
             broken,
             share: 2,
-            asked: (0.90, ANY, ANY),
+            required: (0.90, ANY, ANY),
             ..row(name, 128, &[1.0])
         });
     }
@@ -160,7 +160,7 @@ fn rows() -> Vec<Row> {
         rows.push(Row {
             noise: NoiseShape::Autoregressive { keep },
             share: 4,
-            asked: (0.90, ANY, ANY),
+            required: (0.90, ANY, ANY),
             ..row(name, 128, &[1.0])
         });
     }
@@ -183,7 +183,7 @@ fn rows() -> Vec<Row> {
         noise: NoiseShape::Disturbed { keep: 0.9 },
         trial: Duration::from_millis(250),
         share: 20,
-        asked: (0.90, ANY, ANY),
+        required: (0.90, ANY, ANY),
         ..row(
             "+.1, +.27, −.17, +.07σ, disturbed",
             60,
@@ -265,7 +265,7 @@ struct Job {
     named: usize,
     measured: usize,
     builds: usize,
-    said: f64,
+    probability: f64,
     /// How long it took, in trials.
     took: f64,
 }
@@ -341,7 +341,7 @@ fn bisected(row: &Row, job: u64) -> Job {
         named: named_before.max(verdict.culprits.len()),
         measured: verdict.trials.0,
         builds: built.len(),
-        said: verdict.probability,
+        probability: verdict.probability,
         took: now.as_secs_f64() / row.trial.as_secs_f64(),
     }
 }
@@ -368,7 +368,7 @@ fn halved(row: &Row, job: u64, repeats: usize) -> Job {
         named: 1,
         measured: builds * repeats,
         builds,
-        said: 1.0,
+        probability: 1.0,
         took: f64::NAN,
     }
 }
@@ -439,7 +439,7 @@ pub fn print(arguments: &[String]) {
             mean(&done, |j| j.measured as f64),
             mean(&done, |j| j.builds as f64),
         );
-        let (least, most, most_builds) = row.asked;
+        let (least, most, most_builds) = row.required;
         let asked = match (most.is_finite(), row.steps.is_empty()) {
             (true, _) => format!("≥ {least:.2}, ≤ {most:.0}, ≤ {most_builds:.0}"),
             (false, true) => "false culprit ≤ .05".to_owned(),
@@ -472,11 +472,11 @@ pub fn print(arguments: &[String]) {
             judged(format!("{builds:.1}"), builds <= most_builds),
             row.bound
                 .map_or_else(String::new, |bound| format!("{bound:.0}")),
-            mean(&done, |job| job.said),
+            mean(&done, |job| job.probability),
             peer(5),
             peer(20),
         );
-        said += done.iter().map(|job| job.said).sum::<f64>();
+        said += done.iter().map(|job| job.probability).sum::<f64>();
         right += done.iter().filter(|job| job.right).count();
         all += done.len();
     }
@@ -518,7 +518,7 @@ fn on_several_testbeds(number_of_jobs: u64, part: &str) {
             judged(format!("{right:.3}"), good),
             mean(&done, |job| job.measured as f64),
             alone / took,
-            mean(&done, |job| job.said),
+            mean(&done, |job| job.probability),
         );
     }
 }

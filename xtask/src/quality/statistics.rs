@@ -13,19 +13,19 @@ use backsight_stats::{
 struct Row {
     name: &'static str,
     noise: NoiseShape,
-    asked: Asked,
+    required: Requirements,
     peer: &'static str,
 }
 
 /// At most so many false points per 1000 flat; at least these shares found at 1σ and 2σ.
-struct Asked {
+struct Requirements {
     false_points: f64,
     one: f64,
     two: f64,
 }
 
-const fn asked(false_points: f64, one: f64, two: f64) -> Asked {
-    Asked {
+const fn require(false_points: f64, one: f64, two: f64) -> Requirements {
+    Requirements {
         false_points,
         one,
         two,
@@ -36,19 +36,19 @@ const ROWS: [Row; 7] = [
     Row {
         name: "Gauss",
         noise: NoiseShape::Gauss,
-        asked: asked(0.10, 0.85, 1.0),
+        required: require(0.10, 0.85, 1.0),
         peer: "0.10; .83/1",
     },
     Row {
         name: "lognormal, σ of the logarithm ½",
         noise: NoiseShape::Lognormal { sigma: 0.5 },
-        asked: asked(0.10, 0.98, 1.0),
+        required: require(0.10, 0.98, 1.0),
         peer: "0.10; .98/1",
     },
     Row {
         name: "lognormal, σ of the logarithm 1",
         noise: NoiseShape::Lognormal { sigma: 1.0 },
-        asked: asked(0.10, 0.98, 1.0),
+        required: require(0.10, 0.98, 1.0),
         peer: "",
     },
     Row {
@@ -57,7 +57,7 @@ const ROWS: [Row; 7] = [
             upper_share: 0.5,
             apart: 4.0,
         },
-        asked: asked(0.15, 0.95, 1.0),
+        required: require(0.15, 0.95, 1.0),
         peer: "0.15; .95/1",
     },
     Row {
@@ -66,13 +66,13 @@ const ROWS: [Row; 7] = [
             upper_share: 0.2,
             apart: 5.0,
         },
-        asked: asked(0.15, 0.95, 1.0),
+        required: require(0.15, 0.95, 1.0),
         peer: "",
     },
     Row {
         name: "AR(1) .5",
         noise: NoiseShape::Autoregressive { keep: 0.5 },
-        asked: asked(0.5, 0.50, 0.90),
+        required: require(0.5, 0.50, 0.90),
         peer: "2.95; .56/.90",
     },
     Row {
@@ -81,7 +81,7 @@ const ROWS: [Row; 7] = [
             share: 0.05,
             far: 10.0,
         },
-        asked: asked(0.10, 1.0, 1.0),
+        required: require(0.10, 1.0, 1.0),
         peer: "0.15; 1/1",
     },
 ];
@@ -349,12 +349,15 @@ fn change_points() {
         println!(
             "| {} | {} | {} | {} | ≤ {}; ≥ {}/{} | {} |",
             row.name,
-            judged(false_points, at_most(false_points, row.asked.false_points)),
-            judged(one, found_enough(one, row.asked.one)),
-            judged(two, found_enough(two, row.asked.two)),
-            row.asked.false_points,
-            row.asked.one,
-            row.asked.two,
+            judged(
+                false_points,
+                at_most(false_points, row.required.false_points)
+            ),
+            judged(one, found_enough(one, row.required.one)),
+            judged(two, found_enough(two, row.required.two)),
+            row.required.false_points,
+            row.required.one,
+            row.required.two,
             row.peer
         );
     }

@@ -60,7 +60,7 @@ pub fn execute() -> miette::Result<ExitCode> {
             let why = reason
                 .take()
                 .map_or_else(String::new, |why| format!(": {why}"));
-            files::say(&format!("watching: the {} engine{why}", by.get()));
+            files::print_note(&format!("watching: the {} engine{why}", by.get()));
         }
     };
     let mut count = |chosen| engine::count_calls(chosen, &options, &interrupt, &mut say_engine);

@@ -119,10 +119,10 @@ fn quoted(console: Option<&Vec<u8>>) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum BootFault {
     /// The lab says that it is something else.
-    #[error("it is of kind \"{found}\" in the lab, and the target boots \"{asked}\"")]
+    #[error("it is of kind \"{found}\" in the lab, and the target boots \"{expected}\"")]
     Kind {
         /// What the target boots.
-        asked: HostKind,
+        expected: HostKind,
         /// What the host is.
         found: HostKind,
     },
@@ -221,7 +221,7 @@ async fn start(
     let settings = &lab.host[host];
     if settings.kind != kernel.kind {
         return Err(BootFault::Kind {
-            asked: kernel.kind,
+            expected: kernel.kind,
             found: settings.kind,
         });
     }

@@ -19,7 +19,7 @@ use std::{
 use tokio::process::Command;
 
 use crate::{
-    ConnectError, HostAccess, Obstacle,
+    ConnectError, HostAccess, UnreachableReason,
     hosts::{GreetingError, Process},
 };
 
@@ -132,24 +132,32 @@ impl Far<'_> {
         }
     }
 
-    fn not_put(&self, said: &str) -> ConnectError {
+    fn not_put(&self, message: &str) -> ConnectError {
         ConnectError::NotPut {
             host: self.host.clone(),
-            said: said.to_owned(),
+            message: message.to_owned(),
         }
     }
 
     /// What `ssh` itself says.
-    fn said(&self, said: String) -> ConnectError {
+    fn refusal(&self, message: String) -> ConnectError {
         let (host, tried) = (self.host.clone(), self.tried());
-        match Refusal::of(&said) {
-            Refusal::Login => ConnectError::LoginRefused { host, tried, said },
-            Refusal::Key => ConnectError::KeyRefused { host, tried, said },
+        match Refusal::from_message(&message) {
+            Refusal::Login => ConnectError::LoginRefused {
+                host,
+                tried,
+                message,
+            },
+            Refusal::Key => ConnectError::KeyRefused {
+                host,
+                tried,
+                message,
+            },
             Refusal::Unreachable(why) => ConnectError::Unreachable {
                 host,
                 why,
                 tried,
-                said,
+                message,
             },
         }
     }
@@ -168,14 +176,14 @@ impl Far<'_> {
             Err(GreetingError::NotStarted(cause)) => return Err(self.unstartable(cause)),
             Err(GreetingError::Silent(cause, process)) => (cause, process),
         };
-        let (status, said) = process.explain(EXPLANATION_LIMIT).await;
+        let (status, message) = process.explain(EXPLANATION_LIMIT).await;
         match status.and_then(|status| status.code()) {
             Some(MISSING) => Ok(None),
-            Some(SSH_FAILED) => Err(self.said(said)),
+            Some(SSH_FAILED) => Err(self.refusal(message)),
             _ => Err(ConnectError::Agent {
                 host: self.host.clone(),
                 cause,
-                said,
+                message,
             }),
         }
     }
@@ -199,7 +207,7 @@ impl Far<'_> {
             .await
             .map_err(|_| self.not_put(&format!("it takes longer than {PUT_LIMIT:?}")))?
             .map_err(|cause| self.unstartable(cause))?;
-        let said: String = String::from_utf8_lossy(&output.stderr)
+        let message: String = String::from_utf8_lossy(&output.stderr)
             .trim()
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })
@@ -207,9 +215,9 @@ impl Far<'_> {
             .collect();
         match output.status.code() {
             Some(0) => Ok(()),
-            Some(SSH_FAILED) => Err(self.said(said)),
-            _ if said.is_empty() => Err(self.not_put(&output.status.to_string())),
-            _ => Err(self.not_put(&said)),
+            Some(SSH_FAILED) => Err(self.refusal(message)),
+            _ if message.is_empty() => Err(self.not_put(&output.status.to_string())),
+            _ => Err(self.not_put(&message)),
         }
     }
 }
@@ -247,11 +255,11 @@ enum Refusal {
     /// Somebody is there, and isn't known.
     Key,
     /// Nobody is there.
-    Unreachable(Obstacle),
+    Unreachable(UnreachableReason),
 }
 
 impl Refusal {
-    fn of(said: &str) -> Self {
+    fn from_message(message: &str) -> Self {
         const WORDS: &[(&str, Refusal)] = &[
             ("Permission denied", Refusal::Login),
             ("Too many authentication failures", Refusal::Login),
@@ -260,18 +268,30 @@ impl Refusal {
             ("HOST IDENTIFICATION HAS CHANGED", Refusal::Key),
             (
                 "Could not resolve hostname",
-                Refusal::Unreachable(Obstacle::UnknownName),
+                Refusal::Unreachable(UnreachableReason::UnknownName),
             ),
             (
                 "Connection refused",
-                Refusal::Unreachable(Obstacle::PortClosed),
+                Refusal::Unreachable(UnreachableReason::PortClosed),
             ),
-            ("timed out", Refusal::Unreachable(Obstacle::NoAnswer)),
-            ("No route to host", Refusal::Unreachable(Obstacle::NoAnswer)),
-            ("is unreachable", Refusal::Unreachable(Obstacle::NoAnswer)),
+            (
+                "timed out",
+                Refusal::Unreachable(UnreachableReason::NoAnswer),
+            ),
+            (
+                "No route to host",
+                Refusal::Unreachable(UnreachableReason::NoAnswer),
+            ),
+            (
+                "is unreachable",
+                Refusal::Unreachable(UnreachableReason::NoAnswer),
+            ),
         ];
-        let found = WORDS.iter().find(|(words, _)| said.contains(words));
-        found.map_or(Self::Unreachable(Obstacle::Other), |(_, refusal)| *refusal)
+        let found = WORDS.iter().find(|(words, _)| message.contains(words));
+        found.map_or(
+            Self::Unreachable(UnreachableReason::Other),
+            |(_, refusal)| *refusal,
+        )
     }
 }
 
@@ -301,8 +321,8 @@ mod tests {
 
     #[test]
     fn each_way_to_fail_is_told_from_the_others() {
-        use Obstacle::{NoAnswer, Other, PortClosed, UnknownName};
-        for (said, refusal) in [
+        use UnreachableReason::{NoAnswer, Other, PortClosed, UnknownName};
+        for (message, refusal) in [
             (
                 "root@10.0.0.5: Permission denied (publickey).",
                 Refusal::Login,
@@ -329,7 +349,7 @@ mod tests {
                 Refusal::Unreachable(Other),
             ),
         ] {
-            assert_eq!(Refusal::of(said), refusal, "{said}");
+            assert_eq!(Refusal::from_message(message), refusal, "{message}");
         }
     }
 

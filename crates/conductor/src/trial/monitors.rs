@@ -125,7 +125,7 @@ impl Conductor {
             begun.map_err(|cause| ConnectError::Agent {
                 host: host.name.clone(),
                 cause,
-                said: String::new(),
+                message: String::new(),
             })
         });
         for begun in join_all(trials).await {

@@ -153,7 +153,7 @@ async fn each_boot_is_another_machine_and_leaves_nothing() {
             assert!(console.contains("Linux version"), "{console}");
         }
         let one = host("one");
-        let said = conductor.ask(&one, "uname -n; pwd; touch made; ls", LIMIT);
+        let said = conductor.run_command(&one, "uname -n; pwd; touch made; ls", LIMIT);
         let said = said.await.unwrap();
         assert_eq!(said.ending, Ending::Exit(0), "{said:?}");
         let text = String::from_utf8(said.stdout.bytes).unwrap();
@@ -178,8 +178,8 @@ async fn two_guests_with_a_link_reach_each_other() {
     let samples = record.outcome.unwrap();
     assert_eq!(samples[0].values[0], 3.0, "{samples:?}");
     let one = host("one");
-    let named = conductor.ask(&one, "ip -o link show dev to-two", LIMIT);
-    assert!(named.await.unwrap().well());
+    let named = conductor.run_command(&one, "ip -o link show dev to-two", LIMIT);
+    assert!(named.await.unwrap().succeeded());
     conductor.finish().await;
     assert_eq!(running(&kernel), Vec::<String>::new());
     let removed = netns::down(&lab).unwrap();
@@ -266,8 +266,11 @@ async fn a_guest_that_is_killed_fails_its_trial_and_the_next_boot_works() {
     let refused = conductor.trial(&catalog(&benchmark), &cells[0], stop).await;
     assert!(matches!(refused, Err(ConnectError::NotBooted { .. })));
     conductor.boot(&kernel).await.unwrap();
-    let asked = conductor.ask(&host("two"), "true", LIMIT).await.unwrap();
-    assert!(asked.well());
+    let asked = conductor
+        .run_command(&host("two"), "true", LIMIT)
+        .await
+        .unwrap();
+    assert!(asked.succeeded());
     conductor.finish().await;
     assert_eq!(running(&kernel), Vec::<String>::new());
 }
@@ -313,7 +316,7 @@ async fn a_guest_and_a_namespace_with_a_link_reach_each_other() {
     assert_eq!(record.outcome.unwrap()[0].values[0], 3.0);
     let one = host("one");
     let line = "cat /sys/class/net/to-two/mtu /proc/sys/net/ipv4/tcp_ecn; ip route get 10.85.0.9";
-    let said = conductor.ask(&one, line, LIMIT).await.unwrap();
+    let said = conductor.run_command(&one, line, LIMIT).await.unwrap();
     let text = String::from_utf8(said.stdout.bytes).unwrap();
     assert!(
         text.starts_with("1400\n1\n10.85.0.9 via 10.84.1.2 dev to-two"),
@@ -377,7 +380,10 @@ async fn a_guest_with_a_root_of_its_own_sees_nothing_of_this_machines() {
     conductor.boot(&marked("root")).await.unwrap();
     let commands = "read -r word < /marker; echo \"$word\"; echo /etc/*; \
         : > /tmp/made && echo /tmp/made; : > /made";
-    let said = conductor.ask(&host("one"), commands, LIMIT).await.unwrap();
+    let said = conductor
+        .run_command(&host("one"), commands, LIMIT)
+        .await
+        .unwrap();
     let (out, err) = (
         String::from_utf8(said.stdout.bytes).unwrap(),
         String::from_utf8(said.stderr.bytes).unwrap(),
@@ -425,10 +431,10 @@ async fn an_emulated_machine_is_a_guest_too() {
     let one = host("one");
     assert!(boot.facts[&one]["kernel.cmdline"].contains(&kernel.args));
     let cat = "cat /proc/sys/kernel/hostname";
-    let said = conductor.ask(&one, cat, LIMIT).await.unwrap();
+    let said = conductor.run_command(&one, cat, LIMIT).await.unwrap();
     assert_eq!(said.stdout.bytes, b"one\n");
     // Nothing of this machine is there but what was asked for.
-    let said = conductor.ask(&one, "ls", LIMIT).await.unwrap();
+    let said = conductor.run_command(&one, "ls", LIMIT).await.unwrap();
     assert_eq!(said.ending, Ending::NotFound);
     conductor.finish().await;
     assert_eq!(running(&kernel), Vec::<String>::new());

@@ -26,7 +26,7 @@ async fn a_command_has_its_folder_its_environment_and_its_words() {
     let line = "pwd; echo $WORD >&2; touch made; exit 3";
     let done = bench.run(command(line, folder.path())).await.unwrap();
     assert_eq!(done.ending, Ending::Exit(3));
-    assert!(!done.well());
+    assert!(!done.succeeded());
     let place = format!("{}\n", folder.path().canonicalize().unwrap().display());
     assert_eq!(done.stdout.bytes, place.as_bytes());
     assert_eq!(done.stderr.bytes, b"said\n");
@@ -39,7 +39,7 @@ async fn a_command_has_its_folder_its_environment_and_its_words() {
             .run(command("true", folder.path()))
             .await
             .unwrap()
-            .well()
+            .succeeded()
     );
     bench.finish().await;
 }
@@ -79,7 +79,7 @@ async fn a_command_that_nobody_awaits_any_more_is_ended() {
         () = async { while !pid_file.exists() { tokio::task::yield_now().await } } => {}
     }
     let done = bench.run(command("true", folder.path())).await.unwrap();
-    assert!(done.well());
+    assert!(done.succeeded());
     let pid = std::fs::read_to_string(pid_file).unwrap();
     assert!(!alive(pid.trim()));
     bench.finish().await;
@@ -99,7 +99,7 @@ async fn a_lost_agent_is_replaced_and_leaves_nothing() {
             .run(command("true", folder.path()))
             .await
             .unwrap()
-            .well()
+            .succeeded()
     );
     bench.finish().await;
 }

@@ -62,7 +62,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(table: &TableReader, choices: &ImportChoices) -> Result<Self, TableError> {
+    fn new(table: &TableReader, choices: &ImportChoices) -> Result<Self, TableError> {
         let mut layout = Self {
             wanted: Vec::new(),
             known: HashMap::new(),
@@ -122,7 +122,7 @@ pub(super) fn add(
         header: None,
     };
     let table = TableReader::open(&TableSource::Path(path.to_owned()), reading).map_err(refused)?;
-    let layout = Layout::of(&table, choices).map_err(refused)?;
+    let layout = Layout::new(&table, choices).map_err(refused)?;
     if !layout.unused.is_empty() {
         let unused: Vec<String> = layout
             .unused
@@ -138,7 +138,7 @@ pub(super) fn add(
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let rows = table.rows(&layout.wanted).map_err(refused)?;
-    let records = Gathered::of(rows, &layout, &stem).map_err(refused)?;
+    let records = Gathered::from_rows(rows, &layout, &stem).map_err(refused)?;
     let files = assembly.begin_file([file]);
     if records.is_empty() {
         return Err(ImportError::new(path, "it has no rows with values"));
@@ -187,7 +187,11 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn of(mut rows: TableRows, layout: &Layout, stem: &str) -> Result<Vec<Record>, TableError> {
+    fn from_rows(
+        mut rows: TableRows,
+        layout: &Layout,
+        stem: &str,
+    ) -> Result<Vec<Record>, TableError> {
         let mut gathered = Self::default();
         while rows.advance()? {
             for (name, column) in &layout.values {

@@ -2,7 +2,7 @@
 //!
 //! An importer's name must be its file's; its programs and expressions are compiled when it is read.
 
-use backsight_catalog::{Query, QueryError, deeply};
+use backsight_catalog::{Query, QueryError, with_deep_stack};
 use backsight_model::{DocumentError, Located, TomlDocument};
 use regex::Regex;
 use serde::Deserialize;
@@ -337,7 +337,7 @@ pub(super) fn groups(expression: &Regex, text: &str) -> Option<HashMap<String, S
 
 /// Does this where documents may be searched.
 pub(super) fn searching<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
-    deeply(work)
+    with_deep_stack(work)
 }
 
 #[cfg(test)]

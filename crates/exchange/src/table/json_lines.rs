@@ -79,7 +79,7 @@ impl JsonLines {
         })
     }
 
-    pub fn want(&mut self, wanted: &[usize], columns: &[String]) {
+    pub fn select(&mut self, wanted: &[usize], columns: &[String]) {
         self.names = wanted.iter().map(|&i| columns[i].clone()).collect();
         self.cells = vec![TableCell::Missing; wanted.len()];
     }

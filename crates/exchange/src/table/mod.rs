@@ -315,8 +315,8 @@ impl TableReader {
         let names = wanted.iter().map(|&i| self.columns[i].clone()).collect();
         match &mut self.body {
             Body::Delimited(_) => {}
-            Body::JsonLines(rows) => rows.want(wanted, &self.columns),
-            Body::Parquet(rows) => rows.want(wanted)?,
+            Body::JsonLines(rows) => rows.select(wanted, &self.columns),
+            Body::Parquet(rows) => rows.select(wanted)?,
         }
         Ok(TableRows {
             place: self.place,

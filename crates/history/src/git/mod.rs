@@ -260,7 +260,7 @@ impl View<'_> {
     fn unknown(&self, asked: &str) -> HistoryError {
         HistoryError::Unknown {
             known: None,
-            asked: asked.to_owned(),
+            requested: asked.to_owned(),
             target: self.git.target.clone(),
             near: self.near(asked),
         }

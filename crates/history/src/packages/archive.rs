@@ -30,7 +30,7 @@ impl ArchiveFormat {
     ///
     /// # Errors
     /// It can't be read.
-    pub(super) fn of(archive: &Path) -> Result<Self, HistoryError> {
+    pub(super) fn detect(archive: &Path) -> Result<Self, HistoryError> {
         if archive.extension().is_some_and(|ending| ending == "dsc") {
             return Ok(Self::Description);
         }

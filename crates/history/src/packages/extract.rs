@@ -71,7 +71,7 @@ pub(super) fn take_stream(
 
 /// Makes a tree what an archive holds, of whatever form it is.
 pub(super) fn take_archive(archive: &Path, tree: &Path, room: &Path) -> Result<(), HistoryError> {
-    match ArchiveFormat::of(archive)? {
+    match ArchiveFormat::detect(archive)? {
         ArchiveFormat::Stream(unpacker) => {
             let wants = ExtractRequest {
                 tree: Some(tree),

@@ -194,7 +194,7 @@ impl Packages {
             return self.sync(&given, false, version, tree, room.path());
         }
         let archive = only_archive(&given)?;
-        let unpacker = match ArchiveFormat::of(&archive)? {
+        let unpacker = match ArchiveFormat::detect(&archive)? {
             ArchiveFormat::Stream(unpacker) => unpacker,
             form => {
                 let whole = extract::unpacked(&archive, form, &room.path().join("whole"))?;

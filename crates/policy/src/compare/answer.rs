@@ -65,7 +65,7 @@ impl DifferenceCall {
     }
 
     /// The answer without its numbers, for programs: `better`, `worse`, `no change` or `can't tell`.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Better => "better",
             Self::Worse => "worse",
@@ -78,7 +78,7 @@ impl DifferenceCall {
 impl fmt::Display for DifferenceCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Better | Self::Worse => f.pad(self.word()),
+            Self::Better | Self::Worse => f.pad(self.as_str()),
             Self::NoChange {
                 larger_than_percent,
             } if *larger_than_percent == 0.0 => f.pad("no change: all alike"),

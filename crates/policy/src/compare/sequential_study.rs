@@ -116,7 +116,7 @@ impl Difference {
 mod tests {
     use super::*;
     use crate::{
-        AskedMetric, Evidence, Observation, Request, RequestOutcome, RunUntilDecidedOptions,
+        Evidence, Observation, Request, RequestOutcome, RequestedMetric, RunUntilDecidedOptions,
         RunUntilDecidedPolicy,
         compare::{CompareOptions, SplitKey, compare_by},
     };
@@ -192,7 +192,7 @@ mod tests {
 
     fn policy() -> RunUntilDecidedPolicy {
         let metrics = |_: &Cell| {
-            vec![AskedMetric {
+            vec![RequestedMetric {
                 name: "time".parse().unwrap(),
                 better: Better::Lower,
                 decides: true,

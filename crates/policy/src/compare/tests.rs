@@ -102,7 +102,7 @@ fn a_change_of_share_is_the_same_amount_from_either_side_and_a_ratio_to_each_sid
     for (comparison, from, to) in [(&there, "worse", 0), (&back, "better", 1)] {
         let difference = difference_of(comparison);
         assert!(difference.by_share(), "side {to}: {:?}", difference.call);
-        assert_eq!(difference.call.word(), from);
+        assert_eq!(difference.call.as_str(), from);
         let by = difference.absolute / difference.verdict.base;
         assert!((difference.ratio.unwrap() - 1.0 - by).abs() < 1e-12);
     }
@@ -1398,12 +1398,12 @@ proptest! {
         };
         prop_assume!((borderline.low - 1.0).abs() > 1e-3 && (borderline.high - 1.0).abs() > 1e-3);
         prop_assume!((there.p.unwrap() - 0.05).abs() > 1e-3);
-        let inverse = match there.call.word() {
+        let inverse = match there.call.as_str() {
             "better" => "worse",
             "worse" => "better",
             _ => "",
         };
-        prop_assert_eq!(inverse, if back.call.changed() { back.call.word() } else { "" });
+        prop_assert_eq!(inverse, if back.call.changed() { back.call.as_str() } else { "" });
     }
 
     #[test]
@@ -1419,7 +1419,7 @@ proptest! {
         let (one, other) = (of(side("new", 2, "ms", &new)), of(side("new", 2, "s", &scaled)));
         let (one, other) = (difference_of(&one), difference_of(&other));
         prop_assert!((one.percent.unwrap() - other.percent.unwrap()).abs() < 1e-6);
-        prop_assert_eq!(one.call.word(), other.call.word());
+        prop_assert_eq!(one.call.as_str(), other.call.as_str());
     }
 
     #[test]
@@ -1435,7 +1435,7 @@ proptest! {
             compare_lists(lists.to_vec(), better, None, CompareOptions::default())
         };
         let (one, other) = (of(1.0), of(factor));
-        prop_assert_eq!(difference_of(&one).call.word(), difference_of(&other).call.word());
+        prop_assert_eq!(difference_of(&one).call.as_str(), difference_of(&other).call.as_str());
         let percent = |of: &Comparison| difference_of(of).percent.unwrap();
         prop_assert!((percent(&one) - percent(&other)).abs() < 1e-9);
     }

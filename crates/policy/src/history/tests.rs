@@ -356,7 +356,7 @@ fn broken_versions_say_why_and_are_no_zeros() {
     let standings: Vec<(&str, Option<&str>)> = history
         .versions
         .iter()
-        .map(|version| (version.standing.as_str(), version.standing.why()))
+        .map(|version| (version.standing.as_str(), version.standing.reason()))
         .collect();
     assert_eq!(
         standings,

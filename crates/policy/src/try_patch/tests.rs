@@ -4,8 +4,8 @@ use backsight_stats::{Random, simulation::NoiseShape};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn metric(name: &str, decides: bool) -> AskedMetric {
-    AskedMetric {
+fn metric(name: &str, decides: bool) -> RequestedMetric {
+    RequestedMetric {
         name: name.parse().unwrap(),
         better: Better::Lower,
         decides,

@@ -173,7 +173,7 @@ impl<'a> BisectStudy<'a> {
         let scale = self.scale();
         format!(
             "{}{}",
-            significant(scale.of(value), DIGITS),
+            significant(scale.convert(value), DIGITS),
             scale.unit_after()
         )
     }

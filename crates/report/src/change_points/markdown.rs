@@ -11,7 +11,7 @@ pub fn render(found: &ChangePoints<'_>) -> String {
     let news: Vec<&SeriesChanges> = found
         .series_changes
         .iter()
-        .filter(|s| s.has_news())
+        .filter(|s| s.has_findings())
         .collect();
     if news.iter().any(|series| !series.changes.is_empty()) {
         page.push_str("\n| series | versions | before | after | size | | p |\n|---|---|--:|--:|--:|---|--:|\n");

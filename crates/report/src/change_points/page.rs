@@ -8,7 +8,7 @@ pub fn render(found: &ChangePoints<'_>) -> String {
     let document = Document::new(title).with_sentence(text::summary(found), Tone::Plain);
     let several = found.series > 1;
     let all = found.series_changes.iter();
-    let news = all.filter(|series| series.has_news() || !several);
+    let news = all.filter(|series| series.has_findings() || !several);
     let document = news.fold(document, |document, series| {
         let mut sentences: Vec<String> = series
             .changes

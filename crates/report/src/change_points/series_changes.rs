@@ -139,7 +139,7 @@ impl SeriesChanges {
     }
 
     /// Whether anything was found.
-    pub fn has_news(&self) -> bool {
+    pub fn has_findings(&self) -> bool {
         !self.changes.is_empty()
             || !self.epochs.is_empty()
             || self.pending.is_some()

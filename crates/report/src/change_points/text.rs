@@ -39,7 +39,7 @@ fn findings(found: &ChangePoints<'_>, width: Option<u16>) -> String {
     let news: Vec<&SeriesChanges> = found
         .series_changes
         .iter()
-        .filter(|s| s.has_news())
+        .filter(|s| s.has_findings())
         .collect();
     if let Some(column) = &found.guessed_label {
         let _ = writeln!(

@@ -93,7 +93,7 @@ impl Columns {
         (self.room / self.versions).min(MOST_APART)
     }
 
-    fn of(self, version: usize) -> usize {
+    fn of_version(self, version: usize) -> usize {
         match self.apart() {
             0 => version * self.room / self.versions,
             apart => version * apart,
@@ -101,7 +101,7 @@ impl Columns {
     }
 
     fn width(self) -> usize {
-        self.of(self.versions - 1) + 1
+        self.of_version(self.versions - 1) + 1
     }
 }
 
@@ -131,7 +131,7 @@ impl Plot {
     /// A dotted line where each change most probably is.
     fn changes(&mut self, series: &VersionSeries) {
         for change in series.believed() {
-            let column = self.columns.of(change.at);
+            let column = self.columns.of_version(change.at);
             for row in &mut self.rows {
                 row[column] = '┊';
             }
@@ -144,7 +144,7 @@ impl Plot {
             .iter()
             .filter_map(|p| Some((p.version, p.interval?)))
         {
-            let column = self.columns.of(interval.0);
+            let column = self.columns.of_version(interval.0);
             let (top, bottom) = (self.row(interval.1.high), self.row(interval.1.low));
             for row in &mut self.rows[top..=bottom] {
                 row[column] = '│';
@@ -155,7 +155,7 @@ impl Plot {
             .iter()
             .filter_map(|p| Some((p.version, p.value?)))
         {
-            let (row, column) = (self.row(value), self.columns.of(version));
+            let (row, column) = (self.row(value), self.columns.of_version(version));
             self.rows[row][column] = '•';
         }
     }
@@ -165,7 +165,7 @@ impl Plot {
         let mut marks = vec!['─'; self.columns.width()];
         let mut legend = vec!["• value", "│ 95 % interval"];
         let mut put = |version: usize, mark: char, means: &'static str| {
-            marks[self.columns.of(version)] = mark;
+            marks[self.columns.of_version(version)] = mark;
             if !legend.contains(&means) {
                 legend.push(means);
             }

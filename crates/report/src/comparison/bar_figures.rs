@@ -291,16 +291,16 @@ impl MeasuredSeries {
             count,
             label,
             tone,
-            centre: Some(scale.of(estimate.mean)),
+            centre: Some(scale.convert(estimate.mean)),
             interval: estimate
                 .interval
                 .ok()
-                .map(|(low, high)| (scale.of(low), scale.of(high))),
+                .map(|(low, high)| (scale.convert(low), scale.convert(high))),
             samples: self
                 .samples
                 .measured()
                 .iter()
-                .map(|x| scale.of(*x))
+                .map(|x| scale.convert(*x))
                 .collect(),
         }
     }
@@ -314,8 +314,8 @@ impl MeasuredSeries {
                 scale.unit_after(),
                 self.estimate.interval_shown(scale),
                 self.estimate.n,
-                numbers::value(scale.of(self.samples.min()), 5),
-                numbers::value(scale.of(self.samples.max()), 5),
+                numbers::value(scale.convert(self.samples.min()), 5),
+                numbers::value(scale.convert(self.samples.max()), 5),
             ),
             Err(why) => format!(
                 "{} {}{}, n = {}, interval {why}",

@@ -20,8 +20,8 @@ pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
     }
     text.push_str(&match comparison.sides.len() {
         0 => return "There is nothing to compare.\n".to_owned(),
-        1 => tables::alone(comparison, look.digits).markdown(),
-        2 => tables::beside(comparison, look.digits).markdown(),
+        1 => tables::one_side(comparison, look.digits).markdown(),
+        2 => tables::two_sides(comparison, look.digits).markdown(),
         _ => tables::stacked(comparison, look.digits).markdown(),
     });
     if let Some(folded) = tables::folded(comparison, folded) {
@@ -72,7 +72,7 @@ fn legend(comparison: &Comparison) -> String {
     let mut legend =
         "\nMean ±coefficient of variation of n; ↑ higher is better, ↓ lower is better.".to_owned();
     if comparison.sides.len() > 1 {
-        let _ = write!(legend, " {}", escaped(&tables::how(comparison)));
+        let _ = write!(legend, " {}", escaped(&tables::verdict_method(comparison)));
     }
     legend + "\n"
 }

@@ -54,7 +54,7 @@ fn shown(summary: &Summary) -> Vec<SideStatistic> {
         Better::Lower => "BAmean.",
         Better::Higher => "BHmean.",
     };
-    let all = statistics::of(summary);
+    let all = statistics::summary_statistics(summary);
     let named = |name: &&str| all.iter().find(|one| one.name == **name).cloned();
     let by_percent = |prefix: &'static str| {
         all.iter()

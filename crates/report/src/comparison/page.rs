@@ -256,7 +256,10 @@ impl SideFields {
                 Self {
                     mean: format!(
                         "{}{}",
-                        numbers::mean(scale.of(side.mean), side.reach.map(|reach| scale.of(reach))),
+                        numbers::mean(
+                            scale.convert(side.mean),
+                            side.reach.map(|reach| scale.convert(reach))
+                        ),
                         scale.unit_after()
                     ),
                     missing: false,
@@ -561,7 +564,7 @@ fn sentence(comparison: &Comparison, side: usize) -> RichSentence {
     let mut changes: Vec<Change<'_>> = comparison
         .differences()
         .filter(|(row, of, _)| *of == side && row.primary)
-        .filter_map(|(row, _, difference)| Change::of(row, difference, side))
+        .filter_map(|(row, _, difference)| Change::new(row, difference, side))
         .collect();
     changes.sort_by(|a, b| b.size.total_cmp(&a.size));
     let mut sentence = vec![
@@ -600,7 +603,7 @@ struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    fn of(row: &'a ComparisonRow, difference: &'a Difference, side: usize) -> Option<Self> {
+    fn new(row: &'a ComparisonRow, difference: &'a Difference, side: usize) -> Option<Self> {
         let interval = difference
             .ratio_interval
             .ok()
@@ -620,7 +623,7 @@ impl<'a> Change<'a> {
         let means =
             [0, self.side].map(|side| row.entries[side].measured().map_or(0.0, |side| side.mean));
         let scale = Scale::fitting(row.unit, means);
-        let [from, to] = means.map(|mean| numbers::value(scale.of(mean), 3));
+        let [from, to] = means.map(|mean| numbers::value(scale.convert(mean), 3));
         let change = match self.difference.percent {
             Ok(change) => numbers::percent_in(change, self.difference.percent_interval.ok()),
             Err(_) => {
@@ -637,7 +640,7 @@ impl<'a> Change<'a> {
             )),
             Piece {
                 class: class(self.difference.call),
-                text: format!("{change} {}", self.difference.call.word()).replace(' ', "\u{a0}"),
+                text: format!("{change} {}", self.difference.call.as_str()).replace(' ', "\u{a0}"),
             },
         ]
     }

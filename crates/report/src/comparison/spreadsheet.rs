@@ -83,7 +83,7 @@ pub fn render(comparison: &Comparison) -> String {
                     fields.extend(numbers(row, measured, side));
                     fields.extend(relation(measured));
                     fields.push((measured.neighbours * 100.0).to_string());
-                    let statistics = statistics::of(&measured.of_samples);
+                    let statistics = statistics::summary_statistics(&measured.of_samples);
                     fields.extend(
                         statistics
                             .into_iter()
@@ -226,7 +226,7 @@ fn call(call: DifferenceCall) -> [String; 4] {
         }
         _ => {}
     }
-    [call.word().to_owned(), call.to_string(), larger, more]
+    [call.as_str().to_owned(), call.to_string(), larger, more]
 }
 
 fn with_interval(

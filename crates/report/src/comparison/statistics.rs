@@ -39,7 +39,7 @@ pub struct SideStatistic {
 }
 
 /// Every statistic of a summary, always the same ones in the same order.
-pub fn of(summary: &Summary) -> Vec<SideStatistic> {
+pub fn summary_statistics(summary: &Summary) -> Vec<SideStatistic> {
     let mut all = Vec::new();
     let mut add = |name: String, kind, value| {
         let key = name.to_lowercase().replace('.', "_");
@@ -95,7 +95,7 @@ pub fn of(summary: &Summary) -> Vec<SideStatistic> {
     all
 }
 
-/// The keys of [`of`], in order.
+/// The keys of [`summary_statistics`], in order.
 pub fn keys() -> Vec<String> {
     let fixed = [
         "min",

@@ -83,7 +83,7 @@ fn row(set: &ResultSet, series: &CellSeries) -> SummaryRow {
         return row;
     };
     let summary = Summary::new(&measured.samples, series.better);
-    let number = |value: f64| numbers::value(scale.of(value), 4);
+    let number = |value: f64| numbers::value(scale.convert(value), 4);
     let or_why =
         |value: Result<f64, Undefined>| value.map_or_else(|_| "undefined".to_owned(), number);
     let best = summary.best.iter().find(|best| best.percent == 95);

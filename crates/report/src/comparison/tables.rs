@@ -101,7 +101,7 @@ fn tone(call: DifferenceCall) -> Tone {
 }
 
 /// One set by itself.
-pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Table {
+pub fn one_side(comparison: &Comparison, digits: Option<usize>) -> Table {
     let mut table = Table::new(vec![
         left(""),
         left("metric"),
@@ -129,7 +129,7 @@ pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Table {
 }
 
 /// Two sides in columns beside each other.
-pub fn beside(comparison: &Comparison, digits: Option<usize>) -> Table {
+pub fn two_sides(comparison: &Comparison, digits: Option<usize>) -> Table {
     let name = |side: usize| right(comparison.sides[side].name.clone());
     let columns = vec![
         left(""),
@@ -348,7 +348,7 @@ pub fn folded(comparison: &Comparison, rows: usize) -> Option<String> {
 }
 
 /// How a verdict is come by, in a sentence or two.
-pub fn how(comparison: &Comparison) -> String {
+pub fn verdict_method(comparison: &Comparison) -> String {
     let confidence = comparison.options.confidence;
     let chance = format!("{} %", ((1.0 - confidence.share()) * 1e6).round() / 1e4);
     let scope = comparison.scope();
@@ -414,7 +414,7 @@ fn statistics_of_row(
 ) -> Vec<Line> {
     let sides: Vec<Option<Vec<SideStatistic>>> = measured
         .iter()
-        .map(|side| side.map(|side| statistics::of(&side.of_samples)))
+        .map(|side| side.map(|side| statistics::summary_statistics(&side.of_samples)))
         .collect();
     let Some(first) = sides.iter().flatten().next() else {
         return Vec::new();

@@ -328,7 +328,7 @@ fn what_others_wrote_is_text_and_nothing_else() {
 fn the_keys_of_statistics_are_those_of_their_values() {
     let comparison = compared();
     let measured = comparison.rows[0].entries[0].measured().unwrap();
-    let keys: Vec<String> = statistics::of(&measured.of_samples)
+    let keys: Vec<String> = statistics::summary_statistics(&measured.of_samples)
         .into_iter()
         .map(|statistic| statistic.key)
         .collect();

@@ -18,9 +18,9 @@ pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
     let mut text = sides(comparison, look.width);
     let main = match comparison.sides.len() {
         0 => return "there is nothing to compare\n".to_owned(),
-        1 => draw(&tables::alone(comparison, look.digits), look),
+        1 => draw(&tables::one_side(comparison, look.digits), look),
         2 => {
-            let beside = tables::beside(comparison, look.digits);
+            let beside = tables::two_sides(comparison, look.digits);
             let fits = |width: u16| beside.natural_width() <= usize::from(width);
             if look.width.is_none_or(fits) {
                 draw(&beside, look)
@@ -129,7 +129,7 @@ fn legend(comparison: &Comparison) -> String {
         legend.push_str(" n=4/5: the others failed.");
     }
     if comparison.sides.len() > 1 {
-        let _ = write!(legend, " {}", tables::how(comparison));
+        let _ = write!(legend, " {}", tables::verdict_method(comparison));
     }
     legend
 }

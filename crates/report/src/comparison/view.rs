@@ -430,7 +430,7 @@ fn shape(
 ) -> ComparisonMeasurementView {
     let mut summary = IndexMap::new();
     let mut undefined = IndexMap::new();
-    for statistic in statistics::of(&measured.of_samples) {
+    for statistic in statistics::summary_statistics(&measured.of_samples) {
         match statistic.value {
             Ok(value) => {
                 summary.insert(statistic.key, value);
@@ -471,7 +471,7 @@ fn difference(against: &BaselineRelation) -> ComparisonDifferenceView {
             p: difference.p.ok(),
             p_over_table: difference.adjusted_p,
             p_ranks: difference.verdict.ranks.p,
-            verdict: difference.call.word(),
+            verdict: difference.call.as_str(),
             sentence: difference.call.to_string(),
             no_change_larger_than_percent: match difference.call {
                 DifferenceCall::NoChange {

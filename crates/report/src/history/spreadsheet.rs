@@ -95,7 +95,7 @@ fn line(
             .map_or(String::new(), |at| at.to_string()),
         version.version.release.to_string(),
         version.standing.as_str().to_owned(),
-        version.standing.why().unwrap_or_default().to_owned(),
+        version.standing.reason().unwrap_or_default().to_owned(),
         version.quirks.join("; "),
     ];
     line.extend(measured(series, at, point));

@@ -53,7 +53,7 @@ pub fn render(selected: &SelectedHistory<'_>, options: &HistoryTextOptions) -> S
         .history
         .versions
         .iter()
-        .filter(|version| version.standing.why().is_some() || !version.quirks.is_empty())
+        .filter(|version| version.standing.reason().is_some() || !version.quirks.is_empty())
         .collect();
     if !troubled.is_empty() {
         text.push('\n');
@@ -265,7 +265,7 @@ fn row(
             }
         }
         None => {
-            let why = match version.standing.why() {
+            let why = match version.standing.reason() {
                 Some(_) => version.standing.as_str(),
                 None => "not measured",
             };
@@ -319,7 +319,7 @@ fn troubles(text: &mut String, versions: &[&HistoryVersion], options: &HistoryTe
     let most = if options.all { usize::MAX } else { LAST };
     for version in versions.iter().take(most) {
         let name = shown(&version.version.name);
-        if let Some(why) = version.standing.why() {
+        if let Some(why) = version.standing.reason() {
             let first = why.lines().next().unwrap_or_default();
             wrapped(
                 text,

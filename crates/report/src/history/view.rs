@@ -242,7 +242,7 @@ fn version(version: &HistoryVersion) -> HistoryVersionView<'_> {
         title: &version.version.title,
         release: version.version.release,
         standing: version.standing.as_str(),
-        why: version.standing.why(),
+        why: version.standing.reason(),
         quirks: &version.quirks,
     }
 }

@@ -85,7 +85,11 @@ impl<'a> NoiseStudy<'a> {
         let cell = self.cells.get(noise.cell);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == noise.metric));
         let scale = Scale::fitting(metric.map(|metric| metric.unit), [mean]);
-        format!("{}{}", significant(scale.of(mean), 4), scale.unit_after())
+        format!(
+            "{}{}",
+            significant(scale.convert(mean), 4),
+            scale.unit_after()
+        )
     }
 
     /// A row for each level that was repeated: of the metrics that benchmarks are run for, or of the others.

@@ -123,7 +123,10 @@ impl OverheadStudy {
                 Ok(cv) => numbers::spread(cv),
                 Err(_) => "±?".to_owned(),
             };
-            let (mean, unit) = (numbers::value(scale.of(side.mean), 4), scale.unit_after());
+            let (mean, unit) = (
+                numbers::value(scale.convert(side.mean), 4),
+                scale.unit_after(),
+            );
             format!("{mean}{unit} {spread} n={}", cost.rounds)
         };
         line.unwatched = side(unwatched);
@@ -136,8 +139,8 @@ impl OverheadStudy {
         line.cost = match effect.in_percent {
             true => numbers::percent_of_interval(effect.change, interval),
             false => {
-                let interval = interval.map(|interval| scale.of_interval(interval));
-                let change = scale.of(effect.change);
+                let interval = interval.map(|interval| scale.convert_interval(interval));
+                let change = scale.convert(effect.change);
                 let shown = Rounding::from_interval(change, interval).difference(change);
                 format!("{shown}{}", scale.unit_after())
             }
@@ -148,8 +151,8 @@ impl OverheadStudy {
         line.interval = match effect.interval {
             Ok(interval) if effect.in_percent => numbers::percent_interval(effect.change, interval),
             Ok(interval) => {
-                let interval = scale.of_interval(interval);
-                Rounding::from_interval(scale.of(effect.change), Some(interval))
+                let interval = scale.convert_interval(interval);
+                Rounding::from_interval(scale.convert(effect.change), Some(interval))
                     .differences(interval)
             }
             Err(Undefined::NoSpread) => "no spread".to_owned(),

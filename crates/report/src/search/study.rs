@@ -10,7 +10,7 @@ use crate::{
     Document, Section, Table,
     chart::{LoadCurve, LoadGoal, LoadMark},
     field, left,
-    numbers::{self, asked_share as share, significant},
+    numbers::{self, precise_share as share, significant},
     right,
 };
 

@@ -131,7 +131,7 @@ impl<'a> TryStudy<'a> {
     }
 
     /// The verdict on a side, from 1.
-    pub fn came(&self, side: usize) -> TrySideOutcome {
+    pub fn side_outcome(&self, side: usize) -> TrySideOutcome {
         self.verdict.side_outcome(side)
     }
 
@@ -156,7 +156,7 @@ impl<'a> TryStudy<'a> {
         );
         let figure = |value: Option<f64>| {
             value.map_or_else(String::new, |value| {
-                let number = numbers::significant(scale.of(value), DIGITS);
+                let number = numbers::significant(scale.convert(value), DIGITS);
                 format!("{number}{}", scale.unit_after())
             })
         };
@@ -179,7 +179,7 @@ impl<'a> TryStudy<'a> {
                 _ => String::new(),
             },
             pairs: tried.pairs,
-            word: self.word(tried),
+            word: self.short_answer(tried),
             class: match tried.call {
                 TryCall::Better => "better",
                 TryCall::Worse => "worse",
@@ -193,7 +193,7 @@ impl<'a> TryStudy<'a> {
     }
 
     /// The answer in a few words.
-    pub fn word(&self, tried: &TryComparison) -> String {
+    pub fn short_answer(&self, tried: &TryComparison) -> String {
         let word = match tried.call {
             TryCall::Better => "better".to_owned(),
             TryCall::Worse => "worse".to_owned(),
@@ -334,9 +334,9 @@ impl<'a> TryStudy<'a> {
             (TryCall::Better | TryCall::Worse, None) => what,
             (_, Some(by)) if tried.percent_interval.is_some() => {
                 let size = numbers::percent_in(by, tried.percent_interval);
-                format!("{what} {size}: {}", self.word(tried))
+                format!("{what} {size}: {}", self.short_answer(tried))
             }
-            _ => format!("{what}: {}", self.word(tried)),
+            _ => format!("{what}: {}", self.short_answer(tried)),
         }
     }
 

@@ -99,7 +99,7 @@ impl<'a> TryView<'a> {
             let compared = verdict.compared.iter().filter(|t| t.side == side);
             TrySideView {
                 side: study.side(side),
-                came: study.came(side).as_str(),
+                came: study.side_outcome(side).as_str(),
                 compared: compared
                     .map(|tried| TryDifferenceView::new(study, tried))
                     .collect(),

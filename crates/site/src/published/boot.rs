@@ -116,7 +116,7 @@ impl TrialRow {
                 let values = values.map(|(metric, values)| {
                     let scale = Scale::fitting(metric.unit, values.iter().copied());
                     let mean = values.iter().sum::<f64>() / values.len() as f64;
-                    let value = numbers::value(scale.of(mean), 4);
+                    let value = numbers::value(scale.convert(mean), 4);
                     format!("{} {value}{}", metric.name, scale.unit_after())
                 });
                 values.collect::<Vec<_>>().join(" · ")

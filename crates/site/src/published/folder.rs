@@ -69,12 +69,12 @@ impl Folder {
                 return Err(FolderError::NotOurs(root.to_owned()));
             }
         }
-        folder.put(MARK, MARK_TEXT.as_bytes())?;
+        folder.write_file(MARK, MARK_TEXT.as_bytes())?;
         Ok(folder)
     }
 
     /// Makes the file have this content.
-    pub fn put(&mut self, file: &str, content: &[u8]) -> Result<(), FolderError> {
+    pub fn write_file(&mut self, file: &str, content: &[u8]) -> Result<(), FolderError> {
         let path = self.root.join(file);
         let same = fs::metadata(&path).is_ok_and(|known| known.len() == content.len() as u64)
             && fs::read(&path).is_ok_and(|known| known == content);
@@ -191,7 +191,7 @@ mod tests {
     fn publish(root: &Path, pages: &[(&str, &str)]) -> PublishedFiles {
         let mut folder = Folder::open(root).unwrap();
         for (file, content) in pages {
-            folder.put(file, content.as_bytes()).unwrap();
+            folder.write_file(file, content.as_bytes()).unwrap();
         }
         folder.sweep().unwrap()
     }

@@ -74,7 +74,7 @@ pub async fn publish(
         between,
         folder: Folder::open(root)?,
     };
-    press.folder.put("style.css", STYLE.as_bytes())?;
+    press.folder.write_file("style.css", STYLE.as_bytes())?;
     let mut briefs = Vec::new();
     for target in targets {
         let mut book = Book::new(target, store.target_history(target).await?);
@@ -212,7 +212,7 @@ struct Press<'a> {
 impl Press<'_> {
     fn put_page(&mut self, file: &str, page: &impl Template) -> Result<(), PublishError> {
         let html = page.render()?;
-        Ok(self.folder.put(file, html.as_bytes())?)
+        Ok(self.folder.write_file(file, html.as_bytes())?)
     }
 
     fn put_in(
@@ -236,7 +236,7 @@ impl Press<'_> {
         };
         let file = names::raw(reference);
         if !self.folder.keeps(&file) {
-            self.folder.put(&file, &bytes)?;
+            self.folder.write_file(&file, &bytes)?;
         }
         Ok((Ok(bytes), Some(format!("../{file}"))))
     }
@@ -301,12 +301,12 @@ struct TargetBrief {
     name: String,
     href: String,
     counts: String,
-    changes: Vec<Told>,
+    changes: Vec<ChangeSentence>,
 }
 
 /// A change of a series as a sentence.
 #[derive(Clone)]
-struct Told {
+struct ChangeSentence {
     series: String,
     sentence: String,
     /// `good`, `bad` or `soft-word`.

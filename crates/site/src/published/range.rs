@@ -9,7 +9,8 @@ use backsight_report::{
 };
 
 use super::{
-    Book, OUTPUTS, Press, PublishError, Told, VersionChanges, frame::Frame, names, target::told,
+    Book, ChangeSentence, OUTPUTS, Press, PublishError, VersionChanges, frame::Frame, names,
+    target::change_sentences,
 };
 use crate::escape;
 
@@ -25,7 +26,7 @@ struct RangePage {
     frame: Frame,
     from: Link,
     to: Link,
-    told: Vec<Told>,
+    sentences: Vec<ChangeSentence>,
     between: Vec<Skipped>,
     counts: String,
     /// Why there is no list.
@@ -112,7 +113,7 @@ fn page(
         frame: Frame::new(&title, "../", book.crumbs()),
         from: link(book, from),
         to: link(book, to),
-        told: told_within(book, from, to),
+        sentences: sentences_within(book, from, to),
         between: (from + 1..to).map(|at| skipped(book, at)).collect(),
         counts: if changes.is_empty() {
             String::new()
@@ -139,13 +140,13 @@ pub(super) fn link(book: &Book, at: usize) -> Link {
 }
 
 /// The changes that may lie in this interval.
-fn told_within(book: &Book, from: usize, to: usize) -> Vec<Told> {
+fn sentences_within(book: &Book, from: usize, to: usize) -> Vec<ChangeSentence> {
     let mut within = Vec::new();
     for series in &book.history.series {
-        for change in told(book, series) {
+        for change in change_sentences(book, series) {
             let begins = change.after.unwrap_or(0);
             if begins < to && from < change.until {
-                within.push(change.told);
+                within.push(change.sentence);
             }
         }
     }
@@ -163,7 +164,7 @@ fn skipped(book: &Book, at: usize) -> Skipped {
         standing: version.standing.as_str(),
         why: version
             .standing
-            .why()
+            .reason()
             .map_or(String::new(), |why| clipped(why, 300)),
     }
 }

@@ -11,7 +11,7 @@ use backsight_report::{
 use std::collections::HashMap;
 
 use super::{
-    Book, Press, PublishError, TargetBrief, Told,
+    Book, ChangeSentence, Press, PublishError, TargetBrief,
     frame::{Frame, SCRIPT},
 };
 
@@ -48,7 +48,7 @@ struct ChartView {
     /// The column of the table, if it has one.
     column: Option<usize>,
     course: Option<HistoryChart>,
-    changes: Vec<Told>,
+    changes: Vec<ChangeSentence>,
     notes: Vec<String>,
 }
 
@@ -100,20 +100,20 @@ pub(super) fn class(direction: ChangeDirection) -> &'static str {
 }
 
 /// A change of a series, found or named by a bisection, that pages tell.
-pub(super) struct ToldChange {
+pub(super) struct ShownChange {
     /// The last version before it, and the last one that may be the first after it.
     pub after: Option<usize>,
     pub until: usize,
     pub at: usize,
     /// Whether it is believed: what a bisection named is.
     pub believed: bool,
-    pub told: Told,
+    pub sentence: ChangeSentence,
 }
 
 /// The changes of a series as sentences: those that were found, then those that bisections named.
-pub(super) fn told(book: &Book, series: &VersionSeries) -> Vec<ToldChange> {
+pub(super) fn change_sentences(book: &Book, series: &VersionSeries) -> Vec<ShownChange> {
     let words = SeriesText::new(&book.history, series);
-    let told = |at: usize, sentence: String, class: &'static str| Told {
+    let sentence = |at: usize, sentence: String, class: &'static str| ChangeSentence {
         series: series.name(),
         sentence,
         class,
@@ -124,20 +124,20 @@ pub(super) fn told(book: &Book, series: &VersionSeries) -> Vec<ToldChange> {
             true => class(point.direction),
             false => "soft-word",
         };
-        ToldChange {
+        ShownChange {
             after: point.after,
             until: point.until,
             at: point.at,
             believed: point.believed,
-            told: told(point.at, words.change(point), class),
+            sentence: sentence(point.at, words.change(point), class),
         }
     });
-    let named = series.named.iter().map(|named| ToldChange {
+    let named = series.named.iter().map(|named| ShownChange {
         after: Some(named.after),
         until: named.at,
         at: named.at,
         believed: true,
-        told: told(
+        sentence: sentence(
             named.at,
             words.named(named),
             named.direction.map_or("unsure", class),
@@ -213,26 +213,29 @@ fn counts(book: &Book) -> String {
 
 /// The latest changes of primary metrics, the newest first.
 fn brief(book: &Book) -> TargetBrief {
-    let mut changes: Vec<(usize, Told)> = Vec::new();
+    let mut changes: Vec<(usize, ChangeSentence)> = Vec::new();
     for series in book.history.series.iter().filter(|it| it.metric.primary) {
-        let told = told(book, series).into_iter();
-        let believed = told.filter(|change| change.believed);
-        changes.extend(believed.map(|change| (change.at, change.told)));
+        let sentence = change_sentences(book, series).into_iter();
+        let believed = sentence.filter(|change| change.believed);
+        changes.extend(believed.map(|change| (change.at, change.sentence)));
     }
     changes.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     changes.truncate(MOST_TOLD);
-    let within = |told: Told| Told {
-        href: match told.href.as_str() {
+    let within = |sentence: ChangeSentence| ChangeSentence {
+        href: match sentence.href.as_str() {
             "" => String::new(),
             href => format!("{}/{href}", book.folder),
         },
-        ..told
+        ..sentence
     };
     TargetBrief {
         name: book.target.to_string(),
         href: format!("{}/index.html", book.folder),
         counts: counts(book),
-        changes: changes.into_iter().map(|(_, told)| within(told)).collect(),
+        changes: changes
+            .into_iter()
+            .map(|(_, sentence)| within(sentence))
+            .collect(),
     }
 }
 
@@ -245,7 +248,10 @@ fn chart(book: &Book, series: &VersionSeries, number: usize) -> ChartView {
         coverage: words.coverage(),
         column: (number < MOST_COLUMNS).then_some(number),
         course: HistoryChart::new(&book.history, series, &words, &id, |at| book.range_page(at)),
-        changes: told(book, series).into_iter().map(|it| it.told).collect(),
+        changes: change_sentences(book, series)
+            .into_iter()
+            .map(|it| it.sentence)
+            .collect(),
         notes: words.notes(),
         id,
     }
@@ -317,7 +323,7 @@ fn fold(
     let changes = places.filter(|at| range.contains(at)).count();
     let unmeasured = versions
         .iter()
-        .filter(|v| v.standing.why().is_some())
+        .filter(|v| v.standing.reason().is_some())
         .count();
     let mut parts = vec![counted(versions.len(), "version")];
     if changes > 0 {
@@ -361,11 +367,11 @@ fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], 
             .at
             .map_or(String::new(), |at| at.strftime("%Y-%m-%d").to_string()),
         title: clipped(version.title.lines().next().unwrap_or_default(), 90),
-        standing: match standing.why() {
+        standing: match standing.reason() {
             Some(_) => standing.as_str(),
             None => "",
         },
-        why: standing.why().map_or(String::new(), |why| {
+        why: standing.reason().map_or(String::new(), |why| {
             clipped(why.lines().next().unwrap_or_default(), 120)
         }),
         quirks: clipped(&quirks.join("; "), 120),

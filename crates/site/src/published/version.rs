@@ -126,7 +126,7 @@ impl Press<'_> {
             standing: known.standing.as_str(),
             why: known
                 .standing
-                .why()
+                .reason()
                 .map_or(String::new(), |why| clipped(why, LONGEST_REASON)),
             quirks: known
                 .quirks

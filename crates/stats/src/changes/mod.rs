@@ -40,7 +40,7 @@ mod step_likelihood;
 mod trend;
 mod variance_inflation;
 
-pub use online_detection::{DetectionNews, OnlineDetector};
+pub use online_detection::{DetectionUpdate, OnlineDetector};
 pub use pending_change::PendingLevel;
 pub use step_likelihood::MIN_POINTS;
 pub use trend::Trend;

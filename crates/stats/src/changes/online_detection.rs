@@ -17,7 +17,7 @@ const WINDOW_POINTS: usize = 256;
 /// What a new point, or a review, changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum DetectionNews {
+pub enum DetectionUpdate {
     /// A change that wasn't known.
     Found(DetectedChange),
     /// A change that is known better now: its place moved.
@@ -76,7 +76,7 @@ impl OnlineDetector {
     ///
     /// # Errors
     /// [`SamplesError::NotFinite`] if `value` is NaN or infinite; the series stays as it was.
-    pub fn push(&mut self, value: f64) -> Result<Vec<DetectionNews>, SamplesError> {
+    pub fn push(&mut self, value: f64) -> Result<Vec<DetectionUpdate>, SamplesError> {
         if !value.is_finite() {
             return Err(SamplesError::NotFinite {
                 index: self.series.len(),
@@ -107,7 +107,7 @@ impl OnlineDetector {
     ///
     /// # Errors
     /// None that the points so far can cause.
-    pub fn review(&mut self) -> Result<Vec<DetectionNews>, SamplesError> {
+    pub fn review(&mut self) -> Result<Vec<DetectionUpdate>, SamplesError> {
         if self.series.is_empty() {
             Ok(Vec::new())
         } else {
@@ -141,7 +141,7 @@ impl OnlineDetector {
     }
 
     /// Replaces the changes after `from` by those that a search of the rest finds, and says what differs.
-    fn search_from(&mut self, from: usize) -> Result<Vec<DetectionNews>, SamplesError> {
+    fn search_from(&mut self, from: usize) -> Result<Vec<DetectionUpdate>, SamplesError> {
         let mut found = detect(&self.series[from..], &self.search)?.changes;
         for change in &mut found {
             change.at += from;
@@ -159,14 +159,14 @@ impl OnlineDetector {
                 .position(|old| old.earliest <= change.latest && change.earliest <= old.latest);
             match same.map(|i| left.remove(i)) {
                 Some(old) if old.at == change.at => {}
-                Some(old) => news.push(DetectionNews::Moved {
+                Some(old) => news.push(DetectionUpdate::Moved {
                     from: old,
                     to: change.clone(),
                 }),
-                None => news.push(DetectionNews::Found(change.clone())),
+                None => news.push(DetectionUpdate::Found(change.clone())),
             }
         }
-        news.extend(left.into_iter().map(DetectionNews::Withdrawn));
+        news.extend(left.into_iter().map(DetectionUpdate::Withdrawn));
         self.changes.extend(found);
         Ok(news)
     }
@@ -189,7 +189,7 @@ mod tests {
         let mut told = Vec::new();
         for (i, &value) in series.iter().enumerate() {
             for news in watch.push(value).unwrap() {
-                if let DetectionNews::Found(change) = news {
+                if let DetectionUpdate::Found(change) = news {
                     told.push((i, change.at));
                 }
             }
@@ -211,9 +211,9 @@ mod tests {
             ) {
                 for news in watch.push(value).unwrap() {
                     match news {
-                        DetectionNews::Found(_) => found += 1,
-                        DetectionNews::Withdrawn(_) => withdrawn += 1,
-                        DetectionNews::Moved { .. } => {}
+                        DetectionUpdate::Found(_) => found += 1,
+                        DetectionUpdate::Withdrawn(_) => withdrawn += 1,
+                        DetectionUpdate::Moved { .. } => {}
                     }
                 }
             }

@@ -19,7 +19,7 @@ use backsight_stats::{
 use miette::IntoDiagnostic as _;
 use std::path::{Path, PathBuf};
 
-use super::false_discovery::FalseShare;
+use super::false_discovery::FalseDiscoveryRate;
 
 /// The columns after those that name the series.
 const COLUMNS: [(&str, ColumnKind); 32] = [
@@ -151,7 +151,7 @@ impl ChangeTable {
         self,
         out: TableOutput,
         format: TableFormat,
-        share: Option<FalseShare>,
+        share: Option<FalseDiscoveryRate>,
     ) -> miette::Result<BelievedCounts> {
         self.writer.finish().into_diagnostic()?;
         join_change_tables(&[file_in(self.folder.path())], out, format, share)
@@ -309,7 +309,7 @@ pub fn join_change_tables(
     parts: &[PathBuf],
     out: TableOutput,
     format: TableFormat,
-    share: Option<FalseShare>,
+    share: Option<FalseDiscoveryRate>,
 ) -> miette::Result<BelievedCounts> {
     let adjusted = match share {
         Some(_) => adjusted(parts)?,

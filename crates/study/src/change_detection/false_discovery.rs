@@ -6,11 +6,15 @@ use backsight_stats::changes::ChangeKind;
 
 /// The share of believed changes that may be false.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FalseShare(pub f64);
+pub struct FalseDiscoveryRate(pub f64);
 
 /// Adjusts the changes of these series for the tests of all series, of which `others` are those of series whose one
 /// isn't kept. One series alone is taken as it is: its search has bounded its false changes already.
-pub fn adjust_for_all_series(series: &mut [SeriesChanges], others: &[f64], share: FalseShare) {
+pub fn adjust_for_all_series(
+    series: &mut [SeriesChanges],
+    others: &[f64],
+    share: FalseDiscoveryRate,
+) {
     let tests: Vec<Vec<f64>> = series.iter().map(SeriesChanges::tests).collect();
     let Some(adjusted) = adjusted_tests(&tests, others) else {
         return;

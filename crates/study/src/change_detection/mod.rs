@@ -16,7 +16,7 @@ mod short_series;
 
 pub use change_table::{BelievedCounts, ChangeTable, join_change_tables};
 pub use detection_job::{DetectionJob, Shard};
-pub use false_discovery::{FalseShare, adjust_for_all_series};
+pub use false_discovery::{FalseDiscoveryRate, adjust_for_all_series};
 pub use input::{DetectionInput, DetectionSeries, DetectionStream};
 pub use picture_folder::PictureFolder;
 pub use short_series::ShortSeries;

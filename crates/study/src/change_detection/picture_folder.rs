@@ -34,7 +34,7 @@ impl<'a> PictureFolder<'a> {
         let Some(svg) = series.svg.take() else {
             return Ok(());
         };
-        if !series.has_news() {
+        if !series.has_findings() {
             return Ok(());
         }
         self.drawn += 1;

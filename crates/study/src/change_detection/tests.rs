@@ -12,7 +12,7 @@ use backsight_stats::{
 
 use super::{
     detection_job::Shard,
-    false_discovery::{FalseShare, adjust_for_all_series},
+    false_discovery::{FalseDiscoveryRate, adjust_for_all_series},
     input::DetectionSeries,
     series_search::find_changes,
 };
@@ -123,12 +123,12 @@ fn a_change_that_chance_gives_somewhere_among_so_many_is_not_believed() {
     stories[1].changes = stories[0].changes.clone();
     stories[1].changes[0].change.p = 0.01;
     let quiet = vec![1.0; 998];
-    adjust_for_all_series(&mut stories, &quiet, FalseShare(0.05));
+    adjust_for_all_series(&mut stories, &quiet, FalseDiscoveryRate(0.05));
     assert!(stories[0].changes[0].believed && !stories[1].changes[0].believed);
     assert!(stories[1].changes[0].adjusted.unwrap() > 0.05);
     let mut alone = vec![stories.remove(1)];
     alone[0].changes[0].believed = true;
-    adjust_for_all_series(&mut alone, &[], FalseShare(0.05));
+    adjust_for_all_series(&mut alone, &[], FalseDiscoveryRate(0.05));
     assert!(alone[0].changes[0].believed);
 }
 
@@ -150,7 +150,7 @@ fn of_what_is_believed_among_many_series_little_is_false() {
         alone >= 3,
         "chance shows a change in some of 380 series, each taken alone: {alone}"
     );
-    adjust_for_all_series(&mut stories, &[], FalseShare(0.05));
+    adjust_for_all_series(&mut stories, &[], FalseDiscoveryRate(0.05));
     let believed =
         |stories: &[SeriesChanges]| stories.iter().map(|s| s.believed().count()).sum::<usize>();
     let (right, wrong) = (believed(&stories[..20]), believed(&stories[20..]));
@@ -213,7 +213,7 @@ fn many_series_are_a_table_of_those_that_changed() {
     for (i, story) in stories.iter_mut().enumerate() {
         story.metric = format!("m{i}");
     }
-    adjust_for_all_series(&mut stories, &[], FalseShare(0.05));
+    adjust_for_all_series(&mut stories, &[], FalseDiscoveryRate(0.05));
     let said = text(&stories);
     assert!(
         said.starts_with("20 series, t.csv: 20 changed (20 changes)."),

@@ -161,7 +161,7 @@ impl Verification<'_> {
     }
 
     fn note(&self, message: String) {
-        self.options.events.tell(&Event::Note { message });
+        self.options.events.emit(&Event::Note { message });
     }
 
     async fn pair(
@@ -193,7 +193,7 @@ impl Verification<'_> {
         let asked = culprit.id.clone();
         let revert = self
             .target
-            .ask(move |history| Diff::revert(history, &asked))
+            .query(move |history| Diff::revert(history, &asked))
             .await?;
         let without = Version {
             amendments: vec![revert.amendment.clone()],
@@ -337,7 +337,7 @@ pub async fn named_changes(
     if bisections.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
-    let asked = store.asked_along(target).await.into_diagnostic()?;
+    let asked = store.requests_along(target).await.into_diagnostic()?;
     let (mut named, mut left_out) = (Vec::new(), Vec::new());
     for study in bisections {
         match Bisection::read(store, study, &asked).await {
@@ -452,7 +452,7 @@ impl BisectReport {
     /// Reads the evidence from the store, and what lies at the culprits from the target's history.
     async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         let target: &TargetName = study.target.as_ref().ok_or_else(no_target)?;
-        let asked = store.asked_along(target).await.into_diagnostic()?;
+        let asked = store.requests_along(target).await.into_diagnostic()?;
         let Bisection {
             history,
             choices,
@@ -471,7 +471,7 @@ impl BisectReport {
                 history.versions[place.until].clone(),
             );
             let asked = match &opened {
-                Ok(opened) => opened.ask(move |h| h.between(&ends.0, &ends.1)).await,
+                Ok(opened) => opened.query(move |h| h.between(&ends.0, &ends.1)).await,
                 Err(why) => Err(miette::miette!("{why}")),
             };
             between.push(

@@ -7,7 +7,7 @@ use backsight_model::{
     Cell, Event, MonitorName, ResultSet, StudyName, StudyState, Time, Unit, counted,
 };
 use backsight_policy::{
-    AskedMetric, CostCall, MonitorCost, MonitorSet, OverheadPolicy, OverheadVerdict, Warning,
+    CostCall, MonitorCost, MonitorSet, OverheadPolicy, OverheadVerdict, RequestedMetric, Warning,
     same_machine,
 };
 use backsight_report::overhead::OverheadStudy;
@@ -56,7 +56,7 @@ impl Verb for OverheadVerb {
 
 /// The monitors whose cost is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedMonitors {
+pub struct RequestedMonitors {
     /// Their names.
     pub names: Vec<MonitorName>,
     /// Whether those that can't run here are left out, and not refused.
@@ -69,7 +69,7 @@ pub struct AskedMonitors {
 /// A monitor can't run, a host can't be had, or the store refuses.
 pub async fn begin(
     plan: ResolvedPlan,
-    asked: AskedMonitors,
+    asked: RequestedMonitors,
     store: &Store,
     name: Option<StudyName>,
     options: &SessionOptions,
@@ -94,9 +94,9 @@ pub async fn begin(
 /// The monitors that run on these hosts.
 async fn monitors_that_run(
     session: &mut Session,
-    asked: AskedMonitors,
+    asked: RequestedMonitors,
 ) -> miette::Result<Vec<MonitorName>> {
-    let AskedMonitors {
+    let RequestedMonitors {
         names: mut asked,
         leave_out_broken,
     } = asked;
@@ -108,7 +108,7 @@ async fn monitors_that_run(
         ));
     }
     for (name, why) in &broken {
-        session.events.tell(&Event::Note {
+        session.events.emit(&Event::Note {
             message: format!("left out: monitor `{name}` can't run: {why}"),
         });
     }
@@ -326,7 +326,7 @@ impl OverheadQuestion {
                 .iter()
                 .map(|cell| {
                     let shapes = of_cell(cell).into_iter();
-                    let asked = shapes.map(|shape| AskedMetric {
+                    let asked = shapes.map(|shape| RequestedMetric {
                         name: shape.name,
                         better: shape.better,
                         decides: shape.primary,

@@ -5,7 +5,7 @@ use backsight_model::{
     BenchmarkName, Cell, CellMetric, HistoryCell, StudyHistory, StudyName, VariantName, Version,
 };
 use backsight_policy::{
-    AskedMetric, Comparison, RunPolicy, RunUntilDecidedOptions, RunUntilDecidedPolicy,
+    Comparison, RequestedMetric, RunPolicy, RunUntilDecidedOptions, RunUntilDecidedPolicy,
     SequentialStudy, SplitKey, TryCall, TryVerdict, questions_by_variant,
 };
 use backsight_stats::Confidence;
@@ -151,7 +151,7 @@ fn policy(
 ) -> miette::Result<RunUntilDecidedPolicy> {
     let asked = |cell: &Cell| {
         let shapes = metrics.get(&cell.benchmark).into_iter().flatten();
-        let asked = shapes.map(|shape| AskedMetric {
+        let asked = shapes.map(|shape| RequestedMetric {
             name: shape.name.clone(),
             better: shape.better,
             decides: shape.primary,

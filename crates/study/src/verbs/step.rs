@@ -83,15 +83,15 @@ impl HistoryVerb for StepVerb {
         versions: &[Version],
     ) -> Option<(String, StudyEnding)> {
         let gap = gap(verdict, versions);
-        let mut said = format!(
+        let mut answer = format!(
             "{target}: nothing is missing: {known} trials of this are in the store; `backsight history --target {target}` shows them"
         );
         if let Some(gap) = &gap {
-            said = format!(
+            answer = format!(
                 "{target}: nothing new to measure, and {gap} (`--retry` tries again): {known} trials are in the store"
             );
         }
-        Some((said, ending_of(gap.as_deref())))
+        Some((answer, ending_of(gap.as_deref())))
     }
 
     async fn conclude(ended: EndedLoop<'_, StepVerdict>) -> miette::Result<EndedStudy> {

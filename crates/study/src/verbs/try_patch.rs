@@ -3,7 +3,7 @@
 
 use backsight_history::WorkshopError;
 use backsight_model::{HistoryCell, StudyHistory, StudyName, did_you_mean};
-use backsight_policy::{AskedMetric, TryPolicy, TrySideOutcome, TryVerdict};
+use backsight_policy::{RequestedMetric, TryPolicy, TrySideOutcome, TryVerdict};
 use backsight_report::try_patch::TryStudy;
 use backsight_stats::Confidence;
 use backsight_store::{Store, StudyRow};
@@ -137,7 +137,7 @@ fn policy(choices: &TryChoices, versions: usize, cells: &[HistoryCell], seed: u3
             let short = metric.name.to_string();
             let full = format!("{}.{short}", cell.cell.benchmark);
             let named = &choices.metrics;
-            AskedMetric {
+            RequestedMetric {
                 name: metric.name.clone(),
                 better: metric.better,
                 decides: match named.is_empty() {

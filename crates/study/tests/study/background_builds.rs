@@ -37,16 +37,16 @@ until_there() {
 
 /// What was told, and when.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<(Timestamp, Event)>>>);
+struct RecordedEvents(Arc<Mutex<Vec<(Timestamp, Event)>>>);
 
-impl Listener for Heard {
-    fn hear(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
+impl Listener for RecordedEvents {
+    fn on_event(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
         let mut all = self.0.lock().unwrap();
         all.push((Timestamp::now(), event.clone()));
     }
 }
 
-impl Heard {
+impl RecordedEvents {
     fn all(&self) -> Vec<(Timestamp, Event)> {
         self.0.lock().unwrap().clone()
     }
@@ -172,8 +172,8 @@ impl World {
     }
 
     /// Measures the versions from the first to the last until that ends, with nothing seen before.
-    async fn run_study_loop(&self, builds_ahead: bool) -> (Progress<StepVerdict>, Heard) {
-        let (events, heard) = (Events::default(), Heard::default());
+    async fn run_study_loop(&self, builds_ahead: bool) -> (Progress<StepVerdict>, RecordedEvents) {
+        let (events, heard) = (Events::default(), RecordedEvents::default());
         events.listen(heard.clone());
         let started = Conductor::start(self.reach(), self.arrangement.clone(), events.clone());
         let conductor = started.await.unwrap();
@@ -266,7 +266,7 @@ async fn until_there(file: &Path) {
 }
 
 /// From its first phase to its end, each trial.
-fn trials(heard: &Heard) -> Vec<(Timestamp, Timestamp)> {
+fn trials(heard: &RecordedEvents) -> Vec<(Timestamp, Timestamp)> {
     let mut trials = Vec::new();
     let mut began = None;
     for (at, event) in heard.all() {

@@ -62,7 +62,7 @@ impl Measurer for Ending {
     }
 
     async fn measure(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
-        if self.world.asked.len() + 1 == self.trials {
+        if self.world.requests.len() + 1 == self.trials {
             return Err(Unmeasurable("this world has ended".into()));
         }
         self.world.measure(request).await
@@ -93,7 +93,7 @@ async fn ended(
         spread: 0.0,
         failing: Default::default(),
         seed: 1,
-        asked: Vec::new(),
+        requests: Vec::new(),
     };
     let mut ending = Ending {
         world,
@@ -146,7 +146,7 @@ async fn cells_grow_while_a_study_is_pursued_and_are_the_same_after_it_was_resum
     let (verdict, second) = ended(&store, id, 100).await.unwrap();
     assert_eq!(verdict, Some(vec![10.0, 20.0, 30.0, 40.0]));
     assert_eq!(
-        second.world.asked,
+        second.world.requests,
         [Request::as_found(2, 1), Request::as_found(3, 1)]
     );
     assert_eq!(

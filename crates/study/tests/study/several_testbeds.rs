@@ -131,7 +131,7 @@ async fn what_is_booted_is_measured_whatever_the_other_testbed_does_by_then() {
             spread: 0.0,
             failing: Default::default(),
             seed: 1,
-            asked: Vec::new(),
+            requests: Vec::new(),
         },
         booted: None,
         boots: 0,
@@ -150,6 +150,6 @@ async fn what_is_booted_is_measured_whatever_the_other_testbed_does_by_then() {
     assert_eq!(progress.stopped, None);
     assert!(progress.verdict >= Some(6));
     for one in measurers {
-        assert!(one.world.asked.len() >= 2 && one.boots as usize <= one.world.asked.len());
+        assert!(one.world.requests.len() >= 2 && one.boots as usize <= one.world.requests.len());
     }
 }

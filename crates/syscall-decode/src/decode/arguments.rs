@@ -178,7 +178,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 | SpecialKind::Registers(way, _)
                 | SpecialKind::RegisterSet(way)
                 | SpecialKind::Key(way)
-                | SpecialKind::SayingKey(way)
+                | SpecialKind::KeyString(way)
                 | SpecialKind::Vectors(way, _) => way == DataDirection::Out,
                 SpecialKind::Status
                 | SpecialKind::Messages(_)
@@ -244,7 +244,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.clone_argument(number);
             return;
         }
-        self.late = !self.is_asking()
+        self.late = !self.is_capturing()
             && matches!(self.call.outcome, SyscallOutcome::Returned { .. })
             && self.failed()
             && self.is_late(number);

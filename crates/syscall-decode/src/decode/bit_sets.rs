@@ -137,7 +137,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             });
         }
         if bytes.len() < looked_at * WORD {
-            self.rest_of(raw, bytes.len(), WORD, looked_at, words);
+            self.array_rest(raw, bytes.len(), WORD, looked_at, words);
         } else if words > shown {
             self.sink.more(Bracket::Array, shown == 0);
         }

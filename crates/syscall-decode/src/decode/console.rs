@@ -11,7 +11,7 @@ use crate::{SyscallOutcome, format};
 /// So often a second its timer counts.
 const TICKS: u32 = 1_193_182;
 /// Most bytes of what a key says.
-const SAID_MOST: usize = 512;
+const KEY_STRING_MAX: usize = 512;
 /// Most bytes of a font's name.
 const FONT_NAME: usize = 32;
 
@@ -47,16 +47,16 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// What a key says.
-    pub(super) fn saying_key(&mut self, raw: u64, way: DataDirection) {
+    pub(super) fn key_string(&mut self, raw: u64, way: DataDirection) {
         // strace shows what a key does wherever no structures are wanted, too, but not what it says.
         if self.style.opaque {
             return self.address(raw);
         }
-        let which = &layout::SAYING_OF;
-        self.key_of(raw, way, which, SAID_MOST, |walk, bytes| {
+        let which = &layout::KEY_STRING;
+        self.key_of(raw, way, which, KEY_STRING_MAX, |walk, bytes| {
             let bytes = bytes.unwrap_or_default();
             let end = bytes.iter().position(|byte| *byte == 0);
-            if end.is_none() && bytes.len() < SAID_MOST {
+            if end.is_none() && bytes.len() < KEY_STRING_MAX {
                 return walk.unavailable("kb_string");
             }
             let text = &bytes[..end.unwrap_or(bytes.len())];

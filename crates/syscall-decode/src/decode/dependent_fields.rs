@@ -17,10 +17,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         bytes: &'a [u8],
         number: usize,
     ) {
-        self.said(structure, bytes, None, number);
+        self.structure_fields(structure, bytes, None, number);
     }
 
-    fn said(
+    fn structure_fields(
         &mut self,
         structure: &'static StructureLayout,
         before: &'a [u8],
@@ -61,17 +61,17 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             at,
             kind,
             shown,
-            said,
+            source,
         } in structure.fields
         {
-            let Some(bytes) = (match said {
+            let Some(bytes) = (match source {
                 FieldSource::After | FieldSource::Awaited => after,
                 FieldSource::Before
                 | FieldSource::Both
                 | FieldSource::Changed
                 | FieldSource::Renewed => Some(before),
             }) else {
-                elided |= *said == FieldSource::Awaited;
+                elided |= *source == FieldSource::Awaited;
                 continue;
             };
             self.within = bytes;
@@ -139,14 +139,14 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             self.base = base;
             let became = after.and_then(|after| after.get(*at..at + size));
-            let turns = became.filter(|became| match said {
+            let turns = became.filter(|became| match source {
                 FieldSource::Both => true,
                 FieldSource::Changed | FieldSource::Renewed => *became != field,
                 FieldSource::Before | FieldSource::After | FieldSource::Awaited => false,
             });
             if let Some(became) = turns {
                 let middle = self.sink.turns();
-                if *said == FieldSource::Renewed {
+                if *source == FieldSource::Renewed {
                     self.sink.note(|out| {
                         out.extend_from_slice(name.as_bytes());
                         out.push(b'=');
@@ -222,14 +222,14 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// A structure behind a pointer, of which the program says one part and the kernel the other.
     pub fn in_and_out(&mut self, address: u64, structure: &'static StructureLayout, number: usize) {
         let said = |field: &&StructureField| {
-            !matches!(field.said, FieldSource::After | FieldSource::Awaited)
+            !matches!(field.source, FieldSource::After | FieldSource::Awaited)
         };
         let ends = structure.fields.iter().filter(said);
         let ends = ends.map(|field| field.at + self.size(field.kind));
         let awaits = structure
             .fields
             .iter()
-            .any(|it| it.said == FieldSource::Awaited);
+            .any(|it| it.source == FieldSource::Awaited);
         let least = match ends.max() {
             Some(end) if awaits => end,
             _ => structure.size,
@@ -243,7 +243,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let after = self.read(address, most, DataDirection::Out).filter(whole);
         let outer = std::mem::replace(&mut self.base, address);
         match before {
-            Some(before) => self.said(structure, before, after, number),
+            Some(before) => self.structure_fields(structure, before, after, number),
             None => self.address(address),
         }
         self.base = outer;
@@ -266,7 +266,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let partly = std::mem::replace(&mut self.partly, outer);
         let there = said.is_some_and(|bytes| bytes.len() >= size) && !partly;
         let answers = always || self.despite || !self.failed();
-        if there && answers && self.says_something(after, said.unwrap_or_default()) {
+        if there && answers && self.has_any_field(after, said.unwrap_or_default()) {
             let middle = self.sink.turns();
             self.value(ValueKind::To(DataDirection::Out, after), address, number);
             self.sink.turned(start, middle);
@@ -274,7 +274,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Whether any field of this is there.
-    fn says_something(&mut self, kind: &'static ValueKind, bytes: &'a [u8]) -> bool {
+    fn has_any_field(&mut self, kind: &'static ValueKind, bytes: &'a [u8]) -> bool {
         let ValueKind::Structure(structure) = kind else {
             return true;
         };

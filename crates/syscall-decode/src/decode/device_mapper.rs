@@ -143,8 +143,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let shown = [
             of(header.has_data(), &layout::START),
             of(header.has_device(), &layout::DEVICE),
-            of(header.says_targets(), &layout::TARGETS),
-            of(header.says_event(), &layout::EVENT),
+            of(header.has_target_count(), &layout::TARGETS),
+            of(header.has_event_number(), &layout::EVENT),
             of(header.is_answer() && !self.failed(), &layout::ANSWERED),
             of(true, &layout::FLAGS),
         ];
@@ -394,11 +394,11 @@ impl Header<'_> {
         !matches!(self.request, REMOVE_ALL | LIST_DEVICES | LIST_VERSIONS)
     }
 
-    fn says_targets(self) -> bool {
+    fn has_target_count(self) -> bool {
         self.way == DataDirection::In && self.request == TABLE_LOAD
     }
 
-    fn says_event(self) -> bool {
+    fn has_event_number(self) -> bool {
         let resumes = self.flags() & SUSPEND == 0;
         self.way == DataDirection::In
             && match self.request {

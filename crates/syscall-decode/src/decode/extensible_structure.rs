@@ -16,8 +16,8 @@ const PAGE: usize = 4096;
 impl ExtensibleStructure {
     /// Whether the kernel says something in it.
     pub(super) fn changes(&self) -> bool {
-        let says = |field: &StructureField| field.said != FieldSource::Before;
-        self.structure.fields.iter().any(says)
+        let by_kernel = |field: &StructureField| field.source != FieldSource::Before;
+        self.structure.fields.iter().any(by_kernel)
     }
 
     /// What stands there, by what is said in it and how far it goes.
@@ -91,7 +91,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let outer = self.within;
         let mut first = true;
         for field in growing.structure.fields {
-            let bytes = match field.said {
+            let bytes = match field.source {
                 FieldSource::After | FieldSource::Awaited => after.unwrap_or(before),
                 FieldSource::Before
                 | FieldSource::Both
@@ -118,7 +118,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             let start = self.sink.begins();
             self.place(kind, there, number);
             let became = after.map(at).filter(|became| *became != there);
-            if let (FieldSource::Changed, Some(became)) = (field.said, became) {
+            if let (FieldSource::Changed, Some(became)) = (field.source, became) {
                 let middle = self.sink.turns();
                 self.place(kind, became, number);
                 self.sink.turned(start, middle);

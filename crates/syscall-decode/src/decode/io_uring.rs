@@ -157,7 +157,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.unsigned(u64::from(int_at(element, 0)));
         }
         if bytes.len() < looked_at * COUNT {
-            self.rest_of(raw, bytes.len(), COUNT, looked_at, count);
+            self.array_rest(raw, bytes.len(), COUNT, looked_at, count);
         } else if count > shown {
             self.sink.more(Bracket::Array, shown == 0);
         }

@@ -25,12 +25,12 @@ impl<S: ValueSink> Walk<'_, S> {
 
     /// What the third argument means by what is asked.
     pub fn requested_kind(&self) -> ValueKind {
-        ioctl::given(self.call.arguments[1] as u32, self.style.opaque)
+        ioctl::argument_kind(self.call.arguments[1] as u32, self.style.opaque)
     }
 
     /// What stands beside the result.
     pub fn requested_result(&mut self) {
-        let Some(answered) = ioctl::answered(self.call.arguments[1] as u32) else {
+        let Some(answered) = ioctl::result_kind(self.call.arguments[1] as u32) else {
             return;
         };
         match answered {

@@ -159,7 +159,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         if bytes.len() < looked_at * size {
             self.partly = true;
-            self.rest_of(address, bytes.len(), size, looked_at, count);
+            self.array_rest(address, bytes.len(), size, looked_at, count);
         } else if count > shown || more {
             self.sink.more(Bracket::Array, shown == 0);
         }

@@ -63,13 +63,13 @@ struct Head {
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// What goes through a socket.
-    pub fn spoken(&mut self, raw: u64, length: usize, way: DataDirection) {
+    pub fn netlink_messages(&mut self, raw: u64, length: usize, way: DataDirection) {
         let received = way == DataDirection::In || !self.failed();
         match self.call.memory.netlink() {
             Some(protocol) if received && raw != 0 && !self.style.opaque => {
                 let bytes = self.read_text(raw, length, way).unwrap_or(&[]);
                 let span = Span::new(raw, length, bytes);
-                if !self.is_asking() {
+                if !self.is_capturing() {
                     self.netlink(span, protocol);
                 }
             }
@@ -480,7 +480,7 @@ static UNKNOWN: crate::table::netlink::AttributeSet = crate::table::netlink::Att
         list: &[],
     },
     prefix: "",
-    held: &[],
+    kinds: &[],
 };
 
 /// Where the next one begins, of those that stand behind each other and say their lengths.
@@ -496,7 +496,7 @@ fn part_names(part: u8) -> Option<&'static Names> {
 
 fn sockets_message(said: Head, family: u8, length: usize) -> Option<&'static MessageLayout> {
     const OLD: std::ops::RangeInclusive<u16> = 18..=19;
-    let sockets = Sockets::of(family).filter(|_| length > 1)?;
+    let sockets = Sockets::by_family(family).filter(|_| length > 1)?;
     Some(match &sockets.old_request {
         _ if said.flags & REQUEST == 0 => &sockets.answer,
         Some(old) if OLD.contains(&said.kind) => old,

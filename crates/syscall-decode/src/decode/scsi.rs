@@ -10,7 +10,7 @@ use crate::table::{DataDirection, IntegerWidth, LengthSource};
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// The request, whichever version of it.
     pub(super) fn scsi(&mut self, raw: u64) {
-        let sizes = VERSIONS.iter().map(|version| version.said.size);
+        let sizes = VERSIONS.iter().map(|version| version.input.size);
         let most = sizes.max().unwrap_or(0);
         let before = self.read(raw, most, DataDirection::In);
         // The kernel tells how it went where the device refused, too.
@@ -38,7 +38,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         before: &'a [u8],
         after: Option<&'a [u8]>,
     ) {
-        let whole = |bytes: &&[u8]| bytes.len() >= version.said.size;
+        let whole = |bytes: &&[u8]| bytes.len() >= version.input.size;
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, version.name);
         let letter = version.letter;
@@ -46,7 +46,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             .word(|out| out.extend_from_slice(&[b'\'', letter, b'\'']));
         match Some(before).filter(whole) {
             Some(before) => {
-                self.fields(version.said, before, 0, false);
+                self.fields(version.input, before, 0, false);
                 let despite = std::mem::replace(&mut self.despite, true);
                 self.scsi_answer(version, before, after.filter(whole));
                 self.despite = despite;
@@ -70,7 +70,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         match after {
             Some(after) if after[..4] == before[..4] => {
-                self.fields(version.answered, after, 0, false);
+                self.fields(version.output, after, 0, false);
             }
             Some(after) => {
                 self.sink.became();

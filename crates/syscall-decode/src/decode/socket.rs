@@ -141,17 +141,17 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 (_, Some(_)) => {
                     let here = length_here.min(left);
                     left -= here;
-                    self.spoken(base, here, way);
+                    self.netlink_messages(base, here, way);
                 }
                 (DataDirection::Out, None) => self.address(base),
-                _ => self.spoken(base, length_here, DataDirection::In),
+                _ => self.netlink_messages(base, length_here, DataDirection::In),
             }
             self.sink.field(false, "iov_len");
             self.sink.unsigned(length);
             self.sink.end(Bracket::Structure);
         }
         if bytes.len() < looked_at * VECTOR {
-            self.rest_of(raw, bytes.len(), VECTOR, looked_at, count);
+            self.array_rest(raw, bytes.len(), VECTOR, looked_at, count);
         } else if count > shown {
             self.sink.more(Bracket::Array, shown == 0);
         }
@@ -167,7 +167,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// A message.
     pub fn message(&mut self, raw: u64, way: DataDirection) {
-        if raw == 0 || (way == DataDirection::Out && self.failed() && !self.is_asking()) {
+        if raw == 0 || (way == DataDirection::Out && self.failed() && !self.is_capturing()) {
             self.message_failed(raw);
             return;
         }
@@ -248,7 +248,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// Several messages: of those that were sent, how long they were.
     pub fn messages(&mut self, raw: u64, way: DataDirection) {
-        let gone = way == DataDirection::Out && self.failed() && !self.is_asking();
+        let gone = way == DataDirection::Out && self.failed() && !self.is_capturing();
         if raw == 0 || gone || self.style.opaque {
             self.address(raw);
             return;
@@ -272,7 +272,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         for index in 0..shown {
             let address = raw.wrapping_add((index * MESSAGE) as u64);
             let there = self.read(address, HEADER, DataDirection::In);
-            if !self.is_asking() && there.is_none_or(|bytes| bytes.len() < HEADER) {
+            if !self.is_capturing() && there.is_none_or(|bytes| bytes.len() < HEADER) {
                 self.sink.item(false);
                 self.sink.unreadable(address);
                 self.sink.end(Bracket::Array);

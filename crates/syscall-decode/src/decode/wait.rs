@@ -27,7 +27,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         // Whether the next is there is told before there being more.
         let wanted = count.min(shown + 1);
         // By which descriptors a call is chosen isn't a matter of how many are shown.
-        let asked = if self.is_asking() {
+        let asked = if self.is_capturing() {
             count.min(MAX_ELEMENTS)
         } else {
             wanted
@@ -53,7 +53,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.end(Bracket::Structure);
         }
         if bytes.len() < wanted * POLLFD {
-            self.rest_of(raw, bytes.len(), POLLFD, wanted, count);
+            self.array_rest(raw, bytes.len(), POLLFD, wanted, count);
         } else if count > shown {
             self.sink.more(Bracket::Array, shown == 0);
         }
@@ -61,7 +61,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// What stands behind the elements of an array that were read: where the others would be, or that there are more.
-    pub fn rest_of(&mut self, raw: u64, read: usize, size: usize, shown: usize, count: usize) {
+    pub fn array_rest(&mut self, raw: u64, read: usize, size: usize, shown: usize, count: usize) {
         if read < shown * size {
             self.sink.item(read < size);
             self.sink

@@ -54,13 +54,13 @@ const INT_OUT: ValueKind = To(Out, &INT);
 const UINT_IN: ValueKind = To(In, &UINT);
 const UINT_OUT: ValueKind = To(Out, &UINT);
 
-/// What a structure behind a pointer is that the program says.
-const fn says(layout: &'static ValueKind) -> ValueKind {
+/// A pointer to a value that the program passes to the kernel.
+const fn pointer_in(layout: &'static ValueKind) -> ValueKind {
     To(In, layout)
 }
 
-/// The same that the kernel says.
-const fn hears(layout: &'static ValueKind) -> ValueKind {
+/// A pointer to a value that the kernel writes.
+const fn pointer_out(layout: &'static ValueKind) -> ValueKind {
     To(Out, layout)
 }
 
@@ -74,43 +74,43 @@ pub enum RequestResult {
     Descriptor,
     /// The name of the result.
     Named(&'static Names),
-    /// A structure that the kernel left where the request was said.
+    /// A structure that the kernel wrote where the argument points.
     Behind(&'static super::StructureLayout),
 }
 
 /// Requests by their names, and what stands beside the results.
-type Answers = &'static [(&'static str, RequestResult)];
+type Results = &'static [(&'static str, RequestResult)];
 
-static ANSWERS: &[Answers] = &[devices::ANSWERED, kvm::ANSWERED, video::ANSWERED];
+static RESULT_FAMILIES: &[Results] = &[devices::RESULTS, kvm::RESULTS, video::RESULTS];
 
 static FAMILIES: &[Family] = &[
-    general::GIVEN,
-    block::GIVEN,
-    btrfs::GIVEN,
-    console::GIVEN,
-    perf_event::GIVEN,
-    devices::GIVEN,
-    disk::GIVEN,
-    userfaultfd::GIVEN,
-    filesystem::GIVEN,
-    flash::GIVEN,
-    gpio::GIVEN,
-    input::GIVEN,
-    kvm::GIVEN,
-    device_mapper::GIVEN,
-    ptp::GIVEN,
-    scsi::GIVEN,
-    seccomp::GIVEN,
-    sockets::GIVEN,
-    storage::GIVEN,
-    video::GIVEN,
+    general::ARGUMENTS,
+    block::ARGUMENTS,
+    btrfs::ARGUMENTS,
+    console::ARGUMENTS,
+    perf_event::ARGUMENTS,
+    devices::ARGUMENTS,
+    disk::ARGUMENTS,
+    userfaultfd::ARGUMENTS,
+    filesystem::ARGUMENTS,
+    flash::ARGUMENTS,
+    gpio::ARGUMENTS,
+    input::ARGUMENTS,
+    kvm::ARGUMENTS,
+    device_mapper::ARGUMENTS,
+    ptp::ARGUMENTS,
+    scsi::ARGUMENTS,
+    seccomp::ARGUMENTS,
+    sockets::ARGUMENTS,
+    storage::ARGUMENTS,
+    video::ARGUMENTS,
 ];
 
-static GIVEN: LazyLock<HashMap<u32, ValueKind>> =
+static ARGUMENTS: LazyLock<HashMap<u32, ValueKind>> =
     LazyLock::new(|| by_number(FAMILIES.iter().flat_map(|family| family.iter())));
 
-static ANSWERED: LazyLock<HashMap<u32, RequestResult>> =
-    LazyLock::new(|| by_number(ANSWERS.iter().flat_map(|family| family.iter())));
+static RESULTS: LazyLock<HashMap<u32, RequestResult>> =
+    LazyLock::new(|| by_number(RESULT_FAMILIES.iter().flat_map(|family| family.iter())));
 
 fn by_number<T: Copy + 'static>(
     rows: impl Iterator<Item = &'static (&'static str, T)>,
@@ -125,22 +125,23 @@ fn by_number<T: Copy + 'static>(
     known.collect()
 }
 
-/// Families of which strace tells nothing where it shows no structures.
-static UNTOLD: LazyLock<HashMap<u32, ValueKind>> = LazyLock::new(|| by_number(video::GIVEN.iter()));
+/// Requests of which strace shows nothing where it shows no structures.
+static NO_STRUCTURES: LazyLock<HashMap<u32, ValueKind>> =
+    LazyLock::new(|| by_number(video::ARGUMENTS.iter()));
 
 /// What stands beside the result of a request.
-pub fn answered(request: u32) -> Option<RequestResult> {
-    ANSWERED.get(&request).copied()
+pub fn result_kind(request: u32) -> Option<RequestResult> {
+    RESULTS.get(&request).copied()
 }
 
-/// What a request is given, where structures are shown or where they aren't.
-pub fn given(request: u32, opaque: bool) -> ValueKind {
-    if opaque && UNTOLD.contains_key(&request) {
+/// The kind of a request's argument, where structures are shown or where they aren't.
+pub fn argument_kind(request: u32, opaque: bool) -> ValueKind {
+    if opaque && NO_STRUCTURES.contains_key(&request) {
         return LONG_BITS;
     }
-    let known = GIVEN.get(&request).copied();
+    let known = ARGUMENTS.get(&request).copied();
     known
-        .or_else(|| input::given(request))
+        .or_else(|| input::argument_kind(request))
         .unwrap_or(Hex(Eight))
 }
 

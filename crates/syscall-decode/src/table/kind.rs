@@ -99,11 +99,11 @@ pub struct StructureField {
     pub kind: ValueKind,
     /// When it is shown.
     pub shown: FieldVisibility,
-    /// Who says it.
-    pub said: FieldSource,
+    /// Who writes it.
+    pub source: FieldSource,
 }
 
-/// Who says what stands in a field of a structure that is handed to the kernel and back.
+/// Who writes a field of a structure that is passed to the kernel and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldSource {
     /// The program.
@@ -112,11 +112,11 @@ pub enum FieldSource {
     After,
     /// The program, and then the kernel.
     Both,
-    /// The program, and then the kernel where it says something else.
+    /// The program, and then the kernel where it changes it.
     Changed,
     /// The same, with the name before it once more.
     Renewed,
-    /// The kernel: where it said nothing, dots stand for it.
+    /// The kernel: where it wrote nothing, dots stand for it.
     Awaited,
 }
 
@@ -517,7 +517,7 @@ pub enum SpecialKind {
     /// What a key does.
     Key(DataDirection),
     /// What a key says.
-    SayingKey(DataDirection),
+    KeyString(DataDirection),
     /// Which places of a font show which letters, as the kernel says.
     Mappings,
     /// The name of a font.

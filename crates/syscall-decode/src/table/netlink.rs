@@ -23,17 +23,17 @@ pub(crate) struct AttributeSet {
     /// What the names begin with, which isn't repeated below.
     pub prefix: &'static str,
     /// What they hold; what isn't here is shown as bytes.
-    pub held: &'static [(&'static str, AttributeKind)],
+    pub kinds: &'static [(&'static str, AttributeKind)],
 }
 
 impl AttributeSet {
     /// What an attribute holds.
-    pub fn held(&self, number: u16) -> Option<&'static AttributeKind> {
+    pub fn kind(&self, number: u16) -> Option<&'static AttributeKind> {
         let name = self.names.name(u64::from(number))?;
         let name = name.strip_prefix(self.prefix)?;
         let known =
             |(names, _): &&(&str, AttributeKind)| names.split(' ').any(|known| known == name);
-        self.held.iter().find(known).map(|(_, held)| held)
+        self.kinds.iter().find(known).map(|(_, kind)| kind)
     }
 }
 
@@ -149,7 +149,7 @@ macro_rules! attributes {
         $vis static $name: AttributeSet = AttributeSet {
             names: &$names,
             prefix: $prefix,
-            held: &[$(($words, $held)),*],
+            kinds: &[$(($words, $held)),*],
         };
     };
 }

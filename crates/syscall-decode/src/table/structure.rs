@@ -8,73 +8,73 @@ use super::kind::{
     ValueKind, ValueKind::*,
 };
 
-const fn of(
+const fn with_source(
     name: &'static str,
     at: usize,
     kind: ValueKind,
     shown: FieldVisibility,
-    said: FieldSource,
+    source: FieldSource,
 ) -> StructureField {
     StructureField {
         name,
         at,
         kind,
         shown,
-        said,
+        source,
     }
 }
 
 pub(super) const fn field(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, Always, FieldSource::Before)
+    with_source(name, at, kind, Always, FieldSource::Before)
 }
 
 pub(super) const fn more(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, Verbose, FieldSource::Before)
+    with_source(name, at, kind, Verbose, FieldSource::Before)
 }
 
 pub(super) const fn set(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, NotZero, FieldSource::Before)
+    with_source(name, at, kind, NotZero, FieldSource::Before)
 }
 
 /// What the kernel fills in.
 pub(super) const fn out(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, Always, FieldSource::After)
+    with_source(name, at, kind, Always, FieldSource::After)
 }
 
 /// The same where everything is asked for.
 pub(super) const fn more_out(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, Verbose, FieldSource::After)
+    with_source(name, at, kind, Verbose, FieldSource::After)
 }
 
 /// The same where everything is asked for and it isn't zero.
 pub(super) const fn more_set_out(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, VerboseNotZero, FieldSource::After)
+    with_source(name, at, kind, VerboseNotZero, FieldSource::After)
 }
 
 /// The same, in whose place dots stand where the kernel said nothing.
 pub(super) const fn awaited(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, Always, FieldSource::Awaited)
+    with_source(name, at, kind, Always, FieldSource::Awaited)
 }
 
 /// What the program says and then the kernel.
 pub(super) const fn both(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, Always, FieldSource::Both)
+    with_source(name, at, kind, Always, FieldSource::Both)
 }
 
 /// The same where the kernel says something else.
 pub(super) const fn changed(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, Always, FieldSource::Changed)
+    with_source(name, at, kind, Always, FieldSource::Changed)
 }
 
 /// The same with the name before it once more.
 pub(super) const fn renewed(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
-    of(name, at, kind, Always, FieldSource::Renewed)
+    with_source(name, at, kind, Always, FieldSource::Renewed)
 }
 
 /// A field that says something where a file may be made.
 const fn made(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
     const CREAT_OR_TMPFILE: u64 = 0o20_000_100;
-    of(name, at, kind, With(CREAT_OR_TMPFILE), FieldSource::Before)
+    with_source(name, at, kind, With(CREAT_OR_TMPFILE), FieldSource::Before)
 }
 
 /// A structure whose fields are all shown.

@@ -180,7 +180,7 @@ fn put_value(
 
 /// Whether what came of an `ioctl` is a descriptor.
 fn is_descriptor(call: &SyscallRecord, row: &SyscallDefinition) -> bool {
-    let answered = || ioctl::answered(call.arguments[1] as u32);
+    let answered = || ioctl::result_kind(call.arguments[1] as u32);
     row.kinds[2] == ValueKind::Special(SpecialKind::Requested)
         && matches!(answered(), Some(ioctl::RequestResult::Descriptor))
 }

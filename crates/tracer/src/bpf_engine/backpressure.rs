@@ -61,7 +61,7 @@ impl TraceeReport {
 /// The side of it that the reader of the ring sees.
 pub(super) struct Backpressure {
     thread: Option<JoinHandle<()>>,
-    told: Receiver<TraceeReport>,
+    reports: Receiver<TraceeReport>,
     shared: Arc<BackpressureState>,
     /// The bell's other end is the small process's.
     bell: Mutex<Option<OwnedFd>>,
@@ -80,7 +80,7 @@ struct BackpressureState {
     release: AtomicBool,
     signal: AtomicI32,
     /// The backpressure thread saw something.
-    said: AtomicBool,
+    has_reports: AtomicBool,
     done: AtomicBool,
     /// How the command ended, or why it wasn't started.
     finish: Mutex<Option<Result<CommandExit, TraceError>>>,
@@ -113,12 +113,12 @@ impl Backpressure {
             room: (Mutex::new(()), Condvar::new()),
             release: AtomicBool::new(false),
             signal: AtomicI32::new(0),
-            said: AtomicBool::new(false),
+            has_reports: AtomicBool::new(false),
             done: AtomicBool::new(false),
             finish: Mutex::new(None),
             reader,
         });
-        let (sender, told) = mpsc::channel();
+        let (sender, reports) = mpsc::channel();
         let (ready, begun) = mpsc::channel();
         let turn = (hold / 2 / (AT_A_TIME as u64 * RECORD)).clamp(1, 512);
         let (bell_in, bell) = pipe_with(PipeFlags::CLOEXEC).map_err(refused("make a pipe"))?;
@@ -128,7 +128,7 @@ impl Backpressure {
             threads: programs.threads(),
             control: programs.control(),
             shared: Arc::clone(&shared),
-            told: sender,
+            reports: sender,
             known: HashSet::new(),
             strangers: HashSet::new(),
             moving: HashSet::new(),
@@ -164,7 +164,7 @@ impl Backpressure {
         });
         let backpressure = Self {
             thread: Some(thread),
-            told,
+            reports,
             shared,
             bell: Mutex::new(Some(bell)),
         };
@@ -173,17 +173,17 @@ impl Backpressure {
 
     /// What was seen since the last time.
     pub fn reports(&self) -> impl Iterator<Item = TraceeReport> {
-        self.shared.said.store(false, Ordering::SeqCst);
-        self.told.try_iter()
+        self.shared.has_reports.store(false, Ordering::SeqCst);
+        self.reports.try_iter()
     }
 
     /// Whether something was seen since the last time.
     pub fn has_reports(&self) -> bool {
-        self.shared.said.load(Ordering::Relaxed)
+        self.shared.has_reports.load(Ordering::Relaxed)
     }
 
     /// Says that the ring has more room.
-    pub fn freed(&self) {
+    pub fn wake_waiting(&self) {
         if self.shared.thirsty.load(Ordering::SeqCst)
             && self.shared.gauge.waiting() <= self.shared.low
         {
@@ -232,7 +232,7 @@ struct Hold {
     threads: TaskStorage,
     control: Arc<ControlPage>,
     shared: Arc<BackpressureState>,
-    told: Sender<TraceeReport>,
+    reports: Sender<TraceeReport>,
     /// Threads that are held with ptrace.
     known: HashSet<i32>,
     /// Threads that were seen before it was said that they are there; they may have ended since.
@@ -292,7 +292,7 @@ impl Hold {
         let attach = |why| TraceError::NotAttached { pid, why };
         if !self.follow {
             self.seize(pid, state::JOINED).map_err(attach)?;
-            self.say(TraceeReport::Attached { pid, tid: pid });
+            self.report(TraceeReport::Attached { pid, tid: pid });
             return Ok(());
         }
         // Threads may be made while others are attached to, until a look finds none that is new.
@@ -315,7 +315,7 @@ impl Hold {
                     Err(error) if tid != pid && error.raw_os_error() != Some(libc::EACCES) => {}
                     Err(error) => return Err(attach(error)),
                     Ok(()) => {
-                        self.say(TraceeReport::Attached { pid, tid });
+                        self.report(TraceeReport::Attached { pid, tid });
                     }
                 }
             }
@@ -345,16 +345,16 @@ impl Hold {
                 }
             }
             if self.known.len() == before {
-                self.say(TraceeReport::Attached { pid, tid: pid });
+                self.report(TraceeReport::Attached { pid, tid: pid });
                 return Ok(());
             }
         }
     }
 
-    fn say(&self, told: TraceeReport) {
+    fn report(&self, report: TraceeReport) {
         // If nobody listens any longer, nobody wants to know.
-        let _ = self.told.send(told);
-        self.shared.said.store(true, Ordering::SeqCst);
+        let _ = self.reports.send(report);
+        self.shared.has_reports.store(true, Ordering::SeqCst);
     }
 
     fn seize(&mut self, tid: i32, state: u32) -> io::Result<()> {
@@ -422,7 +422,7 @@ impl Hold {
     /// A process became another program. One that isn't followed yet was made by somebody who is followed for its
     /// children's sake: now it is, or is let go.
     fn executed(&mut self, tid: Tid) {
-        let strange = |it: &ChildSelection| it.parent != tid && self.threads.look(tid).is_err();
+        let strange = |it: &ChildSelection| it.parent != tid && self.threads.get(tid).is_err();
         let Some(offspring) = self.offspring.filter(strange) else {
             return go_on(tid, 0);
         };
@@ -434,7 +434,7 @@ impl Hold {
         }
         // The call that it is in was made before it was itself.
         if self.threads.follow(tid, state::OUTSIDE, now()).is_ok() {
-            self.say(TraceeReport::Attached { pid: tid, tid });
+            self.report(TraceeReport::Attached { pid: tid, tid });
         }
         go_on(tid, 0);
     }
@@ -492,7 +492,7 @@ impl Hold {
         self.moving.remove(&tid);
         let _killed = requests::listen(tid);
         let at = now();
-        self.say(TraceeReport::Stopped { tid, signal, at });
+        self.report(TraceeReport::Stopped { tid, signal, at });
         self.shared.reader.ring();
     }
 
@@ -504,7 +504,10 @@ impl Hold {
         } else {
             self.met(tid);
             let followed_later = self.offspring.is_some();
-            if self.control.unfollowed() > 0 && !followed_later && self.threads.look(tid).is_err() {
+            if self.control.unfollowed_children() > 0
+                && !followed_later
+                && self.threads.get(tid).is_err()
+            {
                 // A child that the programs had no memory for, and that hasn't done anything yet.
                 let _ = self.threads.follow(tid, 1, now());
             }
@@ -555,7 +558,7 @@ impl Hold {
     fn let_all_go(&mut self) {
         let late = Instant::now() + Duration::from_secs(1);
         while !self.known.is_empty()
-            && (self.seen < self.control.held() || !self.moving.is_empty())
+            && (self.seen < self.control.backpressure_stops() || !self.moving.is_empty())
             && Instant::now() < late
         {
             match requests::wait(WaitTarget::Any, false) {

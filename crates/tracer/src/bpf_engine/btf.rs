@@ -82,7 +82,7 @@ fn place(bytes: &[u8], at: usize) -> Option<usize> {
 /// The types of this name and what they are made of, each in its place, up to the last of them. Nothing if this isn't what
 /// it should be.
 fn reduced(bytes: &[u8], wanted: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
-    let all = Types::of(bytes)?;
+    let all = Types::parse(bytes)?;
     let mut needed: Vec<usize> = all.named(wanted).collect();
     let mut keeps = vec![false; all.starts.len()];
     while let Some(number) = needed.pop() {
@@ -149,7 +149,7 @@ struct Types<'a> {
 }
 
 impl<'a> Types<'a> {
-    fn of(bytes: &'a [u8]) -> Option<Self> {
+    fn parse(bytes: &'a [u8]) -> Option<Self> {
         if word(bytes, 0)? & 0xffff != MAGIC {
             return None;
         }
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn what_is_needed_stays_in_its_place() {
         let reduced = reduced(&small(), wanted).unwrap();
-        let types = Types::of(&reduced).unwrap();
+        let types = Types::parse(&reduced).unwrap();
         let kinds: Vec<u32> = (1..types.starts.len())
             .map(|number| types.info_at(types.starts[number]).unwrap().0)
             .collect();
@@ -324,7 +324,12 @@ mod tests {
             return;
         }
         let bytes = std::fs::read(PATH).unwrap();
-        let named = |bytes: &[u8]| Types::of(bytes).unwrap().named(wanted).collect::<Vec<_>>();
+        let named = |bytes: &[u8]| {
+            Types::parse(bytes)
+                .unwrap()
+                .named(wanted)
+                .collect::<Vec<_>>()
+        };
         let needed = reduced(&bytes, wanted).unwrap();
         assert!(needed.len() < bytes.len());
         assert_eq!(named(&needed), named(&bytes));

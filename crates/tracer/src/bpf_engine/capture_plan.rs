@@ -744,7 +744,7 @@ mod tests {
         assert_eq!(table(&TraceOptions::default()).len(), 2 * 512 * PLAN_BYTES);
     }
 
-    fn of(name: &str) -> CapturePlan {
+    fn plan_of(name: &str) -> CapturePlan {
         plan(
             ABIS[0],
             find_syscall(
@@ -757,9 +757,9 @@ mod tests {
 
     #[test]
     fn a_path_is_captured_in_full_and_other_text_as_far_as_is_asked() {
-        assert_eq!(of("openat").steps[0].most(LIMITS), PATH);
-        assert_eq!(of("memfd_create").steps[0].most(LIMITS), 34);
-        assert_eq!(of("write").steps[0].most(LIMITS), 33);
+        assert_eq!(plan_of("openat").steps[0].most(LIMITS), PATH);
+        assert_eq!(plan_of("memfd_create").steps[0].most(LIMITS), 34);
+        assert_eq!(plan_of("write").steps[0].most(LIMITS), 33);
     }
 
     #[test]
@@ -777,9 +777,9 @@ mod tests {
             "execve",
             "writev",
         ] {
-            assert!(of(name).whole, "{name}");
+            assert!(plan_of(name).whole, "{name}");
         }
-        assert!(!of("ioctl").whole);
+        assert!(!plan_of("ioctl").whole);
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl CountMap {
         let page = rustix::param::page_size();
         let length = (processors * COUNTS).next_multiple_of(page);
         Ok(Self {
-            memory: SharedMemory::of(map, 0, length, false)?,
+            memory: SharedMemory::new(map, 0, length, false)?,
             processors,
         })
     }

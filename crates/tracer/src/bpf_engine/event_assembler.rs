@@ -53,7 +53,7 @@ struct Thread {
     sequence: u32,
     /// When that was.
     at: u64,
-    /// When the call was entered that was told as pending.
+    /// When the call was entered that was emitted as pending.
     pending: u64,
     /// Pieces of the call that it is in.
     pieces: Vec<Got>,
@@ -74,47 +74,47 @@ struct End {
 }
 
 impl End {
-    fn told(self, tell: &mut dyn FnMut(TraceEvent)) {
-        self.call.into_iter().for_each(&mut *tell);
-        tell(self.end);
+    fn emit_to(self, emit: &mut dyn FnMut(TraceEvent)) {
+        self.call.into_iter().for_each(&mut *emit);
+        emit(self.end);
     }
 }
 
-/// When what a record tells happened.
+/// The time of a record.
 pub(super) fn at(record: &[u8]) -> u64 {
     records::record(record).map_or(0, |(head, _)| head.at)
 }
 
-/// The state of the telling.
+/// The events that are being assembled from records.
 pub(super) struct EventAssembler {
     threads: ByNumber<Thread>,
     /// How many threads each process has.
     sizes: ByNumber<usize>,
-    /// Calls that first threads were in as they ended, until that is told.
+    /// Calls that first threads were in as they ended, until that is emitted.
     last: ByNumber<TraceEvent>,
-    /// The ends of first threads, told after the others'.
+    /// The ends of first threads, emitted after the others'.
     ends: ByNumber<End>,
-    /// First threads that are gone by another's `execve`, until that comes back and is told as it was begun.
+    /// First threads that are gone by another's `execve`, until that comes back and is emitted as it was begun.
     superseded: ByNumber<End>,
     /// Whether that is to be waited for.
     waits: bool,
     /// Calls that threads were in as they were let go.
     left: ByNumber<TraceEvent>,
-    /// Whether such calls are told.
+    /// Whether such calls are emitted.
     tells_left: bool,
     storages: TaskStorage,
     /// Nothing where only calls are counted.
     limits: Option<CaptureLimits>,
     /// Whether records say how long processors worked.
     works: bool,
-    /// Whether calls are told that go on for long.
+    /// Whether calls that go on for long are emitted.
     pending: bool,
     looked: Instant,
     /// By way of calling and number, whether a plan says all that is wanted.
     planned: [Vec<bool>; 2],
 }
 
-/// After how long a call is told while it goes on. Looked for only while nothing else is told.
+/// After how long a call is emitted while it goes on. Looked for only while nothing else is emitted.
 const PENDING: Duration = Duration::from_millis(50);
 /// How often calls that are under way are looked for, and how many threads at most.
 const LOOK: Duration = Duration::from_millis(20);
@@ -148,7 +148,7 @@ impl EventAssembler {
     }
 
     /// Takes a record from the ring.
-    pub fn record(&mut self, bytes: &[u8], tell: &mut dyn FnMut(TraceEvent)) {
+    pub fn record(&mut self, bytes: &[u8], emit: &mut dyn FnMut(TraceEvent)) {
         let Some((head, record)) = records::record(bytes) else {
             return;
         };
@@ -161,28 +161,28 @@ impl EventAssembler {
             return;
         }
         if !self.superseded.is_empty() {
-            self.tell_superseded(head, record, tell);
+            self.emit_superseded(head, record, emit);
         }
         let executed = match record {
             RingRecord::Executed { before } => Some(before),
             _ => None,
         };
         if let Some(before) = executed.filter(|before| *before != head.tid) {
-            self.supersede(head, before, tell);
+            self.supersede(head, before, emit);
         }
-        self.count(head, tell);
+        self.count(head, emit);
         match record {
-            RingRecord::Call(call) => self.call(head, call, tell),
-            RingRecord::Forked { child, process } => self.forked(head, child, process, tell),
+            RingRecord::Call(call) => self.call(head, call, emit),
+            RingRecord::Forked { child, process } => self.forked(head, child, process, emit),
             RingRecord::Exited { waited: true, .. } => {
                 // What never began is told by its `execve`, and as the reason why nothing could be traced.
                 self.threads.remove(&head.tid);
                 self.sizes.remove(&head.pid);
             }
-            RingRecord::Exited { status, .. } => self.exited(head, status, tell),
+            RingRecord::Exited { status, .. } => self.exited(head, status, emit),
             RingRecord::Signalled { number, info } => {
                 // What stops a process or ends it is told as it does, too; both are wanted.
-                tell(event(
+                emit(event(
                     head,
                     EventKind::Signal {
                         number,
@@ -196,7 +196,7 @@ impl EventAssembler {
     }
 
     /// Says what is missing before this record.
-    fn count(&mut self, head: RecordHeader, tell: &mut dyn FnMut(TraceEvent)) {
+    fn count(&mut self, head: RecordHeader, emit: &mut dyn FnMut(TraceEvent)) {
         let sizes = &mut self.sizes;
         let thread = self.threads.entry(head.tid).or_default();
         if thread.pid == 0 {
@@ -207,7 +207,7 @@ impl EventAssembler {
         thread.sequence = head.sequence;
         thread.at = head.at;
         if missing != 0 {
-            tell(event(
+            emit(event(
                 head,
                 EventKind::Lost {
                     number: u64::from(missing),
@@ -216,7 +216,7 @@ impl EventAssembler {
         }
     }
 
-    fn supersede(&mut self, head: RecordHeader, before: i32, tell: &mut dyn FnMut(TraceEvent)) {
+    fn supersede(&mut self, head: RecordHeader, before: i32, emit: &mut dyn FnMut(TraceEvent)) {
         if let Some(End { call, end }) = self.ends.remove(&head.pid) {
             let end = TraceEvent {
                 kind: EventKind::Superseded { by: before },
@@ -226,7 +226,7 @@ impl EventAssembler {
             if self.waits {
                 self.superseded.insert(head.tid, superseded);
             } else {
-                superseded.told(tell);
+                superseded.emit_to(emit);
             }
         }
         if let Some(thread) = self.threads.remove(&before) {
@@ -234,12 +234,12 @@ impl EventAssembler {
         }
     }
 
-    /// Tells that a first thread is gone, now that the call has come back by which it is: that was begun by another number.
-    fn tell_superseded(
+    /// Emits that a first thread is gone, now that the call has come back by which it is: that was begun by another number.
+    fn emit_superseded(
         &mut self,
         head: RecordHeader,
         record: RingRecord<'_>,
-        tell: &mut dyn FnMut(TraceEvent),
+        emit: &mut dyn FnMut(TraceEvent),
     ) {
         let Some(superseded) = self.superseded.remove(&head.tid) else {
             return;
@@ -251,16 +251,16 @@ impl EventAssembler {
             let pieces = self.threads.get(&head.tid);
             let pieces = pieces.map_or_else(Vec::new, |thread| thread.pieces.clone());
             let (call, _) = made(begun, call, pieces, SyscallOutcome::Open);
-            tell(event(begun, EventKind::Pending(call)));
+            emit(event(begun, EventKind::Pending(call)));
         }
-        superseded.told(tell);
+        superseded.emit_to(emit);
     }
 
     fn call(
         &mut self,
         head: RecordHeader,
         record: CallRecord<'_>,
-        tell: &mut dyn FnMut(TraceEvent),
+        emit: &mut dyn FnMut(TraceEvent),
     ) {
         let pieces = self
             .threads
@@ -289,13 +289,13 @@ impl EventAssembler {
         {
             complete(head.tid, &mut call, &guesses, !open, limits);
         }
-        let told = event(head, EventKind::Call(call));
+        let event = event(head, EventKind::Call(call));
         // The end of a first thread is told after the others', and what it was in just before that.
         let others = || self.sizes.get(&head.pid).is_some_and(|size| *size > 1);
         if open && head.tid == head.pid && !ends_by_itself(head, record) && others() {
-            self.last.insert(head.tid, told);
+            self.last.insert(head.tid, event);
         } else {
-            tell(told);
+            emit(event);
         }
     }
 
@@ -304,7 +304,7 @@ impl EventAssembler {
         head: RecordHeader,
         child: i32,
         process: i32,
-        tell: &mut dyn FnMut(TraceEvent),
+        emit: &mut dyn FnMut(TraceEvent),
     ) {
         self.threads.insert(
             child,
@@ -318,7 +318,7 @@ impl EventAssembler {
         let what = EventKind::Attached {
             parent: Some(head.tid),
         };
-        tell(TraceEvent {
+        emit(TraceEvent {
             pid: process,
             tid: child,
             at: head.at,
@@ -326,7 +326,7 @@ impl EventAssembler {
         });
     }
 
-    fn exited(&mut self, head: RecordHeader, status: i32, tell: &mut dyn FnMut(TraceEvent)) {
+    fn exited(&mut self, head: RecordHeader, status: i32, emit: &mut dyn FnMut(TraceEvent)) {
         self.threads.remove(&head.tid);
         let left = self.sizes.get_mut(&head.pid).map_or(0, |size| {
             *size = size.saturating_sub(1);
@@ -351,26 +351,26 @@ impl EventAssembler {
             self.ends.insert(head.pid, end);
             return;
         }
-        end.told(tell);
+        end.emit_to(emit);
         if left == 0 {
             self.sizes.remove(&head.pid);
             if let Some(mut first) = self.ends.remove(&head.pid) {
                 first.end.at = head.at;
-                first.told(tell);
+                first.emit_to(emit);
             }
         }
     }
 
     /// Takes what the backpressure thread saw.
-    pub fn kept(&mut self, told: TraceeReport, tell: &mut dyn FnMut(TraceEvent)) {
-        match told {
+    pub fn report(&mut self, report: TraceeReport, emit: &mut dyn FnMut(TraceEvent)) {
+        match report {
             TraceeReport::Attached { pid, tid } => {
                 let fresh = self.threads.entry(tid).or_default();
                 if fresh.pid == 0 {
                     fresh.pid = pid;
                     *self.sizes.entry(pid).or_default() += 1;
                 }
-                tell(TraceEvent {
+                emit(TraceEvent {
                     pid,
                     tid,
                     at: now(),
@@ -379,7 +379,7 @@ impl EventAssembler {
             }
             TraceeReport::Stopped { tid, signal, at } => {
                 let pid = self.threads.get(&tid).map_or(tid, |thread| thread.pid);
-                tell(TraceEvent {
+                emit(TraceEvent {
                     pid,
                     tid,
                     at,
@@ -389,8 +389,8 @@ impl EventAssembler {
         }
     }
 
-    /// Nothing comes: tells the calls that have been under way for long.
-    pub fn idle(&mut self, tell: &mut dyn FnMut(TraceEvent)) {
+    /// Nothing comes: emits the calls that have been under way for long.
+    pub fn idle(&mut self, emit: &mut dyn FnMut(TraceEvent)) {
         if !self.pending || self.looked.elapsed() < LOOK {
             return;
         }
@@ -403,7 +403,7 @@ impl EventAssembler {
             .iter_mut()
             .filter(|(_, thread)| thread.at < old && thread.pending <= thread.at);
         for (tid, thread) in waiting.take(LOOK_MOST) {
-            let Ok(storage) = self.storages.look(*tid) else {
+            let Ok(storage) = self.storages.get(*tid) else {
                 continue;
             };
             let Some((head, record)) = records::under_way(&storage) else {
@@ -419,7 +419,7 @@ impl EventAssembler {
                 at: now,
                 ..head
             };
-            tell(event(
+            emit(event(
                 head,
                 EventKind::Pending(
                     made(head, record, thread.pieces.clone(), SyscallOutcome::Open).0,
@@ -434,7 +434,7 @@ impl EventAssembler {
             return;
         }
         for (tid, thread) in self.threads.iter() {
-            let Ok(storage) = self.storages.look(*tid) else {
+            let Ok(storage) = self.storages.get(*tid) else {
                 continue;
             };
             let Some((head, record)) = records::under_way(&storage) else {
@@ -457,17 +457,17 @@ impl EventAssembler {
     }
 
     /// Tells what was held back.
-    pub fn finish(&mut self, tell: &mut dyn FnMut(TraceEvent)) {
-        self.last.drain().for_each(|(_, call)| tell(call));
+    pub fn finish(&mut self, emit: &mut dyn FnMut(TraceEvent)) {
+        self.last.drain().for_each(|(_, call)| emit(call));
         let superseded = self.superseded.drain();
         for (_, end) in superseded.chain(self.ends.drain()) {
-            end.told(tell);
+            end.emit_to(emit);
         }
         for (tid, thread) in self.threads.drain() {
             if let Some(left) = self.left.remove(&tid) {
-                tell(left);
+                emit(left);
             }
-            tell(TraceEvent {
+            emit(TraceEvent {
                 pid: thread.pid,
                 tid,
                 at: now(),

@@ -76,12 +76,12 @@ impl ControlPage {
     }
 
     /// Records that were lost.
-    pub fn lost(&self) -> u64 {
+    pub fn lost_records(&self) -> u64 {
         self.0.u64(8).load(Ordering::SeqCst)
     }
 
     /// Children that the kernel had no memory to follow.
-    pub fn unfollowed(&self) -> u64 {
+    pub fn unfollowed_children(&self) -> u64 {
         self.0.u64(24).load(Ordering::SeqCst)
     }
 
@@ -100,7 +100,7 @@ impl ControlPage {
     }
 
     /// Stops that threads asked for because the ring was filling up.
-    pub fn held(&self) -> u64 {
+    pub fn backpressure_stops(&self) -> u64 {
         self.0.u64(32).load(Ordering::SeqCst)
     }
 }
@@ -136,7 +136,7 @@ impl TaskStorage {
     }
 
     /// A thread's storage as it is now.
-    pub fn look(&self, tid: i32) -> io::Result<Vec<u8>> {
+    pub fn get(&self, tid: i32) -> io::Result<Vec<u8>> {
         let mut value = vec![0; records::STORAGE];
         bpf_syscall::look_up(self.0.as_fd(), thread_fd(tid)?.as_raw_fd(), &mut value)?;
         Ok(value)
@@ -222,9 +222,9 @@ pub(super) fn load(options: &TraceOptions, counting: bool) -> Result<LoadedProgr
     };
     let ring_map = map("ring")?;
     let page = rustix::param::page_size();
-    let control = SharedMemory::of(map("controls")?.as_fd(), 0, page, true)
+    let control = SharedMemory::new(map("controls")?.as_fd(), 0, page, true)
         .map_err(refused("share the programs' counters"))?;
-    let ring = Ring::of(ring_map.as_fd(), options.ring).map_err(refused("share the ring"))?;
+    let ring = Ring::new(ring_map.as_fd(), options.ring).map_err(refused("share the ring"))?;
     let counts = map("counts")?;
     let counts = counting
         .then(|| CountMap::from_map(counts.as_fd(), processors))
@@ -272,7 +272,8 @@ fn object(
         .map_or(1, |limits| capture_plan::elements(limits).max(1));
     let elements = u32::try_from(elements).unwrap_or(u32::MAX).to_ne_bytes();
     let follow = u32::from(options.follows()).to_ne_bytes();
-    let outcomes = OutcomeFilter::of(options.statuses).unwrap_or(OutcomeFilter::All) as u32;
+    let outcomes =
+        OutcomeFilter::from_statuses(options.statuses).unwrap_or(OutcomeFilter::All) as u32;
     let outcomes = outcomes.to_ne_bytes();
     let counting = u32::from(counting).to_ne_bytes();
     let works = u32::from(options.work).to_ne_bytes();

@@ -30,7 +30,7 @@ unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {
     /// Maps a map of the kernel's.
-    pub fn of(
+    pub fn new(
         map: BorrowedFd<'_>,
         offset: u64,
         length: usize,
@@ -119,10 +119,10 @@ pub(super) struct Ring {
 
 impl Ring {
     /// Maps the ring of so many bytes, a power of two.
-    pub fn of(map: BorrowedFd<'_>, size: u32) -> rustix::io::Result<Self> {
+    pub fn new(map: BorrowedFd<'_>, size: u32) -> rustix::io::Result<Self> {
         let page = rustix::param::page_size();
-        let consumer = SharedMemory::of(map, 0, page, true)?;
-        let producer = SharedMemory::of(map, page as u64, page + 2 * size as usize, false)?;
+        let consumer = SharedMemory::new(map, 0, page, true)?;
+        let producer = SharedMemory::new(map, page as u64, page + 2 * size as usize, false)?;
         let position = consumer.u64(0).load(Ordering::Acquire);
         Ok(Self {
             consumer: Arc::new(consumer),

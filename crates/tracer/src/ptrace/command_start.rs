@@ -82,7 +82,7 @@ pub fn detach_from_command(
     apart: TracerPlacement,
 ) -> Result<(), TraceError> {
     let failed = failure_of(command);
-    let image = Image::of(command)?;
+    let image = Image::from_command(command)?;
     let (door, theirs) = UnixStream::pair().map_err(&failed)?;
     let tid = getpid().as_raw();
     // SAFETY: this process has one thread, says the caller, so that a child may do whatever it may.
@@ -98,7 +98,7 @@ pub fn detach_from_command(
                 }
             }
             let_trace(&theirs);
-            Child::of(command, &theirs, None, None, None, &image.pointers()).run()
+            Child::new(command, &theirs, None, None, None, &image.pointers()).run()
         }
         ForkResult::Child => {
             // Nobody waits for a grandchild but who waits for orphans.
@@ -185,10 +185,10 @@ fn child(
     mask: Option<SigSet>,
 ) -> Result<WaitingProcess, TraceError> {
     let failed = failure_of(command);
-    let image = Image::of(command)?;
+    let image = Image::from_command(command)?;
     let pointers = image.pointers();
     let (door, theirs) = UnixStream::pair().map_err(&failed)?;
-    let child = Child::of(command, &theirs, Some(&door), filter, mask, &pointers);
+    let child = Child::new(command, &theirs, Some(&door), filter, mask, &pointers);
     // SAFETY: the child makes only system calls, on memory that was made before, until it is another program or ends.
     match unsafe { fork() } {
         Ok(ForkResult::Child) => child.run(),
@@ -224,7 +224,7 @@ struct Image {
 }
 
 impl Image {
-    fn of(command: &TracedCommand) -> Result<Self, TraceError> {
+    fn from_command(command: &TracedCommand) -> Result<Self, TraceError> {
         let program = || command.program.clone();
         let file = command
             .file()
@@ -288,7 +288,7 @@ struct Child<'a> {
 }
 
 impl<'a> Child<'a> {
-    fn of(
+    fn new(
         command: &'a TracedCommand,
         door: &UnixStream,
         other: Option<&UnixStream>,

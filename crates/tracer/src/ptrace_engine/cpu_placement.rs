@@ -146,7 +146,7 @@ impl CpuPlacement {
             self.guard = Some(Guard::start()?);
         }
         if let Some(guard) = &mut self.guard {
-            guard.tell(Some((tid, &its, &shared)))?;
+            guard.send(Some((tid, &its, &shared)))?;
         }
         self.joined = Some(Joined {
             tid,
@@ -167,7 +167,7 @@ impl CpuPlacement {
         give_back(joined.tid, &joined.its, &joined.shared);
         let _as_it_was = sched_setaffinity(None, &joined.ours);
         if let Some(guard) = &mut self.guard {
-            let _killed = guard.tell(None);
+            let _killed = guard.send(None);
         }
         self.last = (0, 0);
     }
@@ -234,10 +234,10 @@ const MESSAGE: usize = 8 * (1 + 2 * WORDS);
 
 impl Guard {
     fn start() -> io::Result<Self> {
-        let (hears, words) = io::pipe()?;
+        let (receiver, words) = io::pipe()?;
         // SAFETY: the child makes system calls on its own stack only, until it ends.
         match unsafe { fork() }? {
-            ForkResult::Child => watch(hears),
+            ForkResult::Child => watch(receiver),
             ForkResult::Parent { child } => Ok(Self {
                 pid: child,
                 words: Some(words),
@@ -245,7 +245,7 @@ impl Guard {
         }
     }
 
-    fn tell(&mut self, joined: Option<(Tid, &CpuSet, &CpuSet)>) -> io::Result<()> {
+    fn send(&mut self, joined: Option<(Tid, &CpuSet, &CpuSet)>) -> io::Result<()> {
         let mut message = [0_u8; MESSAGE];
         if let Some((tid, its, shared)) = joined {
             message[..4].copy_from_slice(&tid.to_ne_bytes());
@@ -271,8 +271,8 @@ impl Drop for Guard {
 }
 
 /// What the guard does: hears who shares a processor until nobody can say any more, and gives the last one its own back.
-fn watch(mut hears: PipeReader) -> ! {
-    let pipe = hears.as_raw_fd().cast_unsigned();
+fn watch(mut receiver: PipeReader) -> ! {
+    let pipe = receiver.as_raw_fd().cast_unsigned();
     // SAFETY: system calls on numbers and on a set on the stack. Nothing else that was open is held open by this process,
     // and no signal to the tracer's terminal or group ends it.
     unsafe {
@@ -287,7 +287,7 @@ fn watch(mut hears: PipeReader) -> ! {
     }
     let mut last = [0_u8; MESSAGE];
     let mut message = [0_u8; MESSAGE];
-    while hears.read_exact(&mut message).is_ok() {
+    while receiver.read_exact(&mut message).is_ok() {
         last = message;
     }
     let tid = Tid::from_ne_bytes([last[0], last[1], last[2], last[3]]);

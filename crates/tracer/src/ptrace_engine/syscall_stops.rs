@@ -38,7 +38,7 @@ impl Engine<'_> {
         if tracee
             .call
             .as_ref()
-            .is_some_and(|open| !open.told && open.result.is_none())
+            .is_some_and(|open| !open.reported && open.result.is_none())
         {
             let hold = tracee.call.take().and_then(|open| open.hold);
             return self.go_after(tid, hold, 0);
@@ -88,7 +88,7 @@ impl Engine<'_> {
         let pid = tracee.pid;
         let Some(abi) = entry.abi else {
             self.ended.lost += 1;
-            self.say(pid, tid, EventKind::Lost { number: 1 });
+            self.emit_event(pid, tid, EventKind::Lost { number: 1 });
             return Next::Go(0);
         };
         let (number, mut arguments) = (entry.number, entry.arguments);
@@ -96,7 +96,7 @@ impl Engine<'_> {
             arguments[0] = entry.stack;
         }
         let chosen = self.options.calls.contains(abi, number);
-        let told = chosen && (!tracee.quiet || is_exec(abi, number));
+        let reported = chosen && (!tracee.quiet || is_exec(abi, number));
         let mut open = OngoingCall {
             call: SyscallRecord {
                 abi,
@@ -112,14 +112,14 @@ impl Engine<'_> {
                 worked: None,
             },
             worked: tracee.worked,
-            told,
+            reported,
             pending: false,
             result: None,
             hold: None,
             pokes: Vec::new(),
             frames: Vec::new(),
         };
-        if told {
+        if reported {
             if table::find_syscall(abi, number)
                 .is_some_and(table::SyscallDefinition::uses_socket_data)
                 && self.captures()
@@ -128,11 +128,11 @@ impl Engine<'_> {
                 open.call.memory.set_netlink(protocol);
             }
             self.capture(tid, &mut open.call, CapturePoint::Entered);
-            open.told = self.concerns_paths(tid, &open.call);
+            open.reported = self.concerns_paths(tid, &open.call);
         }
         // What the call does to the program's memory isn't done yet. Until the command is executed, its functions are ours.
         let is_ours = self.starting.is_some() && self.command == Some(tid);
-        if open.told && !is_ours {
+        if open.reported && !is_ours {
             open.frames = self.frames(pid, tid);
         }
         if self.options.detach_on.contains(abi, number) && !self.is_quiet(tid) {
@@ -159,7 +159,7 @@ impl Engine<'_> {
     fn enter(&mut self, tid: Tid, mut open: OngoingCall, tamper: SyscallTampering) -> Next {
         if !tamper.poked_before.is_empty() && self.poke(tid, &open.call, &tamper.poked_before) {
             open.call.rewritten = true;
-            if open.told {
+            if open.reported {
                 open.call.memory = CapturedMemory::default();
                 self.capture(tid, &mut open.call, CapturePoint::Entered);
             }
@@ -183,15 +183,16 @@ impl Engine<'_> {
         open.pokes = tamper.poked_after;
         open.hold = tamper.after;
         self.begin_line(tid, &open);
-        let changes = open.told && changes_what_is(open.call.abi, open.call.number);
+        let changes = open.reported && changes_what_is(open.call.abi, open.call.number);
         if self.options.early && changes && self.options.statuses.is_all() {
             self.line = Some(tid);
-            self.tell_pending(tid, open.call.clone());
+            self.emit_pending(tid, open.call.clone());
         }
-        if open.told && open.result.is_none() && never_returns(open.call.abi, open.call.number) {
-            open.told = false;
+        if open.reported && open.result.is_none() && never_returns(open.call.abi, open.call.number)
+        {
+            open.reported = false;
             let (call, frames) = (open.call.clone(), std::mem::take(&mut open.frames));
-            self.tell_call(tid, call, frames);
+            self.emit_call(tid, call, frames);
         }
         if let Some(tracee) = self.tracees.get_mut(&tid) {
             tracee.call = Some(open);
@@ -228,7 +229,7 @@ impl Engine<'_> {
             let pokes = std::mem::take(&mut open.pokes);
             open.call.rewritten |= self.poke(tid, &open.call, &pokes);
         }
-        if open.told {
+        if open.reported {
             if self
                 .options
                 .statuses
@@ -239,13 +240,13 @@ impl Engine<'_> {
             if self.options.stacks && maps(open.call.abi, open.call.number) {
                 self.forget_stacks(tid);
             }
-            self.tell_call(tid, open.call, open.frames);
+            self.emit_call(tid, open.call, open.frames);
         }
         self.go_after(tid, open.hold, 0)
     }
 
-    /// Tells a call, if calls that ended so are told.
-    pub(super) fn tell_call(&mut self, tid: Tid, call: SyscallRecord, frames: Vec<StackFrame>) {
+    /// Emits a call, if calls that ended so are asked for.
+    pub(super) fn emit_call(&mut self, tid: Tid, call: SyscallRecord, frames: Vec<StackFrame>) {
         if !self.options.statuses.contains(CallStatus::from_call(&call)) || self.is_at_limit() {
             return;
         }
@@ -259,27 +260,27 @@ impl Engine<'_> {
         };
         self.finish_line(tid);
         self.ended.calls += 1;
-        (self.tell)(TraceEvent {
+        (self.emit)(TraceEvent {
             pid,
             tid,
             at,
             kind: EventKind::Call(call),
         });
-        self.tell_stack(pid, tid, frames);
+        self.emit_stack(pid, tid, frames);
     }
 
     /// The functions that a stopped thread is in, where that is asked for.
     pub(super) fn frames(&mut self, pid: i32, tid: Tid) -> Vec<StackFrame> {
         match self.options.stacks {
-            true => self.stacks.of(pid, tid, &mut self.pages),
+            true => self.stacks.unwind(pid, tid, &mut self.pages),
             false => Vec::new(),
         }
     }
 
-    /// Tells what was told last in which functions.
-    pub(super) fn tell_stack(&mut self, pid: i32, tid: Tid, frames: Vec<StackFrame>) {
+    /// Emits the stack of the last event.
+    pub(super) fn emit_stack(&mut self, pid: i32, tid: Tid, frames: Vec<StackFrame>) {
         if !frames.is_empty() {
-            (self.tell)(TraceEvent {
+            (self.emit)(TraceEvent {
                 pid,
                 tid,
                 at: now(),
@@ -319,7 +320,7 @@ impl Engine<'_> {
             let written =
                 argument < arguments && self.write(tid, call.arguments[argument], &poke.bytes);
             if !written && let Some(tracee) = self.tracees.get(&tid) {
-                (self.tell)(TraceEvent {
+                (self.emit)(TraceEvent {
                     pid: tracee.pid,
                     tid,
                     at: now(),
@@ -400,7 +401,7 @@ impl Engine<'_> {
     fn tamper(&mut self, tid: Tid, open: &OngoingCall) -> SyscallTampering {
         let options = self.options;
         let chosen = options.calls.contains(open.call.abi, open.call.number);
-        let concerns = chosen && (options.paths.is_empty() || open.told);
+        let concerns = chosen && (options.paths.is_empty() || open.reported);
         let Some(tracee) = self
             .tracees
             .get_mut(&tid)

@@ -30,9 +30,9 @@ pub struct Tracee {
 pub struct OngoingCall {
     /// The call.
     pub call: SyscallRecord,
-    /// Whether it is to be told when it comes back.
-    pub told: bool,
-    /// Whether it was told as going on.
+    /// Whether it becomes an event when it returns.
+    pub reported: bool,
+    /// Whether it was emitted as pending.
     pub pending: bool,
     /// How many nanoseconds the kernel had worked before it.
     pub worked: u64,

@@ -60,7 +60,7 @@ impl Engine<'_> {
         };
         self.seize_passing(pid, pid).map_err(failed)?;
         self.attach_threads(pid, Self::seize_passing);
-        self.say(pid, pid, EventKind::Attached { parent: None });
+        self.emit_event(pid, pid, EventKind::Attached { parent: None });
         Ok(())
     }
 
@@ -73,7 +73,7 @@ impl Engine<'_> {
     fn seize(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
         requests::seize(tid, self.ptrace_options(false))?;
         self.tracees.insert(tid, Tracee::new(process));
-        self.say(process, tid, EventKind::Attached { parent: None });
+        self.emit_event(process, tid, EventKind::Attached { parent: None });
         requests::interrupt(tid)
     }
 
@@ -111,7 +111,7 @@ impl Engine<'_> {
 
     fn take_in(&mut self, tid: Tid, process: i32, parent: Option<Tid>) {
         self.tracees.insert(tid, Tracee::new(process));
-        self.say(process, tid, EventKind::Attached { parent });
+        self.emit_event(process, tid, EventKind::Attached { parent });
         if let Some(status) = self.early.remove(&tid) {
             self.serve(tid, status);
         }
@@ -172,15 +172,15 @@ impl Engine<'_> {
             return false;
         }
         self.tracees.insert(tid, Tracee::new(tid));
-        self.say(tid, tid, EventKind::Attached { parent: None });
+        self.emit_event(tid, tid, EventKind::Attached { parent: None });
         true
     }
 
     fn supersede(&mut self, leader: Tid, by: Tid) {
         self.held.retain(|held| held.tid != leader);
         if let Some(pid) = self.speaks(leader) {
-            self.tell_unfinished(leader);
-            self.say(pid, leader, EventKind::Superseded { by });
+            self.emit_unfinished(leader);
+            self.emit_event(pid, leader, EventKind::Superseded { by });
         }
         self.finish_line(leader);
         self.tracees.remove(&leader);
@@ -203,8 +203,8 @@ impl Engine<'_> {
         };
         self.held.retain(|held| held.tid != tid);
         if let Some(pid) = self.speaks(tid) {
-            self.tell_unfinished(tid);
-            self.say(pid, tid, what);
+            self.emit_unfinished(tid);
+            self.emit_event(pid, tid, what);
         }
         self.tracees.remove(&tid);
         self.stacks.forget(tid);
@@ -216,14 +216,14 @@ impl Engine<'_> {
         Next::Stay
     }
 
-    /// Tells the call that a thread is in and won't come back from.
-    fn tell_unfinished(&mut self, tid: Tid) {
+    /// Emits the call that a thread is in and doesn't return from.
+    fn emit_unfinished(&mut self, tid: Tid) {
         let open = self
             .tracees
             .get_mut(&tid)
             .and_then(|tracee| tracee.call.take());
-        if let Some(open) = open.filter(|open| open.told) {
-            self.tell_call(tid, open.call, open.frames);
+        if let Some(open) = open.filter(|open| open.reported) {
+            self.emit_call(tid, open.call, open.frames);
         }
     }
 
@@ -301,21 +301,21 @@ impl Engine<'_> {
         self.placement.part();
         if let Some(pid) = self.speaks(tid) {
             self.break_line();
-            self.tell_left(tid);
-            self.say(pid, tid, EventKind::Detached);
+            self.emit_detached(tid);
+            self.emit_event(pid, tid, EventKind::Detached);
         }
         self.tracees.remove(&tid);
         let _gone = requests::detach(tid, signal);
     }
 
-    /// Tells the call that a thread is left in.
-    fn tell_left(&mut self, tid: Tid) {
+    /// Emits the call that a thread is in when it is detached from.
+    fn emit_detached(&mut self, tid: Tid) {
         let tracee = self.tracees.get_mut(&tid);
         let open = tracee.and_then(|tracee| tracee.call.take());
-        if let Some(open) = open.filter(|open| open.told && !open.pending)
+        if let Some(open) = open.filter(|open| open.reported && !open.pending)
             && self.options.statuses.contains(CallStatus::Detached)
         {
-            self.tell_pending(tid, open.call);
+            self.emit_pending(tid, open.call);
         }
     }
 

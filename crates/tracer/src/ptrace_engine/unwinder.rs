@@ -48,7 +48,7 @@ impl StackUnwinder {
     }
 
     /// The functions that a stopped thread is in, the innermost first.
-    pub fn of(&mut self, pid: i32, tid: Tid, pages: &mut PageCache) -> Vec<StackFrame> {
+    pub fn unwind(&mut self, pid: i32, tid: Tid, pages: &mut PageCache) -> Vec<StackFrame> {
         let Ok(Some(place)) = requests::unwind_start(tid) else {
             return Vec::new();
         };
@@ -75,7 +75,7 @@ impl StackUnwinder {
         };
         let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
         for line in maps.split(|byte| *byte == b'\n') {
-            let Some(line) = Line::of(line).filter(|line| line.executable) else {
+            let Some(line) = Line::parse(line).filter(|line| line.executable) else {
                 continue;
             };
             let image = self.image(pid, tid, &line, pages);
@@ -113,7 +113,7 @@ impl StackUnwinder {
                     extent: ReadExtent::Bytes(length),
                 },
             );
-            return Image::of(&bytes[..]).map(Arc::new);
+            return Image::parse(&bytes[..]).map(Arc::new);
         }
         if line.inode == 0 {
             return None;
@@ -138,7 +138,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(line: &'a [u8]) -> Option<Self> {
+    fn parse(line: &'a [u8]) -> Option<Self> {
         let hex = |text: &[u8]| u64::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok();
         let mut words = line.splitn(6, |byte| *byte == b' ');
         let mut range = words.next()?.splitn(2, |byte| *byte == b'-');
@@ -405,10 +405,10 @@ impl Image {
         use std::os::unix::fs::MetadataExt as _;
         let about = file.metadata().ok()?;
         let same = about.ino() == line.inode && about.is_file() && about.len() <= FILE_MOST;
-        same.then(|| Self::of(&ReadCache::new(file))).flatten()
+        same.then(|| Self::parse(&ReadCache::new(file))).flatten()
     }
 
-    fn of<'data>(data: impl ReadRef<'data>) -> Option<Self> {
+    fn parse<'data>(data: impl ReadRef<'data>) -> Option<Self> {
         let file = object::File::parse(data).ok()?;
         let loads = file.segments().map(|segment| {
             let (offset, size) = segment.file_range();
@@ -530,17 +530,18 @@ mod tests {
 
     #[test]
     fn a_line_of_the_map_is_read_with_any_path() {
-        let line = Line::of(b"7f00-7f10 r-xp 00001000 08:01 77        /a b/c (deleted)").unwrap();
+        let line =
+            Line::parse(b"7f00-7f10 r-xp 00001000 08:01 77        /a b/c (deleted)").unwrap();
         assert_eq!((line.range, line.executable), (0x7f00..0x7f10, true));
         assert_eq!(
             (line.offset, line.device, line.inode),
             (0x1000, &b"08:01"[..], 77)
         );
         assert_eq!(line.path, b"/a b/c (deleted)");
-        let nameless = Line::of(b"1-2 rw-p 00000000 00:00 0 ").unwrap();
+        let nameless = Line::parse(b"1-2 rw-p 00000000 00:00 0 ").unwrap();
         assert_eq!((nameless.executable, nameless.path), (false, &b""[..]));
-        assert!(Line::of(b"").is_none());
-        assert!(Line::of(b"1-x r-xp 0 00:00 0 a").is_none());
+        assert!(Line::parse(b"").is_none());
+        assert!(Line::parse(b"1-x r-xp 0 00:00 0 a").is_none());
     }
 
     proptest::proptest! {
@@ -555,7 +556,7 @@ mod tests {
                 let length = bytes.len();
                 bytes[usize::from(at) % length] = byte;
             }
-            if let Some(image) = Image::of(&bytes[..]) {
+            if let Some(image) = Image::parse(&bytes[..]) {
                 let image = Arc::new(image);
                 let range = 0x1000..0x10_0000;
                 let mut unwinder = UnwinderNative::new();
@@ -586,7 +587,7 @@ mod tests {
 
     #[test]
     fn what_is_no_program_has_no_functions() {
-        assert!(Image::of(&b"nonsense"[..]).is_none());
-        assert!(Image::of(&b""[..]).is_none());
+        assert!(Image::parse(&b"nonsense"[..]).is_none());
+        assert!(Image::parse(&b""[..]).is_none());
     }
 }

@@ -35,7 +35,7 @@ impl CallChange {
     }
 
     /// In words: what is new, gone, called more or less often, slower or faster, failing more often.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let (before, after) = (&self.before, &self.after);
         if before.calls == 0 {
             return "new".to_owned();
@@ -131,7 +131,7 @@ pub fn format_changes(changes: &[CallChange]) -> String {
         vec![["calls", "time", "of that by number", "p50", "p99", "call"].map(str::to_owned)];
     let mut same = 0;
     for change in changes {
-        let words = change.words();
+        let words = change.describe();
         if words == "as before" {
             same += 1;
             continue;
@@ -195,7 +195,7 @@ mod tests {
         let changes = compare_summaries(&before, &after, (1, 1));
         let said: Vec<_> = changes
             .iter()
-            .map(|change| (change.name.as_str(), change.words()))
+            .map(|change| (change.name.as_str(), change.describe()))
             .collect();
         assert_eq!(
             said,
@@ -219,7 +219,7 @@ mod tests {
         let before = summary(&[(1, "read", 5, 1000)]);
         let after = summary(&[(1, "read", 5, 1000), (1, "read", 5, 1000)]);
         assert_eq!(
-            compare_summaries(&before, &after, (10, 20))[0].words(),
+            compare_summaries(&before, &after, (10, 20))[0].describe(),
             "as before"
         );
     }

@@ -34,7 +34,7 @@ fn runs() -> bool {
 }
 
 /// A command, all of it told.
-fn of(program: impl AsRef<Path>, words: &[&str]) -> TraceOptions {
+fn options_for(program: impl AsRef<Path>, words: &[&str]) -> TraceOptions {
     TraceOptions {
         command: Some(backsight_tracer::command::TracedCommand::new(
             program.as_ref(),
@@ -46,7 +46,7 @@ fn of(program: impl AsRef<Path>, words: &[&str]) -> TraceOptions {
 
 /// The program that makes known calls, alone.
 fn command(words: &[&str]) -> TraceOptions {
-    of(program("calls"), words)
+    options_for(program("calls"), words)
 }
 
 /// With all its children and threads.
@@ -65,8 +65,8 @@ fn tight(words: &[&str]) -> TraceOptions {
     }
 }
 
-fn traced(options: &TraceOptions, tell: &mut dyn FnMut(TraceEvent)) -> TraceOutcome {
-    in_time(|interrupt| trace(options, interrupt, tell)).unwrap()
+fn traced(options: &TraceOptions, emit: &mut dyn FnMut(TraceEvent)) -> TraceOutcome {
+    in_time(|interrupt| trace(options, interrupt, emit)).unwrap()
 }
 
 /// The command ended well.
@@ -259,7 +259,7 @@ fn the_first_call_is_the_execve_and_the_last_the_exit() {
     if !runs() {
         return;
     }
-    let (events, ended) = quickly(&of("/bin/true", &["one", "two"]));
+    let (events, ended) = quickly(&options_for("/bin/true", &["one", "two"]));
     let calls: Vec<_> = all_calls(&events).map(|(_, call)| call).collect();
     let first = calls[0];
     assert_eq!(first.number, libc::SYS_execve as u64);
@@ -312,7 +312,7 @@ fn a_command_that_cannot_be_run_shows_its_execve_and_says_why() {
     .unwrap();
     let mut events = Vec::new();
     let ended = in_time(|interrupt| {
-        trace(&of(&program, &[]), interrupt, &mut |event| {
+        trace(&options_for(&program, &[]), interrupt, &mut |event| {
             events.push(event)
         })
     });
@@ -337,7 +337,7 @@ fn a_long_path_comes_whole_and_a_buffer_as_far_as_is_asked() {
         return;
     }
     let path = format!("/{}", "p".repeat(3000));
-    let (events, _) = quickly(&of("cat", &[path.as_str(), "/proc/self/maps"]));
+    let (events, _) = quickly(&options_for("cat", &[path.as_str(), "/proc/self/maps"]));
     let opened = all_calls(&events).any(|(_, call)| {
         call.number == libc::SYS_openat as u64
             && call
@@ -364,7 +364,7 @@ fn what_ends_where_memory_does_comes_up_to_there() {
     if !runs() {
         return;
     }
-    let (events, _) = quickly(&of(program("rare"), &[]));
+    let (events, _) = quickly(&options_for(program("rare"), &[]));
     let lengths: Vec<usize> = all_calls(&events)
         .filter(|(_, call)| call.number == libc::SYS_delete_module as u64)
         .filter_map(|(_, call)| {
@@ -395,7 +395,7 @@ fn a_read_that_waits_is_told_while_it_does() {
     );
     let options = TraceOptions {
         pending: true,
-        ..of("/bin/sh", &["-c", script.as_str()])
+        ..options_for("/bin/sh", &["-c", script.as_str()])
     };
     let (mut pending, mut returned) = (0, 0);
     traced(&options, &mut |event| match event.kind {
@@ -568,14 +568,14 @@ fn what_the_kernel_counts_is_what_a_tracer_that_stops_at_each_call_counts() {
     // What doesn't come back is counted once, with no time.
     assert_eq!(forks["exit_group"], (6, 0));
     let missing = ["/nowhere/at/all"];
-    let cat = counted_alike(&of("cat", &missing));
+    let cat = counted_alike(&options_for("cat", &missing));
     assert!(cat["openat"].1 > 0, "{cat:?}");
     assert_eq!(cat["execve"], (1, 0));
     assert_eq!(cat["exit_group"], (1, 0));
     for status in [CallStatus::Failed, CallStatus::Successful] {
         let some = counted_alike(&TraceOptions {
             statuses: StatusSet::only(status),
-            ..of("cat", &missing)
+            ..options_for("cat", &missing)
         });
         assert!(!some.contains_key("exit_group"), "{some:?}");
         let failed = status == CallStatus::Failed;
@@ -587,7 +587,7 @@ fn what_the_kernel_counts_is_what_a_tracer_that_stops_at_each_call_counts() {
     calls.insert(Abi::Aarch64, 56);
     let chosen = counted_alike(&TraceOptions {
         calls,
-        ..of("cat", &missing)
+        ..options_for("cat", &missing)
     });
     assert_eq!(
         chosen,
@@ -694,7 +694,7 @@ proptest! {
         if check_available().is_ok() {
             let words: Vec<String> = calls.iter().map(u32::to_string).collect();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            counted_alike(&of(program("any"), &words));
+            counted_alike(&options_for(program("any"), &words));
         }
     }
 }
@@ -732,7 +732,7 @@ fn counts_agree_with_those_of_strace() {
         let table = std::fs::read_to_string(file.path()).unwrap();
         let options = TraceOptions {
             follow: true,
-            ..of(words[0], &words[1..])
+            ..options_for(words[0], &words[1..])
         };
         let (ended, summary) = counted(EngineKind::Kernel, &options);
         assert_eq!(ended.lost, 0);
@@ -774,7 +774,12 @@ fn without_privileges_it_says_what_is_missing() {
         // SAFETY: both live through the call, which takes from this thread alone what it may do.
         let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) };
         assert_eq!(result, 0);
-        let error = trace(&of("/bin/true", &[]), &Interrupt::new(), &mut |_| ()).unwrap_err();
+        let error = trace(
+            &options_for("/bin/true", &[]),
+            &Interrupt::new(),
+            &mut |_| (),
+        )
+        .unwrap_err();
         assert!(matches!(
             error,
             TraceError::Kernel(BpfEngineError::Capability { .. })
@@ -792,7 +797,7 @@ fn without_privileges_it_says_what_is_missing() {
 fn a_size_that_no_ring_has_is_refused() {
     let options = TraceOptions {
         ring: 100_000,
-        ..of("/bin/true", &[])
+        ..options_for("/bin/true", &[])
     };
     let error = trace(&options, &Interrupt::new(), &mut |_| ()).unwrap_err();
     assert!(matches!(
@@ -920,7 +925,7 @@ fn only_calls_that_are_chosen_and_came_out_as_asked_are_told() {
     let mut options = TraceOptions {
         calls: SyscallSet::none(),
         statuses: StatusSet::only(CallStatus::Failed),
-        ..of("cat", &["/nowhere/at/all"])
+        ..options_for("cat", &["/nowhere/at/all"])
     };
     for number in 0..512 {
         if chosen(Abi::X86_64, number) {

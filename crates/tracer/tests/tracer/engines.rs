@@ -21,15 +21,15 @@ use std::{
 use crate::{in_time::in_time, programs::program};
 
 /// What one engine tells of a program, by thread; threads are named by who made them.
-type Told = BTreeMap<String, Vec<String>>;
+type EventLines = BTreeMap<String, Vec<String>>;
 
 /// Traces what ends by itself.
 fn trace_in_time(
     engine: EngineKind,
     options: &TraceOptions,
-    tell: &mut dyn FnMut(TraceEvent),
+    emit: &mut dyn FnMut(TraceEvent),
 ) -> TraceOutcome {
-    in_time(|interrupt| trace(engine, options, interrupt, tell)).unwrap()
+    in_time(|interrupt| trace(engine, options, interrupt, emit)).unwrap()
 }
 
 /// Traces `random` in a folder that is new.
@@ -55,7 +55,7 @@ fn events(
 
 /// The lines of each thread, with what is another each time made the same; `threads` are the numbers of all that there were
 /// in any run.
-fn lines(events: &[TraceEvent], threads: &HashSet<i32>) -> Told {
+fn lines(events: &[TraceEvent], threads: &HashSet<i32>) -> EventLines {
     let names = names(events);
     let mut by_thread: BTreeMap<i32, Vec<TraceEvent>> = BTreeMap::new();
     for event in events {
@@ -66,7 +66,7 @@ fn lines(events: &[TraceEvent], threads: &HashSet<i32>) -> Told {
             by_thread.entry(event.tid).or_default().push(event.clone());
         }
     }
-    let mut told = Told::new();
+    let mut told = EventLines::new();
     for (tid, events) in by_thread {
         let mut out = Vec::new();
         let mut text = TextWriter::new(TextOptions::default());

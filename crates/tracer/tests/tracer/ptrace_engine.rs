@@ -45,9 +45,9 @@ fn traced(options: &TraceOptions) -> (Vec<TraceEvent>, TraceOutcome) {
 }
 
 /// Traces what is asked for; whoever is told may end it.
-fn watched(options: &TraceOptions, tell: &mut dyn FnMut(TraceEvent, &Interrupt)) -> TraceOutcome {
+fn watched(options: &TraceOptions, emit: &mut dyn FnMut(TraceEvent, &Interrupt)) -> TraceOutcome {
     let ended = in_time(|interrupt| {
-        ptrace_engine::trace(options, interrupt, &mut |event| tell(event, interrupt))
+        ptrace_engine::trace(options, interrupt, &mut |event| emit(event, interrupt))
     });
     let ended = ended.unwrap();
     assert_eq!(ended.lost, 0);

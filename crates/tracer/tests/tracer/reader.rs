@@ -47,7 +47,7 @@ pub fn trace(
     program: &Path,
     folder: &Path,
     limits: CaptureLimits,
-    tell: &mut dyn FnMut(TraceEvent),
+    emit: &mut dyn FnMut(TraceEvent),
 ) {
     let mut command = command(program);
     command.current_dir(folder);
@@ -82,10 +82,10 @@ pub fn trace(
                 match open.take() {
                     None => {
                         let call = entered(pid, limits);
-                        tell(event(EventKind::Pending(call.clone())));
+                        emit(event(EventKind::Pending(call.clone())));
                         *open = Some(call);
                     }
-                    Some(call) => tell(event(EventKind::Call(left(pid, call, limits)))),
+                    Some(call) => emit(event(EventKind::Call(left(pid, call, limits)))),
                 }
                 let _ = ptrace::syscall(pid, None);
             }
@@ -94,7 +94,7 @@ pub fn trace(
                 let _ = ptrace::syscall(pid, None);
             }
             WaitStatus::Stopped(_, signal) => {
-                tell(event(EventKind::Signal {
+                emit(event(EventKind::Signal {
                     number: signal as i32,
                     info: information(pid),
                     instruction: None,
@@ -105,12 +105,12 @@ pub fn trace(
                 let _ = ptrace::syscall(pid, None);
             }
             WaitStatus::Exited(_, status) => {
-                gone(pid, &mut calls, tell);
-                tell(event(EventKind::Exited { status }));
+                gone(pid, &mut calls, emit);
+                emit(event(EventKind::Exited { status }));
             }
             WaitStatus::Signaled(_, signal, core) => {
-                gone(pid, &mut calls, tell);
-                tell(event(EventKind::Killed {
+                gone(pid, &mut calls, emit);
+                emit(event(EventKind::Killed {
                     signal: signal as i32,
                     core,
                 }));
@@ -123,10 +123,10 @@ pub fn trace(
 fn gone(
     pid: Pid,
     calls: &mut HashMap<Pid, Option<SyscallRecord>>,
-    tell: &mut dyn FnMut(TraceEvent),
+    emit: &mut dyn FnMut(TraceEvent),
 ) {
     if let Some(call) = calls.remove(&pid).flatten() {
-        tell(TraceEvent {
+        emit(TraceEvent {
             pid: process(pid),
             tid: pid.as_raw(),
             at: 0,

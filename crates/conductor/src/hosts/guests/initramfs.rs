@@ -59,12 +59,12 @@ pub enum InitramfsError {
     #[error("program `{0}` for the guest is not on this machine")]
     Missing(String),
     /// A program's libraries can't be found.
-    #[error("can't tell which libraries {} needs: {said}", program.display())]
+    #[error("can't tell which libraries {} needs: {message}", program.display())]
     Libraries {
         /// The program.
         program: PathBuf,
         /// What the system said.
-        said: String,
+        message: String,
     },
     /// A library isn't on this machine.
     #[error("{} needs the library `{library}`, which is not on this machine", program.display())]
@@ -187,7 +187,7 @@ fn with_what_it_needs(
     let listed = Command::new("ldd").arg(&program).output();
     let listed = listed.map_err(|error| InitramfsError::Libraries {
         program: program.clone(),
-        said: format!("ldd: {error}"),
+        message: format!("ldd: {error}"),
     })?;
     // A static program: it says so, and fails.
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();

@@ -44,8 +44,8 @@ pub(super) enum Page {
         levels: Option<Hybrid>,
         encoding: i32,
         bytes: Bytes,
-        /// Bytes that are held for it.
-        held: usize,
+        /// Bytes of memory that it takes.
+        memory: usize,
     },
 }
 
@@ -148,7 +148,7 @@ impl Pages {
                 level_encoding,
             } => {
                 let bytes = self.decompress(bytes, header.uncompressed)?;
-                let held = bytes.len();
+                let memory = bytes.len();
                 let mut from = Cursor::new(bytes, "definition levels");
                 let mut levels = None;
                 if self.defined > 0 {
@@ -163,7 +163,7 @@ impl Pages {
                     levels,
                     encoding,
                     bytes: from.rest(),
-                    held,
+                    memory,
                 })
             }
             Kind::DataV2 {
@@ -173,7 +173,7 @@ impl Pages {
                 repetition,
                 compressed,
             } => {
-                let held = bytes.len().max(header.uncompressed);
+                let memory = bytes.len().max(header.uncompressed);
                 let mut from = Cursor::new(bytes, "levels");
                 // Nothing repeats in columns that are read.
                 from.skip(repetition as u64)?;
@@ -194,7 +194,7 @@ impl Pages {
                     levels,
                     encoding,
                     bytes,
-                    held,
+                    memory,
                 })
             }
             Kind::Other => Err(PageError::Header("a page that is passed over")),

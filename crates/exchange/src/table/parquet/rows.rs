@@ -70,7 +70,7 @@ struct DataPage {
     rows: u32,
     levels: Option<Hybrid>,
     values: Values,
-    held: usize,
+    memory: usize,
 }
 
 impl DataPage {
@@ -78,7 +78,7 @@ impl DataPage {
         rows: 0,
         levels: None,
         values: Values::None,
-        held: 0,
+        memory: 0,
     };
 }
 
@@ -171,7 +171,7 @@ impl ParquetRows {
     ///
     /// # Errors
     /// One of them can't be cells.
-    pub fn want(&mut self, wanted: &[usize]) -> Result<(), TableError> {
+    pub fn select(&mut self, wanted: &[usize]) -> Result<(), TableError> {
         let schema = self.metadata.file_metadata().schema_descr();
         let column = |&i: &usize| {
             let leaf = self.leaves[i];
@@ -260,10 +260,10 @@ impl ParquetRows {
     /// Reads a page of a column.
     fn read_page(&mut self, i: usize) -> Result<(), ColumnError> {
         self.wanted[i].page = DataPage::NONE;
-        let held: usize = self.wanted.iter().map(Column::held).sum();
+        let memory: usize = self.wanted.iter().map(Column::memory).sum();
         let column = &mut self.wanted[i];
         let pages = column.pages.as_mut().ok_or(ColumnError::FewerRows)?;
-        match pages.next(MOST_HELD.saturating_sub(held))? {
+        match pages.next(MOST_HELD.saturating_sub(memory))? {
             None => Err(ColumnError::FewerRows),
             Some(Page::Dictionary {
                 values,
@@ -283,13 +283,13 @@ impl ParquetRows {
                 levels,
                 encoding,
                 bytes,
-                held,
+                memory,
             }) => {
                 column.page = DataPage {
                     rows,
                     levels,
                     values: Values::new(column.physical, encoding, bytes)?,
-                    held,
+                    memory,
                 };
                 Ok(())
             }
@@ -365,10 +365,10 @@ fn reading(leaf: &ColumnDescriptor) -> ReadOptions {
 }
 
 impl Column {
-    /// Bytes that are held for it.
-    fn held(&self) -> usize {
-        let dictionary = self.dictionary.as_ref().map_or(0, Dictionary::held);
-        self.page.held + dictionary
+    /// Bytes of memory that it takes.
+    fn memory(&self) -> usize {
+        let dictionary = self.dictionary.as_ref().map_or(0, Dictionary::memory);
+        self.page.memory + dictionary
     }
 
     /// Goes to the next row of the page.

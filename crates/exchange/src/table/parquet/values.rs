@@ -126,8 +126,8 @@ impl Dictionary {
         })
     }
 
-    /// Bytes that it takes.
-    pub fn held(&self) -> usize {
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
         self.bytes.len() + size_of_val(&self.texts[..])
     }
 

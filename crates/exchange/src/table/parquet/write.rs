@@ -62,7 +62,10 @@ impl<W: Write + Send> ParquetWriter<W> {
             .build();
         Ok(Self {
             file: SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))?,
-            columns: columns.iter().map(|&(_, kind)| Pending::of(kind)).collect(),
+            columns: columns
+                .iter()
+                .map(|&(_, kind)| Pending::new(kind))
+                .collect(),
             rows: 0,
         })
     }
@@ -100,7 +103,7 @@ impl<W: Write + Send> ParquetWriter<W> {
 }
 
 impl Pending {
-    fn of(kind: ColumnKind) -> Self {
+    fn new(kind: ColumnKind) -> Self {
         let values = match kind {
             ColumnKind::Number => Values::Numbers(Vec::new()),
             ColumnKind::Integer => Values::Integers(Vec::new()),

@@ -81,7 +81,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                     before,
                     attributes,
                 };
-                let held = attributes.held(number);
+                let held = attributes.kind(number);
                 held.is_some_and(|held| walk.held(held, payload, around))
             },
             attributes.names,

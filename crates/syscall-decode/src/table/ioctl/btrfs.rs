@@ -164,7 +164,7 @@ structure!(FEATURES 24 {
 });
 const FEATURE: ValueKind = Structure(&FEATURES);
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     (
         "BTRFS_IOC_TRANS_START BTRFS_IOC_TRANS_END BTRFS_IOC_SYNC BTRFS_IOC_SCRUB_CANCEL BTRFS_IOC_QUOTA_RESCAN_WAIT \
          BTRFS_IOC_BALANCE BTRFS_IOC_DEFRAG",
@@ -174,49 +174,58 @@ pub(super) static GIVEN: Family = &[
     ("BTRFS_IOC_BALANCE_CTL", One(Four, &BALANCING)),
     (
         "BTRFS_IOC_DEFAULT_SUBVOL BTRFS_IOC_WAIT_SYNC",
-        says(&OBJECT),
+        pointer_in(&OBJECT),
     ),
-    ("BTRFS_IOC_START_SYNC", hears(&ULONG)),
+    ("BTRFS_IOC_START_SYNC", pointer_out(&ULONG)),
     (
         "BTRFS_IOC_SUBVOL_SETFLAGS",
-        says(&Plain(&Flags(Eight, &SNAPSHOT))),
+        pointer_in(&Plain(&Flags(Eight, &SNAPSHOT))),
     ),
     (
         "BTRFS_IOC_SUBVOL_GETFLAGS",
-        hears(&Plain(&Flags(Eight, &SNAPSHOT))),
+        pointer_out(&Plain(&Flags(Eight, &SNAPSHOT))),
     ),
-    ("BTRFS_IOC_QGROUP_CREATE", says(&Structure(&QUOTA_GROUP))),
-    ("BTRFS_IOC_QGROUP_ASSIGN", says(&Structure(&RELATION))),
-    ("BTRFS_IOC_QGROUP_LIMIT", hears(&Structure(&QUOTA_LIMIT))),
-    ("BTRFS_IOC_CLONE_RANGE", says(&Structure(&CLONED))),
-    ("BTRFS_IOC_DEFRAG_RANGE", says(&Structure(&DEFRAGMENTATION))),
-    ("BTRFS_IOC_GET_FEATURES", hears(&FEATURE)),
-    ("BTRFS_IOC_SET_FEATURES", says(&Array(&FEATURE, 2))),
+    (
+        "BTRFS_IOC_QGROUP_CREATE",
+        pointer_in(&Structure(&QUOTA_GROUP)),
+    ),
+    ("BTRFS_IOC_QGROUP_ASSIGN", pointer_in(&Structure(&RELATION))),
+    (
+        "BTRFS_IOC_QGROUP_LIMIT",
+        pointer_out(&Structure(&QUOTA_LIMIT)),
+    ),
+    ("BTRFS_IOC_CLONE_RANGE", pointer_in(&Structure(&CLONED))),
+    (
+        "BTRFS_IOC_DEFRAG_RANGE",
+        pointer_in(&Structure(&DEFRAGMENTATION)),
+    ),
+    ("BTRFS_IOC_GET_FEATURES", pointer_out(&FEATURE)),
+    ("BTRFS_IOC_SET_FEATURES", pointer_in(&Array(&FEATURE, 2))),
     (
         "BTRFS_IOC_GET_SUPPORTED_FEATURES",
-        hears(&Array(&FEATURE, 3)),
+        pointer_out(&Array(&FEATURE, 3)),
     ),
-    ("BTRFS_IOC_QUOTA_RESCAN", says(&Structure(&RESCAN))),
+    ("BTRFS_IOC_QUOTA_RESCAN", pointer_in(&Structure(&RESCAN))),
     (
         "BTRFS_IOC_QUOTA_RESCAN_STATUS",
-        hears(&Structure(&RESCANNED)),
+        pointer_out(&Structure(&RESCANNED)),
     ),
-    ("BTRFS_IOC_SEND", says(&Structure(&SENDING))),
-    ("FS_IOC_SETFSLABEL", says(&Characters(256))),
-    ("FS_IOC_GETFSLABEL", hears(&Characters(256))),
+    ("BTRFS_IOC_SEND", pointer_in(&Structure(&SENDING))),
+    ("FS_IOC_SETFSLABEL", pointer_in(&Characters(256))),
+    ("FS_IOC_GETFSLABEL", pointer_out(&Characters(256))),
     (
         "BTRFS_IOC_SNAP_CREATE BTRFS_IOC_SUBVOL_CREATE BTRFS_IOC_SNAP_DESTROY BTRFS_IOC_RESIZE BTRFS_IOC_SCAN_DEV \
          BTRFS_IOC_FORGET_DEV BTRFS_IOC_ADD_DEV BTRFS_IOC_RM_DEV BTRFS_IOC_DEVICES_READY",
-        says(&Structure(&VOLUME)),
+        pointer_in(&Structure(&VOLUME)),
     ),
     (
         "BTRFS_IOC_SNAP_CREATE_V2 BTRFS_IOC_SUBVOL_CREATE_V2",
-        says(&Structure(&SUBVOLUME)),
+        pointer_in(&Structure(&SUBVOLUME)),
     ),
-    ("BTRFS_IOC_FS_INFO", hears(&Structure(&FILE_SYSTEM))),
+    ("BTRFS_IOC_FS_INFO", pointer_out(&Structure(&FILE_SYSTEM))),
     (
         "BTRFS_IOC_BALANCE_PROGRESS",
-        hears(&Structure(&BALANCE_OUT)),
+        pointer_out(&Structure(&BALANCE_OUT)),
     ),
     (
         "BTRFS_IOC_BALANCE_V2",
@@ -234,8 +243,8 @@ pub(super) static GIVEN: Family = &[
         "BTRFS_IOC_FILE_EXTENT_SAME",
         Exchange(&Structure(&SAME), &Structure(&SAME_TOLD)),
     ),
-    ("BTRFS_IOC_INO_PATHS", says(&Structure(&PATHS))),
-    ("BTRFS_IOC_LOGICAL_INO", says(&Structure(&PLACED))),
+    ("BTRFS_IOC_INO_PATHS", pointer_in(&Structure(&PATHS))),
+    ("BTRFS_IOC_LOGICAL_INO", pointer_in(&Structure(&PLACED))),
     (
         "BTRFS_IOC_TREE_SEARCH",
         Exchange(&Structure(&SEARCH), &Structure(&SEARCH_OUT)),

@@ -54,7 +54,7 @@ structure!(
 );
 structure!(
     /// The same of a key that says a text.
-    SAYING_OF 1 { field kb_func 0 Worded(Byte, &keys::SAYS) }
+    KEY_STRING 1 { field kb_func 0 Worded(Byte, &keys::STRING_KEY) }
 );
 structure!(KEY_DOES 2 { field kb_value 0 Worded(Two, &keys::KEY) });
 
@@ -116,22 +116,22 @@ structure!(FONT_OPERATION_OUT 32 {
     field data 24 Only(ANSWERS_IN_FULL, &ByField(0, Four, &[(1, Binary(Out, BY_SIZE))], &Address)),
 });
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     ("KIOCSOUND", Worded(Eight, &SOUNDING)),
-    ("KDGETLED", hears(&Flags(Byte, &LEDS))),
+    ("KDGETLED", pointer_out(&Flags(Byte, &LEDS))),
     ("KDSETLED", Flags(Byte, &LEDS)),
-    ("KDGKBLED", hears(&Flags(Byte, &DEFAULT_LEDS))),
+    ("KDGKBLED", pointer_out(&Flags(Byte, &DEFAULT_LEDS))),
     ("KDSKBLED", Flags(Byte, &DEFAULT_LEDS)),
-    ("KDGKBTYPE", hears(&One(Byte, &KEYBOARD))),
+    ("KDGKBTYPE", pointer_out(&One(Byte, &KEYBOARD))),
     ("KDADDIO KDDELIO", Worded(Eight, &PORT)),
-    ("KDGETMODE", hears(&One(Four, &MODE))),
+    ("KDGETMODE", pointer_out(&One(Four, &MODE))),
     ("KDSETMODE", One(Four, &MODE)),
-    ("KDGKBMODE", hears(&Named(Four, &KEYBOARD_MODE))),
+    ("KDGKBMODE", pointer_out(&Named(Four, &KEYBOARD_MODE))),
     ("KDSKBMODE", Named(Four, &KEYBOARD_MODE)),
-    ("KDGKBMETA", hears(&One(Four, &META))),
+    ("KDGKBMETA", pointer_out(&One(Four, &META))),
     ("KDSKBMETA", One(Four, &META)),
     ("KDGETKEYCODE", InOut(&KEY_ASKED)),
-    ("KDSETKEYCODE", says(&Structure(&KEY_SET))),
+    ("KDSETKEYCODE", pointer_in(&Structure(&KEY_SET))),
     (
         "KDKBDREP",
         Exchange(&Structure(&REPETITION), &Structure(&REPETITION)),
@@ -140,12 +140,12 @@ pub(super) static GIVEN: Family = &[
     ("KDSIGACCEPT", Special(S::WideSignal)),
     ("KDGKBENT", Special(S::Key(Out))),
     ("KDSKBENT", Special(S::Key(In))),
-    ("KDGKBSENT", Special(S::SayingKey(Out))),
-    ("KDSKBSENT", Special(S::SayingKey(In))),
-    ("KDGKBDIACR", hears(&Structure(&ACCENTS_OUT))),
-    ("KDSKBDIACR", says(&Structure(&ACCENTS))),
-    ("KDGKBDIACRUC", hears(&Structure(&WIDE_ACCENTS_OUT))),
-    ("KDSKBDIACRUC", says(&Structure(&WIDE_ACCENTS))),
+    ("KDGKBSENT", Special(S::KeyString(Out))),
+    ("KDSKBSENT", Special(S::KeyString(In))),
+    ("KDGKBDIACR", pointer_out(&Structure(&ACCENTS_OUT))),
+    ("KDSKBDIACR", pointer_in(&Structure(&ACCENTS))),
+    ("KDGKBDIACRUC", pointer_out(&Structure(&WIDE_ACCENTS_OUT))),
+    ("KDSKBDIACRUC", pointer_in(&Structure(&WIDE_ACCENTS))),
     (
         "GIO_UNISCRNMAP",
         Many(Out, &PLACES, LengthSource::Fixed(256)),
@@ -155,12 +155,12 @@ pub(super) static GIVEN: Family = &[
         Many(In, &PLACES, LengthSource::Fixed(256)),
     ),
     ("GIO_UNIMAP", Special(S::Mappings)),
-    ("PIO_UNIMAP", says(&Structure(&MAPPINGS))),
+    ("PIO_UNIMAP", pointer_in(&Structure(&MAPPINGS))),
     (
         "GIO_FONTX",
         Exchange(&Structure(&FONT_ASKED), &Structure(&FONT_OUT)),
     ),
-    ("PIO_FONTX", says(&Structure(&FONT))),
+    ("PIO_FONTX", pointer_in(&Structure(&FONT))),
     (
         "KDFONTOP",
         Exchange(&Structure(&FONT_OPERATION), &Structure(&FONT_OPERATION_OUT)),
@@ -171,7 +171,7 @@ pub(super) static GIVEN: Family = &[
     ("PIO_SCRNMAP", Binary(In, LengthSource::Fixed(256))),
     ("GIO_FONT", Binary(Out, LengthSource::Fixed(8192))),
     ("PIO_FONT", Binary(In, LengthSource::Fixed(8192))),
-    ("PIO_UNIMAPCLR", says(&Structure(&HASHED))),
+    ("PIO_UNIMAPCLR", pointer_in(&Structure(&HASHED))),
     (
         "KDENABIO KDDISABIO KDMAPDISP KDUNMAPDISP PIO_FONTRESET",
         Hidden,

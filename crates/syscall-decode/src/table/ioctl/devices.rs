@@ -48,30 +48,30 @@ structure!(PROGRAMS 8 {
     field ids_len 0 UINT, awaited prog_cnt 4 UINT, out ids 8 Tail(&Many(Out, &UINT, LengthSource::Field(4, Four, 1))),
 });
 
-pub(super) static ANSWERED: Answers = &[
+pub(super) static RESULTS: Results = &[
     ("NS_GET_NSTYPE", RequestResult::Named(&SPACE)),
     ("NS_GET_USERNS NS_GET_PARENT", RequestResult::Descriptor),
 ];
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     (
         "RTC_AIE_OFF RTC_AIE_ON RTC_PIE_OFF RTC_PIE_ON RTC_UIE_OFF RTC_UIE_ON RTC_VL_CLR RTC_WIE_OFF RTC_WIE_ON",
         Hidden,
     ),
     ("RTC_EPOCH_SET RTC_IRQP_SET", ULONG),
-    ("RTC_EPOCH_READ RTC_IRQP_READ", hears(&ULONG)),
-    ("RTC_ALM_SET RTC_SET_TIME", says(&Structure(&TIME))),
-    ("RTC_ALM_READ RTC_RD_TIME", hears(&Structure(&TIME))),
-    ("RTC_WKALM_SET", says(&Structure(&ALARM))),
-    ("RTC_WKALM_RD", hears(&Structure(&ALARM))),
-    ("RTC_PLL_SET", says(&Structure(&PHASE))),
-    ("RTC_PLL_GET", hears(&Structure(&PHASE))),
-    ("RTC_VL_READ", hears(&Flags(Four, &VOLTAGE))),
+    ("RTC_EPOCH_READ RTC_IRQP_READ", pointer_out(&ULONG)),
+    ("RTC_ALM_SET RTC_SET_TIME", pointer_in(&Structure(&TIME))),
+    ("RTC_ALM_READ RTC_RD_TIME", pointer_out(&Structure(&TIME))),
+    ("RTC_WKALM_SET", pointer_in(&Structure(&ALARM))),
+    ("RTC_WKALM_RD", pointer_out(&Structure(&ALARM))),
+    ("RTC_PLL_SET", pointer_in(&Structure(&PHASE))),
+    ("RTC_PLL_GET", pointer_out(&Structure(&PHASE))),
+    ("RTC_VL_READ", pointer_out(&Flags(Four, &VOLTAGE))),
     (
         "RTC_PARAM_GET",
         Answered(&Structure(&PARAMETER_OF), &Structure(&PARAMETER_OUT)),
     ),
-    ("RTC_PARAM_SET", says(&Structure(&PARAMETER_SET))),
+    ("RTC_PARAM_SET", pointer_in(&Structure(&PARAMETER_SET))),
     (
         "LIRC_SET_REC_TIMEOUT LIRC_SET_WIDEBAND_RECEIVER LIRC_SET_MEASURE_CARRIER_MODE LIRC_SET_REC_TIMEOUT_REPORTS \
          LIRC_SET_SEND_DUTY_CYCLE LIRC_SET_SEND_CARRIER LIRC_SET_REC_CARRIER LIRC_SET_REC_CARRIER_RANGE",
@@ -83,15 +83,15 @@ pub(super) static GIVEN: Family = &[
     ),
     (
         "LIRC_SET_SEND_MODE LIRC_SET_REC_MODE",
-        says(&One(Four, &RECEIVING)),
+        pointer_in(&One(Four, &RECEIVING)),
     ),
     (
         "LIRC_GET_SEND_MODE LIRC_GET_REC_MODE",
-        hears(&One(Four, &RECEIVING)),
+        pointer_out(&One(Four, &RECEIVING)),
     ),
-    ("LIRC_SET_TRANSMITTER_MASK", says(&BITS)),
-    ("LIRC_GET_FEATURES", hears(&Flags(Four, &RECEIVER))),
-    ("WDIOC_GETSUPPORT", hears(&Structure(&WATCHDOG))),
+    ("LIRC_SET_TRANSMITTER_MASK", pointer_in(&BITS)),
+    ("LIRC_GET_FEATURES", pointer_out(&Flags(Four, &RECEIVER))),
+    ("WDIOC_GETSUPPORT", pointer_out(&Structure(&WATCHDOG))),
     (
         "WDIOC_GETSTATUS WDIOC_GETBOOTSTATUS WDIOC_GETTEMP WDIOC_GETTIMEOUT WDIOC_GETPRETIMEOUT WDIOC_GETTIMELEFT",
         INT_OUT,
@@ -110,23 +110,26 @@ pub(super) static GIVEN: Family = &[
     ("NBD_SET_FLAGS", Flags(Four, &NETWORK_BLOCK)),
     ("RNDGETENTCNT", INT_OUT),
     ("RNDADDTOENTCNT", INT_IN),
-    ("RNDADDENTROPY", says(&Structure(&ENTROPY))),
+    ("RNDADDENTROPY", pointer_in(&Structure(&ENTROPY))),
     ("RNDZAPENTCNT RNDCLEARPOOL RNDRESEEDCRNG", Hidden),
     ("INOTIFY_IOC_SETNEXTWD", INT),
     ("NS_GET_USERNS NS_GET_PARENT NS_GET_NSTYPE", Hidden),
-    ("NS_GET_OWNER_UID", hears(&Id)),
-    ("TIOCMBIS TIOCMBIC TIOCMSET", says(&Flags(Four, &MODEM))),
-    ("TIOCMGET", hears(&Flags(Four, &MODEM))),
+    ("NS_GET_OWNER_UID", pointer_out(&Id)),
+    (
+        "TIOCMBIS TIOCMBIC TIOCMSET",
+        pointer_in(&Flags(Four, &MODEM)),
+    ),
+    ("TIOCMGET", pointer_out(&Flags(Four, &MODEM))),
     (
         "PERF_EVENT_IOC_ENABLE PERF_EVENT_IOC_DISABLE PERF_EVENT_IOC_RESET",
         Flags(Four, &COUNTER_GROUP),
     ),
     ("PERF_EVENT_IOC_REFRESH", INT),
-    ("PERF_EVENT_IOC_PERIOD", says(&ULONG)),
+    ("PERF_EVENT_IOC_PERIOD", pointer_in(&ULONG)),
     ("PERF_EVENT_IOC_SET_OUTPUT PERF_EVENT_IOC_SET_BPF", Fd),
     ("PERF_EVENT_IOC_SET_FILTER", Text(In)),
     ("PERF_EVENT_IOC_PAUSE_OUTPUT", ULONG),
-    ("PERF_EVENT_IOC_ID", hears(&ULONG)),
+    ("PERF_EVENT_IOC_ID", pointer_out(&ULONG)),
     ("PERF_EVENT_IOC_QUERY_BPF", InOut(&PROGRAMS)),
     ("PERF_EVENT_IOC_MODIFY_ATTRIBUTES", Special(S::Counter)),
 ];

@@ -16,17 +16,20 @@ structure!(DONE 4 {
     field buf 4 Only(FieldCondition::Not(3, Byte, &[0]), &Tail(&Binary(Out, LengthSource::Field(3, Byte, 512)))),
 });
 
-pub(super) static GIVEN: Family = &[
-    ("HDIO_GETGEO", hears(&Structure(&GEOMETRY))),
+pub(super) static ARGUMENTS: Family = &[
+    ("HDIO_GETGEO", pointer_out(&Structure(&GEOMETRY))),
     (
         "HDIO_DRIVE_CMD",
         Exchange(&Structure(&ASKED), &Structure(&DONE)),
     ),
-    ("HDIO_DRIVE_RESET HDIO_SCAN_HWIF", says(&Array(&BITS, 3))),
+    (
+        "HDIO_DRIVE_RESET HDIO_SCAN_HWIF",
+        pointer_in(&Array(&BITS, 3)),
+    ),
     (
         "HDIO_GET_32BIT HDIO_GET_ACOUSTIC HDIO_GET_ADDRESS HDIO_GET_DMA HDIO_GET_KEEPSETTINGS HDIO_GET_MULTCOUNT HDIO_GET_NOWERR \
          HDIO_GET_UNMASKINTR HDIO_GET_WCACHE",
-        hears(&ULONG),
+        pointer_out(&ULONG),
     ),
     (
         "HDIO_SET_32BIT HDIO_SET_ACOUSTIC HDIO_SET_ADDRESS HDIO_SET_DMA HDIO_SET_KEEPSETTINGS HDIO_SET_MULTCOUNT HDIO_SET_NOWERR \
@@ -38,8 +41,8 @@ pub(super) static GIVEN: Family = &[
         Bytes(Out, LengthSource::Fixed(142)),
     ),
     ("HDIO_GET_IDENTITY", Bytes(Out, LengthSource::Fixed(512))),
-    ("HDIO_GET_NICE", hears(&Flags(Eight, &NICE))),
+    ("HDIO_GET_NICE", pointer_out(&Flags(Eight, &NICE))),
     ("HDIO_SET_NICE", Flags(Eight, &NICE)),
-    ("HDIO_GET_BUSSTATE", hears(&One(Eight, &BUS))),
+    ("HDIO_GET_BUSSTATE", pointer_out(&One(Eight, &BUS))),
     ("HDIO_SET_BUSSTATE", One(Eight, &BUS)),
 ];

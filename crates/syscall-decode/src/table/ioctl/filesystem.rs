@@ -27,21 +27,24 @@ structure!(ATTRIBUTES_OUT 28 {
     field fsx_projid 12 BITS, field fsx_cowextsize 16 UINT,
 });
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     (
         "FS_IOC_FIEMAP",
         Exchange(&Structure(&ASKED), &Structure(&MAPPED)),
     ),
     ("FIFREEZE FITHAW", Hidden),
-    ("FITRIM", says(&Structure(&TRIMMED))),
-    ("FS_IOC_FSSETXATTR", says(&Structure(&ATTRIBUTES))),
-    ("FS_IOC_FSGETXATTR", hears(&Structure(&ATTRIBUTES_OUT))),
+    ("FITRIM", pointer_in(&Structure(&TRIMMED))),
+    ("FS_IOC_FSSETXATTR", pointer_in(&Structure(&ATTRIBUTES))),
+    (
+        "FS_IOC_FSGETXATTR",
+        pointer_out(&Structure(&ATTRIBUTES_OUT)),
+    ),
     (
         "FS_IOC_GETFLAGS FS_IOC32_GETFLAGS",
-        hears(&Flags(Four, &FLAGS)),
+        pointer_out(&Flags(Four, &FLAGS)),
     ),
     (
         "FS_IOC_SETFLAGS FS_IOC32_SETFLAGS",
-        says(&Flags(Four, &FLAGS)),
+        pointer_in(&Flags(Four, &FLAGS)),
     ),
 ];

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     (
         "TCGETS TIOCGLCKTRMIOS",
         Special(S::Terminal(Out, TermiosVersion::Usual)),
@@ -27,8 +27,8 @@ pub(super) static GIVEN: Family = &[
     ),
     ("TIOCGPGRP TIOCOUTQ FIONREAD TIOCGSID", INT_OUT),
     ("TIOCSPGRP FIONBIO FIOASYNC TIOCSPTLCK", INT_IN),
-    ("TIOCGWINSZ", hears(&Structure(&s::WINSIZE))),
-    ("TIOCSWINSZ", says(&Structure(&s::WINSIZE))),
+    ("TIOCGWINSZ", pointer_out(&Structure(&s::WINSIZE))),
+    ("TIOCSWINSZ", pointer_in(&Structure(&s::WINSIZE))),
     ("TIOCGPTN", UINT_OUT),
     ("FIOCLEX FIONCLEX", Hidden),
 ];

@@ -62,15 +62,15 @@ structure!(WANTED 16 { field mask 8 LONG_BITS });
 structure!(WANTED_OUT 16 { field bits 0 LONG_BITS });
 structure!(VALUES_2 16 { field bits 0 LONG_BITS, field mask 8 LONG_BITS });
 
-pub(super) static GIVEN: Family = &[
-    ("GPIO_GET_CHIPINFO_IOCTL", hears(&Structure(&CHIP))),
+pub(super) static ARGUMENTS: Family = &[
+    ("GPIO_GET_CHIPINFO_IOCTL", pointer_out(&Structure(&CHIP))),
     (
         "GPIO_GET_LINEINFO_IOCTL GPIO_GET_LINEINFO_WATCH_IOCTL",
         Exchange(&Structure(&INFO), &Structure(&INFO_OUT)),
     ),
     (
         "GPIO_GET_LINEINFO_UNWATCH_IOCTL",
-        says(&Structure(&UNWATCH)),
+        pointer_in(&Structure(&UNWATCH)),
     ),
     (
         "GPIO_GET_LINEHANDLE_IOCTL",
@@ -82,15 +82,15 @@ pub(super) static GIVEN: Family = &[
     ),
     (
         "GPIOHANDLE_GET_LINE_VALUES_IOCTL",
-        hears(&Structure(&VALUES)),
+        pointer_out(&Structure(&VALUES)),
     ),
     (
         "GPIOHANDLE_SET_LINE_VALUES_IOCTL",
-        says(&Structure(&VALUES)),
+        pointer_in(&Structure(&VALUES)),
     ),
     (
         "GPIOHANDLE_SET_CONFIG_IOCTL",
-        says(&Structure(&CONFIGURATION)),
+        pointer_in(&Structure(&CONFIGURATION)),
     ),
     (
         "GPIO_V2_GET_LINEINFO_IOCTL GPIO_V2_GET_LINEINFO_WATCH_IOCTL",
@@ -104,9 +104,12 @@ pub(super) static GIVEN: Family = &[
         "GPIO_V2_LINE_GET_VALUES_IOCTL",
         Exchange(&Structure(&WANTED), &Structure(&WANTED_OUT)),
     ),
-    ("GPIO_V2_LINE_SET_VALUES_IOCTL", says(&Structure(&VALUES_2))),
+    (
+        "GPIO_V2_LINE_SET_VALUES_IOCTL",
+        pointer_in(&Structure(&VALUES_2)),
+    ),
     (
         "GPIO_V2_LINE_SET_CONFIG_IOCTL",
-        says(&Structure(&CONFIGURATION_2)),
+        pointer_in(&Structure(&CONFIGURATION_2)),
     ),
 ];

@@ -56,17 +56,17 @@ const LONG_AXIS: ValueKind = Structure(&AXIS_WITH_RESOLUTION);
 /// A code and the key that it stands for.
 const CODE: ValueKind = Special(S::Pair(&UINT, &One(Four, &KEY)));
 
-pub(super) static GIVEN: Family = &[
-    ("EVIOCGVERSION", hears(&BITS)),
+pub(super) static ARGUMENTS: Family = &[
+    ("EVIOCGVERSION", pointer_out(&BITS)),
     ("EVIOCGEFFECTS", UINT_OUT),
-    ("EVIOCGID", hears(&Structure(&IDENTITY))),
-    ("EVIOCGKEYCODE", hears(&CODE)),
-    ("EVIOCSKEYCODE", says(&CODE)),
-    ("EVIOCGKEYCODE_V2", hears(&Structure(&KEY_OF))),
-    ("EVIOCSKEYCODE_V2", says(&Structure(&KEY_OF))),
-    ("EVIOCGREP", hears(&Array(&UINT, 2))),
-    ("EVIOCSREP", says(&Array(&UINT, 2))),
-    ("EVIOCSFF", says(&Structure(&EFFECT))),
+    ("EVIOCGID", pointer_out(&Structure(&IDENTITY))),
+    ("EVIOCGKEYCODE", pointer_out(&CODE)),
+    ("EVIOCSKEYCODE", pointer_in(&CODE)),
+    ("EVIOCGKEYCODE_V2", pointer_out(&Structure(&KEY_OF))),
+    ("EVIOCSKEYCODE_V2", pointer_in(&Structure(&KEY_OF))),
+    ("EVIOCGREP", pointer_out(&Array(&UINT, 2))),
+    ("EVIOCSREP", pointer_in(&Array(&UINT, 2))),
+    ("EVIOCSFF", pointer_in(&Structure(&EFFECT))),
     ("EVIOCRMFF", INT),
     ("EVIOCGRAB EVIOCREVOKE", ULONG),
     ("EVIOCSCLOCKID", UINT_IN),
@@ -134,20 +134,20 @@ pub(super) fn put_mixer(out: &mut Vec<u8>, request: u32) -> bool {
     true
 }
 
-enum Asked {
+enum InputRequest {
     Sized(&'static str, ValueKind),
     Bits(u32),
     Axis(&'static str, u32, DataDirection),
 }
 
-fn asked(request: u32) -> Option<Asked> {
+fn parse_request(request: u32) -> Option<InputRequest> {
     let (direction, group, number) = parts(request);
     if direction == READ {
         let other = OTHER
             .iter()
             .find(|(of, known, _)| (u32::from(*of), *known) == (group, number));
         if let Some((_, _, name)) = other {
-            return Some(Asked::Sized(name, LONG_BITS));
+            return Some(InputRequest::Sized(name, LONG_BITS));
         }
     }
     if group != u32::from(b'E') {
@@ -155,15 +155,15 @@ fn asked(request: u32) -> Option<Asked> {
     }
     let sized = SIZED.iter().find(|(known, ..)| *known == number);
     match direction {
-        READ if sized.is_some() => sized.map(|(_, name, kind)| Asked::Sized(name, *kind)),
+        READ if sized.is_some() => sized.map(|(_, name, kind)| InputRequest::Sized(name, *kind)),
         READ if (FIRST_BITS..FIRST_AXIS).contains(&number) => {
-            Some(Asked::Bits(number - FIRST_BITS))
+            Some(InputRequest::Bits(number - FIRST_BITS))
         }
         READ if (FIRST_AXIS..2 * FIRST_AXIS).contains(&number) => {
-            Some(Asked::Axis("EVIOCGABS", number - FIRST_AXIS, Out))
+            Some(InputRequest::Axis("EVIOCGABS", number - FIRST_AXIS, Out))
         }
         WRITE if number >= FIRST_SET_AXIS => {
-            Some(Asked::Axis("EVIOCSABS", number - FIRST_SET_AXIS, In))
+            Some(InputRequest::Axis("EVIOCSABS", number - FIRST_SET_AXIS, In))
         }
         _ => None,
     }
@@ -179,13 +179,13 @@ pub(super) fn put_name(out: &mut Vec<u8>, request: u32, remarks: bool) -> bool {
         None if !remarks => format::hex(out, value.into()),
         _ => format::one(out, value.into(), names),
     };
-    match asked(request) {
-        Some(Asked::Sized(name, _)) => {
+    match parse_request(request) {
+        Some(InputRequest::Sized(name, _)) => {
             out.extend_from_slice(name.as_bytes());
             out.push(b'(');
             format::unsigned(out, size(request));
         }
-        Some(Asked::Bits(kind)) => {
+        Some(InputRequest::Bits(kind)) => {
             out.extend_from_slice(b"EVIOCGBIT(");
             if kind == 0 {
                 out.push(b'0');
@@ -195,7 +195,7 @@ pub(super) fn put_name(out: &mut Vec<u8>, request: u32, remarks: bool) -> bool {
             out.extend_from_slice(b", ");
             format::unsigned(out, size(request));
         }
-        Some(Asked::Axis(name, axis, _)) => {
+        Some(InputRequest::Axis(name, axis, _)) => {
             out.extend_from_slice(name.as_bytes());
             out.push(b'(');
             put_one(out, axis, &ABSOLUTE);
@@ -207,14 +207,14 @@ pub(super) fn put_name(out: &mut Vec<u8>, request: u32, remarks: bool) -> bool {
 }
 
 /// What such a request is given.
-pub(super) fn given(request: u32) -> Option<ValueKind> {
-    match asked(request)? {
-        Asked::Sized(_, kind) => Some(kind),
-        Asked::Bits(kind) => {
+pub(super) fn argument_kind(request: u32) -> Option<ValueKind> {
+    match parse_request(request)? {
+        InputRequest::Sized(_, kind) => Some(kind),
+        InputRequest::Bits(kind) => {
             let bits = BITS_OF.iter().find(|(known, _)| *known == kind);
             Some(bits.map_or(Address, |(_, names)| Special(S::BitSet(names))))
         }
-        Asked::Axis(_, _, way) => Some(match size(request) {
+        InputRequest::Axis(_, _, way) => Some(match size(request) {
             0..20 => Address,
             20 => To(way, &SHORT_AXIS),
             21..24 => To(way, &SHORT_AXIS_AND_MORE),

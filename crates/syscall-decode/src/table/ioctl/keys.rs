@@ -10,7 +10,7 @@ const META: u64 = 8;
 const LETTER: u64 = 11;
 const DEAD: u64 = 13;
 /// The kind of those that say a text.
-const SAYING: u64 = 1;
+const STRING: u64 = 1;
 
 /// A letter between quotes.
 pub static LETTERS: CustomFormat = CustomFormat {
@@ -57,10 +57,10 @@ fn put_key(out: &mut Vec<u8>, value: u64) {
 }
 
 /// A key that says a text.
-pub static SAYS: CustomFormat = CustomFormat {
+pub static STRING_KEY: CustomFormat = CustomFormat {
     write: |out, value| {
         out.extend_from_slice(b"KVAL(");
-        let name = KEYS.name(SAYING << 8 | value).unwrap_or("K_???");
+        let name = KEYS.name(STRING << 8 | value).unwrap_or("K_???");
         out.extend_from_slice(name.as_bytes());
         out.push(b')');
     },

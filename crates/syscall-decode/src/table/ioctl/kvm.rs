@@ -35,29 +35,32 @@ structure!(ENTRY 40 {
     field ecx 20 BITS, field edx 24 BITS,
 });
 const ENTRIES: LengthSource = LengthSource::Field(0, Four, 1);
-structure!(ENTRIES_SAID 8 {
+structure!(ENTRIES_IN 8 {
     field nent 0 UINT, field entries 8 Only(FieldCondition::Verbose, &Tail(&Many(In, &Structure(&ENTRY), ENTRIES))),
     field entries 8 Only(FieldCondition::Brief, &Dots(ENTRIES)),
 });
-structure!(ENTRIES_HEARD 8 {
+structure!(ENTRIES_OUT 8 {
     field nent 0 UINT, field entries 8 Only(FieldCondition::Verbose, &Tail(&Many(Out, &Structure(&ENTRY), ENTRIES))),
     field entries 8 Only(FieldCondition::Brief, &Dots(ENTRIES)),
 });
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     ("KVM_CREATE_VCPU", UINT),
-    ("KVM_SET_USER_MEMORY_REGION", says(&Structure(&REGION))),
-    ("KVM_SET_REGS", says(&Structure(&REGISTERS))),
-    ("KVM_GET_REGS", hears(&Structure(&REGISTERS))),
-    ("KVM_SET_SREGS", says(&Structure(&SPECIAL_REGISTERS))),
-    ("KVM_GET_SREGS", hears(&Structure(&SPECIAL_REGISTERS))),
-    ("KVM_SET_CPUID2", says(&Structure(&ENTRIES_SAID))),
+    (
+        "KVM_SET_USER_MEMORY_REGION",
+        pointer_in(&Structure(&REGION)),
+    ),
+    ("KVM_SET_REGS", pointer_in(&Structure(&REGISTERS))),
+    ("KVM_GET_REGS", pointer_out(&Structure(&REGISTERS))),
+    ("KVM_SET_SREGS", pointer_in(&Structure(&SPECIAL_REGISTERS))),
+    ("KVM_GET_SREGS", pointer_out(&Structure(&SPECIAL_REGISTERS))),
+    ("KVM_SET_CPUID2", pointer_in(&Structure(&ENTRIES_IN))),
     (
         "KVM_GET_SUPPORTED_CPUID KVM_GET_EMULATED_CPUID",
-        hears(&Structure(&ENTRIES_HEARD)),
+        pointer_out(&Structure(&ENTRIES_OUT)),
     ),
     ("KVM_CHECK_EXTENSION", One(Eight, &ABILITY)),
 ];
 
-pub(super) static ANSWERED: Answers =
+pub(super) static RESULTS: Results =
     &[("KVM_CREATE_VM KVM_CREATE_VCPU", RequestResult::Descriptor)];

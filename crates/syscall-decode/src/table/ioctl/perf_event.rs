@@ -14,8 +14,8 @@ structure!(WATCH 6 {
     field component 0 Structure(&PART), field event 4 One(Byte, &EVENT), field channel 5 U8,
 });
 
-pub(super) static GIVEN: Family = &[
-    ("COUNTER_ADD_WATCH_IOCTL", says(&Structure(&WATCH))),
+pub(super) static ARGUMENTS: Family = &[
+    ("COUNTER_ADD_WATCH_IOCTL", pointer_in(&Structure(&WATCH))),
     (
         "COUNTER_ENABLE_EVENTS_IOCTL COUNTER_DISABLE_EVENTS_IOCTL",
         Hidden,

@@ -49,15 +49,15 @@ structure!(PIN_2 96 {
     field index 64 UINT, field func 68 One(Four, &FUNCTION), field chan 72 UINT, set rsv 76 Array(&BITS, 5),
 });
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     (
         "PTP_CLOCK_GETCAPS PTP_CLOCK_GETCAPS2",
-        hears(&Structure(&CAPABILITIES)),
+        pointer_out(&Structure(&CAPABILITIES)),
     ),
-    ("PTP_EXTTS_REQUEST", says(&Structure(&STAMP))),
-    ("PTP_EXTTS_REQUEST2", says(&Structure(&STAMP_2))),
-    ("PTP_PEROUT_REQUEST", says(&Structure(&PULSE))),
-    ("PTP_PEROUT_REQUEST2", says(&Structure(&PULSE_2))),
+    ("PTP_EXTTS_REQUEST", pointer_in(&Structure(&STAMP))),
+    ("PTP_EXTTS_REQUEST2", pointer_in(&Structure(&STAMP_2))),
+    ("PTP_PEROUT_REQUEST", pointer_in(&Structure(&PULSE))),
+    ("PTP_PEROUT_REQUEST2", pointer_in(&Structure(&PULSE_2))),
     ("PTP_ENABLE_PPS PTP_ENABLE_PPS2", LONG_BITS),
     ("PTP_SYS_OFFSET PTP_SYS_OFFSET2", InOut(&OFFSET)),
     (
@@ -66,10 +66,10 @@ pub(super) static GIVEN: Family = &[
     ),
     (
         "PTP_SYS_OFFSET_PRECISE PTP_SYS_OFFSET_PRECISE2",
-        hears(&Structure(&OFFSET_PRECISE)),
+        pointer_out(&Structure(&OFFSET_PRECISE)),
     ),
     ("PTP_PIN_GETFUNC", InOut(&PIN_ASKED)),
     ("PTP_PIN_GETFUNC2", InOut(&PIN_ASKED_2)),
-    ("PTP_PIN_SETFUNC", says(&Structure(&PIN))),
-    ("PTP_PIN_SETFUNC2", says(&Structure(&PIN_2))),
+    ("PTP_PIN_SETFUNC", pointer_in(&Structure(&PIN))),
+    ("PTP_PIN_SETFUNC2", pointer_in(&Structure(&PIN_2))),
 ];

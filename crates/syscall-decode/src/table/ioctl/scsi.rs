@@ -30,10 +30,10 @@ pub struct SgVersion {
     pub letter: u8,
     /// That field.
     pub name: &'static str,
-    /// What the program says.
-    pub said: &'static crate::table::StructureLayout,
-    /// What the kernel says.
-    pub answered: &'static crate::table::StructureLayout,
+    /// What the program passes in.
+    pub input: &'static crate::table::StructureLayout,
+    /// What the kernel writes.
+    pub output: &'static crate::table::StructureLayout,
     /// What is shown in place of that where it isn't there.
     pub unread: &'static crate::table::StructureLayout,
     /// What goes there and comes back in one buffer.
@@ -104,8 +104,8 @@ pub static VERSIONS: [SgVersion; 2] = [
     SgVersion {
         letter: b'S',
         name: "interface_id",
-        said: &HEADER,
-        answered: &HEADER_OUT,
+        input: &HEADER,
+        output: &HEADER_OUT,
         unread: &HEADER_UNREAD,
         both: Some(SgBuffer {
             name: "dxferp",
@@ -121,8 +121,8 @@ pub static VERSIONS: [SgVersion; 2] = [
     SgVersion {
         letter: b'Q',
         name: "guard",
-        said: &BLOCK,
-        answered: &BLOCK_OUT,
+        input: &BLOCK,
+        output: &BLOCK_OUT,
         unread: &BLOCK_UNREAD,
         both: None,
     },
@@ -133,7 +133,7 @@ structure!(WHICH 32 {
     field h_cmd_per_lun 20 Signed(Two), field d_queue_depth 22 Signed(Two),
 });
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     ("SG_IO", Special(S::Scsi)),
     ("SG_GET_TIMEOUT", Hidden),
     ("SG_SET_TRANSFORM", LONG_BITS),
@@ -147,7 +147,7 @@ pub(super) static GIVEN: Family = &[
          SG_GET_PACK_ID SG_GET_RESERVED_SIZE SG_GET_SG_TABLESIZE SG_GET_TRANSFORM SG_GET_VERSION_NUM",
         INT_OUT,
     ),
-    ("SG_GET_SCSI_ID", hears(&Structure(&WHICH))),
+    ("SG_GET_SCSI_ID", pointer_out(&Structure(&WHICH))),
     ("SG_GET_REQUEST_TABLE", Address),
-    ("SG_SCSI_RESET", says(&Several(Four, &RESETTING))),
+    ("SG_SCSI_RESET", pointer_in(&Several(Four, &RESETTING))),
 ];

@@ -57,15 +57,18 @@ structure!(DESCRIPTOR 24 {
     field newfd_flags 20 Flags(Four, &f::OPEN),
 });
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     (
         "SECCOMP_IOCTL_NOTIF_RECV",
         Cleared(&Structure(&NOTIFICATION), &Structure(&NOTIFICATION)),
     ),
-    ("SECCOMP_IOCTL_NOTIF_SEND", says(&Structure(&REPLY))),
+    ("SECCOMP_IOCTL_NOTIF_SEND", pointer_in(&Structure(&REPLY))),
     (
         "SECCOMP_IOCTL_NOTIF_ID_VALID SECCOMP_IOCTL_NOTIF_ID_VALID_WRONG_DIR",
-        says(&LONG_BITS),
+        pointer_in(&LONG_BITS),
     ),
-    ("SECCOMP_IOCTL_NOTIF_ADDFD", says(&Structure(&DESCRIPTOR))),
+    (
+        "SECCOMP_IOCTL_NOTIF_ADDFD",
+        pointer_in(&Structure(&DESCRIPTOR)),
+    ),
 ];

@@ -35,14 +35,14 @@ structure!(LOOP_OF 304 {
     field fd 0 Fd, field block_size 4 UINT, field info 8 Structure(&STATUS_64), set __reserved 240 Array(&LONG_BITS, 8),
 });
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     ("LOOP_SET_FD LOOP_CHANGE_FD", Fd),
     ("LOOP_CLR_FD LOOP_SET_CAPACITY LOOP_CTL_GET_FREE", Hidden),
     ("LOOP_SET_DIRECT_IO LOOP_SET_BLOCK_SIZE", ULONG),
     ("LOOP_CTL_ADD LOOP_CTL_REMOVE", INT),
-    ("LOOP_SET_STATUS", says(&Structure(&STATUS))),
-    ("LOOP_GET_STATUS", hears(&Structure(&STATUS))),
-    ("LOOP_SET_STATUS64", says(&Structure(&STATUS_64))),
-    ("LOOP_GET_STATUS64", hears(&Structure(&STATUS_64))),
-    ("LOOP_CONFIGURE", says(&Structure(&LOOP_OF))),
+    ("LOOP_SET_STATUS", pointer_in(&Structure(&STATUS))),
+    ("LOOP_GET_STATUS", pointer_out(&Structure(&STATUS))),
+    ("LOOP_SET_STATUS64", pointer_in(&Structure(&STATUS_64))),
+    ("LOOP_GET_STATUS64", pointer_out(&Structure(&STATUS_64))),
+    ("LOOP_CONFIGURE", pointer_in(&Structure(&LOOP_OF))),
 ];

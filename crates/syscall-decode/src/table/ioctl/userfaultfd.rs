@@ -24,10 +24,13 @@ structure!(ZEROED 32 {
     field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &ZEROING), out zeropage 24 LONG_BITS,
 });
 
-pub(super) static GIVEN: Family = &[
+pub(super) static ARGUMENTS: Family = &[
     ("UFFDIO_API", InOut(&ASKED)),
     ("UFFDIO_COPY", InOut(&COPIED)),
     ("UFFDIO_REGISTER", InOut(&REGISTERED)),
-    ("UFFDIO_UNREGISTER UFFDIO_WAKE", says(&Structure(&RANGE))),
+    (
+        "UFFDIO_UNREGISTER UFFDIO_WAKE",
+        pointer_in(&Structure(&RANGE)),
+    ),
     ("UFFDIO_ZEROPAGE", InOut(&ZEROED)),
 ];

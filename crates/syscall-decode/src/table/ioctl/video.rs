@@ -295,8 +295,8 @@ structure!(INTERVAL_ASKED 52 {
 structure!(CREATED 256 { field count 4 UINT, field memory 8 WHERE, field format 16 Structure(&FORMAT) });
 structure!(CREATED_OUT 256 { field index 0 UINT, field count 4 UINT });
 
-pub(super) static GIVEN: Family = &[
-    ("VIDIOC_QUERYCAP", hears(&Structure(&CAPABILITY))),
+pub(super) static ARGUMENTS: Family = &[
+    ("VIDIOC_QUERYCAP", pointer_out(&Structure(&CAPABILITY))),
     ("VIDIOC_ENUM_FMT", InOut(&FORMAT_OF)),
     ("VIDIOC_G_FMT", InOut(&FORMAT_ASKED)),
     (
@@ -306,16 +306,16 @@ pub(super) static GIVEN: Family = &[
     ("VIDIOC_REQBUFS", InOut(&BUFFERS)),
     ("VIDIOC_QUERYBUF VIDIOC_QBUF", InOut(&BUFFER_OF)),
     ("VIDIOC_DQBUF", InOut(&BUFFER_TAKEN)),
-    ("VIDIOC_G_FBUF", hears(&Structure(&FRAMES))),
-    ("VIDIOC_S_FBUF", says(&Structure(&FRAMES))),
-    ("VIDIOC_STREAMON VIDIOC_STREAMOFF", says(&TYPE)),
+    ("VIDIOC_G_FBUF", pointer_out(&Structure(&FRAMES))),
+    ("VIDIOC_S_FBUF", pointer_in(&Structure(&FRAMES))),
+    ("VIDIOC_STREAMON VIDIOC_STREAMOFF", pointer_in(&TYPE)),
     ("VIDIOC_G_PARM", InOut(&STREAM_ASKED)),
     (
         "VIDIOC_S_PARM",
         Exchange(&Structure(&STREAM), &Structure(&STREAM_OUT)),
     ),
-    ("VIDIOC_G_STD", hears(&LONG_BITS)),
-    ("VIDIOC_S_STD", says(&LONG_BITS)),
+    ("VIDIOC_G_STD", pointer_out(&LONG_BITS)),
+    ("VIDIOC_S_STD", pointer_in(&LONG_BITS)),
     ("VIDIOC_ENUMSTD", InOut(&STANDARD)),
     ("VIDIOC_ENUMINPUT", InOut(&INPUT_OF)),
     ("VIDIOC_G_CTRL", InOut(&VALUE_ASKED)),
@@ -331,7 +331,7 @@ pub(super) static GIVEN: Family = &[
     ("VIDIOC_S_INPUT", UINT_IN),
     ("VIDIOC_CROPCAP", InOut(&CROPPING)),
     ("VIDIOC_G_CROP", InOut(&CROP_ASKED)),
-    ("VIDIOC_S_CROP", says(&Structure(&CROP))),
+    ("VIDIOC_S_CROP", pointer_in(&Structure(&CROP))),
     ("VIDIOC_G_EXT_CTRLS", Despite(&InOut(&VALUES_ASKED))),
     (
         "VIDIOC_S_EXT_CTRLS VIDIOC_TRY_EXT_CTRLS",
@@ -339,8 +339,7 @@ pub(super) static GIVEN: Family = &[
     ),
     ("VIDIOC_ENUM_FRAMESIZES", InOut(&SIZE_ASKED)),
     ("VIDIOC_ENUM_FRAMEINTERVALS", InOut(&INTERVAL_ASKED)),
-    ("VIDIOC_CREATE_BUFS", says(&Structure(&CREATED))),
+    ("VIDIOC_CREATE_BUFS", pointer_in(&Structure(&CREATED))),
 ];
 
-pub(super) static ANSWERED: Answers =
-    &[("VIDIOC_CREATE_BUFS", RequestResult::Behind(&CREATED_OUT))];
+pub(super) static RESULTS: Results = &[("VIDIOC_CREATE_BUFS", RequestResult::Behind(&CREATED_OUT))];

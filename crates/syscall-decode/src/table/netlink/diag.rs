@@ -229,7 +229,7 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     /// Those of a family.
-    pub fn of(family: u8) -> Option<&'static Self> {
+    pub fn by_family(family: u8) -> Option<&'static Self> {
         SOCKETS.iter().find(|sockets| sockets.family == family)
     }
 }

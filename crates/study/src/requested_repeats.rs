@@ -17,7 +17,7 @@ pub enum RepeatMode {
 
 /// The repeats that a user asks for.
 #[derive(Debug, Clone)]
-pub struct AskedRepeats<'a> {
+pub struct RequestedRepeats<'a> {
     /// What is repeated; trials alone if empty.
     pub modes: Vec<RepeatMode>,
     /// How often: `5` for all modes, `reboot=3` for one.
@@ -28,7 +28,7 @@ pub struct AskedRepeats<'a> {
     pub rounds: u32,
 }
 
-impl AskedRepeats<'_> {
+impl RequestedRepeats<'_> {
     /// How often each version of this target is measured, at each level.
     ///
     /// # Errors

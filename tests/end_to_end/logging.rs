@@ -94,6 +94,20 @@ fn nothing_is_logged_to_standard_error_unless_it_is_asked_for() {
 }
 
 #[test]
+fn what_the_progress_says_stands_once_on_standard_error_and_in_the_file() {
+    let place = place();
+    place.prints("failing", "exit 3");
+    place.plan("use = [\"failing\"]\nrounds = 1\n");
+    let run = place.ends(&["run", "plan.toml", "--name", "f", "-v"]);
+    let fault = "exited with code 3";
+    assert_eq!(run.stderr.matches(fault).count(), 1, "{}", run.stderr);
+    let log = place.read("store/log/1.log");
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains(fault)).collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    assert!(lines[0].contains(" WARN "), "{log}");
+}
+
+#[test]
 fn an_agent_logs_to_its_standard_error_which_its_conductor_logs() {
     let place = place();
     let mut command = place.command(&["run", "plan.toml"]);

@@ -5,11 +5,13 @@ use backsight_conductor::Listener;
 use backsight_model::{Event, TestbedName};
 use backsight_store::StudyId;
 use backsight_study::{StudyLog, log_lines};
+use miette::IntoDiagnostic as _;
 use std::{
     io::{self, Write},
     sync::{Once, OnceLock},
 };
 use tokio::signal::unix::{SignalKind, signal};
+use tracing::subscriber::set_global_default;
 use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _};
 
 use crate::{
@@ -20,6 +22,9 @@ use crate::{
 
 /// The environment variable that says what goes to standard error, in the syntax of `EnvFilter`.
 const VARIABLE: &str = "BACKSIGHT_LOG";
+
+/// The target of what everybody has to know of a study.
+const SENTENCES: &str = "backsight::sentences";
 
 /// The log of this process, once it is on.
 static LOG: OnceLock<StudyLog> = OnceLock::new();
@@ -34,19 +39,19 @@ pub fn start(shared: &CommonOptions) -> miette::Result<()> {
         1 => Some(EnvFilter::new("backsight=info")),
         _ => Some(EnvFilter::new("backsight=debug")),
     };
+    // The progress shows sentences already.
+    let sentences = format!("{SENTENCES}=off").parse().into_diagnostic()?;
+    let filter = filter.map(|filter| filter.add_directive(sentences));
     let shown = filter.map(|filter| log_lines(StandardError::default).with_filter(filter));
     // A command that has no store has no study either.
-    match files::store_folder(shared) {
+    let _ = match files::store_folder(shared) {
         Ok(store) => {
             let (log, subscriber) = StudyLog::new(store, shown);
             let _ = LOG.set(log);
-            let _ = tracing::subscriber::set_global_default(subscriber);
+            set_global_default(subscriber)
         }
-        Err(_) => {
-            let subscriber = tracing_subscriber::registry().with(shown);
-            let _ = tracing::subscriber::set_global_default(subscriber);
-        }
-    }
+        Err(_) => set_global_default(tracing_subscriber::registry().with(shown)),
+    };
     Ok(())
 }
 
@@ -57,7 +62,7 @@ pub fn start(shared: &CommonOptions) -> miette::Result<()> {
 pub fn start_in_trial() -> miette::Result<()> {
     if let Some(filter) = filter_of_environment()? {
         let lines = log_lines(StandardError::default).with_filter(filter);
-        let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(lines));
+        let _ = set_global_default(tracing_subscriber::registry().with(lines));
     }
     Ok(())
 }
@@ -109,8 +114,12 @@ impl Listener for LogListener {
         if let Event::TrialStarted { trial, of, .. } = event {
             tracing::info!(testbed, "trial {trial} of {of}");
         }
-        if let Some(sentence) = sentence(event) {
-            tracing::warn!(testbed, "{sentence}");
+        match (sentence(event), event) {
+            (Some(note), Event::Note { .. }) => {
+                tracing::info!(target: SENTENCES, testbed, "{note}")
+            }
+            (Some(fault), _) => tracing::warn!(target: SENTENCES, testbed, "{fault}"),
+            (None, _) => {}
         }
     }
 }

@@ -5,14 +5,11 @@ use backsight_report::{
     Format, TerminalStyle,
     definition_text::{benchmark_text, monitor_text},
     escape::visible_bytes,
-    stored_study::{
-        StudyListEntry, StudyOverview, boot_heading, build_heading, documents_text, hosts_text,
-        step_heading, studies_table, trial_heading,
-    },
+    stored_study::{StudyListEntry, StudyOverview, documents_text, hosts_text, studies_table},
 };
-use backsight_store::{KeptOutput, RawRef, Store, StudyRow};
+use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    IMPORT_VERB, VerdictReport,
+    IMPORT_VERB, VerdictReport, stored_study,
     verbs::{Verb as _, step::StepVerb},
 };
 use miette::IntoDiagnostic as _;
@@ -122,13 +119,13 @@ impl ShowArgs {
     /// What is shown of a study, or of the part of it that was asked for.
     async fn page(&self, store: &Store, study: &StudyRow) -> miette::Result<Vec<u8>> {
         if let Some(number) = self.trial {
-            return trial(store, study, number, self.raw).await;
+            return stored_study::trial(store, study, number, self.raw).await;
         }
         if let Some(number) = self.build {
-            return build(store, study, number).await;
+            return stored_study::build(store, study, number).await;
         }
         if let Some(number) = self.boot {
-            return boot(store, study, number).await;
+            return stored_study::boot(store, study, number).await;
         }
         let text = if self.documents {
             documents_text(&store.documents(study.id).await.into_diagnostic()?)
@@ -216,78 +213,6 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         imported: study.verb == IMPORT_VERB,
     };
     Ok(overview.text(files::width()))
-}
-
-/// The part of a study that has a number, from 1.
-fn numbered<'a, T>(
-    study: &StudyRow,
-    kind: &str,
-    number: u32,
-    parts: &'a [T],
-    number_of: impl Fn(&T) -> u32,
-) -> miette::Result<&'a T> {
-    let found = parts.iter().find(|part| number_of(part) == number);
-    found.ok_or_else(|| {
-        let (name, last) = (&study.name, parts.len());
-        miette::miette!("study `{name}` has no {kind} {number}: it has 1 to {last}")
-    })
-}
-
-async fn build(store: &Store, study: &StudyRow, number: u32) -> miette::Result<Vec<u8>> {
-    let history = store.study_history(study.id).await.into_diagnostic()?;
-    let build = numbered(study, "build", number, &history.builds, |build| {
-        build.number
-    })?;
-    with_log(store, build_heading(&history, build), build.log.as_deref()).await
-}
-
-async fn boot(store: &Store, study: &StudyRow, number: u32) -> miette::Result<Vec<u8>> {
-    let history = store.study_history(study.id).await.into_diagnostic()?;
-    let boot = numbered(study, "boot", number, &history.boots, |boot| boot.number)?;
-    with_log(store, boot_heading(&history, boot), boot.log.as_deref()).await
-}
-
-async fn with_log(store: &Store, head: String, log: Option<&str>) -> miette::Result<Vec<u8>> {
-    let mut page = head.into_bytes();
-    if let Some(log) = log {
-        let log: RawRef = log.parse().into_diagnostic()?;
-        page.extend(store.raw(&log).await.into_diagnostic()?);
-    }
-    Ok(page)
-}
-
-async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miette::Result<Vec<u8>> {
-    let trials = store.trials(study.id).await.into_diagnostic()?;
-    let cells = store.cells(study.id).await.into_diagnostic()?;
-    let trial = numbered(study, "trial", number, &trials, |trial| trial.number)?;
-    let mut page = trial_heading(study, &cells, trial).into_bytes();
-    for step in store.steps(study.id, number).await.into_diagnostic()? {
-        page.extend(step_heading(&step).bytes());
-        for (name, kept) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
-            page.extend(output(store, name, kept, raw).await?);
-        }
-    }
-    Ok(page)
-}
-
-async fn output(
-    store: &Store,
-    name: &str,
-    kept: &KeptOutput,
-    raw: bool,
-) -> miette::Result<Vec<u8>> {
-    let Some(reference) = &kept.raw else {
-        return Ok(Vec::new());
-    };
-    if !raw {
-        return Ok(format!("  {name}: {} bytes (--raw shows them)\n", kept.printed).into_bytes());
-    }
-    let mut page = format!("  {name}, {} bytes:\n", kept.printed).into_bytes();
-    page.extend(store.raw(reference).await.into_diagnostic()?);
-    if !page.ends_with(b"\n") {
-        page.push(b'\n');
-    }
-    Ok(page)
 }
 
 /// Arguments of `delete`.

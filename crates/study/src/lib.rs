@@ -39,6 +39,7 @@ mod resume;
 mod session;
 mod simulated;
 mod store_check;
+pub mod stored_study;
 mod study_as_found;
 mod study_log;
 mod study_loop;

@@ -1,0 +1,94 @@
+//! Parts of a stored study for people: a trial, a build, a boot, each with what was printed.
+
+use backsight_report::stored_study::{boot_heading, build_heading, step_heading, trial_heading};
+use backsight_store::{KeptOutput, RawRef, Store, StudyRow};
+use miette::IntoDiagnostic as _;
+
+/// The part of a study that has a number, from 1.
+fn numbered<'a, T>(
+    study: &StudyRow,
+    kind: &str,
+    number: u32,
+    parts: &'a [T],
+    number_of: impl Fn(&T) -> u32,
+) -> miette::Result<&'a T> {
+    let found = parts.iter().find(|part| number_of(part) == number);
+    found.ok_or_else(|| {
+        let (name, last) = (&study.name, parts.len());
+        miette::miette!("study `{name}` has no {kind} {number}: it has 1 to {last}")
+    })
+}
+
+/// A build with what its commands printed.
+///
+/// # Errors
+/// The study has no such build; what the store says.
+pub async fn build(store: &Store, study: &StudyRow, number: u32) -> miette::Result<Vec<u8>> {
+    let history = store.study_history(study.id).await.into_diagnostic()?;
+    let build = numbered(study, "build", number, &history.builds, |build| {
+        build.number
+    })?;
+    with_log(store, build_heading(&history, build), build.log.as_deref()).await
+}
+
+/// A boot with what its console said.
+///
+/// # Errors
+/// The study has no such boot; what the store says.
+pub async fn boot(store: &Store, study: &StudyRow, number: u32) -> miette::Result<Vec<u8>> {
+    let history = store.study_history(study.id).await.into_diagnostic()?;
+    let boot = numbered(study, "boot", number, &history.boots, |boot| boot.number)?;
+    with_log(store, boot_heading(&history, boot), boot.log.as_deref()).await
+}
+
+async fn with_log(store: &Store, head: String, log: Option<&str>) -> miette::Result<Vec<u8>> {
+    let mut page = head.into_bytes();
+    if let Some(log) = log {
+        let log: RawRef = log.parse().into_diagnostic()?;
+        page.extend(store.raw(&log).await.into_diagnostic()?);
+    }
+    Ok(page)
+}
+
+/// A trial with its steps, and with what they printed where `raw`: bytes as they were written.
+///
+/// # Errors
+/// The study has no such trial; what the store says.
+pub async fn trial(
+    store: &Store,
+    study: &StudyRow,
+    number: u32,
+    raw: bool,
+) -> miette::Result<Vec<u8>> {
+    let trials = store.trials(study.id).await.into_diagnostic()?;
+    let cells = store.cells(study.id).await.into_diagnostic()?;
+    let trial = numbered(study, "trial", number, &trials, |trial| trial.number)?;
+    let mut page = trial_heading(study, &cells, trial).into_bytes();
+    for step in store.steps(study.id, number).await.into_diagnostic()? {
+        page.extend(step_heading(&step).bytes());
+        for (name, kept) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
+            page.extend(output(store, name, kept, raw).await?);
+        }
+    }
+    Ok(page)
+}
+
+async fn output(
+    store: &Store,
+    name: &str,
+    kept: &KeptOutput,
+    raw: bool,
+) -> miette::Result<Vec<u8>> {
+    let Some(reference) = &kept.raw else {
+        return Ok(Vec::new());
+    };
+    if !raw {
+        return Ok(format!("  {name}: {} bytes (--raw shows them)\n", kept.printed).into_bytes());
+    }
+    let mut page = format!("  {name}, {} bytes:\n", kept.printed).into_bytes();
+    page.extend(store.raw(reference).await.into_diagnostic()?);
+    if !page.ends_with(b"\n") {
+        page.push(b'\n');
+    }
+    Ok(page)
+}

@@ -23,7 +23,7 @@ use crate::step_supervisor::StepOrder;
 use crate::stream::{self, Stream};
 use crate::trial::{self, SharedTrialState, Trial};
 use crate::{
-    PROTOCOL, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, sizes,
+    PROTOCOL, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, record, sizes,
     supervisor, uts_mark, wire,
 };
 
@@ -304,6 +304,16 @@ impl proto::agent_server::Agent for Agent {
     async fn facts(&self, _: Request<proto::FactsRequest>) -> Reply<proto::FactsReply> {
         Ok(Response::new(proto::FactsReply {
             facts: facts::all(),
+        }))
+    }
+
+    async fn record(&self, _: Request<proto::RecordRequest>) -> Reply<proto::RecordReply> {
+        let collected = tokio::task::spawn_blocking(|| record::collect(Path::new("/"))).await;
+        let record = collected.map_err(|error| Status::internal(error.to_string()))?;
+        let sections = record.0.into_iter();
+        let sections = sections.map(|(name, values)| (name, proto::RecordSection { values }));
+        Ok(Response::new(proto::RecordReply {
+            sections: sections.collect(),
         }))
     }
 

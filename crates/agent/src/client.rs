@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use backsight_model::HostRecord;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{mpsc, watch};
@@ -36,6 +37,8 @@ const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const ALIVE_LIMIT: Duration = Duration::from_secs(10);
 /// How long a call that does nothing but answer may take.
 const CALL_LIMIT: Duration = Duration::from_secs(20);
+/// Recording asks programs, each of which may take two seconds.
+const RECORD_LIMIT: Duration = Duration::from_secs(60);
 /// How long ending a trial may take: the agent itself gives up before.
 const END_LIMIT: Duration = Duration::from_secs(40);
 /// How long a build may take on its way to a host.
@@ -201,6 +204,22 @@ impl Client {
             })
             .await?;
         Ok(reply.facts)
+    }
+
+    /// What the machine is in full; what may be a secret is left out.
+    ///
+    /// # Errors
+    ///
+    /// As every call: [`AgentError::Lost`] or [`AgentError::Deadline`].
+    pub async fn record(&self) -> Result<HostRecord, AgentError> {
+        let reply = self
+            .call("record what it is", RECORD_LIMIT, |mut calls| async move {
+                calls.record(proto::RecordRequest {}).await
+            })
+            .await?;
+        let sections = reply.sections.into_iter();
+        let sections = sections.map(|(name, section)| (name, section.values));
+        Ok(HostRecord(sections.collect()))
     }
 
     /// Opens a trial; ends the one that was open.
@@ -617,6 +636,9 @@ mod tests {
             unknown()
         }
         async fn facts(&self, _: Request<proto::FactsRequest>) -> Reply<proto::FactsReply> {
+            unknown()
+        }
+        async fn record(&self, _: Request<proto::RecordRequest>) -> Reply<proto::RecordReply> {
             unknown()
         }
         async fn begin_trial(

@@ -43,6 +43,7 @@ mod neighbours;
 mod procs;
 mod ready;
 mod reap;
+mod record;
 mod shell;
 mod sizes;
 mod spool;

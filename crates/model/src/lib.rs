@@ -30,6 +30,7 @@ mod name;
 pub mod numbers;
 mod plan;
 mod quantity;
+mod record;
 mod results;
 pub mod schema;
 mod simulator;
@@ -76,6 +77,7 @@ pub use plan::{
     PlanParam, Variant, VariantRole,
 };
 pub use quantity::{Percent, quantity};
+pub use record::{HostRecord, RecordDifference, RecordSection};
 pub use results::{CellSeries, ResultSet, StudyState, TrialSamples};
 pub use simulator::{Simulator, SimulatorError};
 pub use span::{Size, SizeError, Time, TimeError};

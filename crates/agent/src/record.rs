@@ -1,0 +1,157 @@
+//! The record of a machine: hardware, firmware, kernel, settings, packages, each as a name with a value. Secrets aren't recorded
+//! ([`redaction`]), and neither is what changes by itself from one moment to the next. Missing is missing: what the machine doesn't
+//! say has no line.
+
+mod hardware;
+pub(crate) mod redaction;
+mod software;
+mod sysctl;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use backsight_model::{HostRecord, RecordSection as Section};
+
+use crate::facts;
+
+/// Reads one section.
+type Collector = fn(&MachineFiles) -> Section;
+
+/// The longest value that is kept, bytes.
+const LONGEST_VALUE: usize = 4096;
+
+/// The record of the machine whose files are below `root`, by the names of its sections.
+pub(crate) fn collect(root: &Path) -> HostRecord {
+    let machine = MachineFiles::new(root);
+    let collectors: [(&str, Collector); 13] = [
+        ("cpu", hardware::cpu),
+        ("disk", hardware::disks),
+        ("environment", software::environment),
+        ("filesystem", software::file_systems),
+        ("kernel-config", software::kernel_config),
+        ("limit", software::limits),
+        ("link", hardware::links),
+        ("machine", machine_facts),
+        ("memory", hardware::memory),
+        ("module", software::modules),
+        ("package", software::packages),
+        ("service", software::services),
+        ("sysctl", sysctl::all),
+    ];
+    let sections = collectors.into_iter().map(|(name, collector)| {
+        let values = collector(&machine).into_iter();
+        let told = values.filter(|(_, value)| !value.is_empty());
+        let kept = told.map(|(name, value)| {
+            let value = redaction::without_secrets(&name, &value);
+            (name, shortened(value))
+        });
+        (name.to_owned(), kept.collect::<Section>())
+    });
+    let sections = sections.filter(|(_, section)| !section.is_empty());
+    HostRecord(sections.collect())
+}
+
+fn machine_facts(machine: &MachineFiles) -> Section {
+    match machine.is_here() {
+        true => facts::all(),
+        false => Section::new(),
+    }
+}
+
+fn shortened(mut value: String) -> String {
+    if value.len() > LONGEST_VALUE {
+        value.truncate(value.floor_char_boundary(LONGEST_VALUE));
+        value.push('…');
+    }
+    value
+}
+
+/// The files of a machine, below its root.
+struct MachineFiles {
+    root: PathBuf,
+}
+
+impl MachineFiles {
+    fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
+    fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// A whole file; nothing if it can't be read.
+    fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+        let bytes = fs::read(self.path(path)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// A file with one value, with single blanks between its words.
+    fn value(&self, path: impl AsRef<Path>) -> Option<String> {
+        let text = self.text(path)?;
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        Some(words.join(" ")).filter(|value| !value.is_empty())
+    }
+
+    /// The names in a folder, in order.
+    fn names(&self, folder: impl AsRef<Path>) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// The last part of what a link leads to: the name of a device's driver.
+    fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
+        let target = fs::read_link(self.path(path)).ok()?;
+        Some(target.file_name()?.to_str()?.to_owned())
+    }
+
+    /// Whether these are the files of the machine on which this runs, whose programs may be asked.
+    fn is_here(&self) -> bool {
+        self.root == Path::new("/")
+    }
+}
+
+/// Puts values into a section, where there are some.
+trait AddValue {
+    fn add(&mut self, name: impl Into<String>, value: Option<String>);
+}
+
+impl AddValue for Section {
+    fn add(&mut self, name: impl Into<String>, value: Option<String>) {
+        if let Some(value) = value {
+            self.insert(name.into(), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_s_record_is_the_same_twice() {
+        let first = collect(Path::new("/"));
+        for section in ["cpu", "machine", "memory", "sysctl", "filesystem", "limit"] {
+            assert!(first.0.contains_key(section), "{section}");
+        }
+        assert!(first.0["sysctl"].contains_key("kernel.osrelease"));
+        let second = collect(Path::new("/"));
+        for (name, section) in &first.0 {
+            assert_eq!(Some(section), second.0.get(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_says_nothing_has_an_empty_record() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(collect(folder.path()), HostRecord::default());
+    }
+}

@@ -1,0 +1,180 @@
+//! The record of a host: hardware, firmware, kernel, settings, packages. Two records have differences, those that explain numbers
+//! first.
+
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, sync::LazyLock};
+
+/// The values of one section of a record, by name.
+pub type RecordSection = BTreeMap<String, String>;
+
+/// What a host is: sections (`cpu`, `sysctl`, `package`, …), each with names and values.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HostRecord(pub BTreeMap<String, RecordSection>);
+
+/// A value that two records don't share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecordDifference {
+    /// Section and name: `sysctl.vm.swappiness`.
+    pub name: String,
+    /// The value of the first record; none where it has no such name.
+    pub base: Option<String>,
+    /// The value of the second one.
+    pub new: Option<String>,
+    /// From 0 to 100: how likely it is that such a difference explains one of measured numbers.
+    pub weight: u8,
+    /// Why it may, where that is known.
+    pub reason: Option<&'static str>,
+}
+
+impl HostRecord {
+    /// Names with their sections, and values.
+    pub fn values(&self) -> impl Iterator<Item = (String, &str)> {
+        self.0.iter().flat_map(|(section, values)| {
+            let named = values.iter();
+            named.map(move |(name, value)| (format!("{section}.{name}"), value.as_str()))
+        })
+    }
+
+    /// What differs from this record to another one: what explains numbers most often first, then by name.
+    pub fn differences(&self, new: &HostRecord) -> Vec<RecordDifference> {
+        let (base, new): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            (self.values().collect(), new.values().collect());
+        let only_new = new.keys().filter(|name| !base.contains_key(*name));
+        let names = base.keys().chain(only_new);
+        let differ = names.filter(|name| base.get(*name) != new.get(*name));
+        let mut differences: Vec<RecordDifference> = differ
+            .map(|name| {
+                let (weight, reason) = weight(name);
+                let owned = |value: Option<&&str>| value.map(|value| (*value).to_owned());
+                RecordDifference {
+                    name: name.clone(),
+                    base: owned(base.get(name)),
+                    new: owned(new.get(name)),
+                    weight,
+                    reason,
+                }
+            })
+            .collect();
+        differences.sort_by(|one, other| (other.weight, &one.name).cmp(&(one.weight, &other.name)));
+        differences
+    }
+}
+
+/// Patterns with weights and reasons: the first that fits counts.
+static WEIGHTS: LazyLock<Vec<(&str, u8, &str)>> = LazyLock::new(|| {
+    let lines = include_str!("record_weights.tsv").lines();
+    let rows = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let parsed = rows.map(|line| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let &[pattern, weight, reason] = &fields[..] else {
+            panic!("not a pattern, a weight and a reason: {line}");
+        };
+        (
+            pattern,
+            weight.parse().expect("a weight is 0 to 100"),
+            reason,
+        )
+    });
+    parsed.collect()
+});
+
+/// How likely a difference of this name explains numbers, and why.
+fn weight(name: &str) -> (u8, Option<&'static str>) {
+    let fits = WEIGHTS.iter().find(|(pattern, ..)| fits(pattern, name));
+    fits.map_or((10, None), |(_, weight, reason)| (*weight, Some(*reason)))
+}
+
+/// Whether a name is of a pattern in which `*` stands for any letters.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.split_once(part) {
+            Some((_, behind)) => rest = behind,
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(values: &[(&str, &str, &str)]) -> HostRecord {
+        let mut record = HostRecord::default();
+        for (section, name, value) in values {
+            let section = record.0.entry((*section).to_owned()).or_default();
+            section.insert((*name).to_owned(), (*value).to_owned());
+        }
+        record
+    }
+
+    #[test]
+    fn what_explains_numbers_comes_first() {
+        let base = record(&[
+            ("package", "libc6", "2.36"),
+            ("package", "vim", "9.0"),
+            ("cpu", "cpufreq.scaling_governor", "powersave"),
+            ("sysctl", "vm.swappiness", "60"),
+        ]);
+        let new = record(&[
+            ("package", "libc6", "2.37"),
+            ("package", "vim", "9.1"),
+            ("cpu", "cpufreq.scaling_governor", "performance"),
+            ("sysctl", "vm.swappiness", "60"),
+            ("environment", "LANG", "C"),
+        ]);
+        let differences = base.differences(&new);
+        let names: Vec<&str> = differences.iter().map(|d| d.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "cpu.cpufreq.scaling_governor",
+                "package.libc6",
+                "environment.LANG",
+                "package.vim"
+            ]
+        );
+        assert_eq!(differences[2].base, None);
+        assert!(differences.iter().all(|d| d.weight <= 100));
+        assert_eq!(base.differences(&base), []);
+    }
+
+    #[test]
+    fn differences_of_exchanged_records_are_the_same_the_other_way_round() {
+        let (base, new) = (record(&[("a", "x", "1")]), record(&[("b", "y", "2")]));
+        let (there, back) = (base.differences(&new), new.differences(&base));
+        assert_eq!(there.len(), back.len());
+        for (one, other) in there.iter().zip(&back) {
+            assert_eq!((&one.base, &one.new), (&other.new, &other.base));
+        }
+    }
+
+    #[test]
+    fn patterns_stand_for_names() {
+        for (pattern, name, wanted) in [
+            ("cpu.*", "cpu.model", true),
+            ("cpu.*", "cpus", false),
+            ("link.*.mtu", "link.eth0.mtu", true),
+            ("link.*.mtu", "link.eth0.speed", false),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "axxc", false),
+            ("exact", "exact", true),
+            ("exact", "exactly", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(fits(pattern, name), wanted, "{pattern} {name}");
+        }
+    }
+}

@@ -210,6 +210,11 @@ fn the_page_about_trying_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_records_works_to_the_letter() {
+    follow("docs/how-to/record-a-machine.md");
+}
+
+#[test]
 fn the_page_about_noise_works_to_the_letter() {
     follow("docs/how-to/measure-noise.md");
 }

@@ -43,6 +43,7 @@ mod overhead;
 mod parallel;
 mod questions;
 mod rebooting;
+mod recording;
 mod searching;
 mod servers;
 mod stepping;

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use crate::{
     accept, agent, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
     exit_status, export, history, history_log, import, init, lab, list, log, manual, monitor,
-    noise, overhead, publish, report, resume, run, schema, search, step, studies, trace, try_patch,
+    noise, overhead, publish, record, report, resume, run, schema, search, step, studies, trace,
+    try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -79,6 +80,8 @@ enum Verb {
     List(list::ListArgs),
     /// Say what a plan needs and this machine hasn't, and how to get it
     Doctor(doctor::DoctorArgs),
+    /// Show what a host is: hardware, kernel, settings, packages; or what differs between two
+    Record(record::RecordArgs),
     /// Print a JSON schema: of a kind of file, for editors, or of what a verb prints, for programs
     Schema(schema::SchemaArgs),
     /// Print the completions of a shell
@@ -151,6 +154,7 @@ impl Arguments {
             Verb::Check(verb) => verb.execute(&shared),
             Verb::List(verb) => verb.execute(&shared),
             Verb::Doctor(verb) => verb.execute(&shared),
+            Verb::Record(verb) => verb.execute(&shared),
             Verb::Schema(verb) => verb.execute(),
             Verb::Completions(verb) => verb.execute(command()),
             Verb::Man(verb) => verb.execute(command()),
@@ -164,7 +168,7 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{examples::EXAMPLES, exit_status::VERBS};
+    use crate::{examples::examples, exit_status::VERBS};
 
     /// The words of a line as a shell splits these: quotes hold words together, and `>` ends them.
     fn words(line: &str) -> Vec<String> {
@@ -193,18 +197,17 @@ mod tests {
         }
         let mut named = Vec::new();
         check(&command(), "", &mut named);
-        let mut with_examples: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
+        let mut with_examples: Vec<&str> = examples().map(|(name, _)| name).collect();
         with_examples.sort_unstable();
+        with_examples.dedup();
         named.sort_unstable();
         assert_eq!(with_examples, named);
-        for (name, lines) in EXAMPLES {
-            for line in *lines {
-                let words = words(line);
-                let parsed = command().try_get_matches_from(&words);
-                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
-                let first = name.split(' ').next().unwrap();
-                assert!(words.iter().any(|word| word == first), "{line}");
-            }
+        for (name, line) in examples() {
+            let words = words(line);
+            let parsed = command().try_get_matches_from(&words);
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            let first = name.split(' ').next().unwrap();
+            assert!(words.iter().any(|word| word == first), "{line}");
         }
     }
 

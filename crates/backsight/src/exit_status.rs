@@ -249,6 +249,7 @@ pub const VERBS: &[VerbStatuses] = &[
             (Failed, "something is missing, or a host can't be reached"),
         ],
     },
+    plain("record"),
     plain("schema"),
     plain("completions"),
     plain("man"),

@@ -33,6 +33,7 @@ mod overhead;
 mod plan_args;
 mod progress;
 mod publish;
+mod record;
 mod report;
 mod resume;
 mod run;

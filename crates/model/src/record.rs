@@ -28,18 +28,33 @@ pub struct RecordDifference {
 }
 
 impl HostRecord {
-    /// Names with their sections, and values.
-    pub fn values(&self) -> impl Iterator<Item = (String, &str)> {
-        self.0.iter().flat_map(|(section, values)| {
+    /// The sections that another record has and this one lacks.
+    pub fn lacks<'a>(&self, other: &'a HostRecord) -> Vec<&'a str> {
+        let sections = other.0.keys().map(String::as_str);
+        sections
+            .filter(|section| !self.0.contains_key(*section))
+            .collect()
+    }
+
+    /// Names with their sections, and values, of the sections that another record has too.
+    fn values_shared_with(&self, other: &HostRecord) -> impl Iterator<Item = (String, &str)> {
+        let shared = self
+            .0
+            .iter()
+            .filter(|(section, _)| other.0.contains_key(*section));
+        shared.flat_map(|(section, values)| {
             let named = values.iter();
             named.map(move |(name, value)| (format!("{section}.{name}"), value.as_str()))
         })
     }
 
-    /// What differs from this record to another one: what explains numbers most often first, then by name.
+    /// What differs from this record to another one in the sections that both have: what explains numbers most often first, then
+    /// by name.
     pub fn differences(&self, new: &HostRecord) -> Vec<RecordDifference> {
-        let (base, new): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            (self.values().collect(), new.values().collect());
+        let (base, new): (BTreeMap<_, _>, BTreeMap<_, _>) = (
+            self.values_shared_with(new).collect(),
+            new.values_shared_with(self).collect(),
+        );
         let only_new = new.keys().filter(|name| !base.contains_key(*name));
         let names = base.keys().chain(only_new);
         let differ = names.filter(|name| base.get(*name) != new.get(*name));
@@ -133,6 +148,7 @@ mod tests {
             ("package", "vim", "9.1"),
             ("cpu", "cpufreq.scaling_governor", "performance"),
             ("sysctl", "vm.swappiness", "60"),
+            ("sysctl", "vm.overcommit_memory", "1"),
             ("environment", "LANG", "C"),
         ]);
         let differences = base.differences(&new);
@@ -142,18 +158,22 @@ mod tests {
             [
                 "cpu.cpufreq.scaling_governor",
                 "package.libc6",
-                "environment.LANG",
+                "sysctl.vm.overcommit_memory",
                 "package.vim"
             ]
         );
         assert_eq!(differences[2].base, None);
         assert!(differences.iter().all(|d| d.weight <= 100));
         assert_eq!(base.differences(&base), []);
+        assert_eq!(
+            (base.lacks(&new), new.lacks(&base)),
+            (vec!["environment"], vec![])
+        );
     }
 
     #[test]
     fn differences_of_exchanged_records_are_the_same_the_other_way_round() {
-        let (base, new) = (record(&[("a", "x", "1")]), record(&[("b", "y", "2")]));
+        let (base, new) = (record(&[("a", "x", "1")]), record(&[("a", "y", "2")]));
         let (there, back) = (base.differences(&new), new.differences(&base));
         assert_eq!(there.len(), back.len());
         for (one, other) in there.iter().zip(&back) {

@@ -30,6 +30,7 @@ pub mod escape;
 pub mod findings;
 mod format;
 pub mod history;
+pub mod host_record;
 mod json;
 pub mod markdown;
 mod more_rounds;

@@ -23,6 +23,7 @@ mod comparison;
 mod evidence;
 mod history_measurer;
 mod history_study;
+mod host_records;
 mod import_study;
 mod interval_cache;
 mod known_history;
@@ -57,6 +58,7 @@ pub use evidence::{
 };
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
+pub use host_records::{HostRecords, record_pairs};
 pub use import_study::{IMPORT_VERB, ReadImport};
 pub use interval_cache::{Intervals, VersionInterval};
 pub use known_history::{

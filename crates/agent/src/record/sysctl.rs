@@ -13,6 +13,7 @@ const NOT_SETTINGS: &[&str] = &[
     "fs.inode-nr",
     "fs.inode-state",
     "fs.quota.*",
+    "kernel.domainname",
     "kernel.ns_last_pid",
     "kernel.perf_event_max_sample_rate",
     "kernel.pty.nr",

@@ -29,6 +29,7 @@ mod monitor;
 mod name;
 pub mod numbers;
 mod plan;
+mod preparation;
 mod quantity;
 mod record;
 mod results;
@@ -76,6 +77,7 @@ pub use plan::{
     Arrangement, BenchmarkLookupError, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, OnFailure, Plan,
     PlanParam, Variant, VariantRole,
 };
+pub use preparation::{Preparation, PreparationPart, SettingNode, SettingTable};
 pub use quantity::{Percent, quantity};
 pub use record::{HostRecord, RecordDifference, RecordSection};
 pub use results::{CellSeries, ResultSet, StudyState, TrialSamples};

@@ -1,0 +1,479 @@
+//! Making settings: everything is read first, then the journal is on disk, then each one is written and read again.
+//!
+//! Under `strict` all settings stand or none does.
+
+use crate::{
+    cpu_list::CpuList,
+    definition::Right,
+    journal::{Journal, JournalError, JournalFile},
+    machine_root::MachineRoot,
+    mechanism::{Change, HeldFiles, Obstacle, State},
+    report::{
+        ChangeReport, Policy, PreparationReport, RestoreOutcome, RestoredChange, SettingOutcome,
+        SettingReport,
+    },
+    restore::put_back,
+    value::ValueType,
+    wanted::WantedSetting,
+};
+
+/// A preparation that was made.
+#[derive(Debug)]
+pub struct Application {
+    /// What came of each setting.
+    pub report: PreparationReport,
+    /// Files that are kept open for it, until this is dropped.
+    pub held: HeldFiles,
+}
+
+/// A setting on its way.
+struct Attempt<'a> {
+    wanted: &'a WantedSetting,
+    changes: Vec<PlannedChange>,
+    outcome: Option<SettingOutcome>,
+}
+
+/// A change of it.
+struct PlannedChange {
+    change: Change,
+    /// Its entry in the journal.
+    id: Option<u64>,
+    refused: Option<String>,
+}
+
+impl Attempt<'_> {
+    fn is_pending(&self) -> bool {
+        self.outcome.is_none()
+    }
+
+    /// Whether the machine may lack it without harm.
+    fn is_tolerable(&self, policy: Policy) -> bool {
+        policy != Policy::Strict
+            || match &self.outcome {
+                Some(SettingOutcome::Missing { .. }) => self.wanted.optional,
+                outcome => outcome.as_ref().is_none_or(SettingOutcome::is_so),
+            }
+    }
+
+    fn ids(&self) -> impl Iterator<Item = u64> {
+        self.changes.iter().filter_map(|planned| planned.id)
+    }
+
+    fn report(&self) -> SettingReport {
+        let request = &self.wanted.request;
+        let changes = self.changes.iter().map(|planned| ChangeReport {
+            target: planned.change.target(),
+            old: planned.change.old_text(),
+            new: planned.change.new_text(),
+            refused: planned.refused.clone(),
+        });
+        SettingReport {
+            setting: self.wanted.setting.clone(),
+            parameters: request.shown_parameters(),
+            value: request
+                .value
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            place: self.wanted.place.clone(),
+            outcome: self.outcome.clone().unwrap_or(SettingOutcome::NotMade),
+            changes: changes.collect(),
+        }
+    }
+}
+
+/// Makes settings for a study. Keep what is given until the study ends; then `restore` puts them back.
+///
+/// # Errors
+/// The journal can't be written, or another process has it. Then the machine is as it was, or the journal still says what isn't.
+pub fn apply(
+    machine: &MachineRoot,
+    wanted: &[WantedSetting],
+    journal: &JournalFile,
+    study: &str,
+    policy: Policy,
+) -> Result<Application, JournalError> {
+    let mut held = HeldFiles::default();
+    let mut put_back_again = Vec::new();
+    let mut attempts = Vec::new();
+    let mut stands;
+    if !wanted.is_empty() && wanted.iter().any(|one| may_change(machine, one)) {
+        let mut journal = Journal::open(journal)?;
+        machine.pass("after lock", 0);
+        let machine = &machine.holding(journal.lock());
+        let boot = machine
+            .boot_id()
+            .map_err(|cause| JournalError::Boot { cause })?;
+        attempts = plan_all(machine, wanted, &journal);
+        stands = attempts.iter().all(|attempt| attempt.is_tolerable(policy));
+        if stands {
+            let made = make_all(
+                machine,
+                &mut journal,
+                study,
+                policy,
+                &mut attempts,
+                &mut held,
+                &boot,
+            );
+            stands = *made.as_ref().unwrap_or(&false);
+            if !stands {
+                let mut ids: Vec<u64> = attempts.iter().flat_map(Attempt::ids).collect();
+                ids.sort_unstable();
+                put_back_again = put_back(machine, &mut journal, &ids, &boot);
+                held = HeldFiles::default();
+                for attempt in &mut attempts {
+                    if attempt.outcome == Some(SettingOutcome::Made) {
+                        attempt.outcome = Some(SettingOutcome::NotMade);
+                    }
+                }
+            }
+            if journal.open_entries().next().is_none() {
+                journal.tidy(machine)?;
+            }
+            made?;
+        }
+    } else {
+        for one in wanted {
+            attempts.push(Attempt {
+                wanted: one,
+                changes: Vec::new(),
+                outcome: Some(SettingOutcome::NeedsRoot),
+            });
+        }
+        stands = policy != Policy::Strict || wanted.is_empty();
+    }
+    Ok(Application {
+        report: PreparationReport {
+            study: study.to_owned(),
+            stands,
+            settings: attempts.iter().map(Attempt::report).collect(),
+            put_back: put_back_again,
+        },
+        held,
+    })
+}
+
+fn may_change(machine: &MachineRoot, wanted: &WantedSetting) -> bool {
+    wanted.right == Right::None || machine.permits_root()
+}
+
+/// Reads everything that will be changed.
+fn plan_all<'a>(
+    machine: &MachineRoot,
+    wanted: &'a [WantedSetting],
+    journal: &Journal,
+) -> Vec<Attempt<'a>> {
+    let mut attempts: Vec<Attempt<'a>> = Vec::new();
+    for (number, one) in wanted.iter().enumerate() {
+        let planned = if may_change(machine, one) {
+            check_cpus(machine, one)
+                .and_then(|()| one.mechanism.plan(machine, &one.setting, &one.request))
+                .map_err(|obstacle| match obstacle {
+                    Obstacle::Missing(why) => SettingOutcome::Missing { why },
+                    Obstacle::Refused(why) => SettingOutcome::Refused { why },
+                })
+        } else {
+            Err(SettingOutcome::NeedsRoot)
+        };
+        let planned =
+            planned.and_then(
+                |changes| match claim_of_another(&changes, journal, &attempts) {
+                    Some(why) => Err(SettingOutcome::Refused { why }),
+                    None => Ok(changes),
+                },
+            );
+        machine.pass("after read", number);
+        let (changes, outcome) = match planned {
+            Ok(changes) => {
+                let is_so = changes.iter().all(Change::is_already_so);
+                (changes, is_so.then_some(SettingOutcome::AlreadySo))
+            }
+            Err(outcome) => (Vec::new(), Some(outcome)),
+        };
+        let changes = changes.into_iter().map(|change| PlannedChange {
+            change,
+            id: None,
+            refused: None,
+        });
+        attempts.push(Attempt {
+            wanted: one,
+            changes: changes.collect(),
+            outcome,
+        });
+    }
+    attempts
+}
+
+/// Checks lists of CPUs against those that the machine has.
+fn check_cpus(machine: &MachineRoot, wanted: &WantedSetting) -> Result<(), Obstacle> {
+    let request = &wanted.request;
+    if !matches!(request.value_type, ValueType::Cpus | ValueType::SomeCpus) {
+        return Ok(());
+    }
+    let text = request.value.as_ref().map(ToString::to_string);
+    let list = CpuList::parse(&text.unwrap_or_default()).map_err(Obstacle::Refused)?;
+    let Some(present) = machine.present_cpus() else {
+        return Ok(());
+    };
+    let unknown = list.without(&present);
+    if !unknown.is_empty() {
+        return Err(Obstacle::Refused(format!(
+            "there is no CPU {unknown}: this machine has {present}"
+        )));
+    }
+    let online = machine.online_cpus().unwrap_or(present);
+    if request.value_type == ValueType::SomeCpus && online.without(&list).is_empty() {
+        return Err(Obstacle::Refused(format!(
+            "CPUs {list} are all that there are: leave one for everything else"
+        )));
+    }
+    Ok(())
+}
+
+/// Why these changes aren't this setting's to make: another study, or another setting of this preparation, has one of their
+/// targets. What a study has changed isn't an old value.
+fn claim_of_another(
+    changes: &[Change],
+    journal: &Journal,
+    attempts: &[Attempt<'_>],
+) -> Option<String> {
+    for change in changes.iter().filter(|change| !change.is_shareable()) {
+        let target = change.target();
+        let holds = |other: &Change| !other.is_shareable() && other.target() == target;
+        let mut open = journal.open_entries();
+        if let Some(open) = open.find(|open| holds(&open.entry.change)) {
+            let entry = &open.entry;
+            let way_out = match entry.holder.is_alive() {
+                true => format!("wait for it to end (process {})", entry.holder.pid),
+                false => "it was interrupted: `backsight restore` puts it back".to_owned(),
+            };
+            return Some(format!(
+                "study `{}` holds {target} ({}): {way_out}",
+                entry.study, entry.setting
+            ));
+        }
+        // What the kernel changes along with one setting may be set by another of the same preparation.
+        let mut others = attempts.iter().filter(|_| change.is_wanted());
+        let is_it = |planned: &PlannedChange| planned.change.is_wanted() && holds(&planned.change);
+        let other = others.find(|attempt| attempt.changes.iter().any(is_it));
+        if let Some(other) = other {
+            let (setting, place) = (&other.wanted.setting, &other.wanted.place);
+            return Some(format!("`{setting}` ({place}) sets {target} too"));
+        }
+    }
+    None
+}
+
+/// Makes what is pending; whether the preparation stands.
+fn make_all(
+    machine: &MachineRoot,
+    journal: &mut Journal,
+    study: &str,
+    policy: Policy,
+    attempts: &mut [Attempt<'_>],
+    held: &mut HeldFiles,
+    boot: &str,
+) -> Result<bool, JournalError> {
+    let is_pending = |attempt: &&mut Attempt<'_>| attempt.is_pending();
+    let pending = attempts.iter_mut().filter(is_pending);
+    let to_do = pending.flat_map(|attempt| {
+        let setting = &attempt.wanted.setting;
+        let planned = attempt.changes.iter_mut();
+        planned.map(move |planned| (setting, planned))
+    });
+    let to_do: Vec<_> = to_do
+        .filter(|(_, p)| p.change.is_journaled() && !p.change.is_already_so())
+        .collect();
+    let entries = to_do.iter();
+    let entries = entries.map(|(setting, planned)| ((*setting).clone(), planned.change.clone()));
+    let entries: Vec<(String, Change)> = entries.collect();
+    let ids = journal.append(machine, study, &entries)?;
+    for ((_, planned), id) in to_do.into_iter().zip(ids) {
+        planned.id = Some(id);
+    }
+    let mut number = 0;
+    // The kernel may take a value only after another one: an upper limit before the lower one that is above it.
+    for is_last in [false, true] {
+        for attempt in attempts.iter_mut().filter(is_pending) {
+            attempt.outcome =
+                make_setting(machine, journal, attempt, held, is_last, &mut number, boot)?;
+            if !attempt.is_tolerable(policy) {
+                return Ok(false);
+            }
+        }
+    }
+    settle(machine, journal, study, attempts, boot)?;
+    Ok(attempts.iter().all(|attempt| attempt.is_tolerable(policy)))
+}
+
+/// Makes one setting; no outcome where it may be tried again. What fails is put back at once.
+fn make_setting(
+    machine: &MachineRoot,
+    journal: &mut Journal,
+    attempt: &mut Attempt<'_>,
+    held: &mut HeldFiles,
+    is_last: bool,
+    number: &mut usize,
+    boot: &str,
+) -> Result<Option<SettingOutcome>, JournalError> {
+    let several = attempt.changes.len() > 1;
+    let mut made = 0;
+    let mut fault = None;
+    for planned in attempt.changes.iter_mut() {
+        if planned.change.is_already_so() {
+            continue;
+        }
+        if let Some(id) = planned.id {
+            machine.pass("before mark of write", *number);
+            journal.mark_writing(id)?;
+        }
+        machine.pass("before write", *number);
+        let outcome = make_change(machine, &planned.change, held);
+        machine.pass("after write", *number);
+        match outcome {
+            Ok(()) => {
+                if let Some(id) = planned.id {
+                    journal.mark_verified(id)?;
+                }
+                planned.refused = None;
+                made += 1;
+            }
+            Err(outcome) => {
+                planned.refused = Some(outcome.to_string());
+                if planned.change.is_dispensable() && several {
+                    if let Some(id) = planned.id {
+                        put_back(machine, journal, &[id], boot);
+                    }
+                } else {
+                    fault = Some(outcome);
+                    break;
+                }
+            }
+        }
+        machine.pass("after verify", *number);
+        *number += 1;
+    }
+    let Some(fault) = fault else {
+        let first = attempt.changes.iter().find_map(|p| p.refused.clone());
+        return Ok(Some(match (made, first) {
+            (0, Some(why)) => SettingOutcome::Refused { why },
+            _ => SettingOutcome::Made,
+        }));
+    };
+    if matches!(fault, SettingOutcome::Refused { .. }) && !is_last {
+        undo_without_marks(machine, journal, attempt);
+        return Ok(None);
+    }
+    let ids: Vec<u64> = attempt.ids().collect();
+    put_back(machine, journal, &ids, boot);
+    Ok(Some(fault))
+}
+
+/// Undoes the changes of a setting that is tried again: its entries stay.
+fn undo_without_marks(machine: &MachineRoot, journal: &Journal, attempt: &Attempt<'_>) {
+    for planned in attempt.changes.iter().rev() {
+        let writing = planned.id.and_then(|id| journal.open_entry(id));
+        if writing.is_some_and(|open| open.writing) && planned.change.state(machine) != State::Old {
+            // What stays is undone by its entry.
+            let _undone_or_in_the_journal = planned.change.undo(machine);
+        }
+    }
+}
+
+fn make_change(
+    machine: &MachineRoot,
+    change: &Change,
+    held: &mut HeldFiles,
+) -> Result<(), SettingOutcome> {
+    let refused = |why| SettingOutcome::Refused { why };
+    change.make(machine, held).map_err(refused)?;
+    if !change.is_verifiable() {
+        return Ok(());
+    }
+    match change.state(machine) {
+        State::New => Ok(()),
+        State::Old => Err(SettingOutcome::NotHeld {
+            found: change.old_text(),
+        }),
+        State::Other(found) => Err(SettingOutcome::NotHeld { found }),
+        State::Unreadable(why) => Err(refused(why)),
+    }
+}
+
+/// Looks at all settings again: one may have changed another, also one that was so before.
+fn settle(
+    machine: &MachineRoot,
+    journal: &mut Journal,
+    study: &str,
+    attempts: &mut [Attempt<'_>],
+    boot: &str,
+) -> Result<(), JournalError> {
+    let mut held = HeldFiles::default();
+    for attempt in attempts.iter_mut() {
+        let was_so = match attempt.outcome {
+            Some(SettingOutcome::Made) => false,
+            Some(SettingOutcome::AlreadySo) => true,
+            _ => continue,
+        };
+        let mut fault = None;
+        for planned in &mut attempt.changes {
+            let change = &planned.change;
+            if !change.is_verifiable() || planned.refused.is_some() {
+                continue;
+            }
+            let wanted = match change.is_already_so() {
+                true => State::Old,
+                false => State::New,
+            };
+            let now = change.state(machine);
+            if now == wanted || was_so && now == State::New {
+                continue;
+            }
+            if planned.id.is_none() {
+                let entry = (attempt.wanted.setting.clone(), change.clone());
+                let ids = journal.append(machine, study, &[entry])?;
+                planned.id = ids.first().copied();
+            }
+            if let Some(id) = planned.id {
+                journal.mark_writing(id)?;
+            }
+            let again = change.make(machine, &mut held);
+            let now = change.state(machine);
+            fault = match again {
+                Ok(()) if now == State::New || now == wanted => {
+                    if let Some(id) = planned.id {
+                        journal.mark_verified(id)?;
+                    }
+                    None
+                }
+                Ok(()) => Some(SettingOutcome::NotHeld {
+                    found: match now {
+                        State::Other(found) | State::Unreadable(found) => found,
+                        State::Old | State::New => change.old_text(),
+                    },
+                }),
+                Err(why) => Some(SettingOutcome::Refused { why }),
+            };
+            if fault.is_some() {
+                break;
+            }
+            attempt.outcome = Some(SettingOutcome::Made);
+        }
+        if let Some(fault) = fault {
+            let ids: Vec<u64> = attempt.ids().collect();
+            put_back(machine, journal, &ids, boot);
+            attempt.outcome = Some(fault);
+        }
+    }
+    Ok(())
+}
+
+impl PreparationReport {
+    /// Whether something that was put back again is stuck.
+    pub fn stuck(&self) -> impl Iterator<Item = &RestoredChange> {
+        let stuck =
+            |change: &&RestoredChange| matches!(change.outcome, RestoreOutcome::Stuck { .. });
+        self.put_back.iter().filter(stuck)
+    }
+}

@@ -1,0 +1,77 @@
+//! Settings of a machine (CPU governor, transparent huge pages, swappiness, …): made before a study's trials and put back after them,
+//! whatever happens in between: a kill, a crash, a power cut.
+//!
+//! Definitions say what a setting is and how it is made (`settings/*.toml`; none is known to the code). [`resolve`] turns what files
+//! ask for into a list for an agent, [`apply`] makes it there, [`restore`] puts it back. Everything that crosses between them is
+//! serde. The [`Journal`] holds what stood before, on disk before it is changed: it alone says what an old value is.
+//!
+//! Which study may have a host, and when it ends, is decided elsewhere.
+//!
+//! ```
+//! use backsight_model::{Preparation, TomlDocument};
+//! use backsight_settings::{
+//!     JournalFile, MachineRoot, Policy, PreparationSource, RestoreScope, SettingCatalog, apply, resolve, restore,
+//! };
+//! # use std::fs;
+//! # let folder = std::env::temp_dir().join(format!("backsight-settings-{}", std::process::id()));
+//! # fs::create_dir_all(folder.join("proc/sys/kernel/random"))?;
+//! # fs::create_dir_all(folder.join("proc/sys/vm"))?;
+//! # fs::write(folder.join("proc/sys/kernel/random/boot_id"), "1\n")?;
+//! # fs::write(folder.join("proc/sys/vm/swappiness"), "60\n")?;
+//! let document = TomlDocument::new("plan.toml", "sysctl.\"vm.swappiness\" = 0");
+//! let preparation: Preparation = document.read()?;
+//! let source = PreparationSource { document: &document, preparation: &preparation };
+//! let wanted = resolve(&SettingCatalog::load(&[])?, &[source])?;
+//!
+//! // A folder that stands for a machine.
+//! let machine = MachineRoot::in_folder(&folder, Vec::new());
+//! let journal = JournalFile::new(folder.join("journal"));
+//! let made = apply(&machine, &wanted, &journal, "a study", Policy::Strict)?;
+//! assert!(made.report.stands);
+//! assert_eq!(fs::read_to_string(folder.join("proc/sys/vm/swappiness"))?, "0\n");
+//!
+//! restore(&machine, &journal, &RestoreScope::Study("a study".into()))?;
+//! assert_eq!(fs::read_to_string(folder.join("proc/sys/vm/swappiness"))?, "60\n");
+//! # fs::remove_dir_all(folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod apply;
+mod catalog;
+mod cpu_list;
+mod definition;
+mod journal;
+mod machine_root;
+mod mechanism;
+mod parameter;
+mod placeholder;
+mod program;
+mod report;
+mod request;
+mod restore;
+mod value;
+mod wanted;
+
+pub use apply::{Application, apply};
+pub use catalog::{SettingCatalog, SettingCatalogError, SettingSet};
+pub use cpu_list::CpuList;
+pub use definition::{Conflict, Right, SettingDefinition};
+pub use journal::{
+    Journal, JournalContents, JournalEntry, JournalError, JournalFile, JournalRecord, OpenEntry,
+    USUAL_PATH,
+};
+pub use machine_root::{Checkpoint, Holder, MachineRoot};
+pub use mechanism::{
+    Change, CommandMechanism, FileAlternative, FileChange, FolderChange, FolderMechanism, Format,
+    HeldFile, HeldFiles, HoldMechanism, Mechanism, MountChange, MountMechanism, MountSource,
+    ProgramChange, Reading, ServiceAction, ServicesMechanism, UnitChange,
+};
+pub use parameter::ParameterType;
+pub use report::{
+    ChangeReport, Policy, PreparationReport, RestoreOutcome, RestoreReport, RestoredChange,
+    SettingOutcome, SettingReport,
+};
+pub use request::SettingRequest;
+pub use restore::{RestoreScope, restore};
+pub use value::{SettingValue, ValueType};
+pub use wanted::{AS_IS, PreparationSource, WantedSetting, resolve};

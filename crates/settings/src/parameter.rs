@@ -1,0 +1,149 @@
+//! Parameters of settings: which interface, which device. They become parts of paths and words of commands, so that each has a type
+//! that can't lead elsewhere.
+
+use backsight_model::Size;
+use serde::{Deserialize, Serialize};
+
+use crate::cpu_list::CpuList;
+
+/// What a parameter may be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ParameterType {
+    /// A network interface.
+    Interface,
+    /// A block device, with or without `/dev/`: `vda`.
+    Block,
+    /// A block device with `/dev/`.
+    Device,
+    /// A path from the root.
+    Path,
+    /// A number, at most of 32 bits.
+    Number,
+    /// The name of a kernel's parameter, `vm.swappiness`, as the path below /proc/sys.
+    Sysctl,
+    /// A size in bytes: `4GiB`.
+    Size,
+    /// A list of CPUs.
+    Cpus,
+    /// One of these words.
+    Choice(Vec<String>),
+    /// Any text of one line that isn't an option.
+    Text,
+    /// The same as this other parameter: what can't be undone is said twice.
+    SameAs(String),
+}
+
+/// Whether it can be one component of a path.
+fn is_component(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._@:+-".contains(c);
+    !text.is_empty()
+        && text.len() <= 64
+        && !text.starts_with('-')
+        && text != "."
+        && text != ".."
+        && text.chars().all(fits)
+}
+
+fn is_path(text: &str) -> bool {
+    let mut components = text.split('/').skip(1);
+    text.starts_with('/') && text.len() <= 4096 && components.all(is_component)
+}
+
+impl ParameterType {
+    /// The parameter in the form that definitions use.
+    ///
+    /// # Errors
+    /// It isn't of this type.
+    pub(crate) fn check(&self, text: &str) -> Result<String, String> {
+        let fault = |what: &str| Err(format!("`{text}` is no {what}"));
+        let text = text.to_owned();
+        match self {
+            Self::Interface if is_component(&text) && text.len() <= 15 => Ok(text),
+            Self::Interface => fault("network interface's name"),
+            Self::Block => match text.strip_prefix("/dev/").unwrap_or(&text) {
+                name if is_component(name) => Ok(name.to_owned()),
+                _ => fault("block device such as `sda`"),
+            },
+            Self::Device if text.strip_prefix("/dev/").is_some_and(is_component) => Ok(text),
+            Self::Device => fault("device such as `/dev/vdb`"),
+            Self::Path if is_path(&text) => Ok(text),
+            Self::Path => fault("path from the root without spaces and `..`"),
+            Self::Number => match text.parse::<u32>() {
+                Ok(number) => Ok(number.to_string()),
+                Err(_) => fault("number"),
+            },
+            Self::Sysctl => {
+                // As sysctl(8): whichever of the two comes first separates, the other one belongs to names.
+                let slashes = match text.find(['.', '/']) {
+                    Some(at) if text[at..].starts_with('.') => text
+                        .chars()
+                        .map(|c| match c {
+                            '.' => '/',
+                            '/' => '.',
+                            c => c,
+                        })
+                        .collect(),
+                    _ => text.clone(),
+                };
+                match slashes.split('/').all(is_component) {
+                    true => Ok(slashes),
+                    false => fault("kernel parameter such as `vm.swappiness`"),
+                }
+            }
+            Self::Size => match Size::parse(&text) {
+                Ok(_) => Ok(text),
+                Err(error) => Err(error.to_string()),
+            },
+            Self::Cpus => match CpuList::parse(&text)? {
+                list if list.is_empty() => fault("CPU"),
+                list => Ok(list.to_string()),
+            },
+            Self::Choice(words) if words.contains(&text) => Ok(text),
+            Self::Choice(words) => Err(format!("`{text}` isn't one of `{}`", words.join("`, `"))),
+            Self::Text if text.starts_with('-') || text.chars().any(char::is_control) => {
+                fault("text of one line that isn't an option")
+            }
+            Self::Text | Self::SameAs(_) => Ok(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn parameters_have_one_form_and_lead_nowhere_else() {
+        let sysctl = |text: &str| ParameterType::Sysctl.check(text);
+        assert_eq!(sysctl("vm.swappiness").unwrap(), "vm/swappiness");
+        assert_eq!(
+            sysctl("net.ipv4.conf.eth0/1.forwarding").unwrap(),
+            "net/ipv4/conf/eth0.1/forwarding"
+        );
+        assert_eq!(
+            sysctl("net/ipv4/ip_forward").unwrap(),
+            "net/ipv4/ip_forward"
+        );
+        assert!(sysctl("../../etc/passwd").is_err() && sysctl("a..b").is_err());
+        assert_eq!(ParameterType::Block.check("/dev/vda").unwrap(), "vda");
+        assert!(ParameterType::Block.check("../vda").is_err());
+        assert!(ParameterType::Interface.check("eth0/../..").is_err());
+        assert!(ParameterType::Interface.check("-eth0").is_err());
+        assert!(ParameterType::Device.check("/dev/../etc/x").is_err());
+        assert!(ParameterType::Path.check("/a/../b").is_err());
+        assert!(ParameterType::Size.check("4GiB").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn no_parameter_of_a_path_leads_out_of_its_folder(text in "[a-z./-]{0,12}") {
+            for kind in [ParameterType::Interface, ParameterType::Block, ParameterType::Sysctl] {
+                if let Ok(part) = kind.check(&text) {
+                    prop_assert!(!part.split('/').any(|c| c == ".." || c == "." || c.is_empty()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,476 @@
+//! What preparations say, resolved by definitions: the settings that a host shall have, in the order in which they are made.
+
+use backsight_model::{
+    DocumentError, Located, Preparation, PreparationPart, SettingNode, SettingTable, TomlDocument,
+    did_you_mean,
+};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+use crate::{
+    catalog::SettingCatalog,
+    definition::{Right, SettingDefinition},
+    mechanism::Mechanism,
+    parameter::ParameterType,
+    request::SettingRequest,
+    value::{SettingValue, ValueType},
+};
+
+/// The value that leaves a setting as it stands.
+pub const AS_IS: &str = "as-is";
+/// Deepest nesting of sets.
+const DEEPEST: usize = 8;
+
+/// A setting that a host shall have, with all that its agent needs to make it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WantedSetting {
+    /// Its name.
+    pub setting: String,
+    /// The value and the parameters.
+    pub request: SettingRequest,
+    /// What it takes to change it.
+    pub right: Right,
+    /// Whether a machine may lack it: it comes from a set that is for any machine.
+    pub optional: bool,
+    /// Where it was asked for: `lab.toml:7`.
+    pub place: String,
+    /// How it is made.
+    pub mechanism: Mechanism,
+}
+
+/// A preparation and the document that it stands in.
+#[derive(Debug, Clone, Copy)]
+pub struct PreparationSource<'a> {
+    /// The document.
+    pub document: &'a TomlDocument,
+    /// What it says.
+    pub preparation: &'a Preparation,
+}
+
+/// A setting that was asked for, with its place.
+struct Chosen<'a> {
+    definition: &'a SettingDefinition,
+    request: SettingRequest,
+    document: &'a TomlDocument,
+    span: Range<usize>,
+    from_set: bool,
+}
+
+impl Chosen<'_> {
+    fn place(&self) -> String {
+        let problem = self.document.problem(self.span.clone(), "", "", None);
+        format!("{}:{}", self.document.name, problem.place().0)
+    }
+
+    fn shown(&self) -> String {
+        let value = self.request.value.as_ref();
+        let value = value.map_or_else(|| self.request.shown_parameters(), ToString::to_string);
+        format!("{} = {value}", self.definition.name)
+    }
+}
+
+struct Resolver<'a> {
+    catalog: &'a SettingCatalog,
+    chosen: IndexMap<(String, String), Chosen<'a>>,
+}
+
+/// The settings that these preparations ask for; where two ask for the same one, the later one wins.
+///
+/// # Errors
+/// An unknown set, setting or parameter, a value that isn't allowed, a device that isn't confirmed, or a conflict; the problem
+/// points at its place.
+pub fn resolve(
+    catalog: &SettingCatalog,
+    sources: &[PreparationSource<'_>],
+) -> Result<Vec<WantedSetting>, DocumentError> {
+    let mut resolver = Resolver {
+        catalog,
+        chosen: IndexMap::new(),
+    };
+    for source in sources {
+        resolver.add(source.document, source.preparation, 0)?;
+    }
+    let chosen: Vec<Chosen<'_>> = resolver.chosen.into_values().collect();
+    check_conflicts(&chosen)?;
+    let mut ordered: Vec<&Chosen<'_>> = chosen.iter().collect();
+    ordered.sort_by_key(|chosen| chosen.definition.order);
+    let wanted = ordered.into_iter().map(|chosen| WantedSetting {
+        setting: chosen.definition.name.clone(),
+        request: chosen.request.clone(),
+        right: chosen.definition.right,
+        optional: chosen.from_set,
+        place: chosen.place(),
+        mechanism: chosen.definition.mechanism.clone(),
+    });
+    Ok(wanted.collect())
+}
+
+fn check_conflicts(all: &[Chosen<'_>]) -> Result<(), DocumentError> {
+    for one in all {
+        for conflict in &one.definition.conflicts {
+            if conflict.when.is_some() && conflict.when != one.request.value {
+                continue;
+            }
+            let other = all.iter().find(|other| {
+                let is_it = other.definition.name == *conflict.with;
+                is_it && (conflict.value.is_none() || conflict.value == other.request.value)
+            });
+            let Some(other) = other else { continue };
+            // The place that was written last, or by hand, is the one to change.
+            let (at, beside) = match one.from_set && !other.from_set {
+                true => (other, one),
+                false => (one, other),
+            };
+            return Err(at.document.problem(
+                at.span.clone(),
+                format!(
+                    "`{}` and `{}` ({}) don't go together: {}",
+                    at.shown(),
+                    beside.shown(),
+                    beside.place(),
+                    conflict.why
+                ),
+                "this one",
+                Some(format!("change one of them, or leave one `\"{AS_IS}\"`")),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A node as a value; none for a table.
+fn value_of(node: &SettingNode) -> Option<SettingValue> {
+    Some(match node {
+        SettingNode::Boolean(value) => SettingValue::Boolean(*value),
+        SettingNode::Integer(value) => SettingValue::Integer(*value),
+        SettingNode::Text(value) => SettingValue::Text(value.clone()),
+        SettingNode::List(nodes) => {
+            let texts = nodes.iter().map(|node| match &**node {
+                SettingNode::Text(text) => Some(text.clone()),
+                SettingNode::Integer(number) => Some(number.to_string()),
+                _ => None,
+            });
+            SettingValue::List(texts.collect::<Option<_>>()?)
+        }
+        SettingNode::Table(_) => return None,
+    })
+}
+
+impl<'a> Resolver<'a> {
+    fn add(
+        &mut self,
+        document: &'a TomlDocument,
+        preparation: &Preparation,
+        depth: usize,
+    ) -> Result<(), DocumentError> {
+        for part in &preparation.parts {
+            match part {
+                PreparationPart::Set(name) => self.add_set(document, name, depth)?,
+                PreparationPart::Settings(table) => {
+                    self.add_table(document, "", table, depth > 0)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_set(
+        &mut self,
+        document: &'a TomlDocument,
+        name: &Located<String>,
+        depth: usize,
+    ) -> Result<(), DocumentError> {
+        let catalog = self.catalog;
+        let names = || catalog.sets().map(|set| set.name.as_str());
+        let Some(set) = catalog.set(name) else {
+            let all = format!("the sets are {}", names().collect::<Vec<_>>().join(", "));
+            let help = did_you_mean(name, names()).unwrap_or(all);
+            let message = format!("there is no set `{}` of settings", **name);
+            return Err(document.problem(name.span(), message, "this set", Some(help)));
+        };
+        if depth >= DEEPEST {
+            let message = format!("the set `{}` contains itself", **name);
+            return Err(document.problem(name.span(), message, "here", None));
+        }
+        self.add(&set.document, &set.preparation, depth + 1)
+    }
+
+    fn add_table(
+        &mut self,
+        document: &'a TomlDocument,
+        above: &str,
+        table: &SettingTable,
+        from_set: bool,
+    ) -> Result<(), DocumentError> {
+        for (key, node) in table {
+            let path = match above {
+                "" => (**key).clone(),
+                above => format!("{above}.{}", **key),
+            };
+            if let Some(definition) = self.catalog.setting(&path) {
+                // `disk` is a setting, and others are below it: `disk.scheduler`.
+                let (inner, own) = self.split(&path, node);
+                self.add_table(document, &path, &inner, from_set)?;
+                if let Some(own) = own {
+                    self.add_setting(document, definition, key, &own, from_set)?;
+                }
+                continue;
+            }
+            let below = format!("{path}.");
+            match &**node {
+                SettingNode::Table(inner)
+                    if self.catalog.names().any(|name| name.starts_with(&below)) =>
+                {
+                    self.add_table(document, &path, inner, from_set)?;
+                }
+                _ => {
+                    let help = did_you_mean(&path, self.catalog.names());
+                    let help = help.unwrap_or_else(|| {
+                        let near = self.catalog.names().filter(|name| {
+                            let family = path.split('.').next().unwrap_or_default();
+                            name.split('.').next() == Some(family)
+                        });
+                        let near: Vec<&str> = near.collect();
+                        match near.is_empty() {
+                            true => "`backsight list` has all settings".to_owned(),
+                            false => format!("there are {}", near.join(", ")),
+                        }
+                    });
+                    return Err(document.problem(
+                        key.span(),
+                        format!("there is no setting `{path}`"),
+                        "this setting",
+                        Some(help),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What of a setting's table are settings below it, and what is its own.
+    fn split(
+        &self,
+        path: &str,
+        node: &Located<SettingNode>,
+    ) -> (SettingTable, Option<Located<SettingNode>>) {
+        let SettingNode::Table(table) = &**node else {
+            return (Vec::new(), Some(node.clone()));
+        };
+        let is_below = |key: &str| {
+            let below = format!("{path}.{key}");
+            let mut names = self.catalog.names();
+            names.any(|name| {
+                let rest = name.strip_prefix(&below);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            })
+        };
+        let (below, own): (SettingTable, SettingTable) =
+            table.iter().cloned().partition(|(key, _)| is_below(key));
+        let own = (!own.is_empty() || below.is_empty())
+            .then(|| Located::spanning(SettingNode::Table(own), node.span()));
+        (below, own)
+    }
+
+    /// One setting, with one value or, where it has parameters, one table or several.
+    fn add_setting(
+        &mut self,
+        document: &'a TomlDocument,
+        definition: &'a SettingDefinition,
+        key: &Located<String>,
+        node: &Located<SettingNode>,
+        from_set: bool,
+    ) -> Result<(), DocumentError> {
+        let name = &definition.name;
+        let span = match node.span() {
+            // A dotted table has no place of its own.
+            span if span.is_empty() => key.span(),
+            span => span,
+        };
+        if matches!(&**node, SettingNode::Text(text) if text == AS_IS) {
+            self.chosen.retain(|(known, _), _| known != name);
+            return Ok(());
+        }
+        if let Some(parameter) = &definition.name_parameter {
+            let SettingNode::Table(table) = &**node else {
+                let help = format!("such as `{name}.\"vm.swappiness\" = 0`");
+                let message = format!("`{name}` is a table of values by name");
+                return Err(document.problem(span, message, "here", Some(help)));
+            };
+            return self.add_named(document, definition, parameter, "", table, from_set);
+        }
+        let tables: Vec<&Located<SettingNode>> = match &**node {
+            SettingNode::Table(_) => vec![node],
+            SettingNode::List(nodes)
+                if !definition.parameters.is_empty()
+                    && nodes
+                        .iter()
+                        .all(|node| matches!(**node, SettingNode::Table(_))) =>
+            {
+                nodes.iter().collect()
+            }
+            other => {
+                let parameters = IndexMap::new();
+                let value = value_of(other);
+                return self.choose(document, definition, span, value, parameters, from_set);
+            }
+        };
+        for node in tables {
+            let SettingNode::Table(table) = &**node else {
+                continue;
+            };
+            let span = if node.span().is_empty() {
+                key.span()
+            } else {
+                node.span()
+            };
+            let (mut value, mut parameters) = (None, IndexMap::new());
+            for (key, node) in table {
+                if **key == definition.key && definition.value_type != ValueType::None {
+                    value = value_of(node);
+                } else if let Some(kind) = definition.parameters.get(&**key) {
+                    let text = match &**node {
+                        SettingNode::Text(text) => text.clone(),
+                        SettingNode::Integer(number) => number.to_string(),
+                        _ => String::new(),
+                    };
+                    let checked = kind.check(&text);
+                    let checked = checked.map_err(|fault| {
+                        let message = format!("`{name}`: {}: {fault}", **key);
+                        document.problem(node.span(), message, "here", None)
+                    })?;
+                    parameters.insert((**key).clone(), checked);
+                } else {
+                    let own = (definition.value_type != ValueType::None).then_some(&definition.key);
+                    let known = || definition.parameters.keys().chain(own).map(String::as_str);
+                    let all = format!("it has {}", known().collect::<Vec<_>>().join(", "));
+                    return Err(document.problem(
+                        key.span(),
+                        format!("`{name}` has no parameter `{}`", **key),
+                        "here",
+                        Some(did_you_mean(key, known()).unwrap_or(all)),
+                    ));
+                }
+            }
+            self.choose(document, definition, span, value, parameters, from_set)?;
+        }
+        Ok(())
+    }
+
+    /// Values by names that are a parameter: `sysctl."vm.swappiness"`, `sysctl.vm.swappiness`.
+    fn add_named(
+        &mut self,
+        document: &'a TomlDocument,
+        definition: &'a SettingDefinition,
+        parameter: &str,
+        above: &str,
+        table: &SettingTable,
+        from_set: bool,
+    ) -> Result<(), DocumentError> {
+        for (key, node) in table {
+            let path = match above {
+                "" => (**key).clone(),
+                above => format!("{above}.{}", **key),
+            };
+            if let SettingNode::Table(inner) = &**node {
+                self.add_named(document, definition, parameter, &path, inner, from_set)?;
+                continue;
+            }
+            let kind = &definition.parameters[parameter];
+            let text = kind
+                .check(&path)
+                .map_err(|fault| document.problem(key.span(), fault, "here", None))?;
+            let parameters = IndexMap::from([(parameter.to_owned(), text)]);
+            if matches!(&**node, SettingNode::Text(text) if text == AS_IS) {
+                self.chosen.shift_remove(&identity(definition, &parameters));
+                continue;
+            }
+            let value = value_of(node);
+            self.choose(
+                document,
+                definition,
+                node.span(),
+                value,
+                parameters,
+                from_set,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn choose(
+        &mut self,
+        document: &'a TomlDocument,
+        definition: &'a SettingDefinition,
+        span: Range<usize>,
+        value: Option<SettingValue>,
+        parameters: IndexMap<String, String>,
+        from_set: bool,
+    ) -> Result<(), DocumentError> {
+        let name = &definition.name;
+        for (key, kind) in &definition.parameters {
+            let given = parameters.get(key);
+            if let ParameterType::SameAs(other) = kind
+                && given != parameters.get(other)
+            {
+                let device = parameters.get(other).map_or("", String::as_str);
+                let message = format!("`{name}`: `{key}` doesn't name {device} again");
+                let help =
+                    format!("what is on it is lost: if that is meant, say `{key} = \"{device}\"`");
+                return Err(document.problem(span, message, "here", Some(help)));
+            }
+            if given.is_none() {
+                let mut keys: Vec<&str> =
+                    definition.parameters.keys().map(String::as_str).collect();
+                if definition.value_type != ValueType::None {
+                    keys.push(&definition.key);
+                }
+                let help = format!("`{name} = {{ {} = … }}`", keys.join(" = …, "));
+                let message = format!("`{name}` needs `{key}`");
+                return Err(document.problem(span, message, "here", Some(help)));
+            }
+        }
+        let value = match (&definition.value_type, value) {
+            (ValueType::None, None) => None,
+            (kind, Some(value)) => {
+                let checked = kind.check(value).map_err(|(fault, help)| {
+                    document.problem(span.clone(), format!("`{name}`: {fault}"), "here", help)
+                })?;
+                Some(checked)
+            }
+            (kind, None) => {
+                let message = format!("`{name}` takes {kind}");
+                return Err(document.problem(span, message, "here", None));
+            }
+        };
+        let identity = identity(definition, &parameters);
+        // What is asked for again stands where it was asked for last.
+        self.chosen.shift_remove(&identity);
+        self.chosen.insert(
+            identity,
+            Chosen {
+                definition,
+                request: SettingRequest {
+                    value_type: definition.value_type.clone(),
+                    value,
+                    parameters,
+                },
+                document,
+                span,
+                from_set,
+            },
+        );
+        Ok(())
+    }
+}
+
+/// What of two requests for a setting must agree for the later one to replace the earlier one.
+fn identity(
+    definition: &SettingDefinition,
+    parameters: &IndexMap<String, String>,
+) -> (String, String) {
+    let mut shown: Vec<String> = parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    shown.sort();
+    (definition.name.clone(), shown.join(" "))
+}

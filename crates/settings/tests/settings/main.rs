@@ -1,0 +1,10 @@
+//! Settings that are made and put back: on folders that stand for machines, and where it is safe on this one.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod fake_machine;
+mod killed;
+mod making;
+mod real_machine;
+mod resolving;
+mod restoring;

@@ -1,1 +1,155 @@
-//! On this machine.
+//! On this machine's own kernel, in namespaces of the test's: interfaces, parameters, file systems and bind mounts that nobody else
+//! sees.
+
+use super::fake_machine::wanted;
+use backsight_test_needs::Need;
+use std::process::Command;
+
+/// Runs a shell script in new namespaces. It has `apply` (of `$wanted`, killed at `$KILL_AT`), `restore`, and a folder of its own in
+/// memory in place of /var/lib. The script's own failures fail the test.
+fn in_namespaces(plan: &str, script: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wanted.json");
+    std::fs::write(&file, serde_json::to_string(&wanted(plan)).unwrap()).unwrap();
+    let test = std::env::current_exe().unwrap();
+    let examples = test.parent().unwrap().with_file_name("examples");
+    let head = r#"
+        mount -t tmpfs tmpfs /var/lib
+        mount -t sysfs sysfs /sys
+        journal=/var/lib/backsight/journal
+        apply() { "$program" apply / $journal "$wanted" real strict; }
+        restore() { "$program" restore / $journal abandoned; }
+        same() { [ "$1" = "$2" ] || { echo "not the same: $1 / $2" >&2; exit 1; }; }
+        has() { case $1 in *"$2"*) ;; *) echo "no $2: $1" >&2; exit 1 ;; esac; }
+    "#;
+    let output = Command::new("unshare")
+        .args(["--net", "--mount", "--uts", "sh", "-euc"])
+        .arg(format!("{head}\n{script}"))
+        .env("program", examples.join("change_settings"))
+        .env("wanted", &file)
+        .env("folder", folder.path())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}\n{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn interfaces_and_parameters_of_a_namespace() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    in_namespaces(
+        r#"
+        net.mtu = { interface = "v0", bytes = 1400 }
+        net.queue-length = { interface = "v0", count = 77 }
+        net.rps = { interface = "v0", cpus = "0" }
+        net.qdisc = { interface = "v0", kind = "pfifo" }
+        net.congestion-control = "reno"
+        net.tcp-metrics = false
+        net.slow-start-after-idle = false
+        sysctl."kernel.hostname" = "prepared"
+        "#,
+        r#"
+        ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up
+        stands() {
+            cat /sys/class/net/v0/mtu /sys/class/net/v0/tx_queue_len /sys/class/net/v0/queues/rx-*/rps_cpus /proc/sys/kernel/hostname
+            cat /proc/sys/net/ipv4/tcp_congestion_control /proc/sys/net/ipv4/tcp_no_metrics_save /proc/sys/net/ipv4/tcp_slow_start_after_idle
+            tc qdisc show dev v0 root
+        }
+        before=$(stands)
+        said=$(apply)
+        has "$said" '"stands":true'
+        same "$(cat /sys/class/net/v0/mtu)" 1400
+        same "$(cat /proc/sys/net/ipv4/tcp_congestion_control)" reno
+        same "$(hostname)" prepared
+        has "$(tc qdisc show dev v0 root)" pfifo
+        restore
+        same "$(stands)" "$before"
+        [ ! -e $journal ]
+        for place in "after fsync 0" "after write 0" "before write 3" "after verify 4" "after write 6"; do
+            KILL_AT=$place apply && exit 1 || same $? 137
+            [ -e $journal ]
+            restore
+            same "$(stands)" "$before"
+            [ ! -e $journal ]
+        done
+        same "$(restore)" '{"changes":[],"held":0,"damaged_lines":[]}'
+        "#,
+    );
+}
+
+#[test]
+fn file_systems_in_memory_and_on_a_sparse_file() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    in_namespaces(
+        r#"
+        disk.tmpfs = { size = "1MiB", mount = "/var/lib/a/memory" }
+        disk.loop = { size = "4MiB", format = "ext4", mount = "/var/lib/b" }
+        "#,
+        r#"
+        stands() { grep /var/lib/ /proc/self/mounts || true; find /var/lib -not -path '/var/lib/backsight*'; }
+        before=$(stands)
+        said=$(apply)
+        has "$said" '"stands":true'
+        has "$(stands)" "/var/lib/b ext4"
+        has "$(stands)" "/var/lib/a/memory tmpfs"
+        ls /var/lib/backsight/loop-var-lib-b.img
+        restore
+        same "$(stands)" "$before"
+        for place in "before write 0" "after write 0" "before write 1" "after write 1"; do
+            KILL_AT=$place apply && exit 1 || same $? 137
+            restore
+            same "$(stands)" "$before"
+            same "$(ls /var/lib/backsight)" journal.lock
+        done
+        # One that is in use stays, and is told.
+        apply
+        cd /var/lib/b
+        has "$(restore)" '"outcome":"stuck"'
+        cd /
+        has "$(restore)" '"outcome":"put-back"'
+        same "$(stands)" "$before"
+        "#,
+    );
+}
+
+#[test]
+fn a_file_mounted_read_only_refuses_and_all_is_put_back() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    in_namespaces(
+        "cpu.governor = 'performance'\ncpu.frequency-min = 2000000\n",
+        r#"
+        for policy in policy0 policy1; do
+            mkdir -p "$folder/cpufreq/$policy"
+            echo powersave > "$folder/cpufreq/$policy/scaling_governor"
+            echo 'performance powersave' > "$folder/cpufreq/$policy/scaling_available_governors"
+            echo 800000 > "$folder/cpufreq/$policy/scaling_min_freq"
+        done
+        mount --bind "$folder/cpufreq" /sys/devices/system/cpu/cpufreq
+        stands() { cat /sys/devices/system/cpu/cpufreq/*/*; }
+        before=$(stands)
+        has "$(apply)" '"stands":true'
+        same "$(cat /sys/devices/system/cpu/cpufreq/policy1/scaling_governor)" performance
+        restore
+        same "$(stands)" "$before"
+        file=/sys/devices/system/cpu/cpufreq/policy1/scaling_governor
+        mount --bind $file $file
+        mount -o remount,ro,bind $file
+        said=$(apply)
+        has "$said" '"stands":false'
+        has "$said" 'Read-only file system'
+        same "$(stands)" "$before"
+        [ ! -e $journal ]
+        "#,
+    );
+}

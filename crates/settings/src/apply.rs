@@ -319,7 +319,7 @@ fn make_setting(
 ) -> Result<Option<SettingOutcome>, JournalError> {
     let several = attempt.changes.len() > 1;
     let mut made = 0;
-    let mut fault = None;
+    let (mut fault, mut may_fit_later) = (None, false);
     for planned in attempt.changes.iter_mut() {
         if planned.change.is_already_so() {
             continue;
@@ -347,6 +347,7 @@ fn make_setting(
                     }
                 } else {
                     fault = Some(outcome);
+                    may_fit_later = matches!(planned.change, Change::File(_)) && !is_last;
                     break;
                 }
             }
@@ -361,7 +362,7 @@ fn make_setting(
             _ => SettingOutcome::Made,
         }));
     };
-    if matches!(fault, SettingOutcome::Refused { .. }) && !is_last {
+    if may_fit_later {
         undo_without_marks(machine, journal, attempt);
         return Ok(None);
     }

@@ -23,7 +23,7 @@ use crate::{
     mechanism::Change,
 };
 
-/// Where the journal of a machine is.
+/// Where root's journal of a machine is.
 pub const USUAL_PATH: &str = "/var/lib/backsight/journal";
 /// How long another process is waited for that changes settings.
 const USUAL_WAIT: Duration = Duration::from_secs(10);
@@ -42,8 +42,18 @@ pub struct JournalFile {
 }
 
 impl Default for JournalFile {
+    /// Root's is [`USUAL_PATH`]; another user's is among what programs keep of theirs.
     fn default() -> Self {
-        Self::new(USUAL_PATH)
+        if rustix::process::geteuid().is_root() {
+            return Self::new(USUAL_PATH);
+        }
+        let folder = |variable| std::env::var_os(variable).map(PathBuf::from);
+        let state = folder("XDG_STATE_HOME").filter(|folder| folder.is_absolute());
+        let state = state.or_else(|| Some(folder("HOME")?.join(".local/state")));
+        match state {
+            Some(state) => Self::new(state.join("backsight/journal")),
+            None => Self::new(USUAL_PATH),
+        }
     }
 }
 
@@ -276,6 +286,7 @@ impl Journal {
                 ..JournalContents::default()
             },
         };
+        let _left_by_a_killed_process = fs::remove_file(place.beside(".new"));
         if let Some(file) = open_trusted(place)? {
             let mut bytes = Vec::new();
             let read = (&file).take(LONGEST + 1).read_to_end(&mut bytes);
@@ -490,7 +501,6 @@ impl Journal {
             }
         }
         let new = self.place.beside(".new");
-        let _of_a_killed_process = fs::remove_file(&new);
         let written = options().create_new(true).open(&new).and_then(|file| {
             append_whole(&file, text.as_bytes())?;
             file.sync_data()?;

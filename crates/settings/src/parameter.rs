@@ -65,7 +65,7 @@ impl ParameterType {
                 name if is_component(name) => Ok(name.to_owned()),
                 _ => fault("block device such as `sda`"),
             },
-            Self::Device if text.strip_prefix("/dev/").is_some_and(is_component) => Ok(text),
+            Self::Device if text.starts_with("/dev/") && is_path(&text) => Ok(text),
             Self::Device => fault("device such as `/dev/vdb`"),
             Self::Path if is_path(&text) => Ok(text),
             Self::Path => fault("path from the root without spaces and `..`"),

@@ -1,9 +1,11 @@
 //! File systems that are made for a study: on a device that is named twice, on a sparse file, in memory.
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io,
+    os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _},
     time::Duration,
 };
 
@@ -85,9 +87,21 @@ fn mounts(machine: &MachineRoot) -> io::Result<Vec<Mounted>> {
     Ok(lines.collect())
 }
 
-/// Why a device is in use; none if nothing uses it or its partitions.
+/// What a device is called where no link leads to it any more: `/dev/dm-0` for `/dev/mapper/data`.
+fn own_name(machine: &MachineRoot, device: &str) -> String {
+    let root = machine.path("/");
+    let found = fs::canonicalize(machine.path(device)).ok();
+    let found = found.and_then(|path| {
+        let path = path.strip_prefix(fs::canonicalize(root).ok()?).ok()?;
+        Some(format!("/{}", path.to_str()?))
+    });
+    found.unwrap_or_else(|| device.to_owned())
+}
+
+/// Why a device can't be overwritten; none if it is a device, and nothing uses it or its partitions.
 fn use_of(machine: &MachineRoot, device: &str) -> Option<String> {
-    let name = device.strip_prefix("/dev/")?;
+    let own = own_name(machine, device);
+    let name = own.strip_prefix("/dev/")?;
     let mut parts = vec![name.to_owned()];
     for partition in machine.files(&format!("/sys/class/block/{name}/*/partition")) {
         parts.extend(partition.rsplit('/').nth(1).map(str::to_owned));
@@ -96,13 +110,17 @@ fn use_of(machine: &MachineRoot, device: &str) -> Option<String> {
     let swaps = machine.read("/proc/swaps").unwrap_or_default();
     for part in parts {
         let path = format!("/dev/{part}");
-        if let Some(mount) = mounts.iter().find(|mount| mount.source == path) {
+        let is_it = |other: &str| other == path || own_name(machine, other) == path;
+        let sources = mounts
+            .iter()
+            .filter(|mount| mount.source.starts_with("/dev/"));
+        if let Some(mount) = sources.into_iter().find(|mount| is_it(&mount.source)) {
             return Some(format!("{path} is mounted on {}", mount.target));
         }
-        if swaps
+        let mut swaps = swaps
             .lines()
-            .any(|line| line.split_whitespace().next() == Some(&path))
-        {
+            .filter_map(|line| line.split_whitespace().next());
+        if swaps.any(|swap| swap.starts_with("/dev/") && is_it(swap)) {
             return Some(format!("{path} is in use as swap"));
         }
         let holders = machine.files(&format!("/sys/class/block/{part}/holders/*"));
@@ -111,7 +129,20 @@ fn use_of(machine: &MachineRoot, device: &str) -> Option<String> {
             return Some(format!("{path} is a part of {holder}"));
         }
     }
-    None
+    if !machine.is_this_machine() {
+        return None;
+    }
+    let path = machine.path(&own);
+    if !fs::metadata(&path).is_ok_and(|data| data.file_type().is_block_device()) {
+        return Some(format!("{device} is no block device"));
+    }
+    // The kernel lets one have it alone, if nobody has it or a part of it.
+    let alone = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::EXCL.bits().cast_signed())
+        .open(path);
+    let error = alone.err()?;
+    Some(format!("{device} can't be had alone: {error}"))
 }
 
 impl MountMechanism {
@@ -265,7 +296,7 @@ impl MountChange {
         let target = self.target_path(machine);
         let all = mounts(machine).map_err(|error| format!("mounts can't be read: {error}"))?;
         let is_ours = |source: &str| match self.source {
-            MountSource::Device => source == machine.path(&self.device).as_os_str(),
+            MountSource::Device => own_name(machine, source) == own_name(machine, &self.device),
             MountSource::Loop => source.starts_with("/dev/loop"),
             MountSource::Tmpfs => source == "tmpfs",
         };

@@ -104,6 +104,38 @@ fn killed_at_any_place_of_putting_back_it_is_put_back_by_the_next() {
 }
 
 #[test]
+fn killed_while_one_of_two_studies_is_put_back_both_are_in_the_end() {
+    let machine = FakeMachine::new();
+    let before = machine.everything();
+    let make = || {
+        for (study, text) in [
+            ("first", "memory.swappiness = 0\nmemory.ksm = true\n"),
+            ("second", "memory.thp = 'never'\n"),
+        ] {
+            let wanted = machine.put_wanted(text);
+            let made = machine.run(&["apply", &wanted, study, "strict"], &[]);
+            assert!(made.status.success(), "{made:?}");
+        }
+    };
+    make();
+    let list = machine.run(&["restore", "first"], &[("LIST_POINTS", "1")]);
+    let report = String::from_utf8_lossy(&list.stdout).into_owned();
+    assert!(report.contains(r#""held":1"#), "{report}");
+    assert_eq!(machine.text("proc/sys/vm/swappiness"), "60\n");
+    assert_ne!(machine.everything(), before);
+    let points = points(&list);
+    let of_journal = points.iter().filter(|point| point.contains("replaced"));
+    assert_eq!(of_journal.count(), 2, "{points:?}");
+    assert_put_back(&machine, &before, "the end");
+    for place in points {
+        make();
+        let killed = machine.run(&["restore", "first"], &[("KILL_AT", &place)]);
+        assert!(is_killed(&killed), "{place}");
+        assert_put_back(&machine, &before, &place);
+    }
+}
+
+#[test]
 fn killed_where_one_setting_is_refused_all_are_put_back() {
     let (machine, plan) = prepared();
     let text = format!("{PLAN}\nnet.rx-ring = {{ interface = 'eth0', count = 9999 }}\n");

@@ -5,8 +5,8 @@
 
 use backsight_model::{Preparation, TomlDocument};
 use backsight_settings::{
-    JournalFile, MachineRoot, Policy, PreparationSource, RestoreScope, SettingCatalog, apply,
-    resolve, restore,
+    JournalFile, MachineRoot, PreparationPolicy, PreparationSource, RestoreScope, SettingCatalog,
+    apply, resolve, restore,
 };
 use std::{error::Error, fmt::Write as _, fs, path::Path, time::Instant};
 
@@ -54,7 +54,13 @@ fn measure(folder: &Path, files: usize) -> Result<(), Box<dyn Error>> {
     let (mut making, mut putting_back) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let begun = Instant::now();
-        let made = apply(&machine, &wanted, &journal, "bench", Policy::Strict)?;
+        let made = apply(
+            &machine,
+            &wanted,
+            &journal,
+            "bench",
+            PreparationPolicy::Strict,
+        )?;
         making.push(begun.elapsed().as_secs_f64() * 1e3);
         assert!(made.report.stands, "{:#?}", made.report);
         let begun = Instant::now();

@@ -10,7 +10,7 @@
 //! `apply` until its standard input ends. What came of it is printed as JSON.
 
 use backsight_settings::{
-    JournalFile, MachineRoot, Policy, RestoreScope, WantedSetting, apply, restore,
+    JournalFile, MachineRoot, PreparationPolicy, RestoreScope, WantedSetting, apply, restore,
 };
 use std::{env, error::Error, fs, io::Read as _, path::Path};
 
@@ -20,7 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     match words.as_slice() {
         ["apply", root, journal, file, study, policy] => {
             let wanted: Vec<WantedSetting> = serde_json::from_str(&fs::read_to_string(file)?)?;
-            let policy: Policy = serde_json::from_value(serde_json::Value::from(*policy))?;
+            let policy: PreparationPolicy =
+                serde_json::from_value(serde_json::Value::from(*policy))?;
             let journal = JournalFile::new(*journal);
             let made = apply(&machine(root), &wanted, &journal, study, policy)?;
             println!("{}", serde_json::to_string(&made.report)?);

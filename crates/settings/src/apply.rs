@@ -4,13 +4,13 @@
 
 use crate::{
     cpu_list::CpuList,
-    definition::Right,
+    definition::RequiredRight,
     journal::{Journal, JournalError, JournalFile},
     machine_root::MachineRoot,
-    mechanism::{Change, HeldFiles, Obstacle, State},
+    mechanism::{ChangeState, HeldFiles, SettingChange, SettingObstacle},
     report::{
-        ChangeReport, Policy, PreparationReport, RestoreOutcome, RestoredChange, SettingOutcome,
-        SettingReport,
+        ChangeReport, PreparationPolicy, PreparationReport, RestoreOutcome, RestoredChange,
+        SettingOutcome, SettingReport,
     },
     restore::put_back,
     value::ValueType,
@@ -35,7 +35,7 @@ struct Attempt<'a> {
 
 /// A change of it.
 struct PlannedChange {
-    change: Change,
+    change: SettingChange,
     /// Its entry in the journal.
     id: Option<u64>,
     refused: Option<String>,
@@ -47,8 +47,8 @@ impl Attempt<'_> {
     }
 
     /// Whether the machine may lack it without harm.
-    fn is_tolerable(&self, policy: Policy) -> bool {
-        policy != Policy::Strict
+    fn is_tolerable(&self, policy: PreparationPolicy) -> bool {
+        policy != PreparationPolicy::Strict
             || match &self.outcome {
                 Some(SettingOutcome::Missing { .. }) => self.wanted.optional,
                 outcome => outcome.as_ref().is_none_or(SettingOutcome::is_so),
@@ -91,14 +91,14 @@ pub fn apply(
     wanted: &[WantedSetting],
     journal: &JournalFile,
     study: &str,
-    policy: Policy,
+    policy: PreparationPolicy,
 ) -> Result<Application, JournalError> {
     let mut held = HeldFiles::default();
     let mut put_back_again = Vec::new();
     let mut attempts = Vec::new();
     let mut stands;
     if !wanted.is_empty() && wanted.iter().any(|one| may_change(machine, one)) {
-        let mut journal = Journal::open(journal)?;
+        let mut journal = Journal::open(journal)?.undamaged()?;
         machine.pass("after lock", 0);
         let machine = &machine.holding(journal.lock());
         let boot = machine
@@ -141,7 +141,7 @@ pub fn apply(
                 outcome: Some(SettingOutcome::NeedsRoot),
             });
         }
-        stands = policy != Policy::Strict || wanted.is_empty();
+        stands = policy != PreparationPolicy::Strict || wanted.is_empty();
     }
     Ok(Application {
         report: PreparationReport {
@@ -155,7 +155,7 @@ pub fn apply(
 }
 
 fn may_change(machine: &MachineRoot, wanted: &WantedSetting) -> bool {
-    wanted.right == Right::None || machine.permits_root()
+    wanted.right == RequiredRight::None || machine.permits_root()
 }
 
 /// Reads everything that will be changed.
@@ -170,8 +170,8 @@ fn plan_all<'a>(
             check_cpus(machine, one)
                 .and_then(|()| one.mechanism.plan(machine, &one.setting, &one.request))
                 .map_err(|obstacle| match obstacle {
-                    Obstacle::Missing(why) => SettingOutcome::Missing { why },
-                    Obstacle::Refused(why) => SettingOutcome::Refused { why },
+                    SettingObstacle::Missing(why) => SettingOutcome::Missing { why },
+                    SettingObstacle::Refused(why) => SettingOutcome::Refused { why },
                 })
         } else {
             Err(SettingOutcome::NeedsRoot)
@@ -186,7 +186,7 @@ fn plan_all<'a>(
         machine.pass("after read", number);
         let (changes, outcome) = match planned {
             Ok(changes) => {
-                let is_so = changes.iter().all(Change::is_already_so);
+                let is_so = changes.iter().all(SettingChange::is_already_so);
                 (changes, is_so.then_some(SettingOutcome::AlreadySo))
             }
             Err(outcome) => (Vec::new(), Some(outcome)),
@@ -206,25 +206,25 @@ fn plan_all<'a>(
 }
 
 /// Checks lists of CPUs against those that the machine has.
-fn check_cpus(machine: &MachineRoot, wanted: &WantedSetting) -> Result<(), Obstacle> {
+fn check_cpus(machine: &MachineRoot, wanted: &WantedSetting) -> Result<(), SettingObstacle> {
     let request = &wanted.request;
     if !matches!(request.value_type, ValueType::Cpus | ValueType::SomeCpus) {
         return Ok(());
     }
     let text = request.value.as_ref().map(ToString::to_string);
-    let list = CpuList::parse(&text.unwrap_or_default()).map_err(Obstacle::Refused)?;
+    let list = CpuList::parse(&text.unwrap_or_default()).map_err(SettingObstacle::Refused)?;
     let Some(present) = machine.present_cpus() else {
         return Ok(());
     };
     let unknown = list.without(&present);
     if !unknown.is_empty() {
-        return Err(Obstacle::Refused(format!(
+        return Err(SettingObstacle::Refused(format!(
             "there is no CPU {unknown}: this machine has {present}"
         )));
     }
     let online = machine.online_cpus().unwrap_or(present);
     if request.value_type == ValueType::SomeCpus && online.without(&list).is_empty() {
-        return Err(Obstacle::Refused(format!(
+        return Err(SettingObstacle::Refused(format!(
             "CPUs {list} are all that there are: leave one for everything else"
         )));
     }
@@ -234,13 +234,13 @@ fn check_cpus(machine: &MachineRoot, wanted: &WantedSetting) -> Result<(), Obsta
 /// Why these changes aren't this setting's to make: another study, or another setting of this preparation, has one of their
 /// targets. What a study has changed isn't an old value.
 fn claim_of_another(
-    changes: &[Change],
+    changes: &[SettingChange],
     journal: &Journal,
     attempts: &[Attempt<'_>],
 ) -> Option<String> {
     for change in changes.iter().filter(|change| !change.is_shareable()) {
         let target = change.target();
-        let holds = |other: &Change| !other.is_shareable() && other.target() == target;
+        let holds = |other: &SettingChange| !other.is_shareable() && other.target() == target;
         let mut open = journal.open_entries();
         if let Some(open) = open.find(|open| holds(&open.entry.change)) {
             let entry = &open.entry;
@@ -270,7 +270,7 @@ fn make_all(
     machine: &MachineRoot,
     journal: &mut Journal,
     study: &str,
-    policy: Policy,
+    policy: PreparationPolicy,
     attempts: &mut [Attempt<'_>],
     held: &mut HeldFiles,
     boot: &str,
@@ -287,7 +287,7 @@ fn make_all(
         .collect();
     let entries = to_do.iter();
     let entries = entries.map(|(setting, planned)| ((*setting).clone(), planned.change.clone()));
-    let entries: Vec<(String, Change)> = entries.collect();
+    let entries: Vec<(String, SettingChange)> = entries.collect();
     let ids = journal.append(machine, study, &entries)?;
     for ((_, planned), id) in to_do.into_iter().zip(ids) {
         planned.id = Some(id);
@@ -347,7 +347,7 @@ fn make_setting(
                     }
                 } else {
                     fault = Some(outcome);
-                    may_fit_later = matches!(planned.change, Change::File(_)) && !is_last;
+                    may_fit_later = matches!(planned.change, SettingChange::File(_)) && !is_last;
                     break;
                 }
             }
@@ -375,7 +375,9 @@ fn make_setting(
 fn undo_without_marks(machine: &MachineRoot, journal: &Journal, attempt: &Attempt<'_>) {
     for planned in attempt.changes.iter().rev() {
         let writing = planned.id.and_then(|id| journal.open_entry(id));
-        if writing.is_some_and(|open| open.writing) && planned.change.state(machine) != State::Old {
+        if writing.is_some_and(|open| open.writing)
+            && planned.change.state(machine) != ChangeState::Old
+        {
             // What stays is undone by its entry.
             let _undone_or_in_the_journal = planned.change.undo(machine);
         }
@@ -384,7 +386,7 @@ fn undo_without_marks(machine: &MachineRoot, journal: &Journal, attempt: &Attemp
 
 fn make_change(
     machine: &MachineRoot,
-    change: &Change,
+    change: &SettingChange,
     held: &mut HeldFiles,
 ) -> Result<(), SettingOutcome> {
     let refused = |why| SettingOutcome::Refused { why };
@@ -393,12 +395,12 @@ fn make_change(
         return Ok(());
     }
     match change.state(machine) {
-        State::New => Ok(()),
-        State::Old => Err(SettingOutcome::NotHeld {
+        ChangeState::New => Ok(()),
+        ChangeState::Old => Err(SettingOutcome::NotHeld {
             found: change.old_text(),
         }),
-        State::Other(found) => Err(SettingOutcome::NotHeld { found }),
-        State::Unreadable(why) => Err(refused(why)),
+        ChangeState::Other(found) => Err(SettingOutcome::NotHeld { found }),
+        ChangeState::Unreadable(why) => Err(refused(why)),
     }
 }
 
@@ -424,11 +426,11 @@ fn settle(
                 continue;
             }
             let wanted = match change.is_already_so() {
-                true => State::Old,
-                false => State::New,
+                true => ChangeState::Old,
+                false => ChangeState::New,
             };
             let now = change.state(machine);
-            if now == wanted || was_so && now == State::New {
+            if now == wanted || was_so && now == ChangeState::New {
                 continue;
             }
             if planned.id.is_none() {
@@ -442,7 +444,7 @@ fn settle(
             let again = change.make(machine, &mut held);
             let now = change.state(machine);
             fault = match again {
-                Ok(()) if now == State::New || now == wanted => {
+                Ok(()) if now == ChangeState::New || now == wanted => {
                     if let Some(id) = planned.id {
                         journal.mark_verified(id)?;
                     }
@@ -450,8 +452,8 @@ fn settle(
                 }
                 Ok(()) => Some(SettingOutcome::NotHeld {
                     found: match now {
-                        State::Other(found) | State::Unreadable(found) => found,
-                        State::Old | State::New => change.old_text(),
+                        ChangeState::Other(found) | ChangeState::Unreadable(found) => found,
+                        ChangeState::Old | ChangeState::New => change.old_text(),
                     },
                 }),
                 Err(why) => Some(SettingOutcome::Refused { why }),

@@ -17,7 +17,7 @@ use crate::{
 /// What it takes to change a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Right {
+pub enum RequiredRight {
     /// To be root.
     #[default]
     Root,
@@ -28,7 +28,7 @@ pub enum Right {
 /// Two settings that don't go together.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Conflict {
+pub struct SettingConflict {
     /// The other setting.
     pub with: Located<String>,
     /// Only with this value of the other.
@@ -57,11 +57,11 @@ pub struct SettingDefinition {
     /// The parameter whose value is the key below the setting's name: `sysctl."vm.swappiness"`.
     pub name_parameter: Option<String>,
     /// What it takes to change it.
-    pub right: Right,
+    pub right: RequiredRight,
     /// Settings are made in this order, and put back in the reverse one: 10 for services, 50 unless said, 90 for what takes processors away.
     pub order: u8,
     /// What it doesn't go together with.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<SettingConflict>,
     /// How it is made.
     pub mechanism: Mechanism,
 }
@@ -80,11 +80,11 @@ struct DefinitionFile {
     #[serde(default)]
     name_parameter: Option<Located<String>>,
     #[serde(default)]
-    right: Right,
+    right: RequiredRight,
     #[serde(default = "usual_order")]
     order: u8,
     #[serde(default, rename = "conflict")]
-    conflicts: Vec<Conflict>,
+    conflicts: Vec<SettingConflict>,
     #[serde(default)]
     files: Vec<FileAlternative>,
     #[serde(default)]

@@ -20,7 +20,7 @@ use std::{
 
 use crate::{
     machine_root::{Holder, MachineRoot},
-    mechanism::Change,
+    mechanism::SettingChange,
 };
 
 /// Where root's journal of a machine is.
@@ -110,6 +110,17 @@ pub enum JournalError {
         /// Why.
         why: String,
     },
+    /// Some of what it said is lost.
+    #[error("the journal {}: nobody wrote line {line} so: what it said was changed isn't known", path.display())]
+    #[diagnostic(help(
+        "`backsight restore` puts back what the other lines say and moves this one to {}.damaged; look at what it may have been", path.display()
+    ))]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// The first such line, from 1.
+        line: usize,
+    },
     /// The machine doesn't say which boot this is.
     #[error("this machine doesn't say which boot this is: {cause}")]
     #[diagnostic(help(
@@ -158,7 +169,7 @@ pub struct JournalEntry {
     /// The setting.
     pub setting: String,
     /// What was changed.
-    pub change: Change,
+    pub change: SettingChange,
 }
 
 /// An entry that isn't undone.
@@ -257,6 +268,8 @@ pub struct Journal {
     lock: Arc<File>,
     file: Option<File>,
     contents: JournalContents,
+    /// Folders whose new entries aren't known to be on disk.
+    unsynced: Vec<PathBuf>,
 }
 
 impl Journal {
@@ -272,7 +285,11 @@ impl Journal {
                 cause,
             }
         };
+        let mut unsynced = Vec::new();
         if let Some(folder) = place.path.parent() {
+            let missing = folder.ancestors().take_while(|folder| !folder.exists());
+            let above = missing.filter_map(|folder| folder.parent());
+            unsynced.extend(above.map(Path::to_owned));
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
             made.map_err(fault("making its folder"))?;
         }
@@ -285,6 +302,7 @@ impl Journal {
                 next: 1,
                 ..JournalContents::default()
             },
+            unsynced,
         };
         let _left_by_a_killed_process = fs::remove_file(place.beside(".new"));
         if let Some(file) = open_trusted(place)? {
@@ -305,6 +323,20 @@ impl Journal {
             journal.file = Some(file);
         }
         Ok(journal)
+    }
+
+    /// The journal, if all of it can be read: what stands now may be what a lost line changed, and no old value.
+    ///
+    /// # Errors
+    /// A line is damaged.
+    pub(crate) fn undamaged(self) -> Result<Self, JournalError> {
+        match self.contents.damaged.first() {
+            None => Ok(self),
+            Some((line, _)) => Err(JournalError::Damaged {
+                path: self.place.path.clone(),
+                line: *line,
+            }),
+        }
     }
 
     /// Whether there is one that has to be looked at. It is never made by asking.
@@ -349,7 +381,7 @@ impl Journal {
         &mut self,
         machine: &MachineRoot,
         study: &str,
-        changes: &[(String, Change)],
+        changes: &[(String, SettingChange)],
     ) -> Result<Vec<u64>, JournalError> {
         if changes.is_empty() {
             return Ok(Vec::new());
@@ -406,10 +438,13 @@ impl Journal {
         Ok(())
     }
 
-    fn sync_folder(&self) -> Result<(), JournalError> {
-        let folder = self.place.path.parent().unwrap_or(Path::new("/"));
-        let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        synced.map_err(self.fault("writing its folder to disk"))
+    fn sync_folder(&mut self) -> Result<(), JournalError> {
+        let own = self.place.path.parent().map(Path::to_owned);
+        for folder in own.into_iter().chain(std::mem::take(&mut self.unsynced)) {
+            let synced = File::open(folder).and_then(|folder| folder.sync_all());
+            synced.map_err(self.fault("writing its folder to disk"))?;
+        }
+        Ok(())
     }
 
     /// Appends a mark. It needs no fsync: to put back what stands as it was does nothing.
@@ -596,14 +631,14 @@ fn take_lock(place: &JournalFile) -> Result<File, JournalError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::{FileChange, Format, Reading};
+    use crate::mechanism::{FileChange, FileFormat, FileReading};
     use proptest::prelude::*;
 
-    fn change(path: &str) -> Change {
-        Change::File(FileChange {
+    fn change(path: &str) -> SettingChange {
+        SettingChange::File(FileChange {
             path: path.into(),
-            reading: Reading::Whole,
-            format: Format::Text,
+            reading: FileReading::Whole,
+            format: FileFormat::Text,
             old: "1\n".into(),
             new: Some("0".into()),
             partial: false,

@@ -10,7 +10,7 @@
 //! ```
 //! use backsight_model::{Preparation, TomlDocument};
 //! use backsight_settings::{
-//!     JournalFile, MachineRoot, Policy, PreparationSource, RestoreScope, SettingCatalog, apply, resolve, restore,
+//!     JournalFile, MachineRoot, PreparationPolicy, PreparationSource, RestoreScope, SettingCatalog, apply, resolve, restore,
 //! };
 //! # use std::fs;
 //! # let folder = std::env::temp_dir().join(format!("backsight-settings-{}", std::process::id()));
@@ -26,7 +26,7 @@
 //! // A folder that stands for a machine.
 //! let machine = MachineRoot::in_folder(&folder, Vec::new());
 //! let journal = JournalFile::new(folder.join("journal"));
-//! let made = apply(&machine, &wanted, &journal, "a study", Policy::Strict)?;
+//! let made = apply(&machine, &wanted, &journal, "a study", PreparationPolicy::Strict)?;
 //! assert!(made.report.stands);
 //! assert_eq!(fs::read_to_string(folder.join("proc/sys/vm/swappiness"))?, "0\n");
 //!
@@ -55,21 +55,21 @@ mod wanted;
 pub use apply::{Application, apply};
 pub use catalog::{SettingCatalog, SettingCatalogError, SettingSet};
 pub use cpu_list::CpuList;
-pub use definition::{Conflict, Right, SettingDefinition};
+pub use definition::{RequiredRight, SettingConflict, SettingDefinition};
 pub use journal::{
     Journal, JournalContents, JournalEntry, JournalError, JournalFile, JournalRecord, OpenEntry,
     USUAL_PATH,
 };
 pub use machine_root::{Checkpoint, Holder, MachineRoot};
 pub use mechanism::{
-    Change, CommandMechanism, FileAlternative, FileChange, FolderChange, FolderMechanism, Format,
-    HeldFile, HeldFiles, HoldMechanism, Mechanism, MountChange, MountMechanism, MountSource,
-    ProgramChange, Reading, ServiceAction, ServicesMechanism, UnitChange,
+    CommandMechanism, FileAlternative, FileChange, FileFormat, FileReading, FolderChange,
+    FolderMechanism, HeldFile, HeldFiles, HoldMechanism, Mechanism, MountChange, MountMechanism,
+    MountSource, ProgramChange, ServiceAction, ServicesMechanism, SettingChange, UnitChange,
 };
 pub use parameter::ParameterType;
 pub use report::{
-    ChangeReport, Policy, PreparationReport, RestoreOutcome, RestoreReport, RestoredChange,
-    SettingOutcome, SettingReport,
+    ChangeReport, PreparationPolicy, PreparationReport, RestoreOutcome, RestoreReport,
+    RestoredChange, SettingOutcome, SettingReport,
 };
 pub use request::SettingRequest;
 pub use restore::{RestoreScope, restore};

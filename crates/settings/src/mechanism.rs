@@ -11,7 +11,7 @@ mod mount;
 mod services;
 
 pub use command::{CommandMechanism, ProgramChange};
-pub use files::{FileAlternative, FileChange, Format, Reading};
+pub use files::{FileAlternative, FileChange, FileFormat, FileReading};
 pub use folder::{FolderChange, FolderMechanism};
 pub use hold::{HeldFile, HeldFiles, HoldMechanism};
 pub use mount::{MountChange, MountMechanism, MountSource};
@@ -41,7 +41,7 @@ pub enum Mechanism {
 
 /// Why a setting can't be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum SettingObstacle {
     /// The machine hasn't it.
     Missing(String),
     /// The machine has it, and this value or this target is impossible.
@@ -51,7 +51,7 @@ pub enum Obstacle {
 /// One thing that is changed, with what it takes to put it back. This is what the journal keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Change {
+pub enum SettingChange {
     /// The text of a file.
     File(FileChange),
     /// A folder that is made.
@@ -68,7 +68,7 @@ pub enum Change {
 
 /// Where a change's target stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum ChangeState {
     /// As it was before.
     Old,
     /// As it was made.
@@ -89,7 +89,7 @@ impl Mechanism {
         machine: &MachineRoot,
         setting: &str,
         request: &SettingRequest,
-    ) -> Result<Vec<Change>, Obstacle> {
+    ) -> Result<Vec<SettingChange>, SettingObstacle> {
         match self {
             Self::Files(alternatives) => files::plan(machine, request, alternatives),
             Self::Folder(mechanism) => mechanism.plan(machine, request),
@@ -114,7 +114,7 @@ impl Mechanism {
     }
 }
 
-impl Change {
+impl SettingChange {
     /// What is changed, the same for every study that changes it: two may not hold it.
     pub fn target(&self) -> String {
         match self {
@@ -207,13 +207,13 @@ impl Change {
     }
 
     /// Where its target stands.
-    pub(crate) fn state(&self, machine: &MachineRoot) -> State {
+    pub(crate) fn state(&self, machine: &MachineRoot) -> ChangeState {
         match self {
             Self::File(change) => change.state(machine),
             Self::Folder(change) => change.state(machine),
             Self::Program(change) => change.state(machine),
             // Whoever held it is gone, or closes it.
-            Self::Held(_) => State::Old,
+            Self::Held(_) => ChangeState::Old,
             Self::Unit(change) => change.state(machine),
             Self::Mount(change) => change.state(machine),
         }

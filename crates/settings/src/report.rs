@@ -6,7 +6,7 @@ use std::fmt;
 /// What to do where a setting can't be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Policy {
+pub enum PreparationPolicy {
     /// Nothing is made unless everything is; only settings of sets may be missing on the machine.
     #[default]
     Strict,

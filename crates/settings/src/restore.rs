@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     journal::{Journal, JournalError, JournalFile, OpenEntry},
     machine_root::MachineRoot,
-    mechanism::{Change, State},
+    mechanism::{ChangeState, SettingChange},
     report::{RestoreOutcome, RestoreReport, RestoredChange},
 };
 
@@ -74,7 +74,7 @@ pub(crate) fn put_back(
     ids: &[u64],
     boot: &str,
 ) -> Vec<RestoredChange> {
-    let mut done: Vec<(u64, Change, RestoredChange)> = Vec::new();
+    let mut done: Vec<(u64, SettingChange, RestoredChange)> = Vec::new();
     for id in ids.iter().rev() {
         let Some(open) = journal.open_entry(*id) else {
             continue;
@@ -96,7 +96,7 @@ pub(crate) fn put_back(
     }
     // To put one back may have changed another: the kernel keeps a lower limit below an upper one, and has one of two limits only.
     for (_, change, restored) in &mut done {
-        let is_back = || change.state(machine) == State::Old;
+        let is_back = || change.state(machine) == ChangeState::Old;
         match restored.outcome {
             RestoreOutcome::PutBack if !is_back() => restored.outcome = undo(machine, change),
             RestoreOutcome::Stuck { .. } if is_back() => restored.outcome = RestoreOutcome::PutBack,
@@ -121,14 +121,14 @@ fn put_back_change(machine: &MachineRoot, open: &OpenEntry, number: usize) -> Re
     // Between the write and its verification the kernel may have made another value of it: that is ours too.
     let interrupted = open.writing && !open.verified;
     match change.state(machine) {
-        State::Old => RestoreOutcome::AlreadyBack,
-        State::Other(now) if !interrupted => RestoreOutcome::ChangedByOthers { now },
-        State::Unreadable(_) if !open.writing => RestoreOutcome::AlreadyBack,
-        State::Unreadable(why) => RestoreOutcome::Stuck {
+        ChangeState::Old => RestoreOutcome::AlreadyBack,
+        ChangeState::Other(now) if !interrupted => RestoreOutcome::ChangedByOthers { now },
+        ChangeState::Unreadable(_) if !open.writing => RestoreOutcome::AlreadyBack,
+        ChangeState::Unreadable(why) => RestoreOutcome::Stuck {
             why,
             by_hand: change.undo_by_hand(),
         },
-        State::New | State::Other(_) => {
+        ChangeState::New | ChangeState::Other(_) => {
             machine.pass("before undo", number);
             let outcome = undo(machine, change);
             machine.pass("after undo", number);
@@ -137,14 +137,14 @@ fn put_back_change(machine: &MachineRoot, open: &OpenEntry, number: usize) -> Re
     }
 }
 
-fn undo(machine: &MachineRoot, change: &Change) -> RestoreOutcome {
+fn undo(machine: &MachineRoot, change: &SettingChange) -> RestoreOutcome {
     let why = match change.undo(machine) {
         Err(why) => why,
         Ok(()) => match change.state(machine) {
-            State::Old => return RestoreOutcome::PutBack,
-            State::New => "it was written and stands as before".to_owned(),
-            State::Other(now) => format!("it was written and reads `{now}`"),
-            State::Unreadable(why) => why,
+            ChangeState::Old => return RestoreOutcome::PutBack,
+            ChangeState::New => "it was written and stands as before".to_owned(),
+            ChangeState::Other(now) => format!("it was written and reads `{now}`"),
+            ChangeState::Unreadable(why) => why,
         },
     };
     RestoreOutcome::Stuck {

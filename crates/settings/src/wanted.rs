@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::{
     catalog::SettingCatalog,
-    definition::{Right, SettingDefinition},
+    definition::{RequiredRight, SettingDefinition},
     mechanism::Mechanism,
     parameter::ParameterType,
     request::SettingRequest,
@@ -30,7 +30,7 @@ pub struct WantedSetting {
     /// The value and the parameters.
     pub request: SettingRequest,
     /// What it takes to change it.
-    pub right: Right,
+    pub right: RequiredRight,
     /// Whether a machine may lack it: it comes from a set that is for any machine.
     pub optional: bool,
     /// Where it was asked for: `lab.toml:7`.

@@ -5,7 +5,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-use super::{Change, Obstacle, State};
+use super::{ChangeState, SettingChange, SettingObstacle};
 use crate::{
     machine_root::MachineRoot,
     placeholder,
@@ -128,13 +128,13 @@ impl CommandMechanism {
         machine: &MachineRoot,
         setting: &str,
         request: &SettingRequest,
-    ) -> Result<Vec<Change>, Obstacle> {
-        let refused = Obstacle::Refused;
+    ) -> Result<Vec<SettingChange>, SettingObstacle> {
+        let refused = SettingObstacle::Refused;
         let literal = |name: &str| request.lookup(name).map(|value| regex::escape(&value));
         let pattern = placeholder::fill(&self.pattern, &literal).map_err(refused)?;
         let expression = compile(&pattern).map_err(refused)?;
         let fill_all =
-            |words: &[String], value: &str, old: &str| -> Result<Vec<String>, Obstacle> {
+            |words: &[String], value: &str, old: &str| -> Result<Vec<String>, SettingObstacle> {
                 let mut filled = Vec::new();
                 for word in words {
                     if word == "{old*}" {
@@ -153,8 +153,8 @@ impl CommandMechanism {
         let read = fill_all(&self.read, "", "")?;
         let printed =
             program::run(machine, &read, limit(self.limit)).map_err(|fault| match fault {
-                ProgramFault::Missing(text) => Obstacle::Missing(text),
-                ProgramFault::Failed(text) => Obstacle::Refused(text),
+                ProgramFault::Missing(text) => SettingObstacle::Missing(text),
+                ProgramFault::Failed(text) => SettingObstacle::Refused(text),
             })?;
         if let Some(requires) = &self.requires
             && !compile(requires).map_err(refused)?.is_match(&printed)
@@ -167,7 +167,7 @@ impl CommandMechanism {
                 true => fill_all(&self.write, &old, &old)?,
                 false => fill_all(&self.undo, &new, &old)?,
             };
-            Ok(Change::Program(ProgramChange {
+            Ok(SettingChange::Program(ProgramChange {
                 target,
                 read: read.clone(),
                 pattern,
@@ -184,7 +184,8 @@ impl CommandMechanism {
         let target = target.trim_end().to_owned();
         if self.each {
             if request.value != Some(SettingValue::Boolean(false)) {
-                return Ok(Vec::new());
+                let text = "what isn't there can't be made of it: only `false` can be asked for";
+                return Err(refused(text.to_owned()));
             }
             let items = expression.captures_iter(&printed).filter_map(|captures| {
                 let group = captures.get(1).or_else(|| captures.get(0))?;
@@ -196,9 +197,9 @@ impl CommandMechanism {
                 let target = format!("{target} {item}");
                 change(own, item, String::new(), target)
             });
-            let mut changes: Vec<Change> = changes.collect::<Result<_, _>>()?;
+            let mut changes: Vec<SettingChange> = changes.collect::<Result<_, _>>()?;
             for change in &mut changes {
-                if let Change::Program(change) = change {
+                if let SettingChange::Program(change) = change {
                     change.absent = Some(String::new());
                 }
             }
@@ -208,7 +209,7 @@ impl CommandMechanism {
         let value = value.unwrap_or_default();
         let new = self.values.get(&value).cloned().unwrap_or(value);
         let old = find(&expression, self.absent.as_deref(), &printed).ok_or_else(|| {
-            Obstacle::Missing(format!("`{}` doesn't say it here", read.join(" ")))
+            SettingObstacle::Missing(format!("`{}` doesn't say it here", read.join(" ")))
         })?;
         Ok(vec![change(pattern, old, new, target)?])
     }
@@ -228,20 +229,20 @@ impl ProgramChange {
         ran.map(|_| ()).map_err(ProgramFault::into_text)
     }
 
-    pub(super) fn state(&self, machine: &MachineRoot) -> State {
+    pub(super) fn state(&self, machine: &MachineRoot) -> ChangeState {
         let printed = match program::run(machine, &self.read, limit(self.limit)) {
             Ok(printed) => printed,
-            Err(fault) => return State::Unreadable(fault.into_text()),
+            Err(fault) => return ChangeState::Unreadable(fault.into_text()),
         };
         let now = match compile(&self.pattern) {
             Ok(pattern) => find(&pattern, self.absent.as_deref(), &printed),
-            Err(fault) => return State::Unreadable(fault),
+            Err(fault) => return ChangeState::Unreadable(fault),
         };
         match now {
-            None => State::Unreadable(format!("`{}` doesn't say it", self.read.join(" "))),
-            Some(now) if now == self.old => State::Old,
-            Some(now) if now == self.new => State::New,
-            Some(now) => State::Other(now),
+            None => ChangeState::Unreadable(format!("`{}` doesn't say it", self.read.join(" "))),
+            Some(now) if now == self.old => ChangeState::Old,
+            Some(now) if now == self.new => ChangeState::New,
+            Some(now) => ChangeState::Other(now),
         }
     }
 }

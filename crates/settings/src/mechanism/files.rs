@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Obstacle, State};
+use super::{ChangeState, SettingObstacle};
 use crate::{
     cpu_list::CpuList, machine_root::MachineRoot, placeholder, request::SettingRequest,
     value::SettingValue,
@@ -24,10 +24,10 @@ pub struct FileAlternative {
     pub values: IndexMap<String, String>,
     /// What of the file is the value.
     #[serde(default)]
-    pub reading: Reading,
+    pub reading: FileReading,
     /// How values are written and compared.
     #[serde(default)]
-    pub format: Format,
+    pub format: FileFormat,
     /// A file beside each that says which words there are.
     #[serde(default)]
     pub choices_from: Option<String>,
@@ -51,7 +51,7 @@ pub struct FileAlternative {
 /// What of a file's text is the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reading {
+pub enum FileReading {
     /// All of it.
     #[default]
     Whole,
@@ -64,7 +64,7 @@ pub enum Reading {
 /// How a value is written, and when two texts are the same value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Format {
+pub enum FileFormat {
     /// Words, with any space between.
     #[default]
     Text,
@@ -74,7 +74,7 @@ pub enum Format {
     CpuMask,
 }
 
-impl Format {
+impl FileFormat {
     fn write(self, value: &SettingValue) -> Result<String, String> {
         let text = value.to_string();
         match self {
@@ -101,9 +101,9 @@ pub struct FileChange {
     /// The file, on the machine.
     pub path: String,
     /// What of it is the value.
-    pub reading: Reading,
+    pub reading: FileReading,
     /// When two texts are the same.
-    pub format: Format,
+    pub format: FileFormat,
     /// What stood: the whole text, or the word.
     pub old: String,
     /// What is wanted; none for a file that the kernel changes along with another.
@@ -167,7 +167,7 @@ impl FileAlternative {
         machine: &MachineRoot,
         path: String,
         text: &str,
-    ) -> Result<FileChange, Obstacle> {
+    ) -> Result<FileChange, SettingObstacle> {
         let mut change = FileChange {
             path,
             reading: self.reading,
@@ -182,7 +182,7 @@ impl FileAlternative {
         }
         let read = machine.read(&change.path);
         let raw = read.map_err(|error| {
-            Obstacle::Refused(format!("{} can't be read: {error}", change.path))
+            SettingObstacle::Refused(format!("{} can't be read: {error}", change.path))
         })?;
         if self.absent_when.iter().any(|word| word == raw.trim()) {
             let said = format!(
@@ -190,7 +190,7 @@ impl FileAlternative {
                 change.path,
                 raw.trim()
             );
-            return Err(Obstacle::Missing(said));
+            return Err(SettingObstacle::Missing(said));
         }
         change.old = change.value_in(&raw);
         let offered = match (&self.choices_from, self.reading) {
@@ -201,7 +201,7 @@ impl FileAlternative {
                     .map_or("", |(folder, _)| folder);
                 machine.read(&format!("{folder}/{beside}")).ok()
             }
-            (None, Reading::Selected) => Some(raw.replace(['[', ']'], "")),
+            (None, FileReading::Selected) => Some(raw.replace(['[', ']'], "")),
             _ => None,
         };
         if let Some(offered) = offered {
@@ -213,7 +213,7 @@ impl FileAlternative {
                     change.path,
                     words.join(", ")
                 );
-                return Err(Obstacle::Refused(said.trim_end().to_owned()));
+                return Err(SettingObstacle::Refused(said.trim_end().to_owned()));
             }
         }
         Ok(change)
@@ -225,15 +225,17 @@ pub(super) fn plan(
     machine: &MachineRoot,
     request: &SettingRequest,
     alternatives: &[FileAlternative],
-) -> Result<Vec<super::Change>, Obstacle> {
+) -> Result<Vec<super::SettingChange>, SettingObstacle> {
     for alternative in alternatives {
         let files = alternative
             .files(machine, request)
-            .map_err(Obstacle::Refused)?;
+            .map_err(SettingObstacle::Refused)?;
         if files.is_empty() {
             continue;
         }
-        let text = alternative.text(request).map_err(Obstacle::Refused)?;
+        let text = alternative
+            .text(request)
+            .map_err(SettingObstacle::Refused)?;
         let mut changes = Vec::new();
         for path in files {
             changes.push(alternative.change(machine, path, &text)?);
@@ -241,10 +243,13 @@ pub(super) fn plan(
         if let Some(way_out) = &alternative.read_only {
             let wrong = changes.iter().find(|change| !change.is_already_so());
             let Some(wrong) = wrong else {
-                return Ok(changes.into_iter().map(super::Change::File).collect());
+                return Ok(changes
+                    .into_iter()
+                    .map(super::SettingChange::File)
+                    .collect());
             };
             let way_out = placeholder::fill(way_out, &|name| request.lookup(name));
-            return Err(Obstacle::Refused(format!(
+            return Err(SettingObstacle::Refused(format!(
                 "{} is `{}` and can't be changed while the machine runs: {}",
                 wrong.path,
                 wrong.old.trim(),
@@ -252,18 +257,21 @@ pub(super) fn plan(
             )));
         }
         if changes.iter().all(FileChange::is_already_so) {
-            return Ok(changes.into_iter().map(super::Change::File).collect());
+            return Ok(changes
+                .into_iter()
+                .map(super::SettingChange::File)
+                .collect());
         }
         // They are put back last, after what disturbed them.
         let mut all = Vec::new();
         for pattern in &alternative.disturbs {
             let pattern = placeholder::fill(pattern, &|name| request.lookup(name));
-            for path in machine.files(&pattern.map_err(Obstacle::Refused)?) {
+            for path in machine.files(&pattern.map_err(SettingObstacle::Refused)?) {
                 if let Ok(old) = machine.read(&path) {
                     all.push(FileChange {
                         path,
-                        reading: Reading::Whole,
-                        format: Format::Text,
+                        reading: FileReading::Whole,
+                        format: FileFormat::Text,
                         old,
                         new: None,
                         partial: false,
@@ -273,28 +281,30 @@ pub(super) fn plan(
             }
         }
         all.extend(changes);
-        return Ok(all.into_iter().map(super::Change::File).collect());
+        return Ok(all.into_iter().map(super::SettingChange::File).collect());
     }
     let first = alternatives.first().map_or("", |first| first.path.as_str());
     let path = placeholder::fill(first, &|name| {
         request.lookup(name).or_else(|| Some(format!("{{{name}}}")))
     });
     let path = path.unwrap_or_default();
-    Err(Obstacle::Missing(format!("this machine hasn't {path}")))
+    Err(SettingObstacle::Missing(format!(
+        "this machine hasn't {path}"
+    )))
 }
 
 impl FileChange {
     /// The value in a file's text.
     fn value_in(&self, raw: &str) -> String {
         match self.reading {
-            Reading::Whole => raw.to_owned(),
-            Reading::Selected => {
+            FileReading::Whole => raw.to_owned(),
+            FileReading::Selected => {
                 let selected = raw
                     .split_whitespace()
                     .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
                 selected.map_or_else(|| raw.trim().to_owned(), str::to_owned)
             }
-            Reading::Member => {
+            FileReading::Member => {
                 let sign_and_word = self.new.as_deref().unwrap_or_default();
                 let word = sign_and_word.trim_start_matches(['+', '-']);
                 match raw.split_whitespace().any(|found| found == word) {
@@ -312,11 +322,11 @@ impl FileChange {
 
     fn write(&self, machine: &MachineRoot, text: &str) -> Result<(), String> {
         let written = match self.reading {
-            Reading::Selected => machine.select(&self.path, text),
+            FileReading::Selected => machine.select(&self.path, text),
             // An empty text would be no write at all.
-            Reading::Whole if text.is_empty() => machine.write(&self.path, "\n"),
-            Reading::Whole => machine.write(&self.path, text),
-            Reading::Member => machine.toggle(&self.path, text),
+            FileReading::Whole if text.is_empty() => machine.write(&self.path, "\n"),
+            FileReading::Whole => machine.write(&self.path, text),
+            FileReading::Member => machine.toggle(&self.path, text),
         };
         written.map_err(|error| {
             format!(
@@ -329,29 +339,31 @@ impl FileChange {
 
     pub(super) fn make(&self, machine: &MachineRoot) -> Result<(), String> {
         match &self.new {
-            Some(new) if self.reading == Reading::Whole => self.write(machine, &format!("{new}\n")),
+            Some(new) if self.reading == FileReading::Whole => {
+                self.write(machine, &format!("{new}\n"))
+            }
             Some(new) => self.write(machine, new),
             None => Ok(()),
         }
     }
 
-    pub(super) fn state(&self, machine: &MachineRoot) -> State {
+    pub(super) fn state(&self, machine: &MachineRoot) -> ChangeState {
         let raw = match machine.read(&self.path) {
             Ok(raw) => raw,
             Err(error) => {
-                return State::Unreadable(format!("{} can't be read: {error}", self.path));
+                return ChangeState::Unreadable(format!("{} can't be read: {error}", self.path));
             }
         };
         let now = self.value_in(&raw);
         // Until it is read again as it was, byte for byte, nothing of ours is left in it.
         if now == self.old {
-            return State::Old;
+            return ChangeState::Old;
         }
         match &self.new {
-            Some(new) if self.format.is_same(&now, new) => State::New,
-            None => State::New,
-            Some(_) if self.format.is_same(&now, &self.old) => State::Old,
-            Some(_) => State::Other(now.trim().to_owned()),
+            Some(new) if self.format.is_same(&now, new) => ChangeState::New,
+            None => ChangeState::New,
+            Some(_) if self.format.is_same(&now, &self.old) => ChangeState::Old,
+            Some(_) => ChangeState::Other(now.trim().to_owned()),
         }
     }
 
@@ -364,7 +376,7 @@ impl FileChange {
 mod tests {
     use super::*;
 
-    fn change(reading: Reading, format: Format, old: &str, new: &str) -> FileChange {
+    fn change(reading: FileReading, format: FileFormat, old: &str, new: &str) -> FileChange {
         FileChange {
             path: "/f".into(),
             reading,
@@ -379,19 +391,25 @@ mod tests {
     #[test]
     fn the_same_value_in_other_words_is_already_so() {
         assert!(
-            change(Reading::Whole, Format::CpuMask, "00000000,00000003\n", "3").is_already_so()
+            change(
+                FileReading::Whole,
+                FileFormat::CpuMask,
+                "00000000,00000003\n",
+                "3"
+            )
+            .is_already_so()
         );
-        assert!(change(Reading::Whole, Format::CpuList, "0,1\n", "0-1").is_already_so());
+        assert!(change(FileReading::Whole, FileFormat::CpuList, "0,1\n", "0-1").is_already_so());
         assert!(
             change(
-                Reading::Whole,
-                Format::Text,
+                FileReading::Whole,
+                FileFormat::Text,
                 "4096\t87380 1\n",
                 "4096 87380 1"
             )
             .is_already_so()
         );
-        assert!(!change(Reading::Whole, Format::Text, "10\n", "1").is_already_so());
+        assert!(!change(FileReading::Whole, FileFormat::Text, "10\n", "1").is_already_so());
     }
 
     #[test]
@@ -400,21 +418,24 @@ mod tests {
         let machine = MachineRoot::in_folder(folder.path(), Vec::new());
         std::fs::write(folder.path().join("f"), "  powersave \n\n").unwrap();
         let change = change(
-            Reading::Whole,
-            Format::Text,
+            FileReading::Whole,
+            FileFormat::Text,
             "  powersave \n\n",
             "performance",
         );
-        assert_eq!(change.state(&machine), State::Old);
+        assert_eq!(change.state(&machine), ChangeState::Old);
         change.make(&machine).unwrap();
         assert_eq!(machine.read("/f").unwrap(), "performance\n");
-        assert_eq!(change.state(&machine), State::New);
+        assert_eq!(change.state(&machine), ChangeState::New);
         change.undo(&machine).unwrap();
         assert_eq!(machine.read("/f").unwrap(), "  powersave \n\n");
         machine.write("/f", "ondemand\n").unwrap();
-        assert_eq!(change.state(&machine), State::Other("ondemand".into()));
+        assert_eq!(
+            change.state(&machine),
+            ChangeState::Other("ondemand".into())
+        );
         std::fs::remove_file(folder.path().join("f")).unwrap();
-        assert!(matches!(change.state(&machine), State::Unreadable(_)));
+        assert!(matches!(change.state(&machine), ChangeState::Unreadable(_)));
     }
 
     #[test]
@@ -422,11 +443,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let machine = MachineRoot::in_folder(folder.path(), Vec::new());
         std::fs::write(folder.path().join("f"), "cpu memory\n").unwrap();
-        let change = change(Reading::Member, Format::Text, "-cpuset", "+cpuset");
-        assert_eq!(change.state(&machine), State::Old);
+        let change = change(FileReading::Member, FileFormat::Text, "-cpuset", "+cpuset");
+        assert_eq!(change.state(&machine), ChangeState::Old);
         change.make(&machine).unwrap();
         assert_eq!(machine.read("/f").unwrap(), "cpu memory cpuset\n");
-        assert_eq!(change.state(&machine), State::New);
+        assert_eq!(change.state(&machine), ChangeState::New);
         change.undo(&machine).unwrap();
         assert_eq!(machine.read("/f").unwrap(), "cpu memory\n");
     }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::{fs, io};
 
-use super::{Change, FileChange, Format, Obstacle, Reading, State};
+use super::{ChangeState, FileChange, FileFormat, FileReading, SettingChange, SettingObstacle};
 use crate::{machine_root::MachineRoot, placeholder, request::SettingRequest};
 
 /// `[folder]`.
@@ -54,32 +54,33 @@ impl FolderMechanism {
         &self,
         machine: &MachineRoot,
         request: &SettingRequest,
-    ) -> Result<Vec<Change>, Obstacle> {
+    ) -> Result<Vec<SettingChange>, SettingObstacle> {
         if !machine.path(&self.needs).exists() {
-            return Err(Obstacle::Missing(format!(
+            return Err(SettingObstacle::Missing(format!(
                 "this machine hasn't {}",
                 self.needs
             )));
         }
         let fill = |text: &str| {
-            placeholder::fill(text, &|name| request.lookup(name)).map_err(Obstacle::Refused)
+            placeholder::fill(text, &|name| request.lookup(name)).map_err(SettingObstacle::Refused)
         };
         let path = fill(&self.path)?;
         if machine.path(&path).exists() {
-            return Err(Obstacle::Refused(format!(
+            return Err(SettingObstacle::Refused(format!(
                 "{path} is there already: somebody else made it; `rmdir {path}` removes it"
             )));
         }
         let mut changes = Vec::new();
         if let Some((list, word)) = &self.member {
             let read = machine.read(list);
-            let raw =
-                read.map_err(|error| Obstacle::Missing(format!("{list} can't be read: {error}")))?;
+            let raw = read.map_err(|error| {
+                SettingObstacle::Missing(format!("{list} can't be read: {error}"))
+            })?;
             if !raw.split_whitespace().any(|found| found == word) {
-                changes.push(Change::File(FileChange {
+                changes.push(SettingChange::File(FileChange {
                     path: list.clone(),
-                    reading: Reading::Member,
-                    format: Format::Text,
+                    reading: FileReading::Member,
+                    format: FileFormat::Text,
                     old: format!("-{word}"),
                     new: Some(format!("+{word}")),
                     partial: false,
@@ -95,7 +96,7 @@ impl FolderMechanism {
                 holds: file.holds.as_deref().map(fill).transpose()?,
             });
         }
-        changes.push(Change::Folder(FolderChange { path, files }));
+        changes.push(SettingChange::Folder(FolderChange { path, files }));
         Ok(changes)
     }
 }
@@ -114,20 +115,20 @@ impl FolderChange {
         Ok(())
     }
 
-    pub(super) fn state(&self, machine: &MachineRoot) -> State {
+    pub(super) fn state(&self, machine: &MachineRoot) -> ChangeState {
         if !machine.path(&self.path).exists() {
-            return State::Old;
+            return ChangeState::Old;
         }
         for file in &self.files {
             let path = format!("{}/{}", self.path, file.name);
             let wanted = file.holds.as_ref().unwrap_or(&file.text);
             match machine.read(&path) {
                 Ok(now) if now.split_whitespace().eq(wanted.split_whitespace()) => {}
-                Ok(now) => return State::Other(format!("{path}: {}", now.trim())),
-                Err(error) => return State::Other(format!("{path}: {error}")),
+                Ok(now) => return ChangeState::Other(format!("{path}: {}", now.trim())),
+                Err(error) => return ChangeState::Other(format!("{path}: {error}")),
             }
         }
-        State::New
+        ChangeState::New
     }
 
     pub(super) fn undo(&self, machine: &MachineRoot) -> Result<(), String> {

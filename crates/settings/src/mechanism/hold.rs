@@ -7,7 +7,7 @@ use std::{
     io::Write as _,
 };
 
-use super::{Change, Obstacle};
+use super::{SettingChange, SettingObstacle};
 use crate::{machine_root::MachineRoot, request::SettingRequest, value::SettingValue};
 
 /// `[hold]`.
@@ -62,9 +62,9 @@ impl HoldMechanism {
         &self,
         machine: &MachineRoot,
         request: &SettingRequest,
-    ) -> Result<Vec<Change>, Obstacle> {
+    ) -> Result<Vec<SettingChange>, SettingObstacle> {
         if !machine.path(&self.path).exists() {
-            return Err(Obstacle::Missing(format!(
+            return Err(SettingObstacle::Missing(format!(
                 "this machine hasn't {}",
                 self.path
             )));
@@ -72,13 +72,13 @@ impl HoldMechanism {
         let value = match (&request.value, self.bytes) {
             (Some(SettingValue::Integer(number)), HeldBytes::NativeI32) => {
                 let fits = i32::try_from(*number);
-                fits.map_err(|_| Obstacle::Refused(format!("`{number}` has over 32 bits")))?
+                fits.map_err(|_| SettingObstacle::Refused(format!("`{number}` has over 32 bits")))?
                     .to_string()
             }
             (Some(value), HeldBytes::Text) => value.to_string(),
-            _ => return Err(Obstacle::Refused("it takes a whole number".into())),
+            _ => return Err(SettingObstacle::Refused("it takes a whole number".into())),
         };
-        Ok(vec![Change::Held(HeldFile {
+        Ok(vec![SettingChange::Held(HeldFile {
             path: self.path.clone(),
             value,
             bytes: self.bytes,

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Change, Obstacle, State};
+use super::{ChangeState, SettingChange, SettingObstacle};
 use crate::{
     machine_root::MachineRoot,
     program::{self, ProgramFault},
@@ -150,8 +150,8 @@ impl MountMechanism {
         &self,
         machine: &MachineRoot,
         request: &SettingRequest,
-    ) -> Result<Vec<Change>, Obstacle> {
-        let refused = |text: String| Err(Obstacle::Refused(text));
+    ) -> Result<Vec<SettingChange>, SettingObstacle> {
+        let refused = |text: String| Err(SettingObstacle::Refused(text));
         let parameter = |name: &str| request.lookup(name).unwrap_or_default();
         let target = parameter("mount");
         let format = match self.source {
@@ -191,7 +191,7 @@ impl MountMechanism {
         };
         for program in programs {
             if machine.program(&program).is_none() {
-                return Err(Obstacle::Missing(format!(
+                return Err(SettingObstacle::Missing(format!(
                     "`{program}` isn't installed here"
                 )));
             }
@@ -205,7 +205,7 @@ impl MountMechanism {
             folders.insert(0, folder.to_owned());
             folder = folder.rsplit_once('/').map_or("", |(parent, _)| parent);
         }
-        Ok(vec![Change::Mount(MountChange {
+        Ok(vec![SettingChange::Mount(MountChange {
             source: self.source,
             device,
             format,
@@ -316,11 +316,11 @@ impl MountChange {
             || self.source == MountSource::Loop && machine.path(&self.device).exists()
     }
 
-    pub(super) fn state(&self, machine: &MachineRoot) -> State {
+    pub(super) fn state(&self, machine: &MachineRoot) -> ChangeState {
         match self.is_mounted(machine) {
-            Ok(mounted) if mounted || self.is_left(machine) => State::New,
-            Ok(_) => State::Old,
-            Err(fault) => State::Unreadable(fault),
+            Ok(mounted) if mounted || self.is_left(machine) => ChangeState::New,
+            Ok(_) => ChangeState::Old,
+            Err(fault) => ChangeState::Unreadable(fault),
         }
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-use super::{Change, Obstacle, State};
+use super::{ChangeState, SettingChange, SettingObstacle};
 use crate::{
     machine_root::MachineRoot,
     program::{self, ProgramFault},
@@ -18,9 +18,9 @@ const LIMIT: Duration = Duration::from_secs(100);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServicesMechanism {
-    /// What is done with them.
+    /// What is done with the units of a list.
     pub action: ServiceAction,
-    /// Units that are meant where the value is `false`: the setting is of these services.
+    /// Units that run where the value is `true`, and don't where it is `false`.
     #[serde(default)]
     pub units: Vec<String>,
 }
@@ -64,25 +64,25 @@ impl ServicesMechanism {
         &self,
         machine: &MachineRoot,
         request: &SettingRequest,
-    ) -> Result<Vec<Change>, Obstacle> {
-        let units = match &request.value {
-            Some(SettingValue::List(units)) => units,
-            Some(SettingValue::Boolean(false)) => &self.units,
-            _ => return Ok(Vec::new()),
+    ) -> Result<Vec<SettingChange>, SettingObstacle> {
+        let (units, action) = match &request.value {
+            Some(SettingValue::List(units)) => (units, self.action),
+            Some(SettingValue::Boolean(true)) => (&self.units, ServiceAction::Start),
+            _ => (&self.units, ServiceAction::Stop),
         };
         if !machine.path("/run/systemd/system").exists() {
-            return Err(Obstacle::Missing("systemd doesn't run here".into()));
+            return Err(SettingObstacle::Missing("systemd doesn't run here".into()));
         }
         let mut changes = Vec::new();
         for unit in units {
             let ran = is_active(machine, unit).map_err(|fault| match fault {
-                ProgramFault::Missing(text) => Obstacle::Missing(text),
-                ProgramFault::Failed(text) => Obstacle::Refused(text),
+                ProgramFault::Missing(text) => SettingObstacle::Missing(text),
+                ProgramFault::Failed(text) => SettingObstacle::Refused(text),
             })?;
-            changes.push(Change::Unit(UnitChange {
+            changes.push(SettingChange::Unit(UnitChange {
                 unit: unit.clone(),
                 ran,
-                action: self.action,
+                action,
             }));
         }
         Ok(changes)
@@ -130,11 +130,11 @@ impl UnitChange {
         self.run(machine, if self.ran { "start" } else { "stop" })
     }
 
-    pub(super) fn state(&self, machine: &MachineRoot) -> State {
+    pub(super) fn state(&self, machine: &MachineRoot) -> ChangeState {
         match is_active(machine, &self.unit) {
-            Ok(runs) if runs == self.ran => State::Old,
-            Ok(_) => State::New,
-            Err(fault) => State::Unreadable(fault.into_text()),
+            Ok(runs) if runs == self.ran => ChangeState::Old,
+            Ok(_) => ChangeState::New,
+            Err(fault) => ChangeState::Unreadable(fault.into_text()),
         }
     }
 }

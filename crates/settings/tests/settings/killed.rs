@@ -1,7 +1,7 @@
 //! Killed by SIGKILL at every place on the way, the machine is put back by the next process, byte for byte.
 
 use super::fake_machine::{FakeMachine, wanted};
-use backsight_settings::{MachineRoot, Policy, RestoreScope, apply, restore};
+use backsight_settings::{MachineRoot, PreparationPolicy, RestoreScope, apply, restore};
 use proptest::prelude::*;
 use std::{cell::Cell, os::unix::process::ExitStatusExt as _, panic};
 
@@ -211,7 +211,7 @@ proptest! {
         chosen in proptest::sample::subsequence(LINES, 1..12),
         missing in proptest::collection::vec(0_usize..60, 0..8),
         unwritable in proptest::option::of(0_usize..60),
-        policy in proptest::sample::select(vec![Policy::Strict, Policy::Warn, Policy::Skip]),
+        policy in proptest::sample::select(vec![PreparationPolicy::Strict, PreparationPolicy::Warn, PreparationPolicy::Skip]),
         first in 0_usize..120,
         second in 0_usize..60,
     ) {

@@ -2,10 +2,10 @@
 
 use super::fake_machine::{FakeMachine, wanted};
 use backsight_settings::{
-    Application, Policy, RestoreScope, SettingOutcome, WantedSetting, apply, restore,
+    Application, PreparationPolicy, RestoreScope, SettingOutcome, WantedSetting, apply, restore,
 };
 
-fn make(fake: &FakeMachine, text: &str, policy: Policy) -> Application {
+fn make(fake: &FakeMachine, text: &str, policy: PreparationPolicy) -> Application {
     apply(
         &fake.machine(),
         &wanted(text),
@@ -52,7 +52,7 @@ fn every_mechanism_makes_and_puts_back() {
         services.stop = ["cron", "cron.service", "fstrim.timer"]
         sysctl."vm.swappiness" = 0
         "#,
-        Policy::Strict,
+        PreparationPolicy::Strict,
     );
     assert!(made.report.stands, "{:#?}", made.report);
     assert_eq!(made.held.len(), 1);
@@ -130,7 +130,7 @@ fn what_is_so_already_is_neither_written_nor_put_back() {
     let made = make(
         &fake,
         "memory.swappiness = 60\nmemory.thp = 'madvise'\nirq.line = { irq = 24, cpus = '0-3' }\nservices.stop = ['no-such.service']",
-        Policy::Strict,
+        PreparationPolicy::Strict,
     );
     for report in &made.report.settings {
         assert_eq!(report.outcome, SettingOutcome::AlreadySo, "{report:?}");
@@ -144,7 +144,7 @@ fn what_the_machine_lacks_is_missing_and_only_sets_may_ask_for_it() {
     let fake = FakeMachine::new();
     let before = fake.everything();
     let text = "memory.swappiness = 0\ncpu.uncore-min = 800000\n";
-    let made = make(&fake, text, Policy::Strict);
+    let made = make(&fake, text, PreparationPolicy::Strict);
     assert!(!made.report.stands);
     assert!(matches!(
         outcome(&made, "cpu.uncore-min"),
@@ -156,7 +156,7 @@ fn what_the_machine_lacks_is_missing_and_only_sets_may_ask_for_it() {
     );
     assert_eq!(made.report.failures().count(), 1);
     assert_eq!(fake.everything(), before);
-    let made = make(&fake, text, Policy::Warn);
+    let made = make(&fake, text, PreparationPolicy::Warn);
     assert!(made.report.stands);
     assert_eq!(fake.text("proc/sys/vm/swappiness"), "0\n");
     put_back(&fake);
@@ -178,7 +178,7 @@ fn what_the_machine_lacks_is_missing_and_only_sets_may_ask_for_it() {
         &all,
         &fake.journal_file(),
         "first",
-        Policy::Strict,
+        PreparationPolicy::Strict,
     )
     .unwrap();
     assert!(made.report.stands, "{:#?}", made.report);
@@ -197,7 +197,11 @@ fn what_the_machine_lacks_is_missing_and_only_sets_may_ask_for_it() {
 #[test]
 fn a_wrong_value_says_which_there_are() {
     let fake = FakeMachine::new();
-    let made = make(&fake, "cpu.governor = 'performanse'\n", Policy::Strict);
+    let made = make(
+        &fake,
+        "cpu.governor = 'performanse'\n",
+        PreparationPolicy::Strict,
+    );
     let SettingOutcome::Refused { why } = outcome(&made, "cpu.governor") else {
         panic!("{:?}", made.report);
     };
@@ -208,7 +212,7 @@ fn a_wrong_value_says_which_there_are() {
     let made = make(
         &fake,
         "disk.scheduler = { device = 'vda', scheduler = 'bfq' }",
-        Policy::Strict,
+        PreparationPolicy::Strict,
     );
     assert!(
         outcome(&made, "disk.scheduler")
@@ -229,7 +233,7 @@ fn cpus_that_are_not_there_and_all_that_are_there_are_refused() {
         ("isolate.cpus = '0-3'", "leave one for everything else"),
         ("isolate.boot = '3'", "start the machine with isolcpus=3"),
     ] {
-        let made = make(&fake, text, Policy::Strict);
+        let made = make(&fake, text, PreparationPolicy::Strict);
         let outcome = made.report.settings[0].outcome.to_string();
         assert!(outcome.contains(said), "{outcome}");
     }
@@ -241,7 +245,7 @@ fn where_one_is_refused_all_are_put_back_or_the_others_stand() {
     let fake = FakeMachine::new();
     let before = fake.everything();
     let text = "memory.swappiness = 0\nservices.stop = ['cron.service']\nnet.rx-ring = { interface = 'eth0', count = 9999 }\ncpu.turbo = false\n";
-    let made = make(&fake, text, Policy::Strict);
+    let made = make(&fake, text, PreparationPolicy::Strict);
     assert!(!made.report.stands);
     assert!(
         outcome(&made, "net.rx-ring")
@@ -253,7 +257,7 @@ fn where_one_is_refused_all_are_put_back_or_the_others_stand() {
     assert_eq!(made.report.stuck().count(), 0);
     assert_eq!(fake.everything(), before);
     fake.assert_journal_is_gone();
-    let made = make(&fake, text, Policy::Warn);
+    let made = make(&fake, text, PreparationPolicy::Warn);
     assert!(made.report.stands);
     assert_eq!(made.report.failures().count(), 1);
     assert_eq!(fake.text("state/ring"), "256\n");
@@ -269,7 +273,7 @@ fn a_file_that_takes_no_write_is_refused_and_one_of_many_interrupts_may() {
     let refusing = fake.root().join("proc/irq/25/smp_affinity");
     std::fs::remove_file(&refusing).unwrap();
     std::fs::create_dir(&refusing).unwrap();
-    let made = make(&fake, "irq.all = '0'", Policy::Strict);
+    let made = make(&fake, "irq.all = '0'", PreparationPolicy::Strict);
     assert!(
         outcome(&made, "irq.all")
             .to_string()
@@ -277,7 +281,7 @@ fn a_file_that_takes_no_write_is_refused_and_one_of_many_interrupts_may() {
     );
     std::fs::remove_dir(&refusing).unwrap();
     std::os::unix::fs::symlink("/proc/self/cmdline", &refusing).unwrap();
-    let made = make(&fake, "irq.all = '0'", Policy::Strict);
+    let made = make(&fake, "irq.all = '0'", PreparationPolicy::Strict);
     assert_eq!(
         *outcome(&made, "irq.all"),
         SettingOutcome::Made,
@@ -292,7 +296,11 @@ fn a_file_that_takes_no_write_is_refused_and_one_of_many_interrupts_may() {
     assert_eq!(fake.text("proc/irq/24/smp_affinity"), "1\n");
     put_back(&fake);
     assert_eq!(fake.text("proc/irq/24/smp_affinity"), "00000000,0000000f\n");
-    let made = make(&fake, "irq.line = { irq = 25, cpus = '0' }", Policy::Strict);
+    let made = make(
+        &fake,
+        "irq.line = { irq = 25, cpus = '0' }",
+        PreparationPolicy::Strict,
+    );
     assert!(matches!(
         outcome(&made, "irq.line"),
         SettingOutcome::Refused { .. }
@@ -313,7 +321,7 @@ fn a_value_that_does_not_hold_is_put_back_and_said() {
     let made = make(
         &fake,
         "net.rx-ring = { interface = 'eth0', count = 1000 }",
-        Policy::Warn,
+        PreparationPolicy::Warn,
     );
     assert_eq!(
         *outcome(&made, "net.rx-ring"),
@@ -332,7 +340,7 @@ fn a_second_study_never_takes_a_changed_value_for_an_old_one() {
     let first = make(
         &fake,
         "memory.swappiness = 0\ncpu.latency = 3\n",
-        Policy::Strict,
+        PreparationPolicy::Strict,
     );
     let second = wanted("memory.swappiness = 100\ncpu.latency = 0\nmemory.ksm = true\n");
     let refused = apply(
@@ -340,7 +348,7 @@ fn a_second_study_never_takes_a_changed_value_for_an_old_one() {
         &second,
         &fake.journal_file(),
         "second",
-        Policy::Warn,
+        PreparationPolicy::Warn,
     )
     .unwrap();
     let said = outcome(&refused, "memory.swappiness").to_string();
@@ -367,7 +375,7 @@ fn two_settings_of_one_preparation_never_set_the_same_file() {
     let made = make(
         &fake,
         "memory.swappiness = 0\nsysctl.vm.swappiness = 1\n",
-        Policy::Strict,
+        PreparationPolicy::Strict,
     );
     assert!(!made.report.stands);
     assert!(
@@ -387,7 +395,7 @@ fn devices_in_use_are_not_overwritten_and_services_need_systemd() {
         )
     };
     let said = |text: &str| {
-        let made = make(&fake, text, Policy::Strict);
+        let made = make(&fake, text, PreparationPolicy::Strict);
         made.report.settings[0].outcome.to_string()
     };
     assert!(said(&disk("/dev/vda")).contains("/dev/vda is mounted on /"));
@@ -400,4 +408,38 @@ fn devices_in_use_are_not_overwritten_and_services_need_systemd() {
     assert!(said("services.stop = ['cron']").contains("systemd doesn't run here"));
     assert!(said("net.queues = { interface = 'eth0', count = 2 }").contains("doesn't say it here"));
     assert!(said("memory.swap = false").contains("`swapon` isn't installed"));
+}
+
+#[test]
+fn a_service_is_started_or_stopped_and_swap_is_only_taken_out() {
+    let fake = FakeMachine::new();
+    fake.put("state/swap", "/dev/vdc\n/dev/vdd\n");
+    let program = |name: &str, script: &str| {
+        use std::os::unix::fs::PermissionsExt as _;
+        let state = fake.root().join("state/swap");
+        let text = format!("#!/bin/sh\nstate={}\n{script}\n", state.display());
+        let path = fake.put(&format!("usr/bin/{name}"), &text);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    program(
+        "swapon",
+        "case $1 in --*) cat $state ;; *) { cat $state; echo $1; } | sort > $state.new; mv $state.new $state ;; esac",
+    );
+    program(
+        "swapoff",
+        "grep -vx $1 $state > $state.new; mv $state.new $state",
+    );
+    let before = fake.everything();
+    let text = "irq.balance = true\nmemory.swap = false\n";
+    let made = make(&fake, text, PreparationPolicy::Strict);
+    assert!(made.report.stands, "{:#?}", made.report);
+    assert_eq!(fake.text("state/irqbalance.service"), "active\n");
+    assert_eq!(fake.text("state/swap"), "");
+    put_back(&fake);
+    assert_eq!(fake.everything(), before);
+    let made = make(&fake, "memory.swap = true", PreparationPolicy::Strict);
+    assert!(matches!(
+        outcome(&made, "memory.swap"),
+        SettingOutcome::Refused { .. }
+    ));
 }

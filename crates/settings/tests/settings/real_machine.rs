@@ -2,15 +2,18 @@
 //! sees.
 
 use super::fake_machine::wanted;
+use backsight_settings::{
+    JournalFile, MachineRoot, PreparationPolicy, RestoreScope, SettingOutcome, apply, restore,
+};
 use backsight_test_needs::Need;
-use std::process::Command;
+use std::{fs, path::Path, process::Command};
 
 /// Runs a shell script in new namespaces. It has `apply` (of `$wanted`, killed at `$KILL_AT`), `restore`, and a folder of its own in
 /// memory in place of /var/lib. The script's own failures fail the test.
 fn in_namespaces(plan: &str, script: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("wanted.json");
-    std::fs::write(&file, serde_json::to_string(&wanted(plan)).unwrap()).unwrap();
+    fs::write(&file, serde_json::to_string(&wanted(plan)).unwrap()).unwrap();
     let test = std::env::current_exe().unwrap();
     let examples = test.parent().unwrap().with_file_name("examples");
     let head = r#"
@@ -122,6 +125,39 @@ fn file_systems_in_memory_and_on_a_sparse_file() {
 }
 
 #[test]
+fn a_file_system_on_a_device_that_nobody_has() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    in_namespaces(
+        r#"
+        disk = { device = "/dev/placeholder", format = "ext4", mount = "/var/lib/c", confirm = "/dev/placeholder" }
+        "#,
+        r#"
+        truncate -s 4M "$folder/disk"
+        device=$(losetup --find --show "$folder/disk")
+        trap 'umount /var/lib/c /var/lib/taken 2>/dev/null || true; losetup --detach $device' EXIT
+        sed -i "s,/dev/placeholder,$device,g" "$wanted"
+        stands() { grep /var/lib/ /proc/self/mounts || true; find /var/lib -not -path '/var/lib/backsight*'; }
+        before=$(stands)
+        has "$(apply)" '"stands":true'
+        has "$(stands)" "$device /var/lib/c ext4"
+        restore
+        same "$(stands)" "$before"
+        for place in "before write 0" "after write 0"; do
+            KILL_AT=$place apply && exit 1 || same $? 137
+            restore
+            same "$(stands)" "$before"
+        done
+        mkdir /var/lib/taken
+        mount $device /var/lib/taken
+        has "$(apply)" "$device is mounted on /var/lib/taken"
+        umount /var/lib/taken
+        "#,
+    );
+}
+
+#[test]
 fn a_file_mounted_read_only_refuses_and_all_is_put_back() {
     if Need::Root.is_missing() {
         return;
@@ -152,4 +188,30 @@ fn a_file_mounted_read_only_refuses_and_all_is_put_back() {
         [ ! -e $journal ]
         "#,
     );
+}
+
+#[test]
+fn the_latency_that_is_held_ends_with_what_holds_it() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let file = Path::new("/dev/cpu_dma_latency");
+    let latency = || fs::read(file).map(|bytes| i32::from_ne_bytes(bytes[..4].try_into().unwrap()));
+    let folder = tempfile::tempdir().unwrap();
+    let journal = JournalFile::new(folder.path().join("journal"));
+    let (machine, all) = (MachineRoot::this_machine(), wanted("cpu.latency = 1234567"));
+    let before = latency();
+    let made = apply(&machine, &all, &journal, "real", PreparationPolicy::Strict).unwrap();
+    let outcome = &made.report.settings[0].outcome;
+    match before {
+        Ok(before) => {
+            assert_eq!(*outcome, SettingOutcome::Made);
+            assert_eq!(latency().unwrap(), before.min(1_234_567));
+            drop(made);
+            restore(&machine, &journal, &RestoreScope::Everything).unwrap();
+            assert_eq!(latency().unwrap(), before);
+        }
+        Err(_) => assert!(matches!(outcome, SettingOutcome::Missing { .. })),
+    }
+    assert!(!journal.path.exists());
 }

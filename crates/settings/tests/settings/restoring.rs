@@ -2,7 +2,7 @@
 
 use super::fake_machine::{FakeMachine, wanted};
 use backsight_settings::{
-    JournalError, Policy, RestoreOutcome, RestoreReport, RestoreScope, apply, restore,
+    JournalError, PreparationPolicy, RestoreOutcome, RestoreReport, RestoreScope, apply, restore,
 };
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -20,7 +20,7 @@ fn make(fake: &FakeMachine, text: &str) {
         &all,
         &fake.journal_file(),
         "first",
-        Policy::Strict,
+        PreparationPolicy::Strict,
     )
     .unwrap();
     assert!(made.report.stands, "{:#?}", made.report);
@@ -142,6 +142,14 @@ fn a_torn_line_is_dropped_and_a_damaged_one_is_kept_beside() {
     );
     assert_ne!(damaged, text);
     std::fs::write(&journal, &damaged).unwrap();
+    // What stands may be what that line changed: nothing is taken for an old value before somebody looked.
+    let all = wanted("memory.ksm = true");
+    let strict = PreparationPolicy::Strict;
+    let error = apply(&fake.machine(), &all, &fake.journal_file(), "next", strict).unwrap_err();
+    assert!(
+        matches!(error, JournalError::Damaged { line: 3, .. }),
+        "{error}"
+    );
     let report = put_back(&fake);
     assert_eq!(report.damaged_lines.len(), 1);
     assert_eq!(fake.text("proc/sys/vm/swappiness"), "60\n");
@@ -251,11 +259,27 @@ fn a_journal_that_another_process_has_is_waited_for_and_not_for_ever() {
     place.wait = Duration::from_millis(30);
     let open = backsight_settings::Journal::open(&place).unwrap();
     let all = wanted(PLAN);
-    let error = apply(&fake.machine(), &all, &place, "first", Policy::Strict).unwrap_err();
+    let error = apply(
+        &fake.machine(),
+        &all,
+        &place,
+        "first",
+        PreparationPolicy::Strict,
+    )
+    .unwrap_err();
     assert!(matches!(error, JournalError::Locked { .. }), "{error}");
     assert_eq!(fake.text("proc/sys/vm/swappiness"), "60\n");
     drop(open);
-    assert!(apply(&fake.machine(), &all, &place, "first", Policy::Strict).is_ok());
+    assert!(
+        apply(
+            &fake.machine(),
+            &all,
+            &place,
+            "first",
+            PreparationPolicy::Strict
+        )
+        .is_ok()
+    );
 }
 
 #[test]
@@ -269,7 +293,7 @@ fn without_a_journal_nothing_is_changed() {
         &wanted(PLAN),
         &place,
         "first",
-        Policy::Warn,
+        PreparationPolicy::Warn,
     )
     .unwrap_err();
     assert!(matches!(error, JournalError::File { .. }), "{error}");

@@ -2,7 +2,11 @@
 
 use backsight_catalog::Parsers;
 use backsight_exchange::import::Importer;
-use backsight_model::{Benchmark, Lab, Monitor, Plan, Target, TomlDocument};
+use backsight_model::{Benchmark, Lab, Monitor, Plan, Preparation, Target, TomlDocument};
+use backsight_settings::{
+    JournalContents, PreparationSource, SettingCatalog, SettingDefinition, SettingSet, resolve,
+};
+use std::sync::LazyLock;
 
 use crate::named_first;
 
@@ -18,8 +22,30 @@ const KINDS: &[(&str, Read)] = &[
     ("# lab", |document| Lab::read(document).is_ok()),
     ("# monitor", |document| Monitor::read(document).is_ok()),
     ("# plan", |document| Plan::read(document).is_ok()),
+    ("# preparation", |document| {
+        let preparation: Result<Preparation, _> = document.read();
+        preparation.is_ok_and(|preparation| {
+            let source = PreparationSource {
+                document,
+                preparation: &preparation,
+            };
+            resolve(&SETTINGS, &[source]).is_ok()
+        })
+    }),
+    ("# set", |document| SettingSet::read(document).is_ok()),
+    ("# setting", |document| {
+        SettingDefinition::read(document).is_ok()
+    }),
     ("# target", |document| Target::read(document).is_ok()),
 ];
+
+static SETTINGS: LazyLock<SettingCatalog> =
+    LazyLock::new(|| SettingCatalog::load(&[]).unwrap_or_default());
+
+/// The journal of what was changed on a machine.
+pub(crate) fn settings_journal(bytes: &[u8]) {
+    let _open_and_damaged = JournalContents::parse(bytes);
+}
 
 /// Any text as one kind of file: the kind after `# `, a line's end, the file. A first line that names no kind stands for one of
 /// them by its length: to read each input as all of them takes six times as long.

@@ -35,6 +35,7 @@ pub const TARGETS: &[(&str, FuzzTarget)] = &[
     ("recording", traces::recording),
     ("ring_records", traces::ring_records),
     ("samples", numbers::samples),
+    ("settings_journal", files::settings_journal),
     ("tables", numbers::tables),
 ];
 

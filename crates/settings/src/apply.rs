@@ -5,7 +5,7 @@
 use crate::{
     cpu_list::CpuList,
     definition::RequiredRight,
-    journal::{Journal, JournalError, JournalFile},
+    journal::{Journal, JournalContents, JournalError, JournalFile, OpenEntry},
     machine_root::MachineRoot,
     mechanism::{ChangeState, HeldFiles, SettingChange, SettingObstacle},
     report::{
@@ -51,7 +51,8 @@ impl Attempt<'_> {
         policy != PreparationPolicy::Strict
             || match &self.outcome {
                 Some(SettingOutcome::Missing { .. }) => self.wanted.optional,
-                outcome => outcome.as_ref().is_none_or(SettingOutcome::is_so),
+                Some(outcome) => outcome.is_so() || *outcome == SettingOutcome::Pending,
+                None => true,
             }
     }
 
@@ -104,7 +105,7 @@ pub fn apply(
         let boot = machine
             .boot_id()
             .map_err(|cause| JournalError::Boot { cause })?;
-        attempts = plan_all(machine, wanted, &journal);
+        attempts = plan_all(machine, wanted, &journal.open_entries().collect::<Vec<_>>());
         stands = attempts.iter().all(|attempt| attempt.is_tolerable(policy));
         if stands {
             let made = make_all(
@@ -154,6 +155,31 @@ pub fn apply(
     })
 }
 
+/// What would come of making settings, without a change of anything: what is missing, needs root, would be refused. Every setting that
+/// would be made is pending; whether it is then refused or doesn't hold, only making it says.
+pub fn inspect(
+    machine: &MachineRoot,
+    wanted: &[WantedSetting],
+    journal: &JournalFile,
+    study: &str,
+    policy: PreparationPolicy,
+) -> PreparationReport {
+    // A journal that can't be read holds nothing that could be said here.
+    let bytes = std::fs::read(&journal.path).unwrap_or_default();
+    let contents = JournalContents::parse(&bytes);
+    let open: Vec<&OpenEntry> = contents.open.values().collect();
+    let mut attempts = plan_all(machine, wanted, &open);
+    for attempt in attempts.iter_mut().filter(|attempt| attempt.is_pending()) {
+        attempt.outcome = Some(SettingOutcome::Pending);
+    }
+    PreparationReport {
+        study: study.to_owned(),
+        stands: attempts.iter().all(|attempt| attempt.is_tolerable(policy)),
+        settings: attempts.iter().map(Attempt::report).collect(),
+        put_back: Vec::new(),
+    }
+}
+
 fn may_change(machine: &MachineRoot, wanted: &WantedSetting) -> bool {
     wanted.right == RequiredRight::None || machine.permits_root()
 }
@@ -162,7 +188,7 @@ fn may_change(machine: &MachineRoot, wanted: &WantedSetting) -> bool {
 fn plan_all<'a>(
     machine: &MachineRoot,
     wanted: &'a [WantedSetting],
-    journal: &Journal,
+    open: &[&OpenEntry],
 ) -> Vec<Attempt<'a>> {
     let mut attempts: Vec<Attempt<'a>> = Vec::new();
     for (number, one) in wanted.iter().enumerate() {
@@ -178,7 +204,7 @@ fn plan_all<'a>(
         };
         let planned =
             planned.and_then(
-                |changes| match claim_of_another(&changes, journal, &attempts) {
+                |changes| match claim_of_another(&changes, open, &attempts) {
                     Some(why) => Err(SettingOutcome::Refused { why }),
                     None => Ok(changes),
                 },
@@ -235,14 +261,13 @@ fn check_cpus(machine: &MachineRoot, wanted: &WantedSetting) -> Result<(), Setti
 /// targets. What a study has changed isn't an old value.
 fn claim_of_another(
     changes: &[SettingChange],
-    journal: &Journal,
+    open: &[&OpenEntry],
     attempts: &[Attempt<'_>],
 ) -> Option<String> {
     for change in changes.iter().filter(|change| !change.is_shareable()) {
         let target = change.target();
         let holds = |other: &SettingChange| !other.is_shareable() && other.target() == target;
-        let mut open = journal.open_entries();
-        if let Some(open) = open.find(|open| holds(&open.entry.change)) {
+        if let Some(open) = open.iter().find(|open| holds(&open.entry.change)) {
             let entry = &open.entry;
             let way_out = match entry.holder.is_alive() {
                 true => format!("wait for it to end (process {})", entry.holder.pid),

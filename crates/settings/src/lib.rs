@@ -52,7 +52,7 @@ mod restore;
 mod value;
 mod wanted;
 
-pub use apply::{Application, apply};
+pub use apply::{Application, apply, inspect};
 pub use catalog::{SettingCatalog, SettingCatalogError, SettingSet};
 pub use cpu_list::CpuList;
 pub use definition::{RequiredRight, SettingConflict, SettingDefinition};

@@ -67,6 +67,8 @@ pub enum SettingOutcome {
     Made,
     /// It was so before.
     AlreadySo,
+    /// It would be made: nothing was changed yet.
+    Pending,
     /// The machine hasn't it.
     Missing {
         /// What isn't there.
@@ -100,6 +102,7 @@ impl fmt::Display for SettingOutcome {
         match self {
             Self::Made => f.write_str("made"),
             Self::AlreadySo => f.write_str("already so"),
+            Self::Pending => f.write_str("would be made"),
             Self::Missing { why } => write!(f, "skipped: {why}"),
             Self::NeedsRoot => f.write_str("skipped: it needs root"),
             Self::Refused { why } => write!(f, "refused: {why}"),
@@ -113,7 +116,8 @@ impl PreparationReport {
     /// The settings that haven't the wanted value and should.
     pub fn failures(&self) -> impl Iterator<Item = &SettingReport> {
         let failed = |setting: &&SettingReport| {
-            !setting.outcome.is_so() && setting.outcome != SettingOutcome::NotMade
+            use SettingOutcome::{NotMade, Pending};
+            !setting.outcome.is_so() && ![NotMade, Pending].contains(&setting.outcome)
         };
         self.settings.iter().filter(failed)
     }

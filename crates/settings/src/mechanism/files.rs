@@ -1,6 +1,7 @@
 //! Settings that are files of the kernel's: each file is its own old value.
 
 use indexmap::IndexMap;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::{ChangeState, SettingObstacle};
@@ -182,7 +183,14 @@ impl FileAlternative {
         }
         let read = machine.read(&change.path);
         let raw = read.map_err(|error| {
-            SettingObstacle::Refused(format!("{} can't be read: {error}", change.path))
+            let said = format!("{} can't be read: {error}", change.path);
+            // A driver without it has the file all the same.
+            match Errno::from_io_error(&error) {
+                Some(Errno::NOENT | Errno::OPNOTSUPP | Errno::NODEV | Errno::NXIO) => {
+                    SettingObstacle::Missing(said)
+                }
+                _ => SettingObstacle::Refused(said),
+            }
         })?;
         if self.absent_when.iter().any(|word| word == raw.trim()) {
             let said = format!(

@@ -30,9 +30,9 @@ pub struct FolderFile {
     pub name: String,
     /// The text, with placeholders.
     pub text: String,
-    /// The text that is read where all is well; the text that was written unless said.
+    /// Whether the kernel shows another text than was written, so that reading it again says nothing.
     #[serde(default)]
-    pub holds: Option<String>,
+    pub rewritten: bool,
 }
 
 /// A folder that is made.
@@ -93,7 +93,7 @@ impl FolderMechanism {
             files.push(FolderFile {
                 name: file.name.clone(),
                 text: fill(&file.text)?,
-                holds: file.holds.as_deref().map(fill).transpose()?,
+                rewritten: file.rewritten,
             });
         }
         changes.push(SettingChange::Folder(FolderChange { path, files }));
@@ -119,11 +119,10 @@ impl FolderChange {
         if !machine.path(&self.path).exists() {
             return ChangeState::Old;
         }
-        for file in &self.files {
+        for file in self.files.iter().filter(|file| !file.rewritten) {
             let path = format!("{}/{}", self.path, file.name);
-            let wanted = file.holds.as_ref().unwrap_or(&file.text);
             match machine.read(&path) {
-                Ok(now) if now.split_whitespace().eq(wanted.split_whitespace()) => {}
+                Ok(now) if now.split_whitespace().eq(file.text.split_whitespace()) => {}
                 Ok(now) => return ChangeState::Other(format!("{path}: {}", now.trim())),
                 Err(error) => return ChangeState::Other(format!("{path}: {error}")),
             }

@@ -2,7 +2,8 @@
 
 use super::fake_machine::{FakeMachine, wanted};
 use backsight_settings::{
-    Application, PreparationPolicy, RestoreScope, SettingOutcome, WantedSetting, apply, restore,
+    Application, PreparationPolicy, RestoreScope, SettingOutcome, WantedSetting, apply, inspect,
+    restore,
 };
 
 fn make(fake: &FakeMachine, text: &str, policy: PreparationPolicy) -> Application {
@@ -442,4 +443,41 @@ fn a_service_is_started_or_stopped_and_swap_is_only_taken_out() {
         outcome(&made, "memory.swap"),
         SettingOutcome::Refused { .. }
     ));
+}
+
+#[test]
+fn what_would_be_made_is_said_and_nothing_is_changed() {
+    let fake = FakeMachine::new();
+    let text = "memory.swappiness = 0\nmemory.thp = 'madvise'\ncpu.uncore-min = 1\n";
+    let before = fake.everything();
+    let look = |policy| {
+        inspect(
+            &fake.machine(),
+            &wanted(text),
+            &fake.journal_file(),
+            "next",
+            policy,
+        )
+    };
+    let report = look(PreparationPolicy::Strict);
+    let said: Vec<String> = report
+        .settings
+        .iter()
+        .map(|s| s.outcome.to_string())
+        .collect();
+    let missing = "skipped: this machine hasn't /sys/devices/system/cpu/intel_uncore_frequency/package_*/min_freq_khz";
+    assert_eq!(said, ["would be made", "already so", missing]);
+    assert_eq!((report.stands, report.failures().count()), (false, 1));
+    assert!(look(PreparationPolicy::Warn).stands);
+    assert!(!fake.journal().parent().unwrap().exists());
+    let made = make(&fake, "memory.swappiness = 1", PreparationPolicy::Strict);
+    assert!(
+        look(PreparationPolicy::Warn).settings[0]
+            .outcome
+            .to_string()
+            .contains("study `first` holds")
+    );
+    drop(made);
+    put_back(&fake);
+    assert_eq!(fake.everything(), before);
 }

@@ -3,7 +3,9 @@
 
 use super::fake_machine::wanted;
 use backsight_settings::{
-    JournalFile, MachineRoot, PreparationPolicy, RestoreScope, SettingOutcome, apply, restore,
+    JournalFile, MachineRoot, ParameterType, PreparationPolicy, RestoreScope, SettingCatalog,
+    SettingOutcome, SettingRequest, SettingValue, ValueType, WantedSetting, apply, inspect,
+    restore,
 };
 use backsight_test_needs::Need;
 use std::{fs, path::Path, process::Command};
@@ -188,6 +190,80 @@ fn a_file_mounted_read_only_refuses_and_all_is_put_back() {
         [ ! -e $journal ]
         "#,
     );
+}
+
+#[test]
+fn every_setting_of_this_machine_is_looked_at_without_a_change() {
+    let catalog = SettingCatalog::load(&[]).unwrap();
+    let value = |kind: &ValueType| match kind {
+        ValueType::None => None,
+        ValueType::Boolean => Some(SettingValue::Boolean(false)),
+        ValueType::Integer { min, .. } => Some(SettingValue::Integer(*min)),
+        ValueType::Choice(words) => Some(SettingValue::Text(words[0].clone())),
+        ValueType::Names => Some(SettingValue::List(vec!["cron.service".into()])),
+        _ => Some(SettingValue::Text("0".into())),
+    };
+    let parameter = |kind: &ParameterType| match kind {
+        ParameterType::Interface => "lo",
+        ParameterType::Block => "vda",
+        ParameterType::Device | ParameterType::SameAs(_) => "/dev/no-such-device",
+        ParameterType::Path => "/no-such-folder",
+        ParameterType::Number | ParameterType::Cpus => "0",
+        ParameterType::Sysctl => "vm/swappiness",
+        ParameterType::Size => "1MiB",
+        ParameterType::Choice(_) | ParameterType::Text => "ext4",
+    };
+    let all = catalog.settings().map(|definition| WantedSetting {
+        setting: definition.name.clone(),
+        request: SettingRequest {
+            value_type: definition.value_type.clone(),
+            value: value(&definition.value_type),
+            parameters: definition
+                .parameters
+                .iter()
+                .map(|(name, kind)| (name.clone(), parameter(kind).to_owned()))
+                .collect(),
+        },
+        right: definition.right,
+        optional: true,
+        place: String::new(),
+        mechanism: definition.mechanism.clone(),
+    });
+    let all: Vec<WantedSetting> = all.collect();
+    let journal = JournalFile::new("/no-such-folder/journal");
+    let machine = MachineRoot::this_machine();
+    let report = inspect(&machine, &all, &journal, "look", PreparationPolicy::Warn);
+    assert_eq!(report.settings.len(), all.len());
+    for setting in &report.settings {
+        println!("{}: {}", setting.setting, setting.outcome);
+    }
+    if Need::Root.is_missing() {
+        return;
+    }
+    let outcome = |name: &str| {
+        let mut settings = report.settings.iter();
+        &settings
+            .find(|report| report.setting == name)
+            .unwrap()
+            .outcome
+    };
+    // Every Linux has these.
+    for name in [
+        "memory.overcommit",
+        "memory.dirty-ratio",
+        "memory.drop-caches",
+        "net.mtu",
+    ] {
+        let outcome = outcome(name);
+        assert!(
+            matches!(outcome, SettingOutcome::Pending | SettingOutcome::AlreadySo),
+            "{name}: {outcome}"
+        );
+    }
+    assert!(matches!(
+        outcome("disk"),
+        SettingOutcome::Refused { .. } | SettingOutcome::Missing { .. }
+    ));
 }
 
 #[test]

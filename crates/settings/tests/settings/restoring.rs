@@ -302,3 +302,49 @@ fn without_a_journal_nothing_is_changed() {
     assert_eq!(put_back(&fake), RestoreReport::default());
     assert!(!fake.journal().parent().unwrap().exists());
 }
+
+#[test]
+fn a_program_that_outlives_its_killed_agent_is_waited_for() {
+    let fake = FakeMachine::new();
+    let folder = fake.root().parent().unwrap().to_owned();
+    let fifo = |name: &str| {
+        let path = folder.join(name);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        path
+    };
+    let (begun, gate) = (fifo("begun"), fifo("gate"));
+    let slow = format!(
+        "stop) echo > {}; cat {} > /dev/null; echo inactive > \"$state/$3\" ;;\nnever)",
+        begun.display(),
+        gate.display()
+    );
+    let text = fake.text("usr/bin/systemctl").replace("stop)", &slow);
+    fake.put("usr/bin/systemctl", &text);
+    let before = fake.everything();
+    let plan = fake.put_wanted("services.stop = ['cron.service']\nmemory.ksm = true\n");
+    let mut agent = fake
+        .command(&["apply", &plan, "first", "strict"], &[])
+        .spawn()
+        .unwrap();
+    // The program says that it is at work.
+    assert_eq!(std::fs::read(&begun).unwrap(), b"\n");
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    let mut hasty = fake.journal_file();
+    hasty.wait = Duration::from_millis(30);
+    let error = restore(&fake.machine(), &hasty, &RestoreScope::Abandoned).unwrap_err();
+    assert!(matches!(error, JournalError::Locked { .. }), "{error}");
+    std::fs::write(&gate, "").unwrap();
+    let report = restore(
+        &fake.machine(),
+        &fake.journal_file(),
+        &RestoreScope::Abandoned,
+    )
+    .unwrap();
+    assert_eq!(
+        *outcome_of(&report, "services.stop"),
+        RestoreOutcome::PutBack
+    );
+    assert_eq!(fake.everything(), before);
+    fake.assert_journal_is_gone();
+}

@@ -105,7 +105,11 @@ pub fn apply(
         let boot = machine
             .boot_id()
             .map_err(|cause| JournalError::Boot { cause })?;
-        attempts = plan_all(machine, wanted, &journal.open_entries().collect::<Vec<_>>());
+        attempts = plan_all(
+            machine,
+            wanted,
+            &still_changed(journal.open_entries(), &boot),
+        );
         stands = attempts.iter().all(|attempt| attempt.is_tolerable(policy));
         if stands {
             let made = make_all(
@@ -167,8 +171,12 @@ pub fn inspect(
     // A journal that can't be read holds nothing that could be said here.
     let bytes = std::fs::read(&journal.path).unwrap_or_default();
     let contents = JournalContents::parse(&bytes);
-    let open: Vec<&OpenEntry> = contents.open.values().collect();
-    let mut attempts = plan_all(machine, wanted, &open);
+    let boot = machine.boot_id().unwrap_or_default();
+    let mut attempts = plan_all(
+        machine,
+        wanted,
+        &still_changed(contents.open.values(), &boot),
+    );
     for attempt in attempts.iter_mut().filter(|attempt| attempt.is_pending()) {
         attempt.outcome = Some(SettingOutcome::Pending);
     }
@@ -178,6 +186,12 @@ pub fn inspect(
         settings: attempts.iter().map(Attempt::report).collect(),
         put_back: Vec::new(),
     }
+}
+
+/// The entries whose changes a restart of the machine hasn't undone.
+fn still_changed<'a>(open: impl Iterator<Item = &'a OpenEntry>, boot: &str) -> Vec<&'a OpenEntry> {
+    open.filter(|open| open.entry.boot == boot || !open.entry.change.is_volatile())
+        .collect()
 }
 
 fn may_change(machine: &MachineRoot, wanted: &WantedSetting) -> bool {

@@ -267,6 +267,26 @@ fn every_setting_of_this_machine_is_looked_at_without_a_change() {
 }
 
 #[test]
+fn what_needs_no_root_runs_without() {
+    if Need::Root.is_missing() || Need::Processors.is_missing() {
+        return;
+    }
+    in_namespaces(
+        "memory.swappiness = 0\nisolate.boot = '0'\n",
+        r#"
+        # The test's folder and program are root's.
+        mkdir -m 777 /var/lib/mine
+        cp "$program" "$wanted" /var/lib/mine
+        chmod -R a+rX /var/lib/mine
+        said=$(setpriv --reuid 65534 --regid 65534 --clear-groups \
+            /var/lib/mine/change_settings apply / /var/lib/mine/new/journal /var/lib/mine/wanted.json user warn)
+        has "$said" '"setting":"memory.swappiness","parameters":"","value":"0","place":"plan.toml:1","outcome":{"outcome":"needs-root"}'
+        has "$said" 'start the machine with isolcpus=0'
+        "#,
+    );
+}
+
+#[test]
 fn the_latency_that_is_held_ends_with_what_holds_it() {
     if Need::Root.is_missing() {
         return;

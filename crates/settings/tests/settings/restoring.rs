@@ -14,13 +14,17 @@ const PLAN: &str =
     "memory.swappiness = 0\nmemory.thp = 'never'\nservices.stop = ['cron.service']\n";
 
 fn make(fake: &FakeMachine, text: &str) {
-    let all = wanted(text);
+    make_for(fake, text, "first");
+}
+
+fn make_for(fake: &FakeMachine, text: &str, study: &str) {
+    let strict = PreparationPolicy::Strict;
     let made = apply(
         &fake.machine(),
-        &all,
+        &wanted(text),
         &fake.journal_file(),
-        "first",
-        PreparationPolicy::Strict,
+        study,
+        strict,
     )
     .unwrap();
     assert!(made.report.stands, "{:#?}", made.report);
@@ -82,8 +86,11 @@ fn after_a_restart_only_what_survived_it_is_put_back() {
     let fake = FakeMachine::new();
     make(&fake, PLAN);
     fake.put("proc/sys/kernel/random/boot_id", "another\n");
-    // The restart put the kernel's settings back to those of its configuration.
+    // The restart put the kernel's settings back to those of its configuration: nobody holds them any more.
     fake.put("proc/sys/vm/swappiness", "10\n");
+    make_for(&fake, "memory.swappiness = 1", "next");
+    let scope = RestoreScope::Study("next".into());
+    restore(&fake.machine(), &fake.journal_file(), &scope).unwrap();
     let report = restore(
         &fake.machine(),
         &fake.journal_file(),

@@ -155,6 +155,36 @@ fn killed_where_one_setting_is_refused_all_are_put_back() {
     }
 }
 
+#[test]
+fn killed_before_it_is_read_what_the_kernel_made_of_a_value_is_ours_too() {
+    let machine = FakeMachine::new();
+    // It keeps to a power of two.
+    let text = machine.text("usr/bin/ethtool");
+    let rounding = text.replace(
+        "echo \"$4\" > \"$state/ring\"",
+        "echo 512 > \"$state/ring\"",
+    );
+    assert_ne!(rounding, text);
+    machine.put("usr/bin/ethtool", &rounding);
+    let before = machine.everything();
+    let plan = machine.put_wanted("net.rx-ring = { interface = 'eth0', count = 500 }\n");
+    let words = ["apply", &plan, "first", "strict"];
+    let killed = machine.run(&words, &[("KILL_AT", "after write 0")]);
+    assert!(is_killed(&killed));
+    assert_eq!(machine.text("state/ring"), "512\n");
+    let output = machine.run(&["restore", "abandoned"], &[]);
+    assert!(output.status.success());
+    // The script's own restoring is rounded too: to put back is tried, told, and kept in the journal.
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("ethtool -G eth0 rx 256"), "{said}");
+    machine.put("usr/bin/ethtool", &text);
+    let output = machine.run(&["restore", "abandoned"], &[]);
+    assert!(output.status.success());
+    machine.put("usr/bin/ethtool", &rounding);
+    assert_eq!(machine.everything(), before);
+    machine.assert_journal_is_gone();
+}
+
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }

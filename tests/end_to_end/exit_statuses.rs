@@ -171,6 +171,8 @@ const CASES: &[Case] = &[
         place.ends(&["doctor", "plan.toml"])
     }),
     case("doctor", 2, || fresh(&["doctor", "none.toml"])),
+    case("record", 0, || fresh(&["record"])),
+    case("record", 2, || fresh(&["record", "nobody"])),
     case("schema", 0, || fresh(&["schema", "plan"])),
     case("schema", 2, || fresh(&["schema", "poem"])),
     case("completions", 0, || fresh(&["completions", "bash"])),
@@ -419,6 +421,7 @@ verbs! {
     statuses_of_check "check"
     statuses_of_list "list"
     statuses_of_doctor "doctor"
+    statuses_of_record "record"
     statuses_of_schema "schema"
     statuses_of_completions "completions"
     statuses_of_man "man"

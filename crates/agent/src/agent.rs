@@ -17,6 +17,7 @@ use tonic::{Request, Response, Status};
 
 use crate::cgroup::Cgroup;
 use crate::folders::with_path;
+use crate::preparation::Preparations;
 use crate::proto::{self, agent_server::AgentServer};
 use crate::step::{Condition, StepId, StepSpec};
 use crate::step_supervisor::StepOrder;
@@ -180,6 +181,7 @@ async fn serve(
     let agent = Arc::new(Agent {
         ground,
         open: Mutex::default(),
+        preparations: Preparations::default(),
     });
     let server = tonic::transport::Server::builder()
         .trace_fn(|request| tracing::debug_span!("request", call = request.uri().path()))
@@ -199,6 +201,7 @@ async fn serve(
         asked = asked_to_end() => asked?,
     }
     agent.put_back().await;
+    agent.preparations.restore_all().await;
     Ok(())
 }
 
@@ -222,6 +225,7 @@ async fn asked_to_end() -> io::Result<()> {
 struct Agent {
     ground: Arc<SharedTrialState>,
     open: Mutex<Open>,
+    preparations: Preparations,
 }
 
 /// The open trial, if there is one, and how many there were.
@@ -314,6 +318,29 @@ impl proto::agent_server::Agent for Agent {
         let sections = sections.map(|(name, values)| (name, proto::RecordSection { values }));
         Ok(Response::new(proto::RecordReply {
             sections: sections.collect(),
+        }))
+    }
+
+    async fn prepare(&self, request: Request<proto::PrepareRequest>) -> Reply<proto::PrepareReply> {
+        let proto::PrepareRequest {
+            study,
+            settings,
+            policy,
+        } = request.into_inner();
+        let (settings, policy) = (wire::from_json(&settings)?, wire::from_json(&policy)?);
+        let made = self.preparations.make(study, settings, policy).await;
+        let report = made.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        Ok(Response::new(proto::PrepareReply {
+            report: wire::json(&report)?,
+        }))
+    }
+
+    async fn restore(&self, request: Request<proto::RestoreRequest>) -> Reply<proto::RestoreReply> {
+        let scope = wire::from_json(&request.into_inner().scope)?;
+        let restored = self.preparations.restore(scope).await;
+        let report = restored.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        Ok(Response::new(proto::RestoreReply {
+            report: wire::json(&report)?,
         }))
     }
 

@@ -14,6 +14,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use backsight_model::HostRecord;
+use backsight_settings::{
+    PreparationPolicy, PreparationReport, RestoreReport, RestoreScope, WantedSetting,
+};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{mpsc, watch};
@@ -39,6 +42,8 @@ const ALIVE_LIMIT: Duration = Duration::from_secs(10);
 const CALL_LIMIT: Duration = Duration::from_secs(20);
 /// Recording asks programs, each of which may take two seconds.
 const RECORD_LIMIT: Duration = Duration::from_secs(60);
+/// How long settings may take: some start programs (`mkfs`), each with a limit of its own.
+const SETTINGS_LIMIT: Duration = Duration::from_secs(300);
 /// How long ending a trial may take: the agent itself gives up before.
 const END_LIMIT: Duration = Duration::from_secs(40);
 /// How long a build may take on its way to a host.
@@ -220,6 +225,47 @@ impl Client {
         let sections = reply.sections.into_iter();
         let sections = sections.map(|(name, section)| (name, section.values));
         Ok(HostRecord(sections.collect()))
+    }
+
+    /// Makes settings of the machine for a study; they are put back by [`Client::restore`], or when the stream ends.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Refused`] if its journal can't be written; [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn prepare(
+        &self,
+        study: &str,
+        settings: &[WantedSetting],
+        policy: PreparationPolicy,
+    ) -> Result<PreparationReport, AgentError> {
+        let call = "make its settings";
+        let request = proto::PrepareRequest {
+            study: study.to_owned(),
+            settings: wire::json(&settings).map_err(nonsense(call))?,
+            policy: wire::json(&policy).map_err(nonsense(call))?,
+        };
+        let reply = self
+            .call(call, SETTINGS_LIMIT, |mut calls| async move {
+                calls.prepare(request).await
+            })
+            .await?;
+        wire::from_json(&reply.report).map_err(nonsense(call))
+    }
+
+    /// Puts settings back that studies changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::prepare`].
+    pub async fn restore(&self, scope: &RestoreScope) -> Result<RestoreReport, AgentError> {
+        let call = "put its settings back";
+        let scope = wire::json(scope).map_err(nonsense(call))?;
+        let reply = self
+            .call(call, SETTINGS_LIMIT, |mut calls| async move {
+                calls.restore(proto::RestoreRequest { scope }).await
+            })
+            .await?;
+        wire::from_json(&reply.report).map_err(nonsense(call))
     }
 
     /// Opens a trial; ends the one that was open.
@@ -604,6 +650,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 }
 
+fn nonsense(call: &'static str) -> impl Fn(Status) -> AgentError {
+    move |status| AgentError::Protocol {
+        call,
+        why: status.message().to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -636,6 +689,12 @@ mod tests {
             unknown()
         }
         async fn facts(&self, _: Request<proto::FactsRequest>) -> Reply<proto::FactsReply> {
+            unknown()
+        }
+        async fn prepare(&self, _: Request<proto::PrepareRequest>) -> Reply<proto::PrepareReply> {
+            unknown()
+        }
+        async fn restore(&self, _: Request<proto::RestoreRequest>) -> Reply<proto::RestoreReply> {
             unknown()
         }
         async fn record(&self, _: Request<proto::RecordRequest>) -> Reply<proto::RecordReply> {

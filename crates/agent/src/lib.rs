@@ -40,6 +40,7 @@ mod monitored_processes;
 mod mounts;
 mod namespace;
 mod neighbours;
+mod preparation;
 mod procs;
 mod ready;
 mod reap;

@@ -364,3 +364,13 @@ fn end(finished: Finished) -> proto::Finished {
         truncated: finished.truncated,
     }
 }
+
+/// A value that crosses as JSON.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, tonic::Status> {
+    serde_json::to_string(value).map_err(|error| tonic::Status::internal(error.to_string()))
+}
+
+/// Such a value of the other side.
+pub(crate) fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, tonic::Status> {
+    serde_json::from_str(text).map_err(|error| tonic::Status::invalid_argument(error.to_string()))
+}

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use crate::{
     accept, agent, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
     exit_status, export, history, history_log, import, init, lab, list, log, manual, monitor,
-    noise, overhead, publish, record, report, resume, run, schema, search, step, studies, trace,
-    try_patch,
+    noise, overhead, publish, record, report, restore, resume, run, schema, search, step, studies,
+    trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -82,6 +82,8 @@ enum Verb {
     Doctor(doctor::DoctorArgs),
     /// Show what a host is: hardware, kernel, settings, packages; or what differs between two
     Record(record::RecordArgs),
+    /// Put back what interrupted studies left changed on machines
+    Restore(restore::RestoreArgs),
     /// Print a JSON schema: of a kind of file, for editors, or of what a verb prints, for programs
     Schema(schema::SchemaArgs),
     /// Print the completions of a shell
@@ -155,6 +157,7 @@ impl Arguments {
             Verb::List(verb) => verb.execute(&shared),
             Verb::Doctor(verb) => verb.execute(&shared),
             Verb::Record(verb) => verb.execute(&shared),
+            Verb::Restore(verb) => verb.execute(&shared),
             Verb::Schema(verb) => verb.execute(),
             Verb::Completions(verb) => verb.execute(command()),
             Verb::Man(verb) => verb.execute(command()),

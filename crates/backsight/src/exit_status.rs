@@ -250,6 +250,16 @@ pub const VERBS: &[VerbStatuses] = &[
         ],
     },
     plain("record"),
+    VerbStatuses {
+        name: "restore",
+        statuses: &[
+            (Success, "everything is as it was"),
+            (
+                Failed,
+                "something can't be put back, or a host can't be reached",
+            ),
+        ],
+    },
     plain("schema"),
     plain("completions"),
     plain("man"),

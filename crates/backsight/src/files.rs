@@ -3,7 +3,7 @@
 
 use backsight_catalog::{Catalog, Monitors};
 use backsight_exchange::table::TableOutput;
-use backsight_model::TomlDocument;
+use backsight_model::{Lab, TomlDocument};
 use backsight_report::{
     TerminalStyle,
     escape::{visible, visible_bytes},
@@ -89,6 +89,14 @@ pub fn lab(named: Option<&Path>, plan: Option<&Path>) -> miette::Result<Option<T
     } else {
         Ok(None)
     }
+}
+
+/// The lab that a command is about: the named one, else the lab.toml in this folder, else this machine alone.
+pub fn lab_or_this_machine(named: Option<&Path>) -> miette::Result<Lab> {
+    Ok(match lab(named, Some(Path::new("plan.toml")))? {
+        Some(document) => Lab::read(&document)?,
+        None => Lab::this_machine(),
+    })
 }
 
 /// Prints to standard output, with a mark for every character that would do something to a terminal instead of being

@@ -35,6 +35,7 @@ mod progress;
 mod publish;
 mod record;
 mod report;
+mod restore;
 mod resume;
 mod run;
 mod schema;

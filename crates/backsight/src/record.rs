@@ -1,6 +1,6 @@
 //! `backsight record`: what a host is, on one page; what differs between two.
 
-use backsight_model::{HostName, Lab};
+use backsight_model::HostName;
 use backsight_report::host_record::{RecordComparison, record_text};
 use backsight_study::HostRecords;
 use miette::IntoDiagnostic as _;
@@ -47,7 +47,11 @@ impl RecordArgs {
     }
 
     async fn show_records(&self) -> miette::Result<()> {
-        let records = HostRecords::record(&self.read_lab()?, &self.hosts).await?;
+        let records = HostRecords::record(
+            &files::lab_or_this_machine(self.lab.as_deref())?,
+            &self.hosts,
+        )
+        .await?;
         let json = || backsight_report::json(&records).into_diagnostic();
         if let Some(file) = &self.output {
             return files::write_whole(file, &json()?);
@@ -99,18 +103,10 @@ impl RecordArgs {
             let host = HostName::new(host).map_err(|error| miette::miette!("{error}"))?;
             return Box::pin(self.side(shared, whole)).await?.of_host(&host);
         }
-        let lab = self.read_lab()?;
+        let lab = files::lab_or_this_machine(self.lab.as_deref())?;
         match HostName::new(side) {
             Ok(host) if lab.host.contains_key(&host) => HostRecords::record(&lab, &[host]).await,
             _ => HostRecords::from_study(&files::existing_store(shared).await?, side).await,
         }
-    }
-
-    fn read_lab(&self) -> miette::Result<Lab> {
-        let found = files::lab(self.lab.as_deref(), Some(Path::new("plan.toml")))?;
-        Ok(match found {
-            Some(document) => Lab::read(&document)?,
-            None => Lab::this_machine(),
-        })
     }
 }

@@ -69,6 +69,14 @@ pub enum ConnectError {
         /// The host.
         host: HostName,
     },
+    /// A setting that it shall have can't be made.
+    #[error("host `{host}` can't be prepared: {faults}")]
+    NotPrepared {
+        /// The host.
+        host: HostName,
+        /// Each setting, and what is in its way.
+        faults: String,
+    },
     /// No role is played by it.
     #[error("host `{host}` plays no role in this testbed")]
     NotUsed {

@@ -35,6 +35,7 @@ mod lease;
 pub mod netns;
 mod phase;
 mod plan_checkup;
+mod preparation;
 mod record;
 mod restart;
 mod start_line;
@@ -45,6 +46,7 @@ pub use hosts::guests::{BootError, BootFault, GuestBoot, InitramfsError, Kernel,
 pub use hosts::{ConnectError, HostAccess, UnreachableReason};
 pub use lease::{Lease, LeaseError};
 pub use plan_checkup::{PlanCheckup, check_plan, find_program};
+pub use preparation::restore_hosts;
 pub use record::record_hosts;
 pub use restart::{RestartError, RestartFault, RestartRecord};
 pub use trial::{Conductor, TrialOutcome};

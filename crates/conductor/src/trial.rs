@@ -27,6 +27,7 @@ use crate::{
         guests::{self, promised},
     },
     phase::{RunningTrial, undo},
+    preparation::MachineSettings,
     workbench::alone,
 };
 
@@ -53,6 +54,7 @@ pub struct Conductor {
     /// The boots that hosts were restarted into, by their ids.
     pub(crate) restarted: IndexMap<HostName, String>,
     machines: HashMap<RoleName, Machine>,
+    pub(crate) settings: MachineSettings,
     trials: u64,
 }
 
@@ -93,6 +95,7 @@ impl Conductor {
             hosts: IndexMap::new(),
             restarted: IndexMap::new(),
             machines: HashMap::new(),
+            settings: MachineSettings::default(),
             trials: 0,
         };
         let patience = conductor.reach.host_wait;
@@ -312,6 +315,7 @@ impl Conductor {
         for host in started.await {
             match host {
                 Ok(host) => {
+                    first_fault = first_fault.and(self.prepare_machine(&host).await);
                     self.hosts.insert(host.name.clone(), host);
                 }
                 Err(fault) => first_fault = first_fault.and(Err(fault)),
@@ -713,6 +717,7 @@ impl Conductor {
 
     /// Ends every agent in order.
     pub async fn finish(self) {
+        self.restore_machines().await;
         join_all(self.hosts.into_values().map(Connected::dismiss)).await;
     }
 }

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeMap, fmt, net::IpAddr};
 
 use crate::{
-    DocumentError, HostName, LabName, LinkName, Located, RoleName, Size, Template, TestbedName,
-    TomlDocument, document::did_you_mean,
+    DocumentError, HostName, LabName, LinkName, Located, Preparation, RoleName, Size, Template,
+    TestbedName, TomlDocument, document::did_you_mean,
 };
 
 /// A lab file.
@@ -56,6 +56,11 @@ impl HostKind {
     /// Whether it is a kernel that is booted: it is there only when a build of a target runs on it.
     pub fn is_guest(self) -> bool {
         matches!(self, Self::Uml | Self::Qemu)
+    }
+
+    /// Whether it is a machine that is there without us, as a whole.
+    pub fn is_machine(self) -> bool {
+        matches!(self, Self::Local | Self::Ssh)
     }
 }
 
@@ -124,6 +129,10 @@ pub struct Host {
     /// What `ssh` is told besides, word by word: `["-p", "2222"]`.
     #[serde(default)]
     pub options: Vec<Located<String>>,
+    /// Settings that it has while a study measures, and that are put back after it: a table of settings, or a list of sets and
+    /// such tables. For hosts of kind "local" and "ssh".
+    #[serde(default)]
+    pub prepare: Option<Preparation>,
     /// What a host of kind "ssh" does in its own way for targets with `boot = "ssh-reboot"`.
     #[serde(default, rename = "ssh-reboot")]
     pub ssh_reboot: Option<Located<HostCommands>>,
@@ -143,6 +152,14 @@ impl Host {
         name: &Located<HostName>,
         document: &TomlDocument,
     ) -> Result<(), DocumentError> {
+        if self.prepare.is_some() && !self.kind.is_machine() {
+            return Err(document.problem(
+                name.span(),
+                format!("a host of kind \"{}\" can't be prepared", self.kind),
+                "has `prepare`",
+                Some("`prepare` is for hosts of kind \"local\" and \"ssh\"".into()),
+            ));
+        }
         self.check_guest(document)?;
         self.check_far(name, document)
     }
@@ -301,6 +318,7 @@ impl Host {
             programs: Vec::new(),
             login: None,
             options: Vec::new(),
+            prepare: None,
             ssh_reboot: None,
             kexec: None,
         }

@@ -5,12 +5,12 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
-use std::{fmt, num::NonZeroU32, path::PathBuf};
+use std::{collections::BTreeSet, fmt, num::NonZeroU32, path::PathBuf};
 
 use crate::{
     Benchmark, BenchmarkName, Cell, DocumentError, HostName, Lab, Located, Machine, Monitor,
-    MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, RoleHost, RoleName, Steps, Testbed,
-    TestbedName, TomlDocument, Value, Values, VariantName,
+    MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, Preparation, RoleHost, RoleName,
+    Steps, Testbed, TestbedName, TomlDocument, Value, Values, VariantName,
     benchmark::{ROLE_FACTS, built_in_placeholders, is_built_in, place_of},
     document::{IfTable, did_you_mean},
 };
@@ -63,6 +63,9 @@ pub struct Plan {
     /// Combinations that make no sense and aren't measured.
     #[serde(default)]
     pub leave_out: Vec<LeaveOut>,
+    /// Settings of every machine of the testbed while it is measured, over those of the lab; they are put back after it.
+    #[serde(default)]
+    pub prepare: Option<Preparation>,
 }
 
 /// Cells that are left out of the cross product: those with this benchmark, this variant and these parameters.
@@ -296,6 +299,19 @@ pub struct Arrangement {
     pub build: Option<(String, PathBuf)>,
     /// The folder where that build is on hosts that don't see this machine's files.
     pub build_on: IndexMap<HostName, PathBuf>,
+    /// What documents ask of the settings of hosts; of two that ask for one setting of a host, the later counts.
+    pub preparations: Vec<HostPreparation>,
+}
+
+/// What a document asks of the settings of a host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostPreparation {
+    /// The host.
+    pub host: HostName,
+    /// The document.
+    pub document: TomlDocument,
+    /// What it asks for.
+    pub preparation: Preparation,
 }
 
 impl Plan {
@@ -380,7 +396,52 @@ impl Plan {
             folder: None,
             build: None,
             build_on: IndexMap::new(),
+            preparations: Vec::new(),
         })
+    }
+
+    /// Adds what the lab and the plan ask of the settings of the testbed's machines.
+    ///
+    /// # Errors
+    /// The plan asks for some, and no host of the testbed is a machine.
+    pub fn arrange_preparations(
+        &self,
+        document: &TomlDocument,
+        lab: Option<&TomlDocument>,
+        arrangement: &mut Arrangement,
+    ) -> Result<(), DocumentError> {
+        let seats = arrangement.seats.values().map(|seat| (*seat.host).clone());
+        let hosts: BTreeSet<HostName> = seats.collect();
+        let of_lab = |host: &HostName| arrangement.lab.host.get(host);
+        let is_machine = |host: &&HostName| of_lab(host).is_some_and(|it| it.kind.is_machine());
+        let machines: Vec<&HostName> = hosts.iter().filter(is_machine).collect();
+        let mut preparations = Vec::new();
+        for host in &machines {
+            let of_host = of_lab(host).and_then(|settings| settings.prepare.clone());
+            let asked = [(lab, of_host), (Some(document), self.prepare.clone())];
+            for (document, preparation) in asked {
+                if let (Some(document), Some(preparation)) = (document, preparation) {
+                    preparations.push(HostPreparation {
+                        host: (*host).clone(),
+                        document: document.clone(),
+                        preparation,
+                    });
+                }
+            }
+        }
+        if self.prepare.is_some() && machines.is_empty() {
+            return Err(document.problem(
+                0..0,
+                format!(
+                    "testbed `{}` has no host that can be prepared",
+                    arrangement.testbed
+                ),
+                "this plan has `prepare`",
+                Some("`prepare` is for hosts of kind \"local\" and \"ssh\"".into()),
+            ));
+        }
+        arrangement.preparations = preparations;
+        Ok(())
     }
 
     /// Finds the plan's monitors, for what it has been arranged to.

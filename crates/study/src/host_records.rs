@@ -1,12 +1,34 @@
 //! Records of hosts as people name them: a file, a study, a host of the lab.
 
 use backsight_conductor::{HostAccess, record_hosts};
-use backsight_model::{HostKind, HostName, HostRecord, Lab};
+use backsight_model::{HostName, HostRecord, Lab};
 use backsight_store::Store;
 use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
+
+/// The hosts of a lab that are meant: those with these names; without names every machine of it, which is this one where the lab has
+/// none but namespaces and guests.
+///
+/// # Errors
+/// The lab has no such host.
+pub fn machines(lab: &Lab, names: &[HostName]) -> miette::Result<(Lab, Vec<HostName>)> {
+    if let Some(name) = names.iter().find(|name| !lab.host.contains_key(*name)) {
+        let known: Vec<&str> = lab.host.keys().map(|name| name.as_str()).collect();
+        return Err(miette::miette!(
+            help = format!("the lab has {}", known.join(", ")),
+            "there is no host `{name}` in the lab"
+        ));
+    }
+    let machines = lab.host.iter().filter(|(_, host)| host.kind.is_machine());
+    let machines: Vec<HostName> = machines.map(|(name, _)| (**name).clone()).collect();
+    Ok(match (names, &machines[..]) {
+        ([], []) => (Lab::this_machine(), vec![Lab::this_machine_name()]),
+        ([], _) => (lab.clone(), machines),
+        (names, _) => (lab.clone(), names.to_vec()),
+    })
+}
 
 /// Records of hosts, as a file keeps them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,26 +46,9 @@ impl HostRecords {
     /// # Errors
     /// The lab has no such host; a host can't be reached.
     pub async fn record(lab: &Lab, names: &[HostName]) -> miette::Result<Self> {
-        if let Some(name) = names.iter().find(|name| !lab.host.contains_key(*name)) {
-            let known: Vec<&str> = lab.host.keys().map(|name| name.as_str()).collect();
-            return Err(miette::miette!(
-                help = format!("the lab has {}", known.join(", ")),
-                "there is no host `{name}` in the lab"
-            ));
-        }
-        let machines = lab
-            .host
-            .iter()
-            .filter(|(_, host)| matches!(host.kind, HostKind::Local | HostKind::Ssh));
-        let machines: Vec<HostName> = machines.map(|(name, _)| (**name).clone()).collect();
-        let here = Lab::this_machine();
-        let (lab, hosts) = match (names, &machines[..]) {
-            ([], []) => (&here, vec![Lab::this_machine_name()]),
-            ([], _) => (lab, machines),
-            (names, _) => (lab, names.to_vec()),
-        };
+        let (lab, hosts) = machines(lab, names)?;
         let reach = HostAccess::with_this_program().into_diagnostic()?;
-        let records = record_hosts(&reach, lab, &hosts).await;
+        let records = record_hosts(&reach, &lab, &hosts).await;
         let hosts = hosts
             .into_iter()
             .zip(records)

@@ -47,6 +47,7 @@ mod study_loop;
 mod testbed_measurer;
 pub mod verbs;
 mod verdict_report;
+mod wanted_settings;
 
 pub use choices::{
     BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
@@ -58,7 +59,7 @@ pub use evidence::{
 };
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
-pub use host_records::{HostRecords, record_pairs};
+pub use host_records::{HostRecords, machines, record_pairs};
 pub use import_study::{IMPORT_VERB, ReadImport};
 pub use interval_cache::{Intervals, VersionInterval};
 pub use known_history::{
@@ -83,3 +84,4 @@ pub use study_loop::{
 };
 pub use testbed_measurer::TestbedMeasurer;
 pub use verdict_report::{ResultsReport, VerdictReport};
+pub use wanted_settings::UnresolvedSettings;

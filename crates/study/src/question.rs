@@ -9,6 +9,7 @@ use backsight_model::{
 };
 
 use crate::Choices;
+use crate::wanted_settings::{UnresolvedSettings, wanted_settings};
 
 /// A question with everything that it refers to.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,10 @@ pub enum QuestionError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Problem(#[from] DocumentError),
+    /// A setting that no definition knows, or that doesn't fit.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Settings(#[from] UnresolvedSettings),
     /// The catalogue's fault.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -111,6 +116,8 @@ impl Question {
         plan.arrange_monitors(&self.plan, &mut arrangement, |name| {
             find_monitor(catalog, name)
         })?;
+        plan.arrange_preparations(&self.plan, self.lab.as_ref(), &mut arrangement)?;
+        wanted_settings(&arrangement)?;
         arrangement.folder = self.choices.folder.clone();
         Ok(arrangement)
     }

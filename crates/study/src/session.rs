@@ -7,6 +7,8 @@ use miette::IntoDiagnostic as _;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 
+use crate::wanted_settings::wanted_settings;
+
 /// How a session is watched, stopped, and how long it waits for its hosts.
 #[derive(Clone)]
 pub struct SessionOptions {
@@ -95,12 +97,21 @@ impl Session {
                 false => events.on_testbed(arrangement.testbed.clone()),
             };
             let (reach, arrangement) = (reach.clone(), arrangement.clone());
-            match along_history {
+            let wanted = wanted_settings(&arrangement)?;
+            let started = match along_history {
                 true => Conductor::start_without_guests(reach, arrangement, events).await,
                 false => Conductor::start(reach, arrangement, events).await,
+            };
+            let mut conductor = started.map_err(not_begun)?;
+            match conductor.prepare_machines(name.as_str(), wanted).await {
+                Ok(()) => Ok(conductor),
+                Err(fault) => {
+                    conductor.finish().await;
+                    Err(not_begun(fault))
+                }
             }
         };
-        let conductor = begun(arrangement).await.map_err(not_begun)?;
+        let conductor = begun(arrangement).await?;
         let mut more = Vec::with_capacity(others.len());
         for other in others {
             match begun(other).await {

@@ -173,6 +173,17 @@ const CASES: &[Case] = &[
     case("doctor", 2, || fresh(&["doctor", "none.toml"])),
     case("record", 0, || fresh(&["record"])),
     case("record", 2, || fresh(&["record", "nobody"])),
+    case("restore", 0, || fresh(&["restore"])),
+    case("restore", 1, || {
+        let place = quick();
+        let nobody_listens = "options = [\"-p\", \"1\"]\nlogin = \"root@127.0.0.1\"";
+        place.write(
+            "far.toml",
+            format!("[host.far]\nkind = \"ssh\"\n{nobody_listens}\n"),
+        );
+        place.ends(&["restore", "--lab", "far.toml"])
+    }),
+    case("restore", 2, || fresh(&["restore", "nobody"])),
     case("schema", 0, || fresh(&["schema", "plan"])),
     case("schema", 2, || fresh(&["schema", "poem"])),
     case("completions", 0, || fresh(&["completions", "bash"])),
@@ -422,6 +433,7 @@ verbs! {
     statuses_of_list "list"
     statuses_of_doctor "doctor"
     statuses_of_record "record"
+    statuses_of_restore "restore"
     statuses_of_schema "schema"
     statuses_of_completions "completions"
     statuses_of_man "man"

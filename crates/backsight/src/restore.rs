@@ -37,12 +37,7 @@ impl RestoreArgs {
                 };
                 complete &= report.is_complete();
                 for change in &report.changes {
-                    let (setting, target, study) = (&change.setting, &change.target, &change.study);
-                    let outcome = &change.outcome;
-                    let _ = writeln!(
-                        text,
-                        "{host}: {setting} ({target}) of study `{study}`: {outcome}"
-                    );
+                    let _ = writeln!(text, "{host}: {change}");
                 }
                 let _ = match (report.changes.is_empty(), report.held) {
                     (true, 0) => writeln!(text, "{host}: nothing is left changed"),

@@ -45,7 +45,7 @@ impl Conductor {
         }
         let name = &host.name;
         match host.client.restore(&RestoreScope::Abandoned).await {
-            Ok(report) => self.tell_restored(name, &report),
+            Ok(report) => self.warn_of_leftovers(name, &report),
             Err(error) => self.events.emit(&Event::Warning {
                 message: format!("{name}: what ended studies left changed isn't put back: {error}"),
             }),
@@ -98,7 +98,7 @@ impl Conductor {
         for (host, restored) in join_all(restored).await {
             let message = match restored {
                 Ok(report) => {
-                    self.tell_faults(host, &report);
+                    self.warn_of_faults(host, &report);
                     continue;
                 }
                 Err(error) => format!(
@@ -109,17 +109,14 @@ impl Conductor {
         }
     }
 
-    fn tell_restored(&self, host: &HostName, report: &RestoreReport) {
+    fn warn_of_leftovers(&self, host: &HostName, report: &RestoreReport) {
         for change in &report.changes {
-            let message = format!(
-                "{host}: {} ({}), left by study `{}`: {}",
-                change.setting, change.target, change.study, change.outcome
-            );
+            let message = format!("{host}: {change}");
             self.events.emit(&Event::Warning { message });
         }
     }
 
-    fn tell_faults(&self, host: &HostName, report: &RestoreReport) {
+    fn warn_of_faults(&self, host: &HostName, report: &RestoreReport) {
         let is_fault = |outcome: &RestoreOutcome| {
             matches!(
                 outcome,
@@ -127,10 +124,7 @@ impl Conductor {
             )
         };
         for change in report.changes.iter().filter(|it| is_fault(&it.outcome)) {
-            let message = format!(
-                "{host}: {} ({}): {}",
-                change.setting, change.target, change.outcome
-            );
+            let message = format!("{host}: {change}");
             self.events.emit(&Event::Warning { message });
         }
     }

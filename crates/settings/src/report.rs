@@ -149,6 +149,19 @@ pub struct RestoredChange {
     pub outcome: RestoreOutcome,
 }
 
+impl fmt::Display for RestoredChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            study,
+            setting,
+            target,
+            outcome,
+            ..
+        } = self;
+        write!(f, "{setting} ({target}) of study `{study}`: {outcome}")
+    }
+}
+
 /// How it ended to put something back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]

@@ -32,6 +32,7 @@
 mod checkup;
 mod hosts;
 mod lease;
+mod machine_settings;
 pub mod netns;
 mod phase;
 mod plan_checkup;

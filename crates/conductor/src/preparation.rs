@@ -9,14 +9,9 @@ use backsight_settings::{
 use futures_util::future::join_all;
 use indexmap::IndexMap;
 
-use crate::{Conductor, ConnectError, HostAccess, hosts::Connected};
-
-/// The settings of machines while a study measures on them.
-#[derive(Debug, Default)]
-pub(crate) struct MachineSettings {
-    study: String,
-    wanted: IndexMap<HostName, Vec<WantedSetting>>,
-}
+use crate::{
+    Conductor, ConnectError, HostAccess, hosts::Connected, machine_settings::MachineSettings,
+};
 
 impl Conductor {
     /// Puts back what ended studies left changed on the testbed's machines, then makes the settings that the arrangement asks

@@ -26,8 +26,8 @@ use crate::{
         Connected,
         guests::{self, promised},
     },
+    machine_settings::MachineSettings,
     phase::{RunningTrial, undo},
-    preparation::MachineSettings,
     workbench::alone,
 };
 

@@ -1,58 +1,73 @@
 //! Settings of the machine, made for studies and put back after them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use backsight_settings::{
-    Application, JournalError, JournalFile, MachineRoot, PreparationPolicy, PreparationReport,
+    HeldFiles, JournalError, JournalFile, MachineRoot, PreparationPolicy, PreparationReport,
     RestoreReport, RestoreScope, WantedSetting, apply, restore,
 };
 use tokio::sync::Mutex;
 
-/// What this agent prepared, by study.
-#[derive(Default)]
-pub(crate) struct Preparations(Mutex<BTreeMap<String, Application>>);
+/// What this agent prepared: the files that it keeps open, by study.
+pub(crate) struct Preparations {
+    machine: MachineRoot,
+    journal: JournalFile,
+    begun: Arc<Mutex<BTreeMap<String, HeldFiles>>>,
+}
+
+impl Default for Preparations {
+    fn default() -> Self {
+        Self::new(MachineRoot::this_machine(), JournalFile::default())
+    }
+}
 
 impl Preparations {
-    /// Makes these settings for a study.
+    fn new(machine: MachineRoot, journal: JournalFile) -> Self {
+        Self {
+            machine,
+            journal,
+            begun: Arc::default(),
+        }
+    }
+
+    /// Makes these settings for a study. Goes on to its end even where nobody waits for it any more.
     pub(crate) async fn make(
         &self,
         study: String,
         settings: Vec<WantedSetting>,
         policy: PreparationPolicy,
     ) -> Result<PreparationReport, JournalError> {
-        let mut made = self.0.lock().await;
-        let name = study.clone();
-        let applied = blocking(move || {
-            let machine = MachineRoot::this_machine();
-            apply(&machine, &settings, &JournalFile::default(), &name, policy)
-        });
-        let application = applied.await?;
-        let report = application.report.clone();
-        made.insert(study, application);
-        Ok(report)
+        let (machine, journal) = (self.machine.clone(), self.journal.clone());
+        let mut begun = Arc::clone(&self.begun).lock_owned().await;
+        blocking(move || {
+            // First of all: it is put back at the end also where it fails half-way.
+            begun.insert(study.clone(), HeldFiles::default());
+            let made = apply(&machine, &settings, &journal, &study, policy)?;
+            begun.insert(study, made.held);
+            Ok(made.report)
+        })
+        .await
     }
 
-    /// Puts settings back.
+    /// Puts settings back, once none is being made.
     pub(crate) async fn restore(&self, scope: RestoreScope) -> Result<RestoreReport, JournalError> {
-        let mut made = self.0.lock().await;
-        match &scope {
-            RestoreScope::Study(study) => drop(made.remove(study)),
-            RestoreScope::Everything => made.clear(),
-            RestoreScope::Abandoned => {}
-        }
+        let (machine, journal) = (self.machine.clone(), self.journal.clone());
+        let mut begun = Arc::clone(&self.begun).lock_owned().await;
         blocking(move || {
-            restore(
-                &MachineRoot::this_machine(),
-                &JournalFile::default(),
-                &scope,
-            )
+            match &scope {
+                RestoreScope::Study(study) => drop(begun.remove(study)),
+                RestoreScope::Everything => begun.clear(),
+                RestoreScope::Abandoned => {}
+            }
+            restore(&machine, &journal, &scope)
         })
         .await
     }
 
     /// Puts back what this agent made and nobody has put back.
     pub(crate) async fn restore_all(&self) {
-        let studies: Vec<String> = self.0.lock().await.keys().cloned().collect();
+        let studies: Vec<String> = self.begun.lock().await.keys().cloned().collect();
         for study in studies {
             match self.restore(RestoreScope::Study(study)).await {
                 Ok(report) if report.is_complete() => {}
@@ -68,5 +83,63 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::{Preparation, TomlDocument};
+    use backsight_settings::{PreparationSource, SettingCatalog, resolve};
+    use std::fs;
+    use std::sync::Barrier;
+
+    static AT_FIRST_WRITE: Barrier = Barrier::new(2);
+
+    fn wait_at_first_write(name: &'static str, _: usize) {
+        if name == "after write" {
+            AT_FIRST_WRITE.wait();
+            AT_FIRST_WRITE.wait();
+        }
+    }
+
+    #[test]
+    fn what_is_being_made_while_the_conductor_goes_away_is_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let swappiness = folder.path().join("proc/sys/vm/swappiness");
+        let boot = folder.path().join("proc/sys/kernel/random/boot_id");
+        for (file, text) in [(&swappiness, "60\n"), (&boot, "1\n")] {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let document = TomlDocument::new("plan.toml", "sysctl.\"vm.swappiness\" = 7");
+        let preparation: Preparation = document.read().unwrap();
+        let source = PreparationSource {
+            document: &document,
+            preparation: &preparation,
+        };
+        let wanted = resolve(&SettingCatalog::load(&[]).unwrap(), &[source]).unwrap();
+        let machine = MachineRoot::in_folder(folder.path(), Vec::new());
+        let machine = machine.with_checkpoint(wait_at_first_write);
+        let preparations =
+            Preparations::new(machine, JournalFile::new(folder.path().join("journal")));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let making = preparations.make("a".into(), wanted, PreparationPolicy::Strict);
+            let written = tokio::task::spawn_blocking(|| AT_FIRST_WRITE.wait());
+            // The call is given up as soon as the machine is changed.
+            tokio::select! {
+                biased;
+                _ = written => {}
+                _ = making => panic!("made before it wrote"),
+            }
+            assert_eq!(fs::read_to_string(&swappiness).unwrap(), "7\n");
+            let go_on = tokio::task::spawn_blocking(|| AT_FIRST_WRITE.wait());
+            preparations.restore_all().await;
+            go_on.await.unwrap();
+        });
+        assert_eq!(fs::read_to_string(&swappiness).unwrap(), "60\n");
     }
 }

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use crate::{ConnectError, HostAccess, hosts::Connected};
+use crate::{ConnectError, HostAccess, host_query::ask_host, hosts::Connected};
 
 /// How long one of its commands may take.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
@@ -40,49 +40,19 @@ pub async fn check_up(
     lab: &Lab,
     hosts: &[(HostName, Vec<String>)],
 ) -> Vec<Result<HostCheckup, ConnectError>> {
-    let of = |(host, programs): &(HostName, Vec<String>)| {
-        let (host, programs) = (host.clone(), programs.clone());
-        async move {
-            let checkup = tokio::time::timeout(LIMIT, check_up_one(reach, lab, &host, &programs));
-            match checkup.await {
-                Ok(checkup) => checkup,
-                Err(_) => Err(ConnectError::TooSlow { host, limit: LIMIT }),
-            }
-        }
-    };
-    join_all(hosts.iter().map(of)).await
-}
-
-/// Logs in, starts an agent and asks it; ends the agent.
-async fn check_up_one(
-    reach: &HostAccess,
-    lab: &Lab,
-    host: &HostName,
-    programs: &[String],
-) -> Result<HostCheckup, ConnectError> {
-    let connected = Connected::start(reach, lab, host).await?;
-    let asked = ask(&connected.client, programs).await;
-    let facts = connected.facts.clone();
-    let asked = match asked {
-        Ok(asked) => asked,
-        Err(cause) => {
-            let message = connected.bury().await;
-            let host = host.clone();
-            return Err(ConnectError::Agent {
-                host,
-                cause,
-                message,
-            });
-        }
-    };
-    connected.dismiss().await;
-    Ok(HostCheckup { facts, ..asked })
+    let checkups = hosts.iter().map(|(host, programs)| {
+        ask_host(reach, lab, host, LIMIT, async |connected| {
+            ask(connected, programs).await
+        })
+    });
+    join_all(checkups).await
 }
 
 async fn ask(
-    client: &Client,
+    connected: &Connected,
     programs: &[String],
 ) -> Result<HostCheckup, backsight_agent::AgentError> {
+    let client = &connected.client;
     let trial = BeginTrial {
         trial: "doctor".into(),
         ..BeginTrial::default()
@@ -104,7 +74,7 @@ async fn ask(
     let free = shell.prints("df -Pk .").await?;
     client.end_trial().await?;
     Ok(HostCheckup {
-        facts: BTreeMap::new(),
+        facts: connected.facts.clone(),
         missing,
         addresses,
         clock_ahead: clock.and_then(|clock| ahead(&clock, before, after)),

@@ -30,6 +30,7 @@
 //! ```
 
 mod checkup;
+mod host_query;
 mod hosts;
 mod lease;
 mod machine_settings;

@@ -3,15 +3,20 @@
 use backsight_agent::AgentError;
 use backsight_model::{Event, HostName, Lab};
 use backsight_settings::{
-    PreparationPolicy, PreparationReport, RestoreOutcome, RestoreReport, RestoreScope,
+    PreparationPolicy, PreparationReport, RestoreReport, RestoreScope, RestoredChange,
     SettingOutcome, WantedSetting,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
+use std::time::Duration;
 
 use crate::{
-    Conductor, ConnectError, HostAccess, hosts::Connected, machine_settings::MachineSettings,
+    Conductor, ConnectError, HostAccess, host_query::ask_host, hosts::Connected,
+    machine_settings::MachineSettings,
 };
+
+/// How long putting back may take on one host, the agent's way there included.
+const LIMIT: Duration = Duration::from_secs(300);
 
 impl Conductor {
     /// Puts back what ended studies left changed on the testbed's machines, then makes the settings that the arrangement asks
@@ -40,7 +45,7 @@ impl Conductor {
         }
         let name = &host.name;
         match host.client.restore(&RestoreScope::Abandoned).await {
-            Ok(report) => self.warn_of_leftovers(name, &report),
+            Ok(report) => self.warn_of(name, report.changes.iter()),
             Err(error) => self.events.emit(&Event::Warning {
                 message: format!("{name}: what ended studies left changed isn't put back: {error}"),
             }),
@@ -93,7 +98,10 @@ impl Conductor {
         for (host, restored) in join_all(restored).await {
             let message = match restored {
                 Ok(report) => {
-                    self.warn_of_faults(host, &report);
+                    self.warn_of(
+                        host,
+                        report.changes.iter().filter(|it| !it.outcome.is_back()),
+                    );
                     continue;
                 }
                 Err(error) => format!(
@@ -104,21 +112,8 @@ impl Conductor {
         }
     }
 
-    fn warn_of_leftovers(&self, host: &HostName, report: &RestoreReport) {
-        for change in &report.changes {
-            let message = format!("{host}: {change}");
-            self.events.emit(&Event::Warning { message });
-        }
-    }
-
-    fn warn_of_faults(&self, host: &HostName, report: &RestoreReport) {
-        let is_fault = |outcome: &RestoreOutcome| {
-            matches!(
-                outcome,
-                RestoreOutcome::ChangedByOthers { .. } | RestoreOutcome::Stuck { .. }
-            )
-        };
-        for change in report.changes.iter().filter(|it| is_fault(&it.outcome)) {
+    fn warn_of<'a>(&self, host: &HostName, changes: impl Iterator<Item = &'a RestoredChange>) {
+        for change in changes {
             let message = format!("{host}: {change}");
             self.events.emit(&Event::Warning { message });
         }
@@ -143,23 +138,10 @@ pub async fn restore_hosts(
     lab: &Lab,
     hosts: &[HostName],
 ) -> Vec<Result<RestoreReport, ConnectError>> {
-    let restored = hosts.iter().map(|host| async move {
-        let connected = Connected::start(reach, lab, host).await?;
-        match connected.client.restore(&RestoreScope::Abandoned).await {
-            Ok(report) => {
-                connected.dismiss().await;
-                Ok(report)
-            }
-            Err(cause) => {
-                let message = connected.bury().await;
-                let host = host.clone();
-                Err(ConnectError::Agent {
-                    host,
-                    cause,
-                    message,
-                })
-            }
-        }
+    let restored = hosts.iter().map(|host| {
+        ask_host(reach, lab, host, LIMIT, async |connected| {
+            connected.client.restore(&RestoreScope::Abandoned).await
+        })
     });
     join_all(restored).await
 }

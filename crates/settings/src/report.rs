@@ -202,6 +202,16 @@ impl fmt::Display for RestoreOutcome {
     }
 }
 
+impl RestoreOutcome {
+    /// Whether it is as it was before the study.
+    pub fn is_back(&self) -> bool {
+        matches!(
+            self,
+            Self::PutBack | Self::AlreadyBack | Self::UndoneByRestart
+        )
+    }
+}
+
 impl RestoreReport {
     /// Whether everything that was looked at is as it was, or somebody else's.
     pub fn is_complete(&self) -> bool {

@@ -102,6 +102,33 @@ fn a_file_a_study_and_a_host_are_sides_and_nothing_else_is() {
 }
 
 #[test]
+fn hosts_that_only_one_side_has_are_said() {
+    let place = place();
+    let side = |hosts: &[&str]| {
+        let hosts = hosts
+            .iter()
+            .map(|host| format!("\"{host}\": {{\"cpu\": {{\"model\": \"x\"}}}}"));
+        let hosts: Vec<String> = hosts.collect();
+        format!(
+            "{{\"recorded\": \"2026-11-25T00:00:00Z\", \"hosts\": {{{}}}}}",
+            hosts.join(", ")
+        )
+    };
+    place.write("a.json", side(&["dut", "left"]));
+    place.write("b.json", side(&["right", "dut"]));
+    place.write("c.json", side(&["right", "far"]));
+    let ended = place.ends(&["record", "--diff", "a.json", "b.json"]);
+    ended.assert_code(0);
+    ended.assert_says(&[
+        "a.json:dut and b.json:dut don't differ",
+        "on one side only, not compared: a.json:left, b.json:right",
+    ]);
+    let ended = place.ends(&["record", "--diff", "a.json", "c.json"]);
+    ended.assert_code(2);
+    ended.assert_says(&["the sides have no host in common"]);
+}
+
+#[test]
 fn secrets_are_not_recorded() {
     let place = place();
     let planted = [

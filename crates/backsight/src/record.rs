@@ -1,8 +1,8 @@
 //! `backsight record`: what a host is, on one page; what differs between two.
 
 use backsight_model::HostName;
-use backsight_report::host_record::{RecordComparison, record_text};
-use backsight_study::HostRecords;
+use backsight_report::host_record::record_text;
+use backsight_study::{HostRecords, compare_records};
 use miette::IntoDiagnostic as _;
 use std::{
     path::{Path, PathBuf},
@@ -75,15 +75,13 @@ impl RecordArgs {
             self.side(shared, &sides[0]).await?,
             self.side(shared, &sides[1]).await?,
         );
-        let pairs = backsight_study::record_pairs(&base, &new)?;
-        let compared = pairs.into_iter().map(|((base, one), (new, other))| {
-            let [base, new] = [
-                format!("{}:{base}", sides[0]),
-                format!("{}:{new}", sides[1]),
-            ];
-            RecordComparison::new((base, one), (new, other))
-        });
-        let compared: Vec<RecordComparison> = compared.collect();
+        let (compared, alone) = compare_records((&sides[0], &base), (&sides[1], &new))?;
+        if !alone.is_empty() {
+            files::print_note(&format!(
+                "on one side only, not compared: {}",
+                alone.join(", ")
+            ));
+        }
         if self.json {
             return files::print(&backsight_report::json(&compared).into_diagnostic()?);
         }

@@ -39,6 +39,14 @@ pub struct WantedSetting {
     pub mechanism: Mechanism,
 }
 
+/// The dotted path of a key in the table at another path; `above` is empty for a whole document.
+fn path_below(above: &str, key: &str) -> String {
+    match above {
+        "" => key.to_owned(),
+        above => format!("{above}.{key}"),
+    }
+}
+
 /// A preparation and the document that it stands in.
 #[derive(Debug, Clone, Copy)]
 pub struct PreparationSource<'a> {
@@ -204,10 +212,7 @@ impl<'a> Resolver<'a> {
         from_set: bool,
     ) -> Result<(), DocumentError> {
         for (key, node) in table {
-            let path = match above {
-                "" => (**key).clone(),
-                above => format!("{above}.{}", **key),
-            };
+            let path = path_below(above, key);
             if let Some(definition) = self.catalog.setting(&path) {
                 // `disk` is a setting, and others are below it: `disk.scheduler`.
                 let (inner, own) = self.split(&path, node);
@@ -369,10 +374,7 @@ impl<'a> Resolver<'a> {
         from_set: bool,
     ) -> Result<(), DocumentError> {
         for (key, node) in table {
-            let path = match above {
-                "" => (**key).clone(),
-                above => format!("{above}.{}", **key),
-            };
+            let path = path_below(above, key);
             if let SettingNode::Table(inner) = &**node {
                 self.add_named(document, definition, parameter, &path, inner, from_set)?;
                 continue;

@@ -2,6 +2,7 @@
 
 use backsight_conductor::{HostAccess, record_hosts};
 use backsight_model::{HostName, HostRecord, Lab};
+use backsight_report::host_record::RecordComparison;
 use backsight_store::Store;
 use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
@@ -113,30 +114,43 @@ impl HostRecords {
     }
 }
 
-/// A host of one side with its record.
-type Recorded<'a> = (&'a HostName, &'a HostRecord);
-
-/// The hosts of two sides beside each other: each with its namesake, or the only ones.
+/// The hosts of two named sides compared, each with its namesake or the only ones; and the hosts that only one side has.
 ///
 /// # Errors
 /// No host of one side is on the other one.
-pub fn record_pairs<'a>(
-    base: &'a HostRecords,
-    new: &'a HostRecords,
-) -> miette::Result<Vec<(Recorded<'a>, Recorded<'a>)>> {
+pub fn compare_records(
+    (base_name, base): (&str, &HostRecords),
+    (new_name, new): (&str, &HostRecords),
+) -> miette::Result<(Vec<RecordComparison>, Vec<String>)> {
+    let compared = |(base, one), (new, other)| {
+        let names = (format!("{base_name}:{base}"), format!("{new_name}:{new}"));
+        RecordComparison::new((names.0, one), (names.1, other))
+    };
     if let (1, 1) = (base.hosts.len(), new.hosts.len()) {
-        return Ok(base.hosts.iter().zip(&new.hosts).collect());
+        let both = base.hosts.iter().zip(&new.hosts);
+        return Ok((
+            both.map(|(one, other)| compared(one, other)).collect(),
+            Vec::new(),
+        ));
     }
-    let both = base
+    let namesakes = base
         .hosts
         .iter()
         .filter_map(|one| Some((one, new.hosts.get_key_value(one.0)?)));
-    let pairs: Vec<_> = both.collect();
-    match pairs.is_empty() {
-        false => Ok(pairs),
-        true => Err(miette::miette!(
+    let comparisons: Vec<_> = namesakes.map(|(one, other)| compared(one, other)).collect();
+    if comparisons.is_empty() {
+        return Err(miette::miette!(
             help = "name one host of each side: FILE:HOST or STUDY:HOST",
             "the sides have no host in common"
-        )),
+        ));
     }
+    let mut alone = Vec::new();
+    for (name, side, other) in [(base_name, base, new), (new_name, new, base)] {
+        let missing = side
+            .hosts
+            .keys()
+            .filter(|host| !other.hosts.contains_key(*host));
+        alone.extend(missing.map(|host| format!("{name}:{host}")));
+    }
+    Ok((comparisons, alone))
 }

@@ -2,12 +2,12 @@
 //! explain a difference between two. Missing is missing: a fact that isn't there has no line.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use nix::unistd::gethostname;
 
 use crate::clocks;
+use crate::machine_files::MachineFiles;
 
 /// Files with one value: the fact's name, and where it stands.
 const FILES: &[(&str, &str)] = &[
@@ -59,22 +59,24 @@ const FILES: &[(&str, &str)] = &[
 
 /// All facts of this machine, as seen from this process's namespaces.
 pub(crate) fn all() -> BTreeMap<String, String> {
+    let here = MachineFiles::here();
     let mut facts: BTreeMap<String, String> = FILES
         .iter()
-        .filter_map(|(name, path)| Some(((*name).to_owned(), value(Path::new(path))?)))
+        .filter_map(|(name, path)| Some(((*name).to_owned(), here.value(path)?)))
         .collect();
     let mut add = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             facts.insert(name.to_owned(), value);
         }
     };
-    let system = text("/etc/os-release")
-        .or_else(|| text("/usr/lib/os-release"))
+    let system = here
+        .text("/etc/os-release")
+        .or_else(|| here.text("/usr/lib/os-release"))
         .unwrap_or_default();
     add("os.name", assigned(&system, "PRETTY_NAME"));
     add("os.id", assigned(&system, "ID"));
     add("os.version_id", assigned(&system, "VERSION_ID"));
-    let cpu = text("/proc/cpuinfo").unwrap_or_default();
+    let cpu = here.text("/proc/cpuinfo").unwrap_or_default();
     add(
         "cpu.model",
         labelled(&cpu, "model name").or_else(|| labelled(&cpu, "CPU part")),
@@ -97,14 +99,13 @@ pub(crate) fn all() -> BTreeMap<String, String> {
 
 /// The kernel's verdicts on the processor's known faults: their mitigations cost time.
 fn vulnerabilities() -> Vec<(String, String)> {
-    let entries = fs::read_dir("/sys/devices/system/cpu/vulnerabilities");
-    let files = entries.into_iter().flatten().flatten();
-    files
-        .filter_map(|file| {
-            Some((
-                format!("vulnerability.{}", file.file_name().to_str()?),
-                value(&file.path())?,
-            ))
+    let here = MachineFiles::here();
+    let folder = "/sys/devices/system/cpu/vulnerabilities";
+    let names = here.names(folder).into_iter();
+    names
+        .filter_map(|name| {
+            let verdict = here.value(format!("{folder}/{name}"))?;
+            Some((format!("vulnerability.{name}"), verdict))
         })
         .collect()
 }
@@ -122,7 +123,9 @@ fn virtualisation(cpu: &str) -> Option<String> {
         .split_ascii_whitespace()
         .any(|flag| flag == "hypervisor");
     guest.then(|| {
-        value(Path::new("/sys/hypervisor/type")).unwrap_or_else(|| "virtual machine".into())
+        MachineFiles::here()
+            .value("/sys/hypervisor/type")
+            .unwrap_or_else(|| "virtual machine".into())
     })
 }
 
@@ -134,7 +137,7 @@ pub(crate) fn cpus() -> u32 {
 
 /// The machine's memory.
 pub(crate) fn memory_bytes() -> Option<u64> {
-    let kilobytes: u64 = labelled(&text("/proc/meminfo")?, "MemTotal")?
+    let kilobytes: u64 = labelled(&MachineFiles::here().text("/proc/meminfo")?, "MemTotal")?
         .strip_suffix(" kB")?
         .trim()
         .parse()
@@ -144,7 +147,9 @@ pub(crate) fn memory_bytes() -> Option<u64> {
 
 /// The machine's own id, if it has one.
 pub(crate) fn machine_id() -> Option<String> {
-    value(Path::new("/etc/machine-id")).or_else(|| value(Path::new("/var/lib/dbus/machine-id")))
+    let here = MachineFiles::here();
+    here.value("/etc/machine-id")
+        .or_else(|| here.value("/var/lib/dbus/machine-id"))
 }
 
 /// This boot's id; empty if the kernel has none.
@@ -159,16 +164,6 @@ pub(crate) fn program(pid: u32) -> String {
         || format!("/proc/{pid}/exe"),
         |path| path.display().to_string(),
     )
-}
-
-fn text(path: &str) -> Option<String> {
-    fs::read_to_string(path).ok()
-}
-
-fn value(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
-    Some(text.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
-        .filter(|value| !value.is_empty())
 }
 
 /// `NAME=value` or `NAME="value"`, as in os-release(5).

@@ -7,12 +7,12 @@ pub(crate) mod redaction;
 mod software;
 mod sysctl;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use backsight_model::{HostRecord, RecordSection as Section};
 
 use crate::facts;
+use crate::machine_files::MachineFiles;
 
 /// Reads one section.
 type Collector = fn(&MachineFiles) -> Section;
@@ -64,59 +64,6 @@ fn shortened(mut value: String) -> String {
         value.push('…');
     }
     value
-}
-
-/// The files of a machine, below its root.
-struct MachineFiles {
-    root: PathBuf,
-}
-
-impl MachineFiles {
-    fn new(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-        }
-    }
-
-    fn path(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.root.join(path)
-    }
-
-    /// A whole file; nothing if it can't be read.
-    fn text(&self, path: impl AsRef<Path>) -> Option<String> {
-        let bytes = fs::read(self.path(path)).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    /// A file with one value, with single blanks between its words.
-    fn value(&self, path: impl AsRef<Path>) -> Option<String> {
-        let text = self.text(path)?;
-        let words: Vec<&str> = text.split_ascii_whitespace().collect();
-        Some(words.join(" ")).filter(|value| !value.is_empty())
-    }
-
-    /// The names in a folder, in order.
-    fn names(&self, folder: impl AsRef<Path>) -> Vec<String> {
-        let entries = fs::read_dir(self.path(folder))
-            .into_iter()
-            .flatten()
-            .flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
-    }
-
-    /// The last part of what a link leads to: the name of a device's driver.
-    fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
-        let target = fs::read_link(self.path(path)).ok()?;
-        Some(target.file_name()?.to_str()?.to_owned())
-    }
-
-    /// Whether these are the files of the machine on which this runs, whose programs may be asked.
-    fn is_here(&self) -> bool {
-        self.root == Path::new("/")
-    }
 }
 
 /// Puts values into a section, where there are some.

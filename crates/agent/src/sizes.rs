@@ -1,13 +1,13 @@
 //! Sizes of the machine, by the names of placeholders (`{cache.l3}`). What the kernel doesn't say is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use backsight_model::RAM_DISK;
 use rustix::fs::statvfs;
 
 use crate::facts;
+use crate::machine_files::MachineFiles;
 
 /// All of them; `folder` is on the file system on which steps run.
 pub(crate) fn all(folder: &Path) -> BTreeMap<String, u64> {
@@ -15,7 +15,7 @@ pub(crate) fn all(folder: &Path) -> BTreeMap<String, u64> {
     sizes.add("cpus", Some(u64::from(facts::cpus())));
     sizes.add("memory", facts::memory_bytes());
     sizes.add("page_size", Some(rustix::param::page_size() as u64));
-    sizes.add_topology(Path::new("/"));
+    sizes.add_topology(&MachineFiles::here());
     if let Ok(file_system) = statvfs(folder) {
         sizes.add(
             "disk.size",
@@ -51,11 +51,11 @@ impl Sizes {
         }
     }
 
-    /// What the files of the kernel below `root` say.
-    fn add_topology(&mut self, root: &Path) {
-        let nodes = numbered(&root.join("sys/devices/system/node"), "node");
-        let memory = |node: &std::path::PathBuf| {
-            let text = fs::read_to_string(node.join("meminfo")).ok()?;
+    /// What the files of the kernel say.
+    fn add_topology(&mut self, machine: &MachineFiles) {
+        let nodes = machine.numbered("sys/devices/system/node", "node");
+        let memory = |node: &String| {
+            let text = machine.text(format!("{node}/meminfo"))?;
             let line = text.lines().find(|line| line.contains("MemTotal:"))?;
             kibibytes(line.split_once("MemTotal:")?.1)
         };
@@ -70,10 +70,10 @@ impl Sizes {
         );
         self.add("node_memory", memories.into_iter().min());
 
-        let cpus = numbered(&root.join("sys/devices/system/cpu"), "cpu");
+        let cpus = machine.numbered("sys/devices/system/cpu", "cpu");
         let siblings: Vec<String> = cpus
             .iter()
-            .filter_map(|cpu| value(&cpu.join("topology/thread_siblings_list")))
+            .filter_map(|cpu| machine.value(format!("{cpu}/topology/thread_siblings_list")))
             .collect();
         let cores: BTreeSet<&String> = siblings.iter().collect();
         self.add("cores", Some(cores.len() as u64).filter(|count| *count > 0));
@@ -87,17 +87,13 @@ impl Sizes {
 
         let caches = cpus
             .iter()
-            .flat_map(|cpu| numbered(&cpu.join("cache"), "index"));
+            .flat_map(|cpu| machine.numbered(&format!("{cpu}/cache"), "index"));
         let caches: BTreeSet<(u64, String, String, u64)> = caches
             .filter_map(|cache| {
-                let level = value(&cache.join("level"))?.parse().ok()?;
-                let shared_by = value(&cache.join("shared_cpu_list"))?;
-                Some((
-                    level,
-                    shared_by,
-                    value(&cache.join("type"))?,
-                    size_of_cache(&value(&cache.join("size"))?)?,
-                ))
+                let of = |file: &str| machine.value(format!("{cache}/{file}"));
+                let level = of("level")?.parse().ok()?;
+                let size = size_of_cache(&of("size")?)?;
+                Some((level, of("shared_cpu_list")?, of("type")?, size))
             })
             .collect();
         let last = caches.iter().map(|(level, ..)| *level).max();
@@ -113,40 +109,23 @@ impl Sizes {
             self.add(name, found.map(|(.., size)| *size));
         }
 
-        let memory = fs::read_to_string(root.join("proc/meminfo")).unwrap_or_default();
+        let memory = machine.text("proc/meminfo").unwrap_or_default();
         let huge = memory
             .lines()
             .find_map(|line| line.strip_prefix("Hugepagesize:"));
         self.add("huge_page_size", huge.and_then(kibibytes));
 
-        let links = fs::read_dir(root.join("sys/class/net"))
-            .into_iter()
-            .flatten()
-            .flatten();
+        let links = machine.names("sys/class/net").into_iter();
         let speeds = links.filter_map(|link| {
-            let up = value(&link.path().join("operstate"))? == "up";
-            let megabits: u64 = value(&link.path().join("speed"))?.parse().ok()?;
+            let of = |file: &str| machine.value(format!("sys/class/net/{link}/{file}"));
+            let up = of("operstate")? == "up";
+            let megabits: u64 = of("speed")?.parse().ok()?;
             // A link that doesn't know its speed says -1, older kernels that number without its sign.
             (up && megabits > 0 && megabits < u64::from(u32::MAX))
                 .then(|| megabits.checked_mul(1_000_000))?
         });
         self.add("link.speed", speeds.max());
     }
-}
-
-/// The folders `NAME0`, `NAME1`, … of a folder.
-fn numbered(folder: &Path, name: &str) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let numbered = entries.filter(|entry| {
-        let file = entry.file_name();
-        let number = file.to_str().and_then(|file| file.strip_prefix(name));
-        number.is_some_and(|number| number.parse::<u32>().is_ok())
-    });
-    numbered.map(|entry| entry.path()).collect()
-}
-
-fn value(path: &Path) -> Option<String> {
-    Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
 /// `16384 kB`, as in `/proc/meminfo`.
@@ -173,6 +152,7 @@ fn size_of_cache(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn write(root: &Path, file: &str, text: &str) {
         let file = root.join(file);
@@ -234,7 +214,7 @@ mod tests {
             write(root, &format!("sys/class/net/{link}/speed"), speed);
         }
         let mut sizes = Sizes::default();
-        sizes.add_topology(root);
+        sizes.add_topology(&MachineFiles::new(root));
         let wanted = [
             ("cache.l1d", 48 << 10),
             ("cache.l2", 2 << 20),
@@ -257,7 +237,7 @@ mod tests {
     fn a_machine_that_says_nothing_has_no_sizes() {
         let folder = tempfile::tempdir().unwrap();
         let mut sizes = Sizes::default();
-        sizes.add_topology(folder.path());
+        sizes.add_topology(&MachineFiles::new(folder.path()));
         assert_eq!(sizes.0, BTreeMap::new());
         for text in [
             "",

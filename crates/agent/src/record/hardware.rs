@@ -21,12 +21,7 @@ pub(super) fn cpu(machine: &MachineFiles) -> Section {
             machine.value(format!("{base}/{file}")),
         );
     }
-    let cpus: Vec<String> = (machine.names(base).into_iter())
-        .filter(|name| {
-            name.strip_prefix("cpu")
-                .is_some_and(|n| n.parse::<u32>().is_ok())
-        })
-        .collect();
+    let cpus = machine.numbered(base, "cpu");
     // What all processors share stands once; what differs, with the processors that have it.
     for file in [
         "cpufreq/scaling_driver",
@@ -43,8 +38,8 @@ pub(super) fn cpu(machine: &MachineFiles) -> Section {
         "microcode/version",
     ] {
         let values = cpus.iter().filter_map(|cpu| {
-            let value = machine.value(format!("{base}/{cpu}/{file}"))?;
-            Some((cpu.strip_prefix("cpu")?.to_owned(), value))
+            let value = machine.value(format!("{cpu}/{file}"))?;
+            Some((cpu.rsplit_once("cpu")?.1.to_owned(), value))
         });
         found.add(file.replace('/', "."), shared(values.collect()));
     }

@@ -19,12 +19,13 @@ use crate::cgroup::Cgroup;
 use crate::folders::with_path;
 use crate::preparation::Preparations;
 use crate::proto::{self, agent_server::AgentServer};
+use crate::record::Recorder;
 use crate::step::{Condition, StepId, StepSpec};
 use crate::step_supervisor::StepOrder;
 use crate::stream::{self, Stream};
 use crate::trial::{self, SharedTrialState, Trial};
 use crate::{
-    PROTOCOL, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, record, sizes,
+    PROTOCOL, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, sizes,
     supervisor, uts_mark, wire,
 };
 
@@ -182,6 +183,7 @@ async fn serve(
         ground,
         open: Mutex::default(),
         preparations: Preparations::default(),
+        recorder: Arc::default(),
     });
     let server = tonic::transport::Server::builder()
         .trace_fn(|request| tracing::debug_span!("request", call = request.uri().path()))
@@ -226,6 +228,7 @@ struct Agent {
     ground: Arc<SharedTrialState>,
     open: Mutex<Open>,
     preparations: Preparations,
+    recorder: Arc<Mutex<Recorder>>,
 }
 
 /// The open trial, if there is one, and how many there were.
@@ -311,13 +314,16 @@ impl proto::agent_server::Agent for Agent {
         }))
     }
 
-    async fn record(&self, _: Request<proto::RecordRequest>) -> Reply<proto::RecordReply> {
-        let collected = tokio::task::spawn_blocking(|| record::collect(Path::new("/"))).await;
-        let record = collected.map_err(|error| Status::internal(error.to_string()))?;
+    async fn record(&self, request: Request<proto::RecordRequest>) -> Reply<proto::RecordReply> {
+        let programs = request.into_inner().programs;
+        let mut recorder = Arc::clone(&self.recorder).lock_owned().await;
+        let recorded = tokio::task::spawn_blocking(move || recorder.record(&programs)).await;
+        let (record, kernel_log) = recorded.map_err(|error| Status::internal(error.to_string()))?;
         let sections = record.0.into_iter();
         let sections = sections.map(|(name, values)| (name, proto::RecordSection { values }));
         Ok(Response::new(proto::RecordReply {
             sections: sections.collect(),
+            kernel_log,
         }))
     }
 

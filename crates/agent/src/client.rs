@@ -211,20 +211,21 @@ impl Client {
         Ok(reply.facts)
     }
 
-    /// What the machine is in full; what may be a secret is left out.
+    /// What the machine is in full, with what these programs (names or paths) and their libraries hold; what may be a secret is left
+    /// out. And what its kernel said since this agent's last record, a line a message.
     ///
     /// # Errors
     ///
     /// As every call: [`AgentError::Lost`] or [`AgentError::Deadline`].
-    pub async fn record(&self) -> Result<HostRecord, AgentError> {
+    pub async fn record(&self, programs: Vec<String>) -> Result<(HostRecord, String), AgentError> {
         let reply = self
             .call("record what it is", RECORD_LIMIT, |mut calls| async move {
-                calls.record(proto::RecordRequest {}).await
+                calls.record(proto::RecordRequest { programs }).await
             })
             .await?;
         let sections = reply.sections.into_iter();
         let sections = sections.map(|(name, section)| (name, section.values));
-        Ok(HostRecord(sections.collect()))
+        Ok((HostRecord(sections.collect()), reply.kernel_log))
     }
 
     /// Makes settings of the machine for a study; they are put back by [`Client::restore`], or when the stream ends.

@@ -25,8 +25,13 @@ impl MachineFiles {
     }
 
     /// A whole file; nothing if it can't be read.
+    pub(crate) fn bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
+        fs::read(self.path(path)).ok()
+    }
+
+    /// A whole file as text; nothing if it can't be read.
     pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
-        let bytes = fs::read(self.path(path)).ok()?;
+        let bytes = self.bytes(path)?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 

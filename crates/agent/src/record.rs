@@ -3,6 +3,8 @@
 //! say has no line.
 
 mod hardware;
+mod kernel_log;
+mod programs;
 pub(crate) mod redaction;
 mod software;
 mod sysctl;
@@ -10,6 +12,9 @@ mod sysctl;
 use std::path::Path;
 
 use backsight_model::{HostRecord, RecordSection as Section};
+
+use kernel_log::KernelLog;
+use programs::HashedFiles;
 
 use crate::facts;
 use crate::machine_files::MachineFiles;
@@ -20,8 +25,28 @@ type Collector = fn(&MachineFiles) -> Section;
 /// The longest value that is kept, bytes.
 const LONGEST_VALUE: usize = 4096;
 
+/// Records this machine, again and again: what can't have changed since the last time isn't read again.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    kernel_log: KernelLog,
+    files: HashedFiles,
+}
+
+impl Recorder {
+    /// The record of this machine, with what these programs hold; and what the kernel said since the last record.
+    pub(crate) fn record(&mut self, programs: &[String]) -> (HostRecord, String) {
+        let mut record = collect(Path::new("/"));
+        for (name, section) in self.files.sections(programs) {
+            if !section.is_empty() {
+                record.0.insert(name.to_owned(), section);
+            }
+        }
+        (record, self.kernel_log.news())
+    }
+}
+
 /// The record of the machine whose files are below `root`, by the names of its sections.
-pub(crate) fn collect(root: &Path) -> HostRecord {
+fn collect(root: &Path) -> HostRecord {
     let machine = MachineFiles::new(root);
     let collectors: [(&str, Collector); 13] = [
         ("cpu", hardware::cpu),

@@ -49,7 +49,7 @@ pub use hosts::{ConnectError, HostAccess, UnreachableReason};
 pub use lease::{Lease, LeaseError};
 pub use plan_checkup::{PlanCheckup, check_plan, find_program};
 pub use preparation::restore_hosts;
-pub use record::record_hosts;
+pub use record::{RecordedHost, record_hosts};
 pub use restart::{RestartError, RestartFault, RestartRecord};
 pub use trial::{Conductor, TrialOutcome};
 pub use workbench::{CommandResult, Workbench, WorkbenchCommand};

@@ -130,7 +130,7 @@ impl Conductor {
         used
     }
 
-    fn is_guest(&self, host: &HostName) -> bool {
+    pub(crate) fn is_guest(&self, host: &HostName) -> bool {
         let settings = self.arrangement.lab.host.get(host);
         settings.is_some_and(|settings| settings.kind.is_guest())
     }

@@ -25,6 +25,8 @@ pub enum RawOwner {
     Build(u32),
     /// The log of this boot.
     Boot(u32),
+    /// A section of a record of its hosts, or what their kernels said: of this position among them.
+    HostRecord(u32),
 }
 
 /// A raw object that is missing or isn't what its address says.
@@ -135,7 +137,10 @@ impl Store {
         let query = sqlx::query(
             "SELECT DISTINCT study, 0 AS kind, trial AS number FROM step WHERE stdout = $1 OR stderr = $1 \
              UNION SELECT study, 1, number FROM build WHERE log = $1 \
-             UNION SELECT study, 2, number FROM boot WHERE log = $1 ORDER BY 1, 2, 3",
+             UNION SELECT study, 2, number FROM boot WHERE log = $1 \
+             UNION SELECT study, 3, position FROM host_record WHERE kernel_log = $1 \
+             UNION SELECT h.study, 3, h.position FROM host_record h \
+             JOIN record_section s ON s.record = h.at_begin OR s.record = h.at_end WHERE s.object = $1 ORDER BY 1, 2, 3",
         )
         .bind(raw.to_string());
         let rows = self.database.rows(query).await?;
@@ -145,7 +150,8 @@ impl Store {
                 let owner = match self.database.column::<i64>(row, "kind")? {
                     0 => RawOwner::Trial(number),
                     1 => RawOwner::Build(number),
-                    _ => RawOwner::Boot(number),
+                    2 => RawOwner::Boot(number),
+                    _ => RawOwner::HostRecord(number),
                 };
                 Ok((StudyId(self.database.column(row, "study")?), owner))
             })
@@ -324,7 +330,8 @@ impl Store {
     pub(crate) async fn referred_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
         let query = sqlx::query(
             "SELECT stdout AS raw FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
-             UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL",
+             UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL \
+             UNION SELECT object FROM record_section UNION SELECT kernel_log FROM host_record WHERE kernel_log IS NOT NULL",
         );
         let rows = self.database.rows(query).await?;
         rows.iter()

@@ -82,6 +82,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "hosts of trials",
         include_str!("../migrations/0012_hosts_of_trials.sql"),
     ),
+    (
+        14,
+        "records of hosts",
+        include_str!("../migrations/0013_host_records.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

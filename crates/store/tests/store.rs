@@ -4,8 +4,9 @@
 
 use backsight_model::{
     Amendment, Better, BootRecord, BuildRecord, Cell, CellMetric, Ending, Failure, HostName,
-    Layout, MachineLoad, MetricSamples, MonitorName, MonitorSample, Phase, ResourceUsage,
-    Simulator, StepOutput, StepRecord, StudyState, TrialRecord, Unit, Value, Version,
+    HostRecord, Layout, MachineLoad, MetricSamples, MonitorName, MonitorSample, Phase,
+    ResourceUsage, Simulator, StepOutput, StepRecord, StudyState, TrialRecord, Unit, Value,
+    Version,
 };
 use backsight_store::{
     ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, NewStudy, NewTarget, RawOwner, RawRef,
@@ -1583,6 +1584,138 @@ fn a_finished_study_that_does_not_fit_leaves_nothing() {
             .unwrap_err();
         assert!(matches!(taken, StoreError::NameTaken { .. }), "{taken}");
         assert_eq!(store.studies().await.unwrap().len(), 1);
+    });
+}
+
+/// A record whose sections have these values.
+fn host_record(values: &[(&str, &str, &str)]) -> HostRecord {
+    let mut record = HostRecord::default();
+    for (section, name, value) in values {
+        let section = record.0.entry((*section).to_owned()).or_default();
+        section.insert((*name).to_owned(), (*value).to_owned());
+    }
+    record
+}
+
+#[test]
+fn a_record_of_a_host_is_kept_once_and_goes_with_its_last_study() {
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let host: HostName = "dut".parse().unwrap();
+        let now = jiff::Timestamp::now();
+        let quiet = host_record(&[
+            ("cpu", "governor", "performance"),
+            ("sysctl", "vm.swappiness", "60"),
+        ]);
+        let warm = host_record(&[
+            ("cpu", "governor", "powersave"),
+            ("sysctl", "vm.swappiness", "60"),
+        ]);
+        let first = store.create_study(&new_study("first")).await.unwrap();
+        store
+            .begin_host_record(first, &host, now, &quiet)
+            .await
+            .unwrap();
+        let running = store.host_records(first).await.unwrap();
+        assert_eq!((&running[0].at_begin, &running[0].at_end), (&quiet, &None));
+        let said = "[1.5] err: it is hot\n";
+        store
+            .end_host_record(first, &host, now, &warm, said)
+            .await
+            .unwrap();
+        // Two governors, one sysctl, one log.
+        assert_eq!(objects(dir.path()).len(), 4);
+
+        let second = store.create_study(&new_study("second")).await.unwrap();
+        store
+            .begin_host_record(second, &host, now, &warm)
+            .await
+            .unwrap();
+        store
+            .end_host_record(second, &host, now, &warm, "")
+            .await
+            .unwrap();
+        // The study goes on.
+        store
+            .begin_host_record(second, &host, now, &quiet)
+            .await
+            .unwrap();
+        assert_eq!(objects(dir.path()).len(), 4);
+        let stored = store.host_records(second).await.unwrap();
+        let at_begin: Vec<_> = stored.iter().map(|it| &it.at_begin).collect();
+        assert_eq!(at_begin, [&warm, &quiet]);
+        assert_eq!(
+            (&stored[0].at_end, &stored[1].at_end),
+            (&Some(warm.clone()), &None)
+        );
+        let stored = store.host_records(first).await.unwrap();
+        assert_eq!(stored[0].kernel_log, said);
+
+        let swept = store.delete(second).await.unwrap();
+        assert_eq!(swept.objects, 0, "the first study has them all");
+        let damaged = objects(dir.path());
+        fs::write(&damaged[0], "?").unwrap();
+        let (count, found) = store.damaged_objects().await.unwrap();
+        assert_eq!((count, found.len()), (4, 1));
+        assert_eq!(found[0].owners, [(first, RawOwner::HostRecord(1))]);
+        assert!(store.host_records(first).await.is_err());
+        assert_eq!(store.delete(first).await.unwrap().objects, 4);
+    });
+}
+
+#[test]
+fn a_record_of_an_unchanged_host_takes_less_than_a_hundred_bytes() {
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let host: HostName = "dut".parse().unwrap();
+        let record = host_record(&[("cpu", "governor", "performance")]);
+        let study = store.create_study(&new_study("long")).await.unwrap();
+        let size = || fs::metadata(dir.path().join("backsight.db")).unwrap().len();
+        let settle = async || {
+            let mut database = stranger(dir.path()).await;
+            sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
+                .execute(&mut database)
+                .await
+                .unwrap();
+        };
+        settle().await;
+        let before = size();
+        const TIMES: u64 = 200;
+        for _ in 0..TIMES {
+            let now = jiff::Timestamp::now();
+            store
+                .begin_host_record(study, &host, now, &record)
+                .await
+                .unwrap();
+            store
+                .end_host_record(study, &host, now, &record, "")
+                .await
+                .unwrap();
+        }
+        settle().await;
+        let each = (size() - before) / TIMES;
+        assert!(each <= 100, "{each} bytes");
+        assert_eq!(objects(dir.path()).len(), 1);
+    });
+}
+
+#[test]
+fn a_record_of_a_host_of_no_study_is_refused() {
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let host: HostName = "dut".parse().unwrap();
+        let record = host_record(&[("cpu", "governor", "performance")]);
+        let now = jiff::Timestamp::now();
+        let refused = store
+            .begin_host_record(StudyId(7), &host, now, &record)
+            .await;
+        assert!(
+            matches!(refused, Err(StoreError::Stray { study: 7, .. })),
+            "{refused:?}"
+        );
     });
 }
 

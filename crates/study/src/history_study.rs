@@ -20,6 +20,7 @@ use crate::{
     BootPlace, Choices, EndedStudy, HistoryChoices, HistoryMeasurer, OpenTarget, Progress,
     ResolvedPlan, Session, SessionOptions, StudyEnding, StudyOutcome, StudySetup,
     evidence::{EvidenceScope, evidence_along, evidence_of_study, questions},
+    host_records::store_records_at_end,
     open_target::no_target,
     resolved_plan::{Naming, metric_shapes},
     study_loop::run_study_loop,
@@ -577,6 +578,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         }
         let ended = run_study_loop(&policy, setup, evidence, store, &mut measurers, &events).await;
         for measurer in measurers {
+            store_records_at_end(store, id, &measurer.conductor, &events).await;
             measurer.finish().await;
         }
         match ended {

@@ -1,13 +1,16 @@
 //! Records of hosts as people name them: a file, a study, a host of the lab.
 
-use backsight_conductor::{HostAccess, record_hosts};
-use backsight_model::{HostName, HostRecord, Lab};
+use backsight_conductor::{Conductor, Events, HostAccess, RecordedHost, record_hosts};
+use backsight_model::{Event, HostName, HostRecord, Lab, RecordDifference, counted};
 use backsight_report::host_record::RecordComparison;
-use backsight_store::Store;
+use backsight_store::{Store, StoreError, StoredHostRecord, StudyId};
 use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::Path,
+};
 
 /// The hosts of a lab that are meant: those with these names; without names every machine of it, which is this one where the lab has
 /// none but namespaces and guests.
@@ -77,23 +80,30 @@ impl HostRecords {
         })
     }
 
-    /// What a study knows of its hosts: the facts that were asked when it began.
+    /// What a study knows of its hosts: their records when it began; of a study that has none, the facts that were asked then.
     ///
     /// # Errors
     /// What the store says.
     pub async fn from_study(store: &Store, study: &str) -> miette::Result<Self> {
         let study = store.study(study).await.into_diagnostic()?;
-        let results = store.result_set(study.id).await.into_diagnostic()?;
-        let hosts = results.hosts.into_iter().map(|(host, facts)| {
-            let facts = facts.into_iter().collect();
-            (
-                host,
-                HostRecord(BTreeMap::from([("machine".to_owned(), facts)])),
-            )
-        });
+        let stored = store.host_records(study.id).await.into_diagnostic()?;
+        let hosts = match stored.is_empty() {
+            false => first_records(stored),
+            true => {
+                let results = store.result_set(study.id).await.into_diagnostic()?;
+                let hosts = results.hosts.into_iter().map(|(host, facts)| {
+                    let facts = facts.into_iter().collect();
+                    (
+                        host,
+                        HostRecord(BTreeMap::from([("machine".to_owned(), facts)])),
+                    )
+                });
+                hosts.collect()
+            }
+        };
         Ok(Self {
             recorded: study.began,
-            hosts: hosts.collect(),
+            hosts,
         })
     }
 
@@ -112,6 +122,136 @@ impl HostRecords {
         self.hosts = IndexMap::from([(host.clone(), record)]);
         Ok(self)
     }
+}
+
+/// What each host was when it was recorded first.
+pub(crate) fn first_records(stored: Vec<StoredHostRecord>) -> IndexMap<HostName, HostRecord> {
+    let mut hosts = IndexMap::new();
+    for it in stored {
+        hosts.entry(it.host).or_insert(it.at_begin);
+    }
+    hosts
+}
+
+/// A host that changes so is said while its study is measured: from this weight on.
+const CHANGE_WEIGHT: u8 = 65;
+
+/// Stores what the hosts of testbeds are as a study begins, or goes on.
+///
+/// # Errors
+/// The store's.
+pub(crate) async fn store_records_at_begin(
+    store: &Store,
+    study: StudyId,
+    testbeds: impl Iterator<Item = &Conductor>,
+    events: &Events,
+) -> Result<(), StoreError> {
+    for testbed in testbeds {
+        for RecordedHost { host, record } in testbed.record().await {
+            let began = jiff::Timestamp::now();
+            match record {
+                Ok((record, _)) => {
+                    store
+                        .begin_host_record(study, &host, began, &record)
+                        .await?
+                }
+                Err(fault) => events.emit(&Event::Warning {
+                    message: format!("{host}: what it is isn't recorded: {fault}"),
+                }),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Stores what the hosts of a testbed are as a study ends, and says what changed there meanwhile. What was measured stands, whether
+/// or not this can be stored.
+pub(crate) async fn store_records_at_end(
+    store: &Store,
+    study: StudyId,
+    testbed: &Conductor,
+    events: &Events,
+) {
+    if let Err(fault) = try_to_store_at_end(store, study, testbed, events).await {
+        let message = format!("what the hosts are at the end isn't recorded: {fault}");
+        events.emit(&Event::Warning { message });
+    }
+}
+
+async fn try_to_store_at_end(
+    store: &Store,
+    study: StudyId,
+    testbed: &Conductor,
+    events: &Events,
+) -> Result<(), StoreError> {
+    let warn = |message: String| events.emit(&Event::Warning { message });
+    let ended = jiff::Timestamp::now();
+    for RecordedHost { host, record } in testbed.record().await {
+        match record {
+            Ok((record, kernel_log)) => {
+                store
+                    .end_host_record(study, &host, ended, &record, &kernel_log)
+                    .await?;
+            }
+            Err(fault) => warn(format!(
+                "{host}: what it is at the end isn't recorded: {fault}"
+            )),
+        }
+    }
+    let mut said = HashSet::new();
+    for stored in store.host_records(study).await? {
+        if stored.ended == Some(ended) {
+            // Hosts on one machine say the same.
+            let changes = changes_meanwhile(&stored).into_iter();
+            changes
+                .filter(|it| said.insert(it.clone()))
+                .for_each(|it| warn(format!("{}: {it}", stored.host)));
+        }
+    }
+    Ok(())
+}
+
+/// What changed on a host between the beginning of its study and the end, and what its kernel complained of.
+fn changes_meanwhile(stored: &StoredHostRecord) -> Vec<String> {
+    let Some(at_end) = &stored.at_end else {
+        return Vec::new();
+    };
+    let differences = stored.at_begin.differences(at_end).into_iter();
+    let weighty = differences.filter(|it| it.weight >= CHANGE_WEIGHT);
+    let changed = weighty.filter_map(|difference| {
+        let RecordDifference {
+            name,
+            base: Some(was),
+            new: Some(is),
+            reason,
+            ..
+        } = difference
+        else {
+            return None;
+        };
+        let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+        Some(format!(
+            "{name} changed while it was measured: was {was}, is {is}{reason}"
+        ))
+    });
+    let mut sentences: Vec<String> = changed.collect();
+    let complaints = stored.kernel_log.lines().filter(|line| is_complaint(line));
+    let complaints: Vec<&str> = complaints.collect();
+    if let Some(last) = complaints.last() {
+        sentences.push(format!(
+            "its kernel complained while it was measured ({}): {last}",
+            counted(complaints.len(), "message")
+        ));
+    }
+    sentences
+}
+
+/// Whether a line of the kernel's log is an error or worse.
+fn is_complaint(line: &str) -> bool {
+    let level = line
+        .split_once("] ")
+        .and_then(|(_, rest)| rest.split_once(':'));
+    level.is_some_and(|(level, _)| ["emerg", "alert", "crit", "err"].contains(&level))
 }
 
 /// The hosts of two named sides compared, each with its namesake or the only ones; and the hosts that only one side has.

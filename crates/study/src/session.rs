@@ -7,7 +7,7 @@ use miette::IntoDiagnostic as _;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-use crate::wanted_settings::wanted_settings;
+use crate::{host_records::store_records_at_begin, wanted_settings::wanted_settings};
 
 /// How a session is watched, stopped, and how long it waits for its hosts.
 #[derive(Clone)]
@@ -218,7 +218,9 @@ impl Session {
                 self.events.emit(&Event::Warning { message });
             }
         }
-        Ok(())
+        let testbeds = std::iter::once(&self.conductor).chain(&self.others);
+        let stored = store_records_at_begin(store, id, testbeds, &self.events).await;
+        stored.into_diagnostic()
     }
 }
 

@@ -203,6 +203,7 @@ fn owners(object: &DamagedObject, studies: &[StudyRow]) -> String {
                 RawOwner::Trial(number) => format!("trial {number}"),
                 RawOwner::Build(number) => format!("build {number}"),
                 RawOwner::Boot(number) => format!("boot {number}"),
+                RawOwner::HostRecord(number) => format!("record {number} of a host"),
             };
             format!("{owner} of study {}", name(*study))
         })

@@ -8,6 +8,7 @@ use miette::IntoDiagnostic as _;
 use crate::{
     EndedStudy, Measurer, Progress, ResolvedPlan, Session, SessionOptions, StudyOutcome,
     StudySetup, TestbedMeasurer,
+    host_records::store_records_at_end,
     resolved_plan::Naming,
     study_loop::{evidence_with_figures, run_study_loop},
     verbs::Resumed,
@@ -138,7 +139,9 @@ impl<'a> StudyAsFound<'a> {
         let measurers = std::slice::from_mut(&mut measurer);
         let events = &session.events;
         let ended = run_study_loop(policy, study, evidence, store, measurers, events).await;
-        measurer.into().conductor.finish().await;
+        let conductor = measurer.into().conductor;
+        store_records_at_end(store, row.id, &conductor, events).await;
+        conductor.finish().await;
         match ended {
             Ok(progress) => {
                 let row = store.study_of(row.id).await.into_diagnostic()?;

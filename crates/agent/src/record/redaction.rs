@@ -9,29 +9,30 @@ use regex::Regex;
 pub(crate) const LEFT_OUT: &str = "(secret)";
 
 /// Words in a name whose value is a secret; other letters may stand before the first ones.
-const SECRET_WORDS: &str = r"\w*(?:passwd|password|passphrase|passcode|secret|token|pwd|credentials?)|pass|auth|authorization|(?:api|access|private|secret|encryption|signing|luks|session)[-_.]?key|session[-_.]?id|cookie|sig|signature|psk|chap|pin";
+const SECRET_WORDS: &str = r"[0-9A-Za-z_]*(?:passwd|password|passphrase|passcode|secret|token|pwd|credentials?)|pass|auth|authorization|(?:api|access|private|secret|encryption|signing|luks|session)[-_.]?key|session[-_.]?id|cookie|sig|signature|psk|chap|pin";
 
-/// Each with a group `keep` before the secret, and the secret behind it.
+/// Each with a group `keep` before the secret, and the secret behind it. Letters of words are ASCII: patterns with all letters of
+/// Unicode take ten times as long to compile, which every agent that records does.
 static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let key = format!(r"(?:[\w.-]*[-_.])?(?:{SECRET_WORDS})(?:[-_.][\w.-]*)?");
+    let key = format!(r"(?:[0-9A-Za-z_.-]*[-_.])?(?:{SECRET_WORDS})(?:[-_.][0-9A-Za-z_.-]*)?");
     let value = r#"(?:"[^"]*"|'[^']*'|[^\s,;&'"]+)"#;
     let patterns = [
         // A private key, whole.
         r"(?s)(?P<keep>)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)".to_owned(),
         // `scheme://user:password@host`, and a user that is a token.
-        r"(?P<keep>[a-zA-Z][\w+.-]*://)[^\s/@'\x22]+@".to_owned(),
+        r"(?P<keep>[a-zA-Z][0-9A-Za-z_+.-]*://)[^\s/@'\x22]+@".to_owned(),
         // `Authorization: Bearer …`
-        r"(?P<keep>(?i:bearer|basic|digest|negotiate)\s+)[\w.~+/=-]{8,}".to_owned(),
+        r"(?P<keep>(?i:bearer|basic|digest|negotiate)\s+)[0-9A-Za-z_.~+/=-]{8,}".to_owned(),
         // `password=…`, `--api-key …`, `"token": "…"`
-        format!(r#"(?P<keep>(?i)\b{key}["']?\s*[=:]\s*){value}"#),
+        format!(r#"(?P<keep>(?i)(?-u:\b){key}["']?\s*[=:]\s*){value}"#),
         format!(r"(?P<keep>(?i)(?:^|\s)--?{key}\s+){value}"),
         // `curl -u user:password`, `sshpass -p …`, `mysql -p…`
         r"(?P<keep>(?:^|\s)(?:-u|--user|--proxy-user)[\s=]*[^\s:]+:)\S+".to_owned(),
-        r"(?P<keep>\bsshpass\s+-p\s*)\S+".to_owned(),
-        r"(?P<keep>\b(?:mysql|mariadb|mysqldump|mysqladmin)\b[^|;&]*?\s-p)\S+".to_owned(),
+        r"(?P<keep>(?-u:\b)sshpass\s+-p\s*)\S+".to_owned(),
+        r"(?P<keep>(?-u:\b)(?:mysql|mariadb|mysqldump|mysqladmin)(?-u:\b)[^|;&]*?\s-p)\S+".to_owned(),
         // Tokens that are known by their beginning or their shape.
-        r"(?P<keep>\b)(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|sk_live_\w{16,}|xox[abposr]-[\w-]{8,}|A(?:KI|SI)A[A-Z0-9]{12,}|AIza[\w-]{16,}|ya29\.[\w-]{8,}|npm_\w{16,}|pypi-[\w-]{16,}|dop_v1_\w{16,}|hf_\w{16,}|SG\.[\w-]{8,}\.[\w-]{8,})".to_owned(),
-        r"(?P<keep>\b)eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*".to_owned(),
+        r"(?P<keep>(?-u:\b))(?:gh[pousr]_[0-9A-Za-z_]{16,}|github_pat_[0-9A-Za-z_]{16,}|glpat-[0-9A-Za-z_-]{16,}|sk-[0-9A-Za-z_-]{16,}|sk_live_[0-9A-Za-z_]{16,}|xox[abposr]-[0-9A-Za-z_-]{8,}|A(?:KI|SI)A[A-Z0-9]{12,}|AIza[0-9A-Za-z_-]{16,}|ya29\.[0-9A-Za-z_-]{8,}|npm_[0-9A-Za-z_]{16,}|pypi-[0-9A-Za-z_-]{16,}|dop_v1_[0-9A-Za-z_]{16,}|hf_[0-9A-Za-z_]{16,}|SG\.[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,})".to_owned(),
+        r"(?P<keep>(?-u:\b))eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{4,}\.[0-9A-Za-z_-]*".to_owned(),
     ];
     let compiled = patterns.iter().map(|pattern| Regex::new(pattern));
     compiled
@@ -49,6 +50,9 @@ pub(crate) fn without_secrets(name: &str, value: &str) -> String {
     if SECRET_NAME.is_match(name) {
         return LEFT_OUT.to_owned();
     }
+    if !may_hold_secret(value) {
+        return value.to_owned();
+    }
     let mut text = Cow::Borrowed(value);
     for pattern in PATTERNS.iter() {
         if pattern.is_match(&text) {
@@ -62,6 +66,16 @@ pub(crate) fn without_secrets(name: &str, value: &str) -> String {
         }
     }
     text.into_owned()
+}
+
+/// Whether a pattern can fit at all: each needs a letter, and either what stands between a name and a secret or a long word. Most
+/// values of a record are short numbers and versions, and are told apart so.
+fn may_hold_secret(value: &str) -> bool {
+    /// The shortest token that is known by its beginning.
+    const SHORTEST_TOKEN: usize = 12;
+    let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let separates = |byte: u8| matches!(byte, b'=' | b':' | b'@') || byte.is_ascii_whitespace();
+    has_letter && (value.len() >= SHORTEST_TOKEN || value.bytes().any(separates))
 }
 
 #[cfg(test)]

@@ -49,16 +49,28 @@ pub(super) fn kernel_config(machine: &MachineFiles) -> Section {
         .text(format!("boot/config-{release}"))
         .filter(|_| !release.is_empty());
     let text = text.or_else(|| machine.text(format!("lib/modules/{release}/config")));
-    let text = text.or_else(|| {
-        let is_there = machine.is_here() && machine.path("proc/config.gz").exists();
-        is_there.then(|| output_of(Program::KernelConfig)).flatten()
-    });
+    let text = text.or_else(|| unpacked(&machine.bytes("proc/config.gz")?));
     let text = text.unwrap_or_default();
     let options = text.lines().filter_map(|line| line.split_once('='));
     let options = options.filter(|(name, _)| name.starts_with("CONFIG_"));
     options
         .map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned()))
         .collect()
+}
+
+/// What a gzip file holds: its last four bytes say how much that is (RFC 1952, 2.3.1).
+fn unpacked(packed: &[u8]) -> Option<String> {
+    const LONGEST: usize = 16 << 20;
+    /// The largest window, and a header of either kind, as zlib's inflateInit2 has them.
+    const ANY_HEADER: i32 = 15 + 32;
+    let size = packed.last_chunk().map(|size| u32::from_le_bytes(*size))?;
+    let mut text = vec![0; usize::try_from(size).ok()?.min(LONGEST)];
+    let config = zlib_rs::InflateConfig {
+        window_bits: ANY_HEADER,
+    };
+    let (text, ending) = zlib_rs::decompress_slice(&mut text, packed, config);
+    let is_whole = ending == zlib_rs::ReturnCode::Ok;
+    is_whole.then(|| String::from_utf8_lossy(text).into_owned())
 }
 
 /// Modules that are loaded, with the versions of their sources.
@@ -211,7 +223,8 @@ pub(super) fn environment(machine: &MachineFiles) -> Section {
 pub(super) enum Program<'a> {
     Dmidecode,
     Ethtool(&'a str),
-    KernelConfig,
+    /// A program's loader, which lists the program's libraries.
+    Loader(&'a str, &'a str),
     Rpm,
     Systemctl,
 }
@@ -221,7 +234,7 @@ pub(super) fn output_of(program: Program<'_>) -> Option<String> {
     let words: &[&str] = match program {
         Program::Dmidecode => &["dmidecode", "-q", "-t", "memory"],
         Program::Ethtool(link) => &["ethtool", "-k", link],
-        Program::KernelConfig => &["zcat", "/proc/config.gz"],
+        Program::Loader(loader, program) => &[loader, "--list", program],
         Program::Rpm => &["rpm", "-qa", "--qf", "%{NAME} %{VERSION}-%{RELEASE}\n"],
         Program::Systemctl => &[
             "systemctl",

@@ -2,7 +2,10 @@
 //! first.
 
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 /// The values of one section of a record, by name.
 pub type RecordSection = BTreeMap<String, String>;
@@ -57,15 +60,23 @@ impl HostRecord {
         );
         let only_new = new.keys().filter(|name| !base.contains_key(*name));
         let names = base.keys().chain(only_new);
-        let differ = names.filter(|name| base.get(*name) != new.get(*name));
-        let mut differences: Vec<RecordDifference> = differ
+        let differ: BTreeSet<&String> = names
+            .filter(|name| base.get(*name) != new.get(*name))
+            .collect();
+        // What stands in two places is said once.
+        let said_elsewhere = |name: &str| {
+            let same = weighed(name).and_then(|it| it.same_as);
+            same.is_some_and(|same| differ.iter().any(|other| *other == same))
+        };
+        let told = differ.iter().filter(|name| !said_elsewhere(name));
+        let mut differences: Vec<RecordDifference> = told
             .map(|name| {
                 let (weight, reason) = weight(name);
                 let owned = |value: Option<&&str>| value.map(|value| (*value).to_owned());
                 RecordDifference {
-                    name: name.clone(),
-                    base: owned(base.get(name)),
-                    new: owned(new.get(name)),
+                    name: (*name).clone(),
+                    base: owned(base.get(*name)),
+                    new: owned(new.get(*name)),
                     weight,
                     reason,
                 }
@@ -76,28 +87,66 @@ impl HostRecord {
     }
 }
 
-/// Patterns with weights and reasons: the first that fits counts.
-static WEIGHTS: LazyLock<Vec<(&str, u8, &str)>> = LazyLock::new(|| {
+/// How much names of a pattern explain.
+struct Weight {
+    pattern: &'static str,
+    weight: u8,
+    reason: &'static str,
+    /// The name under which the same value stands in a record too.
+    same_as: Option<&'static str>,
+}
+
+/// The first whose pattern fits counts.
+static WEIGHTS: LazyLock<Vec<Weight>> = LazyLock::new(|| {
     let lines = include_str!("record_weights.tsv").lines();
     let rows = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     let parsed = rows.map(|line| {
         let fields: Vec<&str> = line.split('\t').collect();
-        let &[pattern, weight, reason] = &fields[..] else {
+        let &[pattern, weight, reason, ref rest @ ..] = &fields[..] else {
             panic!("not a pattern, a weight and a reason: {line}");
         };
-        (
+        Weight {
             pattern,
-            weight.parse().expect("a weight is 0 to 100"),
+            weight: weight.parse().expect("a weight is 0 to 100"),
             reason,
-        )
+            same_as: rest.first().copied(),
+        }
     });
     parsed.collect()
 });
 
+fn weighed(name: &str) -> Option<&'static Weight> {
+    WEIGHTS.iter().find(|it| fits(it.pattern, name))
+}
+
 /// How likely a difference of this name explains numbers, and why.
 fn weight(name: &str) -> (u8, Option<&'static str>) {
-    let fits = WEIGHTS.iter().find(|(pattern, ..)| fits(pattern, name));
-    fits.map_or((10, None), |(_, weight, reason)| (*weight, Some(*reason)))
+    weighed(name).map_or((10, None), |it| (it.weight, Some(it.reason)))
+}
+
+impl RecordDifference {
+    /// Both values for a reader, `nothing` where there is none; of two long lists of words only what the other one lacks.
+    pub fn values(&self) -> [String; 2] {
+        /// Shorter values are shown whole.
+        const LONG: usize = 60;
+        let values = [&self.base, &self.new].map(|value| value.as_deref().unwrap_or_default());
+        let words = values.map(|value| value.split(' ').collect::<BTreeSet<_>>());
+        let is_list = values.iter().all(|value| value.len() > LONG) && !words[0].is_disjoint(&words[1]);
+        let shown = |own: usize| {
+            let lacking = values[own].split(' ').filter(|word| !words[1 - own].contains(word));
+            let text = match is_list {
+                true => lacking.collect::<Vec<_>>().join(" "),
+                false => values[own].to_owned(),
+            };
+            match (text.is_empty(), is_list) {
+                (true, true) => "nothing more".to_owned(),
+                (true, false) => "nothing".to_owned(),
+                (false, true) => format!("… {text}"),
+                (false, false) => text,
+            }
+        };
+        [shown(0), shown(1)]
+    }
 }
 
 /// Whether a name is of a pattern in which `*` stands for any letters.
@@ -179,6 +228,46 @@ mod tests {
         for (one, other) in there.iter().zip(&back) {
             assert_eq!((&one.base, &one.new), (&other.new, &other.base));
         }
+    }
+
+    #[test]
+    fn what_stands_in_two_places_is_said_once() {
+        let base = record(&[("machine", "cpu.model", "a"), ("cpu", "model", "a")]);
+        let new = record(&[("machine", "cpu.model", "b"), ("cpu", "model", "b")]);
+        let names = |differences: Vec<RecordDifference>| -> Vec<String> {
+            differences.into_iter().map(|it| it.name).collect()
+        };
+        assert_eq!(names(base.differences(&new)), ["cpu.model"]);
+        // A study from before there were records has the machine's section alone.
+        let only = |value| record(&[("machine", "cpu.model", value)]);
+        assert_eq!(names(only("a").differences(&only("b"))), ["machine.cpu.model"]);
+    }
+
+    #[test]
+    fn every_name_that_is_said_to_stand_elsewhere_weighs_as_much_there() {
+        for it in WEIGHTS.iter() {
+            if let Some(same) = it.same_as {
+                assert_eq!(weight(same).0, it.weight, "{}", it.pattern);
+            }
+        }
+    }
+
+    #[test]
+    fn of_long_lists_only_what_differs_is_shown() {
+        let difference = |base: Option<&str>, new: Option<&str>| RecordDifference {
+            name: "cpu.flags".into(),
+            base: base.map(str::to_owned),
+            new: new.map(str::to_owned),
+            weight: 60,
+            reason: None,
+        };
+        let flags = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush";
+        let (base, new) = (format!("{flags} avx2"), format!("avx512f {flags} sha_ni"));
+        let shown = difference(Some(&base), Some(&new)).values();
+        assert_eq!(shown, ["… avx2", "… avx512f sha_ni"]);
+        let shown = difference(Some(flags), Some(&new)).values();
+        assert_eq!(shown, ["nothing more", "… avx512f sha_ni"]);
+        assert_eq!(difference(None, Some("on")).values(), ["nothing", "on"]);
     }
 
     #[test]

@@ -102,6 +102,38 @@ fn a_file_a_study_and_a_host_are_sides_and_nothing_else_is() {
 }
 
 #[test]
+fn what_a_study_s_hosts_were_is_shown_and_stands_beside_a_comparison() {
+    let place = place();
+    let run = |name: &str, arena: &str| {
+        let mut command = place.command(&["run", "plan.toml", "--name", name]);
+        command.env("MALLOC_ARENA_MAX", arena);
+        Running::start(command).ends().assert_code(0);
+    };
+    run("base", "1");
+    run("same", "1");
+    run("other", "2");
+    let compared = place.ends(&["compare", "base", "same"]).stdout();
+    assert!(!compared.contains("MALLOC_ARENA_MAX"), "{compared}");
+    let compared = place.ends(&["compare", "base", "other"]).stdout();
+    let sentence = "environment.MALLOC_ARENA_MAX differs: 1 with `base`, 2 with `other`";
+    assert!(
+        compared.contains(sentence) && compared.contains("the allocator's settings"),
+        "{compared}"
+    );
+    let page = place.prints_of(&["record", "--of", "other"]);
+    for expected in ["MALLOC_ARENA_MAX", "kernel.release", "sysctl: "] {
+        assert!(page.contains(expected), "{page}");
+    }
+    let json = place.prints_of(&["record", "--of", "other", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["record"]["environment"]["MALLOC_ARENA_MAX"], "2");
+    assert!(json[0]["ended"].is_string(), "{json}");
+    place
+        .ends(&["record", "--of", "nothing"])
+        .assert_says(&["no study `nothing`"]);
+}
+
+#[test]
 fn hosts_that_only_one_side_has_are_said() {
     let place = place();
     let side = |hosts: &[&str]| {

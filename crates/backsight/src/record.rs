@@ -2,7 +2,7 @@
 
 use backsight_model::HostName;
 use backsight_report::host_record::record_text;
-use backsight_study::{HostRecords, compare_records};
+use backsight_study::{HostRecords, compare_records, hosts_of_study};
 use miette::IntoDiagnostic as _;
 use std::{
     path::{Path, PathBuf},
@@ -15,8 +15,11 @@ use crate::{common_options::CommonOptions, files};
 #[derive(Debug, clap::Args)]
 pub struct RecordArgs {
     /// Hosts of the lab; all its machines unless said
-    #[arg(conflicts_with = "diff")]
+    #[arg(conflicts_with_all = ["diff", "of"])]
     hosts: Vec<HostName>,
+    /// What the hosts of this study were when it began, what changed until its end, and what their kernels said meanwhile
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["diff", "output"])]
+    of: Option<String>,
     /// The lab's file; else the lab.toml in this folder, else this machine alone
     #[arg(long, value_name = "FILE")]
     lab: Option<PathBuf>,
@@ -38,9 +41,10 @@ impl RecordArgs {
     /// Shows it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
-            match &self.diff {
-                Some(sides) => self.show_differences(shared, sides).await?,
-                None => self.show_records().await?,
+            match (&self.diff, &self.of) {
+                (Some(sides), _) => self.show_differences(shared, sides).await?,
+                (None, Some(study)) => self.show_study(shared, study).await?,
+                (None, None) => self.show_records().await?,
             }
             Ok(ExitCode::SUCCESS)
         })
@@ -63,6 +67,16 @@ impl RecordArgs {
         let pages = records.hosts.iter();
         let pages =
             pages.map(|(host, record)| record_text(host.as_str(), record, self.all, &style));
+        files::print_made(&pages.collect::<Vec<_>>().join("\n"))
+    }
+
+    async fn show_study(&self, shared: &CommonOptions, study: &str) -> miette::Result<()> {
+        let hosts = hosts_of_study(&files::existing_store(shared).await?, study).await?;
+        if self.json {
+            return files::print(&backsight_report::json(&hosts).into_diagnostic()?);
+        }
+        let style = files::terminal_style();
+        let pages = hosts.iter().map(|host| host.text(self.all, &style));
         files::print_made(&pages.collect::<Vec<_>>().join("\n"))
     }
 

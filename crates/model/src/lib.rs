@@ -79,7 +79,10 @@ pub use plan::{
 };
 pub use preparation::{Preparation, PreparationPart, SettingNode, SettingTable};
 pub use quantity::{Percent, quantity};
-pub use record::{HostRecord, RecordDifference, RecordSection};
+pub use record::{
+    EXPLAINING_WEIGHT, HostRecord, HostRecordMap, RecordDifference, RecordSection,
+    differences_of_hosts,
+};
 pub use results::{CellSeries, ResultSet, StudyState, TrialSamples};
 pub use simulator::{Simulator, SimulatorError};
 pub use span::{Size, SizeError, Time, TimeError};

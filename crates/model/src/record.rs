@@ -1,11 +1,15 @@
 //! The record of a host: hardware, firmware, kernel, settings, packages. Two records have differences, those that explain numbers
 //! first.
 
+use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::LazyLock,
 };
+
+use crate::HostName;
 
 /// The values of one section of a record, by name.
 pub type RecordSection = BTreeMap<String, String>;
@@ -16,7 +20,7 @@ pub type RecordSection = BTreeMap<String, String>;
 pub struct HostRecord(pub BTreeMap<String, RecordSection>);
 
 /// A value that two records don't share.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordDifference {
     /// Section and name: `sysctl.vm.swappiness`.
     pub name: String,
@@ -71,7 +75,11 @@ impl HostRecord {
         let told = differ.iter().filter(|name| !said_elsewhere(name));
         let mut differences: Vec<RecordDifference> = told
             .map(|name| {
-                let (weight, reason) = weight(name);
+                let (mut weight, reason) = weight(name);
+                let is_on_both = base.contains_key(*name) && new.contains_key(*name);
+                if !is_on_both && COMES_AND_GOES.iter().any(|it| name.starts_with(it)) {
+                    weight = weight.min(WEIGHT_OF_OTHERS);
+                }
                 let owned = |value: Option<&&str>| value.map(|value| (*value).to_owned());
                 RecordDifference {
                     name: (*name).clone(),
@@ -85,6 +93,37 @@ impl HostRecord {
         differences.sort_by(|one, other| (other.weight, &one.name).cmp(&(one.weight, &other.name)));
         differences
     }
+}
+
+/// What isn't there on one side is most often another thing than what is measured with: the link of a container, a mounted stick.
+const COMES_AND_GOES: [&str; 3] = ["disk.", "filesystem.", "link."];
+/// And weighs at most so much.
+const WEIGHT_OF_OTHERS: u8 = 30;
+
+/// From this weight on a difference is worth a sentence beside one of measured numbers.
+pub const EXPLAINING_WEIGHT: u8 = 50;
+
+/// Records of several hosts, by their names.
+pub type HostRecordMap = IndexMap<HostName, HostRecord>;
+
+/// What two records of hosts with the same name don't share: each difference with the hosts that have it, what explains numbers
+/// most often first. Hosts that only one side has aren't compared.
+pub fn differences_of_hosts(
+    base: &HostRecordMap,
+    new: &HostRecordMap,
+) -> Vec<(RecordDifference, Vec<HostName>)> {
+    let mut all: Vec<(RecordDifference, Vec<HostName>)> = Vec::new();
+    for (host, record) in base {
+        let Some(other) = new.get(host) else { continue };
+        for difference in record.differences(other) {
+            match all.iter_mut().find(|(known, _)| *known == difference) {
+                Some((_, hosts)) => hosts.push(host.clone()),
+                None => all.push((difference, vec![host.clone()])),
+            }
+        }
+    }
+    all.sort_by(|(one, _), (other, _)| (other.weight, &one.name).cmp(&(one.weight, &other.name)));
+    all
 }
 
 /// How much names of a pattern explain.
@@ -125,15 +164,23 @@ fn weight(name: &str) -> (u8, Option<&'static str>) {
 }
 
 impl RecordDifference {
+    /// The name for a reader: what the machine says of itself needs no section.
+    pub fn shown_name(&self) -> &str {
+        self.name.strip_prefix("machine.").unwrap_or(&self.name)
+    }
+
     /// Both values for a reader, `nothing` where there is none; of two long lists of words only what the other one lacks.
     pub fn values(&self) -> [String; 2] {
         /// Shorter values are shown whole.
         const LONG: usize = 60;
         let values = [&self.base, &self.new].map(|value| value.as_deref().unwrap_or_default());
         let words = values.map(|value| value.split(' ').collect::<BTreeSet<_>>());
-        let is_list = values.iter().all(|value| value.len() > LONG) && !words[0].is_disjoint(&words[1]);
+        let is_list =
+            values.iter().all(|value| value.len() > LONG) && !words[0].is_disjoint(&words[1]);
         let shown = |own: usize| {
-            let lacking = values[own].split(' ').filter(|word| !words[1 - own].contains(word));
+            let lacking = values[own]
+                .split(' ')
+                .filter(|word| !words[1 - own].contains(word));
             let text = match is_list {
                 true => lacking.collect::<Vec<_>>().join(" "),
                 false => values[own].to_owned(),
@@ -240,7 +287,19 @@ mod tests {
         assert_eq!(names(base.differences(&new)), ["cpu.model"]);
         // A study from before there were records has the machine's section alone.
         let only = |value| record(&[("machine", "cpu.model", value)]);
-        assert_eq!(names(only("a").differences(&only("b"))), ["machine.cpu.model"]);
+        assert_eq!(
+            names(only("a").differences(&only("b"))),
+            ["machine.cpu.model"]
+        );
+    }
+
+    #[test]
+    fn a_link_that_only_one_side_has_weighs_less_than_one_that_changed() {
+        let base = record(&[("link", "eth0.mtu", "1500")]);
+        let new = record(&[("link", "eth0.mtu", "9000"), ("link", "veth7.mtu", "1500")]);
+        let differences = base.differences(&new);
+        let weights: Vec<u8> = differences.iter().map(|it| it.weight).collect();
+        assert_eq!(weights, [80, WEIGHT_OF_OTHERS]);
     }
 
     #[test]
@@ -261,7 +320,8 @@ mod tests {
             weight: 60,
             reason: None,
         };
-        let flags = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush";
+        let flags =
+            "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush";
         let (base, new) = (format!("{flags} avx2"), format!("avx512f {flags} sha_ni"));
         let shown = difference(Some(&base), Some(&new)).values();
         assert_eq!(shown, ["… avx2", "… avx512f sha_ni"]);

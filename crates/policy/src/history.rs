@@ -10,6 +10,7 @@
 mod bisected_changes;
 mod gaps;
 mod gate;
+mod host_changes;
 mod nesting;
 mod pairwise;
 mod series_findings;

@@ -1,5 +1,6 @@
 //! The views of a series' findings: its changes, epochs and trend as JSON, shared by change points and histories.
 
+use backsight_model::RecordDifference;
 use backsight_stats::{
     Interval,
     changes::{DetectedChange, Trend, VarianceChange},
@@ -83,6 +84,9 @@ pub struct ChangeView<'a> {
     /// Its acceptance along a target's history, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<AcceptanceView<'a>>,
+    /// What hosts were otherwise on its two sides, where no study measured both: what explains numbers most often first.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub hosts: &'a [RecordDifference],
 }
 
 /// An acceptance of a change.
@@ -157,6 +161,7 @@ impl<'a> ChangeView<'a> {
             believed: true,
             alike: false,
             accepted: None,
+            hosts: &[],
         }
     }
 

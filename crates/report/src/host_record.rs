@@ -36,6 +36,49 @@ pub fn record_text(host: &str, record: &HostRecord, all: bool, style: &TerminalS
     text
 }
 
+/// What a host was while a study measured.
+#[derive(Debug, Serialize)]
+pub struct HostOfStudy {
+    /// The host.
+    pub host: String,
+    /// When the study began, or went on: RFC 3339.
+    pub began: String,
+    /// What it was then.
+    pub record: HostRecord,
+    /// When the study ended or stopped: RFC 3339; none if it was killed, or measures still.
+    pub ended: Option<String>,
+    /// What changed until then; none where nobody knows.
+    pub changes: Option<Vec<RecordDifference>>,
+    /// What its kernel said meanwhile, a line a message.
+    pub kernel_log: String,
+}
+
+impl HostOfStudy {
+    /// On a page; `all` shows every value of the long sections too.
+    pub fn text(&self, all: bool, style: &TerminalStyle) -> String {
+        let mut text = record_text(&self.host, &self.record, all, style);
+        let began = &self.began;
+        let _ = match (&self.ended, &self.changes) {
+            (Some(ended), Some(changes)) => writeln!(
+                text,
+                "\n{}",
+                table_of_differences(began, ended, changes, all, style)
+            ),
+            _ => writeln!(
+                text,
+                "\nrecorded at {began}; nobody recorded what changed until its end"
+            ),
+        };
+        if !self.kernel_log.is_empty() {
+            let _ = writeln!(text, "its kernel said meanwhile:");
+            for said in self.kernel_log.lines() {
+                let _ = writeln!(text, "  {}", line(said));
+            }
+        }
+        text
+    }
+}
+
 /// What differs from one record to another.
 #[derive(Debug, Serialize)]
 pub struct RecordComparison {
@@ -93,16 +136,13 @@ fn table_of_differences(
         false => weighty.take(SHOWN_DIFFERENCES).collect(),
     };
     let mut table = list_table(&["what differs", base, new, "why it matters"], style.width);
-    let value = |value: &Option<String>| match value {
-        Some(value) => line(value),
-        None => "-".to_owned(),
-    };
     for difference in &shown {
+        let [base, new] = difference.values();
         let reason = difference.reason.unwrap_or_default();
         table.add_row([
             line(&difference.name),
-            value(&difference.base),
-            value(&difference.new),
+            line(&base),
+            line(&new),
             reason.to_owned(),
         ]);
     }

@@ -1,7 +1,7 @@
 //! A series of a history as text: its numbers with their spread, its changes with their interval and probability, and the
 //! notes that qualify them. Pages and terminals show the same.
 
-use backsight_model::{Better, numbers::Rounding};
+use backsight_model::{Better, RecordDifference, numbers::Rounding};
 use backsight_policy::{
     ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, LevelSpread, NamedChange,
     TargetHistory, VersionPoint, VersionSeries, change_percent,
@@ -219,6 +219,9 @@ impl<'a> SeriesText<'a> {
         if let Some(accepted) = &point.accepted {
             let _ = write!(text, "; {}", acceptance(accepted));
         }
+        if !point.hosts.is_empty() {
+            let _ = write!(text, "; {}", hosts(&point.hosts));
+        }
         text
     }
 
@@ -420,6 +423,24 @@ impl<'a> SeriesText<'a> {
         }
         text
     }
+}
+
+/// That hosts changed where a series did.
+fn hosts(differences: &[RecordDifference]) -> String {
+    /// Of more the number is said.
+    const SHOWN: usize = 3;
+    let shown = differences.iter().take(SHOWN).map(|difference| {
+        let [was, is] = difference.values();
+        format!("{} was {was}, is {is}", difference.shown_name())
+    });
+    let mut shown: Vec<String> = shown.collect();
+    if differences.len() > SHOWN {
+        shown.push(format!("{} more", differences.len() - SHOWN));
+    }
+    format!(
+        "the machine changed there too, which may be why: {}",
+        shown.join("; ")
+    )
 }
 
 /// `accepted by Ann until 2030-01-31: it is safer now (work-around: --unsafe)`.

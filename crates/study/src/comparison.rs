@@ -10,6 +10,7 @@ use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
 
 use crate::{
+    host_records::records_of_study,
     result_sets::{refuse_sides, result_sets},
     verbs::{
         Verb as _,
@@ -70,6 +71,13 @@ impl ComparedStudies {
                 }
             }
         };
+        if by.is_none() {
+            let mut records = Vec::with_capacity(studies.len());
+            for study in &studies {
+                records.push(records_of_study(store, *study).await);
+            }
+            comparison.tell_of_hosts(&records);
+        }
         comparison.warnings.extend(known_costs(store, &sets).await?);
         Ok(Self {
             studies,

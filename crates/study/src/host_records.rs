@@ -1,8 +1,8 @@
 //! Records of hosts as people name them: a file, a study, a host of the lab.
 
 use backsight_conductor::{Conductor, Events, HostAccess, RecordedHost, record_hosts};
-use backsight_model::{Event, HostName, HostRecord, Lab, RecordDifference, counted};
-use backsight_report::host_record::RecordComparison;
+use backsight_model::{Event, HostName, HostRecord, HostRecordMap, Lab, RecordDifference, counted};
+use backsight_report::host_record::{HostOfStudy, RecordComparison};
 use backsight_store::{Store, StoreError, StoredHostRecord, StudyId};
 use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
@@ -125,7 +125,7 @@ impl HostRecords {
 }
 
 /// What each host was when it was recorded first.
-pub(crate) fn first_records(stored: Vec<StoredHostRecord>) -> IndexMap<HostName, HostRecord> {
+fn first_records(stored: Vec<StoredHostRecord>) -> HostRecordMap {
     let mut hosts = IndexMap::new();
     for it in stored {
         hosts.entry(it.host).or_insert(it.at_begin);
@@ -133,8 +133,40 @@ pub(crate) fn first_records(stored: Vec<StoredHostRecord>) -> IndexMap<HostName,
     hosts
 }
 
+/// What the hosts of a study were when it began; empty where nothing was recorded. A damaged record is none: what was measured
+/// stands without it, and `check` tells of the damage.
+pub(crate) async fn records_of_study(store: &Store, study: StudyId) -> HostRecordMap {
+    let stored = store.host_records(study).await;
+    first_records(stored.unwrap_or_default())
+}
+
 /// A host that changes so is said while its study is measured: from this weight on.
 const CHANGE_WEIGHT: u8 = 65;
+
+/// What the hosts of a study were: again after each time that it went on.
+///
+/// # Errors
+/// There is no such study; it has no records of its hosts; what the store says.
+pub async fn hosts_of_study(store: &Store, study: &str) -> miette::Result<Vec<HostOfStudy>> {
+    let study = store.study(study).await.into_diagnostic()?;
+    let stored = store.host_records(study.id).await.into_diagnostic()?;
+    if stored.is_empty() {
+        return Err(miette::miette!(
+            help = "studies that were imported, or begun by an older Backsight, have none; `backsight record --diff` knows their facts",
+            "study `{}` has no records of its hosts",
+            study.name
+        ));
+    }
+    let hosts = stored.into_iter().map(|it| HostOfStudy {
+        host: it.host.to_string(),
+        began: it.began.to_string(),
+        ended: it.ended.map(|ended| ended.to_string()),
+        changes: it.at_end.map(|at_end| it.at_begin.differences(&at_end)),
+        record: it.at_begin,
+        kernel_log: it.kernel_log,
+    });
+    Ok(hosts.collect())
+}
 
 /// Stores what the hosts of testbeds are as a study begins, or goes on.
 ///

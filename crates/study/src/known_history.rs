@@ -3,12 +3,14 @@
 use backsight_model::{StudyHistory, TargetName, Version, did_you_mean};
 use backsight_policy::{TargetHistory, VersionSeries, history};
 use backsight_report::escape;
-use backsight_store::Store;
+use backsight_store::{Store, StudyId};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::{OpenTarget, resolve_version, verbs::bisect::named_changes};
+use crate::{
+    OpenTarget, host_records::records_of_study, resolve_version, verbs::bisect::named_changes,
+};
 
 /// Fewer characters of an identity don't name a version.
 const SHORTEST_IDENTITY: usize = 7;
@@ -39,6 +41,11 @@ impl KnownHistory {
         history.accept(&accepted, now);
         let (named, left_out) = named_changes(store, target).await?;
         history.name_changes(&named);
+        let mut records = HashMap::new();
+        for study in history.studies_around_changes() {
+            records.insert(study, records_of_study(store, StudyId(study)).await);
+        }
+        history.tell_of_hosts(&records);
         Ok(Self {
             studies,
             history,

@@ -59,7 +59,7 @@ pub use evidence::{
 };
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
-pub use host_records::{HostRecords, compare_records, machines};
+pub use host_records::{HostRecords, compare_records, hosts_of_study, machines};
 pub use import_study::{IMPORT_VERB, ReadImport};
 pub use interval_cache::{Intervals, VersionInterval};
 pub use known_history::{

@@ -1,7 +1,8 @@
 //! Warnings to read before believing a comparison. Each says what it is about and how often, instead of once a row.
 
 use backsight_model::{
-    HostName, MonitorName, ResultSet, Simulator, StudyName, StudyState, counted, numbers,
+    EXPLAINING_WEIGHT, HostName, HostRecordMap, MonitorName, ResultSet, Simulator, StudyName,
+    StudyState, counted, differences_of_hosts, numbers,
 };
 use backsight_stats::{Interval, Level, Undefined, UnrepeatedVariation};
 use indexmap::IndexMap;
@@ -78,6 +79,17 @@ pub enum Warning {
         was: Option<String>,
         /// The side's.
         is: Option<String>,
+        /// Why it may explain a difference, where that is known.
+        reason: Option<&'static str>,
+    },
+    /// More facts about hosts aren't the same, which explain numbers less often.
+    MoreFacts {
+        /// The side.
+        side: String,
+        /// The baseline's name.
+        base: String,
+        /// How many.
+        facts: usize,
     },
     /// The machine was started anew between the sides.
     AnotherBoot {
@@ -285,12 +297,22 @@ impl fmt::Display for Warning {
                 fact,
                 was,
                 is,
-            } => write!(
+                reason,
+            } => {
+                let (was, is, hosts) = (known(was), known(is), listed(hosts));
+                write!(
+                    f,
+                    "{fact} differs: {was} with `{base}`, {is} with `{side}` ({hosts})"
+                )?;
+                reason.map_or(Ok(()), |reason| write!(f, ": {reason}"))
+            }
+            Self::MoreFacts { side, base, facts } => write!(
                 f,
-                "{fact} differs: {} with `{base}`, {} with `{side}` ({})",
-                known(was),
-                known(is),
-                listed(hosts)
+                "{} of the hosts, which seldom matter: `backsight record --diff {base} {side} --all` shows them",
+                match facts {
+                    1 => "1 more value differs".to_owned(),
+                    facts => format!("{facts} more values differ"),
+                }
             ),
             Self::AnotherBoot { side, base } => write!(
                 f,
@@ -761,6 +783,79 @@ pub(super) fn other_machine(base: &ResultSet, new: &ResultSet) -> Option<NotComp
         })
 }
 
+/// Facts that are told of a side at most, where its hosts were recorded in full.
+const MOST_FACTS: usize = 8;
+
+impl Comparison {
+    /// Says what differs between the hosts by their records, one map a side, in place of what the facts alone say: what explains
+    /// numbers most often first.
+    pub fn tell_of_hosts(&mut self, records: &[HostRecordMap]) {
+        let [of_base, others @ ..] = records else {
+            return;
+        };
+        for (at, of_side) in others.iter().enumerate() {
+            if of_base.is_empty() || of_side.is_empty() {
+                continue;
+            }
+            let [base, side] = [0, at + 1].map(|side| self.sides[side].name.clone());
+            let is_recorded =
+                |host: &HostName| of_base.contains_key(host) && of_side.contains_key(host);
+            let is_told = |warning: &Warning| match warning {
+                Warning::Fact {
+                    side: of, hosts, ..
+                } => *of == side && hosts.iter().all(is_recorded),
+                _ => false,
+            };
+            let place = self.warnings.iter().position(is_told);
+            self.warnings.retain(|warning| !is_told(warning));
+            let place = place.unwrap_or(self.warnings.len());
+            let told = by_records((of_base, of_side), &base, &side);
+            self.warnings.splice(place..place, told);
+        }
+    }
+}
+
+/// What differs from a baseline's records to those of a side.
+fn by_records(
+    (of_base, of_side): (&HostRecordMap, &HostRecordMap),
+    base: &str,
+    side: &str,
+) -> Vec<Warning> {
+    /// What has less weight is another moment or another name.
+    const LEAST_WEIGHT: u8 = 6;
+    let mut differences = differences_of_hosts(of_base, of_side);
+    differences.retain(|(it, _)| it.weight >= LEAST_WEIGHT);
+    let weighty = differences
+        .iter()
+        .take_while(|(it, _)| it.weight >= EXPLAINING_WEIGHT);
+    let told = weighty.count().min(MOST_FACTS);
+    let more = differences.len() - told;
+    let facts = differences
+        .into_iter()
+        .take(told)
+        .map(|(difference, hosts)| {
+            let [was, is] = difference.values();
+            Warning::Fact {
+                side: side.to_owned(),
+                base: base.to_owned(),
+                hosts,
+                fact: difference.shown_name().to_owned(),
+                was: Some(was),
+                is: Some(is),
+                reason: difference.reason,
+            }
+        });
+    let mut warnings: Vec<Warning> = facts.collect();
+    if more > 0 {
+        warnings.push(Warning::MoreFacts {
+            side: side.to_owned(),
+            base: base.to_owned(),
+            facts: more,
+        });
+    }
+    warnings
+}
+
 /// What differs between the hosts of two sets. Several hosts of one machine say the same thing: it is said once.
 fn hosts(base: &ResultSet, new: &ResultSet, means: OtherHosts) -> Vec<Warning> {
     const BOOT: &str = "boot_id";
@@ -810,6 +905,7 @@ fn hosts(base: &ResultSet, new: &ResultSet, means: OtherHosts) -> Vec<Warning> {
                 fact: fact.to_owned(),
                 was: was.cloned(),
                 is: is.cloned(),
+                reason: None,
             }),
     );
     if another_boot {

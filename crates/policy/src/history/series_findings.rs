@@ -3,7 +3,7 @@
 //! `detect` searches a series for lasting changes of level. Few versions are also compared (`pairwise`), because repeats of a
 //! version tell more than one value. A version alone, measured once, is no level.
 
-use backsight_model::{Acceptance, Better};
+use backsight_model::{Acceptance, Better, RecordDifference};
 use backsight_stats::{
     NestedSamples,
     changes::{
@@ -57,6 +57,9 @@ pub struct ChangePoint {
     pub accepted: Option<ChangeAcceptance>,
     /// Whether what stands for either side is all alike: an interval would have no width, and chance has no say.
     pub alike: bool,
+    /// What the hosts of the testbed were otherwise, where no study measured both sides: see
+    /// [`TargetHistory::tell_of_hosts`](super::TargetHistory::tell_of_hosts).
+    pub hosts: Vec<RecordDifference>,
 }
 
 /// That a change is accepted, or was.
@@ -268,6 +271,7 @@ impl ChangePoint {
             believed: true,
             accepted: None,
             alike: false,
+            hosts: Vec::new(),
             change,
         }
     }

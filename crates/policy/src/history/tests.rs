@@ -127,7 +127,12 @@ fn failure() -> Failure {
 }
 
 /// A study of these versions, of these boots of each, three trials a boot; 10 % slower from version `step` on.
-fn measured(number: i64, versions: &[usize], boots: &[u32], step: usize) -> StudyHistory {
+pub(super) fn measured(
+    number: i64,
+    versions: &[usize],
+    boots: &[u32],
+    step: usize,
+) -> StudyHistory {
     let mut study = StudyHistory {
         versions: versions.iter().map(|at| version(*at)).collect(),
         ..study(number)

@@ -383,6 +383,7 @@ fn change<'a>(history: &'a TargetHistory, point: &'a ChangePoint) -> ChangeView<
         adjusted_p: point.adjusted,
         believed: point.believed,
         accepted: point.accepted.as_ref().map(accepted),
+        hosts: &point.hosts,
         ..ChangeView::new(&point.change, between, point.direction.as_str())
     };
     match point.alike {

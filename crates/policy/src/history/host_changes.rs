@@ -1,0 +1,122 @@
+//! What the hosts of a testbed were otherwise on the two sides of a change: where no study measured both, the change may be theirs.
+
+use backsight_model::{EXPLAINING_WEIGHT, HostRecordMap, differences_of_hosts};
+use std::collections::{BTreeSet, HashMap};
+
+use super::{ChangePoint, TargetHistory, VersionPoint, VersionSeries};
+
+impl TargetHistory {
+    /// The studies on either side of the changes that no study measured both sides of, by their numbers: their hosts' records say
+    /// what else changed there.
+    pub fn studies_around_changes(&self) -> BTreeSet<i64> {
+        let series = self.series.iter();
+        let changes =
+            series.flat_map(|series| series.found.changes.iter().map(move |it| (series, it)));
+        let studies = changes.filter_map(|(series, change)| studies_around(series, change));
+        studies
+            .flat_map(|(before, after)| [before, after])
+            .collect()
+    }
+
+    /// Notes what the hosts were otherwise on the two sides of each change, by the records of studies.
+    pub fn tell_of_hosts(&mut self, records: &HashMap<i64, HostRecordMap>) {
+        for series in &mut self.series {
+            let told: Vec<_> = series
+                .found
+                .changes
+                .iter()
+                .map(|change| {
+                    let (before, after) = studies_around(series, change)?;
+                    let differences =
+                        differences_of_hosts(records.get(&before)?, records.get(&after)?);
+                    let differences = differences.into_iter().map(|(difference, _)| difference);
+                    Some(
+                        differences
+                            .filter(|it| it.weight >= EXPLAINING_WEIGHT)
+                            .collect(),
+                    )
+                })
+                .collect();
+            for (change, hosts) in series.found.changes.iter_mut().zip(told) {
+                change.hosts = hosts.unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// The last study that measured what lies before a change, and the first one that measured what lies after it; none where some
+/// study measured both.
+fn studies_around(series: &VersionSeries, change: &ChangePoint) -> Option<(i64, i64)> {
+    let valued = || series.points.iter().filter(|point| point.value.is_some());
+    let before = valued().rfind(|point| point.version < change.at)?;
+    let after = valued().find(|point| point.version >= change.at)?;
+    let (before, after) = (studies_of(before), studies_of(after));
+    match before.is_disjoint(&after) {
+        true => Some((*before.last()?, *after.first()?)),
+        false => None,
+    }
+}
+
+fn studies_of(point: &VersionPoint) -> BTreeSet<i64> {
+    let boots = point.builds.iter().flat_map(|build| &build.boots);
+    let trials = boots.flat_map(|boot| &boot.trials);
+    let measured = trials.filter(|trial| !trial.values.is_empty());
+    measured.map(|trial| trial.study).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{history, tests::measured};
+    use super::*;
+    use backsight_model::HostRecord;
+    use indexmap::IndexMap;
+    use std::collections::BTreeMap;
+
+    fn records(governor: &str) -> HostRecordMap {
+        let values = [
+            ("cpufreq.scaling_governor", governor),
+            ("model", "a processor"),
+        ];
+        let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let sections = BTreeMap::from([("cpu".to_owned(), BTreeMap::from(values))]);
+        IndexMap::from([("dut".parse().unwrap(), HostRecord(sections))])
+    }
+
+    fn range(from: usize, to: usize) -> Vec<usize> {
+        (from..to).collect()
+    }
+
+    #[test]
+    fn a_change_between_two_studies_says_what_the_machine_was_otherwise() {
+        let studies = [
+            measured(1, &range(0, 25), &[1, 2], 25),
+            measured(2, &range(25, 40), &[1, 2], 25),
+        ];
+        let mut history = history(&studies);
+        assert_eq!(history.studies_around_changes(), [1, 2].into());
+        let of = |second: &str| HashMap::from([(1, records("powersave")), (2, records(second))]);
+        history.tell_of_hosts(&of("performance"));
+        let [change] = &history.series[0].found.changes[..] else {
+            panic!("one change");
+        };
+        let names: Vec<&str> = change.hosts.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["cpu.cpufreq.scaling_governor"]);
+        history.tell_of_hosts(&of("powersave"));
+        assert_eq!(history.series[0].found.changes[0].hosts, []);
+    }
+
+    #[test]
+    fn where_one_study_measured_both_sides_the_machine_explains_nothing() {
+        let studies = [
+            measured(1, &range(0, 40), &[1, 2], 25),
+            measured(2, &range(20, 30), &[3], 25),
+        ];
+        let mut history = history(&studies);
+        assert_eq!(history.studies_around_changes(), [].into());
+        history.tell_of_hosts(&HashMap::from([
+            (1, records("powersave")),
+            (2, records("performance")),
+        ]));
+        assert_eq!(history.series[0].found.changes[0].hosts, []);
+    }
+}

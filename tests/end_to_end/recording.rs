@@ -115,7 +115,7 @@ fn what_a_study_s_hosts_were_is_shown_and_stands_beside_a_comparison() {
     let compared = place.ends(&["compare", "base", "same"]).stdout();
     assert!(!compared.contains("MALLOC_ARENA_MAX"), "{compared}");
     let compared = place.ends(&["compare", "base", "other"]).stdout();
-    let sentence = "environment.MALLOC_ARENA_MAX differs: 1 with `base`, 2 with `other`";
+    let sentence = "environment.MALLOC_ARENA_MAX differs: `1` with `base`, `2` with `other`";
     assert!(
         compared.contains(sentence) && compared.contains("the allocator's settings"),
         "{compared}"

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
+    sync::{Arc, LazyLock},
 };
 
 use crate::HostName;
@@ -53,6 +53,12 @@ impl HostRecord {
             let named = values.iter();
             named.map(move |(name, value)| (format!("{section}.{name}"), value.as_str()))
         })
+    }
+
+    /// The values whose differences explain numbers, with their names.
+    pub fn explaining_values(&self) -> impl Iterator<Item = (String, &str)> {
+        self.values_shared_with(self)
+            .filter(|(name, _)| weight(name).0 >= EXPLAINING_WEIGHT)
     }
 
     /// What differs from this record to another one in the sections that both have: what explains numbers most often first, then
@@ -103,8 +109,8 @@ const WEIGHT_OF_OTHERS: u8 = 30;
 /// From this weight on a difference is worth a sentence beside one of measured numbers.
 pub const EXPLAINING_WEIGHT: u8 = 50;
 
-/// Records of several hosts, by their names.
-pub type HostRecordMap = IndexMap<HostName, HostRecord>;
+/// Records of several hosts, by their names; studies share those that are alike.
+pub type HostRecordMap = IndexMap<HostName, Arc<HostRecord>>;
 
 /// What two records of hosts with the same name don't share: each difference with the hosts that have it, what explains numbers
 /// most often first. Hosts that only one side has aren't compared.
@@ -114,7 +120,9 @@ pub fn differences_of_hosts(
 ) -> Vec<(RecordDifference, Vec<HostName>)> {
     let mut all: Vec<(RecordDifference, Vec<HostName>)> = Vec::new();
     for (host, record) in base {
-        let Some(other) = new.get(host) else { continue };
+        let Some(other) = new.get(host).filter(|other| !Arc::ptr_eq(record, other)) else {
+            continue;
+        };
         for difference in record.differences(other) {
             match all.iter_mut().find(|(known, _)| *known == difference) {
                 Some((_, hosts)) => hosts.push(host.clone()),

@@ -10,6 +10,7 @@
 mod bisected_changes;
 mod gaps;
 mod gate;
+mod hidden_states;
 mod host_changes;
 mod nesting;
 mod pairwise;
@@ -20,6 +21,7 @@ mod version_order;
 pub use bisected_changes::{BisectedChange, NamedChange};
 pub use gaps::HistoryGap;
 pub use gate::{HistoryCondition, HistoryGate};
+pub use hidden_states::{HiddenStates, StateCause, StateHolder};
 pub use nesting::{
     BootSamples, BuildSamples, LevelSpread, RepeatCounts, TrialValues, VersionPoint,
 };
@@ -130,6 +132,8 @@ pub struct VersionSeries {
     pub spread_of_sessions: Option<PooledSpread>,
     /// The changes that bisections named, in the order of versions: see [`TargetHistory::name_changes`].
     pub named: Vec<NamedChange>,
+    /// The two states that its boots or trials are in, where they are: see [`TargetHistory::look_for_states`].
+    pub states: Option<HiddenStates>,
 }
 
 impl VersionSeries {
@@ -448,6 +452,7 @@ impl Drafts {
                 metric: draft.metric,
                 points,
                 named: Vec::new(),
+                states: None,
             }
         });
         series.collect()

@@ -73,9 +73,9 @@ pub use compare::{
 };
 pub use history::{
     BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,
-    HistoryCondition, HistoryGap, HistoryGate, HistoryVersion, LevelSpread, NamedChange,
-    NoiseEpoch, PendingChangePoint, RepeatCounts, SeriesFindings, TargetHistory, TrialValues,
-    VersionPoint, VersionSeries, VersionStanding, history,
+    HiddenStates, HistoryCondition, HistoryGap, HistoryGate, HistoryVersion, LevelSpread,
+    NamedChange, NoiseEpoch, PendingChangePoint, RepeatCounts, SeriesFindings, StateCause,
+    StateHolder, TargetHistory, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
 pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts};
 pub use overhead::{

@@ -3,8 +3,8 @@
 
 use backsight_model::{Better, RecordDifference, numbers::Rounding};
 use backsight_policy::{
-    ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, LevelSpread, NamedChange,
-    TargetHistory, VersionPoint, VersionSeries, change_percent,
+    ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, HiddenStates, LevelSpread,
+    NamedChange, StateHolder, TargetHistory, VersionPoint, VersionSeries, change_percent,
 };
 use backsight_stats::{
     Interval, Undefined,
@@ -306,6 +306,7 @@ impl<'a> SeriesText<'a> {
         if found.changes.is_empty() && found.how != DetectionMethod::TooLittle {
             notes.push("No change of level was found.".to_owned());
         }
+        notes.extend(self.series.states.as_ref().map(states));
         if let Some(trend) = &found.trend {
             let size = self.trend_size(trend);
             notes.push(match found.changes.is_empty() {
@@ -423,6 +424,33 @@ impl<'a> SeriesText<'a> {
         }
         text
     }
+}
+
+/// Two states, and what goes with them.
+fn states(states: &HiddenStates) -> String {
+    let what = match states.holder {
+        StateHolder::Boot => "boots",
+        StateHolder::Trial => "trials",
+    };
+    let (of, low) = (states.of, (1.0 - states.high_share) * states.of as f64);
+    let size = numbers::percent(states.percent);
+    let cause = match &states.cause {
+        None => "nothing that is known of the hosts goes with them".to_owned(),
+        Some(cause) => format!(
+            "what goes with them best is {}: {} where it is lower, {} where it is higher, in {} of {} (p = {})",
+            cause.fact,
+            cause.low,
+            cause.high,
+            cause.agree,
+            cause.of,
+            numbers::probability(cause.p)
+        ),
+    };
+    format!(
+        "Two states: {low:.0} of {of} {what} are in the lower one, the others {size} above it; a mean of both is neither. {}{}.",
+        cause[..1].to_uppercase(),
+        &cause[1..]
+    )
 }
 
 /// That hosts changed where a series did.

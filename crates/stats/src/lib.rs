@@ -13,6 +13,7 @@
 //! | how many repeats, at which level? | [`components`](fn@components) and [`advice`] |
 //! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
 //! | is there more than one mode? | [`two_modes`] |
+//! | what goes with it? | [`strongest_association`] |
 //! | without assumptions about the distribution? | [`mann_whitney`], [`kolmogorov_smirnov`], [`hierarchical_bootstrap`], [`bca`] |
 //!
 //! This crate reads and writes nothing, looks at no clock, and draws random numbers only from a caller's seed. What has no
@@ -29,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod association;
 mod better;
 mod bootstrap;
 pub mod changes;
@@ -54,6 +56,7 @@ mod variance_components;
 mod verdict;
 mod welch;
 
+pub use association::{Association, FactValues, strongest_association};
 pub use better::{Better, ParseBetterError};
 pub use bootstrap::{DEFAULT_RESAMPLES, bca, bca_of_two, hierarchical_bootstrap};
 pub use confidence_sequence::ConfidenceSequence;

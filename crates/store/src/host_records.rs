@@ -1,9 +1,12 @@
 //! Records of hosts: what each was when a study began and when it ended. A record, and each of its sections, is kept once.
 
-use backsight_model::{HostName, HostRecord};
+use backsight_model::{HostName, HostRecord, HostRecordMap};
 use jiff::Timestamp;
 use sqlx::Transaction;
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use crate::{
     RawRef, Store, StoreError, StudyId,
@@ -102,47 +105,68 @@ impl Store {
             "SELECT host, began, at_begin, ended, at_end, kernel_log FROM host_record WHERE study = $1 ORDER BY position",
         )
         .bind(study.0);
-        let mut read = BTreeMap::new();
         let mut records = Vec::new();
         for row in &self.database.rows(query).await? {
-            records.push(self.stored_record(row, &mut read).await?);
+            records.push(self.stored_record(row).await?);
         }
         Ok(records)
     }
 
-    async fn stored_record(
+    /// What the hosts of studies were when each began; studies that have no records aren't there. What several studies share is
+    /// read once.
+    ///
+    /// # Errors
+    /// A raw object is missing or damaged; the store's own.
+    pub async fn host_records_at_begin(
         &self,
-        row: &AnswerRow,
-        read: &mut BTreeMap<i64, HostRecord>,
-    ) -> Result<StoredHostRecord, StoreError> {
+        studies: &[StudyId],
+    ) -> Result<HashMap<i64, HostRecordMap>, StoreError> {
+        let db = &self.database;
+        let mut read: HashMap<i64, Arc<HostRecord>> = HashMap::new();
+        let mut records: HashMap<i64, HostRecordMap> = HashMap::new();
+        for study in studies {
+            let query = sqlx::query(
+                "SELECT host, at_begin FROM host_record WHERE study = $1 ORDER BY position",
+            );
+            for row in &db.rows(query.bind(study.0)).await? {
+                let number = db.column(row, "at_begin")?;
+                let record = match read.get(&number) {
+                    Some(known) => Arc::clone(known),
+                    None => {
+                        let record = self.record_of(number).await?;
+                        Arc::clone(read.entry(number).or_insert(Arc::new(record)))
+                    }
+                };
+                let of_study = records.entry(study.0).or_default();
+                let host = db.parsed(row, "host", "a host's name")?;
+                of_study.entry(host).or_insert(record);
+            }
+        }
+        Ok(records)
+    }
+
+    async fn stored_record(&self, row: &AnswerRow) -> Result<StoredHostRecord, StoreError> {
         let db = &self.database;
         let kernel_log = match db.parsed_if_any(row, "kernel_log", "a raw output's address")? {
             Some(raw) => String::from_utf8_lossy(&self.raw(&raw).await?).into_owned(),
             None => String::new(),
         };
         let at_end = match db.column(row, "at_end")? {
-            Some(number) => Some(self.record_of(number, read).await?),
+            Some(number) => Some(self.record_of(number).await?),
             None => None,
         };
         Ok(StoredHostRecord {
             host: db.parsed(row, "host", "a host's name")?,
             began: db.parsed(row, "began", "a time")?,
-            at_begin: self.record_of(db.column(row, "at_begin")?, read).await?,
+            at_begin: self.record_of(db.column(row, "at_begin")?).await?,
             ended: db.parsed_if_any(row, "ended", "a time")?,
             at_end,
             kernel_log,
         })
     }
 
-    /// A record by its number; those that were `read` already aren't read again.
-    async fn record_of(
-        &self,
-        number: i64,
-        read: &mut BTreeMap<i64, HostRecord>,
-    ) -> Result<HostRecord, StoreError> {
-        if let Some(record) = read.get(&number) {
-            return Ok(record.clone());
-        }
+    /// A record by its number.
+    async fn record_of(&self, number: i64) -> Result<HostRecord, StoreError> {
         let db = &self.database;
         let query = sqlx::query("SELECT name, object FROM record_section WHERE record = $1");
         let mut record = HostRecord::default();
@@ -153,7 +177,6 @@ impl Store {
                 .map_err(|_| db.strange("a section of a record", raw))?;
             record.0.insert(db.column(row, "name")?, section);
         }
-        read.insert(number, record.clone());
         Ok(record)
     }
 

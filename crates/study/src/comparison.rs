@@ -10,7 +10,7 @@ use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
 
 use crate::{
-    host_records::records_of_study,
+    host_records::records_of_studies,
     result_sets::{refuse_sides, result_sets},
     verbs::{
         Verb as _,
@@ -72,11 +72,10 @@ impl ComparedStudies {
             }
         };
         if by.is_none() {
-            let mut records = Vec::with_capacity(studies.len());
-            for study in &studies {
-                records.push(records_of_study(store, *study).await);
-            }
-            comparison.tell_of_hosts(&records);
+            let mut records = records_of_studies(store, &studies).await;
+            let by_side = studies.iter().map(|study| records.remove(&study.0));
+            let by_side: Vec<_> = by_side.map(Option::unwrap_or_default).collect();
+            comparison.tell_of_hosts(&by_side);
         }
         comparison.warnings.extend(known_costs(store, &sets).await?);
         Ok(Self {

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     path::Path,
 };
 
@@ -125,7 +125,7 @@ impl HostRecords {
 }
 
 /// What each host was when it was recorded first.
-fn first_records(stored: Vec<StoredHostRecord>) -> HostRecordMap {
+fn first_records(stored: Vec<StoredHostRecord>) -> IndexMap<HostName, HostRecord> {
     let mut hosts = IndexMap::new();
     for it in stored {
         hosts.entry(it.host).or_insert(it.at_begin);
@@ -133,15 +133,15 @@ fn first_records(stored: Vec<StoredHostRecord>) -> HostRecordMap {
     hosts
 }
 
-/// What the hosts of a study were when it began; empty where nothing was recorded. A damaged record is none: what was measured
+/// What the hosts of studies were when each began, by the studies' numbers; nothing where a record is damaged: what was measured
 /// stands without it, and `check` tells of the damage.
-pub(crate) async fn records_of_study(store: &Store, study: StudyId) -> HostRecordMap {
-    let stored = store.host_records(study).await;
-    first_records(stored.unwrap_or_default())
+pub(crate) async fn records_of_studies(
+    store: &Store,
+    studies: &[StudyId],
+) -> HashMap<i64, HostRecordMap> {
+    let records = store.host_records_at_begin(studies).await;
+    records.unwrap_or_default()
 }
-
-/// A host that changes so is said while its study is measured: from this weight on.
-const CHANGE_WEIGHT: u8 = 65;
 
 /// What the hosts of a study were: again after each time that it went on.
 ///
@@ -167,6 +167,9 @@ pub async fn hosts_of_study(store: &Store, study: &str) -> miette::Result<Vec<Ho
     });
     Ok(hosts.collect())
 }
+
+/// A host that changes so is said while its study is measured: from this weight on.
+const CHANGE_WEIGHT: u8 = 65;
 
 /// Stores what the hosts of testbeds are as a study begins, or goes on.
 ///

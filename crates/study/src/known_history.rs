@@ -6,10 +6,10 @@ use backsight_report::escape;
 use backsight_store::{Store, StudyId};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use crate::{
-    OpenTarget, host_records::records_of_study, resolve_version, verbs::bisect::named_changes,
+    OpenTarget, host_records::records_of_studies, resolve_version, verbs::bisect::named_changes,
 };
 
 /// Fewer characters of an identity don't name a version.
@@ -41,11 +41,10 @@ impl KnownHistory {
         history.accept(&accepted, now);
         let (named, left_out) = named_changes(store, target).await?;
         history.name_changes(&named);
-        let mut records = HashMap::new();
-        for study in history.studies_around_changes() {
-            records.insert(study, records_of_study(store, StudyId(study)).await);
-        }
+        let numbers: Vec<StudyId> = studies.iter().map(|it| StudyId(it.study)).collect();
+        let records = records_of_studies(store, &numbers).await;
         history.tell_of_hosts(&records);
+        history.look_for_states(&studies, &records);
         Ok(Self {
             studies,
             history,

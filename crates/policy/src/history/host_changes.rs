@@ -6,18 +6,6 @@ use std::collections::{BTreeSet, HashMap};
 use super::{ChangePoint, TargetHistory, VersionPoint, VersionSeries};
 
 impl TargetHistory {
-    /// The studies on either side of the changes that no study measured both sides of, by their numbers: their hosts' records say
-    /// what else changed there.
-    pub fn studies_around_changes(&self) -> BTreeSet<i64> {
-        let series = self.series.iter();
-        let changes =
-            series.flat_map(|series| series.found.changes.iter().map(move |it| (series, it)));
-        let studies = changes.filter_map(|(series, change)| studies_around(series, change));
-        studies
-            .flat_map(|(before, after)| [before, after])
-            .collect()
-    }
-
     /// Notes what the hosts were otherwise on the two sides of each change, by the records of studies.
     pub fn tell_of_hosts(&mut self, records: &HashMap<i64, HostRecordMap>) {
         for series in &mut self.series {
@@ -70,7 +58,7 @@ mod tests {
     use super::*;
     use backsight_model::HostRecord;
     use indexmap::IndexMap;
-    use std::collections::BTreeMap;
+    use std::{collections::BTreeMap, sync::Arc};
 
     fn records(governor: &str) -> HostRecordMap {
         let values = [
@@ -79,7 +67,7 @@ mod tests {
         ];
         let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let sections = BTreeMap::from([("cpu".to_owned(), BTreeMap::from(values))]);
-        IndexMap::from([("dut".parse().unwrap(), HostRecord(sections))])
+        IndexMap::from([("dut".parse().unwrap(), Arc::new(HostRecord(sections)))])
     }
 
     fn range(from: usize, to: usize) -> Vec<usize> {
@@ -93,7 +81,6 @@ mod tests {
             measured(2, &range(25, 40), &[1, 2], 25),
         ];
         let mut history = history(&studies);
-        assert_eq!(history.studies_around_changes(), [1, 2].into());
         let of = |second: &str| HashMap::from([(1, records("powersave")), (2, records(second))]);
         history.tell_of_hosts(&of("performance"));
         let [change] = &history.series[0].found.changes[..] else {
@@ -112,7 +99,6 @@ mod tests {
             measured(2, &range(20, 30), &[3], 25),
         ];
         let mut history = history(&studies);
-        assert_eq!(history.studies_around_changes(), [].into());
         history.tell_of_hosts(&HashMap::from([
             (1, records("powersave")),
             (2, records("performance")),

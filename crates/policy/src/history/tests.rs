@@ -56,7 +56,7 @@ fn cell(key: &str) -> HistoryCell {
 }
 
 /// A number that looks like noise, between −1 and 1.
-fn noise(seed: usize) -> f64 {
+pub(super) fn noise(seed: usize) -> f64 {
     let mut x = (seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     x ^= x >> 29;
     x = x.wrapping_mul(0xBF58_476D_1CE4_E5B9);

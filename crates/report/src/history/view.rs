@@ -1,8 +1,8 @@
 //! The view of a history: its JSON, everything in one document. Numbers are in the metric's own unit.
 
 use backsight_policy::{
-    ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, HistoryVersion, LevelSpread,
-    NamedChange, NoiseEpoch, TargetHistory, VersionPoint, VersionSeries,
+    ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, HiddenStates, HistoryVersion,
+    LevelSpread, NamedChange, NoiseEpoch, StateHolder, TargetHistory, VersionPoint, VersionSeries,
 };
 use backsight_stats::{Interval, Level};
 use indexmap::IndexMap;
@@ -102,6 +102,43 @@ pub struct HistorySeriesView<'a> {
     pub findings: FindingsView<'a>,
     /// The changes that bisections named.
     pub named: Vec<NamedChangeView<'a>>,
+    /// The two states that its boots or trials are in, where they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub states: Option<StatesView<'a>>,
+}
+
+/// Two states.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct StatesView<'a> {
+    /// What is in one of them: `boot` or `trial`.
+    pub of: &'static str,
+    /// How many there are.
+    pub count: usize,
+    /// Share of those in the state with higher values, from 0 to 1.
+    pub high_share: f64,
+    /// By how many percent the higher state's mean is above the lower one's.
+    pub percent: f64,
+    /// The probability that one state alone gives such values.
+    pub p: f64,
+    /// What goes with them best; null where nothing that is known does.
+    pub cause: Option<StateCauseView<'a>>,
+}
+
+/// A fact that goes with two states.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct StateCauseView<'a> {
+    /// The fact.
+    pub fact: &'a str,
+    /// What it mostly is in the lower state.
+    pub low: &'a str,
+    /// And in the higher one.
+    pub high: &'a str,
+    /// In how many boots or trials it goes with the state.
+    pub agree: usize,
+    /// Of how many of which it is known.
+    pub known: usize,
+    /// The probability that chance does it as well, over all facts that were tried.
+    pub p: f64,
 }
 
 /// A change that a bisection named.
@@ -311,6 +348,28 @@ fn series<'a>(history: &'a TargetHistory, series: &'a VersionSeries) -> HistoryS
             least_found: found.least_found,
         },
         named: series.named.iter().map(|n| named(history, n)).collect(),
+        states: series.states.as_ref().map(states),
+    }
+}
+
+fn states(states: &HiddenStates) -> StatesView<'_> {
+    StatesView {
+        of: match states.holder {
+            StateHolder::Boot => "boot",
+            StateHolder::Trial => "trial",
+        },
+        count: states.of,
+        high_share: states.high_share,
+        percent: states.percent,
+        p: states.p,
+        cause: states.cause.as_ref().map(|cause| StateCauseView {
+            fact: &cause.fact,
+            low: &cause.low,
+            high: &cause.high,
+            agree: cause.agree,
+            known: cause.of,
+            p: cause.p,
+        }),
     }
 }
 

@@ -4,7 +4,10 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::process::Command;
 
-use crate::{place::Place, running::Ended};
+use crate::{
+    place::Place,
+    running::{Ended, Running},
+};
 
 /// A place with the repository of tests/fixtures/slowdowns.sh, whose numbers have a noise of their own.
 pub fn place() -> Place {
@@ -383,4 +386,45 @@ fn a_change_for_the_better_is_found_and_said_to_be_one() {
         sentences.contains("c44, which was called bad, is better than c37"),
         "{sentences}"
     );
+}
+
+#[test]
+fn a_machine_that_was_another_one_is_said_at_a_change_and_before_its_evidence_counts() {
+    let place = place();
+    let run = |arguments: &[&str], arena: &str| {
+        let mut command = place.command(arguments);
+        command.env("MALLOC_ARENA_MAX", arena);
+        let ended = Running::start(command).ends();
+        ended.assert_code(0);
+        ended
+    };
+    let step = ["step", "plan.toml", "--target", "app", "--modes", "again", "--repeat", "3"];
+    run(
+        &[&step[..], &["--from", "c19", "--to", "c25"]].concat(),
+        "1",
+    );
+    run(
+        &[&step[..], &["--from", "c28", "--to", "c32"]].concat(),
+        "2",
+    );
+    let history = place.prints_of(&["history", "--target", "app"]);
+    let one_line = history.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        one_line.contains(
+            "the machine changed there too, which may be why: environment.MALLOC_ARENA_MAX was 1, is 2"
+        ),
+        "{history}"
+    );
+    let json = place.prints_of(&["history", "--target", "app", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let hosts = &json["series"][0]["changes"][0]["hosts"];
+    assert_eq!(hosts[0]["name"], "environment.MALLOC_ARENA_MAX", "{hosts}");
+    let bisected = run(
+        &bisect(&["--good", "c24", "--bad", "c30", "--no-verify"]),
+        "2",
+    );
+    bisected.assert_says(&[
+        "what `step-1` measured counts here too, and its hosts were otherwise",
+        "environment.MALLOC_ARENA_MAX was 1, is 2",
+    ]);
 }

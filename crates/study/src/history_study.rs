@@ -20,7 +20,7 @@ use crate::{
     BootPlace, Choices, EndedStudy, HistoryChoices, HistoryMeasurer, OpenTarget, Progress,
     ResolvedPlan, Session, SessionOptions, StudyEnding, StudyOutcome, StudySetup,
     evidence::{EvidenceScope, evidence_along, evidence_of_study, questions},
-    host_records::store_records_at_end,
+    host_records::{store_records_at_end, warn_of_other_hosts},
     open_target::no_target,
     resolved_plan::{Naming, metric_shapes},
     study_loop::run_study_loop,
@@ -573,6 +573,10 @@ impl<V: HistoryVerb> HistoryStudy<V> {
             events,
             target,
         } = prepared.await?;
+        if V::SHARES_EVIDENCE {
+            let warned = warn_of_other_hosts(store, id, &events).await;
+            warned.into_diagnostic()?;
+        }
         for measurer in &mut measurers {
             measurer.lays_out_ahead = V::lays_out_ahead();
         }

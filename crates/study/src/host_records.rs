@@ -1,7 +1,10 @@
 //! Records of hosts as people name them: a file, a study, a host of the lab.
 
 use backsight_conductor::{Conductor, Events, HostAccess, RecordedHost, record_hosts};
-use backsight_model::{Event, HostName, HostRecord, HostRecordMap, Lab, RecordDifference, counted};
+use backsight_model::{
+    EXPLAINING_WEIGHT, Event, HostName, HostRecord, HostRecordMap, Lab, RecordDifference, counted,
+    differences_of_hosts,
+};
 use backsight_report::host_record::{HostOfStudy, RecordComparison};
 use backsight_store::{Store, StoreError, StoredHostRecord, StudyId};
 use indexmap::IndexMap;
@@ -141,6 +144,44 @@ pub(crate) async fn records_of_studies(
 ) -> HashMap<i64, HostRecordMap> {
     let records = store.host_records_at_begin(studies).await;
     records.unwrap_or_default()
+}
+
+/// Warns of earlier studies whose measurements are evidence for this one, and whose hosts were otherwise.
+///
+/// # Errors
+/// The store's.
+pub(crate) async fn warn_of_other_hosts(
+    store: &Store,
+    study: StudyId,
+    events: &Events,
+) -> Result<(), StoreError> {
+    let mut studies = store.studies_of_same_questions(study).await?;
+    studies.push(study);
+    let mut records = store.host_records_at_begin(&studies).await?;
+    let Some(own) = records.remove(&study.0) else {
+        return Ok(());
+    };
+    for earlier in &studies {
+        let Some(theirs) = records.get(&earlier.0) else {
+            continue;
+        };
+        let differences = differences_of_hosts(theirs, &own).into_iter();
+        let weighty = differences.filter(|(it, _)| it.weight >= EXPLAINING_WEIGHT);
+        let shown = weighty.map(|(it, _)| {
+            let [was, is] = it.values();
+            format!("{} was {was}, is {is}", it.shown_name())
+        });
+        let shown: Vec<String> = shown.collect();
+        if !shown.is_empty() {
+            let name = store.study_of(*earlier).await?.name;
+            let message = format!(
+                "what `{name}` measured counts here too, and its hosts were otherwise, which may look like a change: {}",
+                shown.join("; ")
+            );
+            events.emit(&Event::Warning { message });
+        }
+    }
+    Ok(())
 }
 
 /// What the hosts of a study were: again after each time that it went on.

@@ -398,7 +398,16 @@ fn a_machine_that_was_another_one_is_said_at_a_change_and_before_its_evidence_co
         ended.assert_code(0);
         ended
     };
-    let step = ["step", "plan.toml", "--target", "app", "--modes", "again", "--repeat", "3"];
+    let step = [
+        "step",
+        "plan.toml",
+        "--target",
+        "app",
+        "--modes",
+        "again",
+        "--repeat",
+        "3",
+    ];
     run(
         &[&step[..], &["--from", "c19", "--to", "c25"]].concat(),
         "1",

@@ -126,4 +126,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(collect(folder.path()), HostRecord::default());
     }
+
+    #[test]
+    #[ignore = "prints how long a record takes: cargo test --release -p backsight-agent time_of_a_record -- --ignored --nocapture"]
+    fn time_of_a_record() {
+        let programs = ["sh", "python3", "git"].map(str::to_owned);
+        let mut recorder = Recorder::default();
+        for _ in 0..9 {
+            let begin = std::time::Instant::now();
+            let (record, _) = recorder.record(&programs);
+            let values: usize = record.0.values().map(Section::len).sum();
+            println!("{values} values in {:?}", begin.elapsed());
+        }
+    }
 }

@@ -62,213 +62,31 @@ impl From<GateResult> for ExitStatus {
     }
 }
 
-/// A verb with what each of its statuses means there. Every verb also refuses, which is the same for all.
-pub struct VerbStatuses {
-    /// The verb.
-    pub name: &'static str,
-    statuses: &'static [(ExitStatus, &'static str)],
+/// Each verb, in the order of the command line, with a status and what it means there. Every verb also refuses, which is the same
+/// for all.
+pub fn statuses() -> impl Iterator<Item = (&'static str, ExitStatus, &'static str)> {
+    let lines = include_str!("exit_statuses.tsv").lines();
+    lines.filter(|line| !line.starts_with('#')).map(|line| {
+        let row = || {
+            let (verb, rest) = line.split_once('\t')?;
+            let (code, meaning) = rest.split_once('\t')?;
+            let mut known = ExitStatus::ALL.into_iter();
+            let status = known.find(|it| code.parse() == Ok(it.code()))?;
+            Some((verb, status, meaning))
+        };
+        row().unwrap_or_else(|| panic!("not a verb, a status and a meaning: {line}"))
+    })
 }
-
-/// A verb that does what it is asked or refuses.
-const fn plain(name: &'static str) -> VerbStatuses {
-    const DONE: &[(ExitStatus, &str)] = &[(Success, "it was done")];
-    VerbStatuses {
-        name,
-        statuses: DONE,
-    }
-}
-
-const STOPPED: (ExitStatus, &str) = (Interrupted, Interrupted.meaning());
-
-/// Every verb, in the order of the command line.
-pub const VERBS: &[VerbStatuses] = &[
-    plain("init"),
-    plain("lab"),
-    VerbStatuses {
-        name: "run",
-        statuses: &[
-            (Success, "every trial was measured"),
-            (Failed, "a trial failed, or the study stopped early"),
-            (
-                Undecided,
-                "--until decided: the budget ended before everything was decided",
-            ),
-            STOPPED,
-        ],
-    },
-    VerbStatuses {
-        name: "step",
-        statuses: &[
-            (
-                Success,
-                "the newest version is measured, and no trial failed",
-            ),
-            (
-                Failed,
-                "a trial failed, nothing or not the newest version could be measured, or the study stopped early",
-            ),
-            STOPPED,
-        ],
-    },
-    VerbStatuses {
-        name: "bisect",
-        statuses: &[
-            (Success, "the changes are named, or there is none"),
-            (
-                Failed,
-                "an end can't be measured, or the study stopped early",
-            ),
-            (Undecided, "it can't be told yet"),
-            STOPPED,
-        ],
-    },
-    VerbStatuses {
-        name: "overhead",
-        statuses: &[
-            (Success, "it has its verdict"),
-            (Failed, "a trial failed, or the study stopped early"),
-            STOPPED,
-        ],
-    },
-    VerbStatuses {
-        name: "try",
-        statuses: &[
-            (Success, "nothing is worse"),
-            (
-                Failed,
-                "a side is worse, or doesn't build or run, or the study stopped early",
-            ),
-            (Undecided, "something can't be told"),
-            STOPPED,
-        ],
-    },
-    VerbStatuses {
-        name: "noise",
-        statuses: &[
-            (Success, "it has its verdict"),
-            (
-                Failed,
-                "a trial failed, nothing could be measured, or the study stopped early",
-            ),
-            STOPPED,
-        ],
-    },
-    VerbStatuses {
-        name: "search",
-        statuses: &[
-            (Success, "every goal has its answer"),
-            (Failed, "the search ended before that"),
-            STOPPED,
-        ],
-    },
-    VerbStatuses {
-        name: "trace",
-        statuses: &[(
-            Success,
-            "it was done; with a command: the command's own status, or its signal",
-        )],
-    },
-    plain("log"),
-    VerbStatuses {
-        name: "resume",
-        statuses: &[
-            (Success, "as the verb that began the study"),
-            (Failed, "as the verb that began the study"),
-            (
-                Undecided,
-                "`bisect`, `try`, `run --until`: it can't be told",
-            ),
-            STOPPED,
-        ],
-    },
-    VerbStatuses {
-        name: "compare",
-        statuses: &[
-            (Success, "nothing of what --fail-on names was found"),
-            (
-                Failed,
-                "a cell is worse (--fail-on worse), or changed (any-change)",
-            ),
-            (
-                Undecided,
-                "what both sides should have can't be compared; --fail-on cant-tell: a cell has no answer",
-            ),
-        ],
-    },
-    VerbStatuses {
-        name: "detect",
-        statuses: &[
-            (Success, "nothing of what --fail-on names was found"),
-            (Failed, "--fail-on: there is such a change"),
-            (
-                Undecided,
-                "--fail-on: a series has fewer versions than can show a change",
-            ),
-        ],
-    },
-    VerbStatuses {
-        name: "history",
-        statuses: &[
-            (Success, "nothing of what --fail-on names was found"),
-            (Failed, "--fail-on: there is such a change, or such a gap"),
-            (
-                Undecided,
-                "--fail-on worse, any-change: a series has fewer versions than can show a change",
-            ),
-        ],
-    },
-    plain("accept"),
-    plain("publish"),
-    VerbStatuses {
-        name: "import",
-        statuses: &[
-            (Success, "it was done"),
-            (Failed, "it was done, and every trial in the files failed"),
-        ],
-    },
-    plain("export"),
-    plain("report"),
-    plain("studies"),
-    plain("show"),
-    plain("delete"),
-    VerbStatuses {
-        name: "check",
-        statuses: &[
-            (
-                Success,
-                "nothing is damaged, or all that was damaged is mended",
-            ),
-            (Failed, "something is damaged, or stays damaged"),
-        ],
-    },
-    plain("list"),
-    VerbStatuses {
-        name: "doctor",
-        statuses: &[
-            (Success, "nothing is missing"),
-            (Failed, "something is missing, or a host can't be reached"),
-        ],
-    },
-    plain("record"),
-    VerbStatuses {
-        name: "restore",
-        statuses: &[
-            (Success, "everything is as it was"),
-            (
-                Failed,
-                "something can't be put back, or a host can't be reached",
-            ),
-        ],
-    },
-    plain("schema"),
-    plain("completions"),
-    plain("man"),
-];
 
 /// The statuses of a verb with their meanings, ascending; none of a verb that isn't for people.
 fn statuses_of(verb: &str) -> Option<Vec<(ExitStatus, &'static str)>> {
-    let verb = VERBS.iter().find(|it| it.name == verb)?;
-    let mut statuses = verb.statuses.to_vec();
+    let of_verb = statuses().filter(|(it, ..)| *it == verb);
+    let mut statuses: Vec<_> = of_verb
+        .map(|(_, status, meaning)| (status, meaning))
+        .collect();
+    if statuses.is_empty() {
+        return None;
+    }
     statuses.push((Refused, Refused.meaning()));
     statuses.sort_by_key(|(status, _)| *status);
     Some(statuses)
@@ -309,9 +127,11 @@ pub fn page(generated: &str) -> String {
         let _ = writeln!(text, "| {} | {} |", status.code(), status.meaning());
     }
     text.push_str("\n## By verb\n\n| verb | status | means |\n|---|---|---|\n");
-    for verb in VERBS {
-        for (status, meaning) in statuses_of(verb.name).into_iter().flatten() {
-            let _ = writeln!(text, "| `{}` | {} | {meaning} |", verb.name, status.code());
+    let mut verbs: Vec<&str> = statuses().map(|(verb, ..)| verb).collect();
+    verbs.dedup();
+    for verb in verbs {
+        for (status, meaning) in statuses_of(verb).into_iter().flatten() {
+            let _ = writeln!(text, "| `{verb}` | {} | {meaning} |", status.code());
         }
     }
     text

@@ -376,6 +376,8 @@ impl proto::agent_server::Agent for Agent {
         let mut trial = trial.map_err(|error| {
             Status::resource_exhausted(format!("no folder for the trial: {error}"))
         })?;
+        let (conditions, padding) = self.preparations.launch_conditions(&name).await;
+        trial.start_under(conditions, padding);
         if neighbours {
             trial.watch_neighbours();
         }

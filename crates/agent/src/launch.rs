@@ -12,6 +12,7 @@ use std::process::{Command as Process, Stdio};
 
 use nix::unistd::{AccessFlags, access};
 
+use crate::launch_conditions::LaunchConditions;
 use crate::shell::shell_needed;
 use crate::step::{EndReason, StepCommand};
 
@@ -26,6 +27,7 @@ pub(crate) struct Launch {
     words: Vec<String>,
     env: BTreeMap<String, String>,
     folder: PathBuf,
+    conditions: LaunchConditions,
     pub(crate) by_shell: bool,
 }
 
@@ -39,6 +41,7 @@ impl Launch {
         command: &StepCommand,
         env: BTreeMap<String, String>,
         folder: PathBuf,
+        conditions: LaunchConditions,
     ) -> Result<Self, EndReason> {
         let (words, by_shell) = words(command);
         let Some(name) = words.first().cloned() else {
@@ -57,6 +60,7 @@ impl Launch {
             words,
             env,
             folder,
+            conditions,
             by_shell,
         })
     }
@@ -73,6 +77,7 @@ impl Launch {
             .stdout(stdout)
             .stderr(stderr)
             .process_group(0);
+        self.conditions.give_to(&mut process);
         process
     }
 
@@ -149,7 +154,8 @@ mod tests {
 
     fn find(text: &str, path: &str) -> Result<Launch, EndReason> {
         let env = BTreeMap::from([("PATH".to_owned(), path.to_owned())]);
-        Launch::find(&StepCommand::Text(text.into()), env, "/tmp".into())
+        let command = StepCommand::Text(text.into());
+        Launch::find(&command, env, "/tmp".into(), LaunchConditions::default())
     }
 
     #[test]
@@ -188,6 +194,7 @@ mod tests {
             &StepCommand::Argv(vec!["sh".into()]),
             BTreeMap::new(),
             "/no/such/folder".into(),
+            LaunchConditions::default(),
         );
         assert_eq!(
             nowhere.unwrap_err(),

@@ -36,6 +36,7 @@ pub mod fuzzing;
 mod guest;
 mod init;
 mod launch;
+mod launch_conditions;
 mod machine_files;
 mod monitored_processes;
 mod mounts;

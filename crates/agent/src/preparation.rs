@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use backsight_settings::{
-    HeldFiles, JournalError, JournalFile, MachineRoot, PreparationPolicy, PreparationReport,
-    RestoreReport, RestoreScope, WantedSetting, apply, restore,
+    JournalError, JournalFile, MachineRoot, PreparationPolicy, PreparationReport, RestoreReport,
+    RestoreScope, StandingPreparation, WantedSetting, change_to, restore,
 };
 use tokio::sync::Mutex;
 
-/// What this agent prepared: the files that it keeps open, by study.
+use crate::launch_conditions::LaunchConditions;
+
+/// What this agent prepared: what stands, by study.
 pub(crate) struct Preparations {
     machine: MachineRoot,
     journal: JournalFile,
-    begun: Arc<Mutex<BTreeMap<String, HeldFiles>>>,
+    begun: Arc<Mutex<BTreeMap<String, StandingPreparation>>>,
 }
 
 impl Default for Preparations {
@@ -31,7 +33,7 @@ impl Preparations {
         }
     }
 
-    /// Makes these settings for a study. Goes on to its end even where nobody waits for it any more.
+    /// Gives the machine these settings in place of those that the study has made so far. Goes on to its end even where nobody waits for it any more.
     pub(crate) async fn make(
         &self,
         study: String,
@@ -42,12 +44,26 @@ impl Preparations {
         let mut begun = Arc::clone(&self.begun).lock_owned().await;
         blocking(move || {
             // First of all: it is put back at the end also where it fails half-way.
-            begun.insert(study.clone(), HeldFiles::default());
-            let made = apply(&machine, &settings, &journal, &study, policy)?;
-            begun.insert(study, made.held);
-            Ok(made.report)
+            let new = || StandingPreparation::new(&study);
+            let standing = begun.entry(study.clone()).or_insert_with(new);
+            change_to(&machine, standing, &settings, &journal, policy)
         })
         .await
+    }
+
+    /// How programs of this trial are started, and the variable that makes its environment longer.
+    pub(crate) async fn launch_conditions(
+        &self,
+        trial: &str,
+    ) -> (LaunchConditions, Option<(String, String)>) {
+        let begun = self.begun.lock().await;
+        // A conductor has one study.
+        let Some((study, standing)) = begun.iter().next() else {
+            return (LaunchConditions::default(), None);
+        };
+        let conditions = LaunchConditions::new(standing.of_processes());
+        let padding = conditions.padding(study, trial);
+        (conditions, padding)
     }
 
     /// Puts settings back, once none is being made.
@@ -114,10 +130,7 @@ mod tests {
         }
         let document = TomlDocument::new("plan.toml", "sysctl.\"vm.swappiness\" = 7");
         let preparation: Preparation = document.read().unwrap();
-        let source = PreparationSource {
-            document: &document,
-            preparation: &preparation,
-        };
+        let source = PreparationSource::new(&document, &preparation);
         let wanted = resolve(&SettingCatalog::load(&[]).unwrap(), &[source]).unwrap();
         let machine = MachineRoot::in_folder(folder.path(), Vec::new());
         let machine = machine.with_checkpoint(wait_at_first_write);

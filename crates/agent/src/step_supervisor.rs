@@ -18,6 +18,7 @@ use tonic::Status;
 
 use crate::clocks;
 use crate::launch::Launch;
+use crate::launch_conditions::LaunchConditions;
 use crate::procs;
 use crate::ready::{self, LineSearch};
 use crate::reap::{Death, Reaper};
@@ -57,6 +58,8 @@ pub(crate) struct StepContext {
     /// The step's environment, complete.
     pub(crate) env: std::collections::BTreeMap<String, String>,
     pub(crate) folder: std::path::PathBuf,
+    /// How its program is started.
+    pub(crate) conditions: LaunchConditions,
     /// Where to put its process id.
     pub(crate) pid: Arc<OnceLock<i32>>,
     /// The two files of its streams, which don't exist yet.
@@ -228,7 +231,12 @@ fn begin(
     orders: mpsc::UnboundedReceiver<StepOrder>,
     events: EventSender,
 ) -> Result<RunningStep, EndReason> {
-    let launch = Launch::find(&step.command, context.env, context.folder.clone())?;
+    let launch = Launch::find(
+        &step.command,
+        context.env,
+        context.folder.clone(),
+        context.conditions,
+    )?;
     let (program, by_shell) = (launch.name(), launch.by_shell);
     let system = |error: io::Error| EndReason::CannotStart {
         why: error.to_string(),

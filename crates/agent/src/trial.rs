@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::account::{self, CpuCounters};
 use crate::cgroup::Cgroup;
 use crate::folders::{remove_tree, with_path};
+use crate::launch_conditions::LaunchConditions;
 use crate::monitored_processes;
 use crate::mounts::Mounts;
 use crate::neighbours::ProcessSnapshot;
@@ -46,6 +47,7 @@ pub(crate) struct Trial {
     ground: Arc<SharedTrialState>,
     folder: PathBuf,
     env: BTreeMap<String, String>,
+    conditions: LaunchConditions,
     steps: HashMap<StepId, Running>,
     begun: CpuCounters,
     /// What was mounted before.
@@ -87,12 +89,23 @@ impl Trial {
             ground,
             folder,
             env,
+            conditions: LaunchConditions::default(),
             steps: HashMap::new(),
             begun,
             mounts: Mounts::now(),
             neighbours: None,
             alive: mpsc::channel(1),
         })
+    }
+
+    /// Starts the programs of its steps so, those of monitors left out.
+    pub(crate) fn start_under(
+        &mut self,
+        conditions: LaunchConditions,
+        padding: Option<(String, String)>,
+    ) {
+        self.conditions = conditions;
+        self.env.extend(padding);
     }
 
     /// Looks around now, to say at the end who else used the processors.
@@ -126,14 +139,20 @@ impl Trial {
                 .get_key_value(MARK_VARIABLE)
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
-        if env.contains_key(MONITOR_VARIABLE) {
+        let is_monitor = env.contains_key(MONITOR_VARIABLE);
+        if is_monitor {
             monitored_processes::allow_tracing();
         }
+        let conditions = match is_monitor {
+            true => LaunchConditions::default(),
+            false => self.conditions.clone(),
+        };
         let pid = Arc::default();
         let context = StepContext {
             reaper: Arc::clone(&self.ground.reaper),
             env,
             folder: self.scratch().join(step.cwd.as_deref().unwrap_or_default()),
+            conditions,
             pid: Arc::clone(&pid),
             stdout: self.spool().join(format!("{id}.stdout")),
             stderr: self.spool().join(format!("{id}.stderr")),

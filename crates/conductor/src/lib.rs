@@ -47,6 +47,7 @@ mod workbench;
 pub use hosts::guests::{BootError, BootFault, GuestBoot, InitramfsError, Kernel, PartsError};
 pub use hosts::{ConnectError, HostAccess, UnreachableReason};
 pub use lease::{Lease, LeaseError};
+pub use machine_settings::WantedSettings;
 pub use plan_checkup::{PlanCheckup, check_plan, find_program};
 pub use preparation::restore_hosts;
 pub use record::{RecordedHost, record_hosts};

@@ -1,18 +1,19 @@
-//! Settings of the testbed's machines: made by their agents before anything is measured, put back at the end of the lease.
+//! Settings of the testbed's machines: made by their agents before anything is measured, changed between trials of different
+//! variants, put back at the end of the lease.
 
 use backsight_agent::AgentError;
-use backsight_model::{Event, HostName, Lab};
+use backsight_model::{Event, Failure, HostName, Lab, PreparationPolicy, VariantName};
 use backsight_settings::{
-    PreparationPolicy, PreparationReport, RestoreReport, RestoreScope, RestoredChange,
-    SettingOutcome, WantedSetting,
+    PreparationReport, RestoreReport, RestoreScope, RestoredChange, SettingOutcome, WantedSetting,
 };
 use futures_util::future::join_all;
-use indexmap::IndexMap;
-use std::time::Duration;
+use std::{sync::PoisonError, time::Duration};
 
 use crate::{
-    Conductor, ConnectError, HostAccess, host_query::ask_host, hosts::Connected,
-    machine_settings::MachineSettings,
+    Conductor, ConnectError, HostAccess,
+    host_query::ask_host,
+    hosts::Connected,
+    machine_settings::{MachineSettings, WantedSettings},
 };
 
 /// How long putting back may take on one host, the agent's way there included.
@@ -20,28 +21,48 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 impl Conductor {
     /// Puts back what ended studies left changed on the testbed's machines, then makes the settings that the arrangement asks
-    /// for. A machine that is reached anew gets them again.
+    /// for: those of each variant once, so that what can't be made is known before anything is measured, then those of the study.
+    /// A machine that is reached anew gets these again.
     ///
     /// # Errors
     /// A setting can't be made; then none of that machine is.
     pub async fn prepare_machines(
         &mut self,
         study: &str,
-        wanted: IndexMap<HostName, Vec<WantedSetting>>,
+        wanted: WantedSettings,
     ) -> Result<(), ConnectError> {
         self.settings = MachineSettings {
             study: study.to_owned(),
             wanted,
+            ..MachineSettings::default()
         };
-        let prepared = join_all(self.hosts.values().map(|host| self.prepare_machine(host)));
+        let prepared = join_all(self.hosts.values().map(|host| self.try_machine(host)));
         prepared.await.into_iter().collect()
+    }
+
+    /// Prepares a machine for each variant, then for the study.
+    async fn try_machine(&self, host: &Connected) -> Result<(), ConnectError> {
+        self.restore_abandoned(host).await;
+        for (variant, by_host) in &self.settings.wanted.of_variants {
+            if let Some(wanted) = by_host.get(&host.name) {
+                let (made, so) = self.make_settings(host, wanted).await?;
+                let of_variant = format!("{} for variant `{variant}`", host.name);
+                self.note_made(&of_variant, made, so);
+            }
+        }
+        self.make_study_settings(host).await
     }
 
     /// Prepares a machine that was just reached.
     pub(crate) async fn prepare_machine(&self, host: &Connected) -> Result<(), ConnectError> {
+        self.restore_abandoned(host).await;
+        self.make_study_settings(host).await
+    }
+
+    async fn restore_abandoned(&self, host: &Connected) {
         let kind = self.arrangement.lab.host.get(&host.name).map(|it| it.kind);
         if self.settings.study.is_empty() || !kind.is_some_and(|kind| kind.is_machine()) {
-            return Ok(());
+            return;
         }
         let name = &host.name;
         match host.client.restore(&RestoreScope::Abandoned).await {
@@ -50,47 +71,117 @@ impl Conductor {
                 message: format!("{name}: what ended studies left changed isn't put back: {error}"),
             }),
         }
-        let Some(wanted) = self.settings.wanted.get(name) else {
-            return Ok(());
-        };
-        let (study, policy) = (&self.settings.study, PreparationPolicy::default());
-        let failed = |cause: AgentError| ConnectError::Agent {
+    }
+
+    async fn make_study_settings(&self, host: &Connected) -> Result<(), ConnectError> {
+        let of_study = self.settings.wanted.of_study.get(&host.name);
+        if let Some(wanted) = of_study {
+            let (made, so) = self.make_settings(host, wanted).await?;
+            self.note_made(host.name.as_str(), made, so);
+        } else if self.settings.wanted.has(&host.name) {
+            self.make_settings(host, &[]).await?;
+        }
+        Ok(())
+    }
+
+    fn note_made(&self, whose: &str, made: usize, so: usize) {
+        if made + so == 0 {
+            return;
+        }
+        let noun = if made == 1 { "setting" } else { "settings" };
+        let verb = if so == 1 { "was" } else { "were" };
+        let message = format!("{whose}: {made} {noun} made, {so} {verb} so");
+        self.events.emit(&Event::Note { message });
+    }
+
+    /// Gives a machine these settings and no others; how many were made, and how many were so.
+    async fn make_settings(
+        &self,
+        host: &Connected,
+        wanted: &[WantedSetting],
+    ) -> Result<(usize, usize), ConnectError> {
+        let MachineSettings {
+            study,
+            wanted: settings,
+            ..
+        } = &self.settings;
+        let name = &host.name;
+        let made = host.client.prepare(study, wanted, settings.policy).await;
+        let report = made.map_err(|cause| ConnectError::Agent {
             host: name.clone(),
             cause,
             message: String::new(),
-        };
-        let report = host
-            .client
-            .prepare(study, wanted, policy)
-            .await
-            .map_err(failed)?;
+        })?;
         if !report.stands {
-            let faults = sentences(&report).join("; ");
-            let host = name.clone();
-            return Err(ConnectError::NotPrepared { host, faults });
+            let stuck = report.stuck().map(ToString::to_string);
+            let faults: Vec<String> = sentences(&report).chain(stuck).collect();
+            return Err(ConnectError::NotPrepared {
+                host: name.clone(),
+                faults: faults.join("; "),
+            });
         }
-        for message in sentences(&report) {
-            let message = format!("{name}: {message}");
-            self.events.emit(&Event::Warning { message });
+        self.warn_of(name, report.put_back.iter());
+        if settings.policy != PreparationPolicy::Skip {
+            for message in sentences(&report) {
+                self.warn_once(format!("{name}: {message}"));
+            }
         }
         let count = |outcome: SettingOutcome| {
             let all = report.settings.iter();
             all.filter(|setting| setting.outcome == outcome).count()
         };
-        let (made, so) = (
+        Ok((
             count(SettingOutcome::Made),
             count(SettingOutcome::AlreadySo),
-        );
-        let message = format!("{name}: {made} settings made, {so} were so");
-        self.events.emit(&Event::Note { message });
+        ))
+    }
+
+    /// Gives the machines what they shall have in a trial of this variant: what differs from the trial before is written.
+    ///
+    /// # Errors
+    /// A setting can't be made, or a host is lost: the trial's failure.
+    pub(crate) async fn prepare_for(&self, variant: &VariantName) -> Result<(), Failure> {
+        let Some(by_host) = self.settings.wanted.of_variants.get(variant) else {
+            return Ok(());
+        };
+        let known = by_host.iter();
+        let known = known.filter_map(|(name, wanted)| Some((self.hosts.get(name)?, wanted)));
+        let made = known.map(|(host, wanted)| self.make_settings(host, wanted));
+        for made in join_all(made).await {
+            made.map_err(|fault| {
+                let (host, host_lost) = match &fault {
+                    ConnectError::Agent { host, cause, .. } => (
+                        Some(host.clone()),
+                        !matches!(cause, AgentError::Refused { .. }),
+                    ),
+                    ConnectError::NotPrepared { host, .. } => (Some(host.clone()), false),
+                    _ => (None, false),
+                };
+                Failure {
+                    host,
+                    host_lost,
+                    ..Failure::of_trial(fault.to_string())
+                }
+            })?;
+        }
         Ok(())
+    }
+
+    fn warn_once(&self, message: String) {
+        let warned = self.settings.warned.lock();
+        let is_new = warned
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(message.clone());
+        if is_new {
+            self.events.emit(&Event::Warning { message });
+        }
     }
 
     /// Puts the machines' settings back.
     pub(crate) async fn restore_machines(&self) {
         let study = &self.settings.study;
-        let prepared = self.settings.wanted.keys();
-        let prepared = prepared.filter_map(|host| self.hosts.get(host));
+        let prepared = self.hosts.values();
+        let prepared = prepared.filter(|host| self.settings.wanted.has(&host.name));
         let restored = prepared.map(|host| async move {
             let scope = RestoreScope::Study(study.clone());
             (&host.name, host.client.restore(&scope).await)
@@ -121,15 +212,13 @@ impl Conductor {
 }
 
 /// What isn't as it was asked for.
-fn sentences(report: &PreparationReport) -> Vec<String> {
-    let failures = report.failures();
-    let failures = failures.map(|it| {
+fn sentences(report: &PreparationReport) -> impl Iterator<Item = String> {
+    report.failures().map(|it| {
         format!(
             "{} = {} ({}): {}",
             it.setting, it.value, it.place, it.outcome
         )
-    });
-    failures.collect()
+    })
 }
 
 /// Puts back what ended studies left changed on these hosts of a lab, all at once.

@@ -459,6 +459,7 @@ impl Conductor {
             reached => reached?,
         };
         self.require_guests()?;
+        let prepared = self.prepare_for(&cell.variant).await;
         let began = jiff::Timestamp::now();
         let clock = Instant::now();
         self.trials += 1;
@@ -476,6 +477,12 @@ impl Conductor {
             record
                 .warnings
                 .push("a host was reached anew before this trial".into());
+        }
+        if let Err(failure) = prepared {
+            let lost = self.lost_with(&failure).await;
+            self.bury_all(&lost, &failure.reason).await;
+            record.outcome = Err(failure);
+            return Ok(TrialOutcome::Trial(Box::new(record)));
         }
         let interrupted = self.execute(catalog, cell, stop, &mut record).await;
         record.took = clock.elapsed();

@@ -77,7 +77,7 @@ pub use plan::{
     Arrangement, BenchmarkLookupError, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, OnFailure, Plan,
     PlanParam, Variant, VariantRole,
 };
-pub use preparation::{Preparation, PreparationPart, SettingNode, SettingTable};
+pub use preparation::{Preparation, PreparationPart, PreparationPolicy, SettingNode, SettingTable};
 pub use quantity::{Percent, quantity};
 pub use record::{
     EXPLAINING_WEIGHT, HostRecord, HostRecordMap, RecordDifference, RecordSection,

@@ -9,8 +9,8 @@ use std::{collections::BTreeSet, fmt, num::NonZeroU32, path::PathBuf};
 
 use crate::{
     Benchmark, BenchmarkName, Cell, DocumentError, HostName, Lab, Located, Machine, Monitor,
-    MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, Preparation, RoleHost, RoleName,
-    Steps, Testbed, TestbedName, TomlDocument, Value, Values, VariantName,
+    MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, Preparation, PreparationPolicy,
+    RoleHost, RoleName, Steps, Testbed, TestbedName, TomlDocument, Value, Values, VariantName,
     benchmark::{ROLE_FACTS, built_in_placeholders, is_built_in, place_of},
     document::{IfTable, did_you_mean},
 };
@@ -66,6 +66,9 @@ pub struct Plan {
     /// Settings of every machine of the testbed while it is measured, over those of the lab; they are put back after it.
     #[serde(default)]
     pub prepare: Option<Preparation>,
+    /// What happens where a setting of a machine can't be made, also because it needs root.
+    #[serde(default)]
+    pub prepare_policy: PreparationPolicy,
 }
 
 /// Cells that are left out of the cross product: those with this benchmark, this variant and these parameters.
@@ -162,6 +165,8 @@ pub struct Variant {
     pub name: Located<VariantName>,
     /// Parameters that it sets, for every benchmark that has them.
     pub params: IndexMap<Located<ParamName>, Located<Value>>,
+    /// Settings of every machine in its trials, over those of the plan.
+    pub prepare: Option<Preparation>,
     /// What it does on which role.
     pub roles: Vec<(Located<String>, VariantRole)>,
 }
@@ -179,9 +184,12 @@ pub struct VariantRole {
     /// The data-plane address that this role uses: a link's name or an address.
     #[serde(default)]
     pub data: Option<Located<String>>,
+    /// Settings of this role's machine in the variant's trials, over all others.
+    #[serde(default)]
+    pub prepare: Option<Preparation>,
 }
 
-const VARIANT_KEYS: &[&str] = &["name", "params"];
+const VARIANT_KEYS: &[&str] = &["name", "params", "prepare"];
 
 impl<'de> Deserialize<'de> for Variant {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -194,11 +202,13 @@ impl<'de> Deserialize<'de> for Variant {
             fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Variant, A::Error> {
                 let mut name = None;
                 let mut params = IndexMap::new();
+                let mut prepare = None;
                 let mut roles = Vec::new();
                 while let Some(key) = map.next_key::<Located<String>>()? {
                     match key.as_str() {
                         "name" => name = Some(map.next_value()?),
                         "params" => params = map.next_value()?,
+                        "prepare" => prepare = Some(map.next_value()?),
                         _ => match map.next_value::<IfTable<VariantRole>>()? {
                             IfTable::Table(role) => roles.push((key, role)),
                             IfTable::Other => {
@@ -211,6 +221,7 @@ impl<'de> Deserialize<'de> for Variant {
                 Ok(Variant {
                     name,
                     params,
+                    prepare,
                     roles,
                 })
             }
@@ -228,13 +239,15 @@ impl JsonSchema for Variant {
         let name = generator.subschema_for::<VariantName>();
         let value = generator.subschema_for::<Value>();
         let role = generator.subschema_for::<VariantRole>();
+        let prepare = generator.subschema_for::<Preparation>();
         schemars::json_schema!({
             "type": "object",
             "description": "A named set-up of the system under test. Every other key is a role's name.",
             "required": ["name"],
             "properties": {
                 "name": name,
-                "params": { "type": "object", "additionalProperties": value }
+                "params": { "type": "object", "additionalProperties": value },
+                "prepare": prepare
             },
             "additionalProperties": role
         })
@@ -248,8 +261,16 @@ impl Variant {
         Self {
             name: Located::nowhere(name),
             params: IndexMap::new(),
+            prepare: None,
             roles: Vec::new(),
         }
+    }
+
+    /// What it asks of the settings of a machine with these roles: of every machine, then of the roles' own.
+    fn preparations(&self, roles: &[&RoleName]) -> Vec<&Preparation> {
+        let of_roles = roles.iter().filter_map(|role| self.role(role));
+        let of_roles = of_roles.filter_map(|role| role.prepare.as_ref());
+        self.prepare.iter().chain(of_roles).collect()
     }
 
     /// What it does on this role.
@@ -301,6 +322,8 @@ pub struct Arrangement {
     pub build_on: IndexMap<HostName, PathBuf>,
     /// What documents ask of the settings of hosts; of two that ask for one setting of a host, the later counts.
     pub preparations: Vec<HostPreparation>,
+    /// What happens where a setting can't be made.
+    pub preparation_policy: PreparationPolicy,
 }
 
 /// What a document asks of the settings of a host.
@@ -308,6 +331,8 @@ pub struct Arrangement {
 pub struct HostPreparation {
     /// The host.
     pub host: HostName,
+    /// The variant in whose trials alone it is so; in all unless said.
+    pub variant: Option<VariantName>,
     /// The document.
     pub document: TomlDocument,
     /// What it asks for.
@@ -397,6 +422,7 @@ impl Plan {
             build: None,
             build_on: IndexMap::new(),
             preparations: Vec::new(),
+            preparation_policy: self.prepare_policy,
         })
     }
 
@@ -416,29 +442,62 @@ impl Plan {
         let is_machine = |host: &&HostName| of_lab(host).is_some_and(|it| it.kind.is_machine());
         let machines: Vec<&HostName> = hosts.iter().filter(is_machine).collect();
         let mut preparations = Vec::new();
+        let mut add = |host: &HostName,
+                       variant: Option<&VariantName>,
+                       document: &TomlDocument,
+                       asked: &Preparation| {
+            preparations.push(HostPreparation {
+                host: host.clone(),
+                variant: variant.cloned(),
+                document: document.clone(),
+                preparation: asked.clone(),
+            });
+        };
         for host in &machines {
-            let of_host = of_lab(host).and_then(|settings| settings.prepare.clone());
-            let asked = [(lab, of_host), (Some(document), self.prepare.clone())];
-            for (document, preparation) in asked {
-                if let (Some(document), Some(preparation)) = (document, preparation) {
-                    preparations.push(HostPreparation {
-                        host: (*host).clone(),
-                        document: document.clone(),
-                        preparation,
-                    });
+            let of_host = of_lab(host).and_then(|settings| settings.prepare.as_ref());
+            if let (Some(lab), Some(asked)) = (lab, of_host) {
+                add(host, None, lab, asked);
+            }
+            if let Some(asked) = &self.prepare {
+                add(host, None, document, asked);
+            }
+            let seats = arrangement.seats.iter();
+            let roles = seats.filter(|(_, seat)| *seat.host == **host);
+            let roles: Vec<&RoleName> = roles.map(|(role, _)| role).collect();
+            for (name, variant) in &arrangement.variants {
+                for asked in variant.preparations(&roles) {
+                    add(host, Some(name), document, asked);
                 }
             }
         }
-        if self.prepare.is_some() && machines.is_empty() {
+        let help = "`prepare` is for hosts of kind \"local\" and \"ssh\"";
+        let mut variants = self.variant.iter();
+        let of_variant = variants.find(|variant| variant.prepare.is_some());
+        if (self.prepare.is_some() || of_variant.is_some()) && machines.is_empty() {
+            let span = of_variant.map_or(0..0, |variant| variant.name.span());
+            let testbed = &arrangement.testbed;
             return Err(document.problem(
-                0..0,
-                format!(
-                    "testbed `{}` has no host that can be prepared",
-                    arrangement.testbed
-                ),
-                "this plan has `prepare`",
-                Some("`prepare` is for hosts of kind \"local\" and \"ssh\"".into()),
+                span,
+                format!("testbed `{testbed}` has no host that can be prepared"),
+                "this has `prepare`",
+                Some(help.into()),
             ));
+        }
+        for (role, steps) in self.variant.iter().flat_map(|variant| &variant.roles) {
+            let seat = arrangement.seats.get(role.as_str());
+            if let (Some(_), Some(seat)) = (&steps.prepare, seat)
+                && !machines.contains(&&*seat.host)
+            {
+                return Err(document.problem(
+                    role.span(),
+                    format!(
+                        "`{}` is played by host `{}`, which can't be prepared",
+                        **role, *seat.host
+                    ),
+                    "has `prepare`",
+                    Some(help.into()),
+                ));
+            }
         }
         arrangement.preparations = preparations;
         Ok(())

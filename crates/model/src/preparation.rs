@@ -5,7 +5,7 @@
 //! floor above: here stands what was written, and where.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{borrow::Cow, fmt};
 
 use crate::Located;
@@ -24,6 +24,19 @@ pub enum PreparationPart {
     Set(Located<String>),
     /// Settings with their values.
     Settings(SettingTable),
+}
+
+/// What happens where a setting can't be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreparationPolicy {
+    /// Nothing is measured unless every setting is made; only those of sets may be missing on a machine.
+    #[default]
+    Strict,
+    /// The others are made, and what isn't is warned of.
+    Warn,
+    /// The others are made, and a note says how many aren't.
+    Skip,
 }
 
 /// A table of settings, in the order of the file.

@@ -8,8 +8,9 @@ use std::{net::IpAddr, time::Duration};
 
 use crate::{
     Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostKind, HostName,
-    Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName, Phase, READY_LIMIT, Ready,
-    ReadyCondition, ReadyWhen, RoleName, STEP_LIMIT, Step, Template, Unit, Value,
+    Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName, Phase, READY_LIMIT, ROLE_FACTS,
+    Ready, ReadyCondition, ReadyWhen, RoleName, STEP_LIMIT, Step, Template, Unit, Value,
+    VariantName, is_machine_placeholder,
 };
 
 /// What one role does in a trial.
@@ -111,16 +112,59 @@ impl Arrangement {
         }
     }
 
-    /// The data-plane address of a role in a cell, and the interface that has it.
-    pub fn data_address(&self, role: &str, cell: &Cell) -> Option<(IpAddr, Option<String>)> {
+    /// The data-plane address of a role in a variant, or in a plan without one, and the interface that has it.
+    fn data_address(
+        &self,
+        role: &str,
+        variant: Option<&VariantName>,
+    ) -> Option<(IpAddr, Option<String>)> {
         let (role, seat) = self.seats.get_key_value(role)?;
-        let by_variant = self
-            .variants
-            .get(&cell.variant)
+        let by_variant = variant
+            .and_then(|variant| self.variants.get(variant))
             .and_then(|v| v.role(role))
             .and_then(|r| r.data.as_ref());
         let choice = by_variant.or(seat.data.as_ref()).map(|data| data.as_str());
         self.lab.data_address(&seat.host, choice).ok()
+    }
+
+    /// A fact of a role by its placeholder: `server.data`.
+    fn role_fact(&self, name: &str, variant: Option<&VariantName>) -> Option<String> {
+        let (role, fact) = name.rsplit_once('.')?;
+        let seat = self.seats.get(role)?;
+        let data = || self.data_address(role, variant);
+        Some(match fact {
+            "host" => seat.host.to_string(),
+            "control" => self.control(&seat.host),
+            "data" => data()?.0.to_string(),
+            "interface" => data()?.1?,
+            _ => return None,
+        })
+    }
+
+    /// Whether the settings of a host may have this placeholder: what machines are, and facts of roles.
+    pub fn has_setting_placeholder(&self, name: &str) -> bool {
+        let of_role = name.rsplit_once('.');
+        let is_fact = |(role, fact): (&str, &str)| {
+            self.seats.contains_key(role) && ROLE_FACTS.contains(&fact)
+        };
+        is_machine_placeholder(name) || of_role.is_some_and(is_fact)
+    }
+
+    /// What a placeholder in the settings of a host stands for. The interface of a machine that isn't made by the lab is known by
+    /// its address only: `@10.0.0.2`.
+    pub fn setting_placeholder(
+        &self,
+        name: &str,
+        variant: Option<&VariantName>,
+        machine: Option<Machine>,
+    ) -> Option<Value> {
+        let of_machine = machine.and_then(|machine| machine.lookup(name));
+        let by_address = || {
+            let role = name.strip_suffix(".interface")?;
+            Some(format!("@{}", self.data_address(role, variant)?.0))
+        };
+        let of_role = || self.role_fact(name, variant).or_else(by_address);
+        of_machine.or_else(|| of_role().map(Value::Text))
     }
 }
 
@@ -159,16 +203,8 @@ impl Filler<'_> {
                 _ => {}
             }
         }
-        let (role, fact) = name.rsplit_once('.')?;
-        let seat = self.arrangement.seats.get(role)?;
-        let data = || self.arrangement.data_address(role, self.cell);
-        Some(Value::Text(match fact {
-            "host" => seat.host.to_string(),
-            "control" => self.arrangement.control(&seat.host),
-            "data" => data()?.0.to_string(),
-            "interface" => data()?.1?,
-            _ => return None,
-        }))
+        let variant = Some(&self.cell.variant);
+        self.arrangement.role_fact(name, variant).map(Value::Text)
     }
 
     fn text(&self, template: &Template) -> Result<String, Fault> {

@@ -51,10 +51,7 @@ fn measure(
     }
     let document = TomlDocument::new("plan.toml", text);
     let preparation: Preparation = document.read()?;
-    let source = PreparationSource {
-        document: &document,
-        preparation: &preparation,
-    };
+    let source = PreparationSource::new(&document, &preparation);
     let wanted = resolve(&SettingCatalog::load(&[])?, &[source])?;
     let machine = MachineRoot::in_folder(&root, Vec::new());
     let journal = JournalFile::new(disk.join("journal"));

@@ -1,16 +1,18 @@
 //! Makes settings or puts them back, of this machine or of a folder that stands for one:
 //!
 //! ```text
-//! change_settings apply ROOT JOURNAL FILE STUDY POLICY
+//! change_settings apply ROOT JOURNAL FILE STUDY POLICY [FILE…]
 //! change_settings restore ROOT JOURNAL SCOPE
 //! ```
 //!
-//! FILE has the settings that [`backsight_settings::resolve`] gives, as JSON; SCOPE is `abandoned`, `everything` or a study. With `KILL_AT="NAME NUMBER"` it kills
+//! FILE has the settings that [`backsight_settings::resolve`] gives, as JSON; those of further ones are made in place of it, one after
+//! the other; SCOPE is `abandoned`, `everything` or a study. With `KILL_AT="NAME NUMBER"` it kills
 //! itself at that place, with `LIST_POINTS=1` it lists the places that it passes on standard error; with `WAIT=1` it stays after
 //! `apply` until its standard input ends. What came of it is printed as JSON.
 
 use backsight_settings::{
-    JournalFile, MachineRoot, PreparationPolicy, RestoreScope, WantedSetting, apply, restore,
+    JournalFile, MachineRoot, PreparationPolicy, RestoreScope, StandingPreparation, WantedSetting,
+    change_to, restore,
 };
 use std::{env, error::Error, fs, io::Read as _, path::Path};
 
@@ -18,13 +20,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["apply", root, journal, file, study, policy] => {
-            let wanted: Vec<WantedSetting> = serde_json::from_str(&fs::read_to_string(file)?)?;
+        ["apply", root, journal, file, study, policy, further @ ..] => {
             let policy: PreparationPolicy =
                 serde_json::from_value(serde_json::Value::from(*policy))?;
             let journal = JournalFile::new(*journal);
-            let made = apply(&machine(root), &wanted, &journal, study, policy)?;
-            println!("{}", serde_json::to_string(&made.report)?);
+            let mut standing = StandingPreparation::new(study);
+            for file in [file].into_iter().chain(further) {
+                let wanted: Vec<WantedSetting> = serde_json::from_str(&fs::read_to_string(file)?)?;
+                let machine = machine(root);
+                let report = change_to(&machine, &mut standing, &wanted, &journal, policy)?;
+                println!("{}", serde_json::to_string(&report)?);
+            }
             if env::var_os("WAIT").is_some() {
                 std::io::stdin().read_to_end(&mut Vec::new())?;
             }

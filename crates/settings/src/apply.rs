@@ -1,18 +1,22 @@
 //! Making settings: everything is read first, then the journal is on disk, then each one is written and read again.
 //!
-//! Under `strict` all settings stand or none does.
+//! Under `strict` all settings stand or none does. Where a study has made settings before, only the difference is written: what is
+//! wanted no longer is put back by the journal, then the new ones are made.
+
+use backsight_model::PreparationPolicy;
 
 use crate::{
     cpu_list::CpuList,
     definition::RequiredRight,
-    journal::{Journal, JournalContents, JournalError, JournalFile, OpenEntry},
+    journal::{Journal, JournalContents, JournalEntry, JournalError, JournalFile, OpenEntry},
     machine_root::MachineRoot,
-    mechanism::{ChangeState, HeldFiles, SettingChange, SettingObstacle},
+    mechanism::{ChangeState, HeldFiles, Mechanism, SettingChange, SettingObstacle},
     report::{
-        ChangeReport, PreparationPolicy, PreparationReport, RestoreOutcome, RestoredChange,
-        SettingOutcome, SettingReport,
+        ChangeReport, PreparationReport, RestoreOutcome, RestoredChange, SettingOutcome,
+        SettingReport,
     },
     restore::put_back,
+    standing::{StandingPreparation, StandingSetting},
     value::ValueType,
     wanted::WantedSetting,
 };
@@ -22,8 +26,8 @@ use crate::{
 pub struct Application {
     /// What came of each setting.
     pub report: PreparationReport,
-    /// Files that are kept open for it, until this is dropped.
-    pub held: HeldFiles,
+    /// What stands, with the files that are kept open for it until this is dropped.
+    pub standing: StandingPreparation,
 }
 
 /// A setting on its way.
@@ -31,6 +35,7 @@ struct Attempt<'a> {
     wanted: &'a WantedSetting,
     changes: Vec<PlannedChange>,
     outcome: Option<SettingOutcome>,
+    held: HeldFiles,
 }
 
 /// A change of it.
@@ -60,6 +65,15 @@ impl Attempt<'_> {
         self.changes.iter().filter_map(|planned| planned.id)
     }
 
+    fn into_standing(self) -> StandingSetting {
+        StandingSetting {
+            report: self.report(),
+            ids: self.ids().collect(),
+            wanted: self.wanted.clone(),
+            held: self.held,
+        }
+    }
+
     fn report(&self) -> SettingReport {
         let request = &self.wanted.request;
         let changes = self.changes.iter().map(|planned| ChangeReport {
@@ -83,7 +97,7 @@ impl Attempt<'_> {
     }
 }
 
-/// Makes settings for a study. Keep what is given until the study ends; then `restore` puts them back.
+/// Makes settings for a study that has none yet. Keep what is given until the study ends; then `restore` puts them back.
 ///
 /// # Errors
 /// The journal can't be written, or another process has it. Then the machine is as it was, or the journal still says what isn't.
@@ -94,69 +108,118 @@ pub fn apply(
     study: &str,
     policy: PreparationPolicy,
 ) -> Result<Application, JournalError> {
-    let mut held = HeldFiles::default();
-    let mut put_back_again = Vec::new();
-    let mut attempts = Vec::new();
-    let mut stands;
-    if !wanted.is_empty() && wanted.iter().any(|one| may_change(machine, one)) {
+    let mut standing = StandingPreparation::new(study);
+    let report = change_to(machine, &mut standing, wanted, journal, policy)?;
+    Ok(Application { report, standing })
+}
+
+/// Gives a machine these settings in place of those that stand for the study: what is wanted no longer is put back, what stands
+/// already stays untouched, and the rest is made.
+///
+/// # Errors
+/// As [`apply`].
+pub fn change_to(
+    machine: &MachineRoot,
+    standing: &mut StandingPreparation,
+    wanted: &[WantedSetting],
+    journal: &JournalFile,
+    policy: PreparationPolicy,
+) -> Result<PreparationReport, JournalError> {
+    let leaving = standing.take_unwanted(wanted);
+    let new: Vec<&WantedSetting> = wanted.iter().filter(|it| !standing.has(it)).collect();
+    let changes = |it: &&WantedSetting| may_change(machine, it);
+    let (mut attempts, mut put_back_again) = (Vec::new(), Vec::new());
+    let mut stands = true;
+    let leaving_ids = leaving.iter().any(|setting| !setting.ids.is_empty());
+    if leaving_ids || new.iter().any(changes) {
         let mut journal = Journal::open(journal)?.undamaged()?;
         machine.pass("after lock", 0);
         let machine = &machine.holding(journal.lock());
         let boot = machine
             .boot_id()
             .map_err(|cause| JournalError::Boot { cause })?;
+        put_back_again = put_back_leaving(machine, &mut journal, leaving, &boot);
+        let stuck = |it: &RestoredChange| matches!(it.outcome, RestoreOutcome::Stuck { .. });
+        stands = !put_back_again.iter().any(stuck);
         attempts = plan_all(
             machine,
-            wanted,
+            &new,
             &still_changed(journal.open_entries(), &boot),
+            &standing.study,
         );
-        stands = attempts.iter().all(|attempt| attempt.is_tolerable(policy));
+        stands &= attempts.iter().all(|attempt| attempt.is_tolerable(policy));
         if stands {
-            let made = make_all(
-                machine,
-                &mut journal,
-                study,
-                policy,
-                &mut attempts,
-                &mut held,
-                &boot,
-            );
+            let study = &standing.study;
+            let made = make_all(machine, &mut journal, study, policy, &mut attempts, &boot);
             stands = *made.as_ref().unwrap_or(&false);
             if !stands {
                 let mut ids: Vec<u64> = attempts.iter().flat_map(Attempt::ids).collect();
                 ids.sort_unstable();
-                put_back_again = put_back(machine, &mut journal, &ids, &boot);
-                held = HeldFiles::default();
+                put_back_again.extend(put_back(machine, &mut journal, &ids, &boot));
                 for attempt in &mut attempts {
+                    attempt.held = HeldFiles::default();
                     if attempt.outcome == Some(SettingOutcome::Made) {
                         attempt.outcome = Some(SettingOutcome::NotMade);
                     }
                 }
             }
-            if journal.open_entries().next().is_none() {
-                journal.tidy(machine)?;
-            }
             made?;
         }
+        if journal.open_entries().next().is_none() {
+            journal.tidy(machine)?;
+        }
     } else {
-        for one in wanted {
+        for one in new {
             attempts.push(Attempt {
                 wanted: one,
                 changes: Vec::new(),
                 outcome: Some(SettingOutcome::NeedsRoot),
+                held: HeldFiles::default(),
             });
+            stands = policy != PreparationPolicy::Strict;
         }
-        stands = policy != PreparationPolicy::Strict || wanted.is_empty();
     }
-    Ok(Application {
-        report: PreparationReport {
-            study: study.to_owned(),
-            stands,
-            settings: attempts.iter().map(Attempt::report).collect(),
-            put_back: put_back_again,
-        },
-        held,
+    let mut reports: Vec<SettingReport> = Vec::with_capacity(wanted.len());
+    let mut made = attempts.into_iter().map(Attempt::into_standing);
+    let mut added = Vec::new();
+    for one in wanted {
+        let report = standing.report_of(one);
+        reports.extend(report.or_else(|| {
+            let setting = made.next()?;
+            let report = setting.report.clone();
+            added.push(setting);
+            Some(report)
+        }));
+    }
+    if stands {
+        standing.settings.extend(added);
+    }
+    Ok(PreparationReport {
+        study: standing.study.clone(),
+        stands,
+        settings: reports,
+        put_back: put_back_again,
     })
+}
+
+/// Puts settings back that a study wants no longer.
+fn put_back_leaving(
+    machine: &MachineRoot,
+    journal: &mut Journal,
+    leaving: Vec<StandingSetting>,
+    boot: &str,
+) -> Vec<RestoredChange> {
+    let mut ids: Vec<u64> = leaving
+        .iter()
+        .flat_map(|it| it.ids.iter().copied())
+        .collect();
+    // Files that are held open are closed first, as at a study's end.
+    drop(leaving);
+    ids.sort_unstable();
+    let done = put_back(machine, journal, &ids, boot);
+    done.into_iter()
+        .filter(|it| !it.outcome.is_back())
+        .collect()
 }
 
 /// What would come of making settings, without a change of anything: what is missing, needs root, would be refused. Every setting that
@@ -172,11 +235,9 @@ pub fn inspect(
     let bytes = std::fs::read(&journal.path).unwrap_or_default();
     let contents = JournalContents::parse(&bytes);
     let boot = machine.boot_id().unwrap_or_default();
-    let mut attempts = plan_all(
-        machine,
-        wanted,
-        &still_changed(contents.open.values(), &boot),
-    );
+    let wanted: Vec<&WantedSetting> = wanted.iter().collect();
+    let open = still_changed(contents.open.values(), &boot);
+    let mut attempts = plan_all(machine, &wanted, &open, study);
     for attempt in attempts.iter_mut().filter(|attempt| attempt.is_pending()) {
         attempt.outcome = Some(SettingOutcome::Pending);
     }
@@ -201,14 +262,16 @@ fn may_change(machine: &MachineRoot, wanted: &WantedSetting) -> bool {
 /// Reads everything that will be changed.
 fn plan_all<'a>(
     machine: &MachineRoot,
-    wanted: &'a [WantedSetting],
+    wanted: &[&'a WantedSetting],
     open: &[&OpenEntry],
+    study: &str,
 ) -> Vec<Attempt<'a>> {
     let mut attempts: Vec<Attempt<'a>> = Vec::new();
     for (number, one) in wanted.iter().enumerate() {
         let planned = if may_change(machine, one) {
             check_cpus(machine, one)
-                .and_then(|()| one.mechanism.plan(machine, &one.setting, &one.request))
+                .and_then(|()| one.request.on(machine))
+                .and_then(|request| one.mechanism.plan(machine, &one.setting, &request))
                 .map_err(|obstacle| match obstacle {
                     SettingObstacle::Missing(why) => SettingOutcome::Missing { why },
                     SettingObstacle::Refused(why) => SettingOutcome::Refused { why },
@@ -218,7 +281,7 @@ fn plan_all<'a>(
         };
         let planned =
             planned.and_then(
-                |changes| match claim_of_another(&changes, open, &attempts) {
+                |changes| match claim_of_another(&changes, open, &attempts, study) {
                     Some(why) => Err(SettingOutcome::Refused { why }),
                     None => Ok(changes),
                 },
@@ -227,7 +290,12 @@ fn plan_all<'a>(
         let (changes, outcome) = match planned {
             Ok(changes) => {
                 let is_so = changes.iter().all(SettingChange::is_already_so);
-                (changes, is_so.then_some(SettingOutcome::AlreadySo))
+                let outcome = match one.mechanism {
+                    // Whoever starts programs makes it.
+                    Mechanism::Process(_) => Some(SettingOutcome::Made),
+                    _ => is_so.then_some(SettingOutcome::AlreadySo),
+                };
+                (changes, outcome)
             }
             Err(outcome) => (Vec::new(), Some(outcome)),
         };
@@ -240,6 +308,7 @@ fn plan_all<'a>(
             wanted: one,
             changes: changes.collect(),
             outcome,
+            held: HeldFiles::default(),
         });
     }
     attempts
@@ -277,11 +346,17 @@ fn claim_of_another(
     changes: &[SettingChange],
     open: &[&OpenEntry],
     attempts: &[Attempt<'_>],
+    study: &str,
 ) -> Option<String> {
     for change in changes.iter().filter(|change| !change.is_shareable()) {
         let target = change.target();
         let holds = |other: &SettingChange| !other.is_shareable() && other.target() == target;
-        if let Some(open) = open.iter().find(|open| holds(&open.entry.change)) {
+        // What the kernel changes along with one setting may be set by another of the same study.
+        let is_claim = |entry: &JournalEntry| {
+            holds(&entry.change)
+                && (entry.study != study || change.is_wanted() && entry.change.is_wanted())
+        };
+        if let Some(open) = open.iter().find(|open| is_claim(&open.entry)) {
             let entry = &open.entry;
             let way_out = match entry.holder.is_alive() {
                 true => format!("wait for it to end (process {})", entry.holder.pid),
@@ -292,7 +367,6 @@ fn claim_of_another(
                 entry.study, entry.setting
             ));
         }
-        // What the kernel changes along with one setting may be set by another of the same preparation.
         let mut others = attempts.iter().filter(|_| change.is_wanted());
         let is_it = |planned: &PlannedChange| planned.change.is_wanted() && holds(&planned.change);
         let other = others.find(|attempt| attempt.changes.iter().any(is_it));
@@ -311,7 +385,6 @@ fn make_all(
     study: &str,
     policy: PreparationPolicy,
     attempts: &mut [Attempt<'_>],
-    held: &mut HeldFiles,
     boot: &str,
 ) -> Result<bool, JournalError> {
     let is_pending = |attempt: &&mut Attempt<'_>| attempt.is_pending();
@@ -335,8 +408,7 @@ fn make_all(
     // The kernel may take a value only after another one: an upper limit before the lower one that is above it.
     for is_last in [false, true] {
         for attempt in attempts.iter_mut().filter(is_pending) {
-            attempt.outcome =
-                make_setting(machine, journal, attempt, held, is_last, &mut number, boot)?;
+            attempt.outcome = make_setting(machine, journal, attempt, is_last, &mut number, boot)?;
             if !attempt.is_tolerable(policy) {
                 return Ok(false);
             }
@@ -351,7 +423,6 @@ fn make_setting(
     machine: &MachineRoot,
     journal: &mut Journal,
     attempt: &mut Attempt<'_>,
-    held: &mut HeldFiles,
     is_last: bool,
     number: &mut usize,
     boot: &str,
@@ -368,7 +439,7 @@ fn make_setting(
             journal.mark_writing(id)?;
         }
         machine.pass("before write", *number);
-        let outcome = make_change(machine, &planned.change, held);
+        let outcome = make_change(machine, &planned.change, &mut attempt.held);
         machine.pass("after write", *number);
         match outcome {
             Ok(()) => {

@@ -78,6 +78,15 @@ impl CpuList {
         text.join(",")
     }
 
+    /// The set as the kernel's calls take it: bit N of word N / 64.
+    pub fn bits(&self) -> Vec<u64> {
+        let mut words = vec![0_u64; self.0.last().map_or(1, |last| *last as usize / 64 + 1)];
+        for cpu in &self.0 {
+            words[*cpu as usize / 64] |= 1 << (cpu % 64);
+        }
+        words
+    }
+
     /// Whether no processor is in it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -121,6 +130,7 @@ mod tests {
         assert_eq!(list.as_mask(), "00000002,0000010f");
         assert_eq!(CpuList::parse_mask("00000002,0000010f\n").unwrap(), list);
         assert_eq!(CpuList::parse("1").unwrap().as_mask(), "2");
+        assert_eq!(CpuList::parse("0,65").unwrap().bits(), [1, 2]);
         assert!(CpuList::parse("").unwrap().is_empty());
         for wrong in ["a", "3-1", "1,,2", "-1", "0-9999999", "1-"] {
             assert!(CpuList::parse(wrong).is_err(), "{wrong}");

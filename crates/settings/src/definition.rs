@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     mechanism::{
         CommandMechanism, FileAlternative, FolderMechanism, HoldMechanism, Mechanism,
-        MountMechanism, ServicesMechanism,
+        MountMechanism, ProcessMechanism, ServicesMechanism,
     },
     parameter::ParameterType,
     placeholder,
@@ -60,6 +60,8 @@ pub struct SettingDefinition {
     pub right: RequiredRight,
     /// Settings are made in this order, and put back in the reverse one: 10 for services, 50 unless said, 90 for what takes processors away.
     pub order: u8,
+    /// Why it can't be changed between the trials of a study, where it can't.
+    pub whole_study: Option<String>,
     /// What it doesn't go together with.
     pub conflicts: Vec<SettingConflict>,
     /// How it is made.
@@ -83,6 +85,8 @@ struct DefinitionFile {
     right: RequiredRight,
     #[serde(default = "usual_order")]
     order: u8,
+    #[serde(default)]
+    whole_study: Option<String>,
     #[serde(default, rename = "conflict")]
     conflicts: Vec<SettingConflict>,
     #[serde(default)]
@@ -97,6 +101,8 @@ struct DefinitionFile {
     services: Option<ServicesMechanism>,
     #[serde(default)]
     mount: Option<MountMechanism>,
+    #[serde(default)]
+    process: Option<ProcessMechanism>,
 }
 
 fn value_key() -> String {
@@ -157,10 +163,11 @@ impl SettingDefinition {
         mechanisms.extend(file.hold.clone().map(Mechanism::Hold));
         mechanisms.extend(file.services.clone().map(Mechanism::Services));
         mechanisms.extend(file.mount.clone().map(Mechanism::Mount));
+        mechanisms.extend(file.process.clone().map(Mechanism::Process));
         let Ok([mechanism]) = <[Mechanism; 1]>::try_from(mechanisms) else {
             return Err(at_name(
                 format!("`{}` isn't made in exactly one way", *file.name),
-                "one of `[[files]]`, `[folder]`, `[command]`, `[hold]`, `[services]`, `[mount]`",
+                "one of `[[files]]`, `[folder]`, `[command]`, `[hold]`, `[services]`, `[mount]`, `[process]`",
             ));
         };
         let definition = Self {
@@ -172,6 +179,7 @@ impl SettingDefinition {
             name_parameter: file.name_parameter.map(Located::into_inner),
             right: file.right,
             order: file.order,
+            whole_study: file.whole_study,
             conflicts: file.conflicts,
             mechanism,
         };

@@ -20,7 +20,7 @@
 //! # fs::write(folder.join("proc/sys/vm/swappiness"), "60\n")?;
 //! let document = TomlDocument::new("plan.toml", "sysctl.\"vm.swappiness\" = 0");
 //! let preparation: Preparation = document.read()?;
-//! let source = PreparationSource { document: &document, preparation: &preparation };
+//! let source = PreparationSource::new(&document, &preparation);
 //! let wanted = resolve(&SettingCatalog::load(&[])?, &[source])?;
 //!
 //! // A folder that stands for a machine.
@@ -36,6 +36,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub use backsight_model::PreparationPolicy;
+
 mod apply;
 mod catalog;
 mod cpu_list;
@@ -49,10 +51,11 @@ mod program;
 mod report;
 mod request;
 mod restore;
+mod standing;
 mod value;
 mod wanted;
 
-pub use apply::{Application, apply, inspect};
+pub use apply::{Application, apply, change_to, inspect};
 pub use catalog::{SettingCatalog, SettingCatalogError, SettingSet};
 pub use cpu_list::CpuList;
 pub use definition::{RequiredRight, SettingConflict, SettingDefinition};
@@ -64,14 +67,16 @@ pub use machine_root::{Checkpoint, Holder, MachineRoot};
 pub use mechanism::{
     CommandMechanism, FileAlternative, FileChange, FileFormat, FileReading, FolderChange,
     FolderMechanism, HeldFile, HeldFiles, HoldMechanism, Mechanism, MountChange, MountMechanism,
-    MountSource, ProgramChange, ServiceAction, ServicesMechanism, SettingChange, UnitChange,
+    MountSource, ProcessAttribute, ProcessMechanism, ProgramChange, SchedulerClass, ServiceAction,
+    ServicesMechanism, SettingChange, UnitChange,
 };
 pub use parameter::ParameterType;
 pub use report::{
-    ChangeReport, PreparationPolicy, PreparationReport, RestoreOutcome, RestoreReport,
-    RestoredChange, SettingOutcome, SettingReport,
+    ChangeReport, PreparationReport, RestoreOutcome, RestoreReport, RestoredChange, SettingOutcome,
+    SettingReport,
 };
 pub use request::SettingRequest;
 pub use restore::{RestoreScope, restore};
+pub use standing::StandingPreparation;
 pub use value::{SettingValue, ValueType};
-pub use wanted::{AS_IS, PreparationSource, WantedSetting, resolve};
+pub use wanted::{AS_IS, Placeholders, PreparationSource, WantedSetting, resolve};

@@ -8,6 +8,7 @@ mod files;
 mod folder;
 mod hold;
 mod mount;
+mod process;
 mod services;
 
 pub use command::{CommandMechanism, ProgramChange};
@@ -15,6 +16,7 @@ pub use files::{FileAlternative, FileChange, FileFormat, FileReading};
 pub use folder::{FolderChange, FolderMechanism};
 pub use hold::{HeldFile, HeldFiles, HoldMechanism};
 pub use mount::{MountChange, MountMechanism, MountSource};
+pub use process::{ProcessAttribute, ProcessMechanism, SchedulerClass};
 pub use services::{ServiceAction, ServicesMechanism, UnitChange};
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +39,8 @@ pub enum Mechanism {
     Services(ServicesMechanism),
     /// A file system that is made and mounted.
     Mount(MountMechanism),
+    /// How programs of trials are started; nothing of the machine is changed.
+    Process(ProcessMechanism),
 }
 
 /// Why a setting can't be made.
@@ -97,6 +101,7 @@ impl Mechanism {
             Self::Hold(mechanism) => mechanism.plan(machine, request),
             Self::Services(mechanism) => mechanism.plan(machine, request),
             Self::Mount(mechanism) => mechanism.plan(machine, request),
+            Self::Process(mechanism) => mechanism.plan(machine, request),
         }
     }
 
@@ -109,7 +114,7 @@ impl Mechanism {
             }
             Self::Folder(mechanism) => mechanism.templates(),
             Self::Command(mechanism) => mechanism.templates(),
-            Self::Hold(_) | Self::Services(_) | Self::Mount(_) => Vec::new(),
+            Self::Hold(_) | Self::Services(_) | Self::Mount(_) | Self::Process(_) => Vec::new(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use backsight_model::Size;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 use crate::cpu_list::CpuList;
 
@@ -10,7 +11,7 @@ use crate::cpu_list::CpuList;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ParameterType {
-    /// A network interface.
+    /// A network interface: its name, or `@` and an address that it has.
     Interface,
     /// A block device, with or without `/dev/`: `vda`.
     Block,
@@ -50,6 +51,11 @@ fn is_path(text: &str) -> bool {
     text.starts_with('/') && text.len() <= 4096 && components.all(is_component)
 }
 
+/// The address in `@10.0.0.2`, which stands for the interface that has it.
+pub(crate) fn address_of(text: &str) -> Option<IpAddr> {
+    text.strip_prefix('@')?.parse().ok()
+}
+
 impl ParameterType {
     /// The parameter in the form that definitions use.
     ///
@@ -59,6 +65,7 @@ impl ParameterType {
         let fault = |what: &str| Err(format!("`{text}` is no {what}"));
         let text = text.to_owned();
         match self {
+            Self::Interface if address_of(&text).is_some() => Ok(text),
             Self::Interface if is_component(&text) && text.len() <= 15 => Ok(text),
             Self::Interface => fault("network interface's name"),
             Self::Block => match text.strip_prefix("/dev/").unwrap_or(&text) {
@@ -131,6 +138,9 @@ mod tests {
         assert!(ParameterType::Block.check("../vda").is_err());
         assert!(ParameterType::Interface.check("eth0/../..").is_err());
         assert!(ParameterType::Interface.check("-eth0").is_err());
+        assert!(ParameterType::Interface.check("@10.0.0.2").is_ok());
+        assert!(ParameterType::Interface.check("@2001:db8::2").is_ok());
+        assert!(ParameterType::Interface.check("@../x").is_err());
         assert!(ParameterType::Device.check("/dev/../etc/x").is_err());
         assert!(ParameterType::Path.check("/a/../b").is_err());
         assert!(ParameterType::Size.check("4GiB").is_ok());

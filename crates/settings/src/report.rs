@@ -3,19 +3,6 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What to do where a setting can't be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PreparationPolicy {
-    /// Nothing is made unless everything is; only settings of sets may be missing on the machine.
-    #[default]
-    Strict,
-    /// The others are made, and the report warns.
-    Warn,
-    /// The others are made.
-    Skip,
-}
-
 /// What came of a preparation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreparationReport {
@@ -103,8 +90,8 @@ impl fmt::Display for SettingOutcome {
             Self::Made => f.write_str("made"),
             Self::AlreadySo => f.write_str("already so"),
             Self::Pending => f.write_str("would be made"),
-            Self::Missing { why } => write!(f, "skipped: {why}"),
-            Self::NeedsRoot => f.write_str("skipped: it needs root"),
+            Self::Missing { why } => write!(f, "missing: {why}"),
+            Self::NeedsRoot => f.write_str("it needs root"),
             Self::Refused { why } => write!(f, "refused: {why}"),
             Self::NotHeld { found } => write!(f, "doesn't hold: it reads `{found}`"),
             Self::NotMade => f.write_str("not made, because of another one"),

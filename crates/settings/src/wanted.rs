@@ -1,8 +1,8 @@
 //! What preparations say, resolved by definitions: the settings that a host shall have, in the order in which they are made.
 
 use backsight_model::{
-    DocumentError, Located, Preparation, PreparationPart, SettingNode, SettingTable, TomlDocument,
-    did_you_mean,
+    DocumentError, Located, Preparation, PreparationPart, SettingNode, SettingTable, Template,
+    TomlDocument, Value, did_you_mean,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,15 @@ pub struct WantedSetting {
     pub mechanism: Mechanism,
 }
 
+impl WantedSetting {
+    /// Whether both make the same of a machine, wherever they were asked for.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.setting == other.setting
+            && self.request == other.request
+            && self.mechanism == other.mechanism
+    }
+}
+
 /// The dotted path of a key in the table at another path; `above` is empty for a whole document.
 fn path_below(above: &str, key: &str) -> String {
     match above {
@@ -48,12 +57,47 @@ fn path_below(above: &str, key: &str) -> String {
 }
 
 /// A preparation and the document that it stands in.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct PreparationSource<'a> {
     /// The document.
     pub document: &'a TomlDocument,
     /// What it says.
     pub preparation: &'a Preparation,
+    /// Whether it is for the trials of one variant only, and so is changed between trials.
+    pub of_variant: bool,
+    /// What its placeholders stand for.
+    pub placeholders: Placeholders<'a>,
+}
+
+impl<'a> PreparationSource<'a> {
+    /// One for a whole study, without placeholders.
+    pub fn new(document: &'a TomlDocument, preparation: &'a Preparation) -> Self {
+        Self {
+            document,
+            preparation,
+            of_variant: false,
+            placeholders: Placeholders::Values(&|_| None),
+        }
+    }
+}
+
+/// What placeholders in values and parameters stand for: `{cpus}`, `{dut.interface}`.
+#[derive(Clone, Copy)]
+pub enum Placeholders<'a> {
+    /// The machine isn't known yet: names are checked, and what has placeholders is left out.
+    Names(&'a dyn Fn(&str) -> bool),
+    /// The machine is known.
+    Values(&'a dyn Fn(&str) -> Option<Value>),
+}
+
+/// A text whose placeholders are filled.
+enum FilledText {
+    /// It had some.
+    Filled(String),
+    /// It has none.
+    Plain,
+    /// The machine isn't known yet.
+    Unknown,
 }
 
 /// A setting that was asked for, with its place.
@@ -78,9 +122,20 @@ impl Chosen<'_> {
     }
 }
 
+/// A value whose placeholders are filled.
+enum FilledNode {
+    /// The value; none for a table.
+    Value(Option<SettingValue>),
+    /// The machine isn't known yet.
+    Unknown,
+}
+
 struct Resolver<'a> {
     catalog: &'a SettingCatalog,
     chosen: IndexMap<(String, String), Chosen<'a>>,
+    /// Of the source that is being read.
+    of_variant: bool,
+    placeholders: Placeholders<'a>,
 }
 
 /// The settings that these preparations ask for; where two ask for the same one, the later one wins.
@@ -95,8 +150,12 @@ pub fn resolve(
     let mut resolver = Resolver {
         catalog,
         chosen: IndexMap::new(),
+        of_variant: false,
+        placeholders: Placeholders::Values(&|_| None),
     };
     for source in sources {
+        resolver.of_variant = source.of_variant;
+        resolver.placeholders = source.placeholders;
         resolver.add(source.document, source.preparation, 0)?;
     }
     let chosen: Vec<Chosen<'_>> = resolver.chosen.into_values().collect();
@@ -293,6 +352,11 @@ impl<'a> Resolver<'a> {
             span if span.is_empty() => key.span(),
             span => span,
         };
+        if let (true, Some(why)) = (self.of_variant, &definition.whole_study) {
+            let message = format!("`{name}` can't be changed between trials: {why}");
+            let help = "say it in the plan's `prepare`, for all variants".to_owned();
+            return Err(document.problem(span, message, "in a variant", Some(help)));
+        }
         if matches!(&**node, SettingNode::Text(text) if text == AS_IS) {
             self.chosen.retain(|(known, _), _| known != name);
             return Ok(());
@@ -317,7 +381,10 @@ impl<'a> Resolver<'a> {
             }
             other => {
                 let parameters = IndexMap::new();
-                let value = value_of(other);
+                let value = match self.value_in(document, definition, node.span(), other)? {
+                    FilledNode::Value(value) => value,
+                    FilledNode::Unknown => return Ok(()),
+                };
                 return self.choose(document, definition, span, value, parameters, from_set);
             }
         };
@@ -331,12 +398,23 @@ impl<'a> Resolver<'a> {
                 node.span()
             };
             let (mut value, mut parameters) = (None, IndexMap::new());
+            let mut is_unknown = false;
             for (key, node) in table {
                 if **key == definition.key && definition.value_type != ValueType::None {
-                    value = value_of(node);
+                    match self.value_in(document, definition, node.span(), node)? {
+                        FilledNode::Value(filled) => value = filled,
+                        FilledNode::Unknown => is_unknown = true,
+                    }
                 } else if let Some(kind) = definition.parameters.get(&**key) {
                     let text = match &**node {
-                        SettingNode::Text(text) => text.clone(),
+                        SettingNode::Text(text) => match self.fill(document, node.span(), text)? {
+                            FilledText::Filled(text) => text,
+                            FilledText::Plain => text.clone(),
+                            FilledText::Unknown => {
+                                is_unknown = true;
+                                continue;
+                            }
+                        },
                         SettingNode::Integer(number) => number.to_string(),
                         _ => String::new(),
                     };
@@ -358,9 +436,77 @@ impl<'a> Resolver<'a> {
                     ));
                 }
             }
-            self.choose(document, definition, span, value, parameters, from_set)?;
+            if !is_unknown {
+                self.choose(document, definition, span, value, parameters, from_set)?;
+            }
         }
         Ok(())
+    }
+
+    /// A text with values in place of its placeholders.
+    fn fill(
+        &self,
+        document: &TomlDocument,
+        span: Range<usize>,
+        text: &str,
+    ) -> Result<FilledText, DocumentError> {
+        if !text.contains(['{', '}']) {
+            return Ok(FilledText::Plain);
+        }
+        let fault = |message: String| document.problem(span.clone(), message, "here", None);
+        let template = Template::parse(text).map_err(|error| fault(error.to_string()))?;
+        match self.placeholders {
+            Placeholders::Values(lookup) => {
+                let filled = template.fill(lookup);
+                filled
+                    .map(FilledText::Filled)
+                    .map_err(|error| fault(error.to_string()))
+            }
+            Placeholders::Names(is_known) => {
+                match template.names().into_iter().find(|name| !is_known(name)) {
+                    Some(name) => Err(document.problem(
+                        span.clone(),
+                        format!("`{{{name}}}` is not defined here"),
+                        "here",
+                        Some("a setting may name what a machine is (`{cpus}`, `{memory}`) and its role's facts (`{ROLE.interface}`); write {{ and }} for literal braces".into()),
+                    )),
+                    None => Ok(FilledText::Unknown),
+                }
+            }
+        }
+    }
+
+    /// The value at a node, with placeholders filled.
+    fn value_in(
+        &self,
+        document: &TomlDocument,
+        definition: &SettingDefinition,
+        span: Range<usize>,
+        node: &SettingNode,
+    ) -> Result<FilledNode, DocumentError> {
+        let value = match value_of(node) {
+            Some(SettingValue::Text(text)) => match self.fill(document, span, &text)? {
+                FilledText::Plain => SettingValue::Text(text),
+                FilledText::Unknown => return Ok(FilledNode::Unknown),
+                FilledText::Filled(text) => match (&definition.value_type, text.parse()) {
+                    (ValueType::Integer { .. }, Ok(number)) => SettingValue::Integer(number),
+                    _ => SettingValue::Text(text),
+                },
+            },
+            Some(SettingValue::List(texts)) => {
+                let mut filled = Vec::with_capacity(texts.len());
+                for text in texts {
+                    filled.push(match self.fill(document, span.clone(), &text)? {
+                        FilledText::Plain => text,
+                        FilledText::Filled(text) => text,
+                        FilledText::Unknown => return Ok(FilledNode::Unknown),
+                    });
+                }
+                SettingValue::List(filled)
+            }
+            value => return Ok(FilledNode::Value(value)),
+        };
+        Ok(FilledNode::Value(Some(value)))
     }
 
     /// Values by names that are a parameter: `sysctl."vm.swappiness"`, `sysctl.vm.swappiness`.
@@ -388,7 +534,11 @@ impl<'a> Resolver<'a> {
                 self.chosen.shift_remove(&identity(definition, &parameters));
                 continue;
             }
-            let value = value_of(node);
+            let FilledNode::Value(value) =
+                self.value_in(document, definition, node.span(), node)?
+            else {
+                continue;
+            };
             self.choose(
                 document,
                 definition,
@@ -446,6 +596,12 @@ impl<'a> Resolver<'a> {
                 return Err(document.problem(span, message, "here", None));
             }
         };
+        if let (Mechanism::Process(attribute), Some(value)) = (&definition.mechanism, &value) {
+            let checked = attribute.check(value);
+            checked.map_err(|fault| {
+                document.problem(span.clone(), format!("`{name}`: {fault}"), "here", None)
+            })?;
+        }
         let identity = identity(definition, &parameters);
         // What is asked for again stands where it was asked for last.
         self.chosen.shift_remove(&identity);

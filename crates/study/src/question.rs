@@ -9,7 +9,7 @@ use backsight_model::{
 };
 
 use crate::Choices;
-use crate::wanted_settings::{UnresolvedSettings, wanted_settings};
+use crate::wanted_settings::{UnresolvedSettings, check_settings};
 
 /// A question with everything that it refers to.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +117,7 @@ impl Question {
             find_monitor(catalog, name)
         })?;
         plan.arrange_preparations(&self.plan, self.lab.as_ref(), &mut arrangement)?;
-        wanted_settings(&arrangement)?;
+        check_settings(&arrangement)?;
         arrangement.folder = self.choices.folder.clone();
         Ok(arrangement)
     }

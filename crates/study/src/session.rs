@@ -97,17 +97,24 @@ impl Session {
                 false => events.on_testbed(arrangement.testbed.clone()),
             };
             let (reach, arrangement) = (reach.clone(), arrangement.clone());
-            let wanted = wanted_settings(&arrangement)?;
             let started = match along_history {
                 true => Conductor::start_without_guests(reach, arrangement, events).await,
                 false => Conductor::start(reach, arrangement, events).await,
             };
             let mut conductor = started.map_err(not_begun)?;
-            match conductor.prepare_machines(name.as_str(), wanted).await {
+            let wanted = wanted_settings(conductor.arrangement(), |role| conductor.machine(role));
+            let prepared = match wanted {
+                Ok(wanted) => {
+                    let prepared = conductor.prepare_machines(name.as_str(), wanted).await;
+                    prepared.map_err(not_begun)
+                }
+                Err(fault) => Err(fault.into()),
+            };
+            match prepared {
                 Ok(()) => Ok(conductor),
                 Err(fault) => {
                     conductor.finish().await;
-                    Err(not_begun(fault))
+                    Err(fault)
                 }
             }
         };
@@ -229,6 +236,10 @@ fn not_begun(fault: ConnectError) -> miette::Report {
     match fault {
         ConnectError::Unreachable { .. } => miette::miette!(
             help = "switch it on; --host-wait 10m waits for a host that comes back",
+            "{fault}"
+        ),
+        ConnectError::NotPrepared { .. } => miette::miette!(
+            help = "nothing is changed; with `prepare-policy = \"warn\"` in the plan (or \"skip\") it is measured without them",
             "{fault}"
         ),
         _ => miette::Report::msg(fault.to_string()),

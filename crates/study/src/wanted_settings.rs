@@ -1,10 +1,10 @@
 //! What the lab and the plan ask of the settings of machines, resolved by the definitions.
 
-use backsight_model::{Arrangement, DocumentError, HostName};
+use backsight_conductor::WantedSettings;
+use backsight_model::{Arrangement, DocumentError, HostName, Machine, RoleName, VariantName};
 use backsight_settings::{
-    PreparationSource, SettingCatalog, SettingCatalogError, WantedSetting, resolve,
+    Placeholders, PreparationSource, SettingCatalog, SettingCatalogError, WantedSetting, resolve,
 };
-use indexmap::IndexMap;
 
 /// Why settings can't be resolved.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -19,27 +19,98 @@ pub enum UnresolvedSettings {
     Catalog(#[from] SettingCatalogError),
 }
 
+/// Checks what an arrangement asks of the settings of machines, before any machine is known.
+///
+/// # Errors
+/// A document asks for what no definition knows, or that doesn't fit.
+pub fn check_settings(arrangement: &Arrangement) -> Result<(), UnresolvedSettings> {
+    resolve_all(arrangement, None).map(drop)
+}
+
 /// The settings that an arrangement's machines shall have.
 ///
 /// # Errors
-/// A document asks for what no definition knows.
+/// As [`check_settings`]; or a placeholder has no value on its machine.
 pub fn wanted_settings(
     arrangement: &Arrangement,
-) -> Result<IndexMap<HostName, Vec<WantedSetting>>, UnresolvedSettings> {
-    if arrangement.preparations.is_empty() {
-        return Ok(IndexMap::new());
-    }
-    let mut sources: IndexMap<HostName, Vec<PreparationSource<'_>>> = IndexMap::new();
-    for it in &arrangement.preparations {
-        let of_host = sources.entry(it.host.clone()).or_default();
-        of_host.push(PreparationSource {
-            document: &it.document,
-            preparation: &it.preparation,
-        });
+    machine: impl Fn(&RoleName) -> Option<Machine>,
+) -> Result<WantedSettings, UnresolvedSettings> {
+    let of_host = |host: &HostName| {
+        let mut seats = arrangement.seats.iter();
+        let seat = seats.find(|(_, seat)| *seat.host == *host);
+        seat.and_then(|(role, _)| machine(role))
+    };
+    resolve_all(arrangement, Some(&of_host))
+}
+
+/// What a machine is, by its host.
+type MachineOf<'a> = &'a dyn Fn(&HostName) -> Option<Machine>;
+
+fn resolve_all(
+    arrangement: &Arrangement,
+    machine_of: Option<MachineOf<'_>>,
+) -> Result<WantedSettings, UnresolvedSettings> {
+    let all = &arrangement.preparations;
+    let mut wanted = WantedSettings {
+        policy: arrangement.preparation_policy,
+        ..WantedSettings::default()
+    };
+    if all.is_empty() {
+        return Ok(wanted);
     }
     let catalog = SettingCatalog::load(&[])?;
-    let resolved = sources
-        .into_iter()
-        .map(|(host, sources)| Ok((host, resolve(&catalog, &sources)?)));
-    resolved.collect()
+    let mut hosts: Vec<&HostName> = all.iter().map(|it| &it.host).collect();
+    hosts.dedup();
+    let resolve = |host: &HostName, variant| {
+        let machine = machine_of.map(|of| of(host));
+        resolve_for(&catalog, arrangement, host, variant, machine)
+    };
+    for host in &hosts {
+        if all
+            .iter()
+            .any(|it| it.host == **host && it.variant.is_none())
+        {
+            let settings = resolve(host, None)?;
+            wanted.of_study.insert((*host).clone(), settings);
+        }
+    }
+    if all.iter().any(|it| it.variant.is_some()) {
+        for variant in arrangement.variants.keys() {
+            let by_host = hosts.iter().map(|host| {
+                let settings = resolve(host, Some(variant))?;
+                Ok(((*host).clone(), settings))
+            });
+            let by_host = by_host.collect::<Result<_, UnresolvedSettings>>()?;
+            wanted.of_variants.insert(variant.clone(), by_host);
+        }
+    }
+    Ok(wanted)
+}
+
+/// The settings of a host in a variant, or in a whole study. `machine` is missing before machines are known.
+fn resolve_for(
+    catalog: &SettingCatalog,
+    arrangement: &Arrangement,
+    host: &HostName,
+    variant: Option<&VariantName>,
+    machine: Option<Option<Machine>>,
+) -> Result<Vec<WantedSetting>, DocumentError> {
+    let is_known = |name: &str| arrangement.has_setting_placeholder(name);
+    let value = |name: &str| arrangement.setting_placeholder(name, variant, machine.flatten());
+    let placeholders = match machine {
+        None => Placeholders::Names(&is_known),
+        Some(_) => Placeholders::Values(&value),
+    };
+    let asked = arrangement
+        .preparations
+        .iter()
+        .filter(|it| it.host == *host && (it.variant.is_none() || it.variant.as_ref() == variant));
+    let sources: Vec<PreparationSource<'_>> = asked
+        .map(|it| PreparationSource {
+            of_variant: it.variant.is_some(),
+            placeholders,
+            ..PreparationSource::new(&it.document, &it.preparation)
+        })
+        .collect();
+    resolve(catalog, &sources)
 }

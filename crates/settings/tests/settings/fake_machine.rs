@@ -138,6 +138,10 @@ esac"#,
 -G) if [ "$4" -gt 4096 ]; then echo "netlink error: Invalid argument" >&2; exit 1; fi; echo "$4" > "$state/ring" ;;
 esac"#,
     ),
+    (
+        "ip",
+        r#"[ "$5" != 10.0.0.2 ] || echo '2: eth0    inet 10.0.0.2/24 brd 10.0.0.255 scope global eth0'"#,
+    ),
     ("mkfs.ext4", "exit 1"),
     ("mount", "exit 1"),
     ("umount", "exit 1"),
@@ -184,7 +188,11 @@ impl FakeMachine {
 
     /// A file with the settings that a text asks for, as they cross the wire.
     pub fn put_wanted(&self, text: &str) -> String {
-        let path = self.folder.path().join("wanted.json");
+        self.put_wanted_as("wanted", text)
+    }
+
+    pub fn put_wanted_as(&self, name: &str, text: &str) -> String {
+        let path = self.folder.path().join(format!("{name}.json"));
         fs::write(&path, serde_json::to_string(&wanted(text)).unwrap()).unwrap();
         path.display().to_string()
     }
@@ -264,9 +272,6 @@ pub fn wanted(text: &str) -> Vec<WantedSetting> {
 pub fn try_wanted(text: &str) -> Result<Vec<WantedSetting>, backsight_model::DocumentError> {
     let document = TomlDocument::new("plan.toml", text);
     let preparation: Preparation = document.read()?;
-    let source = PreparationSource {
-        document: &document,
-        preparation: &preparation,
-    };
+    let source = PreparationSource::new(&document, &preparation);
     resolve(&SettingCatalog::load(&[]).unwrap(), &[source])
 }

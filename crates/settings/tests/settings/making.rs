@@ -56,7 +56,7 @@ fn every_mechanism_makes_and_puts_back() {
         PreparationPolicy::Strict,
     );
     assert!(made.report.stands, "{:#?}", made.report);
-    assert_eq!(made.held.len(), 1);
+    assert_eq!(made.standing.held_files(), 1);
     let is = |path: &str, text: &str| assert_eq!(fake.text(path), text, "{path}");
     is(
         "sys/devices/system/cpu/cpufreq/policy0/scaling_governor",
@@ -168,10 +168,7 @@ fn what_the_machine_lacks_is_missing_and_only_sets_may_ask_for_it() {
         prepare: backsight_model::Preparation,
     }
     let host: Host = document.read().unwrap();
-    let source = backsight_settings::PreparationSource {
-        document: &document,
-        preparation: &host.prepare,
-    };
+    let source = backsight_settings::PreparationSource::new(&document, &host.prepare);
     let catalog = backsight_settings::SettingCatalog::load(&[]).unwrap();
     let all = backsight_settings::resolve(&catalog, &[source]).unwrap();
     let made = apply(
@@ -465,7 +462,7 @@ fn what_would_be_made_is_said_and_nothing_is_changed() {
         .iter()
         .map(|s| s.outcome.to_string())
         .collect();
-    let missing = "skipped: this machine hasn't /sys/devices/system/cpu/intel_uncore_frequency/package_*/min_freq_khz";
+    let missing = "missing: this machine hasn't /sys/devices/system/cpu/intel_uncore_frequency/package_*/min_freq_khz";
     assert_eq!(said, ["would be made", "already so", missing]);
     assert_eq!((report.stands, report.failures().count()), (false, 1));
     assert!(look(PreparationPolicy::Warn).stands);

@@ -38,10 +38,7 @@ fn what_is_said_later_wins_and_as_is_leaves_a_setting() {
         "prepare = ['noisy-neighbour-proof', { cpu.smt = 'as-is', memory.swappiness = 5, sysctl.kernel.x = 'as-is' }]",
     );
     let host: Host = document.read().unwrap();
-    let source = backsight_settings::PreparationSource {
-        document: &document,
-        preparation: &host.prepare,
-    };
+    let source = backsight_settings::PreparationSource::new(&document, &host.prepare);
     let catalog = SettingCatalog::load(&[]).unwrap();
     let all = backsight_settings::resolve(&catalog, &[source]).unwrap();
     let find = |name: &str| all.iter().find(|one| one.setting == name);
@@ -75,10 +72,7 @@ fn every_set_resolves_alone() {
         let text = format!("prepare = ['{name}']");
         let document = backsight_model::TomlDocument::new("plan.toml", text);
         let host: Host = document.read().unwrap();
-        let source = backsight_settings::PreparationSource {
-            document: &document,
-            preparation: &host.prepare,
-        };
+        let source = backsight_settings::PreparationSource::new(&document, &host.prepare);
         let all = backsight_settings::resolve(&catalog, &[source]).unwrap();
         assert!(all.len() >= 8, "{name}");
     }

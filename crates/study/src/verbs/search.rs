@@ -178,6 +178,7 @@ pub fn add_baseline(arrangement: &mut Arrangement, baseline: Option<&str>) -> mi
     let steps = Variant {
         name: Located::nowhere(variant.clone()),
         params: IndexMap::new(),
+        prepare: None,
         roles,
     };
     arrangement.variants.insert(variant, steps);

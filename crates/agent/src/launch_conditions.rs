@@ -1,0 +1,265 @@
+//! How the programs of trials are started: priority, processors, memory nodes, address layout, size of the environment.
+//!
+//! In: the `process.*` settings that stand for a study. Out: what a new process does to itself between its making and its program.
+//! Without any, a program is started in the quickest way; monitors and what puts a host back are always started plainly.
+
+use std::hash::Hasher as _;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command as Process;
+use std::sync::Arc;
+
+use backsight_settings::{CpuList, ProcessAttribute, SchedulerClass, SettingValue};
+use nix::libc;
+
+/// The variable that makes an environment longer.
+const PADDING: &str = "BACKSIGHT_PADDING";
+/// A random size is below this many bytes: within it the stack begins at each place of a page.
+const PAGE: u64 = 4096;
+
+/// What a new process sets of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct LaunchConditions {
+    of_process: Arc<ProcessConditions>,
+    environment: Option<EnvironmentSize>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct ProcessConditions {
+    nice: Option<i32>,
+    scheduler: Option<libc::c_int>,
+    priority: Option<libc::c_int>,
+    cpus: Option<Vec<u64>>,
+    /// The mode of set_mempolicy(2) and its nodes.
+    memory: Option<(libc::c_int, Vec<u64>)>,
+    aslr: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EnvironmentSize {
+    Bytes(usize),
+    Random,
+}
+
+impl LaunchConditions {
+    /// Those of settings, each checked when it was resolved.
+    pub(crate) fn new<'a>(
+        settings: impl IntoIterator<Item = (ProcessAttribute, &'a SettingValue)>,
+    ) -> Self {
+        let mut it = ProcessConditions::default();
+        let mut environment = None;
+        for (attribute, value) in settings {
+            let text = value.to_string();
+            let bits = || CpuList::parse(&text).unwrap_or_default().bits();
+            match attribute {
+                ProcessAttribute::Nice => it.nice = text.parse().ok(),
+                ProcessAttribute::Scheduler => {
+                    it.scheduler = SchedulerClass::parse(&text).map(number_of);
+                }
+                ProcessAttribute::Priority => it.priority = text.parse().ok(),
+                ProcessAttribute::Cpus => it.cpus = Some(bits()),
+                ProcessAttribute::MemoryBind => it.memory = Some((libc::MPOL_BIND, bits())),
+                ProcessAttribute::MemoryInterleave => {
+                    it.memory = Some((libc::MPOL_INTERLEAVE, bits()));
+                }
+                ProcessAttribute::Aslr => it.aslr = text.parse().ok(),
+                ProcessAttribute::EnvironmentSize => {
+                    let bytes = text.parse().map(EnvironmentSize::Bytes);
+                    environment = Some(bytes.unwrap_or(EnvironmentSize::Random));
+                }
+            }
+        }
+        Self {
+            of_process: Arc::new(it),
+            environment,
+        }
+    }
+
+    /// The variable that makes the environment of a trial longer; the same for the same trial of the same study.
+    pub(crate) fn padding(&self, study: &str, trial: &str) -> Option<(String, String)> {
+        let bytes = match self.environment? {
+            EnvironmentSize::Bytes(bytes) => bytes,
+            EnvironmentSize::Random => {
+                let mut hasher = Fnv::default();
+                for text in [study, "\0", trial] {
+                    hasher.write(text.as_bytes());
+                }
+                usize::try_from(hasher.finish() % PAGE).unwrap_or_default()
+            }
+        };
+        Some((PADDING.to_owned(), "x".repeat(bytes)))
+    }
+
+    /// Gives them to a process that will be started.
+    pub(crate) fn give_to(&self, process: &mut Process) {
+        if *self.of_process == ProcessConditions::default() {
+            return;
+        }
+        let conditions = Arc::clone(&self.of_process);
+        // SAFETY: between fork and exec only system calls are made on memory that was there before.
+        unsafe { process.pre_exec(move || conditions.set()) };
+    }
+}
+
+impl ProcessConditions {
+    /// Sets them of the calling process. Makes nothing but system calls.
+    fn set(&self) -> io::Result<()> {
+        if let Some(nice) = self.nice {
+            // SAFETY: takes numbers.
+            checked(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }.into())?;
+        }
+        if let Some(class) = self.scheduler {
+            let is_real_time = class == libc::SCHED_FIFO || class == libc::SCHED_RR;
+            // The kernel's `struct sched_param`.
+            let priority: libc::c_int = match is_real_time {
+                true => self.priority.unwrap_or(1),
+                false => 0,
+            };
+            // The C library's function is missing in musl.
+            // SAFETY: the kernel reads one int there.
+            checked(unsafe {
+                libc::syscall(
+                    libc::SYS_sched_setscheduler,
+                    0,
+                    class,
+                    std::ptr::from_ref(&priority),
+                )
+            })?;
+        }
+        if let Some(cpus) = &self.cpus {
+            // SAFETY: the kernel reads so many bytes there.
+            checked(unsafe {
+                libc::syscall(
+                    libc::SYS_sched_setaffinity,
+                    0,
+                    size_of_val(cpus.as_slice()),
+                    cpus.as_ptr(),
+                )
+            })?;
+        }
+        if let Some((mode, nodes)) = &self.memory {
+            let bits = nodes.len() * 64 + 1;
+            // SAFETY: the kernel reads one bit less than it is told there.
+            checked(unsafe {
+                libc::syscall(libc::SYS_set_mempolicy, *mode, nodes.as_ptr(), bits)
+            })?;
+        }
+        if let Some(aslr) = self.aslr {
+            // SAFETY: takes and gives numbers.
+            let now = unsafe { libc::personality(0xffff_ffff) };
+            checked(now.into())?;
+            let flag = libc::ADDR_NO_RANDOMIZE;
+            let wanted = match aslr {
+                true => now & !flag,
+                false => now | flag,
+            };
+            // SAFETY: as above.
+            checked(unsafe { libc::personality(wanted.cast_unsigned().into()) }.into())?;
+        }
+        Ok(())
+    }
+}
+
+fn checked(returned: libc::c_long) -> io::Result<()> {
+    match returned {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+fn number_of(class: SchedulerClass) -> libc::c_int {
+    match class {
+        SchedulerClass::Other => libc::SCHED_OTHER,
+        SchedulerClass::Batch => libc::SCHED_BATCH,
+        SchedulerClass::Idle => libc::SCHED_IDLE,
+        SchedulerClass::Fifo => libc::SCHED_FIFO,
+        SchedulerClass::RoundRobin => libc::SCHED_RR,
+    }
+}
+
+/// FNV-1a: the same on every machine and in every version.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl std::hash::Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> SettingValue {
+        SettingValue::Text(text.into())
+    }
+
+    #[test]
+    fn a_program_is_started_as_the_settings_say() {
+        let values = [
+            (ProcessAttribute::Nice, SettingValue::Integer(7)),
+            (ProcessAttribute::Scheduler, text("batch")),
+            (ProcessAttribute::Cpus, text("0")),
+            (ProcessAttribute::Aslr, SettingValue::Boolean(false)),
+        ];
+        let conditions = LaunchConditions::new(values.iter().map(|(it, value)| (*it, value)));
+        let mut process = Process::new("/bin/sh");
+        process.args([
+            "-c",
+            "cat /proc/self/stat /proc/self/status /proc/self/personality",
+        ]);
+        conditions.give_to(&mut process);
+        let said = process.output().unwrap();
+        let said = String::from_utf8_lossy(&said.stdout);
+        let fields: Vec<&str> = said.lines().next().unwrap().split(' ').collect();
+        // proc_pid_stat(5), from 1: nice is the 19th, policy the 41st.
+        assert_eq!((fields[18], fields[40]), ("7", "3"), "{said}");
+        assert!(said.contains("Cpus_allowed_list:\t0\n"), "{said}");
+        assert!(said.trim_end().ends_with("00040000"), "{said}");
+    }
+
+    #[test]
+    fn memory_nodes_are_the_kernels_to_refuse() {
+        let start = |node: &str| {
+            let value = text(node);
+            let conditions = LaunchConditions::new([(ProcessAttribute::MemoryBind, &value)]);
+            let mut process = Process::new("/bin/true");
+            conditions.give_to(&mut process);
+            process.status()
+        };
+        // A kernel without the call, or a container that forbids it, says so for both.
+        if let Ok(status) = start("0") {
+            assert!(status.success());
+        }
+        assert!(start("1000").is_err());
+    }
+
+    #[test]
+    fn a_random_size_is_another_one_in_each_trial_and_the_same_when_asked_again() {
+        let random = text("random");
+        let conditions = LaunchConditions::new([(ProcessAttribute::EnvironmentSize, &random)]);
+        let size = |trial: &str| conditions.padding("a", trial).unwrap().1.len();
+        let sizes: Vec<usize> = (0..50).map(|trial| size(&trial.to_string())).collect();
+        let mut distinct = sizes.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert!(distinct.len() > 40 && sizes.iter().all(|size| *size < 4096));
+        assert_eq!(size("7"), sizes[7]);
+        let fixed = SettingValue::Text("100".into());
+        let conditions = LaunchConditions::new([(ProcessAttribute::EnvironmentSize, &fixed)]);
+        assert_eq!(conditions.padding("a", "1").unwrap().1.len(), 100);
+        assert_eq!(LaunchConditions::default().padding("a", "1"), None);
+    }
+}

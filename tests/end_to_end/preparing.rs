@@ -39,7 +39,7 @@ fn a_setting_is_made_for_a_study_and_put_back_after_it() {
         "$B run plan.toml --name a\ncat swappiness\n$B restore\n$B restore",
     );
     ended.assert_code(0);
-    ended.assert_says(&["1 settings made, 0 were so", "nothing is left changed"]);
+    ended.assert_says(&["1 setting made, 0 were so", "nothing is left changed"]);
     assert!(ended.stdout().contains("n=1  7.000"), "{}", ended.stdout());
     assert_eq!(place.read("swappiness"), "60\n");
 }
@@ -79,6 +79,231 @@ fn what_somebody_else_changed_meanwhile_is_said_and_left() {
     ended.assert_code(0);
     ended.assert_says(&["changed by somebody else to `33`"]);
     assert_eq!(place.read("swappiness"), "33\n");
+}
+
+/// Two variants, of which one has another value of the sysctl.
+const VARIANTS: &str = "[[variant]]\nname = \"plain\"\n[[variant]]\nname = \"seven\"\nprepare = { sysctl.\"vm.swappiness\" = 7 }\n";
+
+#[test]
+fn a_variants_settings_are_made_for_its_trials_and_for_no_others() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let place = place(&format!(
+        "{VARIANTS}[[variant]]\nname = \"cpus\"\ntester.prepare = {{ sysctl.\"vm.swappiness\" = \"{{cpus + 50}}\" }}\n"
+    ));
+    place.plan(&place.read("plan.toml").replace("rounds = 1", "rounds = 3"));
+    let ended = in_own_namespace(
+        &place,
+        "$B run plan.toml --name a\ncat swappiness\n$B restore",
+    );
+    ended.assert_code(0);
+    ended.assert_says(&[
+        "for variant `seven`: 1 setting made, 0 were so",
+        "60 ±0 % n=3",
+        "7 ±0 % n=3",
+        "nothing is left changed",
+    ]);
+    let cpus = std::thread::available_parallelism().unwrap().get() + 50;
+    ended.assert_says(&[&format!("{cpus} ±0 % n=3")]);
+    assert_eq!(place.read("swappiness"), "60\n");
+    // Making and putting back isn't part of any trial, which fails where it isn't possible any more.
+    place.plan(&place.read("plan.toml").replace("rounds = 3", "rounds = 2"));
+    place.prints("swap", "cat /proc/sys/vm/swappiness; umount /proc/sys/vm/swappiness 2>/dev/null; mount -t tmpfs -o ro none /proc/sys/vm");
+    let ended = in_own_namespace(&place, "$B run plan.toml --name b || true\n$B show b");
+    ended.assert_says(&["can't be prepared: sysctl = 7"]);
+}
+
+#[test]
+fn killed_in_a_trial_of_a_variant_the_next_study_puts_its_settings_back() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let place = place(VARIANTS);
+    place.prints("swap", "sh @/kill.sh");
+    place.write(
+        "kill.sh",
+        "s=$(cat /proc/sys/vm/swappiness); echo $s; [ $s = 7 ] || exit 0\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = backsight ] && kills=\"$p $kills\"; p=$q; done; kill -9 $kills\n",
+    );
+    let script = "$B run plan.toml --name a || echo killed\necho \"then $(cat swappiness)\"\necho exit 0 > kill.sh\n$B run plan.toml --name b || true\necho \"now $(cat swappiness)\"\n$B restore";
+    let ended = in_own_namespace(&place, script);
+    ended.assert_says(&[
+        "killed",
+        "then 7",
+        "/proc/sys/vm/swappiness) of study `a`: put back",
+        "now 60",
+        "nothing is left changed",
+    ]);
+}
+
+#[test]
+fn programs_of_trials_are_started_as_settings_say_and_others_are_not() {
+    let place = Place::new();
+    let nice = "echo $(nice) $(grep Cpus_allowed_list /proc/self/status | tr -dc 0-9-) $(cat /proc/self/personality) $(env | grep -c BACKSIGHT_PADDING=x)";
+    place.prints("nice", nice);
+    place.monitor("watch", "echo monitor $(nice); while :; do sleep 1; done");
+    place.plan(
+        "use = [\"nice\"]\nrounds = 1\nmonitors = [\"watch\"]\n[prepare]\nprocess.nice = 3\n[[variant]]\nname = \"plain\"\n\
+         [[variant]]\nname = \"mine\"\nprepare = { process.nice = 11, process.cpus = \"0\", process.aslr = false, process.environment-size = 100 }\n",
+    );
+    place
+        .ends(&["run", "plan.toml", "--name", "a"])
+        .assert_code(0);
+    for trial in place.trials("a") {
+        let raw = place.raw("a", trial.number);
+        let said = match trial.cell.as_str() {
+            "nice plain" => "\n3 0",
+            _ => "\n11 0 00040000 1\n",
+        };
+        assert!(raw.contains(said), "{raw}");
+        assert!(raw.contains("monitor 0"), "{raw}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn without_root_a_set_makes_what_it_can_and_says_what_it_leaves_out() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let place = Place::new();
+    place.prints("nice", "nice");
+    let plan = |policy: &str| {
+        place.plan(&format!(
+            "use = [\"nice\"]\nrounds = 1\nprepare = [\"quiet\", {{ process.nice = 5 }}]\n{policy}\n"
+        ));
+    };
+    std::fs::copy(env!("CARGO_BIN_EXE_backsight"), place.path("program")).unwrap();
+    let all = Command::new("chmod")
+        .args(["-R", "a+rwX"])
+        .arg(place.path(""))
+        .status();
+    assert!(all.unwrap().success());
+    let run = |name: &str| {
+        let mut command = Command::new("setpriv");
+        let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+        command.args(nobody).arg(place.path("program"));
+        let mut command = place.put(command, &["run", "plan.toml", "--name", name]);
+        command.env("HOME", place.path(""));
+        Running::start(command).ends()
+    };
+    plan("");
+    let strict = run("strict");
+    assert_ne!(strict.status.code(), Some(0));
+    strict.assert_says(&[
+        "can't be prepared",
+        "memory.swappiness = 0",
+        "it needs root",
+        "prepare-policy",
+    ]);
+    plan("prepare-policy = \"warn\"");
+    let warn = run("warn");
+    warn.assert_code(0);
+    warn.assert_says(&[
+        "memory.swappiness = 0",
+        "it needs root",
+        "1 setting made, 0 were so",
+        "5 ",
+    ]);
+    plan("prepare-policy = \"skip\"");
+    let skip = run("skip");
+    skip.assert_code(0);
+    assert!(
+        !skip.stderr.contains("memory.swappiness"),
+        "{}",
+        skip.stderr
+    );
+    skip.assert_says(&["1 setting made, 0 were so"]);
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_measured_in_lab_plan_and_variant() {
+    // Each mistake, and what is said of it.
+    let mistakes = [
+        (
+            "cpu.govenor = \"performance\"",
+            "did you mean `cpu.governor`?",
+        ),
+        (
+            "memory.swappiness = 201",
+            "`201` isn't a whole number from 0 to 200",
+        ),
+        (
+            "disk = { device = \"/dev/vdb\", format = \"xfs\", mount = \"/s\", confirm = \"/dev/vdc\" }",
+            "doesn't name /dev/vdb again",
+        ),
+        (
+            "cpu.governor = \"powersave\", cpu.turbo = false",
+            "don't go together",
+        ),
+        ("process.cpus = \"4000\"", "there is no CPU 4000"),
+        ("isolate.cpus = \"0-4000\"", "there is no CPU"),
+        (
+            "sysctl.\"vm.swappiness\" = \"{cpu}\"",
+            "`{cpu}` is not defined here",
+        ),
+        (
+            "process.environment-size = \"rnd\"",
+            "neither `random` nor a number",
+        ),
+        (
+            "irq.affinity = { interface = \"{tester.face}\", cpus = \"0\" }",
+            "`{tester.face}` is not defined here",
+        ),
+    ];
+    for (mistake, said) in mistakes {
+        let lab = |place: &Place| {
+            let lab = place.read("lab.toml");
+            place.write("lab.toml", format!("{lab}prepare = {{ {mistake} }}\n"));
+        };
+        let plan = |place: &Place, text: &str| {
+            place.plan(&format!("use = [\"nice\"]\nrounds = 1\n{text}\n"));
+        };
+        for where_it_is in ["lab", "plan", "variant", "role"] {
+            let place = Place::new();
+            place.prints("nice", "nice");
+            plan(&place, "");
+            match where_it_is {
+                "lab" => lab(&place),
+                "plan" => plan(&place, &format!("prepare = {{ {mistake} }}")),
+                "variant" => plan(
+                    &place,
+                    &format!("[[variant]]\nname = \"v\"\nprepare = {{ {mistake} }}"),
+                ),
+                _ => plan(
+                    &place,
+                    &format!("[[variant]]\nname = \"v\"\ntester.prepare = {{ {mistake} }}"),
+                ),
+            }
+            let ended = place.ends(&["run", "plan.toml", "--name", "a"]);
+            assert_ne!(ended.status.code(), Some(0), "{mistake} in {where_it_is}");
+            let is_destructive =
+                mistake.starts_with("disk") && ["variant", "role"].contains(&where_it_is);
+            let said = if is_destructive {
+                "`disk` can't be changed between trials"
+            } else {
+                said
+            };
+            assert!(
+                unwrapped(&ended.stderr).contains(said),
+                "{mistake} in {where_it_is}: {}",
+                ended.stderr
+            );
+        }
+    }
+    let place = Place::new();
+    place.prints("nice", "nice");
+    place.plan("use = [\"nice\"]\nprepare-policy = \"wran\"\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "a"]);
+    ended.assert_says(&["wran", "`strict`"]);
+}
+
+/// A message without the lines that a terminal's width broke it into.
+fn unwrapped(text: &str) -> String {
+    let lines = text
+        .lines()
+        .map(|line| line.trim_start_matches([' ', '│', '×', '╰', '─', '▶', '·']));
+    lines.collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -4,6 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use backsight_model::{Benchmark, Lab, Monitor, Plan, Target, TomlDocument};
+use backsight_settings::{
+    Placeholders, PreparationSource, SettingCatalog, SettingDefinition, resolve,
+};
 use backsight_test_needs::Need;
 use std::{
     path::{Path, PathBuf},
@@ -231,10 +234,21 @@ fn files_in_the_documentation_are_right() {
             let document = |text: &str| TomlDocument::new(page, text);
             if block.contains("[metric.") {
                 Benchmark::read(&document(&block)).unwrap();
+            } else if block.contains("[[files]]") {
+                SettingDefinition::read(&document(&block)).unwrap();
             } else if block.contains("[host.") {
                 Lab::read(&document(&block)).unwrap();
             } else {
-                Plan::read(&document(&format!("use = [\"iperf3-tcp\"]\n{block}"))).unwrap();
+                let document = document(&format!("use = [\"iperf3-tcp\"]\n{block}"));
+                let plan = Plan::read(&document).unwrap();
+                let of_variants = plan.variant.iter().filter_map(|it| it.prepare.as_ref());
+                for asked in plan.prepare.iter().chain(of_variants) {
+                    let source = PreparationSource {
+                        placeholders: Placeholders::Names(&|_| true),
+                        ..PreparationSource::new(&document, asked)
+                    };
+                    resolve(&SettingCatalog::load(&[]).unwrap(), &[source]).unwrap();
+                }
             }
         }
     }
@@ -363,6 +377,7 @@ fn generated_pages_are_up_to_date() {
         "json.md",
         "importers.md",
         "monitors.md",
+        "settings.md",
     ] {
         let now = std::fs::read_to_string(folder.path().join(page)).unwrap();
         let kept = std::fs::read_to_string(project().join("docs/reference").join(page)).unwrap();

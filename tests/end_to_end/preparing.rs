@@ -298,6 +298,51 @@ fn mistakes_are_told_before_anything_is_measured_in_lab_plan_and_variant() {
     ended.assert_says(&["wran", "`strict`"]);
 }
 
+#[test]
+fn settings_of_ones_own_are_listed_shown_and_kept_by_the_study() {
+    let place = Place::new();
+    place.prints("nice", "nice");
+    std::fs::create_dir_all(place.path("settings/sets")).unwrap();
+    let own = "name = 'my.nice'\nabout = 'my own'\ntype = { integer = { min = 0, max = 9 } }\nright = 'none'\n[process]\nattribute = 'nice'\n";
+    place.write("settings/my.nice.toml", own);
+    place.write(
+        "settings/sets/mine.toml",
+        "name = 'mine'\nabout = 'of mine'\nsettings.my.nice = 4\n",
+    );
+    place.plan("use = [\"nice\"]\nrounds = 1\nprepare = [\"mine\"]\n");
+    let listed = place.prints_of(&["list", "settings"]);
+    for name in ["my.nice", "mine", "cpu.governor", "quiet"] {
+        assert!(listed.contains(name), "{listed}");
+    }
+    assert!(
+        place
+            .prints_of(&["show", "setting", "my.nice"])
+            .contains("from 0 to 9")
+    );
+    assert!(
+        place
+            .prints_of(&["show", "setting", "mine"])
+            .contains("settings.my.nice = 4")
+    );
+    place
+        .ends(&["show", "setting", "cpu.govenor"])
+        .assert_says(&["did you mean `cpu.governor`?"]);
+    place
+        .ends(&["run", "plan.toml", "--name", "a"])
+        .assert_code(0);
+    // The study goes on with the definitions that it began with.
+    std::fs::remove_dir_all(place.path("settings")).unwrap();
+    let ended = place.ends(&["resume", "a", "--rounds", "1"]);
+    ended.assert_code(0);
+    ended.assert_says(&["1 setting made"]);
+    assert!(place.prints_of(&["show", "a"]).contains("4 ±0 % n=2"));
+    assert!(
+        place
+            .prints_of(&["show", "a", "--documents"])
+            .contains("my own")
+    );
+}
+
 /// A message without the lines that a terminal's width broke it into.
 fn unwrapped(text: &str) -> String {
     let lines = text

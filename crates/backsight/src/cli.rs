@@ -70,7 +70,7 @@ enum Verb {
     Report(report::ReportArgs),
     /// List the studies in the store
     Studies(studies::StudiesArgs),
-    /// Show a study, or a definition: `show NAME`, `show benchmark NAME`, `show monitor NAME`
+    /// Show a study, or a definition: `show NAME`, `show benchmark NAME`, `show monitor NAME`, `show setting NAME`
     Show(studies::ShowArgs),
     /// Delete a study and the raw outputs that only it has
     Delete(studies::DeleteArgs),

@@ -26,6 +26,9 @@ pub struct CommonOptions {
         value_name = "DIR"
     )]
     pub monitors: Vec<PathBuf>,
+    /// Folder with your own definitions of machines' settings, beside the program's; may be repeated
+    #[arg(long = "settings-dir", global = true, value_name = "DIR")]
+    pub settings: Vec<PathBuf>,
     /// Log to standard error what is begun and ended, and how long it took; twice: with every step and every request to a host
     #[arg(id = "log", short = 'v', long = "verbose", global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,

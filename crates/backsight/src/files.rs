@@ -8,6 +8,7 @@ use backsight_report::{
     TerminalStyle,
     escape::{visible, visible_bytes},
 };
+use backsight_settings::setting_documents;
 use backsight_store::Store;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -63,8 +64,8 @@ pub async fn existing_store(shared: &CommonOptions) -> miette::Result<Store> {
         .into_diagnostic()
 }
 
-/// The catalogue with the user's own definitions: those of `--benchmarks` and `--monitors-dir`, and of folders
-/// `benchmarks` and `monitors` beside the plan.
+/// The catalogue with the user's own definitions: those of `--benchmarks`, `--monitors-dir` and `--settings-dir`, and of
+/// folders `benchmarks`, `monitors` and `settings` beside the plan.
 pub fn catalog(shared: &CommonOptions, plan: Option<&Path>) -> miette::Result<Catalog> {
     let folders = |kind: &str, named: &[PathBuf]| -> Vec<PathBuf> {
         let beside = plan
@@ -74,7 +75,9 @@ pub fn catalog(shared: &CommonOptions, plan: Option<&Path>) -> miette::Result<Ca
     };
     let monitors = Monitors::load(&folders("monitors", &shared.monitors))?;
     let benchmarks = folders("benchmarks", &shared.benchmarks);
-    Ok(Catalog::load(&benchmarks)?.with_monitors(monitors))
+    let settings = setting_documents(&folders("settings", &shared.settings))?;
+    let catalog = Catalog::load(&benchmarks)?.with_monitors(monitors);
+    Ok(catalog.with_settings(settings))
 }
 
 /// The lab of a plan: the file that was named, else the `lab.toml` beside the plan; none if there is none.

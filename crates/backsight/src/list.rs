@@ -1,5 +1,6 @@
 //! `backsight list`: what there is.
 
+use backsight_settings::SettingCatalog;
 use std::process::ExitCode;
 
 use crate::common_options::CommonOptions;
@@ -17,6 +18,7 @@ enum What {
     Benchmarks,
     Monitors,
     Importers,
+    Settings,
 }
 
 impl ListArgs {
@@ -26,6 +28,7 @@ impl ListArgs {
             What::Benchmarks => benchmarks(shared)?,
             What::Monitors => monitors(shared)?,
             What::Importers => importers()?,
+            What::Settings => settings(shared)?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -69,6 +72,14 @@ fn monitors(shared: &CommonOptions) -> miette::Result<()> {
             monitor.about,
         ]);
     }
+    crate::files::print(&format!("{table}\n"))
+}
+
+fn settings(shared: &CommonOptions) -> miette::Result<()> {
+    let catalog = crate::files::catalog(shared, Some(std::path::Path::new("plan.toml")))?;
+    let catalog = SettingCatalog::with_documents(catalog.settings())?;
+    let mut table = table(&["setting", "is", "needs", "about"]);
+    table.add_rows(catalog.rows());
     crate::files::print(&format!("{table}\n"))
 }
 

@@ -5,6 +5,7 @@ use backsight_catalog::Catalog;
 use backsight_report::reference::{
     benchmark_section, cell, monitor_row, placeholders_section, schema_keys,
 };
+use backsight_settings::{SettingCatalog, reference_page};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 
@@ -66,6 +67,10 @@ impl ReferenceArgs {
             ("json.md", printed()),
             ("importers.md", importers()?),
             ("monitors.md", monitors()?),
+            (
+                "settings.md",
+                reference_page(&SettingCatalog::load(&[])?, GENERATED),
+            ),
         ];
         for (name, text) in pages {
             crate::files::write_whole(&self.folder.join(name), &text)?;
@@ -148,8 +153,10 @@ fn importers() -> miette::Result<String> {
 
 fn files() -> String {
     let mut text = format!("# Files\n\n{GENERATED}");
-    for kind in backsight_model::schema::KINDS {
-        let Some(schema) = backsight_model::schema::schema_for(kind) else {
+    let of_model = backsight_model::schema::KINDS;
+    for kind in of_model.iter().chain(backsight_settings::KINDS) {
+        let of_settings = || backsight_settings::schema_for(kind);
+        let Some(schema) = backsight_model::schema::schema_for(kind).or_else(of_settings) else {
             continue;
         };
         let _ = write!(

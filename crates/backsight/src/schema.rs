@@ -16,8 +16,11 @@ pub struct SchemaArgs {
 }
 
 fn kinds() -> impl Iterator<Item = &'static str> {
-    let files = backsight_model::schema::KINDS.iter().copied();
-    files.chain(printed().map(|(kind, _)| kind))
+    let files = backsight_model::schema::KINDS.iter();
+    files
+        .chain(backsight_settings::KINDS)
+        .copied()
+        .chain(printed().map(|(kind, _)| kind))
 }
 
 /// The kinds of JSON that verbs print, each with a line on what prints it.
@@ -38,6 +41,7 @@ impl SchemaArgs {
     /// Prints the schema.
     pub fn execute(self) -> miette::Result<ExitCode> {
         let schema = backsight_model::schema::schema_for(&self.kind)
+            .or_else(|| backsight_settings::schema_for(&self.kind))
             .or_else(|| output_schema(&self.kind))
             .ok_or_else(|| miette::miette!("there is no schema of `{}`", self.kind))?;
         crate::files::print(&format!("{schema:#}\n"))?;

@@ -7,6 +7,7 @@ use backsight_report::{
     escape::visible_bytes,
     stored_study::{StudyListEntry, StudyOverview, documents_text, hosts_text, studies_table},
 };
+use backsight_settings::SettingCatalog;
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
     IMPORT_VERB, VerdictReport, stored_study,
@@ -46,9 +47,9 @@ impl StudiesArgs {
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
 pub struct ShowArgs {
-    /// A study's name or number, or the word `benchmark` or `monitor`
+    /// A study's name or number, or the word `benchmark`, `monitor` or `setting`
     what: String,
-    /// With `benchmark` or `monitor`: which one
+    /// With `benchmark`, `monitor` or `setting`: which one
     name: Option<String>,
     /// One trial of the study, with its steps
     #[arg(long, value_name = "N")]
@@ -79,9 +80,10 @@ impl ShowArgs {
             match self.what.as_str() {
                 "benchmark" => show_benchmark(shared, name)?,
                 "monitor" => show_monitor(shared, name)?,
+                "setting" => show_setting(shared, name)?,
                 what => {
                     return Err(miette::miette!(
-                        help = "`show STUDY`, `show benchmark NAME` or `show monitor NAME`",
+                        help = "`show STUDY`, `show benchmark NAME`, `show monitor NAME` or `show setting NAME`",
                         "what is a `{what}`?"
                     ));
                 }
@@ -184,6 +186,14 @@ fn show_monitor(shared: &CommonOptions, name: &str) -> miette::Result<()> {
         return Err(overhead::no_monitor(&catalog, name));
     };
     files::print(&monitor_text(&monitor, document))
+}
+
+fn show_setting(shared: &CommonOptions, name: &str) -> miette::Result<()> {
+    let catalog = files::catalog(shared, Some(Path::new("plan.toml")))?;
+    let catalog = SettingCatalog::with_documents(catalog.settings())?;
+    files::print(&catalog.page(name).map_err(|help| {
+        miette::miette!(help = help, "there is neither a setting nor a set `{name}`")
+    })?)
 }
 
 async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {

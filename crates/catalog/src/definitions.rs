@@ -108,6 +108,7 @@ impl Entry {
 pub struct Catalog {
     entries: IndexMap<BenchmarkName, Entry>,
     monitors: Monitors,
+    settings: Vec<TomlDocument>,
 }
 
 impl Catalog {
@@ -120,6 +121,7 @@ impl Catalog {
         let mut catalog = Self {
             entries: IndexMap::new(),
             monitors: Monitors::load(&[])?,
+            settings: Vec::new(),
         };
         for (name, text) in BUILT_IN {
             catalog.put(
@@ -150,6 +152,7 @@ impl Catalog {
         Ok(Self {
             entries,
             monitors: Monitors::default(),
+            settings: Vec::new(),
         })
     }
 
@@ -157,6 +160,17 @@ impl Catalog {
     #[must_use]
     pub fn with_monitors(self, monitors: Monitors) -> Self {
         Self { monitors, ..self }
+    }
+
+    /// The same definitions with the user's own ones of settings, which are read elsewhere.
+    #[must_use]
+    pub fn with_settings(self, settings: Vec<TomlDocument>) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// The user's own definitions of settings and of sets.
+    pub fn settings(&self) -> &[TomlDocument] {
+        &self.settings
     }
 
     /// The monitors: those that come with the program, unless others were given.

@@ -324,6 +324,8 @@ pub struct Arrangement {
     pub preparations: Vec<HostPreparation>,
     /// What happens where a setting can't be made.
     pub preparation_policy: PreparationPolicy,
+    /// The user's own definitions of settings and of sets.
+    pub setting_documents: Vec<TomlDocument>,
 }
 
 /// What a document asks of the settings of a host.
@@ -423,6 +425,7 @@ impl Plan {
             build_on: IndexMap::new(),
             preparations: Vec::new(),
             preparation_policy: self.prepare_policy,
+            setting_documents: Vec::new(),
         })
     }
 

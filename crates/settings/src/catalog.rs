@@ -6,8 +6,12 @@ use backsight_model::{
     DocumentError, Located, Preparation, TomlDocument, UnreadableFileError, did_you_mean,
 };
 use indexmap::IndexMap;
-use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use schemars::JsonSchema;
+use serde::{Deserialize, de::IgnoredAny};
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use crate::definition::SettingDefinition;
 
@@ -51,13 +55,17 @@ pub struct SettingSet {
     pub document: TomlDocument,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SetFile {
+pub(crate) struct SetFile {
+    /// Its name, which is its file's.
     name: Located<String>,
+    /// What it is for.
     about: String,
+    /// Other sets that it begins with.
     #[serde(default, rename = "use")]
     sets: Vec<Located<String>>,
+    /// Its settings.
     #[serde(default)]
     settings: Preparation,
 }
@@ -119,42 +127,82 @@ fn misnamed(document: &TomlDocument, name: &str, file: &str) -> DocumentError {
     )
 }
 
+/// The definitions in these folders, as they are: settings in `NAME.toml`, sets in `sets/NAME.toml`.
+///
+/// # Errors
+/// A folder or file can't be read.
+pub fn setting_documents(folders: &[PathBuf]) -> Result<Vec<TomlDocument>, SettingCatalogError> {
+    let mut documents = Vec::new();
+    for folder in folders {
+        let sets = folder.join("sets");
+        let sets = Some(sets).filter(|sets| sets.is_dir());
+        for folder in [Some(folder.clone()), sets].into_iter().flatten() {
+            for file in definition_files(&folder)? {
+                documents.push(TomlDocument::open(&file)?);
+            }
+        }
+    }
+    Ok(documents)
+}
+
 impl SettingCatalog {
     /// The settings and sets that come with the program, and over them those of these folders: the later folder wins.
     ///
     /// # Errors
     /// A folder or file can't be read, or a definition is at fault.
     pub fn load(folders: &[PathBuf]) -> Result<Self, SettingCatalogError> {
-        let mut catalog = Self::default();
-        for (name, text) in SETTINGS {
-            catalog.put_setting(
-                name,
-                &TomlDocument::new(format!("settings: {name}.toml"), *text),
-            )?;
-        }
-        for (name, text) in SETS {
-            catalog.put_set(
-                name,
-                TomlDocument::new(format!("settings: sets/{name}.toml"), *text),
-            )?;
-        }
-        for folder in folders {
-            for file in definition_files(folder)? {
-                let name = file.file_stem().unwrap_or_default().to_string_lossy();
-                catalog.put_setting(&name, &TomlDocument::open(&file)?)?;
+        Self::with_documents(&setting_documents(folders)?)
+    }
+
+    /// The settings and sets that come with the program, and over them these definitions, each named as its file.
+    ///
+    /// # Errors
+    /// A definition is at fault.
+    pub fn with_documents(documents: &[TomlDocument]) -> Result<Self, SettingCatalogError> {
+        // Those of the program are read once.
+        static OURS: OnceLock<SettingCatalog> = OnceLock::new();
+        let mut catalog = match OURS.get() {
+            Some(ours) => ours.clone(),
+            None => {
+                let ours = Self::of_program()?;
+                OURS.get_or_init(|| ours).clone()
             }
-            let sets = folder.join("sets");
-            if sets.is_dir() {
-                for file in definition_files(&sets)? {
-                    let name = file.file_stem().unwrap_or_default().to_string_lossy();
-                    catalog.put_set(&name, TomlDocument::open(&file)?)?;
-                }
-            }
+        };
+        for document in documents {
+            catalog.put(document)?;
         }
         catalog.settings.sort_unstable_keys();
         catalog.sets.sort_unstable_keys();
-        catalog.check_conflicts()?;
+        catalog.check_conflicts(documents)?;
         Ok(catalog)
+    }
+
+    fn of_program() -> Result<Self, SettingCatalogError> {
+        let mut catalog = Self::default();
+        for (name, text) in SETTINGS {
+            let document = TomlDocument::new(format!("settings: {name}.toml"), *text);
+            catalog.put_setting(name, &document)?;
+        }
+        for (name, text) in SETS {
+            let document = TomlDocument::new(format!("settings: sets/{name}.toml"), *text);
+            catalog.put_set(name, document)?;
+        }
+        Ok(catalog)
+    }
+
+    /// A setting, or a set: that has no values of its own, so no type.
+    fn put(&mut self, document: &TomlDocument) -> Result<(), DocumentError> {
+        #[derive(Deserialize)]
+        struct Kind {
+            #[serde(rename = "type")]
+            value_type: Option<IgnoredAny>,
+        }
+        let file = Path::new(&document.name).file_stem().unwrap_or_default();
+        let file = file.to_string_lossy();
+        match document.read::<Kind>()?.value_type {
+            Some(_) => self.put_setting(&file, document),
+            None => self.put_set(&file, document.clone()),
+        }
     }
 
     fn put_setting(&mut self, file: &str, document: &TomlDocument) -> Result<(), DocumentError> {
@@ -176,20 +224,33 @@ impl SettingCatalog {
     }
 
     /// Checks that conflicts are with settings that exist.
-    fn check_conflicts(&self) -> Result<(), DocumentError> {
+    fn check_conflicts(&self, documents: &[TomlDocument]) -> Result<(), DocumentError> {
         for definition in self.settings.values() {
             for conflict in &definition.conflicts {
                 if !self.settings.contains_key(&*conflict.with) {
                     let near = did_you_mean(&conflict.with, self.names());
                     let message = format!("there is no setting `{}`", *conflict.with);
-                    let name = format!("settings: {}.toml", definition.name);
-                    let text = SETTINGS.iter().find(|(name, _)| *name == definition.name);
-                    let document = TomlDocument::new(name, text.map_or("", |(_, text)| *text));
+                    let document = self.document_of(&definition.name, documents);
                     return Err(document.problem(conflict.with.span(), message, "here", near));
                 }
             }
         }
         Ok(())
+    }
+
+    /// The document that defines a setting: the last of these, else the program's.
+    fn document_of(&self, name: &str, documents: &[TomlDocument]) -> TomlDocument {
+        let is_it = |document: &&TomlDocument| {
+            Path::new(&document.name)
+                .file_stem()
+                .is_some_and(|stem| stem == name)
+        };
+        let own = documents.iter().rev().find(is_it).cloned();
+        own.unwrap_or_else(|| {
+            let text = SETTINGS.iter().find(|(known, _)| *known == name);
+            let text = text.map_or("", |(_, text)| *text);
+            TomlDocument::new(format!("settings: {name}.toml"), text)
+        })
     }
 
     /// The names of all settings, in the order of the alphabet.
@@ -205,6 +266,33 @@ impl SettingCatalog {
     /// The setting of this name.
     pub fn setting(&self, name: &str) -> Option<&SettingDefinition> {
         self.settings.get(name)
+    }
+
+    /// A row for each setting and each set: its name, its values, what it needs, what it is about.
+    pub fn rows(&self) -> impl Iterator<Item = [String; 4]> {
+        let of_settings = self.settings().map(|it| {
+            let (values, needs) = (it.value_type.to_string(), it.needs().to_owned());
+            [it.name.clone(), values, needs, it.about.clone()]
+        });
+        let of_sets = self.sets().map(|it| {
+            let kind = "a set of settings".to_owned();
+            [it.name.clone(), kind, String::new(), it.about.clone()]
+        });
+        of_settings.chain(of_sets)
+    }
+
+    /// The page of a setting or of a set.
+    ///
+    /// # Errors
+    /// There is none of this name; a way out.
+    pub fn page(&self, name: &str) -> Result<String, String> {
+        let of_setting = self.setting(name).map(SettingDefinition::page);
+        let page = of_setting.or_else(|| self.set(name).map(SettingSet::page));
+        page.ok_or_else(|| {
+            let known = self.names().chain(self.sets.keys().map(String::as_str));
+            let list = || "`backsight list settings` shows what there is".to_owned();
+            did_you_mean(name, known).unwrap_or_else(list)
+        })
     }
 
     /// All sets, in the order of their names.

@@ -2,6 +2,7 @@
 
 use backsight_model::{DocumentError, Located, TomlDocument, did_you_mean};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// What it takes to change a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequiredRight {
     /// To be root.
@@ -26,7 +27,7 @@ pub enum RequiredRight {
 }
 
 /// Two settings that don't go together.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingConflict {
     /// The other setting.
@@ -68,39 +69,56 @@ pub struct SettingDefinition {
     pub mechanism: Mechanism,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct DefinitionFile {
+pub(crate) struct DefinitionFile {
+    /// Its name, which is its file's: `memory.thp`.
     name: Located<String>,
+    /// What it does, and why it disturbs measurements.
     about: Located<String>,
+    /// Which values it takes.
     #[serde(rename = "type")]
     value_type: ValueType,
+    /// The key of its value in a table with parameters; `value` unless said.
     #[serde(default = "value_key")]
     key: String,
+    /// Its parameters, each with its type.
     #[serde(default)]
     parameters: IndexMap<String, ParameterType>,
+    /// The parameter whose value is the key below the setting's name.
     #[serde(default)]
     name_parameter: Option<Located<String>>,
+    /// What it takes to change it; root unless said.
     #[serde(default)]
     right: RequiredRight,
+    /// Settings are made in this order, and put back in the reverse one; 50 unless said.
     #[serde(default = "usual_order")]
     order: u8,
+    /// Why it can't be changed between the trials of a study, where it can't: a variant may not ask for it.
     #[serde(default)]
     whole_study: Option<String>,
+    /// What it doesn't go together with.
     #[serde(default, rename = "conflict")]
     conflicts: Vec<SettingConflict>,
+    /// Made by files; the first alternative of which the machine has files.
     #[serde(default)]
     files: Vec<FileAlternative>,
+    /// Made by a folder that the kernel fills.
     #[serde(default)]
     folder: Option<FolderMechanism>,
+    /// Made by programs.
     #[serde(default)]
     command: Option<CommandMechanism>,
+    /// Made by a file that is kept open.
     #[serde(default)]
     hold: Option<HoldMechanism>,
+    /// Made by starting or stopping units.
     #[serde(default)]
     services: Option<ServicesMechanism>,
+    /// Made by a file system that is mounted.
     #[serde(default)]
     mount: Option<MountMechanism>,
+    /// Given to the programs of trials as they are started.
     #[serde(default)]
     process: Option<ProcessMechanism>,
 }

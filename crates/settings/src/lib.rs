@@ -48,15 +48,17 @@ mod mechanism;
 mod parameter;
 mod placeholder;
 mod program;
+mod reference;
 mod report;
 mod request;
 mod restore;
+mod schema;
 mod standing;
 mod value;
 mod wanted;
 
 pub use apply::{Application, apply, change_to, inspect};
-pub use catalog::{SettingCatalog, SettingCatalogError, SettingSet};
+pub use catalog::{SettingCatalog, SettingCatalogError, SettingSet, setting_documents};
 pub use cpu_list::CpuList;
 pub use definition::{RequiredRight, SettingConflict, SettingDefinition};
 pub use journal::{
@@ -71,12 +73,14 @@ pub use mechanism::{
     ServicesMechanism, SettingChange, UnitChange,
 };
 pub use parameter::ParameterType;
+pub use reference::reference_page;
 pub use report::{
     ChangeReport, PreparationReport, RestoreOutcome, RestoreReport, RestoredChange, SettingOutcome,
     SettingReport,
 };
 pub use request::SettingRequest;
 pub use restore::{RestoreScope, restore};
+pub use schema::{KINDS, schema_for};
 pub use standing::StandingPreparation;
 pub use value::{SettingValue, ValueType};
 pub use wanted::{AS_IS, Placeholders, PreparationSource, WantedSetting, resolve};

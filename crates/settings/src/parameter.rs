@@ -2,13 +2,14 @@
 //! that can't lead elsewhere.
 
 use backsight_model::Size;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
+use std::{fmt, net::IpAddr};
 
 use crate::cpu_list::CpuList;
 
 /// What a parameter may be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ParameterType {
     /// A network interface: its name, or `@` and an address that it has.
@@ -54,6 +55,26 @@ fn is_path(text: &str) -> bool {
 /// The address in `@10.0.0.2`, which stands for the interface that has it.
 pub(crate) fn address_of(text: &str) -> Option<IpAddr> {
     text.strip_prefix('@')?.parse().ok()
+}
+
+impl fmt::Display for ParameterType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interface => {
+                f.write_str("a network interface, or `@` and an address that it has")
+            }
+            Self::Block => f.write_str("a block device such as `sda`"),
+            Self::Device => f.write_str("a device such as `/dev/vdb`"),
+            Self::Path => f.write_str("a path"),
+            Self::Number => f.write_str("a number"),
+            Self::Sysctl => f.write_str("a kernel parameter such as `vm.swappiness`"),
+            Self::Size => f.write_str("a size such as `4GiB`"),
+            Self::Cpus => f.write_str("a list of CPUs such as `0-3,8`"),
+            Self::Choice(words) => write!(f, "one of `{}`", words.join("`, `")),
+            Self::Text => f.write_str("a text"),
+            Self::SameAs(other) => write!(f, "the same as `{other}` again"),
+        }
+    }
 }
 
 impl ParameterType {

@@ -1,5 +1,6 @@
 //! Values of settings and their types.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -7,7 +8,7 @@ use crate::cpu_list::CpuList;
 use backsight_model::did_you_mean;
 
 /// A value that somebody wants a setting to have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SettingValue {
     /// `true` or `false`.
@@ -32,7 +33,7 @@ impl fmt::Display for SettingValue {
 }
 
 /// Which values a setting takes: `type = "boolean"`, `type = { choice = ["always", "never"] }`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ValueType {
     /// `true` or `false`.

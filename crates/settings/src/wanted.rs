@@ -297,7 +297,7 @@ impl<'a> Resolver<'a> {
                         });
                         let near: Vec<&str> = near.collect();
                         match near.is_empty() {
-                            true => "`backsight list` has all settings".to_owned(),
+                            true => "`backsight list settings` has all".to_owned(),
                             false => format!("there are {}", near.join(", ")),
                         }
                     });

@@ -116,6 +116,7 @@ impl Question {
         plan.arrange_monitors(&self.plan, &mut arrangement, |name| {
             find_monitor(catalog, name)
         })?;
+        arrangement.setting_documents = catalog.settings().to_vec();
         plan.arrange_preparations(&self.plan, self.lab.as_ref(), &mut arrangement)?;
         check_settings(&arrangement)?;
         arrangement.folder = self.choices.folder.clone();

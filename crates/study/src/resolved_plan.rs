@@ -146,6 +146,8 @@ impl ResolvedPlan {
                 documents.push(document("monitor", definition));
             }
         }
+        let settings = self.catalog.settings().iter();
+        documents.extend(settings.map(|definition| document("setting", definition)));
         let benchmarks = self.arrangement.benchmarks.iter();
         Ok(NewStudy {
             target: None,

@@ -56,6 +56,7 @@ pub async fn resume(
     let monitors = Monitors::from_documents(of_kind("monitor").collect())?;
     let catalog = Catalog::from_documents(of_kind("benchmark").collect())?;
     let catalog = catalog.with_monitors(monitors);
+    let catalog = catalog.with_settings(of_kind("setting").collect());
     let plan = of_kind("plan")
         .last()
         .ok_or_else(|| miette::miette!("this study has no plan"))?;

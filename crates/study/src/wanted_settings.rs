@@ -58,7 +58,7 @@ fn resolve_all(
     if all.is_empty() {
         return Ok(wanted);
     }
-    let catalog = SettingCatalog::load(&[])?;
+    let catalog = SettingCatalog::with_documents(&arrangement.setting_documents)?;
     let mut hosts: Vec<&HostName> = all.iter().map(|it| &it.host).collect();
     hosts.dedup();
     let resolve = |host: &HostName, variant| {

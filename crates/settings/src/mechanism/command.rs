@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// `[command]`: words of commands, with placeholders. No shell reads them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CommandMechanism {
     /// Prints what stands.

@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use rustix::io::Errno;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ChangeState, SettingObstacle};
@@ -12,7 +13,7 @@ use crate::{
 use backsight_model::did_you_mean;
 
 /// Files that have the setting on some machines: `[[files]]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FileAlternative {
     /// The files: a path in which `*` stands for any part of one component, with placeholders.
@@ -50,7 +51,7 @@ pub struct FileAlternative {
 }
 
 /// What of a file's text is the value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileReading {
     /// All of it.
@@ -63,7 +64,7 @@ pub enum FileReading {
 }
 
 /// How a value is written, and when two texts are the same value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileFormat {
     /// Words, with any space between.

@@ -1,6 +1,7 @@
 //! Settings that are a folder in which the kernel makes files: a partition of processors in /sys/fs/cgroup, a group in
 //! /sys/fs/resctrl. To remove the folder undoes all of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fs, io};
 
@@ -8,7 +9,7 @@ use super::{ChangeState, FileChange, FileFormat, FileReading, SettingChange, Set
 use crate::{machine_root::MachineRoot, placeholder, request::SettingRequest};
 
 /// `[folder]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FolderMechanism {
     /// The folder that is made.
@@ -23,7 +24,7 @@ pub struct FolderMechanism {
 }
 
 /// A file of the folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderFile {
     /// Its name.

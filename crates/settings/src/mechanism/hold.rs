@@ -1,6 +1,7 @@
 //! Settings that last as long as somebody keeps a file open: /dev/cpu_dma_latency. The kernel puts them back when the process that
 //! holds them ends, however it ends.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{File, OpenOptions},
@@ -11,7 +12,7 @@ use super::{SettingChange, SettingObstacle};
 use crate::{machine_root::MachineRoot, request::SettingRequest, value::SettingValue};
 
 /// `[hold]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HoldMechanism {
     /// The file.
@@ -21,7 +22,7 @@ pub struct HoldMechanism {
 }
 
 /// How a value is written into such a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldBytes {
     /// A number of 32 bits in the machine's order.

@@ -1,6 +1,7 @@
 //! File systems that are made for a study: on a device that is named twice, on a sparse file, in memory.
 
 use rustix::fs::OFlags;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, OpenOptions},
@@ -27,7 +28,7 @@ const FORMATS: [(&str, &[&str]); 4] = [
 ];
 
 /// `[mount]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MountMechanism {
     /// What is mounted.
@@ -35,7 +36,7 @@ pub struct MountMechanism {
 }
 
 /// What is mounted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MountSource {
     /// A file system that is made on the device `{device}`, which `{confirm}` names again. What is on it is lost.

@@ -1,6 +1,7 @@
 //! Settings of the programs of trials: priority, processors, memory nodes, address layout. Whoever starts a program gives them to
 //! it, so that nothing of the machine is changed and nothing has to be put back.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{SettingChange, SettingObstacle};
@@ -12,7 +13,7 @@ use crate::{
 const MOST_ENVIRONMENT: u32 = 65_536;
 
 /// `[process]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessMechanism {
     /// What of a program it sets.
@@ -20,7 +21,7 @@ pub struct ProcessMechanism {
 }
 
 /// What can be set of a program when it is started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessAttribute {
     /// Its nice value, from -20 to 19.

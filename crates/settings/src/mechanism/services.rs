@@ -1,5 +1,6 @@
 //! Units of systemd's that are stopped or started for the time of a study.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::{
 const LIMIT: Duration = Duration::from_secs(100);
 
 /// `[services]`: the value is a list of units.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServicesMechanism {
     /// What is done with the units of a list.
@@ -26,7 +27,7 @@ pub struct ServicesMechanism {
 }
 
 /// What is done with units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServiceAction {
     /// They are stopped.

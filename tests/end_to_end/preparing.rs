@@ -217,6 +217,64 @@ fn without_root_a_set_makes_what_it_can_and_says_what_it_leaves_out() {
 }
 
 #[test]
+fn settings_are_made_as_root_where_the_lab_says_how_and_put_back_by_the_next_agent() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let place = place(VARIANTS);
+    let swap = "cat /proc/sys/vm/swappiness; id -u";
+    place.prints("swap", swap);
+    let lab = place.read("lab.toml");
+    // Runs a program as root for anybody, as `sudo` does for whom it knows.
+    place.write(
+        "lab.toml",
+        format!("{lab}become-root = [\"{}\"]\n", place.at("as-root")),
+    );
+    std::fs::copy(env!("CARGO_BIN_EXE_backsight"), place.path("program")).unwrap();
+    let nobody = "cp /usr/bin/env as-root; chmod -R a+rwX .; chmod 4755 as-root\n\
+        B='setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=. ./program --store store'";
+    let ended = in_own_namespace(
+        &place,
+        &format!(
+            "{nobody}\n$B run plan.toml --name a\ncat swappiness\nls /var/lib/backsight\n$B show a --trial 1 --raw"
+        ),
+    );
+    ended.assert_code(0);
+    ended.assert_says(&["60.0 ±? n=1", "7.0 ±? n=1", "65534", "journal.lock"]);
+    assert_eq!(place.read("swappiness"), "60\n");
+
+    // Killed with its agent, it leaves what root's journal says to the next one.
+    place.prints("swap", "sh @/kill.sh");
+    place.write(
+        "kill.sh",
+        "s=$(cat /proc/sys/vm/swappiness); echo $s; [ $s = 7 ] || exit 0\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = program ] && kills=\"$p $kills\"; p=$q; done; kill -9 $kills\n",
+    );
+    let script = format!(
+        "{nobody}\n$B run plan.toml --name b || echo killed\necho \"then $(cat swappiness)\"\n$B restore\necho \"now $(cat swappiness)\"\n$B restore"
+    );
+    let ended = in_own_namespace(&place, &script);
+    ended.assert_says(&[
+        "killed",
+        "then 7",
+        "of study `b`: put back",
+        "now 60",
+        "nothing is left changed",
+    ]);
+
+    // Without anybody who makes it root's, it is said.
+    place.prints("swap", swap);
+    place.write("lab.toml", format!("{lab}become-root = [\"/bin/false\"]\n"));
+    let ended = in_own_namespace(
+        &place,
+        &format!("{nobody}\n$B run plan.toml --name c || echo stopped"),
+    );
+    ended.assert_says(&[
+        "settings can't be changed as root by `/bin/false",
+        "stopped",
+    ]);
+}
+
+#[test]
 fn mistakes_are_told_before_anything_is_measured_in_lab_plan_and_variant() {
     // Each mistake, and what is said of it.
     let mistakes = [

@@ -332,19 +332,21 @@ impl proto::agent_server::Agent for Agent {
             study,
             settings,
             policy,
+            become_root,
         } = request.into_inner();
         let (settings, policy) = (wire::from_json(&settings)?, wire::from_json(&policy)?);
-        let made = self.preparations.make(study, settings, policy).await;
-        let report = made.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        let made = self.preparations.make(study, settings, policy, become_root);
+        let report = made.await.map_err(Status::failed_precondition)?;
         Ok(Response::new(proto::PrepareReply {
             report: wire::json(&report)?,
         }))
     }
 
     async fn restore(&self, request: Request<proto::RestoreRequest>) -> Reply<proto::RestoreReply> {
-        let scope = wire::from_json(&request.into_inner().scope)?;
-        let restored = self.preparations.restore(scope).await;
-        let report = restored.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        let proto::RestoreRequest { scope, become_root } = request.into_inner();
+        let scope = wire::from_json(&scope)?;
+        let restored = self.preparations.restore(scope, become_root).await;
+        let report = restored.map_err(Status::failed_precondition)?;
         Ok(Response::new(proto::RestoreReply {
             report: wire::json(&report)?,
         }))

@@ -228,7 +228,8 @@ impl Client {
         Ok((HostRecord(sections.collect()), reply.kernel_log))
     }
 
-    /// Makes settings of the machine for a study; they are put back by [`Client::restore`], or when the stream ends.
+    /// Gives the machine these settings and no others for a study; where its agent isn't root, by a command that makes a program
+    /// root's, if there is one. They are put back by [`Client::restore`], or when the stream ends.
     ///
     /// # Errors
     ///
@@ -238,12 +239,14 @@ impl Client {
         study: &str,
         settings: &[WantedSetting],
         policy: PreparationPolicy,
+        become_root: &[String],
     ) -> Result<PreparationReport, AgentError> {
         let call = "make its settings";
         let request = proto::PrepareRequest {
             study: study.to_owned(),
             settings: wire::json(&settings).map_err(nonsense(call))?,
             policy: wire::json(&policy).map_err(nonsense(call))?,
+            become_root: become_root.to_vec(),
         };
         let reply = self
             .call(call, SETTINGS_LIMIT, |mut calls| async move {
@@ -258,12 +261,19 @@ impl Client {
     /// # Errors
     ///
     /// As [`Client::prepare`].
-    pub async fn restore(&self, scope: &RestoreScope) -> Result<RestoreReport, AgentError> {
+    pub async fn restore(
+        &self,
+        scope: &RestoreScope,
+        become_root: &[String],
+    ) -> Result<RestoreReport, AgentError> {
         let call = "put its settings back";
-        let scope = wire::json(scope).map_err(nonsense(call))?;
+        let request = proto::RestoreRequest {
+            scope: wire::json(scope).map_err(nonsense(call))?,
+            become_root: become_root.to_vec(),
+        };
         let reply = self
             .call(call, SETTINGS_LIMIT, |mut calls| async move {
-                calls.restore(proto::RestoreRequest { scope }).await
+                calls.restore(request).await
             })
             .await?;
         wire::from_json(&reply.report).map_err(nonsense(call))

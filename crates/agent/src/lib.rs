@@ -68,6 +68,7 @@ pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_u
 pub use init::{InitError, init_arguments, serve_guest};
 pub use monitored_processes::{MonitoredProcesses, is_monitor, monitored_processes};
 pub use neighbours::{CpuUse, ProcessSnapshot};
+pub use preparation::serve_settings;
 pub use shell::shell_needed;
 pub use step::{
     BeginTrial, Condition, CpuAccount, EndReason, Finished, Hello, HoldState, Moment, ProcessExit,
@@ -76,7 +77,7 @@ pub use step::{
 };
 
 /// The protocol's version. An agent and a client work together only if theirs are equal.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial. The agent has it
 /// too, with `agent` for the trial.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use backsight_settings::{
-    JournalError, JournalFile, MachineRoot, PreparationPolicy, PreparationReport, RestoreReport,
-    RestoreScope, StandingPreparation, WantedSetting, change_to, restore,
+    JournalFile, MachineRoot, PreparationPolicy, PreparationReport, RequiredRight, RestoreReport,
+    RestoreScope, RootHelper, StandingPreparation, WantedSetting, change_to, restore,
+    serve_root_request,
 };
 use tokio::sync::Mutex;
 
@@ -15,7 +16,17 @@ use crate::launch_conditions::LaunchConditions;
 pub(crate) struct Preparations {
     machine: MachineRoot,
     journal: JournalFile,
-    begun: Arc<Mutex<BTreeMap<String, StandingPreparation>>>,
+    begun: Arc<Mutex<BTreeMap<String, Standing>>>,
+}
+
+/// What stands for a study.
+#[derive(Default)]
+struct Standing {
+    /// What this process made.
+    own: StandingPreparation,
+    /// What was made as root, where this process isn't.
+    by_root: StandingPreparation,
+    become_root: Vec<String>,
 }
 
 impl Default for Preparations {
@@ -33,20 +44,47 @@ impl Preparations {
         }
     }
 
-    /// Gives the machine these settings in place of those that the study has made so far. Goes on to its end even where nobody waits for it any more.
+    /// Gives the machine these settings in place of those that the study has made so far. Goes on to its end even where nobody waits
+    /// for it any more.
     pub(crate) async fn make(
         &self,
         study: String,
         settings: Vec<WantedSetting>,
         policy: PreparationPolicy,
-    ) -> Result<PreparationReport, JournalError> {
+        become_root: Vec<String>,
+    ) -> Result<PreparationReport, String> {
         let (machine, journal) = (self.machine.clone(), self.journal.clone());
         let mut begun = Arc::clone(&self.begun).lock_owned().await;
         blocking(move || {
             // First of all: it is put back at the end also where it fails half-way.
-            let new = || StandingPreparation::new(&study);
-            let standing = begun.entry(study.clone()).or_insert_with(new);
-            change_to(&machine, standing, &settings, &journal, policy)
+            let standing = begun.entry(study.clone()).or_insert_with(|| Standing {
+                own: StandingPreparation::new(&study),
+                by_root: StandingPreparation::new(&study),
+                become_root,
+            });
+            let is_roots =
+                |it: &WantedSetting| it.right == RequiredRight::Root && !machine.permits_root();
+            let Some(helper) = helper(&machine, &standing.become_root) else {
+                let own = &mut standing.own;
+                let made = change_to(&machine, own, &settings, &journal, policy);
+                return made.map_err(|error| error.to_string());
+            };
+            let order: Vec<bool> = settings.iter().map(is_roots).collect();
+            let (of_root, own): (Vec<_>, Vec<_>) = settings.into_iter().partition(is_roots);
+            let made = change_to(&machine, &mut standing.own, &own, &journal, policy);
+            let mut report = made.map_err(|error| error.to_string())?;
+            let by_root = helper.change(&mut standing.by_root, of_root, policy);
+            let by_root = by_root.map_err(|error| error.to_string())?;
+            report.stands &= by_root.stands;
+            report.put_back.extend(by_root.put_back);
+            let mut own = std::mem::take(&mut report.settings).into_iter();
+            let mut of_root = by_root.settings.into_iter();
+            let settings = order.into_iter().map(|is_roots| match is_roots {
+                true => of_root.next(),
+                false => own.next(),
+            });
+            report.settings = settings.flatten().collect();
+            Ok(report)
         })
         .await
     }
@@ -61,13 +99,17 @@ impl Preparations {
         let Some((study, standing)) = begun.iter().next() else {
             return (LaunchConditions::default(), None);
         };
-        let conditions = LaunchConditions::new(standing.of_processes());
+        let conditions = LaunchConditions::new(standing.own.of_processes());
         let padding = conditions.padding(study, trial);
         (conditions, padding)
     }
 
     /// Puts settings back, once none is being made.
-    pub(crate) async fn restore(&self, scope: RestoreScope) -> Result<RestoreReport, JournalError> {
+    pub(crate) async fn restore(
+        &self,
+        scope: RestoreScope,
+        become_root: Vec<String>,
+    ) -> Result<RestoreReport, String> {
         let (machine, journal) = (self.machine.clone(), self.journal.clone());
         let mut begun = Arc::clone(&self.begun).lock_owned().await;
         blocking(move || {
@@ -76,22 +118,57 @@ impl Preparations {
                 RestoreScope::Everything => begun.clear(),
                 RestoreScope::Abandoned => {}
             }
-            restore(&machine, &journal, &scope)
+            let mut report = match helper(&machine, &become_root) {
+                Some(helper) => helper.restore(&scope).map_err(|error| error.to_string())?,
+                None => RestoreReport::default(),
+            };
+            let own = restore(&machine, &journal, &scope).map_err(|error| error.to_string())?;
+            report.changes.extend(own.changes);
+            report.held += own.held;
+            report.damaged_lines.extend(own.damaged_lines);
+            Ok(report)
         })
         .await
     }
 
     /// Puts back what this agent made and nobody has put back.
     pub(crate) async fn restore_all(&self) {
-        let studies: Vec<String> = self.begun.lock().await.keys().cloned().collect();
-        for study in studies {
-            match self.restore(RestoreScope::Study(study)).await {
+        let begun = self.begun.lock().await;
+        let studies = begun.iter();
+        let studies: Vec<_> = studies
+            .map(|(study, standing)| (study.clone(), standing.become_root.clone()))
+            .collect();
+        drop(begun);
+        for (study, become_root) in studies {
+            match self.restore(RestoreScope::Study(study), become_root).await {
                 Ok(report) if report.is_complete() => {}
                 Ok(report) => tracing::warn!(?report, "settings can't be put back"),
                 Err(error) => tracing::warn!("settings can't be put back: {error}"),
             }
         }
     }
+}
+
+/// Does one request of an agent that isn't root, as root: read from standard input, answered on standard output.
+///
+/// # Errors
+/// It is no request, or nobody reads the answer.
+pub fn serve_settings() -> std::io::Result<std::process::ExitCode> {
+    serve_root_request(std::io::stdin().lock(), std::io::stdout().lock())?;
+    Ok(std::process::ExitCode::SUCCESS)
+}
+
+/// What changes settings as root, where this process may not and somebody lets it.
+fn helper(machine: &MachineRoot, become_root: &[String]) -> Option<RootHelper> {
+    if become_root.is_empty() || machine.permits_root() {
+        return None;
+    }
+    let program = std::env::current_exe().ok()?;
+    Some(RootHelper::new(
+        become_root,
+        program,
+        &["agent", "--settings"],
+    ))
 }
 
 /// Files and programs are waited for elsewhere than where the stream is served.
@@ -140,7 +217,8 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let making = preparations.make("a".into(), wanted, PreparationPolicy::Strict);
+            let making =
+                preparations.make("a".into(), wanted, PreparationPolicy::Strict, Vec::new());
             let written = tokio::task::spawn_blocking(|| AT_FIRST_WRITE.wait());
             // The call is given up as soon as the machine is changed.
             tokio::select! {

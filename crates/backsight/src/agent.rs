@@ -19,6 +19,9 @@ pub struct AgentArgs {
     /// Live in this network namespace: a file such as /run/netns/NAME
     #[arg(long, value_name = "FILE")]
     netns: Option<PathBuf>,
+    /// Change settings of this machine as standard input says, once
+    #[arg(long, conflicts_with_all = ["netns", "channel"])]
+    settings: bool,
     /// Become a program whose descriptor 3 is a stream to this unix socket
     #[arg(
         long,
@@ -42,6 +45,9 @@ impl AgentArgs {
         if let (Some(socket), Some(program)) = (&self.channel, &self.program) {
             let fault = backsight_agent::exec_with_channel(socket, program, &self.arguments);
             return Err(miette::miette!("{}: {fault}", program.display()));
+        }
+        if self.settings {
+            return backsight_agent::serve_settings().into_diagnostic();
         }
         if std::io::stdin().is_terminal() {
             return Err(miette::miette!(

@@ -59,6 +59,7 @@ impl ReferenceArgs {
     /// Writes the reference pages of the documentation.
     pub fn execute(self, command: clap::Command) -> miette::Result<ExitCode> {
         std::fs::create_dir_all(&self.folder).into_diagnostic()?;
+        let settings = SettingCatalog::load(&[])?;
         let pages = [
             ("commands.md", commands(command)),
             ("exit-statuses.md", exit_status::page(GENERATED)),
@@ -67,10 +68,7 @@ impl ReferenceArgs {
             ("json.md", printed()),
             ("importers.md", importers()?),
             ("monitors.md", monitors()?),
-            (
-                "settings.md",
-                reference_page(&SettingCatalog::load(&[])?, GENERATED),
-            ),
+            ("settings.md", reference_page(&settings, GENERATED)),
         ];
         for (name, text) in pages {
             crate::files::write_whole(&self.folder.join(name), &text)?;

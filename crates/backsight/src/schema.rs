@@ -17,10 +17,8 @@ pub struct SchemaArgs {
 
 fn kinds() -> impl Iterator<Item = &'static str> {
     let files = backsight_model::schema::KINDS.iter();
-    files
-        .chain(backsight_settings::KINDS)
-        .copied()
-        .chain(printed().map(|(kind, _)| kind))
+    let files = files.chain(backsight_settings::KINDS).copied();
+    files.chain(printed().map(|(kind, _)| kind))
 }
 
 /// The kinds of JSON that verbs print, each with a line on what prints it.

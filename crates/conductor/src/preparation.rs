@@ -65,7 +65,9 @@ impl Conductor {
             return;
         }
         let name = &host.name;
-        match host.client.restore(&RestoreScope::Abandoned).await {
+        let become_root = self.become_root(name);
+        let restored = host.client.restore(&RestoreScope::Abandoned, become_root);
+        match restored.await {
             Ok(report) => self.warn_of(name, report.changes.iter()),
             Err(error) => self.events.emit(&Event::Warning {
                 message: format!("{name}: what ended studies left changed isn't put back: {error}"),
@@ -106,8 +108,11 @@ impl Conductor {
             ..
         } = &self.settings;
         let name = &host.name;
-        let made = host.client.prepare(study, wanted, settings.policy).await;
-        let report = made.map_err(|cause| ConnectError::Agent {
+        let become_root = self.become_root(name);
+        let made = host
+            .client
+            .prepare(study, wanted, settings.policy, become_root);
+        let report = made.await.map_err(|cause| ConnectError::Agent {
             host: name.clone(),
             cause,
             message: String::new(),
@@ -167,6 +172,11 @@ impl Conductor {
         Ok(())
     }
 
+    fn become_root(&self, host: &HostName) -> &[String] {
+        let settings = self.arrangement.lab.host.get(host);
+        settings.map_or(&[], |settings| &settings.become_root)
+    }
+
     fn warn_once(&self, message: String) {
         let warned = self.settings.warned.lock();
         let is_new = warned
@@ -184,7 +194,8 @@ impl Conductor {
         let prepared = prepared.filter(|host| self.settings.wanted.has(&host.name));
         let restored = prepared.map(|host| async move {
             let scope = RestoreScope::Study(study.clone());
-            (&host.name, host.client.restore(&scope).await)
+            let become_root = self.become_root(&host.name);
+            (&host.name, host.client.restore(&scope, become_root).await)
         });
         for (host, restored) in join_all(restored).await {
             let message = match restored {
@@ -228,8 +239,11 @@ pub async fn restore_hosts(
     hosts: &[HostName],
 ) -> Vec<Result<RestoreReport, ConnectError>> {
     let restored = hosts.iter().map(|host| {
+        let become_root = lab.host.get(host).map(|it| &*it.become_root);
+        let become_root = become_root.unwrap_or_default();
         ask_host(reach, lab, host, LIMIT, async |connected| {
-            connected.client.restore(&RestoreScope::Abandoned).await
+            let scope = RestoreScope::Abandoned;
+            connected.client.restore(&scope, become_root).await
         })
     });
     join_all(restored).await

@@ -133,6 +133,10 @@ pub struct Host {
     /// such tables. For hosts of kind "local" and "ssh".
     #[serde(default)]
     pub prepare: Option<Preparation>,
+    /// Where the login isn't root: the command that makes a program root's without asking for anything, word by word, for settings
+    /// that need it: `["sudo", "-n"]`.
+    #[serde(default)]
+    pub become_root: Vec<String>,
     /// What a host of kind "ssh" does in its own way for targets with `boot = "ssh-reboot"`.
     #[serde(default, rename = "ssh-reboot")]
     pub ssh_reboot: Option<Located<HostCommands>>,
@@ -319,6 +323,7 @@ impl Host {
             login: None,
             options: Vec::new(),
             prepare: None,
+            become_root: Vec::new(),
             ssh_reboot: None,
             kexec: None,
         }

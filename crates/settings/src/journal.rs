@@ -388,7 +388,7 @@ impl Journal {
         }
         let boot = machine.boot_id();
         let boot = boot.map_err(|cause| JournalError::Boot { cause })?;
-        let holder = Holder::this_process();
+        let holder = machine.holder();
         let entries = changes.iter().zip(self.contents.next..);
         let entries = entries.map(|((setting, change), id)| JournalEntry {
             id,

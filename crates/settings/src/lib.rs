@@ -52,6 +52,7 @@ mod reference;
 mod report;
 mod request;
 mod restore;
+mod root_helper;
 mod schema;
 mod standing;
 mod value;
@@ -80,6 +81,7 @@ pub use report::{
 };
 pub use request::SettingRequest;
 pub use restore::{RestoreScope, restore};
+pub use root_helper::{RootHelper, RootHelperError, serve_root_request};
 pub use schema::{KINDS, schema_for};
 pub use standing::StandingPreparation;
 pub use value::{SettingValue, ValueType};

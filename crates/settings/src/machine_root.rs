@@ -27,6 +27,7 @@ pub struct MachineRoot {
     programs: Vec<PathBuf>,
     checkpoint: Option<Checkpoint>,
     lock: Option<Arc<File>>,
+    holder: Option<Holder>,
 }
 
 /// A process that holds settings: a number alone would be another's one day.
@@ -83,6 +84,7 @@ impl MachineRoot {
             programs,
             checkpoint: None,
             lock: None,
+            holder: None,
         }
     }
 
@@ -93,6 +95,7 @@ impl MachineRoot {
             programs,
             checkpoint: None,
             lock: None,
+            holder: None,
         }
     }
 
@@ -101,6 +104,25 @@ impl MachineRoot {
     pub fn with_checkpoint(mut self, checkpoint: Checkpoint) -> Self {
         self.checkpoint = Some(checkpoint);
         self
+    }
+
+    /// The same machine, whose settings another process holds than this one, which ends at once.
+    #[must_use]
+    pub(crate) fn held_by(self, holder: Holder) -> Self {
+        Self {
+            holder: Some(holder),
+            ..self
+        }
+    }
+
+    /// Whether files stay open that this process opens for settings.
+    pub(crate) fn keeps_files(&self) -> bool {
+        self.holder.is_none()
+    }
+
+    /// The process that holds what is changed.
+    pub(crate) fn holder(&self) -> Holder {
+        self.holder.unwrap_or_else(Holder::this_process)
     }
 
     /// The same machine, whose programs have this lock too: where this process is killed, the next one waits for them.

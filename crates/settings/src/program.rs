@@ -41,6 +41,19 @@ pub(crate) fn run(
     words: &[String],
     limit: Duration,
 ) -> Result<String, ProgramFault> {
+    run_with(machine, words, machine.input(), limit)
+}
+
+/// The same with this standard input.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_with(
+    machine: &MachineRoot,
+    words: &[String],
+    input: Stdio,
+    limit: Duration,
+) -> Result<String, ProgramFault> {
     let Some((name, arguments)) = words.split_first() else {
         return Err(ProgramFault::Failed("a command without a program".into()));
     };
@@ -51,7 +64,7 @@ pub(crate) fn run(
     let mut child = Command::new(program)
         .args(arguments)
         .env("LC_ALL", "C")
-        .stdin(machine.input())
+        .stdin(input)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)

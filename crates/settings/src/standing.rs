@@ -1,5 +1,7 @@
 //! What stands on a machine for a study: it is compared with what is wanted next, so that only the difference is written.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     mechanism::{HeldFiles, Mechanism, ProcessAttribute},
     report::SettingReport,
@@ -9,19 +11,20 @@ use crate::{
 
 /// The settings that a study has on a machine. Files that are kept open for them are closed when this is dropped; the rest is put
 /// back by [`crate::restore`].
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct StandingPreparation {
     pub(crate) study: String,
     pub(crate) settings: Vec<StandingSetting>,
 }
 
 /// One of them.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StandingSetting {
     pub(crate) wanted: WantedSetting,
     pub(crate) report: SettingReport,
     /// Its entries in the journal.
     pub(crate) ids: Vec<u64>,
+    #[serde(skip)]
     pub(crate) held: HeldFiles,
 }
 
@@ -31,6 +34,20 @@ impl StandingPreparation {
         Self {
             study: study.to_owned(),
             settings: Vec::new(),
+        }
+    }
+
+    /// The same without the files that are kept open.
+    pub(crate) fn without_files(&self) -> Self {
+        let settings = self.settings.iter().map(|it| StandingSetting {
+            wanted: it.wanted.clone(),
+            report: it.report.clone(),
+            ids: it.ids.clone(),
+            held: HeldFiles::default(),
+        });
+        Self {
+            study: self.study.clone(),
+            settings: settings.collect(),
         }
     }
 

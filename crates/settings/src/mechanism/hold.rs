@@ -70,6 +70,10 @@ impl HoldMechanism {
                 self.path
             )));
         }
+        if !machine.keeps_files() {
+            let why = "only an agent that is root itself can keep it open";
+            return Err(SettingObstacle::Refused(why.into()));
+        }
         let value = match (&request.value, self.bytes) {
             (Some(SettingValue::Integer(number)), HeldBytes::NativeI32) => {
                 let fits = i32::try_from(*number);

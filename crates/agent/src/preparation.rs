@@ -167,7 +167,7 @@ fn helper(machine: &MachineRoot, become_root: &[String]) -> Option<RootHelper> {
     Some(RootHelper::new(
         become_root,
         program,
-        &["agent", "--settings"],
+        &["agent", "--change-settings"],
     ))
 }
 

@@ -21,7 +21,7 @@ pub struct AgentArgs {
     netns: Option<PathBuf>,
     /// Change settings of this machine as standard input says, once
     #[arg(long, conflicts_with_all = ["netns", "channel"])]
-    settings: bool,
+    change_settings: bool,
     /// Become a program whose descriptor 3 is a stream to this unix socket
     #[arg(
         long,
@@ -46,7 +46,7 @@ impl AgentArgs {
             let fault = backsight_agent::exec_with_channel(socket, program, &self.arguments);
             return Err(miette::miette!("{}: {fault}", program.display()));
         }
-        if self.settings {
+        if self.change_settings {
             return backsight_agent::serve_settings().into_diagnostic();
         }
         if std::io::stdin().is_terminal() {

@@ -135,7 +135,7 @@ pub struct Host {
     pub prepare: Option<Preparation>,
     /// Where the login isn't root: the command that makes a program root's without asking for anything, word by word, for settings
     /// that need it: `["sudo", "-n"]`.
-    #[serde(default)]
+    #[serde(default, rename = "become-root")]
     pub become_root: Vec<String>,
     /// What a host of kind "ssh" does in its own way for targets with `boot = "ssh-reboot"`.
     #[serde(default, rename = "ssh-reboot")]

@@ -2,9 +2,10 @@
 
 use backsight_catalog::Parsers;
 use backsight_exchange::import::Importer;
-use backsight_model::{Benchmark, Lab, Monitor, Plan, Preparation, Target, TomlDocument};
+use backsight_model::{Benchmark, Lab, Monitor, Plan, Preparation, Target, TomlDocument, Value};
 use backsight_settings::{
-    JournalContents, PreparationSource, SettingCatalog, SettingDefinition, SettingSet, resolve,
+    JournalContents, Placeholders, PreparationSource, SettingCatalog, SettingDefinition,
+    SettingSet, resolve,
 };
 use std::sync::LazyLock;
 
@@ -25,9 +26,10 @@ const KINDS: &[(&str, Read)] = &[
     ("# preparation", |document| {
         let preparation: Result<Preparation, _> = document.read();
         preparation.is_ok_and(|preparation| {
+            let of_machine = |name: &str| Some(Value::Text(name.to_owned()));
             let source = PreparationSource {
-                document,
-                preparation: &preparation,
+                placeholders: Placeholders::Values(&of_machine),
+                ..PreparationSource::new(document, &preparation)
             };
             resolve(&SETTINGS, &[source]).is_ok()
         })

@@ -34,6 +34,7 @@ mod quantity;
 mod record;
 mod results;
 pub mod schema;
+mod self_test;
 mod simulator;
 mod span;
 mod step;
@@ -81,9 +82,13 @@ pub use preparation::{Preparation, PreparationPart, PreparationPolicy, SettingNo
 pub use quantity::{Percent, quantity};
 pub use record::{
     EXPLAINING_WEIGHT, HostRecord, HostRecordMap, RecordDifference, RecordSection,
-    differences_of_hosts,
+    differences_of_hosts, record_weight,
 };
 pub use results::{CellSeries, ResultSet, StudyState, TrialSamples};
+pub use self_test::{
+    Grade, GradedFigure, MachineObservation, Measure, MeasureOutcome, NoiseKind, NoiseSource,
+    SelfTest, TestFigure,
+};
 pub use simulator::{Simulator, SimulatorError};
 pub use span::{Size, SizeError, Time, TimeError};
 pub use step::{Action, Phase, Port, Ready, ReadyCondition, Step, Steps, StopSignal};

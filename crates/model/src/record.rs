@@ -58,7 +58,7 @@ impl HostRecord {
     /// The values whose differences explain numbers, with their names.
     pub fn explaining_values(&self) -> impl Iterator<Item = (String, &str)> {
         self.values_shared_with(self)
-            .filter(|(name, _)| weight(name).0 >= EXPLAINING_WEIGHT)
+            .filter(|(name, _)| record_weight(name).0 >= EXPLAINING_WEIGHT)
     }
 
     /// What differs from this record to another one in the sections that both have: what explains numbers most often first, then
@@ -81,7 +81,7 @@ impl HostRecord {
         let told = differ.iter().filter(|name| !said_elsewhere(name));
         let mut differences: Vec<RecordDifference> = told
             .map(|name| {
-                let (mut weight, reason) = weight(name);
+                let (mut weight, reason) = record_weight(name);
                 let is_on_both = base.contains_key(*name) && new.contains_key(*name);
                 if !is_on_both && COMES_AND_GOES.iter().any(|it| name.starts_with(it)) {
                     weight = weight.min(WEIGHT_OF_OTHERS);
@@ -166,8 +166,8 @@ fn weighed(name: &str) -> Option<&'static Weight> {
     WEIGHTS.iter().find(|it| fits(it.pattern, name))
 }
 
-/// How likely a difference of this name explains numbers, and why.
-fn weight(name: &str) -> (u8, Option<&'static str>) {
+/// How likely what has this name in a record explains numbers, from 0 to 100, and why.
+pub fn record_weight(name: &str) -> (u8, Option<&'static str>) {
     weighed(name).map_or((10, None), |it| (it.weight, Some(it.reason)))
 }
 
@@ -314,7 +314,7 @@ mod tests {
     fn every_name_that_is_said_to_stand_elsewhere_weighs_as_much_there() {
         for it in WEIGHTS.iter() {
             if let Some(same) = it.same_as {
-                assert_eq!(weight(same).0, it.weight, "{}", it.pattern);
+                assert_eq!(record_weight(same).0, it.weight, "{}", it.pattern);
             }
         }
     }

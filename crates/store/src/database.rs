@@ -87,6 +87,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "records of hosts",
         include_str!("../migrations/0013_host_records.sql"),
     ),
+    (
+        15,
+        "self-tests",
+        include_str!("../migrations/0014_self_tests.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

@@ -39,6 +39,7 @@ mod raw;
 mod raw_ref;
 mod results;
 mod runner;
+mod self_test;
 mod study;
 mod trial;
 
@@ -50,6 +51,7 @@ pub use host_records::StoredHostRecord;
 pub use raw::SweptObjects;
 pub use raw_ref::RawRef;
 pub use runner::Runner;
+pub use self_test::StoredSelfTest;
 pub use study::{
     ChangedFact, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow, earlier_log_path, log_path,
 };

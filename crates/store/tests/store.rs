@@ -983,6 +983,10 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "ALTER TABLE cell DROP COLUMN monitors",
         "ALTER TABLE version DROP COLUMN amendments",
         "DROP TABLE acceptance",
+        "DROP TABLE self_test",
+        "DROP TABLE host_record",
+        "DROP TABLE record_section",
+        "DROP TABLE record",
         "DROP TABLE testbed",
         "ALTER TABLE boot DROP COLUMN testbed",
         "ALTER TABLE sample DROP COLUMN measured_checksum",
@@ -1840,4 +1844,44 @@ async fn what_is_accepted_is_kept_replaced_and_withdrawn() {
     let metric = Some("tbench.throughput");
     assert!(store.withdraw(&target, "abc", metric).await.unwrap());
     assert_eq!(store.acceptances(&target).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).await.unwrap();
+    let test = |machine: &str, made: i64| backsight_store::StoredSelfTest {
+        machine: machine.into(),
+        boot: "boot".into(),
+        host: "dut".parse().unwrap(),
+        made: jiff::Timestamp::from_second(made).unwrap(),
+        result: backsight_model::SelfTest {
+            seconds: 20.0,
+            cpus: vec![0, 1],
+            measures: vec![backsight_model::Measure {
+                name: "fsync".into(),
+                outcome: backsight_model::MeasureOutcome::NotMeasured("in memory".into()),
+            }],
+            sources: Vec::new(),
+            unexplained: 0.25,
+        },
+    };
+    let all = [test("a", 10), test("a", 30), test("b", 20)];
+    for number in [0, 2, 1] {
+        store.record_self_test(&all[number]).await.unwrap();
+    }
+    assert_eq!(store.self_tests().await.unwrap(), all);
+    assert_eq!(store.damaged_self_tests().await.unwrap(), (3, vec![]));
+    store.close().await;
+    change(
+        dir.path(),
+        "UPDATE self_test SET result = '{' WHERE machine = 'b'".into(),
+    )
+    .await;
+    let store = Store::open(dir.path()).await.unwrap();
+    assert!(store.self_tests().await.is_err());
+    let (count, damaged) = store.damaged_self_tests().await.unwrap();
+    assert_eq!((count, damaged.len()), (3, 1));
+    store.delete_self_tests(&damaged).await.unwrap();
+    assert_eq!(store.self_tests().await.unwrap(), all[..2]);
 }

@@ -20,6 +20,7 @@ use crate::folders::with_path;
 use crate::preparation::Preparations;
 use crate::proto::{self, agent_server::AgentServer};
 use crate::record::Recorder;
+use crate::self_test::{self, StopFlag, StopWhenDropped};
 use crate::step::{Condition, StepId, StepSpec};
 use crate::step_supervisor::StepOrder;
 use crate::stream::{self, Stream};
@@ -184,6 +185,7 @@ async fn serve(
         open: Mutex::default(),
         preparations: Preparations::default(),
         recorder: Arc::default(),
+        self_test: Mutex::default(),
     });
     let server = tonic::transport::Server::builder()
         .trace_fn(|request| tracing::debug_span!("request", call = request.uri().path()))
@@ -201,6 +203,9 @@ async fn serve(
         _ = server => {}
         () = over(closed) => {}
         asked = asked_to_end() => asked?,
+    }
+    if let Some(stop) = &*agent.self_test.lock().await {
+        stop.set();
     }
     agent.put_back().await;
     agent.preparations.restore_all().await;
@@ -229,6 +234,8 @@ struct Agent {
     open: Mutex<Open>,
     preparations: Preparations,
     recorder: Arc<Mutex<Recorder>>,
+    /// Ends the self-test that runs, or the last one.
+    self_test: Mutex<Option<StopFlag>>,
 }
 
 /// The open trial, if there is one, and how many there were.
@@ -349,6 +356,24 @@ impl proto::agent_server::Agent for Agent {
         let report = restored.map_err(Status::failed_precondition)?;
         Ok(Response::new(proto::RestoreReply {
             report: wire::json(&report)?,
+        }))
+    }
+
+    async fn examine(&self, request: Request<proto::ExamineRequest>) -> Reply<proto::ExamineReply> {
+        let order = wire::from_json(&request.into_inner().order)?;
+        let stop = StopFlag::default();
+        if let Some(earlier) = self.self_test.lock().await.replace(stop.clone()) {
+            earlier.set();
+        }
+        // Dropped with the call, when the conductor gives it up or goes away.
+        let _until_answered = StopWhenDropped(stop.clone());
+        let folder = self.ground.folder.clone();
+        let examined =
+            tokio::task::spawn_blocking(move || self_test::examine(&order, &folder, &stop)).await;
+        let examined = examined.map_err(|error| Status::internal(error.to_string()))?;
+        let examination = examined.ok_or_else(|| Status::cancelled("the self-test was stopped"))?;
+        Ok(Response::new(proto::ExamineReply {
+            examination: wire::json(&examination)?,
         }))
     }
 

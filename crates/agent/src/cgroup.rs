@@ -28,7 +28,7 @@ impl Cgroup {
     ///
     /// The system's: no cgroup v2, or not ours to write.
     pub(crate) fn join(name: &str) -> io::Result<Self> {
-        let origin = own().ok_or(io::ErrorKind::NotFound)?;
+        let origin = own_folder().ok_or(io::ErrorKind::NotFound)?;
         let cgroup = Self {
             root: origin.join(name),
             origin,
@@ -45,7 +45,7 @@ impl Cgroup {
 
     /// Where a cgroup of this name would be.
     pub(crate) fn place(name: &str) -> Option<PathBuf> {
-        own().map(|origin| origin.join(name))
+        own_folder().map(|origin| origin.join(name))
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -98,7 +98,7 @@ fn members(cgroup: &Path) -> Vec<i32> {
 }
 
 /// The folder of this process's cgroup v2.
-fn own() -> Option<PathBuf> {
+pub(crate) fn own_folder() -> Option<PathBuf> {
     let paths = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = paths.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;

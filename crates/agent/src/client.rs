@@ -29,6 +29,7 @@ use tracing::{Instrument as _, Span};
 use crate::clocks;
 use crate::error::AgentError;
 use crate::proto::{self, agent_client::AgentClient};
+use crate::self_test::{Examination, ExaminationOrder};
 use crate::step::{
     BeginTrial, Finished, Hello, StepEvent, StepId, StepSpec, TrialBegun, TrialEnded,
 };
@@ -44,6 +45,8 @@ const CALL_LIMIT: Duration = Duration::from_secs(20);
 const RECORD_LIMIT: Duration = Duration::from_secs(60);
 /// How long settings may take: some start programs (`mkfs`), each with a limit of its own.
 const SETTINGS_LIMIT: Duration = Duration::from_secs(300);
+/// What an examination may take beside its self-test: settings that are read by programs, and disks that are slow.
+const EXAMINE_MARGIN: Duration = Duration::from_secs(60);
 /// How long ending a trial may take: the agent itself gives up before.
 const END_LIMIT: Duration = Duration::from_secs(40);
 /// How long a build may take on its way to a host.
@@ -277,6 +280,27 @@ impl Client {
             })
             .await?;
         wire::from_json(&reply.report).map_err(nonsense(call))
+    }
+
+    /// Looks at how settings stand, without a change, and tests how calm the machine is, for as long as the order says. A future that
+    /// is dropped ends the test.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Refused`] if another one was asked for meanwhile; [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn examine(&self, order: &ExaminationOrder) -> Result<Examination, AgentError> {
+        let call = "examine its machine";
+        let request = proto::ExamineRequest {
+            order: wire::json(order).map_err(nonsense(call))?,
+        };
+        let length = Duration::try_from_secs_f64(order.self_test.unwrap_or_default());
+        let limit = length.unwrap_or_default() + EXAMINE_MARGIN;
+        let reply = self
+            .call(call, limit, |mut calls| async move {
+                calls.examine(request).await
+            })
+            .await?;
+        wire::from_json(&reply.examination).map_err(nonsense(call))
     }
 
     /// Opens a trial; ends the one that was open.
@@ -709,6 +733,9 @@ mod tests {
             unknown()
         }
         async fn record(&self, _: Request<proto::RecordRequest>) -> Reply<proto::RecordReply> {
+            unknown()
+        }
+        async fn examine(&self, _: Request<proto::ExamineRequest>) -> Reply<proto::ExamineReply> {
             unknown()
         }
         async fn begin_trial(

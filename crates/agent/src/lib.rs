@@ -47,6 +47,7 @@ mod procs;
 mod ready;
 mod reap;
 mod record;
+mod self_test;
 mod shell;
 mod sizes;
 mod spool;
@@ -69,6 +70,7 @@ pub use init::{InitError, init_arguments, serve_guest};
 pub use monitored_processes::{MonitoredProcesses, is_monitor, monitored_processes};
 pub use neighbours::{CpuUse, ProcessSnapshot};
 pub use preparation::serve_settings;
+pub use self_test::{Examination, ExaminationOrder};
 pub use shell::shell_needed;
 pub use step::{
     BeginTrial, Condition, CpuAccount, EndReason, Finished, Hello, HoldState, Moment, ProcessExit,

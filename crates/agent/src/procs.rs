@@ -42,13 +42,22 @@ pub(crate) fn one(pid: i32) -> Option<Process> {
     ))
 }
 
-/// A line of `/proc/<pid>/stat` (proc_pid_stat(5)). The name stands in parentheses and may itself contain some.
-fn parse(line: &str) -> Option<Process> {
+/// A line of `/proc/<pid>/stat` (proc_pid_stat(5)): the number, the name, and the fields behind it. The name stands in parentheses and
+/// may itself contain some.
+pub(crate) fn stat_fields(line: &str) -> Option<(i32, &str, Vec<&str>)> {
     let (pid, rest) = line.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    Some((
+        pid.parse().ok()?,
+        name,
+        rest.split_ascii_whitespace().collect(),
+    ))
+}
+
+fn parse(line: &str) -> Option<Process> {
+    let (pid, name, fields) = stat_fields(line)?;
     Some(Process {
-        pid: pid.parse().ok()?,
+        pid,
         name: name.to_owned(),
         zombie: matches!(*fields.first()?, "Z" | "X"),
         parent: fields.get(1)?.parse().ok()?,

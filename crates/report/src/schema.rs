@@ -3,8 +3,14 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 
 use crate::{
-    bisect::BisectView, change_points::ChangePointsView, comparison::ComparisonView,
-    history::HistoryView, noise::NoiseView, overhead::OverheadView, search::SearchView,
+    bisect::BisectView,
+    change_points::ChangePointsView,
+    comparison::ComparisonView,
+    doctor::{DoctorHistoryView, DoctorView},
+    history::HistoryView,
+    noise::NoiseView,
+    overhead::OverheadView,
+    search::SearchView,
     try_patch::TryView,
 };
 
@@ -21,6 +27,8 @@ pub const KINDS: &[(&str, &str)] = &[
     ),
     ("change-points", "What `detect` prints."),
     ("history", "What `history` and `step` print."),
+    ("doctor", "What `doctor --json` prints."),
+    ("doctor-history", "What `doctor --history --json` prints."),
 ];
 
 /// The JSON schema of this kind, if there is such a kind.
@@ -34,6 +42,8 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "comparison" => schema_of::<ComparisonView<'_>>(),
         "change-points" => schema_of::<ChangePointsView<'_>>(),
         "history" => schema_of::<HistoryView<'_>>(),
+        "doctor" => schema_of::<DoctorView>(),
+        "doctor-history" => schema_of::<DoctorHistoryView>(),
         _ => return None,
     })
 }

@@ -30,6 +30,7 @@
 //! ```
 
 mod checkup;
+mod examination;
 mod host_query;
 mod hosts;
 mod lease;
@@ -44,6 +45,8 @@ mod start_line;
 mod trial;
 mod workbench;
 
+pub use backsight_agent::{Examination, ExaminationOrder};
+pub use examination::{ExaminedHost, examine_host};
 pub use hosts::guests::{BootError, BootFault, GuestBoot, InitramfsError, Kernel, PartsError};
 pub use hosts::{ConnectError, HostAccess, UnreachableReason};
 pub use lease::{Lease, LeaseError};

@@ -171,6 +171,8 @@ pub struct PlanCheckup {
     text: String,
     /// How many things are missing.
     pub faults: usize,
+    /// Hosts that can't be asked.
+    pub silent: BTreeSet<HostName>,
     /// Packages that this machine needs.
     packages: BTreeSet<String>,
     /// Packages that other machines need.
@@ -235,7 +237,10 @@ impl PlanCheckup {
     fn host(&mut self, arrangement: &Arrangement, host: &HostName, known: &Known) {
         let checkup = match known {
             Known::Checked(checkup) => checkup,
-            Known::Silent(why) => return self.fault("failed", why),
+            Known::Silent(why) => {
+                self.silent.insert(host.clone());
+                return self.fault("failed", why);
+            }
             Known::Down => {
                 return self.fault("down", &format!("host {host}: run `backsight lab up`"));
             }

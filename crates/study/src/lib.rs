@@ -20,6 +20,7 @@ mod background_builds;
 pub mod change_detection;
 mod choices;
 mod comparison;
+mod doctor;
 mod evidence;
 mod history_measurer;
 mod history_study;
@@ -54,6 +55,9 @@ pub use choices::{
     SearchChoices, StepChoices, TryChoices, UntilChoices,
 };
 pub use comparison::{ComparedStudies, compare_parts, more_rounds};
+pub use doctor::{
+    ExaminationOptions, ExaminedMachine, check_lab, check_question, examine_machines,
+};
 pub use evidence::{
     EvidenceScope, evidence_along, evidence_for_study, evidence_of_study, questions,
 };

@@ -29,6 +29,7 @@ pub async fn check_store(store: &Store, repair: bool) -> miette::Result<StoreChe
     let studies = store.studies().await.into_diagnostic()?;
     check.studies = studies.len();
     check.check_objects(store, &studies).await?;
+    check.check_self_tests(store, repair).await?;
     for study in studies.iter().rev() {
         check.check_samples(store, study, repair).await?;
     }
@@ -73,6 +74,22 @@ impl StoreCheck {
                 "what was printed in {owners} can't be mended: raw output {}: {}",
                 object.raw, object.detail
             ));
+        }
+        Ok(())
+    }
+
+    async fn check_self_tests(&mut self, store: &Store, repair: bool) -> miette::Result<()> {
+        let (_, damaged) = store.damaged_self_tests().await.into_diagnostic()?;
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        let what = format!("{} can't be read", counted(damaged.len(), "self-test"));
+        match repair {
+            true => {
+                store.delete_self_tests(&damaged).await.into_diagnostic()?;
+                self.lines.push(format!("mended: {what}: removed"));
+            }
+            false => self.damage(format!("{what}: --repair removes them")),
         }
         Ok(())
     }

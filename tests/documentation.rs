@@ -218,6 +218,11 @@ fn the_page_about_records_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_checking_machines_works_to_the_letter() {
+    follow("docs/how-to/check-a-machine.md");
+}
+
+#[test]
 fn the_page_about_noise_works_to_the_letter() {
     follow("docs/how-to/measure-noise.md");
 }

@@ -79,7 +79,15 @@ fn alone(place: &Place, arguments: &[&str]) -> Ended {
 
 fn doctor(place: &Place) -> Ended {
     let program = far::slim();
-    alone(place, &[program.to_str().unwrap(), "doctor", "plan.toml"])
+    alone(
+        place,
+        &[
+            program.to_str().unwrap(),
+            "doctor",
+            "plan.toml",
+            "--no-self-test",
+        ],
+    )
 }
 
 #[test]

@@ -105,7 +105,11 @@ fn the_next_start_of_any_verb_ends_a_step_of_root_that_killed_all_three() {
     if Need::Root.is_missing() {
         return;
     }
-    for verb in [&["studies"][..], &["list", "benchmarks"], &["doctor"]] {
+    for verb in [
+        &["studies"][..],
+        &["list", "benchmarks"],
+        &["doctor", "--no-self-test"],
+    ] {
         let place = hiding("$conductor $supervisor $agent");
         let run = place.begins(&["run", "plan.toml", "--name", "s"]);
         let _killed = run.ends();

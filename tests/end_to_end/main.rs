@@ -46,6 +46,7 @@ mod questions;
 mod rebooting;
 mod recording;
 mod searching;
+mod self_tests;
 mod servers;
 mod stepping;
 mod steps;

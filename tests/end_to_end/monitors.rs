@@ -90,7 +90,7 @@ fn a_monitor_that_dies_or_is_missing_is_a_warning_and_no_failed_trial() {
     ] {
         assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
     }
-    let doctor = place.ends(&["doctor", "plan.toml"]);
+    let doctor = place.ends(&["doctor", "plan.toml", "--no-self-test"]);
     doctor.assert_code(1);
     let words = doctor.stdout();
     assert!(

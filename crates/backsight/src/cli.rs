@@ -78,7 +78,7 @@ enum Verb {
     Check(check::CheckArgs),
     /// List what there is: `list benchmarks`, `list monitors`, `list importers`
     List(list::ListArgs),
-    /// Say what a plan needs and this machine hasn't, and how to get it
+    /// Say what a plan lacks, what will spoil its measurements, and what mends each; without one, of machines
     Doctor(doctor::DoctorArgs),
     /// Show what a host is: hardware, kernel, settings, packages; or what differs between two
     Record(record::RecordArgs),

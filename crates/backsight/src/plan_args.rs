@@ -33,6 +33,11 @@ impl PlanArgs {
         self.plan.as_deref()
     }
 
+    /// The lab's file where nothing is named that is measured.
+    pub fn lab_without_plan(&self) -> Option<Option<&Path>> {
+        (self.plan.is_none() && self.benchmarks.is_empty()).then_some(self.lab.as_deref())
+    }
+
     /// The rounds, if they are given.
     pub fn rounds(&self) -> Option<NonZeroU32> {
         self.rounds

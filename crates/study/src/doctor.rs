@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     host_records::machines,
     question::Question,
-    wanted_settings::{UnresolvedSettings, wanted_settings},
+    wanted_settings::{UnresolvedSettings, check_settings},
 };
 
 /// The set of settings that a machine is compared with.
@@ -69,7 +69,7 @@ impl ExaminedMachine {
         arrangement: &Arrangement,
         silent: &BTreeSet<HostName>,
     ) -> Result<Vec<Self>, UnresolvedSettings> {
-        let wanted = wanted_settings(arrangement)?;
+        let wanted = check_settings(arrangement)?;
         let kind = |host: &HostName| {
             let settings = arrangement.lab.host.get(host);
             settings.map_or(HostKind::Local, |settings| settings.kind)
@@ -98,7 +98,7 @@ impl ExaminedMachine {
                     kind(host) == HostKind::Local && kind(&machine.host) == HostKind::Local;
                 *host == machine.host || machine.is_preparable && both_here
             };
-            let of_it = wanted.iter().filter(|(host, _)| is_it(host));
+            let of_it = wanted.of_study.iter().filter(|(host, _)| is_it(host));
             let settings = of_it.flat_map(|(_, settings)| settings);
             machine.prepared = settings.map(|it| it.setting.clone()).collect();
         }
@@ -162,10 +162,7 @@ impl InspectedSettings {
         let choices_file = TomlDocument::new("choices.toml", include_str!("doctor/choices.toml"));
         let choices: Preparation = choices_file.read()?;
         let of = |document, preparation| {
-            let source = PreparationSource {
-                document,
-                preparation,
-            };
+            let source = PreparationSource::new(document, preparation);
             resolve(&catalog, &[source])
         };
         let (mut wanted, choices) = (of(&nowhere, &quiet)?, of(&choices_file, &choices)?);

@@ -19,12 +19,12 @@ pub enum UnresolvedSettings {
     Catalog(#[from] SettingCatalogError),
 }
 
-/// Checks what an arrangement asks of the settings of machines, before any machine is known.
+/// Checks what an arrangement asks of the settings of machines, before any machine is known: those without placeholders.
 ///
 /// # Errors
 /// A document asks for what no definition knows, or that doesn't fit.
-pub fn check_settings(arrangement: &Arrangement) -> Result<(), UnresolvedSettings> {
-    resolve_all(arrangement, None).map(drop)
+pub fn check_settings(arrangement: &Arrangement) -> Result<WantedSettings, UnresolvedSettings> {
+    resolve_all(arrangement, None)
 }
 
 /// The settings that an arrangement's machines shall have.

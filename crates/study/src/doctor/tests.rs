@@ -111,10 +111,7 @@ fn settings_that_stand_otherwise_are_ranked_with_the_line_that_makes_them() {
         prepare: Preparation,
     }
     let read: WithPreparation = document.read().unwrap();
-    let source = PreparationSource {
-        document: &document,
-        preparation: &read.prepare,
-    };
+    let source = PreparationSource::new(&document, &read.prepare);
     let catalog = SettingCatalog::load(&[]).unwrap();
     assert_eq!(resolve(&catalog, &[source]).unwrap().len(), 3);
 }

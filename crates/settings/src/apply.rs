@@ -8,6 +8,7 @@ use backsight_model::PreparationPolicy;
 use crate::{
     cpu_list::CpuList,
     definition::RequiredRight,
+    interface_address::with_interface_names,
     journal::{Journal, JournalContents, JournalEntry, JournalError, JournalFile, OpenEntry},
     machine_root::MachineRoot,
     mechanism::{ChangeState, HeldFiles, Mechanism, SettingChange, SettingObstacle},
@@ -270,7 +271,7 @@ fn plan_all<'a>(
     for (number, one) in wanted.iter().enumerate() {
         let planned = if may_change(machine, one) {
             check_cpus(machine, one)
-                .and_then(|()| one.request.on(machine))
+                .and_then(|()| with_interface_names(machine, &one.request))
                 .and_then(|request| one.mechanism.plan(machine, &one.setting, &request))
                 .map_err(|obstacle| match obstacle {
                     SettingObstacle::Missing(why) => SettingOutcome::Missing { why },

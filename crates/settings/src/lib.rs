@@ -42,6 +42,7 @@ mod apply;
 mod catalog;
 mod cpu_list;
 mod definition;
+mod interface_address;
 mod journal;
 mod machine_root;
 mod mechanism;

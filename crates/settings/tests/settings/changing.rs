@@ -132,3 +132,21 @@ fn killed_at_any_place_of_a_change_it_is_put_back() {
         fake.assert_journal_is_gone();
     }
 }
+
+#[test]
+fn an_interface_may_be_named_by_an_address_that_it_has() {
+    let fake = FakeMachine::new();
+    let mut standing = StandingPreparation::new("first");
+    let mtu = |address: &str| format!("net.mtu = {{ interface = '@{address}', bytes = 9000 }}");
+    assert!(change(&fake, &mut standing, &mtu("10.0.0.2")).stands);
+    assert_eq!(fake.text("sys/class/net/eth0/mtu"), "9000\n");
+    assert!(change(&fake, &mut standing, "").stands);
+    assert_eq!(fake.text("sys/class/net/eth0/mtu"), "1500\n");
+    let report = change(&fake, &mut standing, &mtu("10.0.0.3"));
+    assert!(!report.stands);
+    let outcome = report.settings[0].outcome.to_string();
+    assert!(
+        outcome.contains("no interface of this machine has the address 10.0.0.3"),
+        "{outcome}"
+    );
+}

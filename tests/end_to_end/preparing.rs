@@ -240,7 +240,7 @@ fn settings_are_made_as_root_where_the_lab_says_how_and_put_back_by_the_next_age
         ),
     );
     ended.assert_code(0);
-    ended.assert_says(&["60.00  60.00", "7.000  7.000", "65534", "journal.lock"]);
+    ended.assert_says(&["60.0 ±? n=1", "7.00 ±? n=1", "65534", "journal.lock"]);
     assert_eq!(place.read("swappiness"), "60\n");
 
     // Killed with its agent, it leaves what root's journal says to the next one.

@@ -48,8 +48,20 @@ fn flip(place: &Place, number: f64, occurrence: usize) {
     place.write("store/backsight.db", bytes);
 }
 
-/// The files of raw outputs.
+/// The files of what the trials printed: a text so short stands in them as it is.
 fn objects(place: &Place) -> Vec<PathBuf> {
+    let mut outputs = all_objects(place);
+    let number = NUMBER.to_string();
+    outputs.retain(|file| {
+        let bytes = fs::read(file).unwrap();
+        let mut parts = bytes.windows(number.len());
+        parts.any(|part| part == number.as_bytes())
+    });
+    outputs
+}
+
+/// The files of all raw objects.
+fn all_objects(place: &Place) -> Vec<PathBuf> {
     let files = |folder: &Path| -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()
@@ -258,6 +270,25 @@ fn a_lost_database_is_not_called_an_empty_store() {
         }
         assert_eq!(objects(&place).len(), 1, "nothing was swept away");
     }
+}
+
+#[test]
+fn a_damaged_record_of_a_host_is_named_and_removed_and_what_was_measured_stays() {
+    let place = place();
+    let outputs = objects(&place);
+    let records = all_objects(&place);
+    let record = records.iter().find(|file| !outputs.contains(file)).unwrap();
+    tear(record);
+    let damaged = place.ends(&["check"]);
+    damaged.assert_code(1);
+    let sentence = "what the hosts of study `s` were can't be read in part";
+    assert_names(&damaged, &[sentence, "--repair removes that part"]);
+    let mended = place.ends(&["check", "--repair"]);
+    mended.assert_code(0);
+    assert_names(&mended, &[&format!("mended: {sentence}")]);
+    settled(&place);
+    place.prints_of(&["record", "--of", "s"]);
+    assert!(place.trials("s").iter().all(|trial| trial.measured()));
 }
 
 #[test]

@@ -245,6 +245,26 @@ impl Store {
         Ok(number)
     }
 
+    /// Removes a damaged raw object from all records of hosts; the records stay without that section or log.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn remove_from_host_records(&self, raw: &RawRef) -> Result<(), StoreError> {
+        let mut tx = self.database.begin().await?;
+        for statement in [
+            // What is left isn't the record that its content names any more.
+            "UPDATE record SET content = content || ' without ' || $1 \
+             WHERE number IN (SELECT record FROM record_section WHERE object = $1)",
+            "DELETE FROM record_section WHERE object = $1",
+            "UPDATE host_record SET kernel_log = NULL WHERE kernel_log = $1",
+        ] {
+            let removed = sqlx::query(statement).bind(raw.to_string());
+            let removed = removed.execute(&mut *tx).await;
+            removed.map_err(|e| self.database.fault(e))?;
+        }
+        tx.commit().await.map_err(|e| self.database.fault(e))
+    }
+
     /// Removes records that no study has any more.
     pub(crate) async fn remove_lone_records(&self) -> Result<(), StoreError> {
         let removed = sqlx::query(

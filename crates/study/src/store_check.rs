@@ -28,7 +28,7 @@ pub async fn check_store(store: &Store, repair: bool) -> miette::Result<StoreChe
     check.check_database(store).await?;
     let studies = store.studies().await.into_diagnostic()?;
     check.studies = studies.len();
-    check.check_objects(store, &studies).await?;
+    check.check_objects(store, &studies, repair).await?;
     check.check_self_tests(store, repair).await?;
     for study in studies.iter().rev() {
         check.check_samples(store, study, repair).await?;
@@ -65,15 +65,56 @@ impl StoreCheck {
         Ok(())
     }
 
-    async fn check_objects(&mut self, store: &Store, studies: &[StudyRow]) -> miette::Result<()> {
+    async fn check_objects(
+        &mut self,
+        store: &Store,
+        studies: &[StudyRow],
+        repair: bool,
+    ) -> miette::Result<()> {
         let (count, damaged) = store.damaged_objects().await.into_diagnostic()?;
         self.objects = count;
         for object in &damaged {
+            let is_record =
+                |(_, owner): &(StudyId, RawOwner)| matches!(owner, RawOwner::HostRecord(_));
+            if object.owners.iter().all(is_record) {
+                self.check_record(store, object, studies, repair).await?;
+                continue;
+            }
             let owners = owners(object, studies);
             self.damage(format!(
                 "what was printed in {owners} can't be mended: raw output {}: {}",
                 object.raw, object.detail
             ));
+        }
+        Ok(())
+    }
+
+    async fn check_record(
+        &mut self,
+        store: &Store,
+        object: &DamagedObject,
+        studies: &[StudyRow],
+        repair: bool,
+    ) -> miette::Result<()> {
+        let mut named: Vec<String> = object
+            .owners
+            .iter()
+            .map(|(id, _)| name_of(*id, studies))
+            .collect();
+        named.dedup();
+        let what = format!(
+            "what the hosts of study {} were can't be read in part: {}",
+            named.join(", "),
+            object.detail
+        );
+        match repair {
+            true => {
+                let removed = store.remove_from_host_records(&object.raw).await;
+                removed.into_diagnostic()?;
+                self.lines
+                    .push(format!("mended: {what}: that part is removed"));
+            }
+            false => self.damage(format!("{what}: --repair removes that part")),
         }
         Ok(())
     }
@@ -207,10 +248,6 @@ impl fmt::Display for StoreCheck {
 /// Whose output an object is, in words.
 fn owners(object: &DamagedObject, studies: &[StudyRow]) -> String {
     const NAMED: usize = 10;
-    let name = |id: StudyId| {
-        let study = studies.iter().find(|study| study.id == id);
-        study.map_or_else(|| id.to_string(), |study| format!("`{}`", study.name))
-    };
     let mut named: Vec<String> = object
         .owners
         .iter()
@@ -222,13 +259,18 @@ fn owners(object: &DamagedObject, studies: &[StudyRow]) -> String {
                 RawOwner::Boot(number) => format!("boot {number}"),
                 RawOwner::HostRecord(number) => format!("record {number} of a host"),
             };
-            format!("{owner} of study {}", name(*study))
+            format!("{owner} of study {}", name_of(*study, studies))
         })
         .collect();
     if object.owners.len() > NAMED {
         named.push(format!("{} more", object.owners.len() - NAMED));
     }
     named.join(", ")
+}
+
+fn name_of(id: StudyId, studies: &[StudyRow]) -> String {
+    let study = studies.iter().find(|study| study.id == id);
+    study.map_or_else(|| id.to_string(), |study| format!("`{}`", study.name))
 }
 
 /// Whether samples are the same, bit by bit, in whatever order their metrics stand.

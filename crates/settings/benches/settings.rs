@@ -55,7 +55,7 @@ fn measure(
     let wanted = resolve(&SettingCatalog::load(&[])?, &[source])?;
     let machine = MachineRoot::in_folder(&root, Vec::new());
     let journal = JournalFile::new(disk.join("journal"));
-    // Another variant: ten of the settings have other values.
+    // Another variant: some of the settings have other values.
     let other = text
         .replace("1 = 0", "1 = 2")
         .replace("2 = 0", "2 = 2")

@@ -7,8 +7,9 @@
 //!
 //! FILE has the settings that [`backsight_settings::resolve`] gives, as JSON; those of further ones are made in place of it, one after
 //! the other; SCOPE is `abandoned`, `everything` or a study. With `KILL_AT="NAME NUMBER"` it kills
-//! itself at that place, with `LIST_POINTS=1` it lists the places that it passes on standard error; with `WAIT=1` it stays after
-//! `apply` until its standard input ends. What came of it is printed as JSON.
+//! itself at that place, with `STOP_AT` it says `AT NAME NUMBER` on standard error and stands still there for ever, with
+//! `LIST_POINTS=1` it lists the places that it passes on standard error; with `WAIT=1` it stays after
+//! `apply` until its standard input ends. `SESSION` is the number of the session that asks. What came of it is printed as JSON.
 
 use backsight_settings::{
     JournalFile, MachineRoot, PreparationPolicy, RestoreScope, StandingPreparation, WantedSetting,
@@ -23,7 +24,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["apply", root, journal, file, study, policy, further @ ..] => {
             let policy: PreparationPolicy =
                 serde_json::from_value(serde_json::Value::from(*policy))?;
-            let journal = JournalFile::new(*journal);
+            let mut journal = JournalFile::new(*journal);
+            journal.session = env::var("SESSION")
+                .ok()
+                .map(|number| number.parse())
+                .transpose()?;
             let mut standing = StandingPreparation::new(study);
             for file in [file].into_iter().chain(further) {
                 let wanted: Vec<WantedSetting> = serde_json::from_str(&fs::read_to_string(file)?)?;
@@ -58,6 +63,12 @@ fn machine(root: &str) -> MachineRoot {
         let place = format!("{name} {number}");
         if env::var_os("LIST_POINTS").is_some() {
             eprintln!("{place}");
+        }
+        if env::var("STOP_AT").is_ok_and(|at| at == place) {
+            eprintln!("AT {place}");
+            loop {
+                std::thread::park();
+            }
         }
         if env::var("KILL_AT").is_ok_and(|at| at == place) {
             let _never_returns = rustix::process::kill_process(

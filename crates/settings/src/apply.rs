@@ -4,6 +4,7 @@
 //! wanted no longer is put back by the journal, then the new ones are made.
 
 use backsight_model::PreparationPolicy;
+use std::path::Path;
 
 use crate::{
     cpu_list::CpuList,
@@ -147,6 +148,7 @@ pub fn change_to(
             &new,
             &still_changed(journal.open_entries(), &boot),
             &standing.study,
+            journal.path(),
         );
         stands &= attempts.iter().all(|attempt| attempt.is_tolerable(policy));
         if stands {
@@ -238,7 +240,7 @@ pub fn inspect(
     let boot = machine.boot_id().unwrap_or_default();
     let wanted: Vec<&WantedSetting> = wanted.iter().collect();
     let open = still_changed(contents.open.values(), &boot);
-    let mut attempts = plan_all(machine, &wanted, &open, study);
+    let mut attempts = plan_all(machine, &wanted, &open, study, &journal.path);
     for attempt in attempts.iter_mut().filter(|attempt| attempt.is_pending()) {
         attempt.outcome = Some(SettingOutcome::Pending);
     }
@@ -266,6 +268,7 @@ fn plan_all<'a>(
     wanted: &[&'a WantedSetting],
     open: &[&OpenEntry],
     study: &str,
+    journal: &Path,
 ) -> Vec<Attempt<'a>> {
     let mut attempts: Vec<Attempt<'a>> = Vec::new();
     for (number, one) in wanted.iter().enumerate() {
@@ -280,13 +283,12 @@ fn plan_all<'a>(
         } else {
             Err(SettingOutcome::NeedsRoot)
         };
-        let planned =
-            planned.and_then(
-                |changes| match claim_of_another(&changes, open, &attempts, study) {
-                    Some(why) => Err(SettingOutcome::Refused { why }),
-                    None => Ok(changes),
-                },
-            );
+        let planned = planned.and_then(|changes| {
+            match claim_of_another(&changes, open, &attempts, study, journal) {
+                Some(why) => Err(SettingOutcome::Refused { why }),
+                None => Ok(changes),
+            }
+        });
         machine.pass("after read", number);
         let (changes, outcome) = match planned {
             Ok(changes) => {
@@ -348,6 +350,7 @@ fn claim_of_another(
     open: &[&OpenEntry],
     attempts: &[Attempt<'_>],
     study: &str,
+    journal: &Path,
 ) -> Option<String> {
     for change in changes.iter().filter(|change| !change.is_shareable()) {
         let target = change.target();
@@ -359,7 +362,7 @@ fn claim_of_another(
         };
         if let Some(open) = open.iter().find(|open| is_claim(&open.entry)) {
             let entry = &open.entry;
-            let way_out = match entry.holder.is_alive() {
+            let way_out = match entry.holder.is_alive(journal) {
                 true => format!("wait for it to end (process {})", entry.holder.pid),
                 false => "it was interrupted: `backsight restore` puts it back".to_owned(),
             };

@@ -4,7 +4,7 @@
 //! change is made; marks that follow it (`writing`, `verified`, `undone`) survive the end of the process, and nothing is wrong where
 //! a power cut takes them. A torn last line was never acted on and is dropped; a damaged line elsewhere is kept in a file beside.
 //!
-//! A lock guards it for as long as a [`Journal`] is open. When nothing is left to put back, the file is removed.
+//! A lock guards it for as long as a [`Journal`] is open. Beside it are the files of those who [hold](Holder) what it says. When nothing is left to put back, the file is removed.
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,8 @@ use std::{
 };
 
 use crate::{
-    machine_root::{Holder, MachineRoot},
+    holder::{self, Holder},
+    machine_root::MachineRoot,
     mechanism::SettingChange,
 };
 
@@ -39,6 +40,8 @@ pub struct JournalFile {
     pub path: PathBuf,
     /// How long another process is waited for.
     pub wait: Duration,
+    /// The number of the session that asks for settings: a conductor's, which may have several agents one after the other.
+    pub session: Option<u64>,
 }
 
 impl Default for JournalFile {
@@ -63,6 +66,7 @@ impl JournalFile {
         Self {
             path: path.into(),
             wait: USUAL_WAIT,
+            session: None,
         }
     }
 
@@ -354,6 +358,11 @@ impl Journal {
         self.contents.open.values()
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.place.path
+    }
+
     /// The open entry of this number.
     pub(crate) fn open_entry(&self, id: u64) -> Option<&OpenEntry> {
         self.contents.open.get(&id)
@@ -388,7 +397,18 @@ impl Journal {
         }
         let boot = machine.boot_id();
         let boot = boot.map_err(|cause| JournalError::Boot { cause })?;
-        let holder = machine.holder();
+        let is_new = self.file.is_none();
+        // Before the holder's file: where there is a journal, somebody removes what is left beside it.
+        self.create()?;
+        let holder = match machine.holder() {
+            Some(asker) => Ok(asker),
+            None => Holder::this_process(&self.place.path),
+        };
+        let holder = holder.map_err(self.fault("making its holder's lock"))?;
+        let holder = Holder {
+            session: self.place.session,
+            ..holder
+        };
         let entries = changes.iter().zip(self.contents.next..);
         let entries = entries.map(|((setting, change), id)| JournalEntry {
             id,
@@ -404,8 +424,6 @@ impl Journal {
             let record = JournalRecord::Change(Box::new(entry.clone()));
             text.push_str(&line_of(&record).map_err(self.fault("writing"))?);
         }
-        let is_new = self.file.is_none();
-        self.create()?;
         let file = self.file.as_ref();
         let file = file.ok_or_else(|| self.fault("writing")(io::ErrorKind::NotFound.into()))?;
         machine.pass("before journal write", 0);
@@ -505,6 +523,9 @@ impl Journal {
                 });
             kept.map_err(self.fault("keeping its damaged lines"))?;
         }
+        let open = self.contents.open.values();
+        let used = open.filter_map(|open| open.entry.holder.lock).collect();
+        holder::remove_unused(&self.place.path, &used);
         if self.contents.open.is_empty() {
             machine.pass("before removal of the journal", 0);
             fs::remove_file(&self.place.path).map_err(self.fault("removing it"))?;
@@ -652,7 +673,12 @@ mod tests {
                 id,
                 boot: "b".into(),
                 study: "s".into(),
-                holder: Holder::this_process(),
+                holder: Holder {
+                    pid: 1,
+                    started: 1,
+                    lock: None,
+                    session: None,
+                },
                 setting: "x".into(),
                 change: change(path),
             };
@@ -708,6 +734,7 @@ mod tests {
         let place = JournalFile {
             path: folder.path().join("deep/journal"),
             wait: Duration::from_millis(20),
+            session: None,
         };
         let first = Journal::open(&place).unwrap();
         assert!(matches!(

@@ -42,6 +42,7 @@ mod apply;
 mod catalog;
 mod cpu_list;
 mod definition;
+mod holder;
 mod interface_address;
 mod journal;
 mod machine_root;
@@ -63,11 +64,12 @@ pub use apply::{Application, apply, change_to, inspect};
 pub use catalog::{SettingCatalog, SettingCatalogError, SettingSet, setting_documents};
 pub use cpu_list::CpuList;
 pub use definition::{RequiredRight, SettingConflict, SettingDefinition};
+pub use holder::Holder;
 pub use journal::{
     Journal, JournalContents, JournalEntry, JournalError, JournalFile, JournalRecord, OpenEntry,
     USUAL_PATH,
 };
-pub use machine_root::{Checkpoint, Holder, MachineRoot};
+pub use machine_root::{Checkpoint, MachineRoot};
 pub use mechanism::{
     CommandMechanism, FileAlternative, FileChange, FileFormat, FileReading, FolderChange,
     FolderMechanism, HeldFile, HeldFiles, HoldMechanism, Mechanism, MountChange, MountMechanism,
@@ -81,7 +83,7 @@ pub use report::{
     SettingReport,
 };
 pub use request::SettingRequest;
-pub use restore::{RestoreScope, restore};
+pub use restore::{RestoreScope, is_prepared_by_another, restore};
 pub use root_helper::{RootHelper, RootHelperError, serve_root_request};
 pub use schema::{KINDS, schema_for};
 pub use standing::StandingPreparation;

@@ -1,4 +1,4 @@
-//! The machine whose settings are changed: its files below a root, its programs, and who holds settings of it.
+//! The machine whose settings are changed: its files below a root, and its programs.
 //!
 //! A test's machine is a folder with a copy of the files. Everything else is the same code.
 
@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::cpu_list::CpuList;
+use crate::{cpu_list::CpuList, holder::Holder};
 
 /// Most that is read of a file of the kernel's.
 const MOST: u64 = 1 << 20;
@@ -28,43 +28,6 @@ pub struct MachineRoot {
     checkpoint: Option<Checkpoint>,
     lock: Option<Arc<File>>,
     holder: Option<Holder>,
-}
-
-/// A process that holds settings: a number alone would be another's one day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Holder {
-    /// The process.
-    pub pid: u32,
-    /// When it was started, in the kernel's ticks since boot.
-    pub started: u64,
-}
-
-impl Holder {
-    /// This process.
-    pub fn this_process() -> Self {
-        let pid = std::process::id();
-        Self {
-            pid,
-            started: start_of(pid).unwrap_or_default(),
-        }
-    }
-
-    /// Whether it still runs.
-    pub fn is_alive(&self) -> bool {
-        start_of(self.pid) == Some(self.started)
-    }
-}
-
-/// When a process was started; none if there is none, or it is dead and only not yet waited for.
-fn start_of(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The program's name may have spaces and brackets.
-    let mut fields = text.rsplit_once(") ")?.1.split(' ');
-    let state = fields.next()?;
-    if state == "Z" || state == "X" {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
 }
 
 impl MachineRoot {
@@ -120,9 +83,9 @@ impl MachineRoot {
         self.holder.is_none()
     }
 
-    /// The process that holds what is changed.
-    pub(crate) fn holder(&self) -> Holder {
-        self.holder.unwrap_or_else(Holder::this_process)
+    /// The process that holds what is changed, if it isn't this one.
+    pub(crate) fn holder(&self) -> Option<Holder> {
+        self.holder
     }
 
     /// The same machine, whose programs have this lock too: where this process is killed, the next one waits for them.
@@ -331,18 +294,5 @@ mod tests {
             "always defer+madvise [madvise] never\n"
         );
         assert!(machine.select("/f", "sometimes").is_err());
-    }
-
-    #[test]
-    fn this_process_is_alive_and_one_of_another_start_is_not() {
-        let this = Holder::this_process();
-        assert!(this.is_alive());
-        assert!(
-            !Holder {
-                started: this.started + 1,
-                ..this
-            }
-            .is_alive()
-        );
     }
 }

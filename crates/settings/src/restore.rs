@@ -3,9 +3,10 @@
 //! It may be interrupted anywhere and begun again: what is as it was needs nothing.
 
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 use crate::{
-    journal::{Journal, JournalError, JournalFile, OpenEntry},
+    journal::{Journal, JournalContents, JournalError, JournalFile, OpenEntry},
     machine_root::MachineRoot,
     mechanism::{ChangeState, SettingChange},
     report::{RestoreOutcome, RestoreReport, RestoredChange},
@@ -17,18 +18,27 @@ use crate::{
 pub enum RestoreScope {
     /// Those of processes that have ended, and of earlier boots: what an agent puts back when it starts.
     Abandoned,
-    /// Those of this study: what is put back when it ends.
+    /// Those that this process made for this study, and what ended processes left of it: what is put back when it ends. Another store
+    /// may have a study of the same name that runs.
     Study(String),
     /// All, also those of studies that still run.
     Everything,
 }
 
 impl RestoreScope {
-    fn has(&self, open: &OpenEntry, boot: &str) -> bool {
+    fn has(&self, machine: &MachineRoot, open: &OpenEntry, boot: &str, journal: &Path) -> bool {
         let entry = &open.entry;
+        let is_abandoned = || entry.boot != boot || !entry.holder.is_alive(journal);
         match self {
-            Self::Abandoned => entry.boot != boot || !entry.holder.is_alive(),
-            Self::Study(study) => entry.study == *study,
+            Self::Abandoned => is_abandoned(),
+            Self::Study(study) if entry.study == *study => {
+                let is_ours = match machine.holder() {
+                    Some(asker) => entry.holder.is_process(&asker),
+                    None => entry.holder.is_this_process(journal),
+                };
+                is_ours || is_abandoned()
+            }
+            Self::Study(_) => false,
             Self::Everything => true,
         }
     }
@@ -54,7 +64,8 @@ pub fn restore(
     let boot = machine
         .boot_id()
         .map_err(|cause| JournalError::Boot { cause })?;
-    let chosen = journal.open_entries().filter(|open| scope.has(open, &boot));
+    let is_chosen = |open: &&OpenEntry| scope.has(machine, open, &boot, journal.path());
+    let chosen = journal.open_entries().filter(is_chosen);
     let ids: Vec<u64> = chosen.map(|open| open.entry.id).collect();
     let held = journal.open_entries().count() - ids.len();
     let damaged_lines = journal.damaged_lines();
@@ -64,6 +75,24 @@ pub fn restore(
         changes,
         held,
         damaged_lines,
+    })
+}
+
+/// Whether another process that lives has made settings for the journal's session: an agent that lost its conductor and hasn't noticed
+/// so far.
+pub fn is_prepared_by_another(machine: &MachineRoot, journal: &JournalFile) -> bool {
+    // A journal that can't be read is complained of by whoever changes something.
+    let bytes = std::fs::read(&journal.path).unwrap_or_default();
+    let boot = machine.boot_id().unwrap_or_default();
+    let contents = JournalContents::parse(&bytes);
+    let mut open = contents.open.values().map(|open| &open.entry);
+    open.any(|entry| {
+        let holder = &entry.holder;
+        holder.session.is_some()
+            && holder.session == journal.session
+            && entry.boot == boot
+            && !holder.is_this_process(&journal.path)
+            && holder.is_alive(&journal.path)
     })
 }
 

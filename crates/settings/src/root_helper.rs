@@ -14,8 +14,9 @@ use std::{
 
 use crate::{
     apply::change_to,
+    holder::Holder,
     journal::JournalFile,
-    machine_root::{Holder, MachineRoot},
+    machine_root::MachineRoot,
     program::{ProgramFault, run_with},
     report::{PreparationReport, RestoreReport},
     restore::{RestoreScope, restore},
@@ -38,7 +39,10 @@ enum RootRequest {
         policy: PreparationPolicy,
         holder: Holder,
     },
-    Restore(RestoreScope),
+    Restore {
+        scope: RestoreScope,
+        holder: Holder,
+    },
 }
 
 /// What it answers.
@@ -98,7 +102,7 @@ impl RootHelper {
             standing: asked,
             wanted,
             policy,
-            holder: Holder::this_process(),
+            holder: Holder::by_number(),
         };
         match self.ask(&request)? {
             RootReply::Changed {
@@ -118,7 +122,11 @@ impl RootHelper {
     /// # Errors
     /// As [`RootHelper::change`].
     pub fn restore(&self, scope: &RestoreScope) -> Result<RestoreReport, RootHelperError> {
-        match self.ask(&RootRequest::Restore(scope.clone()))? {
+        let request = RootRequest::Restore {
+            scope: scope.clone(),
+            holder: Holder::by_number(),
+        };
+        match self.ask(&request)? {
             RootReply::Restored(report) => Ok(report),
             RootReply::Fault(why) => Err(self.fault(why)),
             RootReply::Changed { .. } => Err(self.fault("it answers something else".into())),
@@ -173,10 +181,12 @@ pub fn serve_root_request(from: impl Read, mut to: impl Write) -> io::Result<()>
                 Err(error) => RootReply::Fault(error.to_string()),
             }
         }
-        RootRequest::Restore(scope) => match restore(&machine, &journal, &scope) {
-            Ok(report) => RootReply::Restored(report),
-            Err(error) => RootReply::Fault(error.to_string()),
-        },
+        RootRequest::Restore { scope, holder } => {
+            match restore(&machine.held_by(holder), &journal, &scope) {
+                Ok(report) => RootReply::Restored(report),
+                Err(error) => RootReply::Fault(error.to_string()),
+            }
+        }
     };
     to.write_all(&serde_json::to_vec(&reply)?)?;
     to.flush()

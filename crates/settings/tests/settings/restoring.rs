@@ -2,7 +2,8 @@
 
 use super::fake_machine::{FakeMachine, wanted};
 use backsight_settings::{
-    JournalError, PreparationPolicy, RestoreOutcome, RestoreReport, RestoreScope, apply, restore,
+    JournalError, PreparationPolicy, RestoreOutcome, RestoreReport, RestoreScope, apply,
+    is_prepared_by_another, restore,
 };
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -197,11 +198,19 @@ fn a_study_that_runs_keeps_its_settings_and_its_process_may_be_killed() {
     let before = fake.everything();
     let plan = fake.put_wanted(PLAN);
     let mut study = fake
-        .command(&["apply", &plan, "first", "strict"], &[("WAIT", "1")])
+        .command(
+            &["apply", &plan, "first", "strict"],
+            &[("WAIT", "1"), ("SESSION", "5")],
+        )
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    let is_prepared_for = |session| {
+        let mut place = fake.journal_file();
+        place.session = session;
+        is_prepared_by_another(&fake.machine(), &place)
+    };
     let mut said = String::new();
     let mut output = BufReader::new(study.stdout.take().unwrap());
     output.read_line(&mut said).unwrap();
@@ -214,8 +223,14 @@ fn a_study_that_runs_keeps_its_settings_and_its_process_may_be_killed() {
     .unwrap();
     assert_eq!((report.changes.len(), report.held), (0, 3));
     assert_eq!(fake.text("proc/sys/vm/swappiness"), "0\n");
+    // Another agent of the same conductor waits for it; a study of the same name that is another conductor's puts nothing back.
+    assert!(is_prepared_for(Some(5)) && !is_prepared_for(Some(6)) && !is_prepared_for(None));
+    let scope = RestoreScope::Study("first".into());
+    let report = restore(&fake.machine(), &fake.journal_file(), &scope).unwrap();
+    assert_eq!((report.changes.len(), report.held), (0, 3));
     study.kill().unwrap();
     study.wait().unwrap();
+    assert!(!is_prepared_for(Some(5)));
     let report = restore(
         &fake.machine(),
         &fake.journal_file(),

@@ -142,6 +142,11 @@ impl SettingChange {
         }
     }
 
+    /// Whether what it changes is on a disk: it has to be written there before it counts as put back. What units do isn't.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        !self.is_volatile() && !matches!(self, Self::Unit(_))
+    }
+
     /// Whether it needs an entry in the journal: what can't be undone, and what nobody needs to, has none.
     pub(crate) fn is_journaled(&self) -> bool {
         !matches!(self, Self::File(change) if change.once)

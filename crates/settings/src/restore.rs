@@ -132,6 +132,10 @@ pub(crate) fn put_back(
             _ => {}
         }
     }
+    // Otherwise a power cut might take what was put back, and leave the marks.
+    if done.iter().any(|(_, change, _)| change.is_on_disk()) {
+        rustix::fs::sync();
+    }
     for (id, _, restored) in &done {
         if matches!(restored.outcome, RestoreOutcome::Stuck { .. }) {
             continue;

@@ -35,10 +35,12 @@ pub enum Need {
     Systemd,
     /// A program with the set-user-id bit: `mount`.
     Setuid,
+    /// QEMU for x86-64, and Debian's kernel for clouds, which it boots.
+    Qemu,
 }
 
 impl Need {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -47,6 +49,7 @@ impl Need {
         Self::Processors,
         Self::Systemd,
         Self::Setuid,
+        Self::Qemu,
     ];
 
     fn name(self) -> &'static str {
@@ -59,6 +62,7 @@ impl Need {
             Self::Processors => "processors",
             Self::Systemd => "systemd",
             Self::Setuid => "setuid",
+            Self::Qemu => "qemu",
         }
     }
 
@@ -84,6 +88,18 @@ impl Need {
             },
             Self::Systemd => exists("/usr/bin/systemd-analyze"),
             Self::Btf => exists("/sys/kernel/btf/vmlinux"),
+            Self::Qemu => exists("/usr/bin/qemu-system-x86_64").and_then(|()| {
+                let kernels = std::fs::read_dir("/boot").into_iter().flatten().flatten();
+                let is_ours =
+                    |name: &str| name.starts_with("vmlinuz-") && name.ends_with("-cloud-amd64");
+                match kernels
+                    .into_iter()
+                    .any(|file| is_ours(&file.file_name().to_string_lossy()))
+                {
+                    true => Ok(()),
+                    false => Err("there is no /boot/vmlinuz-*-cloud-amd64".to_owned()),
+                }
+            }),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
         self.is_missing_in(found)

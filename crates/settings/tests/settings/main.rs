@@ -6,6 +6,7 @@ mod changing;
 mod fake_machine;
 mod killed;
 mod making;
+mod power_cut;
 mod real_machine;
 mod resolving;
 mod restoring;

@@ -377,6 +377,18 @@ impl proto::agent_server::Agent for Agent {
         }))
     }
 
+    async fn change_boot_unit(
+        &self,
+        request: Request<proto::ChangeBootUnitRequest>,
+    ) -> Reply<proto::ChangeBootUnitReply> {
+        let action = wire::from_json(&request.into_inner().action)?;
+        let changed = self.preparations.change_boot_unit(action).await;
+        let report = changed.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        Ok(Response::new(proto::ChangeBootUnitReply {
+            report: wire::json(&report)?,
+        }))
+    }
+
     async fn begin_trial(
         &self,
         request: Request<proto::BeginTrialRequest>,

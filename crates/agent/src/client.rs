@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use backsight_model::HostRecord;
 use backsight_settings::{
-    PreparationPolicy, PreparationReport, RestoreReport, RestoreScope, WantedSetting,
+    BootUnitAction, BootUnitReport, PreparationPolicy, PreparationReport, RestoreReport,
+    RestoreScope, WantedSetting,
 };
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -301,6 +302,26 @@ impl Client {
             })
             .await?;
         wire::from_json(&reply.examination).map_err(nonsense(call))
+    }
+
+    /// Has the machine put back by itself at each of its starts what an interrupted study left, or no more.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Refused`] if a file can't be written; else as [`Client::prepare`].
+    pub async fn change_boot_unit(
+        &self,
+        action: BootUnitAction,
+    ) -> Result<BootUnitReport, AgentError> {
+        let call = "change what it does at its start";
+        let action = wire::json(&action).map_err(nonsense(call))?;
+        let reply = self
+            .call(call, SETTINGS_LIMIT, |mut calls| async move {
+                let request = proto::ChangeBootUnitRequest { action };
+                calls.change_boot_unit(request).await
+            })
+            .await?;
+        wire::from_json(&reply.report).map_err(nonsense(call))
     }
 
     /// Opens a trial; ends the one that was open.
@@ -730,6 +751,12 @@ mod tests {
             unknown()
         }
         async fn restore(&self, _: Request<proto::RestoreRequest>) -> Reply<proto::RestoreReply> {
+            unknown()
+        }
+        async fn change_boot_unit(
+            &self,
+            _: Request<proto::ChangeBootUnitRequest>,
+        ) -> Reply<proto::ChangeBootUnitReply> {
             unknown()
         }
         async fn record(&self, _: Request<proto::RecordRequest>) -> Reply<proto::RecordReply> {

@@ -1,12 +1,13 @@
 //! Settings of the machine, made for studies and put back after them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use backsight_settings::{
-    JournalFile, MachineRoot, PreparationPolicy, PreparationReport, RequiredRight, RestoreReport,
-    RestoreScope, RootHelper, StandingPreparation, WantedSetting, change_to, restore,
-    serve_root_request,
+    BootUnitAction, BootUnitError, BootUnitReport, JournalFile, MachineRoot, PreparationPolicy,
+    PreparationReport, RequiredRight, RestoreReport, RestoreScope, RootHelper, StandingPreparation,
+    WantedSetting, change_boot_unit, change_to, restore, serve_root_request,
 };
 use tokio::sync::Mutex;
 
@@ -102,6 +103,15 @@ impl Preparations {
         let conditions = LaunchConditions::new(standing.own.of_processes());
         let padding = conditions.padding(study, trial);
         (conditions, padding)
+    }
+
+    /// Has this machine put back by itself at its start, or no more.
+    pub(crate) async fn change_boot_unit(
+        &self,
+        action: BootUnitAction,
+    ) -> Result<BootUnitReport, BootUnitError> {
+        let machine = self.machine.clone();
+        blocking(move || change_boot_unit(&machine, Path::new("/proc/self/exe"), action)).await
     }
 
     /// Puts settings back, once none is being made.

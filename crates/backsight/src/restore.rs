@@ -1,7 +1,8 @@
 //! `backsight restore`: puts back what interrupted studies left changed on machines.
 
-use backsight_conductor::{HostAccess, restore_hosts};
+use backsight_conductor::{HostAccess, change_boot_units, restore_hosts};
 use backsight_model::HostName;
+use backsight_settings::{BootUnitAction, BootUnitReport, RestoreReport};
 use miette::IntoDiagnostic as _;
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 
@@ -15,35 +16,47 @@ pub struct RestoreArgs {
     /// The lab's file; else the lab.toml in this folder, else this machine alone
     #[arg(long, value_name = "FILE")]
     lab: Option<PathBuf>,
+    /// Instead: have the hosts do it by themselves at each of their starts, by a unit of systemd
+    #[arg(long, conflicts_with = "uninstall")]
+    install: bool,
+    /// Instead: remove that unit
+    #[arg(long)]
+    uninstall: bool,
 }
 
 impl RestoreArgs {
-    /// Does it; fails if something can't be put back.
+    /// Does it; fails if something can't be put back, or a host can't be reached.
     pub fn execute(self, _: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let lab = files::lab_or_this_machine(self.lab.as_deref())?;
             let (lab, hosts) = backsight_study::machines(&lab, &self.hosts)?;
             let reach = HostAccess::with_this_program().into_diagnostic()?;
+            let action = match (self.install, self.uninstall) {
+                (true, _) => Some(BootUnitAction::Install),
+                (_, true) => Some(BootUnitAction::Uninstall),
+                _ => None,
+            };
+            let answers: Vec<_> = match action {
+                None => {
+                    let restored = restore_hosts(&reach, &lab, &hosts).await;
+                    let said = |it: RestoreReport| (it.sentences(), it.is_complete());
+                    restored.into_iter().map(|it| it.map(said)).collect()
+                }
+                Some(action) => {
+                    let changed = change_boot_units(&reach, &lab, &hosts, action).await;
+                    let said = |it: BootUnitReport| (it.sentences(action), it.is_complete());
+                    changed.into_iter().map(|it| it.map(said)).collect()
+                }
+            };
             let mut text = String::new();
             let mut complete = true;
-            for (host, restored) in hosts.iter().zip(restore_hosts(&reach, &lab, &hosts).await) {
-                let report = match restored {
-                    Ok(report) => report,
-                    Err(fault) => {
-                        complete = false;
-                        let _ = writeln!(text, "{host}: {fault}");
-                        continue;
-                    }
-                };
-                complete &= report.is_complete();
-                for change in &report.changes {
-                    let _ = writeln!(text, "{host}: {change}");
+            for (host, answer) in hosts.iter().zip(answers) {
+                let (sentences, is_complete) =
+                    answer.unwrap_or_else(|fault| (vec![fault.to_string()], false));
+                complete &= is_complete;
+                for sentence in sentences {
+                    let _ = writeln!(text, "{host}: {sentence}");
                 }
-                let _ = match (report.changes.is_empty(), report.held) {
-                    (true, 0) => writeln!(text, "{host}: nothing is left changed"),
-                    (_, 0) => Ok(()),
-                    (_, held) => writeln!(text, "{host}: {held} settings of studies that run stay"),
-                };
             }
             files::print(&text)?;
             Ok(match complete {

@@ -52,7 +52,7 @@ pub use hosts::{ConnectError, HostAccess, UnreachableReason};
 pub use lease::{Lease, LeaseError};
 pub use machine_settings::WantedSettings;
 pub use plan_checkup::{PlanCheckup, check_plan, find_program};
-pub use preparation::restore_hosts;
+pub use preparation::{change_boot_units, restore_hosts};
 pub use record::{RecordedHost, record_hosts};
 pub use restart::{RestartError, RestartFault, RestartRecord};
 pub use trial::{Conductor, TrialOutcome};

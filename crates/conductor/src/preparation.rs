@@ -4,7 +4,8 @@
 use backsight_agent::AgentError;
 use backsight_model::{Event, Failure, HostName, Lab, PreparationPolicy, VariantName};
 use backsight_settings::{
-    PreparationReport, RestoreReport, RestoreScope, RestoredChange, SettingOutcome, WantedSetting,
+    BootUnitAction, BootUnitReport, PreparationReport, RestoreReport, RestoreScope, RestoredChange,
+    SettingOutcome, WantedSetting,
 };
 use futures_util::future::join_all;
 use std::{sync::PoisonError, time::Duration};
@@ -247,4 +248,20 @@ pub async fn restore_hosts(
         })
     });
     join_all(restored).await
+}
+
+/// Has these hosts of a lab put back by themselves at each of their starts what an interrupted study left changed, or no more; all at
+/// once.
+pub async fn change_boot_units(
+    reach: &HostAccess,
+    lab: &Lab,
+    hosts: &[HostName],
+    action: BootUnitAction,
+) -> Vec<Result<BootUnitReport, ConnectError>> {
+    let changed = hosts.iter().map(|host| {
+        ask_host(reach, lab, host, LIMIT, async |connected| {
+            connected.client.change_boot_unit(action).await
+        })
+    });
+    join_all(changed).await
 }

@@ -3,7 +3,7 @@
 //!
 //! Definitions say what a setting is and how it is made (`settings/*.toml`; none is known to the code). [`resolve`] turns what files
 //! ask for into a list for an agent, [`apply`] makes it there, [`restore`] puts it back. Everything that crosses between them is
-//! serde. The [`Journal`] holds what stood before, on disk before it is changed: it alone says what an old value is.
+//! serde. What a power cut leaves, a [unit](change_boot_unit) of the machine puts back when it starts. The [`Journal`] holds what stood before, on disk before it is changed: it alone says what an old value is.
 //!
 //! Which study may have a host, and when it ends, is decided elsewhere.
 //!
@@ -39,6 +39,7 @@
 pub use backsight_model::PreparationPolicy;
 
 mod apply;
+mod boot_unit;
 mod catalog;
 mod cpu_list;
 mod definition;
@@ -61,6 +62,9 @@ mod value;
 mod wanted;
 
 pub use apply::{Application, apply, change_to, inspect};
+pub use boot_unit::{
+    BootUnitAction, BootUnitError, BootUnitObstacle, BootUnitReport, BootUnitStep, change_boot_unit,
+};
 pub use catalog::{SettingCatalog, SettingCatalogError, SettingSet, setting_documents};
 pub use cpu_list::CpuList;
 pub use definition::{RequiredRight, SettingConflict, SettingDefinition};

@@ -200,6 +200,25 @@ impl RestoreOutcome {
 }
 
 impl RestoreReport {
+    /// What came of it, a sentence each, for people.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut said: Vec<String> = self.changes.iter().map(ToString::to_string).collect();
+        if self.held > 0 {
+            said.push(format!("{} settings of studies that run stay", self.held));
+        }
+        if !self.damaged_lines.is_empty() {
+            let lines: Vec<String> = self.damaged_lines.iter().map(ToString::to_string).collect();
+            said.push(format!(
+                "nobody wrote line {} of its journal so: what it said was changed isn't put back; it is in the file `journal.damaged`",
+                lines.join(", ")
+            ));
+        }
+        if said.is_empty() {
+            said.push("nothing is left changed".to_owned());
+        }
+        said
+    }
+
     /// Whether everything that was looked at is as it was, or somebody else's.
     pub fn is_complete(&self) -> bool {
         let stuck =

@@ -24,6 +24,8 @@ const DIAL: &str = r#"#!/bin/sh
 echo > "@/sessions/$$"
 exec unshare -m --propagation private sh -c '
     mount --bind @/home /root && mount --bind @/boot_id /proc/sys/kernel/random/boot_id &&
+    { [ ! -e @/swappiness ] || { mkdir -p /var/lib/backsight && mount --bind @/lib /var/lib/backsight &&
+    mount --bind @/swappiness /proc/sys/vm/swappiness; }; } &&
     mount -t tmpfs none /run && mkdir /run/sshd && exec /usr/sbin/sshd -i -e -f @/sshd_config'
 "#;
 /// What happens to the machine. All that it does before its sessions end, it does at once.
@@ -37,6 +39,9 @@ case $1 in
 esac
 case $1 in
     cycle) rm -rf @/home/.cache ;;
+esac
+case $1 in
+    cycle | warm | crash) [ ! -e @/swappiness ] || echo 60 > @/swappiness ;;
 esac
 case $1 in
     cycle | warm | crash | lock) echo "boot-$(wc -l < @/power-log)" > @/boot_id ;;
@@ -476,5 +481,113 @@ fn stopped_or_killed_while_a_machine_reboots_it_leaves_nothing_and_goes_on() {
     fs::remove_file(place.path("waits")).unwrap();
     ends(&place, &["resume", "s"]).assert_code(0);
     assert_eq!(place.study("s")["measured"], 2);
+    place.assert_nothing_left();
+}
+
+/// Gives the machine a parameter of its own, which a study sets to 7 and its benchmark prints, and a journal that outlasts its boots.
+fn parameter(place: &Place, benchmark: &str) {
+    fs::create_dir(place.path("lib")).unwrap();
+    place.write("swappiness", "60\n");
+    place.prints("tool", benchmark);
+    place.plan("use = [\"tool\"]\nrounds = 2\nseed = 1\n[prepare]\nsysctl.\"vm.swappiness\" = 7\n");
+}
+
+/// The machine is as it was, and its journal says nothing.
+fn assert_put_back(place: &Place) {
+    assert_eq!(place.read("swappiness"), "60\n");
+    let left = fs::read_dir(place.path("lib")).unwrap().flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["journal.lock"]);
+}
+
+#[test]
+fn a_machine_gets_its_settings_again_after_each_reboot_and_is_put_back_in_the_end() {
+    let Some(place) = place() else { return };
+    parameter(&place, "cat /proc/sys/vm/swappiness");
+    version(&place, 1, INSTALL, REBOOT);
+    version(&place, 2, INSTALL, REBOOT);
+    let modes = ["--modes", "reboot", "--repeat", "2", "--name", "s"];
+    let ended = ends(&place, &step("v1", "v2", &modes));
+    ended.assert_code(0);
+    let measured = place.study("s")["measured"].as_u64().unwrap();
+    assert!(measured >= 4, "{}", ended.stderr);
+    assert_eq!(place.read("power-log").lines().count(), 4);
+    for trial in 1..=u32::try_from(measured).unwrap() {
+        let raw = place.raw("s", trial);
+        assert!(raw.lines().any(|line| line.trim() == "7"), "{raw}");
+    }
+    // What each reboot has undone for this study is no news.
+    assert!(!ended.stderr.contains("undone"), "{}", ended.stderr);
+    assert_put_back(&place);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_machine_that_comes_back_without_a_setting_is_not_measured() {
+    let Some(place) = place() else { return };
+    parameter(&place, "cat /proc/sys/vm/swappiness");
+    // The kernel of this version refuses the value.
+    version(
+        &place,
+        1,
+        INSTALL,
+        "rm -f @lib/journal*; mkdir -p @lib/journal/in-the-way; @power cycle",
+    );
+    let ended = ends(&place, &step("v1", "v1", &["--repeat", "1", "--name", "s"]));
+    assert_ne!(ended.status.code(), Some(0));
+    let said = format!("{}{}", ended.stdout(), ended.stderr);
+    assert!(
+        said.contains("was rebooted and can't be prepared"),
+        "{said}"
+    );
+    assert_eq!(place.study("s")["measured"], 0);
+}
+
+#[test]
+fn a_machine_that_dies_and_stays_away_is_said_to_be_left_changed_and_put_back_when_it_is_back() {
+    let Some(place) = place() else { return };
+    parameter(&place, "echo 7; [ -e @/immortal ] || sh @/die");
+    // Nobody is left there who could put anything back: agent, supervisor and server are killed at once.
+    let die = "p=$$; while [ $p -gt 1 ]; do c=$(cat /proc/$p/comm); case $c in agent-* | sshd*) pids=\"$pids $p\" ;; esac\n\
+        p=$(sed 's/.*) //' /proc/$p/stat | cut -d ' ' -f 2); done\n: > @/off\nkill -STOP $pids; kill -9 $pids\n";
+    place.write("die", die.replace('@', &place.at("")));
+    let began = std::time::Instant::now();
+    let ended = ends(&place, &["run", "plan.toml", "--name", "first"]);
+    assert!(began.elapsed() < std::time::Duration::from_secs(50));
+    assert_ne!(ended.status.code(), Some(0));
+    let host = &place.name;
+    for words in [
+        &format!("{host} is gone, and isn't put back: sysctl (/proc/sys/vm/swappiness, was 60)")[..],
+        &format!("`backsight restore {host}`"),
+    ] {
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+    assert_eq!(place.read("swappiness"), "7\n");
+    // Nobody answers: so is said, and nothing is lost.
+    let away = ends(&place, &["restore", host]);
+    away.assert_code(1);
+    fs::remove_file(place.path("off")).unwrap();
+    let back = ends(&place, &["restore", host]);
+    back.assert_code(0);
+    back.assert_says(&["(/proc/sys/vm/swappiness) of study `first`: put back"]);
+    assert_put_back(&place);
+    // The next study there does it as well.
+    assert_ne!(
+        ends(&place, &["run", "plan.toml", "--name", "second"])
+            .status
+            .code(),
+        Some(0)
+    );
+    assert_eq!(place.read("swappiness"), "7\n");
+    fs::remove_file(place.path("off")).unwrap();
+    place.write("immortal", "");
+    let third = ends(&place, &["run", "plan.toml", "--name", "third"]);
+    third.assert_code(0);
+    assert!(
+        third.stderr.contains("of study `second`: put back"),
+        "{}",
+        third.stderr
+    );
+    assert_put_back(&place);
     place.assert_nothing_left();
 }

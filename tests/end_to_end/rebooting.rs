@@ -28,6 +28,7 @@ for module in MODULES; do insmod /modules/$module.ko; done
 until [ -e /sys/class/net/eth0 ] && [ -e /dev/vda ]; do sleep 0.05; done
 mount -t ext4 /dev/vda /root
 chown -R 0:0 /root
+mkdir -p /root/lib /var/lib/backsight && mount --bind /root/lib /var/lib/backsight
 ip link set lo up
 ip addr add 10.0.2.15/24 dev eth0
 ip link set eth0 up
@@ -203,7 +204,7 @@ fn disk(place: &Place, kernel: &Path) {
     done(make.arg(place.path("disk")).arg("192M"));
 }
 
-/// A machine that is on.
+/// A machine that is on. Its journal of settings is on its disk.
 struct Machine {
     place: Place,
     port: u16,
@@ -271,6 +272,16 @@ impl Machine {
     fn ends(&self, arguments: &[&str]) -> Ended {
         let command = self.place.put(Command::new(slim()), arguments);
         Running::start(command).ends_within(4 * LIMIT)
+    }
+
+    /// Cuts its power. The firmware starts it again at once.
+    fn cut_power(&self) {
+        let below = processes::below(self.firmware.id().cast_signed());
+        let emulator = below
+            .iter()
+            .find(|it| it.command.starts_with("qemu-system"));
+        let emulator = nix::unistd::Pid::from_raw(emulator.unwrap().pid);
+        nix::sys::signal::kill(emulator, nix::sys::signal::Signal::SIGKILL).unwrap();
     }
 
     /// How many different things the firmware has started, one after the other.
@@ -355,5 +366,57 @@ fn a_machine_jumps_into_the_kernel_that_was_loaded_and_proves_it() {
             .unwrap()
             .contains("build=")
     );
+    machine.assert_nothing_left();
+}
+
+#[test]
+fn a_machine_whose_power_is_cut_in_a_study_is_prepared_again_when_it_is_back_and_put_back_in_the_end()
+ {
+    if backsight_test_needs::Need::Qemu.is_missing() {
+        return;
+    }
+    let machine = Machine::new();
+    let place = &machine.place;
+    let swappiness = || machine.output_of("cat /proc/sys/vm/swappiness");
+    let before = swappiness().unwrap();
+    // The first trial waits for the power cut, which ends it.
+    place.prints(
+        "swap",
+        "cat /proc/sys/vm/swappiness; [ -e /root/seen ] || (: > /root/seen; sync; sleep 600)",
+    );
+    place.plan("use = [\"swap\"]\nrounds = 2\n[prepare]\nsysctl.\"vm.swappiness\" = 7\n");
+    let arguments = [
+        "run",
+        "plan.toml",
+        "--name",
+        "a",
+        "--host-wait",
+        "2m",
+        "--json",
+    ];
+    let mut run = Running::start(place.put(Command::new(slim()), &arguments));
+    run.until_step_in("run");
+    processes::until("the first trial waits", || {
+        machine.output_of("cat /root/seen").is_some()
+    });
+    assert_eq!(swappiness().unwrap(), "7\n");
+    assert!(
+        machine
+            .output_of("cat /root/lib/journal")
+            .unwrap()
+            .contains("swappiness")
+    );
+    machine.cut_power();
+    let ended = run.ends_within(4 * LIMIT);
+    let trials = place.trials("a");
+    assert!(
+        !trials[0].measured() && trials[1].measured(),
+        "{trials:#?} {}",
+        ended.stderr
+    );
+    let raw = place.raw("a", 2);
+    assert!(raw.lines().any(|line| line.trim() == "7"), "{raw}");
+    assert_eq!(swappiness().unwrap(), before);
+    assert_eq!(machine.output_of("ls /root/lib").unwrap(), "journal.lock\n");
     machine.assert_nothing_left();
 }

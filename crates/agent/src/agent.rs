@@ -340,9 +340,12 @@ impl proto::agent_server::Agent for Agent {
             settings,
             policy,
             become_root,
+            session,
         } = request.into_inner();
         let (settings, policy) = (wire::from_json(&settings)?, wire::from_json(&policy)?);
-        let made = self.preparations.make(study, settings, policy, become_root);
+        let made = self
+            .preparations
+            .make(study, session, settings, policy, become_root);
         let report = made.await.map_err(Status::failed_precondition)?;
         Ok(Response::new(proto::PrepareReply {
             report: wire::json(&report)?,

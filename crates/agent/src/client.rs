@@ -233,7 +233,8 @@ impl Client {
     }
 
     /// Gives the machine these settings and no others for a study; where its agent isn't root, by a command that makes a program
-    /// root's, if there is one. They are put back by [`Client::restore`], or when the stream ends.
+    /// root's, if there is one. They are put back by [`Client::restore`], or when the stream ends. Agents that
+    /// the caller starts one after the other on a machine get one number for its session.
     ///
     /// # Errors
     ///
@@ -241,6 +242,7 @@ impl Client {
     pub async fn prepare(
         &self,
         study: &str,
+        session: u64,
         settings: &[WantedSetting],
         policy: PreparationPolicy,
         become_root: &[String],
@@ -248,6 +250,7 @@ impl Client {
         let call = "make its settings";
         let request = proto::PrepareRequest {
             study: study.to_owned(),
+            session,
             settings: wire::json(&settings).map_err(nonsense(call))?,
             policy: wire::json(&policy).map_err(nonsense(call))?,
             become_root: become_root.to_vec(),

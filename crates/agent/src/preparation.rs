@@ -3,15 +3,24 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use backsight_settings::{
     BootUnitAction, BootUnitError, BootUnitReport, JournalFile, MachineRoot, PreparationPolicy,
     PreparationReport, RequiredRight, RestoreReport, RestoreScope, RootHelper, StandingPreparation,
-    WantedSetting, change_boot_unit, change_to, restore, serve_root_request,
+    WantedSetting, change_boot_unit, change_to, is_prepared_by_another, restore,
+    serve_root_request,
 };
 use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep};
 
 use crate::launch_conditions::LaunchConditions;
+
+/// How long an earlier agent of the same conductor is waited for, which may still think that its conductor is there: longer than it takes
+/// to notice, and to put back.
+const EARLIER_AGENT_LIMIT: Duration = Duration::from_secs(90);
+/// How often it is looked whether it is gone: there is no waiting for a lock with a limit.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// What this agent prepared: what stands, by study.
 pub(crate) struct Preparations {
@@ -45,16 +54,22 @@ impl Preparations {
         }
     }
 
-    /// Gives the machine these settings in place of those that the study has made so far. Goes on to its end even where nobody waits
-    /// for it any more.
+    /// Gives the machine these settings in place of those that the study, of the conductor of this session, has made so far. Goes on to
+    /// its end even where nobody waits for it any more.
     pub(crate) async fn make(
         &self,
         study: String,
+        session: u64,
         settings: Vec<WantedSetting>,
         policy: PreparationPolicy,
         become_root: Vec<String>,
     ) -> Result<PreparationReport, String> {
-        let (machine, journal) = (self.machine.clone(), self.journal.clone());
+        let machine = self.machine.clone();
+        let journal = JournalFile {
+            session: Some(session),
+            ..self.journal.clone()
+        };
+        self.await_earlier_agent(&journal, &become_root).await?;
         let mut begun = Arc::clone(&self.begun).lock_owned().await;
         blocking(move || {
             // First of all: it is put back at the end also where it fails half-way.
@@ -103,6 +118,27 @@ impl Preparations {
         let conditions = LaunchConditions::new(standing.own.of_processes());
         let padding = conditions.padding(study, trial);
         (conditions, padding)
+    }
+
+    /// Waits for the end of an agent that prepared this machine for the same conductor before, and was lost without having noticed so
+    /// far. What it doesn't put back itself is put back.
+    async fn await_earlier_agent(
+        &self,
+        journal: &JournalFile,
+        become_root: &[String],
+    ) -> Result<(), String> {
+        let until = Instant::now() + EARLIER_AGENT_LIMIT;
+        let is_there = || is_prepared_by_another(&self.machine, journal);
+        if !is_there() {
+            return Ok(());
+        }
+        while is_there() && Instant::now() < until {
+            sleep(BETWEEN_LOOKS).await;
+        }
+        let restored = self.restore(RestoreScope::Abandoned, become_root.to_vec());
+        let report = restored.await?;
+        tracing::debug!(?report, "an earlier agent of the study is gone");
+        Ok(())
     }
 
     /// Has this machine put back by itself at its start, or no more.
@@ -227,8 +263,8 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let making =
-                preparations.make("a".into(), wanted, PreparationPolicy::Strict, Vec::new());
+            let strict = PreparationPolicy::Strict;
+            let making = preparations.make("a".into(), 1, wanted, strict, Vec::new());
             let written = tokio::task::spawn_blocking(|| AT_FIRST_WRITE.wait());
             // The call is given up as soon as the machine is changed.
             tokio::select! {

@@ -2,13 +2,14 @@
 //! variants, put back at the end of the lease.
 
 use backsight_agent::AgentError;
-use backsight_model::{Event, Failure, HostName, Lab, PreparationPolicy, VariantName};
+use backsight_model::{Event, Failure, HostKind, HostName, Lab, PreparationPolicy, VariantName};
 use backsight_settings::{
     BootUnitAction, BootUnitReport, PreparationReport, RestoreReport, RestoreScope, RestoredChange,
     SettingOutcome, WantedSetting,
 };
 use futures_util::future::join_all;
-use std::{sync::PoisonError, time::Duration};
+use indexmap::IndexMap;
+use std::{collections::BTreeSet, sync::PoisonError, time::Duration};
 
 use crate::{
     Conductor, ConnectError, HostAccess,
@@ -23,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 impl Conductor {
     /// Puts back what ended studies left changed on the testbed's machines, then makes the settings that the arrangement asks
     /// for: those of each variant once, so that what can't be made is known before anything is measured, then those of the study.
-    /// A machine that is reached anew gets these again.
+    /// A machine that is reached anew, also after a restart, gets these again.
     ///
     /// # Errors
     /// A setting can't be made; then none of that machine is.
@@ -32,13 +33,111 @@ impl Conductor {
         study: &str,
         wanted: WantedSettings,
     ) -> Result<(), ConnectError> {
-        self.settings = MachineSettings {
-            study: study.to_owned(),
-            wanted,
-            ..MachineSettings::default()
-        };
+        let mut wanted = wanted;
+        for by_host in wanted.each_mut() {
+            self.give_to_machines(by_host);
+        }
+        self.leave_out_namespaces(&mut wanted)?;
+        self.settings = MachineSettings::new(study, wanted);
+        self.reach_this_machine(true).await?;
         let prepared = join_all(self.hosts.values().map(|host| self.try_machine(host)));
         prepared.await.into_iter().collect()
+    }
+
+    /// Gives the settings of hosts that are one machine to the first of its hosts: each is made once.
+    fn give_to_machines(&self, wanted: &mut IndexMap<HostName, Vec<WantedSetting>>) {
+        let first_of = |host: HostName| {
+            let boot = self.hosts.get(&host).map(Connected::boot_id);
+            let boot = boot.filter(|boot| !boot.is_empty());
+            let mut hosts = self.hosts.values();
+            let first = hosts.find(|other| Some(other.boot_id()) == boot);
+            first.map_or(host, |first| first.name.clone())
+        };
+        for (host, settings) in std::mem::take(wanted) {
+            let of_machine = wanted.entry(first_of(host)).or_default();
+            for one in settings {
+                if !of_machine.iter().any(|known| known.is_same(&one)) {
+                    of_machine.push(one);
+                }
+            }
+        }
+    }
+
+    /// Takes out what would be set in the initial network namespace for hosts that have others. Says so of what a set brought along.
+    ///
+    /// # Errors
+    /// The plan asks for such a setting by its name.
+    fn leave_out_namespaces(&self, wanted: &mut WantedSettings) -> Result<(), ConnectError> {
+        let lab = &self.arrangement.lab;
+        let mut noted = BTreeSet::new();
+        for (host, settings) in wanted.each_mut().flatten() {
+            // A host of the lab is a machine, with its initial namespace.
+            if lab.host.contains_key(host) {
+                continue;
+            }
+            let refused = settings
+                .iter()
+                .find(|one| one.is_of_network_namespace() && !one.optional);
+            if let Some(one) = refused {
+                return Err(ConnectError::NotPrepared {
+                    host: host.clone(),
+                    faults: format!(
+                        "{} ({}): each network namespace has its own, and the testbed's hosts aren't in this machine's: set it in a \
+                         variant's `setup`, or give the lab a host of kind \"local\" if the machine's own is meant",
+                        one.setting, one.place
+                    ),
+                });
+            }
+            settings.retain(|one| {
+                let is_made = !one.is_of_network_namespace();
+                if !is_made {
+                    let message = format!(
+                        "{host}: {} isn't made: each network namespace has its own, and the testbed's hosts aren't in this machine's",
+                        one.setting
+                    );
+                    if noted.insert(message.clone()) {
+                        self.events.emit(&Event::Note { message });
+                    }
+                }
+                is_made
+            });
+        }
+        Ok(())
+    }
+
+    /// Sees to it that this machine is prepared where the testbed's hosts are only parts of it: by an agent beside them, in the initial
+    /// namespaces. The first time it is tried for each variant.
+    ///
+    /// # Errors
+    /// It can't be started or prepared.
+    pub(crate) async fn reach_this_machine(&mut self, is_first: bool) -> Result<(), ConnectError> {
+        let used = self.used();
+        let mut wanted = self.settings.wanted.hosts().into_iter();
+        let Some(host) = wanted.find(|host| !used.contains(host)).cloned() else {
+            return Ok(());
+        };
+        if let Some(agent) = self.settings.this_machine.take() {
+            if agent.client.clock_offset(1).await.is_ok() {
+                self.settings.this_machine = Some(agent);
+                return Ok(());
+            }
+            agent.bury().await;
+        }
+        let agent = Connected::start(&self.reach, &self.arrangement.lab, &host).await?;
+        let prepared = match is_first {
+            true => self.try_machine(&agent).await,
+            false => self.prepare_machine(&agent).await,
+        };
+        match prepared {
+            Ok(()) => {
+                self.settings.this_machine = Some(agent);
+                Ok(())
+            }
+            Err(fault) => {
+                agent.dismiss().await;
+                Err(fault)
+            }
+        }
     }
 
     /// Prepares a machine for each variant, then for the study.
@@ -61,15 +160,22 @@ impl Conductor {
     }
 
     async fn restore_abandoned(&self, host: &Connected) {
-        let kind = self.arrangement.lab.host.get(&host.name).map(|it| it.kind);
-        if self.settings.study.is_empty() || !kind.is_some_and(|kind| kind.is_machine()) {
+        let settings = self.arrangement.lab.host.get(&host.name);
+        let kind = settings.map_or(HostKind::Local, |settings| settings.kind);
+        if self.settings.study.is_empty() || !kind.is_machine() {
             return;
         }
         let name = &host.name;
         let become_root = self.become_root(name);
         let restored = host.client.restore(&RestoreScope::Abandoned, become_root);
         match restored.await {
-            Ok(report) => self.warn_of(name, report.changes.iter()),
+            // What a restart for this study itself has undone is no news.
+            Ok(report) => self.warn_of(
+                name,
+                report.changes.iter().filter(|change| {
+                    change.study != self.settings.study || !change.outcome.is_back()
+                }),
+            ),
             Err(error) => self.events.emit(&Event::Warning {
                 message: format!("{name}: what ended studies left changed isn't put back: {error}"),
             }),
@@ -105,6 +211,7 @@ impl Conductor {
     ) -> Result<(usize, usize), ConnectError> {
         let MachineSettings {
             study,
+            session,
             wanted: settings,
             ..
         } = &self.settings;
@@ -112,7 +219,7 @@ impl Conductor {
         let become_root = self.become_root(name);
         let made = host
             .client
-            .prepare(study, wanted, settings.policy, become_root);
+            .prepare(study, *session, wanted, settings.policy, become_root);
         let report = made.await.map_err(|cause| ConnectError::Agent {
             host: name.clone(),
             cause,
@@ -132,6 +239,7 @@ impl Conductor {
                 self.warn_once(format!("{name}: {message}"));
             }
         }
+        self.settings.keep_changed(name, changed(&report));
         let count = |outcome: SettingOutcome| {
             let all = report.settings.iter();
             all.filter(|setting| setting.outcome == outcome).count()
@@ -151,7 +259,7 @@ impl Conductor {
             return Ok(());
         };
         let known = by_host.iter();
-        let known = known.filter_map(|(name, wanted)| Some((self.hosts.get(name)?, wanted)));
+        let known = known.filter_map(|(name, wanted)| Some((self.machine_agent(name)?, wanted)));
         let made = known.map(|(host, wanted)| self.make_settings(host, wanted));
         for made in join_all(made).await {
             made.map_err(|fault| {
@@ -173,6 +281,13 @@ impl Conductor {
         Ok(())
     }
 
+    /// The agent that prepares a machine.
+    fn machine_agent(&self, host: &HostName) -> Option<&Connected> {
+        let beside = self.settings.this_machine.as_ref();
+        let beside = beside.filter(|agent| agent.name == *host);
+        self.hosts.get(host).or(beside)
+    }
+
     fn become_root(&self, host: &HostName) -> &[String] {
         let settings = self.arrangement.lab.host.get(host);
         settings.map_or(&[], |settings| &settings.become_root)
@@ -191,8 +306,20 @@ impl Conductor {
     /// Puts the machines' settings back.
     pub(crate) async fn restore_machines(&self) {
         let study = &self.settings.study;
-        let prepared = self.hosts.values();
-        let prepared = prepared.filter(|host| self.settings.wanted.has(&host.name));
+        let wanted = self.settings.wanted.hosts();
+        for host in &wanted {
+            let changed = self.settings.changed(host);
+            if self.machine_agent(host).is_none() && !changed.is_empty() {
+                self.events.emit(&Event::Warning {
+                    message: format!(
+                        "{host} is gone, and isn't put back: {}; its agent does it if it still runs there, else a restart of the machine \
+                         undoes what one can undo, and the next study there, or `backsight restore {host}`, all that is left",
+                        changed.join(", ")
+                    ),
+                });
+            }
+        }
+        let prepared = wanted.iter().filter_map(|host| self.machine_agent(host));
         let restored = prepared.map(|host| async move {
             let scope = RestoreScope::Study(study.clone());
             let become_root = self.become_root(&host.name);
@@ -221,6 +348,17 @@ impl Conductor {
             self.events.emit(&Event::Warning { message });
         }
     }
+}
+
+/// What was changed, with what stood before.
+fn changed(report: &PreparationReport) -> Vec<String> {
+    let made = report.settings.iter();
+    let made = made.filter(|setting| setting.outcome == SettingOutcome::Made);
+    let changes = made.flat_map(|setting| {
+        let changes = setting.changes.iter().filter(|it| it.old != it.new);
+        changes.map(|it| format!("{} ({}, was {})", setting.setting, it.target, it.old))
+    });
+    changes.collect()
 }
 
 /// What isn't as it was asked for.

@@ -75,6 +75,12 @@ pub enum RestartFault {
         /// How long it had.
         limit: Duration,
     },
+    /// It came back, and a setting that it shall have can't be made.
+    #[error("it was rebooted and can't be prepared: {faults}")]
+    NotPrepared {
+        /// Each setting, and what is in its way.
+        faults: String,
+    },
     /// It doesn't answer.
     #[error(
         "it hasn't come back within {limit:?} after `{command}`: {last}: look at its console; give it a longer activate.timeout if it needs one"
@@ -91,7 +97,7 @@ pub enum RestartFault {
 
 impl Conductor {
     /// Reboots hosts that `ssh` reaches, all at once, each by its command, and waits until their agents answer from
-    /// another boot. An agent that the reboot has taken with it is put there again.
+    /// another boot. An agent that the reboot has taken with it is put there again, and so are the settings of its machine.
     ///
     /// # Errors
     /// The first host that fails; it is left as it is. Those that are back go on being ours.
@@ -119,12 +125,22 @@ impl Conductor {
             restarted.output.insert(host.clone(), output);
             match outcome {
                 Ok(connected) => {
-                    self.restarted
-                        .insert(host.clone(), connected.boot_id().to_owned());
-                    restarted
-                        .facts
-                        .insert(host.clone(), connected.facts.clone());
-                    self.hosts.insert(host, connected);
+                    let boot = connected.boot_id().to_owned();
+                    let facts = connected.facts.clone();
+                    match self.take_in(connected).await {
+                        Ok(()) => {
+                            self.restarted.insert(host.clone(), boot);
+                            restarted.facts.insert(host, facts);
+                        }
+                        Err(fault) => {
+                            let faults = match fault {
+                                ConnectError::NotPrepared { faults, .. } => faults,
+                                other => other.to_string(),
+                            };
+                            let fault = RestartFault::NotPrepared { faults };
+                            first_fault.get_or_insert((host, fault));
+                        }
+                    }
                 }
                 Err(fault) => {
                     first_fault.get_or_insert((host, fault));

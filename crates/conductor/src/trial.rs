@@ -314,15 +314,25 @@ impl Conductor {
         let mut first_fault = Ok(());
         for host in started.await {
             match host {
-                Ok(host) => {
-                    first_fault = first_fault.and(self.prepare_machine(&host).await);
-                    self.hosts.insert(host.name.clone(), host);
-                }
+                Ok(host) => first_fault = first_fault.and(self.take_in(host).await),
                 Err(fault) => first_fault = first_fault.and(Err(fault)),
             }
         }
         self.hosts.sort_keys();
-        first_fault
+        first_fault.and(self.reach_this_machine(false).await)
+    }
+
+    /// Prepares a machine that was reached and makes it one of the hosts. One that can't be prepared isn't: nothing is measured there.
+    ///
+    /// # Errors
+    /// A setting can't be made.
+    pub(crate) async fn take_in(&mut self, host: Connected) -> Result<(), ConnectError> {
+        if let Err(fault) = self.prepare_machine(&host).await {
+            host.dismiss().await;
+            return Err(fault);
+        }
+        self.hosts.insert(host.name.clone(), host);
+        Ok(())
     }
 
     /// Reaches lost hosts anew, guests left out. Whether there were any.
@@ -725,7 +735,8 @@ impl Conductor {
     /// Ends every agent in order.
     pub async fn finish(self) {
         self.restore_machines().await;
-        join_all(self.hosts.into_values().map(Connected::dismiss)).await;
+        let agents = self.hosts.into_values().chain(self.settings.this_machine);
+        join_all(agents.map(Connected::dismiss)).await;
     }
 }
 

@@ -48,6 +48,7 @@ mod interface_address;
 mod journal;
 mod machine_root;
 mod mechanism;
+mod network_namespace;
 mod parameter;
 mod placeholder;
 mod program;

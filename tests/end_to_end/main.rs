@@ -45,6 +45,7 @@ mod parallel;
 mod questions;
 mod rebooting;
 mod recording;
+mod restoring;
 mod searching;
 mod self_tests;
 mod servers;

@@ -4,8 +4,8 @@
 use backsight_agent::AgentError;
 use backsight_model::{Event, Failure, HostKind, HostName, Lab, PreparationPolicy, VariantName};
 use backsight_settings::{
-    BootUnitAction, BootUnitReport, PreparationReport, RestoreReport, RestoreScope, RestoredChange,
-    SettingOutcome, WantedSetting,
+    BootUnitAction, BootUnitReport, Mechanism, PreparationReport, RestoreReport, RestoreScope,
+    RestoredChange, SettingOutcome, WantedSetting,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -35,7 +35,7 @@ impl Conductor {
     ) -> Result<(), ConnectError> {
         let mut wanted = wanted;
         for by_host in wanted.each_mut() {
-            self.give_to_machines(by_host);
+            self.give_to_machines(by_host)?;
         }
         self.leave_out_namespaces(&mut wanted)?;
         self.settings = MachineSettings::new(study, wanted);
@@ -44,23 +44,60 @@ impl Conductor {
         prepared.await.into_iter().collect()
     }
 
-    /// Gives the settings of hosts that are one machine to the first of its hosts: each is made once.
-    fn give_to_machines(&self, wanted: &mut IndexMap<HostName, Vec<WantedSetting>>) {
-        let first_of = |host: HostName| {
-            let boot = self.hosts.get(&host).map(Connected::boot_id);
+    /// Gives the settings of hosts that are one machine to the first of its hosts: each is made once. What programs are started with
+    /// stays with their host; of this machine as a whole it is its namespaces'.
+    ///
+    /// # Errors
+    /// Programs of a guest are meant too.
+    fn give_to_machines(
+        &self,
+        wanted: &mut IndexMap<HostName, Vec<WantedSetting>>,
+    ) -> Result<(), ConnectError> {
+        let first_of = |host: &HostName| {
+            let boot = self.hosts.get(host).map(Connected::boot_id);
             let boot = boot.filter(|boot| !boot.is_empty());
             let mut hosts = self.hosts.values();
             let first = hosts.find(|other| Some(other.boot_id()) == boot);
-            first.map_or(host, |first| first.name.clone())
+            first.map_or(host, |first| &first.name).clone()
+        };
+        let namespaces = || {
+            let lab = &self.arrangement.lab;
+            let is_one = |host: &&HostName| {
+                let settings = lab.host.get(*host);
+                settings.is_some_and(|settings| settings.kind == HostKind::Netns)
+            };
+            self.hosts.keys().filter(is_one).cloned().collect()
         };
         for (host, settings) in std::mem::take(wanted) {
-            let of_machine = wanted.entry(first_of(host)).or_default();
+            // A variant that asks for nothing has what others asked for put back.
+            wanted.entry(first_of(&host)).or_default();
             for one in settings {
-                if !of_machine.iter().any(|known| known.is_same(&one)) {
-                    of_machine.push(one);
+                let is_of_programs = matches!(one.mechanism, Mechanism::Process(_));
+                let receivers: Vec<HostName> = match is_of_programs {
+                    true if self.used().contains(&host) => vec![host.clone()],
+                    true => namespaces(),
+                    false => vec![first_of(&host)],
+                };
+                let guest = self.guests().into_iter().next();
+                if let (true, Some(guest)) = (is_of_programs && !self.used().contains(&host), guest)
+                {
+                    return Err(ConnectError::NotPrepared {
+                        host: guest,
+                        faults: format!(
+                            "{} ({}): it is a guest, whose programs aren't started with settings",
+                            one.setting, one.place
+                        ),
+                    });
+                }
+                for receiver in receivers {
+                    let its = wanted.entry(receiver).or_default();
+                    if !its.iter().any(|known| known.is_same(&one)) {
+                        its.push(one.clone());
+                    }
                 }
             }
         }
+        Ok(())
     }
 
     /// Takes out what would be set in the initial network namespace for hosts that have others. Says so of what a set brought along.

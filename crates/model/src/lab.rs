@@ -58,6 +58,11 @@ impl HostKind {
         matches!(self, Self::Uml | Self::Qemu)
     }
 
+    /// Whether it is a part of this machine: what is set for the machine as a whole is set for it.
+    pub fn is_part_of_this_machine(self) -> bool {
+        matches!(self, Self::Netns | Self::Uml | Self::Qemu)
+    }
+
     /// Whether it is a machine that is there without us, as a whole.
     pub fn is_machine(self) -> bool {
         matches!(self, Self::Local | Self::Ssh)
@@ -161,7 +166,11 @@ impl Host {
                 name.span(),
                 format!("a host of kind \"{}\" can't be prepared", self.kind),
                 "has `prepare`",
-                Some("`prepare` is for hosts of kind \"local\" and \"ssh\"".into()),
+                Some(
+                    "`prepare` is for hosts of kind \"local\" and \"ssh\"; namespaces and guests are parts of this machine, which the \
+                     plan's `prepare` or that of a host of kind \"local\" is for"
+                        .into(),
+                ),
             ));
         }
         self.check_guest(document)?;
@@ -495,6 +504,18 @@ impl Lab {
     /// What this machine is called where no file names it.
     pub fn this_machine_name() -> HostName {
         HostName::new("here").unwrap_or_else(|_| unreachable!("a valid name"))
+    }
+
+    /// What this machine is called in this lab: its first host of kind `local`, else a name that no host has.
+    pub fn name_for_this_machine(&self) -> HostName {
+        let mut hosts = self.host.iter();
+        if let Some((name, _)) = hosts.find(|(_, host)| host.kind == HostKind::Local) {
+            return (**name).clone();
+        }
+        let names = ["here", "this-machine", "this-very-machine"].map(HostName::new);
+        let mut names = names.into_iter().flatten();
+        let free = names.find(|name| !self.host.contains_key(name));
+        free.unwrap_or_else(Self::this_machine_name)
     }
 
     /// The lab without a file: this machine, which plays every role.

@@ -8,9 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeSet, fmt, num::NonZeroU32, path::PathBuf};
 
 use crate::{
-    Benchmark, BenchmarkName, Cell, DocumentError, HostName, Lab, Located, Machine, Monitor,
-    MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, Preparation, PreparationPolicy,
-    RoleHost, RoleName, Steps, Testbed, TestbedName, TomlDocument, Value, Values, VariantName,
+    Benchmark, BenchmarkName, Cell, DocumentError, HostKind, HostName, Lab, Located, Machine,
+    Monitor, MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, Preparation,
+    PreparationPolicy, RoleHost, RoleName, Steps, Testbed, TestbedName, TomlDocument, Value,
+    Values, VariantName,
     benchmark::{ROLE_FACTS, built_in_placeholders, is_built_in, place_of},
     document::{IfTable, did_you_mean},
 };
@@ -429,10 +430,11 @@ impl Plan {
         })
     }
 
-    /// Adds what the lab and the plan ask of the settings of the testbed's machines.
+    /// Adds what the lab and the plan ask of the settings of the testbed's machines. Where the testbed has namespaces and guests, this
+    /// machine is one of them: they are its parts.
     ///
     /// # Errors
-    /// The plan asks for some, and no host of the testbed is a machine.
+    /// The plan asks for some, and the testbed has no host.
     pub fn arrange_preparations(
         &self,
         document: &TomlDocument,
@@ -443,7 +445,12 @@ impl Plan {
         let hosts: BTreeSet<HostName> = seats.collect();
         let of_lab = |host: &HostName| arrangement.lab.host.get(host);
         let is_machine = |host: &&HostName| of_lab(host).is_some_and(|it| it.kind.is_machine());
-        let machines: Vec<&HostName> = hosts.iter().filter(is_machine).collect();
+        let kinds = || hosts.iter().filter_map(|host| Some(of_lab(host)?.kind));
+        let of_parts = kinds().any(HostKind::is_part_of_this_machine)
+            && kinds().all(|kind| kind != HostKind::Local);
+        let this_machine = of_parts.then(|| arrangement.lab.name_for_this_machine());
+        let machines = hosts.iter().filter(is_machine).chain(&this_machine);
+        let machines: Vec<&HostName> = machines.collect();
         let mut preparations = Vec::new();
         let mut add = |host: &HostName,
                        variant: Option<&VariantName>,

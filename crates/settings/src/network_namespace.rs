@@ -38,10 +38,7 @@ mod tests {
             sysctl.\"vm.swappiness\" = 0\nirq.affinity = { interface = \"a\", cpus = \"0\" }\ncpu.governor = \"performance\"\n";
         let document = TomlDocument::new("plan.toml", text);
         let preparation: Preparation = document.read().unwrap();
-        let source = PreparationSource {
-            document: &document,
-            preparation: &preparation,
-        };
+        let source = PreparationSource::new(&document, &preparation);
         let wanted = resolve(&SettingCatalog::load(&[]).unwrap(), &[source]).unwrap();
         for one in &wanted {
             let expected = one.setting.starts_with("net.")

@@ -2,8 +2,8 @@
 
 use backsight_conductor::{Conductor, Events, HostAccess, RecordedHost, record_hosts};
 use backsight_model::{
-    EXPLAINING_WEIGHT, Event, HostName, HostRecord, HostRecordMap, Lab, RecordDifference, counted,
-    differences_of_hosts,
+    EXPLAINING_WEIGHT, Event, HostKind, HostName, HostRecord, HostRecordMap, Lab, RecordDifference,
+    counted, differences_of_hosts,
 };
 use backsight_report::host_record::{HostOfStudy, RecordComparison};
 use backsight_store::{Store, StoreError, StoredHostRecord, StudyId};
@@ -15,13 +15,20 @@ use std::{
     path::Path,
 };
 
-/// The hosts of a lab that are meant: those with these names; without names every machine of it, which is this one where the lab has
-/// none but namespaces and guests.
+/// The hosts of a lab that are meant: those with these names; without names every machine of it, this one among them where its
+/// hosts are namespaces and guests.
 ///
 /// # Errors
 /// The lab has no such host.
 pub fn machines(lab: &Lab, names: &[HostName]) -> miette::Result<(Lab, Vec<HostName>)> {
-    if let Some(name) = names.iter().find(|name| !lab.host.contains_key(*name)) {
+    let has = |is_kind: fn(HostKind) -> bool| lab.host.values().any(|host| is_kind(host.kind));
+    // Namespaces and guests are parts of this machine, which studies on them prepare.
+    let is_this_one =
+        has(HostKind::is_part_of_this_machine) && !has(|kind| kind == HostKind::Local);
+    let this_machine = is_this_one.then(|| lab.name_for_this_machine());
+    let is_known =
+        |name: &HostName| lab.host.contains_key(name) || this_machine.as_ref() == Some(name);
+    if let Some(name) = names.iter().find(|name| !is_known(name)) {
         let known: Vec<&str> = lab.host.keys().map(|name| name.as_str()).collect();
         return Err(miette::miette!(
             help = format!("the lab has {}", known.join(", ")),
@@ -29,7 +36,8 @@ pub fn machines(lab: &Lab, names: &[HostName]) -> miette::Result<(Lab, Vec<HostN
         ));
     }
     let machines = lab.host.iter().filter(|(_, host)| host.kind.is_machine());
-    let machines: Vec<HostName> = machines.map(|(name, _)| (**name).clone()).collect();
+    let machines = machines.map(|(name, _)| (**name).clone());
+    let machines: Vec<HostName> = machines.chain(this_machine.clone()).collect();
     Ok(match (names, &machines[..]) {
         ([], []) => (Lab::this_machine(), vec![Lab::this_machine_name()]),
         ([], _) => (lab.clone(), machines),

@@ -39,6 +39,7 @@ mod resolved_search;
 mod result_sets;
 mod resume;
 mod session;
+mod shared_machine;
 mod simulated;
 mod store_check;
 pub mod stored_study;

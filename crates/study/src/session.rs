@@ -1,13 +1,21 @@
 //! A session: the testbeds of a study are leased, an agent runs on each host, and somebody watches.
 
-use backsight_conductor::{Conductor, ConnectError, Events, HostAccess, Lease, LeaseError};
+use backsight_conductor::{
+    Conductor, ConnectError, Events, HostAccess, Lease, LeaseError, WantedSettings,
+};
 use backsight_model::{Arrangement, Cell, Event, HostName, StudyName, TestbedName};
 use backsight_store::{Store, StudyId};
 use miette::IntoDiagnostic as _;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use tokio::sync::watch;
 
-use crate::{host_records::store_records_at_begin, wanted_settings::wanted_settings};
+use crate::{
+    host_records::store_records_at_begin, shared_machine::leave_out_made,
+    wanted_settings::wanted_settings,
+};
 
 /// How a session is watched, stopped, and how long it waits for its hosts.
 #[derive(Clone)]
@@ -72,7 +80,10 @@ impl Session {
             return Err(miette::miette!("there is no testbed"));
         };
         let seats = arrangements.iter().flat_map(|it| it.seats.values());
-        let hosts: Vec<HostName> = seats.map(|seat| (*seat.host).clone()).collect();
+        let prepared = arrangements.iter().flat_map(|it| &it.preparations);
+        // Whose machine is prepared has it alone, also where its hosts are only parts of it.
+        let hosts = seats.map(|seat| (*seat.host).clone());
+        let hosts: Vec<HostName> = hosts.chain(prepared.map(|it| it.host.clone())).collect();
         let holder = format!("study `{name}` (process {})", std::process::id());
         let SessionOptions { events, wait, .. } = options;
         let awaited = |host: &HostName, holder: &str| {
@@ -91,6 +102,11 @@ impl Session {
             other => miette::Report::msg(other.to_string()),
         })?;
         let reach = &options.reach;
+        // Testbeds that are parts of one machine have its settings made once.
+        let (first, made) = (
+            arrangement.testbed.clone(),
+            OnceLock::<WantedSettings>::new(),
+        );
         let begun = async |arrangement: &Arrangement| {
             let events = match others.is_empty() {
                 true => events.clone(),
@@ -104,7 +120,12 @@ impl Session {
             let mut conductor = started.map_err(not_begun)?;
             let wanted = wanted_settings(conductor.arrangement(), |role| conductor.machine(role));
             let prepared = match wanted {
-                Ok(wanted) => {
+                Ok(mut wanted) => {
+                    let made = made.get_or_init(|| wanted.clone());
+                    if conductor.arrangement().testbed != first {
+                        let lab = &conductor.arrangement().lab;
+                        leave_out_made(lab, &made.of_study, &mut wanted.of_study);
+                    }
                     let prepared = conductor.prepare_machines(name.as_str(), wanted).await;
                     prepared.map_err(not_begun)
                 }

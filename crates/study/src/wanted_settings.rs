@@ -1,7 +1,9 @@
 //! What the lab and the plan ask of the settings of machines, resolved by the definitions.
 
 use backsight_conductor::WantedSettings;
-use backsight_model::{Arrangement, DocumentError, HostName, Machine, RoleName, VariantName};
+use backsight_model::{
+    Arrangement, DocumentError, HostKind, HostName, Machine, RoleName, VariantName,
+};
 use backsight_settings::{
     Placeholders, PreparationSource, SettingCatalog, SettingCatalogError, WantedSetting, resolve,
 };
@@ -36,9 +38,16 @@ pub fn wanted_settings(
     machine: impl Fn(&RoleName) -> Option<Machine>,
 ) -> Result<WantedSettings, UnresolvedSettings> {
     let of_host = |host: &HostName| {
-        let mut seats = arrangement.seats.iter();
-        let seat = seats.find(|(_, seat)| *seat.host == *host);
-        seat.and_then(|(role, _)| machine(role))
+        let seats = || arrangement.seats.iter();
+        let own = seats().find(|(_, seat)| *seat.host == *host);
+        // This machine plays no role where its namespaces do.
+        let part = || {
+            seats().find(|(_, seat)| {
+                let host = arrangement.lab.host.get(&*seat.host);
+                host.is_some_and(|host| host.kind == HostKind::Netns)
+            })
+        };
+        own.or_else(part).and_then(|(role, _)| machine(role))
     };
     resolve_all(arrangement, Some(&of_host))
 }

@@ -450,7 +450,7 @@ value
     place.ends(&["lab", "down"]).assert_code(0);
     ended.assert_code(0);
     ended.assert_says(&[
-        "here: 1 settings made, 0 were so",
+        "here: 1 setting made, 0 were so",
         "n=1 7.000",
         "60",
         "host `here` can't be prepared: net.congestion-control",

@@ -18,7 +18,7 @@ const PARAMETERS: [(&str, &str); 2] = [("vm/swappiness", "60\n"), ("vm/dirty_rat
 /// What a study asks of it.
 const PREPARE: &str = "[prepare]\nsysctl.\"vm.swappiness\" = 7\nsysctl.\"vm.dirty_ratio\" = 5\nnet.tso = { interface = \"lo\", on = false }\n\
     net.gso = { interface = \"lo\", on = false }\nservices.stop = [\"one.service\", \"two.timer\"]\n";
-/// A program that logs each call in one line and may be held there: `hold-call` has the number of the call.
+/// A program whose state changes at once or not at all, as a kernel's does: it may be killed at any point. It logs each call in one line and may be held there: `hold-call` has the number of the call.
 const CALLED: &str = r#"#!/bin/sh
 cd @ || exit 1
 echo "${0##*/} $*" >> calls
@@ -30,15 +30,15 @@ fi
 const SYSTEMCTL: &str = r#"
 case $1 in
 show) read -r state < "state/$5"; echo "$state" ;;
-stop) echo inactive > "state/$3" ;;
-start) echo active > "state/$3" ;;
+stop) echo inactive > "new.$$" && mv "new.$$" "state/$3" ;;
+start) echo active > "new.$$" && mv "new.$$" "state/$3" ;;
 esac
 "#;
 const ETHTOOL: &str = r#"
 case $1 in
 -k) read -r tso < state/tso; read -r gso < state/gso
     printf 'tcp-segmentation-offload: %s\ngeneric-segmentation-offload: %s\n' "$tso" "$gso" ;;
--K) echo "$4" > "state/$3" ;;
+-K) echo "$4" > "new.$$" && mv "new.$$" "state/$3" ;;
 esac
 "#;
 /// What every script begins with: the machine, and functions with limits.

@@ -1,11 +1,12 @@
 //! Real kernels on another machine: one that is emulated, with a disk, a network card, an `sshd`, and a firmware that
 //! boots what the disk says. Every version is a boot entry; a running kernel shows on its command line which it is.
 
+use backsight_test_needs::debian_cloud_kernel;
 use std::{
     fs,
     net::{Ipv4Addr, TcpListener},
     os::unix::fs::{PermissionsExt as _, symlink},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     time::UNIX_EPOCH,
 };
@@ -71,22 +72,6 @@ login = "root@127.0.0.1"
 data = "127.0.0.1"
 options = ["-i", "HERE/key", "-p", "PORT", "-o", "UserKnownHostsFile=HERE/known", "-o", "StrictHostKeyChecking=yes"]
 "#;
-
-/// Debian's kernel for machines in clouds, and where its modules are.
-fn kernel() -> (PathBuf, PathBuf) {
-    let mut kernels = fs::read_dir("/boot")
-        .unwrap()
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let release = name.strip_prefix("vmlinuz-")?;
-            let modules = Path::new("/lib/modules").join(release).join("kernel");
-            (release.ends_with("-cloud-amd64") && modules.is_dir()).then(|| (entry.path(), modules))
-        });
-    kernels
-        .next()
-        .expect("these tests boot Debian's kernel: apt-get install linux-image-cloud-amd64")
-}
 
 /// A port that nobody has, below those that the system gives out. Should somebody else get it before the machine does:
 /// the firmware tries again, and nobody else has the machine's key.
@@ -215,7 +200,8 @@ impl Machine {
     /// A place with two versions, and a machine that has never run any.
     fn new() -> Self {
         let place = stepping::place();
-        let (kernel, modules) = kernel();
+        let (kernel, modules) = debian_cloud_kernel()
+            .expect("these tests boot Debian's kernel: apt-get install linux-image-cloud-amd64");
         initrd(&place, &modules);
         disk(&place, &kernel);
         let port = port();

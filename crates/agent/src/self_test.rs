@@ -185,6 +185,16 @@ fn measured(name: &str, figures: &[(&str, f64, &str)]) -> Measure {
     }
 }
 
+/// A measure of times, seconds, and of the medians of its parts; none of too few.
+fn measured_times(name: &str, times: &[f64], medians: &[f64]) -> Option<Measure> {
+    let figures = [
+        ("median", numbers::median(times)?, "s"),
+        ("p99", numbers::quantile(times, 0.99)?, "s"),
+        ("spread", numbers::spread(medians)?, "ratio"),
+    ];
+    Some(measured(name, &figures))
+}
+
 /// A measure that can't be made here, and why.
 fn not_measured(name: &str, why: impl Into<String>) -> Measure {
     Measure {

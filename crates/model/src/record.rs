@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     sync::{Arc, LazyLock},
 };
 
@@ -171,6 +172,26 @@ pub fn record_weight(name: &str) -> (u8, Option<&'static str>) {
     weighed(name).map_or((10, None), |it| (it.weight, Some(it.reason)))
 }
 
+impl<S: Into<String>> FromIterator<(S, S, S)> for HostRecord {
+    /// Of sections, names and values.
+    fn from_iter<I: IntoIterator<Item = (S, S, S)>>(values: I) -> Self {
+        let mut record = Self::default();
+        for (section, name, value) in values {
+            let section = record.0.entry(section.into()).or_default();
+            section.insert(name.into(), value.into());
+        }
+        record
+    }
+}
+
+/// What was, and what is: `cpu.model was a, is b`.
+impl fmt::Display for RecordDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [was, is] = self.values();
+        write!(f, "{} was {was}, is {is}", self.shown_name())
+    }
+}
+
 impl RecordDifference {
     /// The name for a reader: what the machine says of itself needs no section.
     pub fn shown_name(&self) -> &str {
@@ -231,12 +252,7 @@ mod tests {
     use super::*;
 
     fn record(values: &[(&str, &str, &str)]) -> HostRecord {
-        let mut record = HostRecord::default();
-        for (section, name, value) in values {
-            let section = record.0.entry((*section).to_owned()).or_default();
-            section.insert((*name).to_owned(), (*value).to_owned());
-        }
-        record
+        values.iter().copied().collect()
     }
 
     #[test]

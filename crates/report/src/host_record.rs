@@ -172,12 +172,7 @@ mod tests {
     };
 
     fn record(values: &[(&str, &str, &str)]) -> HostRecord {
-        let mut record = HostRecord::default();
-        for (section, name, value) in values {
-            let section = record.0.entry((*section).to_owned()).or_default();
-            section.insert((*name).to_owned(), (*value).to_owned());
-        }
-        record
+        values.iter().copied().collect()
     }
 
     #[test]

@@ -457,11 +457,8 @@ fn states(states: &HiddenStates) -> String {
 fn hosts(differences: &[RecordDifference]) -> String {
     /// Of more the number is said.
     const SHOWN: usize = 3;
-    let shown = differences.iter().take(SHOWN).map(|difference| {
-        let [was, is] = difference.values();
-        format!("{} was {was}, is {is}", difference.shown_name())
-    });
-    let mut shown: Vec<String> = shown.collect();
+    let shown = differences.iter().take(SHOWN);
+    let mut shown: Vec<String> = shown.map(ToString::to_string).collect();
     if differences.len() > SHOWN {
         shown.push(format!("{} more", differences.len() - SHOWN));
     }

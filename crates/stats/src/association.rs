@@ -1,7 +1,7 @@
 //! What goes with a split of observations into two groups: which of many facts, known of each observation, separates the groups
 //! best, and how likely chance alone does it as well.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::multimodality::share_p;
 
@@ -45,7 +45,7 @@ const MIN_KNOWN: f64 = 0.8;
 #[must_use]
 pub fn strongest_association(groups: &[bool], facts: &[FactValues]) -> Option<Association> {
     let mut tried = 0.0;
-    let mut seen: BTreeMap<Vec<Option<bool>>, ()> = BTreeMap::new();
+    let mut seen: BTreeSet<Vec<Option<bool>>> = BTreeSet::new();
     let mut best: Option<Association> = None;
     for (fact, values) in facts.iter().enumerate() {
         let Some(split) = best_split(groups, values) else {
@@ -56,7 +56,7 @@ pub fn strongest_association(groups: &[bool], facts: &[FactValues]) -> Option<As
             continue;
         }
         // Facts that split alike are one question.
-        if seen.insert(split.sides_of.clone(), ()).is_none() {
+        if seen.insert(split.sides_of.clone()) {
             tried += split.tried;
         }
         let p = exact(groups, &split.sides_of);

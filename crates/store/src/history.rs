@@ -456,6 +456,24 @@ impl Store {
         Ok(trials)
     }
 
+    /// Earlier studies that asked one of a study's questions of a history: what they measured is evidence for it.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn studies_of_same_questions(
+        &self,
+        study: StudyId,
+    ) -> Result<Vec<StudyId>, StoreError> {
+        let query = sqlx::query(
+            "SELECT DISTINCT study FROM cell WHERE study < $1 AND question IN \
+             (SELECT question FROM cell WHERE study = $1 AND question IS NOT NULL) ORDER BY study",
+        )
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
+        let numbers = rows.iter().map(|row| self.database.column(row, "study"));
+        numbers.map(|number| Ok(StudyId(number?))).collect()
+    }
+
     /// What came of every request along a target's history, over all its studies, in order of time.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use backsight_model::{HostName, HostRecord, HostRecordMap};
 use jiff::Timestamp;
 use sqlx::Transaction;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -61,7 +61,8 @@ impl Store {
         tx.commit().await.map_err(|e| self.database.fault(e))
     }
 
-    /// Says what a host is at the end of a study, and what its kernel said since the beginning.
+    /// Says what a host is at the end of a study, and what its kernel said since the beginning; tells whether it is another one than at
+    /// the beginning.
     ///
     /// # Errors
     /// The store's own.
@@ -72,7 +73,7 @@ impl Store {
         ended: Timestamp,
         record: &HostRecord,
         kernel_log: &str,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let _unswept = self.raw.unswept().await?;
         let addresses = self.keep_sections(record).await?;
         let kernel_log = match kernel_log {
@@ -81,19 +82,20 @@ impl Store {
         };
         let mut tx = self.database.begin().await?;
         let number = self.record_number(&mut tx, &addresses).await?;
-        sqlx::query(
+        let at_begin: Option<i64> = sqlx::query_scalar(
             "UPDATE host_record SET ended = $3, at_end = $4, kernel_log = $5 WHERE study = $1 AND position = \
-             (SELECT MAX(position) FROM host_record WHERE study = $1 AND host = $2)",
+             (SELECT MAX(position) FROM host_record WHERE study = $1 AND host = $2) RETURNING at_begin",
         )
         .bind(study.0)
         .bind(host.as_str())
         .bind(ended.to_string())
         .bind(number)
         .bind(kernel_log.map(|raw| raw.to_string()))
-        .execute(&mut *tx)
+        .fetch_optional(&mut *tx)
         .await
         .map_err(|e| self.database.fault(e))?;
-        tx.commit().await.map_err(|e| self.database.fault(e))
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        Ok(at_begin != Some(number))
     }
 
     /// What the hosts of a study were, in the order in which that was said: again after each time that the study went on.
@@ -124,43 +126,30 @@ impl Store {
         let db = &self.database;
         let mut read: HashMap<i64, Arc<HostRecord>> = HashMap::new();
         let mut records: HashMap<i64, HostRecordMap> = HashMap::new();
-        for study in studies {
-            let query = sqlx::query(
-                "SELECT host, at_begin FROM host_record WHERE study = $1 ORDER BY position",
-            );
-            for row in &db.rows(query.bind(study.0)).await? {
-                let number = db.column(row, "at_begin")?;
-                let record = match read.get(&number) {
-                    Some(known) => Arc::clone(known),
-                    None => {
-                        let record = self.record_of(number).await?;
-                        Arc::clone(read.entry(number).or_insert(Arc::new(record)))
-                    }
-                };
-                let of_study = records.entry(study.0).or_default();
-                let host = db.parsed(row, "host", "a host's name")?;
-                of_study.entry(host).or_insert(record);
+        let studies: HashSet<i64> = studies.iter().map(|study| study.0).collect();
+        let query = sqlx::query(
+            "SELECT study, host, at_begin FROM host_record WHERE study BETWEEN $1 AND $2 ORDER BY study, position",
+        )
+        .bind(studies.iter().min())
+        .bind(studies.iter().max());
+        for row in &db.rows(query).await? {
+            let study = db.column(row, "study")?;
+            if !studies.contains(&study) {
+                continue;
             }
+            let number = db.column(row, "at_begin")?;
+            let record = match read.get(&number) {
+                Some(known) => Arc::clone(known),
+                None => {
+                    let record = self.record_of(number).await?;
+                    Arc::clone(read.entry(number).or_insert(Arc::new(record)))
+                }
+            };
+            let of_study = records.entry(study).or_default();
+            let host = db.parsed(row, "host", "a host's name")?;
+            of_study.entry(host).or_insert(record);
         }
         Ok(records)
-    }
-
-    /// Earlier studies that asked one of a study's questions of a history: what they measured is evidence for it.
-    ///
-    /// # Errors
-    /// The store's own.
-    pub async fn studies_of_same_questions(
-        &self,
-        study: StudyId,
-    ) -> Result<Vec<StudyId>, StoreError> {
-        let query = sqlx::query(
-            "SELECT DISTINCT study FROM cell WHERE study < $1 AND question IN \
-             (SELECT question FROM cell WHERE study = $1 AND question IS NOT NULL) ORDER BY study",
-        )
-        .bind(study.0);
-        let rows = self.database.rows(query).await?;
-        let numbers = rows.iter().map(|row| self.database.column(row, "study"));
-        numbers.map(|number| Ok(StudyId(number?))).collect()
     }
 
     async fn stored_record(&self, row: &AnswerRow) -> Result<StoredHostRecord, StoreError> {

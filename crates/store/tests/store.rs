@@ -1591,16 +1591,6 @@ fn a_finished_study_that_does_not_fit_leaves_nothing() {
     });
 }
 
-/// A record whose sections have these values.
-fn host_record(values: &[(&str, &str, &str)]) -> HostRecord {
-    let mut record = HostRecord::default();
-    for (section, name, value) in values {
-        let section = record.0.entry((*section).to_owned()).or_default();
-        section.insert((*name).to_owned(), (*value).to_owned());
-    }
-    record
-}
-
 #[test]
 fn a_record_of_a_host_is_kept_once_and_goes_with_its_last_study() {
     runtime().block_on(async {
@@ -1608,11 +1598,11 @@ fn a_record_of_a_host_is_kept_once_and_goes_with_its_last_study() {
         let store = Store::open(dir.path()).await.unwrap();
         let host: HostName = "dut".parse().unwrap();
         let now = jiff::Timestamp::now();
-        let quiet = host_record(&[
+        let quiet = HostRecord::from_iter([
             ("cpu", "governor", "performance"),
             ("sysctl", "vm.swappiness", "60"),
         ]);
-        let warm = host_record(&[
+        let warm = HostRecord::from_iter([
             ("cpu", "governor", "powersave"),
             ("sysctl", "vm.swappiness", "60"),
         ]);
@@ -1674,7 +1664,7 @@ fn a_record_of_an_unchanged_host_takes_less_than_a_hundred_bytes() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).await.unwrap();
         let host: HostName = "dut".parse().unwrap();
-        let record = host_record(&[("cpu", "governor", "performance")]);
+        let record = HostRecord::from_iter([("cpu", "governor", "performance")]);
         let study = store.create_study(&new_study("long")).await.unwrap();
         let size = || fs::metadata(dir.path().join("backsight.db")).unwrap().len();
         let settle = async || {
@@ -1711,7 +1701,7 @@ fn a_record_of_a_host_of_no_study_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).await.unwrap();
         let host: HostName = "dut".parse().unwrap();
-        let record = host_record(&[("cpu", "governor", "performance")]);
+        let record = HostRecord::from_iter([("cpu", "governor", "performance")]);
         let now = jiff::Timestamp::now();
         let refused = store
             .begin_host_record(StudyId(7), &host, now, &record)

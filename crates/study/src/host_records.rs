@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     path::Path,
+    sync::Arc,
 };
 
 /// The hosts of a lab that are meant: those with these names; without names every machine of it, this one among them where its
@@ -97,10 +98,14 @@ impl HostRecords {
     /// What the store says.
     pub async fn from_study(store: &Store, study: &str) -> miette::Result<Self> {
         let study = store.study(study).await.into_diagnostic()?;
-        let stored = store.host_records(study.id).await.into_diagnostic()?;
-        let hosts = match stored.is_empty() {
-            false => first_records(stored),
-            true => {
+        let records = store.host_records_at_begin(&[study.id]).await;
+        let hosts = match records.into_diagnostic()?.remove(&study.id.0) {
+            Some(records) => {
+                let records = records.into_iter();
+                let owned = records.map(|(host, record)| (host, Arc::unwrap_or_clone(record)));
+                owned.collect()
+            }
+            None => {
                 let results = store.result_set(study.id).await.into_diagnostic()?;
                 let hosts = results.hosts.into_iter().map(|(host, facts)| {
                     let facts = facts.into_iter().collect();
@@ -135,15 +140,6 @@ impl HostRecords {
     }
 }
 
-/// What each host was when it was recorded first.
-fn first_records(stored: Vec<StoredHostRecord>) -> IndexMap<HostName, HostRecord> {
-    let mut hosts = IndexMap::new();
-    for it in stored {
-        hosts.entry(it.host).or_insert(it.at_begin);
-    }
-    hosts
-}
-
 /// What the hosts of studies were when each began, by the studies' numbers; nothing where a record is damaged: what was measured
 /// stands without it, and `check` tells of the damage.
 pub(crate) async fn records_of_studies(
@@ -157,7 +153,7 @@ pub(crate) async fn records_of_studies(
 /// Warns of earlier studies whose measurements are evidence for this one, and whose hosts were otherwise.
 ///
 /// # Errors
-/// The store's.
+/// The store's; what of a record is damaged is none.
 pub(crate) async fn warn_of_other_hosts(
     store: &Store,
     study: StudyId,
@@ -165,7 +161,7 @@ pub(crate) async fn warn_of_other_hosts(
 ) -> Result<(), StoreError> {
     let mut studies = store.studies_of_same_questions(study).await?;
     studies.push(study);
-    let mut records = store.host_records_at_begin(&studies).await?;
+    let mut records = records_of_studies(store, &studies).await;
     let Some(own) = records.remove(&study.0) else {
         return Ok(());
     };
@@ -175,11 +171,7 @@ pub(crate) async fn warn_of_other_hosts(
         };
         let differences = differences_of_hosts(theirs, &own).into_iter();
         let weighty = differences.filter(|(it, _)| it.weight >= EXPLAINING_WEIGHT);
-        let shown = weighty.map(|(it, _)| {
-            let [was, is] = it.values();
-            format!("{} was {was}, is {is}", it.shown_name())
-        });
-        let shown: Vec<String> = shown.collect();
+        let shown: Vec<String> = weighty.map(|(it, _)| it.to_string()).collect();
         if !shown.is_empty() {
             let name = store.study_of(*earlier).await?.name;
             let message = format!(
@@ -270,17 +262,20 @@ async fn try_to_store_at_end(
 ) -> Result<(), StoreError> {
     let warn = |message: String| events.emit(&Event::Warning { message });
     let ended = jiff::Timestamp::now();
+    let mut has_news = false;
     for RecordedHost { host, record } in testbed.record().await {
         match record {
             Ok((record, kernel_log)) => {
-                store
-                    .end_host_record(study, &host, ended, &record, &kernel_log)
-                    .await?;
+                let end = store.end_host_record(study, &host, ended, &record, &kernel_log);
+                has_news |= end.await? || !kernel_log.is_empty();
             }
             Err(fault) => warn(format!(
                 "{host}: what it is at the end isn't recorded: {fault}"
             )),
         }
+    }
+    if !has_news {
+        return Ok(());
     }
     let mut said = HashSet::new();
     for stored in store.host_records(study).await? {

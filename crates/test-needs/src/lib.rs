@@ -11,7 +11,10 @@
 //!
 //! `scripts/missing-needs` says what is missing, by the same names; `make test` sets the variable to that.
 
-use std::{fmt, path::Path};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// The names of what is missing and may be, with commas between.
 const VARIABLE: &str = "BACKSIGHT_SKIP";
@@ -89,16 +92,8 @@ impl Need {
             Self::Systemd => exists("/usr/bin/systemd-analyze"),
             Self::Btf => exists("/sys/kernel/btf/vmlinux"),
             Self::Qemu => exists("/usr/bin/qemu-system-x86_64").and_then(|()| {
-                let kernels = std::fs::read_dir("/boot").into_iter().flatten().flatten();
-                let is_ours =
-                    |name: &str| name.starts_with("vmlinuz-") && name.ends_with("-cloud-amd64");
-                match kernels
-                    .into_iter()
-                    .any(|file| is_ours(&file.file_name().to_string_lossy()))
-                {
-                    true => Ok(()),
-                    false => Err("there is no /boot/vmlinuz-*-cloud-amd64".to_owned()),
-                }
+                let missing = "there is no /boot/vmlinuz-*-cloud-amd64 with its modules";
+                debian_cloud_kernel().map(drop).ok_or(missing.to_owned())
             }),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
@@ -124,6 +119,18 @@ impl Need {
         eprintln!("skipped for want of `{name}`: {why}");
         true
     }
+}
+
+/// Debian's kernel for machines in clouds, which [`Need::Qemu`] is about, and the folder of its modules.
+pub fn debian_cloud_kernel() -> Option<(PathBuf, PathBuf)> {
+    let files = std::fs::read_dir("/boot").into_iter().flatten().flatten();
+    let mut kernels = files.filter_map(|file| {
+        let name = file.file_name().into_string().ok()?;
+        let release = name.strip_prefix("vmlinuz-")?;
+        let modules = Path::new("/lib/modules").join(release).join("kernel");
+        (release.ends_with("-cloud-amd64") && modules.is_dir()).then(|| (file.path(), modules))
+    });
+    kernels.next()
 }
 
 /// Whether a value of the variable names something.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use backsight_model::Measure;
 use rustix::fs::statfs;
 
-use super::{StopFlag, TurnMeasure, measured, not_measured, numbers};
+use super::{StopFlag, TurnMeasure, measured_times, not_measured, numbers};
 
 /// Bytes that are written before each fsync.
 const BLOCK: [u8; 4096] = [0xb5; 4096];
@@ -94,21 +94,8 @@ impl TurnMeasure for Fsync {
         if let Some(fault) = &self.fault {
             return not_measured(NAME, fault.clone());
         }
-        let (Some(median), Some(p99), Some(spread)) = (
-            numbers::median(&self.times),
-            numbers::quantile(&self.times, 0.99),
-            numbers::spread(&self.medians),
-        ) else {
-            return not_measured(NAME, "too few were made in the time");
-        };
-        measured(
-            NAME,
-            &[
-                ("median", median, "s"),
-                ("p99", p99, "s"),
-                ("spread", spread, "ratio"),
-            ],
-        )
+        measured_times(NAME, &self.times, &self.medians)
+            .unwrap_or_else(|| not_measured(NAME, "too few were made in the time"))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use backsight_model::Measure;
 
-use super::{StopFlag, TurnMeasure, cpus, measured, not_measured, numbers};
+use super::{StopFlag, TurnMeasure, cpus, measured_times, not_measured, numbers};
 
 /// Bytes of a message.
 const MESSAGE: usize = 64;
@@ -116,21 +116,8 @@ impl TurnMeasure for Loopback {
         if let Some(fault) = &self.fault {
             return not_measured(NAME, format!("127.0.0.1 doesn't answer: {fault}"));
         }
-        let (Some(median), Some(p99), Some(spread)) = (
-            numbers::median(&self.trips),
-            numbers::quantile(&self.trips, 0.99),
-            numbers::spread(&self.medians),
-        ) else {
-            return not_measured(NAME, "too few answers came");
-        };
-        measured(
-            NAME,
-            &[
-                ("median", median, "s"),
-                ("p99", p99, "s"),
-                ("spread", spread, "ratio"),
-            ],
-        )
+        measured_times(NAME, &self.trips, &self.medians)
+            .unwrap_or_else(|| not_measured(NAME, "too few answers came"))
     }
 }
 

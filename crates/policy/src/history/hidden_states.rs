@@ -3,9 +3,13 @@
 //! Each value is taken relative to the level of its version, or of the stretch between two changes where versions have few, so that
 //! versions may differ: the level of the higher state, since a mean moves with the states' shares.
 
-use backsight_model::{HostRecordMap, StudyHistory};
+use backsight_model::{HostRecord, HostRecordMap, StudyHistory};
 use backsight_stats::{FactValues, Samples, strongest_association, two_modes};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    cell::LazyCell,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use super::{BootSamples, TargetHistory, VersionPoint, VersionSeries};
 
@@ -61,17 +65,21 @@ pub struct StateCause {
     pub p: f64,
 }
 
-/// What is known of a boot or a trial besides its values.
-#[derive(Default)]
-struct Observation {
-    /// Relative to the level of its version or stretch.
-    value: f64,
-    facts: BTreeMap<String, String>,
-    neighbours: Option<f64>,
-}
+/// What is known of these trials of one boot.
+type CircumstancesOf<'a> = &'a dyn Fn(&[TrialKey]) -> Circumstances;
 
 /// Where a trial was measured: its study and its number there.
 type TrialKey = (i64, u32);
+
+/// A value of a boot or a trial, with the trials that gave it.
+type HeldValue = (f64, Vec<TrialKey>);
+
+/// What is known of a boot or a trial besides its value.
+#[derive(Default)]
+struct Circumstances {
+    facts: BTreeMap<String, String>,
+    neighbours: Option<f64>,
+}
 
 impl TargetHistory {
     /// Looks for two states in each series, and for what of the hosts goes with them: by the facts of boots, the records of the
@@ -81,17 +89,19 @@ impl TargetHistory {
         studies: &[StudyHistory],
         records: &HashMap<i64, HostRecordMap>,
     ) {
-        let known = KnownTrials::new(studies, records);
+        // Most histories have one state, and need none of it.
+        let known = LazyCell::new(|| KnownTrials::new(studies, records));
+        let circumstances = |trials: &[TrialKey]| known.circumstances(trials);
         let count = self.series.len();
         for series in &mut self.series {
-            series.states = states_of(series, &known, count);
+            series.states = states_of(series, &circumstances, count);
         }
     }
 }
 
 fn states_of(
     series: &VersionSeries,
-    known: &KnownTrials<'_>,
+    circumstances: CircumstancesOf<'_>,
     count: usize,
 ) -> Option<HiddenStates> {
     if series.metric.simulator.is_some() || series.found.trend.is_some() {
@@ -100,34 +110,36 @@ fn states_of(
     [StateHolder::Boot, StateHolder::Trial]
         .into_iter()
         .find_map(|holder| {
-            let observations = observations(series, known, holder);
-            two_states(&observations, holder, count)
+            let held = relative_values(series, holder);
+            two_states(&held, circumstances, holder, count)
         })
 }
 
 fn two_states(
-    observations: &[Observation],
+    held: &[HeldValue],
+    circumstances: CircumstancesOf<'_>,
     holder: StateHolder,
     series: usize,
 ) -> Option<HiddenStates> {
-    let values = observations.iter().map(|it| it.value).collect();
+    let values = held.iter().map(|(value, _)| *value).collect();
     let modes = two_modes(&Samples::new(values).ok()?)?;
     // Modes that are named for a wide gap have a large p, which isn't theirs.
     if modes.p < MAX_P && modes.p * series as f64 > MAX_P {
         return None;
     }
-    let groups: Vec<bool> = observations.iter().map(|it| it.value > modes.gap).collect();
+    let groups: Vec<bool> = held.iter().map(|(value, _)| *value > modes.gap).collect();
+    let trials = held.iter().map(|(_, trials)| circumstances(trials));
     Some(HiddenStates {
         holder,
-        of: observations.len(),
+        of: held.len(),
         high_share: modes.high_share,
         percent: (modes.high / modes.low - 1.0) * 100.0,
         p: modes.p,
-        cause: cause(observations, &groups),
+        cause: cause(&trials.collect::<Vec<_>>(), &groups),
     })
 }
 
-fn cause(observations: &[Observation], groups: &[bool]) -> Option<StateCause> {
+fn cause(observations: &[Circumstances], groups: &[bool]) -> Option<StateCause> {
     const NEIGHBOURS: &str = "the share of the processors that other programs took";
     let names: BTreeSet<&String> = observations.iter().flat_map(|it| it.facts.keys()).collect();
     let of_name = |name: &&String| {
@@ -151,14 +163,10 @@ fn cause(observations: &[Observation], groups: &[bool]) -> Option<StateCause> {
 }
 
 /// The values of a series' boots or trials, relative to the levels of their versions or stretches.
-fn observations(
-    series: &VersionSeries,
-    known: &KnownTrials<'_>,
-    holder: StateHolder,
-) -> Vec<Observation> {
+fn relative_values(series: &VersionSeries, holder: StateHolder) -> Vec<HeldValue> {
     let of_version = |point: &VersionPoint| {
         let boots = point.builds.iter().flat_map(|build| &build.boots);
-        let of_boot = |boot: &BootSamples| -> Vec<(f64, Vec<TrialKey>)> {
+        let of_boot = |boot: &BootSamples| -> Vec<HeldValue> {
             let measured = boot.trials.iter().filter(|trial| !trial.values.is_empty());
             let values = measured.map(|trial| {
                 let key = (trial.study, trial.trial);
@@ -201,11 +209,8 @@ fn observations(
         }
         let level = level(values.iter().map(|(value, _)| *value).collect());
         if level > 0.0 {
-            let relative = values.into_iter().map(|(value, trials)| Observation {
-                value: value / level,
-                ..known.observation(&trials)
-            });
-            all.extend(relative);
+            let values = values.into_iter();
+            all.extend(values.map(|(value, trials)| (value / level, trials)));
         }
     }
     all
@@ -236,14 +241,20 @@ struct KnownTrials<'a> {
 }
 
 impl<'a> KnownTrials<'a> {
-    fn new(studies: &'a [StudyHistory], records: &HashMap<i64, HostRecordMap>) -> Self {
-        let values = |hosts: &HostRecordMap| -> BTreeMap<String, String> {
-            let hosts = hosts.iter();
-            let named = hosts.flat_map(|(host, record)| {
-                let told = record.explaining_values();
-                told.map(move |(name, value)| (format!("{host}: {name}"), value.to_owned()))
-            });
-            named.collect()
+    fn new<'r>(studies: &'a [StudyHistory], records: &'r HashMap<i64, HostRecordMap>) -> Self {
+        // Studies share records that are alike: each is looked through once.
+        let mut looked_through: HashMap<*const HostRecord, Vec<(String, &str)>> = HashMap::new();
+        let mut values = |hosts: &'r HostRecordMap| -> BTreeMap<String, String> {
+            let mut named = BTreeMap::new();
+            for (host, record) in hosts {
+                let told = looked_through.entry(Arc::as_ptr(record));
+                let told = told.or_insert_with(|| record.explaining_values().collect());
+                let told = told.iter();
+                named.extend(
+                    told.map(|(name, value)| (format!("{host}: {name}"), (*value).to_owned())),
+                );
+            }
+            named
         };
         let mut records: HashMap<i64, BTreeMap<String, String>> = records
             .iter()
@@ -263,8 +274,8 @@ impl<'a> KnownTrials<'a> {
     }
 
     /// What is known of what was measured in these trials of one boot.
-    fn observation(&self, trials: &[TrialKey]) -> Observation {
-        let mut known = Observation::default();
+    fn circumstances(&self, trials: &[TrialKey]) -> Circumstances {
+        let mut known = Circumstances::default();
         let Some((study, first)) = trials.first() else {
             return known;
         };
@@ -283,8 +294,9 @@ impl<'a> KnownTrials<'a> {
             found.ok().map(|at| &history.trials[at])
         };
         let boot = trial(first).and_then(|trial| {
-            let mut boots = history.boots.iter();
-            boots.find(|boot| boot.number == trial.boot)
+            let boots = &history.boots;
+            let found = boots.binary_search_by_key(&trial.boot, |boot| boot.number);
+            found.ok().map(|at| &boots[at])
         });
         for (name, value) in boot.into_iter().flat_map(|boot| &boot.facts) {
             let of_build = [

@@ -58,16 +58,14 @@ mod tests {
     use super::*;
     use backsight_model::HostRecord;
     use indexmap::IndexMap;
-    use std::{collections::BTreeMap, sync::Arc};
+    use std::sync::Arc;
 
     fn records(governor: &str) -> HostRecordMap {
-        let values = [
-            ("cpufreq.scaling_governor", governor),
-            ("model", "a processor"),
-        ];
-        let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let sections = BTreeMap::from([("cpu".to_owned(), BTreeMap::from(values))]);
-        IndexMap::from([("dut".parse().unwrap(), Arc::new(HostRecord(sections)))])
+        let record = HostRecord::from_iter([
+            ("cpu", "cpufreq.scaling_governor", governor),
+            ("cpu", "model", "a processor"),
+        ]);
+        IndexMap::from([("dut".parse().unwrap(), Arc::new(record))])
     }
 
     fn range(from: usize, to: usize) -> Vec<usize> {

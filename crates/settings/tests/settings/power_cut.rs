@@ -6,7 +6,7 @@
 //! first process a script of busybox.
 
 use super::fake_machine::wanted;
-use backsight_test_needs::Need;
+use backsight_test_needs::{Need, debian_cloud_kernel};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -94,20 +94,6 @@ const MODULES: &[&str] = &[
 /// Longest wait for a start of the machine with all that it does, on a processor that is busy with other tests.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Debian's kernel for machines in clouds, and where its modules are.
-fn kernel() -> (PathBuf, PathBuf) {
-    let mut kernels = fs::read_dir("/boot")
-        .unwrap()
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let release = name.strip_prefix("vmlinuz-")?;
-            let modules = Path::new("/lib/modules").join(release).join("kernel");
-            (release.ends_with("-cloud-amd64") && modules.is_dir()).then(|| (entry.path(), modules))
-        });
-    kernels.next().expect("Need::Qemu has found it")
-}
-
 fn done(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {output:?}");
@@ -173,7 +159,7 @@ impl Start {
 impl Machine {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (kernel, modules) = kernel();
+        let (kernel, modules) = debian_cloud_kernel().expect("Need::Qemu has found it");
         let root = folder.path().join("root");
         for at in [
             "bin",

@@ -114,6 +114,12 @@ fn a_variants_settings_are_made_for_its_trials_and_for_no_others() {
     ended.assert_says(&["can't be prepared: sysctl = 7"]);
 }
 
+/// A script that says the value and, where that is seven, kills every process of this program above it, the conductor first.
+fn killing_at_seven(program: &str) -> String {
+    let script = "s=$(cat /proc/sys/vm/swappiness); echo $s; [ $s = 7 ] || exit 0\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = PROGRAM ] && kills=\"$p $kills\"; p=$q; done; kill -9 $kills\n";
+    script.replace("PROGRAM", program)
+}
+
 #[test]
 fn killed_in_a_trial_of_a_variant_the_next_study_puts_its_settings_back() {
     if Need::Root.is_missing() {
@@ -121,10 +127,7 @@ fn killed_in_a_trial_of_a_variant_the_next_study_puts_its_settings_back() {
     }
     let place = place(VARIANTS);
     place.prints("swap", "sh @/kill.sh");
-    place.write(
-        "kill.sh",
-        "s=$(cat /proc/sys/vm/swappiness); echo $s; [ $s = 7 ] || exit 0\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = backsight ] && kills=\"$p $kills\"; p=$q; done; kill -9 $kills\n",
-    );
+    place.write("kill.sh", killing_at_seven("backsight"));
     let script = "$B run plan.toml --name a || echo killed\necho \"then $(cat swappiness)\"\necho exit 0 > kill.sh\n$B run plan.toml --name b || true\necho \"now $(cat swappiness)\"\n$B restore";
     let ended = in_own_namespace(&place, script);
     ended.assert_says(&[
@@ -245,10 +248,7 @@ fn settings_are_made_as_root_where_the_lab_says_how_and_put_back_by_the_next_age
 
     // Killed with its agent, it leaves what root's journal says to the next one.
     place.prints("swap", "sh @/kill.sh");
-    place.write(
-        "kill.sh",
-        "s=$(cat /proc/sys/vm/swappiness); echo $s; [ $s = 7 ] || exit 0\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = program ] && kills=\"$p $kills\"; p=$q; done; kill -9 $kills\n",
-    );
+    place.write("kill.sh", killing_at_seven("program"));
     let script = format!(
         "{nobody}\n$B run plan.toml --name b || echo killed\necho \"then $(cat swappiness)\"\n$B restore\necho \"now $(cat swappiness)\"\n$B restore"
     );

@@ -3,7 +3,6 @@
 //! In: the `process.*` settings that stand for a study. Out: what a new process does to itself between its making and its program.
 //! Without any, a program is started in the quickest way; monitors and what puts a host back are always started plainly.
 
-use std::hash::Hasher as _;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command as Process;
@@ -15,7 +14,7 @@ use nix::libc;
 /// The variable that makes an environment longer.
 const PADDING: &str = "BACKSIGHT_PADDING";
 /// A random size is below this many bytes: within it the stack begins at each place of a page.
-const PAGE: u64 = 4096;
+const PAGE: usize = 4096;
 
 /// What a new process sets of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,11 +79,9 @@ impl LaunchConditions {
         let bytes = match self.environment? {
             EnvironmentSize::Bytes(bytes) => bytes,
             EnvironmentSize::Random => {
-                let mut hasher = Fnv::default();
-                for text in [study, "\0", trial] {
-                    hasher.write(text.as_bytes());
-                }
-                usize::try_from(hasher.finish() % PAGE).unwrap_or_default()
+                let hash = blake3::hash(format!("{study}\0{trial}").as_bytes());
+                let [low, high, ..] = *hash.as_bytes();
+                usize::from(u16::from_le_bytes([low, high])) % PAGE
             }
         };
         Some((PADDING.to_owned(), "x".repeat(bytes)))
@@ -174,27 +171,6 @@ fn number_of(class: SchedulerClass) -> libc::c_int {
         SchedulerClass::Idle => libc::SCHED_IDLE,
         SchedulerClass::Fifo => libc::SCHED_FIFO,
         SchedulerClass::RoundRobin => libc::SCHED_RR,
-    }
-}
-
-/// FNV-1a: the same on every machine and in every version.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl std::hash::Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
     }
 }
 

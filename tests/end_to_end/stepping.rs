@@ -143,6 +143,12 @@ fn every_version_is_built_once_and_only_what_is_missing_is_measured() {
         .ends(&step("v5", "v6", &["--name", "u"]))
         .assert_code(0);
     assert_eq!(place.study("u")["measured"], 4);
+    // So is another machine, which is what settings make of it.
+    place.plan("use = [\"tool\"]\nrounds = 2\nseed = 1\nprepare = { process.nice = 3 }\n");
+    place
+        .ends(&step("v5", "v6", &["--name", "w"]))
+        .assert_code(0);
+    assert_eq!(place.study("w")["measured"], 4);
     assert_eq!(place.calls("build"), 6);
     place.assert_nothing_left();
 }

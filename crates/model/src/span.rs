@@ -123,7 +123,7 @@ impl JsonSchema for Time {
 pub struct SizeError(pub String);
 
 /// A number of bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Size(pub u64);
 
 impl Size {

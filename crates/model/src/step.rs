@@ -64,18 +64,20 @@ impl fmt::Display for Phase {
 }
 
 /// What makes a spawned program ready, and how long that may take.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "ReadyTable")]
 #[schemars(with = "ReadyTable")]
 pub struct Ready {
     /// What must hold.
     pub when: ReadyCondition,
     /// How long that may take; 10 s unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<Time>,
 }
 
 /// What makes a spawned program ready.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ReadyCondition {
     /// A TCP port listens.
     Listens(Port),
@@ -122,7 +124,7 @@ impl TryFrom<ReadyTable> for Ready {
 }
 
 /// A port's number, or the placeholder that gives it (`"{port}"`).
-#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Port {
     /// The number itself.
@@ -180,7 +182,8 @@ pub enum StopSignal {
 }
 
 /// What a step does.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Run a command and wait for its end.
     Run(Template),
@@ -189,30 +192,49 @@ pub enum Action {
         /// The command.
         command: Template,
         /// When it is ready; at once, if nothing is said.
+        #[serde(skip_serializing_if = "Option::is_none")]
         ready: Option<Ready>,
         /// The signal that ends it.
+        #[serde(skip_serializing_if = "is_default")]
         stop: StopSignal,
     },
     /// Wait until every role that names this barrier in this phase has come to it.
     Barrier(String),
 }
 
-/// One step.
-#[derive(Debug, Clone, PartialEq)]
+/// One step. It is written with what is set only, so that a new key changes no step that doesn't have it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
     /// What it does.
+    #[serde(flatten)]
     pub action: Action,
     /// How long it may take; the benchmark's limit unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Template>,
     /// Exit codes that are fine; only 0 unless said.
+    #[serde(skip_serializing_if = "is_success")]
     pub expect: Vec<i32>,
     /// Variables added to its environment.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub env: IndexMap<String, Template>,
     /// Whether a shell runs it; unless said, only when it has characters that only a shell understands.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub shell: Option<bool>,
     /// How much of each output stream is kept; a step that prints more fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_limit: Option<Size>,
 }
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn is_success(expected: &[i32]) -> bool {
+    expected == SUCCESS
+}
+
+/// The exit codes that are fine unless a step says others.
+const SUCCESS: &[i32] = &[0];
 
 impl Step {
     /// A step that runs this command and waits.
@@ -224,7 +246,7 @@ impl Step {
         Self {
             action,
             timeout: None,
-            expect: vec![0],
+            expect: SUCCESS.to_vec(),
             env: IndexMap::new(),
             shell: None,
             output_limit: None,
@@ -355,7 +377,7 @@ impl TryFrom<StepTable> for Step {
         Ok(Self {
             action,
             timeout: table.timeout,
-            expect: table.expect.unwrap_or_else(|| vec![0]),
+            expect: table.expect.unwrap_or_else(|| SUCCESS.to_vec()),
             env: table.env,
             shell: table.shell,
             output_limit: table.output_limit,
@@ -406,7 +428,7 @@ impl JsonSchema for Step {
 }
 
 /// The steps of one phase on one role, in order.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Steps(pub Vec<Step>);
 
 struct StepsVisitor;

@@ -1,13 +1,11 @@
 //! Evidence along a target's history, from all its studies.
 //!
-//! A trial is evidence for a question only if build, definition, parameters, variant, testbed and kind of machine are the
+//! A trial is evidence for a question only if the build and what identifies the question ([`crate::question_identity`]) are the
 //! same.
 
 use crate::HistoryChoices;
 use backsight_history::Workshop;
-use backsight_model::{
-    Arrangement, BenchmarkName, Boot, Build, Cell, Layout, MetricName, StudyHistory, TomlDocument,
-};
+use backsight_model::{Boot, Build, Layout, MetricName, StudyHistory};
 use backsight_policy::{Evidence, Observation, Request, RequestOutcome};
 use backsight_store::{RequestRecord, Store, StoreError, StoredOutcome, StudyId};
 use std::{
@@ -26,65 +24,6 @@ pub struct EvidenceScope<'a> {
     pub questions: &'a [Vec<String>],
     /// Whether what didn't build or boot in other studies is tried again.
     pub retry: bool,
-}
-
-/// What identifies each cell's question over studies.
-///
-/// `definition` finds a benchmark's document, `machine` is what the machine that measures is.
-pub fn questions(
-    arrangement: &Arrangement,
-    cells: &[Cell],
-    definition: impl Fn(&BenchmarkName) -> Option<TomlDocument>,
-    machine: &[(String, String)],
-) -> Vec<String> {
-    let place = format!(
-        "{:?} {:?} {:?} {machine:?}",
-        arrangement.lab.host, arrangement.lab.link, arrangement.seats
-    );
-    let meanings: HashMap<&BenchmarkName, String> = arrangement
-        .benchmarks
-        .keys()
-        .map(|name| {
-            (
-                name,
-                definition(name).as_ref().map_or_else(String::new, meaning),
-            )
-        })
-        .collect();
-    let of = |cell: &Cell| {
-        let mut hasher = blake3::Hasher::new();
-        let params: BTreeMap<&str, String> = cell
-            .params
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.to_string()))
-            .collect();
-        let variant = arrangement.variants.get(&cell.variant);
-        for part in [
-            cell.benchmark.to_string(),
-            meanings.get(&cell.benchmark).cloned().unwrap_or_default(),
-            format!("{params:?}"),
-            format!("{variant:?}"),
-            place.clone(),
-        ] {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
-        }
-        hasher.finalize().to_hex()[..32].to_owned()
-    };
-    cells.iter().map(of).collect()
-}
-
-/// What a definition says, without its comments, its prose and which of its metrics matter most.
-fn meaning(document: &TomlDocument) -> String {
-    let Ok(mut table) = document.read::<serde_json::Map<String, serde_json::Value>>() else {
-        return document.text.to_string();
-    };
-    table.shift_remove("about");
-    let metrics = table.get_mut("metric").and_then(|it| it.as_object_mut());
-    for metric in metrics.into_iter().flat_map(|it| it.values_mut()) {
-        metric.as_object_mut().map(|it| it.shift_remove("primary"));
-    }
-    serde_json::Value::Object(table).to_string()
 }
 
 /// Everything that the store knows of what this study asks.

@@ -2,7 +2,7 @@
 //!
 //! A verb adds its policy ([`HistoryVerb::policy`]) and its outcome ([`HistoryVerb::conclude`]).
 
-use backsight_conductor::{Events, HostAccess, Workbench};
+use backsight_conductor::{Conductor, Events, HostAccess, Workbench};
 use backsight_history::{Diff, Workshop};
 use backsight_model::{
     Activate, Amendment, Arrangement, BenchmarkName, Boot, BootKind, Cell, Event, HistoryCell,
@@ -19,12 +19,14 @@ use std::{
 use crate::{
     BootPlace, Choices, EndedStudy, HistoryChoices, HistoryMeasurer, OpenTarget, Progress,
     ResolvedPlan, Session, SessionOptions, StudyEnding, StudyOutcome, StudySetup,
-    evidence::{EvidenceScope, evidence_along, evidence_of_study, questions},
+    evidence::{EvidenceScope, evidence_along, evidence_of_study},
     host_records::{store_records_at_end, warn_of_other_hosts},
     open_target::no_target,
+    question_identity::{QuestionPlace, question_identities},
     resolved_plan::{Naming, metric_shapes},
     study_loop::run_study_loop,
     verbs::{Resumed, Verb},
+    wanted_settings::wanted_settings,
 };
 
 /// A verb along a history.
@@ -240,14 +242,27 @@ impl HistoryPlan {
     }
 
     /// What identifies the questions of these cells, on each testbed.
-    fn questions(&self, site: &BuildContext, cells: &[Cell]) -> miette::Result<Questions> {
+    fn questions(
+        &self,
+        site: &BuildContext,
+        session: &Session,
+        cells: &[Cell],
+    ) -> miette::Result<Questions> {
         let definition = |name: &BenchmarkName| {
             let found = self.0.catalog.find(name).ok().flatten()?;
             Some(found.document.clone())
         };
-        let arrangements = self.arrangements()?;
-        let of = |it: &Arrangement| questions(it, cells, definition, &site.machine);
-        Ok(arrangements.iter().map(of).collect())
+        let of = |conductor: &Conductor| {
+            let arrangement = conductor.arrangement();
+            let wanted = wanted_settings(arrangement, |role| conductor.machine(role))?;
+            let place = QuestionPlace {
+                arrangement,
+                settings: &wanted,
+                machine: &site.machine,
+            };
+            Ok(question_identities(place, cells, definition))
+        };
+        session.conductors().map(of).collect()
     }
 
     /// The cells with what identifies their questions on the plan's testbed.
@@ -309,7 +324,7 @@ impl HistoryPlan {
     ) -> miette::Result<LeasedStudy> {
         let session = self.session(&site, name, options).await?;
         let cells = session.cells()?;
-        let questions = self.questions(&site, &cells)?;
+        let questions = self.questions(&site, &session, &cells)?;
         let cells = self.with_keys(&site, cells, &questions[0]);
         let evidence = self
             .evidence(store, &site, &questions, None, shares_evidence)

@@ -32,6 +32,7 @@ mod noise_repeats;
 mod open_target;
 mod outcome;
 mod question;
+mod question_identity;
 mod remote_activation;
 mod requested_repeats;
 mod resolved_plan;
@@ -59,9 +60,7 @@ pub use comparison::{ComparedStudies, compare_parts, more_rounds};
 pub use doctor::{
     ExaminationOptions, ExaminedMachine, check_lab, check_question, examine_machines,
 };
-pub use evidence::{
-    EvidenceScope, evidence_along, evidence_for_study, evidence_of_study, questions,
-};
+pub use evidence::{EvidenceScope, evidence_along, evidence_for_study, evidence_of_study};
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
 pub use host_records::{HostRecords, compare_records, hosts_of_study, machines};

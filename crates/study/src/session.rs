@@ -188,9 +188,14 @@ impl Session {
         Ok(cells)
     }
 
+    /// Of each testbed, the plan's own first.
+    pub(crate) fn conductors(&self) -> impl Iterator<Item = &Conductor> {
+        std::iter::once(&self.conductor).chain(&self.others)
+    }
+
     /// The testbeds that measure at once; none where only the plan's measures.
     pub fn testbeds(&self) -> Vec<TestbedName> {
-        let all = std::iter::once(&self.conductor).chain(&self.others);
+        let all = self.conductors();
         match self.others.is_empty() {
             true => Vec::new(),
             false => all.map(|it| it.arrangement().testbed.clone()).collect(),

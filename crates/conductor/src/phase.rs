@@ -127,7 +127,10 @@ impl<'a> RunningTrial<'a> {
             .records
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let role = |record: &StepRecord| self.roles.iter().position(|r| r.role == record.role);
+        let role = |record: &StepRecord| {
+            let mut roles = self.roles.iter();
+            roles.position(|r| r.role == record.role && r.host == record.host)
+        };
         records.sort_by_key(|record| (record.phase, role(record), record.number));
         records
     }

@@ -4,7 +4,7 @@
 //! Every host that is there is asked through an agent, all at once: other machines by the login and the options with which
 //! a study reaches them. Namespaces that are down and guests, which are booted later, have this machine's programs.
 
-use backsight_model::{Arrangement, Benchmark, HostKind, HostName, PlannedMonitor};
+use backsight_model::{Arrangement, Benchmark, HostKind, HostName, PlannedMonitor, Seat};
 use indexmap::IndexMap;
 use std::{
     collections::BTreeSet,
@@ -35,7 +35,7 @@ pub async fn check_plan(reach: &HostAccess, arrangement: &Arrangement, plan: &st
             .roles
             .iter()
             .filter_map(|role| arrangement.seats.get(&**role));
-        let hosts: Vec<&HostName> = seats.map(|seat| &*seat.host).collect();
+        let hosts: Vec<&HostName> = seats.flat_map(Seat::hosts).collect();
         findings.programs(name.as_str(), &hosts, &needed, &benchmark.needs, &examined);
     }
     for planned in &arrangement.monitors {
@@ -56,8 +56,12 @@ type Needed = (HostName, String);
 fn needed_by_benchmark(arrangement: &Arrangement, benchmark: &Benchmark) -> Vec<Needed> {
     let of_role = |role| {
         let seat = arrangement.seats.get(role)?;
-        let programs = benchmark.programs_of(role);
-        Some(programs.map(|program| ((*seat.host).clone(), program.to_owned())))
+        let on = |host: &HostName| {
+            let programs = benchmark.programs_of(role);
+            let needed = programs.map(|program| (host.clone(), program.to_owned()));
+            needed.collect::<Vec<Needed>>()
+        };
+        Some(seat.hosts().flat_map(on).collect::<Vec<Needed>>())
     };
     let roles = benchmark.roles.iter();
     let needed = roles.filter_map(|role| of_role(role)).flatten();
@@ -68,10 +72,10 @@ fn needed_by_monitor(arrangement: &Arrangement, planned: &PlannedMonitor) -> Vec
     let seats = arrangement.seats.iter();
     let meant = seats.filter(|(role, _)| planned.roles.is_empty() || planned.roles.contains(*role));
     let programs = &planned.monitor.programs;
-    let needed = meant.flat_map(|(_, seat)| {
+    let needed = meant.flat_map(|(_, seat)| seat.hosts()).flat_map(|host| {
         programs
             .iter()
-            .map(|program| ((*seat.host).clone(), program.clone()))
+            .map(|program| (host.clone(), program.clone()))
     });
     needed.collect()
 }
@@ -124,8 +128,7 @@ impl ExaminedHosts {
         let kind = |host: &HostName| lab.host.get(host).map_or(HostKind::Local, |it| it.kind);
         let mut hosts: IndexMap<HostName, Known> = IndexMap::new();
         let mut asked: IndexMap<HostName, Vec<String>> = IndexMap::new();
-        for seat in arrangement.seats.values() {
-            let host = &*seat.host;
+        for host in arrangement.hosts() {
             let known = match kind(host) {
                 HostKind::Qemu => Known::Emulated,
                 HostKind::Uml => Known::Booted,
@@ -286,9 +289,9 @@ impl PlanCheckup {
     /// Says which programs are missing that start, link or reach hosts from this machine.
     fn own_tools(&mut self, arrangement: &Arrangement, plan: &str) {
         let has = |kind: HostKind| {
-            let mut seats = arrangement.seats.values();
-            seats.any(|seat| {
-                let host = arrangement.lab.host.get(seat.host.as_str());
+            let mut hosts = arrangement.hosts();
+            hosts.any(|host| {
+                let host = arrangement.lab.host.get(host);
                 host.is_some_and(|host| host.kind == kind)
             })
         };
@@ -346,10 +349,10 @@ fn standing(checkup: &HostCheckup) -> String {
 
 /// The addresses that the lab says a host measures with.
 fn addresses_of(arrangement: &Arrangement, host: &HostName) -> BTreeSet<IpAddr> {
-    let seats = arrangement.seats.values();
-    let own = seats.filter(|seat| *seat.host == *host);
-    let addresses = own.filter_map(|seat| {
-        let choice = seat.data.as_ref().map(|data| data.as_str());
+    let players = arrangement.seats.values().flat_map(Seat::instances);
+    let own = players.filter(|player| *player.host == *host);
+    let addresses = own.filter_map(|player| {
+        let choice = player.data.as_ref().map(|data| data.as_str());
         arrangement.lab.data_address(host, choice).ok()
     });
     addresses.map(|(address, _)| address).collect()

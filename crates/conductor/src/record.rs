@@ -52,7 +52,7 @@ impl Conductor {
     /// The programs that benchmarks and monitors run on a host.
     fn programs_on(&self, host: &Connected) -> Vec<String> {
         let seats = self.arrangement.seats.iter();
-        let roles = seats.filter(|(_, seat)| *seat.host == host.name);
+        let roles = seats.filter(|(_, seat)| seat.is_played_by(&host.name));
         let mut programs: IndexSet<String> = IndexSet::new();
         for (role, _) in roles {
             let benchmarks = self.arrangement.benchmarks.values();

@@ -9,7 +9,7 @@ use backsight_agent::{BeginTrial, CpuAccount, ProcessSnapshot};
 use backsight_catalog::Catalog;
 use backsight_model::{
     Arrangement, Cell, Event, Failure, HostName, Lab, Machine, MachineLoad, MetricSamples,
-    MonitorName, Phase, RoleName, RoleTrial, StepRecord, TrialRecord,
+    MonitorName, Phase, RoleName, RoleTrial, Seat, StepRecord, TrialRecord,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -53,7 +53,7 @@ pub struct Conductor {
     pub(crate) hosts: IndexMap<HostName, Connected>,
     /// The boots that hosts were restarted into, by their ids.
     pub(crate) restarted: IndexMap<HostName, String>,
-    machines: HashMap<RoleName, Machine>,
+    machines: HashMap<HostName, Machine>,
     pub(crate) settings: MachineSettings,
     trials: u64,
 }
@@ -108,23 +108,22 @@ impl Conductor {
     }
 
     pub(crate) fn look_at_machines(&mut self) {
-        for (role, seat) in &self.arrangement.seats {
-            let machine = match self.hosts.get(&*seat.host) {
+        for host in self.arrangement.hosts() {
+            let machine = match self.hosts.get(host) {
                 Some(host) => host.machine(),
                 // What a guest will be, as far as its lab says.
-                None => match self.arrangement.lab.host.get(&seat.host) {
+                None => match self.arrangement.lab.host.get(host) {
                     Some(settings) => promised(settings),
                     None => continue,
                 },
             };
-            self.machines.insert(role.clone(), machine);
+            self.machines.insert(host.clone(), machine);
         }
     }
 
     /// Hosts that the arrangement uses.
     pub(crate) fn used(&self) -> Vec<HostName> {
-        let seats = self.arrangement.seats.values();
-        let mut used: Vec<HostName> = seats.map(|seat| (*seat.host).clone()).collect();
+        let mut used: Vec<HostName> = self.arrangement.hosts().cloned().collect();
         used.sort();
         used.dedup();
         used
@@ -271,9 +270,15 @@ impl Conductor {
         &self.arrangement
     }
 
-    /// The machine behind a role, for placeholders.
+    /// The machine behind a role, for placeholders; behind its first instance, where several hosts play it.
     pub fn machine(&self, role: &RoleName) -> Option<Machine> {
-        self.machines.get(role).copied()
+        let seat = self.arrangement.seats.get(role)?;
+        self.machine_of(&seat.first().host)
+    }
+
+    /// The machine that a host is, for placeholders.
+    pub fn machine_of(&self, host: &HostName) -> Option<Machine> {
+        self.machines.get(host).copied()
     }
 
     /// Whether nothing that is measured runs on this machine: each host of the testbed is one of another machine, which
@@ -366,10 +371,10 @@ impl Conductor {
         let mut number = 0;
         for benchmark in self.arrangement.benchmarks.values() {
             let mut complete = true;
-            for role in &benchmark.roles {
-                let Some(host) = self.host_of(role) else {
-                    continue;
-                };
+            let players = benchmark.roles.iter();
+            let players =
+                players.flat_map(|role| self.hosts_of(role).map(move |host| (role, host)));
+            for (role, host) in players {
                 for program in benchmark.programs_of(role) {
                     number += 1;
                     if !self.has(host, number, program).await {
@@ -385,7 +390,7 @@ impl Conductor {
             let (Some(command), Some(role)) = (&benchmark.version, benchmark.roles.last()) else {
                 continue;
             };
-            if let (true, Some(host)) = (complete, self.host_of(role)) {
+            for host in self.hosts_of(role).filter(|_| complete) {
                 number += 1;
                 if let Some(version) = self.first_line(host, number, command).await {
                     let of_host = versions.entry(host.name.clone()).or_default();
@@ -446,8 +451,10 @@ impl Conductor {
         host.client.run(step).await.ok()?.outcome().await.ok()
     }
 
-    fn host_of(&self, role: &RoleName) -> Option<&Connected> {
-        self.hosts.get(&*self.arrangement.seats.get(role)?.host)
+    fn hosts_of(&self, role: &RoleName) -> impl Iterator<Item = &Connected> {
+        let seat = self.arrangement.seats.get(role);
+        let hosts = seat.into_iter().flat_map(Seat::hosts);
+        hosts.filter_map(|host| self.hosts.get(host))
     }
 
     /// Executes one trial of a cell. Lost hosts are reached anew first, and waited for as long as [`HostAccess::host_wait`] says.
@@ -511,7 +518,7 @@ impl Conductor {
         stop: watch::Receiver<bool>,
         record: &mut TrialRecord,
     ) -> bool {
-        let roles = match self.arrangement.fill(cell, |role| self.machine(role)) {
+        let roles = match self.arrangement.fill(cell, |host| self.machine_of(host)) {
             Ok(roles) => roles,
             Err(fault) => {
                 record.outcome = Err(Failure::of_trial(fault.to_string()));
@@ -702,7 +709,7 @@ impl Conductor {
         self.connect().await.map_err(|fault| fault.to_string())?;
         let roles = self
             .arrangement
-            .fill(cell, |role| self.machine(role))
+            .fill(cell, |host| self.machine_of(host))
             .map_err(|fault| fault.to_string())?;
         let spools = self
             .begin(&roles)

@@ -22,22 +22,24 @@ use crate::{
 
 /// Names that placeholders may use in every command, beside parameters, roles and what they ask of the machine.
 const OF_BUILD: &[&str] = &["build", "version"];
+/// What a host is among those that play its role.
+const OF_INSTANCE: &[&str] = &["instance", "instances"];
 
 /// Whether placeholders may use a name in every command.
 pub(crate) fn is_built_in(name: &str) -> bool {
-    OF_BUILD.contains(&name) || is_machine_placeholder(name)
+    OF_BUILD.contains(&name) || OF_INSTANCE.contains(&name) || is_machine_placeholder(name)
 }
 
 /// The names that placeholders may use in every command.
 pub(crate) fn built_in_placeholders() -> impl Iterator<Item = &'static str> {
-    machine_placeholders().chain(OF_BUILD.iter().copied())
+    machine_placeholders().chain(OF_BUILD.iter().chain(OF_INSTANCE).copied())
 }
 
 /// How many metrics of a benchmark can be primary.
 const MOST_PRIMARY: usize = 2;
 
 /// What `{role.…}` can ask of a role.
-pub const ROLE_FACTS: &[&str] = &["data", "control", "interface", "host"];
+pub const ROLE_FACTS: &[&str] = &["data", "control", "interface", "host", "instances"];
 
 /// A benchmark: roles, steps in four phases, parameters, metrics.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeMap, fmt, net::IpAddr};
 
 use crate::{
-    DocumentError, HostName, LabName, LinkName, Located, Preparation, RoleName, Size, Template,
-    TestbedName, TomlDocument, document::did_you_mean,
+    DocumentError, HostName, LabName, LinkName, Located, Preparation, RoleName, Seat, Size,
+    Template, TestbedName, TomlDocument, document::did_you_mean,
 };
 
 /// A lab file.
@@ -405,89 +405,12 @@ impl JsonSchema for Address {
     }
 }
 
-/// Roles assigned to hosts.
+/// Roles, and the hosts that play them.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Testbed {
-    /// Which host plays which role, and on which address.
-    pub roles: IndexMap<Located<RoleName>, RoleHost>,
-}
-
-/// The host of a role: its name, or a table with the address that the role uses.
-#[derive(Debug, Clone, PartialEq, JsonSchema)]
-#[schemars(rename = "Seat", with = "SeatShape")]
-pub struct RoleHost {
-    /// Which host.
-    pub host: Located<HostName>,
-    /// The data-plane address: a link's name or an address; the host's first link unless said.
-    pub data: Option<Located<String>>,
-}
-
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "Seat")]
-#[expect(dead_code, reason = "only its schema is used")]
-enum SeatShape {
-    Host(HostName),
-    Table(SeatTable),
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct SeatTable {
-    /// Which host.
-    host: Located<HostName>,
-    /// The data-plane address: a link's name or an address.
-    data: Option<Located<String>>,
-}
-
-enum SeatRead {
-    Host(String),
-    Table(SeatTable),
-}
-
-struct SeatVisitor;
-
-impl<'de> de::Visitor<'de> for SeatVisitor {
-    type Value = SeatRead;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a host's name, or a table with `host` and `data`")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<SeatRead, E> {
-        Ok(SeatRead::Host(text.to_owned()))
-    }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<SeatRead, A::Error> {
-        SeatTable::deserialize(de::value::MapAccessDeserializer::new(map)).map(SeatRead::Table)
-    }
-}
-
-impl<'de> Deserialize<'de> for SeatRead {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SeatVisitor)
-    }
-}
-
-impl<'de> Deserialize<'de> for RoleHost {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = Located::<SeatRead>::deserialize(deserializer)?;
-        let span = read.span();
-        match read.into_inner() {
-            SeatRead::Host(text) => {
-                let host = HostName::new(text).map_err(de::Error::custom)?;
-                Ok(Self {
-                    host: Located::spanning(host, span),
-                    data: None,
-                })
-            }
-            SeatRead::Table(table) => Ok(Self {
-                host: table.host,
-                data: table.data,
-            }),
-        }
-    }
+    /// Who plays each role, and on which addresses.
+    pub roles: IndexMap<Located<RoleName>, Seat>,
 }
 
 impl Lab {
@@ -615,10 +538,10 @@ impl Lab {
             }
         }
         for testbed in self.testbed.values() {
-            for seat in testbed.roles.values() {
-                known(&seat.host)?;
-                if let Some(data) = &seat.data {
-                    self.data_address(&seat.host, Some(data))
+            for player in testbed.roles.values().flat_map(Seat::instances) {
+                known(&player.host)?;
+                if let Some(data) = &player.data {
+                    self.data_address(&player.host, Some(data))
                         .map_err(|message| document.problem(data.span(), message, "here", None))?;
                 }
             }
@@ -704,7 +627,7 @@ impl Lab {
                     let (host, _) = self.host.get_index(0).ok_or_else(|| ("no host".to_owned(), None))?;
                     let seats = roles
                         .iter()
-                        .map(|role| (Located::nowhere(role.clone()), RoleHost { host: host.clone(), data: None }))
+                        .map(|role| (Located::nowhere(role.clone()), Seat::from(host.clone())))
                         .collect();
                     let name = TestbedName::new(host.as_str()).map_err(|e| (e.to_string(), None))?;
                     Ok((name, Testbed { roles: seats }))

@@ -34,6 +34,7 @@ mod quantity;
 mod record;
 mod results;
 pub mod schema;
+mod seat;
 mod self_test;
 mod simulator;
 mod span;
@@ -62,7 +63,7 @@ pub use history::{
     Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTestbed,
     HistoryTrial, StudyHistory,
 };
-pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, RoleHost, Testbed};
+pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, Testbed};
 pub use machine::{
     MACHINE_PLACEHOLDERS, Machine, RAM_DISK, is_machine_placeholder, machine_placeholders,
 };
@@ -85,6 +86,7 @@ pub use record::{
     differences_of_hosts, record_weight,
 };
 pub use results::{CellSeries, ResultSet, StudyState, TrialSamples};
+pub use seat::{RoleHost, Seat};
 pub use self_test::{
     Grade, GradedFigure, MachineObservation, Measure, MeasureOutcome, NoiseKind, NoiseSource,
     SelfTest, TestFigure,

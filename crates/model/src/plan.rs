@@ -10,8 +10,8 @@ use std::{collections::BTreeSet, fmt, num::NonZeroU32, path::PathBuf};
 use crate::{
     Benchmark, BenchmarkName, Cell, DocumentError, HostKind, HostName, Lab, Located, Machine,
     Monitor, MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, Preparation,
-    PreparationPolicy, RoleHost, RoleName, Steps, Testbed, TestbedName, TomlDocument, Value,
-    Values, VariantName,
+    PreparationPolicy, RoleName, Seat, Steps, Testbed, TestbedName, TomlDocument, Value, Values,
+    VariantName,
     benchmark::{ROLE_FACTS, built_in_placeholders, is_built_in, place_of},
     document::{IfTable, did_you_mean},
 };
@@ -299,8 +299,8 @@ pub struct Arrangement {
     pub lab: Lab,
     /// Name of the testbed.
     pub testbed: TestbedName,
-    /// Roles and their hosts, only those that some benchmark or variant uses.
-    pub seats: IndexMap<RoleName, RoleHost>,
+    /// Who plays each role; only roles that some benchmark or variant uses.
+    pub seats: IndexMap<RoleName, Seat>,
     /// The benchmarks, in the plan's order.
     pub benchmarks: IndexMap<BenchmarkName, Benchmark>,
     /// The variants; at least one.
@@ -441,8 +441,7 @@ impl Plan {
         lab: Option<&TomlDocument>,
         arrangement: &mut Arrangement,
     ) -> Result<(), DocumentError> {
-        let seats = arrangement.seats.values().map(|seat| (*seat.host).clone());
-        let hosts: BTreeSet<HostName> = seats.collect();
+        let hosts: BTreeSet<HostName> = arrangement.hosts().cloned().collect();
         let of_lab = |host: &HostName| arrangement.lab.host.get(host);
         let is_machine = |host: &&HostName| of_lab(host).is_some_and(|it| it.kind.is_machine());
         let kinds = || hosts.iter().filter_map(|host| Some(of_lab(host)?.kind));
@@ -472,7 +471,7 @@ impl Plan {
                 add(host, None, document, asked);
             }
             let seats = arrangement.seats.iter();
-            let roles = seats.filter(|(_, seat)| *seat.host == **host);
+            let roles = seats.filter(|(_, seat)| seat.is_played_by(host));
             let roles: Vec<&RoleName> = roles.map(|(role, _)| role).collect();
             for (name, variant) in &arrangement.variants {
                 for asked in variant.preparations(&roles) {
@@ -496,13 +495,13 @@ impl Plan {
         for (role, steps) in self.variant.iter().flat_map(|variant| &variant.roles) {
             let seat = arrangement.seats.get(role.as_str());
             if let (Some(_), Some(seat)) = (&steps.prepare, seat)
-                && !machines.contains(&&*seat.host)
+                && let Some(host) = seat.hosts().find(|host| !machines.contains(host))
             {
                 return Err(document.problem(
                     role.span(),
                     format!(
                         "`{}` is played by host `{}`, which can't be prepared",
-                        **role, *seat.host
+                        **role, host
                     ),
                     "has `prepare`",
                     Some(help.into()),
@@ -716,7 +715,7 @@ impl Plan {
         &self,
         document: &TomlDocument,
         benchmarks: &IndexMap<BenchmarkName, Benchmark>,
-        seats: &IndexMap<RoleName, RoleHost>,
+        seats: &IndexMap<RoleName, Seat>,
     ) -> Result<(), DocumentError> {
         let of_seat = |name: &str| {
             let role_and_fact = name.rsplit_once('.');
@@ -766,7 +765,7 @@ impl Plan {
         lab: &Lab,
         benchmarks: &IndexMap<BenchmarkName, Benchmark>,
         variants: &IndexMap<VariantName, Variant>,
-    ) -> Result<(TestbedName, IndexMap<RoleName, RoleHost>), E> {
+    ) -> Result<(TestbedName, IndexMap<RoleName, Seat>), E> {
         let mut wanted: IndexMap<RoleName, Option<(std::ops::Range<usize>, &BenchmarkName)>> =
             IndexMap::new();
         for name in &self.benchmarks {
@@ -822,8 +821,9 @@ impl Plan {
                 seats
                     .entry((**known).clone())
                     .or_insert_with(|| seat.clone());
-                if let Some(data) = &steps.data {
-                    lab.data_address(&seat.host, Some(data))
+                for player in seat.instances() {
+                    let Some(data) = &steps.data else { break };
+                    lab.data_address(&player.host, Some(data))
                         .map_err(|message| document.problem(data.span(), message, "here", None))?;
                 }
             }
@@ -845,10 +845,15 @@ pub enum BenchmarkLookupError<E> {
 }
 
 impl Arrangement {
+    /// The hosts that play a role; one that plays several is there as often.
+    pub fn hosts(&self) -> impl Iterator<Item = &HostName> {
+        self.seats.values().flat_map(Seat::hosts)
+    }
+
     /// The plan's cross product, in the plan's order: benchmark, then parameters, then variant.
     ///
     /// Parameters whose value is a computation (`"{cpus}"`) get its result on the machine of the
-    /// benchmark's last role.
+    /// benchmark's last role; of its first instance, where several hosts play that.
     ///
     /// # Errors
     /// A computed parameter has no value, the product is larger than [`MOST_CELLS`], what is left out isn't in it, or it

@@ -9,11 +9,11 @@ use std::{net::IpAddr, time::Duration};
 use crate::{
     Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostKind, HostName,
     Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName, Phase, READY_LIMIT, ROLE_FACTS,
-    Ready, ReadyCondition, ReadyWhen, RoleName, STEP_LIMIT, Step, Template, Unit, Value,
-    VariantName, is_machine_placeholder,
+    Ready, ReadyCondition, ReadyWhen, RoleHost, RoleName, STEP_LIMIT, Seat, Step, Template, Unit,
+    Value, VariantName, is_machine_placeholder,
 };
 
-/// What one role does in a trial.
+/// What one host does in a role in a trial: an instance of the role, where several hosts play it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleTrial {
     /// The role.
@@ -39,24 +39,30 @@ pub struct FillError {
 }
 
 impl Arrangement {
-    /// What each role does in a trial of this cell, every placeholder filled.
+    /// What each host does in each of its roles in a trial of this cell, every placeholder filled.
     ///
     /// # Errors
     /// A placeholder has no value on this machine, or its value has the wrong kind.
     pub fn fill(
         &self,
         cell: &Cell,
-        machine: impl Fn(&RoleName) -> Option<Machine>,
+        machine: impl Fn(&HostName) -> Option<Machine>,
     ) -> Result<Vec<RoleTrial>, FillError> {
         let benchmark = &self.benchmarks[&cell.benchmark];
         let variant = &self.variants[&cell.variant];
         let mut trials = Vec::new();
-        for (role, seat) in &self.seats {
+        let players = self.seats.iter().flat_map(|(role, seat)| {
+            let numbered = seat.hosts().enumerate();
+            numbered.map(move |(instance, host)| (role, instance, host))
+        });
+        for (role, instance, host) in players {
             let filler = Filler {
                 arrangement: self,
                 cell,
-                host: &seat.host,
-                machine: machine(role),
+                role,
+                host,
+                instance,
+                machine: machine(host),
                 limit: benchmark.timeout.as_ref(),
             };
             let mut steps = IndexMap::new();
@@ -67,7 +73,7 @@ impl Arrangement {
                     .chain(variant.steps_of(role, phase));
                 let of_variant = matches!(phase, Phase::Setup | Phase::Teardown);
                 // Another machine doesn't have the plan's folder.
-                let far = self.is_far(&seat.host);
+                let far = self.is_far(host);
                 let folder = self.folder.as_ref().filter(|_| of_variant && !far);
                 let filled = plain
                     .map(|step| {
@@ -87,7 +93,7 @@ impl Arrangement {
             }
             trials.push(RoleTrial {
                 role: role.clone(),
-                host: (*seat.host).clone(),
+                host: host.clone(),
                 steps,
             });
         }
@@ -112,33 +118,60 @@ impl Arrangement {
         }
     }
 
-    /// The data-plane address of a role in a variant, or in a plan without one, and the interface that has it.
+    /// The data-plane address of a role's player in a variant, or in a plan without one, and the interface that has it.
     fn data_address(
         &self,
         role: &str,
+        player: &RoleHost,
         variant: Option<&VariantName>,
     ) -> Option<(IpAddr, Option<String>)> {
-        let (role, seat) = self.seats.get_key_value(role)?;
         let by_variant = variant
             .and_then(|variant| self.variants.get(variant))
-            .and_then(|v| v.role(role))
-            .and_then(|r| r.data.as_ref());
-        let choice = by_variant.or(seat.data.as_ref()).map(|data| data.as_str());
-        self.lab.data_address(&seat.host, choice).ok()
+            .and_then(|v| v.roles.iter().find(|(name, _)| name.as_str() == role))
+            .and_then(|(_, r)| r.data.as_ref());
+        let choice = by_variant.or(player.data.as_ref());
+        let choice = choice.map(|data| data.as_str());
+        self.lab.data_address(&player.host, choice).ok()
     }
 
-    /// A fact of a role by its placeholder: `server.data`.
-    fn role_fact(&self, name: &str, variant: Option<&VariantName>) -> Option<String> {
+    /// The players of a role that a host means: itself where it is one of them, else all.
+    fn players<'a>(
+        &'a self,
+        role: &str,
+        asking: Option<&'a HostName>,
+    ) -> impl Iterator<Item = &'a RoleHost> {
+        let seat = self.seats.get(role);
+        let own = asking.filter(|host| seat.is_some_and(|seat| seat.is_played_by(host)));
+        let players = seat.map_or(&[][..], Seat::instances).iter();
+        players.filter(move |player| own.is_none_or(|own| *player.host == *own))
+    }
+
+    /// A fact of a role by its placeholder (`server.data`), as a host means it that plays that role or another. Of several players,
+    /// those of all are joined by commas.
+    fn role_fact(
+        &self,
+        name: &str,
+        variant: Option<&VariantName>,
+        asking: Option<&HostName>,
+    ) -> Option<Value> {
         let (role, fact) = name.rsplit_once('.')?;
-        let seat = self.seats.get(role)?;
-        let data = || self.data_address(role, variant);
-        Some(match fact {
-            "host" => seat.host.to_string(),
-            "control" => self.control(&seat.host),
-            "data" => data()?.0.to_string(),
-            "interface" => data()?.1?,
-            _ => return None,
-        })
+        if fact == "instances" {
+            let count = self.seats.get(role)?.instances().len();
+            return i64::try_from(count).ok().map(Value::Integer);
+        }
+        let of = |player: &RoleHost| {
+            let data = || self.data_address(role, player, variant);
+            Some(match fact {
+                "host" => player.host.to_string(),
+                "control" => self.control(&player.host),
+                "data" => data()?.0.to_string(),
+                "interface" => data()?.1?,
+                _ => return None,
+            })
+        };
+        let all: Option<Vec<String>> = self.players(role, asking).map(of).collect();
+        let all = all.filter(|all| !all.is_empty())?;
+        Some(Value::Text(all.join(",")))
     }
 
     /// Whether the settings of a host may have this placeholder: what machines are, and facts of roles.
@@ -156,15 +189,19 @@ impl Arrangement {
         &self,
         name: &str,
         variant: Option<&VariantName>,
+        host: &HostName,
         machine: Option<Machine>,
     ) -> Option<Value> {
         let of_machine = machine.and_then(|machine| machine.lookup(name));
         let by_address = || {
             let role = name.strip_suffix(".interface")?;
-            Some(format!("@{}", self.data_address(role, variant)?.0))
+            let player = self.players(role, Some(host)).next()?;
+            let (address, _) = self.data_address(role, player, variant)?;
+            Some(Value::Text(format!("@{address}")))
         };
-        let of_role = || self.role_fact(name, variant).or_else(by_address);
-        of_machine.or_else(|| of_role().map(Value::Text))
+        of_machine
+            .or_else(|| self.role_fact(name, variant, Some(host)))
+            .or_else(by_address)
     }
 }
 
@@ -177,7 +214,10 @@ impl std::borrow::Borrow<str> for crate::Located<ParamName> {
 struct Filler<'a> {
     arrangement: &'a Arrangement,
     cell: &'a Cell,
+    role: &'a RoleName,
     host: &'a HostName,
+    /// Its number among the hosts of the role, from 0.
+    instance: usize,
     machine: Option<Machine>,
     limit: Option<&'a Template>,
 }
@@ -203,8 +243,17 @@ impl Filler<'_> {
                 _ => {}
             }
         }
+        let instances = || self.arrangement.seats[self.role].instances().len();
+        let number = match name {
+            "instance" => Some(self.instance + 1),
+            "instances" => Some(instances()),
+            _ => None,
+        };
+        if let Some(number) = number {
+            return i64::try_from(number).ok().map(Value::Integer);
+        }
         let variant = Some(&self.cell.variant);
-        self.arrangement.role_fact(name, variant).map(Value::Text)
+        self.arrangement.role_fact(name, variant, Some(self.host))
     }
 
     fn text(&self, template: &Template) -> Result<String, Fault> {

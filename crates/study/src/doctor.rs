@@ -74,7 +74,7 @@ impl ExaminedMachine {
             let settings = arrangement.lab.host.get(host);
             settings.map_or(HostKind::Local, |settings| settings.kind)
         };
-        let hosts = || arrangement.seats.values().map(|seat| &*seat.host);
+        let hosts = || arrangement.hosts();
         let mut machines: Vec<Self> = Vec::new();
         for host in hosts().filter(|host| kind(host) == HostKind::Ssh) {
             if !machines.iter().any(|machine| machine.host == *host) {

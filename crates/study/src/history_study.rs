@@ -254,7 +254,7 @@ impl HistoryPlan {
         };
         let of = |conductor: &Conductor| {
             let arrangement = conductor.arrangement();
-            let wanted = wanted_settings(arrangement, |role| conductor.machine(role))?;
+            let wanted = wanted_settings(arrangement, |host| conductor.machine_of(host))?;
             let place = QuestionPlace {
                 arrangement,
                 settings: &wanted,

@@ -132,8 +132,8 @@ impl Question {
                 continue;
             };
             let is_taken = {
-                let mut taken = all.iter().chain([own]).flat_map(hosts);
-                taken.any(|host| hosts(&other).any(|its| its == host))
+                let mut taken = all.iter().chain([own]).flat_map(Arrangement::hosts);
+                taken.any(|host| other.hosts().any(|its| its == host))
             };
             if !is_taken && is_like(own, &other) {
                 all.push(other);
@@ -148,16 +148,12 @@ fn is_like(one: &Arrangement, other: &Arrangement) -> bool {
     let kinds = |it: &Arrangement| -> Vec<_> {
         let kind = |host: &HostName| it.lab.host.get(host).map(|settings| settings.kind);
         let mut roles: Vec<_> = (it.seats.iter())
-            .map(|(role, seat)| (role.clone(), kind(&seat.host)))
+            .map(|(role, seat)| (role.clone(), seat.hosts().map(kind).collect::<Vec<_>>()))
             .collect();
         roles.sort_by(|a, b| a.0.cmp(&b.0));
         roles
     };
     kinds(one) == kinds(other)
-}
-
-fn hosts(arrangement: &Arrangement) -> impl Iterator<Item = &HostName> {
-    arrangement.seats.values().map(|seat| &*seat.host)
 }
 
 fn find_monitor(

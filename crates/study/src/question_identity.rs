@@ -8,7 +8,7 @@
 use backsight_conductor::WantedSettings;
 use backsight_model::{
     Address, Arrangement, BenchmarkName, Cell, Host, HostKind, HostName, Lab, Link, Located,
-    RoleHost, RoleName, Steps, TomlDocument, Value, Variant, VariantRole,
+    RoleHost, Steps, TomlDocument, Value, Variant, VariantRole,
 };
 use backsight_settings::{SettingValue, WantedSetting};
 use serde::Serialize;
@@ -54,7 +54,9 @@ pub(crate) fn question_identities(
                 .filter_map(|name| Some((*name, measured_host(arrangement.lab.host.get(*name)?))))
                 .collect(),
             links: links(&arrangement.lab, &hosts),
-            roles: arrangement.seats.iter().map(role).collect(),
+            roles: (arrangement.seats.iter())
+                .map(|(role, seat)| (role.as_str(), seat.instances().iter().map(player).collect()))
+                .collect(),
             settings: settings
                 .unwrap_or(&place.settings.of_study)
                 .iter()
@@ -85,7 +87,7 @@ struct QuestionMeaning<'a> {
     set_up: Option<BTreeMap<&'a str, SetUp<'a>>>,
     hosts: BTreeMap<&'a HostName, MeasuredHost<'a>>,
     links: Vec<MeasuredLink<'a>>,
-    roles: BTreeMap<&'a str, MeasuredRole<'a>>,
+    roles: BTreeMap<&'a str, Vec<MeasuredRole<'a>>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     settings: BTreeMap<&'a HostName, Vec<MeasuredSetting<'a>>>,
     machine: BTreeMap<&'a str, &'a str>,
@@ -150,8 +152,7 @@ fn set_up(variant: &Variant) -> BTreeMap<&str, SetUp<'_>> {
 /// The hosts that play a role, and those that a chain of links joins with them: what lies between two of them forwards their packets.
 fn hosts_that_take_part(arrangement: &Arrangement) -> BTreeSet<&HostName> {
     let lab = &arrangement.lab;
-    let seats = arrangement.seats.values();
-    let mut found: BTreeSet<&HostName> = seats.map(|seat| &*seat.host).collect();
+    let mut found: BTreeSet<&HostName> = arrangement.hosts().collect();
     loop {
         let reached = lab
             .link
@@ -260,7 +261,7 @@ fn links<'a>(lab: &'a Lab, hosts: &BTreeSet<&HostName>) -> Vec<MeasuredLink<'a>>
     lab.link.iter().filter(joins).map(measured).collect()
 }
 
-/// Who plays a role, and on which address.
+/// A host that plays a role, and on which address.
 #[derive(Serialize)]
 struct MeasuredRole<'a> {
     host: &'a HostName,
@@ -268,13 +269,12 @@ struct MeasuredRole<'a> {
     data: Option<&'a str>,
 }
 
-fn role<'a>((role, seat): (&'a RoleName, &'a RoleHost)) -> (&'a str, MeasuredRole<'a>) {
-    let RoleHost { host, data } = seat;
-    let measured = MeasuredRole {
+fn player(player: &RoleHost) -> MeasuredRole<'_> {
+    let RoleHost { host, data } = player;
+    MeasuredRole {
         host,
         data: data.as_ref().map(|data| data.as_str()),
-    };
-    (role.as_str(), measured)
+    }
 }
 
 /// A setting as a machine has it, wherever it was asked for.

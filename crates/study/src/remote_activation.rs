@@ -51,7 +51,7 @@ impl HistoryMeasurer<'_> {
         let activate = &self.workshop.target().activate;
         let seats = &self.conductor.arrangement().seats;
         let mut carriers: Vec<HostName> = if activate.on.is_empty() {
-            seats.values().map(|seat| (*seat.host).clone()).collect()
+            self.conductor.arrangement().hosts().cloned().collect()
         } else {
             let of = |role: &backsight_model::RoleName| {
                 let seat = seats.get(role.as_str()).ok_or_else(|| {
@@ -61,9 +61,10 @@ impl HistoryMeasurer<'_> {
                         roles.join(", ")
                     ))
                 })?;
-                Ok((*seat.host).clone())
+                Ok(seat.hosts().cloned())
             };
-            activate.on.iter().map(of).collect::<Result<_, _>>()?
+            let seats = activate.on.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+            seats.into_iter().flatten().collect()
         };
         carriers.sort();
         carriers.dedup();

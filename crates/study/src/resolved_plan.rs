@@ -107,9 +107,15 @@ impl ResolvedPlan {
             .map(ToString::to_string)
             .collect();
         let kind = |host: &HostName| own.lab.host.get(host).map(|settings| settings.kind);
-        let seats = own.seats.iter().map(|(role, seat)| match kind(&seat.host) {
-            Some(kind) => format!("{role} on a host of kind \"{kind}\""),
-            None => role.to_string(),
+        let seats = own.seats.iter().map(|(role, seat)| {
+            let several = match seat.instances().len() {
+                1 => "a host".to_owned(),
+                several => format!("{several} hosts"),
+            };
+            match kind(&seat.first().host) {
+                Some(kind) => format!("{role} on {several} of kind \"{kind}\""),
+                None => role.to_string(),
+            }
         });
         let seats: Vec<String> = seats.collect();
         Err(miette::miette!(

@@ -79,10 +79,9 @@ impl Session {
         let [arrangement, others @ ..] = arrangements else {
             return Err(miette::miette!("there is no testbed"));
         };
-        let seats = arrangements.iter().flat_map(|it| it.seats.values());
         let prepared = arrangements.iter().flat_map(|it| &it.preparations);
         // Whose machine is prepared has it alone, also where its hosts are only parts of it.
-        let hosts = seats.map(|seat| (*seat.host).clone());
+        let hosts = arrangements.iter().flat_map(Arrangement::hosts).cloned();
         let hosts: Vec<HostName> = hosts.chain(prepared.map(|it| it.host.clone())).collect();
         let holder = format!("study `{name}` (process {})", std::process::id());
         let SessionOptions { events, wait, .. } = options;
@@ -118,7 +117,8 @@ impl Session {
                 false => Conductor::start(reach, arrangement, events).await,
             };
             let mut conductor = started.map_err(not_begun)?;
-            let wanted = wanted_settings(conductor.arrangement(), |role| conductor.machine(role));
+            let wanted =
+                wanted_settings(conductor.arrangement(), |host| conductor.machine_of(host));
             let prepared = match wanted {
                 Ok(mut wanted) => {
                     let made = made.get_or_init(|| wanted.clone());

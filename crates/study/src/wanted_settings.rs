@@ -1,9 +1,7 @@
 //! What the lab and the plan ask of the settings of machines, resolved by the definitions.
 
 use backsight_conductor::WantedSettings;
-use backsight_model::{
-    Arrangement, DocumentError, HostKind, HostName, Machine, RoleName, VariantName,
-};
+use backsight_model::{Arrangement, DocumentError, HostKind, HostName, Machine, VariantName};
 use backsight_settings::{
     Placeholders, PreparationSource, SettingCatalog, SettingCatalogError, WantedSetting, resolve,
 };
@@ -35,19 +33,18 @@ pub fn check_settings(arrangement: &Arrangement) -> Result<WantedSettings, Unres
 /// As [`check_settings`]; or a placeholder has no value on its machine.
 pub fn wanted_settings(
     arrangement: &Arrangement,
-    machine: impl Fn(&RoleName) -> Option<Machine>,
+    machine: impl Fn(&HostName) -> Option<Machine>,
 ) -> Result<WantedSettings, UnresolvedSettings> {
     let of_host = |host: &HostName| {
-        let seats = || arrangement.seats.iter();
-        let own = seats().find(|(_, seat)| *seat.host == *host);
+        let own = arrangement.hosts().find(|own| *own == host);
         // This machine plays no role where its namespaces do.
         let part = || {
-            seats().find(|(_, seat)| {
-                let host = arrangement.lab.host.get(&*seat.host);
-                host.is_some_and(|host| host.kind == HostKind::Netns)
+            arrangement.hosts().find(|part| {
+                let part = arrangement.lab.host.get(*part);
+                part.is_some_and(|part| part.kind == HostKind::Netns)
             })
         };
-        own.or_else(part).and_then(|(role, _)| machine(role))
+        machine(own.or_else(part)?)
     };
     resolve_all(arrangement, Some(&of_host))
 }
@@ -105,7 +102,8 @@ fn resolve_for(
     machine: Option<Option<Machine>>,
 ) -> Result<Vec<WantedSetting>, DocumentError> {
     let is_known = |name: &str| arrangement.has_setting_placeholder(name);
-    let value = |name: &str| arrangement.setting_placeholder(name, variant, machine.flatten());
+    let value =
+        |name: &str| arrangement.setting_placeholder(name, variant, host, machine.flatten());
     let placeholders = match machine {
         None => Placeholders::Names(&is_known),
         Some(_) => Placeholders::Values(&value),

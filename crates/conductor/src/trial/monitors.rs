@@ -66,7 +66,7 @@ impl Conductor {
             let seats = self.arrangement.seats.iter();
             let meant =
                 seats.filter(|(role, _)| planned.roles.is_empty() || planned.roles.contains(role));
-            let hosts: IndexSet<&HostName> = meant.map(|(_, seat)| &*seat.host).collect();
+            let hosts: IndexSet<&HostName> = meant.flat_map(|(_, seat)| seat.hosts()).collect();
             let hosts = hosts.into_iter().filter_map(|host| self.hosts.get(host));
             found.extend(hosts.map(|host| (&planned.monitor, host)));
         }
@@ -132,10 +132,11 @@ impl Conductor {
             begun?;
         }
         let seats = self.arrangement.seats.iter();
-        let roles: Vec<RoleTrial> = seats
-            .map(|(role, seat)| RoleTrial {
+        let players = seats.flat_map(|(role, seat)| seat.hosts().map(move |host| (role, host)));
+        let roles: Vec<RoleTrial> = players
+            .map(|(role, host)| RoleTrial {
                 role: role.clone(),
-                host: (*seat.host).clone(),
+                host: host.clone(),
                 steps: IndexMap::new(),
             })
             .collect();

@@ -2,8 +2,8 @@
 
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, Benchmark, Cell, Located, StudyName, Time, Variant, VariantName, VariantRole,
-    did_you_mean,
+    Arrangement, Benchmark, Cell, HostName, Located, Seat, StudyName, Time, Variant, VariantName,
+    VariantRole, did_you_mean,
 };
 use backsight_policy::{Evidence, Policy as _, Request, SearchPolicy, SearchVerdict};
 use backsight_report::search::SearchStudy;
@@ -146,26 +146,36 @@ pub fn add_baseline(arrangement: &mut Arrangement, baseline: Option<&str>) -> mi
             .benchmarks
             .values()
             .any(|b| b.roles.iter().any(|r| **r == *role));
-        let Some(alone) = seats.roles.get(role.as_str()) else {
+        let Some(baseline) = seats.roles.get(role.as_str()) else {
             if needed {
                 return Err(miette::miette!(
                     help = format!(
                         "add it to [testbed.{name}] in lab.toml: {role} = \"{}\"",
-                        *seat.host
+                        seat.first().host.as_str()
                     ),
                     "testbed `{name}` has no host for the role `{role}`"
                 ));
             }
             continue;
         };
-        if needed && *alone.host != *seat.host {
+        if needed && !baseline.hosts().eq(seat.hosts()) {
+            let list = |seat: &Seat| -> String {
+                let hosts: Vec<&str> = seat.hosts().map(HostName::as_str).collect();
+                hosts.join(", ")
+            };
             return Err(miette::miette!(
                 help = "the limit of another generator says nothing of this one's: take the same hosts, joined directly",
                 "in testbed `{name}` the role `{role}` is on {}, and it is measured on {}",
-                *alone.host,
-                *seat.host
+                list(baseline),
+                list(seat)
             ));
         }
+        let [alone] = baseline.instances() else {
+            return Err(miette::miette!(
+                help = "add a variant to the plan that is without the device",
+                "in testbed `{name}` several hosts play the role `{role}`, each with an address of its own: such a testbed is no baseline"
+            ));
+        };
         let address = lab.data_address(&alone.host, alone.data.as_ref().map(|data| data.as_str()));
         let (address, _) = address.map_err(|why| miette::miette!("testbed `{name}`: {why}"))?;
         let steps = VariantRole {

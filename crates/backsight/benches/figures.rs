@@ -403,11 +403,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                     boot: 0,
                     began: jiff::Timestamp::UNIX_EPOCH,
                     took: Duration::from_secs(1),
-                    outcome: Ok(vec![MetricSamples {
-                        metric: metric.clone(),
-                        values,
-                        each: Vec::new(),
-                    }]),
+                    outcome: Ok(vec![MetricSamples::new(metric.clone(), values, Vec::new())]),
                     watched: Vec::new(),
                     steps: Vec::new(),
                     load: Vec::new(),

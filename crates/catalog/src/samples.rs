@@ -4,8 +4,9 @@
 //! trial, and the message says what was looked for and what was printed.
 
 use backsight_model::{
-    Benchmark, ColumnParser, DocumentError, Located, Metric, MetricName, MetricSamples,
-    OutputSource, Parser, Pick, Resource, StepRecord, TomlDocument, Unit,
+    Across, Benchmark, ColumnParser, DocumentError, HostName, InstanceSamples, Located, Metric,
+    MetricName, MetricSamples, OutputSource, Parser, Pick, Resource, StepRecord, TomlDocument,
+    Unit, across_instances, fairness, fairness_metric,
 };
 use jaq_json::Val;
 use std::{borrow::Cow, cell::OnceCell, collections::HashMap, fmt, ops::Range};
@@ -66,6 +67,8 @@ pub struct SampleError {
     pub metric: MetricName,
     /// Where it was looked for.
     pub source: OutputSource,
+    /// On which of the hosts that play the role; not said where one does.
+    pub host: Option<HostName>,
     /// What was looked for, as the definition says it; empty for a resource.
     pub sought: String,
     /// What came of it.
@@ -90,6 +93,9 @@ impl fmt::Display for SampleError {
                 printable(&self.sought),
                 self.source
             )?;
+        }
+        if let Some(host) = &self.host {
+            write!(f, " on {host}")?;
         }
         match self.excerpt.as_str() {
             "" => f.write_str("; nothing was printed"),
@@ -125,6 +131,9 @@ struct MetricParser {
     from: OutputSource,
     optional: bool,
     pick: Pick,
+    across: Across,
+    /// The metric that says how evenly hosts share this one, if it is said.
+    fairness: Option<MetricName>,
     summary: Seeker,
     each: Option<Seeker>,
 }
@@ -157,6 +166,11 @@ impl Parsers {
                 from: metric.from.clone(),
                 optional: metric.optional,
                 pick: metric.pick,
+                across: metric.across,
+                fairness: (benchmark
+                    .has_fairness(name, metric)
+                    .then(|| fairness_metric(name)))
+                .flatten(),
                 summary,
                 each,
             })
@@ -170,7 +184,8 @@ impl Parsers {
     }
 
     /// The samples of each metric, in the definition's order, out of what the steps of a trial printed and
-    /// used. A metric that is optional and wasn't found is left out.
+    /// used. A metric that is optional and wasn't found is left out. Where several hosts play the role of a metric, the trial's
+    /// samples are what its `across` makes of theirs, and how evenly they share a primary metric is one more, after all others.
     ///
     /// # Errors
     /// A metric that isn't there, or isn't a finite number.
@@ -178,7 +193,7 @@ impl Parsers {
         match (with_deep_stack(|| self.samples_here(steps)), self.0.first()) {
             (Ok(samples), _) => samples,
             (Err(why), Some(metric)) => {
-                let printed = Printed::from_steps(&metric.from, steps);
+                let printed = Printed::from_steps(&metric.from, steps, None);
                 Err(metric.error(&metric.summary, &printed, ExtractionError::Broken(why)))
             }
             (Err(_), None) => Ok(Vec::new()),
@@ -186,14 +201,22 @@ impl Parsers {
     }
 
     fn samples_here(&self, steps: &[StepRecord]) -> Result<Vec<MetricSamples>, Box<SampleError>> {
-        let mut outputs: HashMap<&OutputSource, Printed<'_>> = HashMap::new();
-        let mut samples = Vec::new();
+        let mut outputs: HashMap<&OutputSource, Vec<Printed<'_>>> = HashMap::new();
+        let (mut samples, mut shared) = (Vec::new(), Vec::new());
         for metric in &self.0 {
             let printed = outputs
                 .entry(&metric.from)
-                .or_insert_with(|| Printed::from_steps(&metric.from, steps));
-            samples.extend(metric.samples(printed)?);
+                .or_insert_with(|| Printed::by_host(&metric.from, steps));
+            match &printed[..] {
+                [only] => samples.extend(metric.samples(only)?),
+                several => {
+                    let of_all = metric.samples_of_instances(several)?;
+                    shared.extend(of_all.as_ref().and_then(|of_all| metric.fairness(of_all)));
+                    samples.extend(of_all);
+                }
+            }
         }
+        samples.append(&mut shared);
         Ok(samples)
     }
 }
@@ -215,11 +238,42 @@ impl MetricParser {
         if !sample.is_finite() {
             return Err(self.error(&self.summary, printed, ExtractionError::NotFinite));
         }
-        Ok(Some(MetricSamples {
-            metric: self.name.clone(),
-            values: vec![sample],
+        Ok(Some(MetricSamples::new(
+            self.name.clone(),
+            vec![sample],
             each,
+        )))
+    }
+
+    /// The samples of several hosts; none where one of them has none of an optional metric.
+    fn samples_of_instances(
+        &self,
+        printed: &[Printed<'_>],
+    ) -> Result<Option<MetricSamples>, Box<SampleError>> {
+        let mut instances = Vec::with_capacity(printed.len());
+        for of_host in printed {
+            let Some(samples) = self.samples(of_host)? else {
+                return Ok(None);
+            };
+            instances.extend(of_host.host.map(|host| InstanceSamples {
+                host: host.clone(),
+                values: samples.values,
+                each: samples.each,
+            }));
+        }
+        let combine = |all: &[f64]| Some(self.across.of(all.iter().copied()));
+        let (values, each) = of_instances(&instances, combine);
+        Ok(Some(MetricSamples {
+            instances,
+            ..MetricSamples::new(self.name.clone(), values.unwrap_or_default(), each)
         }))
+    }
+
+    /// How evenly the hosts share it, where that is said.
+    fn fairness(&self, of_all: &MetricSamples) -> Option<MetricSamples> {
+        let name = self.fairness.clone()?;
+        let (values, each) = of_instances(&of_all.instances, fairness);
+        Some(MetricSamples::new(name, values?, each))
     }
 
     fn seek(&self, seeker: &Seeker, printed: &Printed<'_>) -> Result<Vec<f64>, Box<SampleError>> {
@@ -237,11 +291,23 @@ impl MetricParser {
         Box::new(SampleError {
             metric: self.name.clone(),
             source: self.from.clone(),
+            host: printed.host.cloned(),
             sought: seeker.sought.clone(),
             fault,
             excerpt: excerpt(&printed.text),
         })
     }
+}
+
+/// The samples and the interval samples that `combine` makes of those of all hosts.
+fn of_instances(
+    instances: &[InstanceSamples],
+    combine: impl Fn(&[f64]) -> Option<f64>,
+) -> (Option<Vec<f64>>, Vec<f64>) {
+    let values: Vec<&[f64]> = instances.iter().map(|it| &it.values[..]).collect();
+    let each: Vec<&[f64]> = instances.iter().map(|it| &it.each[..]).collect();
+    let within = across_instances(&each, &combine).unwrap_or_default();
+    (across_instances(&values, combine), within)
 }
 
 /// One of several; there is at least one.
@@ -311,20 +377,43 @@ impl From<QueryRunError> for ExtractionError {
 }
 
 /// What the steps of one role and phase printed: those that were waited for, or, where there are none, those
-/// that were spawned.
+/// that were spawned. On one host, where several play the role.
 struct Printed<'a> {
     source: String,
+    host: Option<&'a HostName>,
     steps: Vec<&'a StepRecord>,
     text: Cow<'a, [u8]>,
     documents: OnceCell<Result<Vec<Val>, String>>,
 }
 
 impl<'a> Printed<'a> {
-    fn from_steps(source: &OutputSource, steps: &'a [StepRecord]) -> Self {
+    /// What was printed on each host that plays the role, in the order of the steps.
+    fn by_host(source: &OutputSource, steps: &'a [StepRecord]) -> Vec<Self> {
+        let mut hosts: Vec<&HostName> = Vec::new();
+        let of_role = steps.iter().filter(|step| step.role == source.role);
+        for step in of_role.filter(|step| step.monitor.is_none()) {
+            if !hosts.contains(&&step.host) {
+                hosts.push(&step.host);
+            }
+        }
+        match hosts.len() {
+            0 | 1 => vec![Self::from_steps(source, steps, None)],
+            _ => (hosts.into_iter())
+                .map(|host| Self::from_steps(source, steps, Some(host)))
+                .collect(),
+        }
+    }
+
+    fn from_steps(
+        source: &OutputSource,
+        steps: &'a [StepRecord],
+        host: Option<&'a HostName>,
+    ) -> Self {
         let here = |spawned: bool| -> Vec<&'a StepRecord> {
             steps
                 .iter()
                 .filter(|step| step.monitor.is_none())
+                .filter(|step| host.is_none_or(|host| step.host == *host))
                 .filter(|step| step.role == source.role && step.phase == source.phase)
                 .filter(|step| step.spawned == spawned)
                 .collect()
@@ -352,6 +441,7 @@ impl<'a> Printed<'a> {
         };
         Self {
             source: source.to_string(),
+            host,
             steps,
             text,
             documents: OnceCell::new(),

@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeSet, fmt};
 
 use crate::{
-    BenchmarkName, DocumentError, Located, MetricName, ParamName, Phase, RoleName, Steps, Template,
-    TomlDocument, Unit, Value,
+    Across, BenchmarkName, DocumentError, Located, MetricName, ParamName, Phase, RoleName, Steps,
+    Template, TomlDocument, Unit, Value,
     document::{IfTable, did_you_mean},
     is_machine_placeholder, machine_placeholders,
 };
@@ -281,6 +281,8 @@ pub struct Metric {
     pub simulated: bool,
     /// Which match counts.
     pub pick: Pick,
+    /// What becomes of the samples of several hosts that play the role.
+    pub across: Across,
     /// How it is found.
     pub parser: Parser,
 }
@@ -315,6 +317,9 @@ struct MetricTable {
     /// Which one of several matches is the sample; the last unless said.
     #[serde(default)]
     pick: Pick,
+    /// Where several hosts play the role, what becomes of their samples; their mean unless said.
+    #[serde(default)]
+    across: Across,
     /// jq program for the sample.
     json: Option<Located<String>>,
     /// Regular expression with a group named `value`, perhaps one named `unit`.
@@ -683,6 +688,7 @@ impl Benchmark {
             optional: table.optional,
             simulated: table.simulated,
             pick: table.pick,
+            across: table.across,
             parser,
         })
     }

@@ -23,6 +23,7 @@ mod document;
 mod event;
 mod filled_step;
 mod history;
+mod instances;
 mod lab;
 mod machine;
 mod monitor;
@@ -63,6 +64,7 @@ pub use history::{
     Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTestbed,
     HistoryTrial, StudyHistory,
 };
+pub use instances::{Across, InstanceSamples, across_instances, fairness, fairness_metric};
 pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, Testbed};
 pub use machine::{
     MACHINE_PLACEHOLDERS, Machine, RAM_DISK, is_machine_placeholder, machine_placeholders,

@@ -8,9 +8,9 @@ use std::{net::IpAddr, time::Duration};
 
 use crate::{
     Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostKind, HostName,
-    Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName, Phase, READY_LIMIT, ROLE_FACTS,
-    Ready, ReadyCondition, ReadyWhen, RoleHost, RoleName, STEP_LIMIT, Seat, Step, Template, Unit,
-    Value, VariantName, is_machine_placeholder,
+    InstanceSamples, Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName, Phase, READY_LIMIT,
+    ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost, RoleName, STEP_LIMIT, Seat, Step,
+    Template, Unit, Value, VariantName, is_machine_placeholder,
 };
 
 /// What one host does in a role in a trial: an instance of the role, where several hosts play it.
@@ -477,6 +477,21 @@ pub struct MetricSamples {
     /// The interval samples within the trial, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<f64>,
+    /// Where several hosts play the role, what each of them measured, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<InstanceSamples>,
+}
+
+impl MetricSamples {
+    /// Samples of a whole trial.
+    pub fn new(metric: MetricName, values: Vec<f64>, each: Vec<f64>) -> Self {
+        Self {
+            metric,
+            values,
+            each,
+            instances: Vec::new(),
+        }
+    }
 }
 
 /// What a monitor measured in one trial: a sample of a metric that its definition and its output make.

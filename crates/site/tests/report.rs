@@ -427,11 +427,11 @@ mod from_a_store {
             boot: 0,
             began,
             took: Duration::from_secs(1),
-            outcome: Ok(vec![MetricSamples {
-                metric: "rate".parse().unwrap(),
-                values: vec![3.5e9],
-                each: vec![],
-            }]),
+            outcome: Ok(vec![MetricSamples::new(
+                "rate".parse().unwrap(),
+                vec![3.5e9],
+                vec![],
+            )]),
             watched: Vec::new(),
             steps: vec![StepRecord {
                 role: "client".parse().unwrap(),
@@ -472,11 +472,11 @@ mod from_a_store {
             host: 1,
             outcome: match round {
                 2001 => Err(Failure::of_trial("out of luck")),
-                _ => Ok(vec![MetricSamples {
-                    metric: "rate".parse().unwrap(),
-                    values: vec![f64::from(round)],
-                    each: vec![],
-                }]),
+                _ => Ok(vec![MetricSamples::new(
+                    "rate".parse().unwrap(),
+                    vec![f64::from(round)],
+                    vec![],
+                )]),
             },
             files: vec![0],
         });

@@ -39,6 +39,7 @@ pub mod culprits;
 mod difference;
 mod distributions;
 mod estimator;
+mod fairness;
 mod false_discovery_rate;
 mod interval;
 mod mean;
@@ -64,6 +65,7 @@ pub use difference::{
     gmean_of_ratios, gmean_of_ratios_interval, mmtests_percent, percent_change, ratio,
 };
 pub use estimator::{Estimator, SerialDependence, TrialStatistic};
+pub use fairness::jain_index;
 pub use false_discovery_rate::benjamini_hochberg;
 pub use interval::{Confidence, Interval};
 pub use mean::Mean;

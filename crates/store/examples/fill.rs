@@ -98,11 +98,11 @@ fn trial(
         boot: 0,
         began: "2024-01-01T00:00:00Z".parse()?,
         took: Duration::from_secs(1),
-        outcome: Ok(vec![MetricSamples {
-            metric: "latency".parse()?,
+        outcome: Ok(vec![MetricSamples::new(
+            "latency".parse()?,
             values,
-            each: Vec::new(),
-        }]),
+            Vec::new(),
+        )]),
         watched: Vec::new(),
         steps: Vec::new(),
         load: vec![MachineLoad {

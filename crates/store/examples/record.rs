@@ -99,11 +99,11 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
         boot: 0,
         began: "2024-01-01T00:00:00Z".parse()?,
         took: Duration::from_secs(1),
-        outcome: Ok(vec![MetricSamples {
-            metric: "m".parse()?,
-            values: vec![1.0],
-            each: Vec::new(),
-        }]),
+        outcome: Ok(vec![MetricSamples::new(
+            "m".parse()?,
+            vec![1.0],
+            Vec::new(),
+        )]),
         watched: Vec::new(),
         steps: steps.collect::<Result<_, Box<dyn Error>>>()?,
         load: Vec::new(),

@@ -214,11 +214,11 @@ impl Store {
                 .and_then(|metric| shapes?.get(metric))
                 .map(|shape| shape.name.clone());
             match (name, &mut parts[..]) {
-                (Some(metric), [values, each]) => trial.samples.push(MetricSamples {
+                (Some(metric), [values, each]) => trial.samples.push(MetricSamples::new(
                     metric,
-                    values: std::mem::take(values),
-                    each: std::mem::take(each),
-                }),
+                    std::mem::take(values),
+                    std::mem::take(each),
+                )),
                 _ => state = SampleState::Damaged,
             }
             trial.state = trial.state.max(state);

@@ -92,6 +92,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "self-tests",
         include_str!("../migrations/0014_self_tests.sql"),
     ),
+    (
+        16,
+        "samples of instances",
+        include_str!("../migrations/0015_instance_samples.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

@@ -55,7 +55,7 @@ pub use self_test::StoredSelfTest;
 pub use study::{
     ChangedFact, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow, earlier_log_path, log_path,
 };
-pub use trial::{KeptOutput, ObservedTrial, StepRow, TrialRow};
+pub use trial::{InstanceSamplesByTrial, KeptOutput, ObservedTrial, StepRow, TrialRow};
 
 use database::Database;
 use raw::RawFolder;

@@ -3,9 +3,10 @@
 //! The same cell twice in one round, and samples of a metric that the cell's benchmark doesn't have, are errors.
 
 use backsight_model::{
-    Ending, Failure, HostName, MachineLoad, MetricName, MetricSamples, MonitorName, MonitorSample,
-    Phase, ResourceUsage, RoleName, StepRecord, TrialRecord,
+    Ending, Failure, HostName, InstanceSamples, MachineLoad, MetricName, MetricSamples,
+    MonitorName, MonitorSample, Phase, ResourceUsage, RoleName, StepRecord, TrialRecord,
 };
+use indexmap::IndexMap;
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Transaction};
 use std::{collections::HashSet, time::Duration};
@@ -142,10 +143,8 @@ impl Store {
         if let Ok(samples) = &trial.record.outcome {
             self.insert_new_metrics(&mut tx, trial, &benchmark, &mut metrics)
                 .await?;
-            let watched = trial.record.watched.iter().map(|watched| MetricSamples {
-                metric: watched.metric.clone(),
-                values: vec![watched.value],
-                each: Vec::new(),
+            let watched = trial.record.watched.iter().map(|watched| {
+                MetricSamples::new(watched.metric.clone(), vec![watched.value], Vec::new())
             });
             let samples: Vec<_> = samples.iter().cloned().chain(watched).collect();
             self.insert_samples(&mut tx, trial, &metrics, &samples)
@@ -321,7 +320,51 @@ impl Store {
                 SampleRow::new(study, number, metric, measured, within)
             })
             .collect();
-        self.insert_sample_rows(tx, &rows).await
+        self.insert_sample_rows(tx, &rows).await?;
+        self.insert_instance_samples(tx, trial, metrics, samples)
+            .await
+    }
+
+    /// Keeps what each of several hosts measured, of metrics that the benchmark has.
+    async fn insert_instance_samples(
+        &self,
+        tx: &mut Transaction<'static, DatabaseKind>,
+        trial: &NewTrial<'_>,
+        metrics: &[String],
+        samples: &[MetricSamples],
+    ) -> Result<(), StoreError> {
+        let (study, number) = (trial.study.0, i64::from(trial.number));
+        let mut rows = Vec::new();
+        for samples in samples {
+            let mut names = metrics.iter();
+            let Some(metric) = names.position(|name| name == samples.metric.as_str()) else {
+                continue;
+            };
+            let metric = metric as i64;
+            let of_hosts = samples.instances.iter().zip(0_i64..);
+            rows.extend(of_hosts.map(|(of_host, position)| {
+                let row = SampleRow::new(study, number, metric, &of_host.values, &of_host.each);
+                (row, position, &of_host.host)
+            }));
+        }
+        for (chunk, _) in chunks(&rows) {
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
+                "INSERT INTO instance_sample (study, trial, metric, position, host, measured, within, measured_checksum, within_checksum) ",
+            );
+            insert.push_values(chunk, |mut row, (sample, position, host)| {
+                row.push_bind(sample.key.study)
+                    .push_bind(sample.key.trial)
+                    .push_bind(sample.key.metric)
+                    .push_bind(*position)
+                    .push_bind(host.as_str())
+                    .push_bind(sample.measured.as_slice())
+                    .push_bind(sample.within.as_slice())
+                    .push_bind(checksum(sample.key, SampleKind::Measured, &sample.measured))
+                    .push_bind(checksum(sample.key, SampleKind::Within, &sample.within));
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
     }
 
     pub(crate) async fn insert_sample_rows(
@@ -573,14 +616,77 @@ impl Store {
                     trial: i64::from(trial),
                     metric: self.database.column(row, "metric")?,
                 };
-                Ok(MetricSamples {
+                Ok(MetricSamples::new(
                     metric,
-                    values: self.sound_samples(row, key, SampleKind::Measured)?,
-                    each: self.sound_samples(row, key, SampleKind::Within)?,
-                })
+                    self.sound_samples(row, key, SampleKind::Measured)?,
+                    self.sound_samples(row, key, SampleKind::Within)?,
+                ))
             })
             .collect();
+        let samples: Result<Vec<MetricSamples>, StoreError> = match samples {
+            Err(fault) => Err(fault),
+            Ok(samples) => self.with_instances(study, trial, samples).await,
+        };
         samples.map_err(|error| error.of_study(&name))
+    }
+
+    /// The samples of a trial with those of the hosts that made them together.
+    async fn with_instances(
+        &self,
+        study: StudyId,
+        trial: u32,
+        mut samples: Vec<MetricSamples>,
+    ) -> Result<Vec<MetricSamples>, StoreError> {
+        let mut instances = self.instance_samples(study, Some(trial)).await?;
+        for samples in &mut samples {
+            let of_metric = instances.shift_remove(&(trial, samples.metric.clone()));
+            samples.instances = of_metric.unwrap_or_default();
+        }
+        Ok(samples)
+    }
+
+    /// What each of several hosts that play a role measured, by trial and metric, in the order of the trials; of one trial only, if it
+    /// is named. Nothing of roles that one host plays.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn instance_samples(
+        &self,
+        study: StudyId,
+        trial: Option<u32>,
+    ) -> Result<InstanceSamplesByTrial, StoreError> {
+        let query = sqlx::query(
+            "SELECT m.name, s.trial, s.metric, s.host, s.measured, s.measured_checksum, s.within, s.within_checksum \
+             FROM instance_sample s \
+             JOIN trial t ON t.study = s.study AND t.number = s.trial \
+             JOIN cell c ON c.study = t.study AND c.number = t.cell \
+             JOIN metric m ON m.study = s.study AND m.benchmark = c.benchmark AND m.position = s.metric \
+             WHERE s.study = $1 AND s.trial BETWEEN $2 AND $3 ORDER BY s.trial, s.metric, s.position",
+        );
+        let (from, to) = match trial {
+            Some(trial) => (i64::from(trial), i64::from(trial)),
+            None => (0, i64::from(u32::MAX)),
+        };
+        let db = &self.database;
+        let mut found = InstanceSamplesByTrial::new();
+        db.each_row(query.bind(study.0).bind(from).bind(to), |row| {
+            let trial: u32 = db.whole(row, "trial")?;
+            let metric: MetricName = db.parsed(row, "name", "a metric's name")?;
+            let key = SampleKey {
+                study: study.0,
+                trial: i64::from(trial),
+                metric: db.column(row, "metric")?,
+            };
+            let samples = InstanceSamples {
+                host: db.parsed(row, "host", "a host's name")?,
+                values: self.sound_samples(row, key, SampleKind::Measured)?,
+                each: self.sound_samples(row, key, SampleKind::Within)?,
+            };
+            found.entry((trial, metric)).or_default().push(samples);
+            Ok(())
+        })
+        .await?;
+        Ok(found)
     }
 
     /// Packed samples of a row, which must have their checksum, if there is one.
@@ -708,6 +814,9 @@ impl Store {
         }
     }
 }
+
+/// What hosts that play a role together measured, by trial and metric.
+pub type InstanceSamplesByTrial = IndexMap<(u32, MetricName), Vec<InstanceSamples>>;
 
 /// The samples of one metric in one trial, about to be written.
 pub(crate) struct SampleRow {

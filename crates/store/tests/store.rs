@@ -102,11 +102,7 @@ fn new_study(name: &str) -> NewStudy {
 }
 
 fn samples(metric: &str, values: &[f64]) -> MetricSamples {
-    MetricSamples {
-        metric: metric.parse().unwrap(),
-        values: values.to_vec(),
-        each: Vec::new(),
-    }
+    MetricSamples::new(metric.parse().unwrap(), values.to_vec(), Vec::new())
 }
 
 fn step(number: usize, stdout: &[u8], stderr: &[u8]) -> StepRecord {

@@ -275,8 +275,9 @@ impl HistoryPlan {
         let clock = site.workshop.target().activate.simulator();
         let with_keys = cells.into_iter().zip(keys).map(|(cell, key)| {
             let key = key.clone();
-            let benchmark = self.0.arrangement.benchmarks.get(&cell.benchmark);
-            let metrics = benchmark.map(|benchmark| metric_shapes(benchmark, clock));
+            let arrangement = &self.0.arrangement;
+            let benchmark = arrangement.benchmarks.get(&cell.benchmark);
+            let metrics = benchmark.map(|it| metric_shapes(arrangement, it, clock));
             HistoryCell {
                 metrics: metrics.unwrap_or_default(),
                 cell,

@@ -164,14 +164,23 @@ impl ResolvedPlan {
             seed: self.seed,
             cells: cells.to_vec(),
             metrics: benchmarks
-                .map(|(name, benchmark)| (name.clone(), metric_shapes(benchmark, clock)))
+                .map(|(name, benchmark)| {
+                    (
+                        name.clone(),
+                        metric_shapes(&self.arrangement, benchmark, clock),
+                    )
+                })
                 .collect(),
         })
     }
 }
 
-/// The metrics of a benchmark, as they are stored.
-pub fn metric_shapes(benchmark: &Benchmark, clock: Option<Simulator>) -> Vec<CellMetric> {
+/// The metrics of a benchmark, as they are stored: those that it declares, and how evenly hosts share those that several measure.
+pub fn metric_shapes(
+    arrangement: &Arrangement,
+    benchmark: &Benchmark,
+    clock: Option<Simulator>,
+) -> Vec<CellMetric> {
     let shape = |(name, metric): (&MetricName, &Metric)| CellMetric {
         name: name.clone(),
         unit: metric.unit,
@@ -183,7 +192,14 @@ pub fn metric_shapes(benchmark: &Benchmark, clock: Option<Simulator>) -> Vec<Cel
             false => clock,
         },
     };
-    benchmark.metrics.iter().map(shape).collect()
+    let fairness = |(name, metric): (&MetricName, &Metric)| {
+        let seat = arrangement.seats.get(&metric.from.role)?;
+        let is_said = seat.has_several() && benchmark.has_fairness(name, metric);
+        CellMetric::fairness(name, seat.instances().len()).filter(|_| is_said)
+    };
+    let declared = benchmark.metrics.iter();
+    let shared = declared.clone().filter_map(fairness);
+    declared.map(shape).chain(shared).collect()
 }
 
 /// The name of a study: the one that was chosen, else VERB-1, VERB-2, …

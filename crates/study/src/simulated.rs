@@ -39,11 +39,11 @@ impl Measurer for Simulated {
         let outcome = if self.failing.contains(&request) {
             Err(Failure::of_trial("this trial fails in this world"))
         } else {
-            Ok(vec![MetricSamples {
-                metric: self.metric.clone(),
-                values: vec![value],
-                each: Vec::new(),
-            }])
+            Ok(vec![MetricSamples::new(
+                self.metric.clone(),
+                vec![value],
+                Vec::new(),
+            )])
         };
         Ok(Measurement::Trial(Box::new(TrialRecord {
             boot: 0,

@@ -349,11 +349,11 @@ impl Derived {
             Err(why) => return Ok(Err(why.to_string())),
         };
         let (watched, _) = catalog.watched(&cell.benchmark, &steps);
-        samples.extend(watched.into_iter().map(|watched| MetricSamples {
-            metric: watched.metric,
-            values: vec![watched.value],
-            each: Vec::new(),
-        }));
+        samples.extend(
+            watched
+                .into_iter()
+                .map(|watched| MetricSamples::new(watched.metric, vec![watched.value], Vec::new())),
+        );
         Ok(Ok(samples))
     }
 }

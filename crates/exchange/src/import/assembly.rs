@@ -500,10 +500,8 @@ impl<'a> Assembly<'a> {
             Ok(trial
                 .samples
                 .into_iter()
-                .map(|(metric, (values, each))| MetricSamples {
-                    metric: of_cell[metric].name.clone(),
-                    values,
-                    each,
+                .map(|(metric, (values, each))| {
+                    MetricSamples::new(of_cell[metric].name.clone(), values, each)
                 })
                 .collect())
         };

@@ -281,13 +281,13 @@ impl Filler<'_> {
                 + 0.003 * noise(seed + 7 * round as usize + cell)
                 + 0.006 * noise(77 * layout.seed as usize + 1));
         let sample = |name: &str, value: f64| -> Result<MetricSamples, Fault> {
-            Ok(MetricSamples {
-                metric: name.parse()?,
-                values: vec![value],
-                each: (0..8)
+            Ok(MetricSamples::new(
+                name.parse()?,
+                vec![value],
+                (0..8)
                     .map(|n| value * (1.0 + 0.01 * noise(seed + n)))
                     .collect(),
-            })
+            ))
         };
         let failed = version == self.extent.broken() + 5 && round == 1;
         let outcome = if failed {

@@ -65,7 +65,8 @@ pub async fn begin(
     let (plan, cells) = (&leased.plan, leased.cells.clone());
     if let Some(until) = &plan.question.choices.of_verb::<RunVerb>()?.until {
         let benchmarks = plan.arrangement.benchmarks.iter();
-        let metrics = benchmarks.map(|(name, b)| (name.clone(), metric_shapes(b, None)));
+        let metrics =
+            benchmarks.map(|(name, b)| (name.clone(), metric_shapes(&plan.arrangement, b, None)));
         if let Err(nothing) = policy(until, &cells, &metrics.collect(), plan.seed) {
             leased.session.finish().await;
             return Err(nothing);

@@ -406,6 +406,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                     outcome: Ok(vec![MetricSamples::new(metric.clone(), values, Vec::new())]),
                     watched: Vec::new(),
                     steps: Vec::new(),
+                    clocks: Vec::new(),
                     load: Vec::new(),
                     warnings: Vec::new(),
                 };

@@ -6,7 +6,7 @@ pub(crate) mod guests;
 mod ssh;
 
 use backsight_agent::{AgentMark, Client, ClockOffset, sweep};
-use backsight_model::{HostKind, HostName, Lab, LabName, Machine};
+use backsight_model::{HostClock, HostKind, HostName, Lab, LabName, Machine};
 use std::{
     collections::{BTreeMap, VecDeque},
     path::PathBuf,
@@ -295,6 +295,20 @@ impl Connected {
     /// What its monotonic clock is ahead of ours, in nanoseconds.
     pub(crate) fn clock_offset(&self) -> i64 {
         self.clock.offset_ns
+    }
+
+    /// Compares its clock with ours anew, if it is another one: clocks drift. One that doesn't answer stays as it was known.
+    pub(crate) async fn compare_clock(&mut self) -> Option<HostClock> {
+        if self.clock.uncertainty_ns == 0 {
+            return None;
+        }
+        let compared = self.client.clock_offset(CLOCK_ROUND_TRIPS).await;
+        self.clock = compared.unwrap_or(self.clock);
+        Some(HostClock {
+            host: self.name.clone(),
+            ahead_ns: self.clock.offset_ns,
+            uncertainty_ns: self.clock.uncertainty_ns,
+        })
     }
 
     /// Whether its files are ours to read.

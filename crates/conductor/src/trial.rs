@@ -477,6 +477,8 @@ impl Conductor {
         };
         self.require_guests()?;
         let prepared = self.prepare_for(&cell.variant).await;
+        let compared = self.hosts.values_mut().map(Connected::compare_clock);
+        let clocks = join_all(compared).await.into_iter().flatten().collect();
         let began = jiff::Timestamp::now();
         let clock = Instant::now();
         self.trials += 1;
@@ -487,6 +489,7 @@ impl Conductor {
             outcome: Ok(Vec::new()),
             watched: Vec::new(),
             steps: Vec::new(),
+            clocks,
             load: Vec::new(),
             warnings: Vec::new(),
         };

@@ -17,7 +17,7 @@ use crate::{
     Across, BenchmarkName, DocumentError, Located, MetricName, ParamName, Phase, RoleName, Steps,
     Template, TomlDocument, Unit, Value,
     document::{IfTable, did_you_mean},
-    is_machine_placeholder, machine_placeholders,
+    fairness_metric, is_machine_placeholder, machine_placeholders,
 };
 
 /// Names that placeholders may use in every command, beside parameters, roles and what they ask of the machine.
@@ -560,6 +560,12 @@ impl Benchmark {
     pub fn primary_metrics(&self) -> impl Iterator<Item = &MetricName> {
         let primary = self.metrics.iter().filter(|(_, metric)| metric.primary);
         primary.map(|(name, _)| name)
+    }
+
+    /// Whether it is said how evenly a metric is shared, where several hosts play its role.
+    pub fn has_fairness(&self, name: &MetricName, metric: &Metric) -> bool {
+        let other = fairness_metric(name);
+        metric.primary && other.is_some_and(|other| !self.metrics.contains_key(&other))
     }
 
     /// The steps of a role in a phase; none if it has no such role.

@@ -10,7 +10,7 @@ use std::{collections::HashSet, time::Duration};
 
 use crate::{
     Better, Cell, Failure, Layout, MetricName, Simulator, StudyName, StudyState, TestbedName, Unit,
-    Version,
+    Version, fairness_metric,
 };
 
 /// Why there is no build of a version.
@@ -134,6 +134,23 @@ pub struct CellMetric {
     pub primary: bool,
     /// What counted it, where it wasn't a real machine's clock.
     pub simulator: Option<Simulator>,
+}
+
+impl CellMetric {
+    /// The metric that says how evenly so many hosts share this one: without unit, 1 is even.
+    pub fn fairness(of: &MetricName, hosts: usize) -> Option<Self> {
+        Some(Self {
+            name: fairness_metric(of)?,
+            unit: Unit::parse("ratio").ok()?,
+            better: Better::Higher,
+            about: format!(
+                "how evenly {hosts} hosts share `{of}` (Jain's index: 1 is even, {:.2} is all to one)",
+                1.0 / hosts as f64
+            ),
+            primary: false,
+            simulator: None,
+        })
+    }
 }
 
 /// A cell of a study along a history.

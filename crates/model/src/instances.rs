@@ -1,10 +1,10 @@
 //! What several hosts that play one role measured together: the samples of each, what they make of all, and how evenly they shared.
 
-use backsight_stats::{Better, jain_index};
+use backsight_stats::jain_index;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Benchmark, CellMetric, HostName, Metric, MetricName, Unit};
+use crate::{HostName, MetricName};
 
 /// What becomes of the samples of a role's instances: the trial's sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -70,31 +70,6 @@ pub fn fairness(shares: &[f64]) -> Option<f64> {
     jain_index(shares)
 }
 
-impl Benchmark {
-    /// Whether it is said how evenly a metric is shared, where several hosts play its role.
-    pub fn has_fairness(&self, name: &MetricName, metric: &Metric) -> bool {
-        let other = fairness_metric(name);
-        metric.primary && other.is_some_and(|other| !self.metrics.contains_key(&other))
-    }
-}
-
-impl CellMetric {
-    /// The metric that says how evenly the hosts of a role share this one: no unit, 1 is even.
-    pub fn fairness(of: &MetricName, hosts: usize) -> Option<Self> {
-        Some(Self {
-            name: fairness_metric(of)?,
-            unit: Unit::parse("ratio").ok()?,
-            better: Better::Higher,
-            about: format!(
-                "how evenly {hosts} hosts share `{of}` (Jain's index: 1 is even, {:.2} is all to one)",
-                1.0 / hosts as f64
-            ),
-            primary: false,
-            simulator: None,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +85,7 @@ mod tests {
         assert_eq!(combined(Across::Mean).unwrap(), [2.0, 3.5]);
         assert_eq!(combined(Across::Min).unwrap(), [1.0, 2.0]);
         assert_eq!(combined(Across::Max).unwrap(), [3.0, 5.0]);
-        assert_eq!(across_instances(&[], |_| Some(1.0)).unwrap(), []);
+        assert!(across_instances(&[], |_| Some(1.0)).unwrap().is_empty());
         assert_eq!(across_instances(&[&[0.0], &[0.0]], fairness), None);
     }
 }

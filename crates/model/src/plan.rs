@@ -1016,7 +1016,7 @@ dut.teardown = "nft flush ruleset"
         })
     }
 
-    fn machine(_: &RoleName) -> Option<Machine> {
+    fn machine<Name>(_: &Name) -> Option<Machine> {
         Some(Machine::new(4, 1 << 30))
     }
 

@@ -547,6 +547,17 @@ impl MachineLoad {
     }
 }
 
+/// The monotonic clock of a host that doesn't have the controller's, as it was when a trial began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostClock {
+    /// The host.
+    pub host: HostName,
+    /// What it is ahead of the controller's, in nanoseconds.
+    pub ahead_ns: i64,
+    /// That is right within so many nanoseconds.
+    pub uncertainty_ns: u64,
+}
+
 /// One execution of one cell, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialRecord {
@@ -564,6 +575,8 @@ pub struct TrialRecord {
     pub steps: Vec<StepRecord>,
     /// The processors' use, by machine.
     pub load: Vec<MachineLoad>,
+    /// The clocks of hosts that don't have ours.
+    pub clocks: Vec<HostClock>,
     /// Things that the reader of the result should know.
     pub warnings: Vec<String>,
 }

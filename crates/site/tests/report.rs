@@ -448,6 +448,7 @@ mod from_a_store {
                 stdout: output(printed),
                 stderr: output(b""),
             }],
+            clocks: Vec::new(),
             load: vec![],
             warnings: vec![],
         }

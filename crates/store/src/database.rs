@@ -94,8 +94,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     ),
     (
         16,
-        "samples of instances",
-        include_str!("../migrations/0015_instance_samples.sql"),
+        "instances",
+        include_str!("../migrations/0015_instances.sql"),
     ),
 ];
 

@@ -3,7 +3,7 @@
 //! The same cell twice in one round, and samples of a metric that the cell's benchmark doesn't have, are errors.
 
 use backsight_model::{
-    Ending, Failure, HostName, InstanceSamples, MachineLoad, MetricName, MetricSamples,
+    Ending, Failure, HostClock, HostName, InstanceSamples, MachineLoad, MetricName, MetricSamples,
     MonitorName, MonitorSample, Phase, ResourceUsage, RoleName, StepRecord, TrialRecord,
 };
 use indexmap::IndexMap;
@@ -151,6 +151,7 @@ impl Store {
                 .await?;
         }
         self.insert_loads(&mut tx, trial).await?;
+        self.insert_clocks(&mut tx, trial).await?;
         self.insert_steps(&mut tx, trial, &outputs).await?;
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         drop(unswept);
@@ -422,6 +423,52 @@ impl Store {
             self.execute(tx, insert).await?;
         }
         Ok(())
+    }
+
+    async fn insert_clocks(
+        &self,
+        tx: &mut Transaction<'static, DatabaseKind>,
+        trial: &NewTrial<'_>,
+    ) -> Result<(), StoreError> {
+        for (chunk, _) in chunks(&trial.record.clocks) {
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
+                "INSERT INTO host_clock (study, trial, host, ahead, uncertainty) ",
+            );
+            insert.push_values(chunk, |mut row, clock| {
+                row.push_bind(trial.study.0)
+                    .push_bind(i64::from(trial.number))
+                    .push_bind(clock.host.as_str())
+                    .push_bind(clock.ahead_ns)
+                    .push_bind(saturated(clock.uncertainty_ns));
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
+    }
+
+    /// The clocks of hosts that didn't have the controller's when a trial began, in the order of their names.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn host_clocks(
+        &self,
+        study: StudyId,
+        trial: u32,
+    ) -> Result<Vec<HostClock>, StoreError> {
+        let query = sqlx::query(
+            "SELECT host, ahead, uncertainty FROM host_clock WHERE study = $1 AND trial = $2 ORDER BY host",
+        );
+        let db = &self.database;
+        let rows = db.rows(query.bind(study.0).bind(i64::from(trial))).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(HostClock {
+                    host: db.parsed(row, "host", "a host's name")?,
+                    ahead_ns: db.column(row, "ahead")?,
+                    uncertainty_ns: db.whole(row, "uncertainty")?,
+                })
+            })
+            .collect()
     }
 
     async fn insert_steps(

@@ -142,6 +142,7 @@ fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord 
         outcome: Ok(outcome),
         watched: Vec::new(),
         steps,
+        clocks: Vec::new(),
         load: vec![MachineLoad {
             hosts: vec!["source".parse().unwrap(), "sink".parse().unwrap()],
             available: 20.0,
@@ -979,6 +980,8 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "ALTER TABLE cell DROP COLUMN monitors",
         "ALTER TABLE version DROP COLUMN amendments",
         "DROP TABLE acceptance",
+        "DROP TABLE instance_sample",
+        "DROP TABLE host_clock",
         "DROP TABLE self_test",
         "DROP TABLE host_record",
         "DROP TABLE record_section",

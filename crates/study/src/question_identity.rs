@@ -341,8 +341,8 @@ mod tests {
         assert_eq!(
             identities(BENCHMARK, LAB, PLAN),
             [
-                "2d4d462134d3c83b4921b98d810c1361",
-                "f9088a585c89889b81b3aac3a33e82ad"
+                "92e5e22f14efc308187671672cd1eb55",
+                "d6b7ccbebb2b23e7bb421cc510e4243b"
             ]
         );
     }

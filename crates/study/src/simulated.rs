@@ -52,6 +52,7 @@ impl Measurer for Simulated {
             outcome,
             watched: Vec::new(),
             steps: Vec::new(),
+            clocks: Vec::new(),
             load: Vec::new(),
             warnings: Vec::new(),
         })))

@@ -13,3 +13,13 @@ CREATE TABLE instance_sample (
     PRIMARY KEY (study, trial, metric, position),
     FOREIGN KEY (study, trial) REFERENCES trial (study, number) ON DELETE CASCADE
 );
+-- The monotonic clocks of hosts that don't have the controller's own, as they were when a trial began. Nanoseconds.
+CREATE TABLE host_clock (
+    study        BIGINT NOT NULL,
+    trial        BIGINT NOT NULL,
+    host         TEXT NOT NULL,
+    ahead        BIGINT NOT NULL,
+    uncertainty  BIGINT NOT NULL,
+    PRIMARY KEY (study, trial, host),
+    FOREIGN KEY (study, trial) REFERENCES trial (study, number) ON DELETE CASCADE
+);

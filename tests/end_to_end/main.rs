@@ -30,6 +30,7 @@ mod formats;
 mod hiding;
 mod history;
 mod hostile;
+mod instances;
 mod interrupted;
 mod killed;
 mod labs;

@@ -32,6 +32,7 @@ pub mod findings;
 mod format;
 pub mod history;
 pub mod host_record;
+pub mod instances;
 mod json;
 pub mod markdown;
 mod more_rounds;

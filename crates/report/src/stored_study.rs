@@ -7,7 +7,11 @@ use backsight_store::{StepRow, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use crate::{list_table, wrapped};
+use crate::{
+    TerminalStyle,
+    instances::{SharedMetric, shared_metrics_text},
+    list_table, wrapped,
+};
 
 /// The studies of a store as a table.
 pub fn studies_table(studies: &[StudyRow], width: Option<u16>) -> String {
@@ -77,6 +81,8 @@ pub struct StudyOverview<'a> {
     pub history: Option<&'a StudyHistory>,
     /// Its verdict, as text.
     pub verdict: &'a str,
+    /// What hosts that play one role measured together.
+    pub shared: &'a [SharedMetric],
     /// Its cells.
     pub cells: &'a [Cell],
     /// Its trials.
@@ -110,6 +116,13 @@ impl StudyOverview<'_> {
             text.push_str(&builds_and_boots(history, width));
         }
         text.push_str(self.verdict);
+        if !self.shared.is_empty() {
+            let look = TerminalStyle {
+                width,
+                colour: false,
+            };
+            text.push_str(&format!("\n{}", shared_metrics_text(self.shared, &look)));
+        }
         let version = history.map(|_| "version");
         let several = history.filter(|history| !history.testbeds.is_empty());
         let testbed = several.map(|_| "testbed");

@@ -1,6 +1,9 @@
 //! Parts of a stored study for people: a trial, a build, a boot, each with what was printed.
 
-use backsight_report::stored_study::{boot_heading, build_heading, step_heading, trial_heading};
+use backsight_report::{
+    instances::{SharedMetric, shared_metrics},
+    stored_study::{boot_heading, build_heading, step_heading, trial_heading},
+};
 use backsight_store::{KeptOutput, RawRef, Store, StudyRow};
 use miette::IntoDiagnostic as _;
 
@@ -71,6 +74,25 @@ pub async fn trial(
         }
     }
     Ok(page)
+}
+
+/// The metrics that several hosts measured together in a study, by cell.
+///
+/// # Errors
+/// The store's own.
+pub async fn shared_metrics_of(
+    store: &Store,
+    study: &StudyRow,
+) -> miette::Result<Vec<SharedMetric>> {
+    let samples = store.instance_samples(study.id, None).await;
+    let samples = samples.into_diagnostic()?;
+    if samples.is_empty() {
+        return Ok(Vec::new());
+    }
+    let cells = store.cells(study.id).await.into_diagnostic()?;
+    let metrics = store.metrics(study.id).await.into_diagnostic()?;
+    let trials = store.trials(study.id).await.into_diagnostic()?;
+    Ok(shared_metrics(&cells, &metrics, &trials, &samples))
 }
 
 async fn output(

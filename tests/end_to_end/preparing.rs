@@ -4,7 +4,10 @@
 use backsight_test_needs::Need;
 use std::process::Command;
 
-use crate::{place::Place, running::Running};
+use crate::{
+    place::{Place, VALUE},
+    running::Running,
+};
 
 /// A place whose benchmark prints the sysctl; the lab is this machine.
 fn place(prepare: &str) -> Place {
@@ -112,6 +115,145 @@ fn a_variants_settings_are_made_for_its_trials_and_for_no_others() {
     place.prints("swap", "cat /proc/sys/vm/swappiness; umount /proc/sys/vm/swappiness 2>/dev/null; mount -t tmpfs -o ro none /proc/sys/vm");
     let ended = in_own_namespace(&place, "$B run plan.toml --name b || true\n$B show b");
     ended.assert_says(&["can't be prepared: sysctl = 7"]);
+}
+
+#[test]
+fn the_lines_that_doctor_prints_prepare_this_machine_for_its_namespaces() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let place = place("");
+    place.write(
+        "lab.toml",
+        format!("name = \"{}\"\n[host.only]\nkind = \"netns\"\n", place.name),
+    );
+    place.ends(&["lab", "up"]).assert_code(0);
+    // Every line that it prints, where it says that they belong.
+    let script = r#"
+$B doctor plan.toml --no-self-test > before
+{ echo "[prepare]"; sed -n 's/^     \([a-z.-]* = .*\)/\1/p' before; } >> plan.toml
+$B doctor plan.toml --no-self-test > after
+echo "before:"; cat before; echo "after:"; cat after; echo "plan:"; cat plan.toml
+$B run plan.toml --name a
+"#;
+    let ended = in_own_namespace(&place, script);
+    place.ends(&["lab", "down"]).assert_code(0);
+    ended.assert_code(0);
+    let (before, after) = (place.read("before"), place.read("after"));
+    assert!(before.contains("     memory.swappiness = 0\n"), "{before}");
+    assert!(
+        before.contains("belong below [prepare] in the plan"),
+        "{before}"
+    );
+    // What doctor says is wrapped where a terminal ends: here nowhere.
+    assert!(!after.contains(" = "), "{after}");
+    let prepared = after
+        .lines()
+        .find(|line| line.starts_with("The plan makes"));
+    let prepared = prepared.unwrap_or_else(|| panic!("{after}"));
+    assert!(prepared.contains("memory.swappiness"), "{prepared}");
+    ended.assert_says(&["n=1 0 "]);
+    assert_eq!(place.read("swappiness"), "60\n");
+    place.assert_nothing_left();
+}
+
+/// A place of two roles on hosts of kind `local`, which ask for these settings; the value that is measured is the sysctl.
+fn of_two_hosts(client: &str, server: &str) -> Place {
+    let place = Place::of_roles(&["client", "server"]);
+    place.write("swappiness", "60\n");
+    let metric = VALUE.replace(
+        "[metric.value]\n",
+        "[metric.value]\nfrom = \"client.run\"\n",
+    );
+    place.write(
+        "benchmarks/swap.toml",
+        format!(
+            "name = \"swap\"\nabout = \"a test's own\"\nroles = [\"client\", \"server\"]\n\
+             [client]\nrun = \"cat /proc/sys/vm/swappiness\"\n[server]\nrun = \"true\"\n{metric}"
+        ),
+    );
+    place.plan("testbed = \"all\"\nuse = [\"swap\"]\nrounds = 1\n");
+    let mut lab = place.read("lab.toml");
+    for (role, asked) in [("client", client), ("server", server)] {
+        let host = format!("[host.{}]\nkind = \"local\"\n", place.host(role));
+        lab = lab.replace(&host, &format!("{host}prepare = {{ {asked} }}\n"));
+    }
+    place.write("lab.toml", lab);
+    place
+}
+
+#[test]
+fn hosts_that_are_one_machine_are_prepared_once() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let seven = "sysctl.\"vm.swappiness\" = 7";
+    let other = "sysctl.\"vm.page-cluster\" = 3";
+    let own = "[prepare]\nsysctl.\"vm.swappiness\" = 9\n";
+    let eight = "sysctl.\"vm.swappiness\" = 8";
+    for (client, server, prepare, made, value) in [
+        // The same setting of both, one of each, and the plan's, which counts more than those of the lab.
+        (seven, seven, "", "1 setting made, 0 were so", "7.000"),
+        (other, seven, "", "2 settings made, 0 were so", "7.000"),
+        (seven, eight, own, "1 setting made, 0 were so", "9.000"),
+    ] {
+        let place = of_two_hosts(client, server);
+        place.write("page-cluster", "4\n");
+        place.plan(&format!("{}{prepare}", place.read("plan.toml")));
+        let script = "mount --bind page-cluster /proc/sys/vm/page-cluster\n$B run plan.toml --name a\n$B restore";
+        let ended = in_own_namespace(&place, script);
+        ended.assert_code(0);
+        ended.assert_says(&[&format!("{}: {made}", place.host("client")), value]);
+        let server = place.host("server");
+        ended.assert_says(&[&format!("{server}: nothing is left changed")]);
+        assert!(
+            !ended.words().contains(&format!("{server}: 1 setting made")),
+            "{}",
+            ended.words()
+        );
+        assert_eq!(place.read("swappiness"), "60\n");
+        assert_eq!(place.read("page-cluster"), "4\n");
+    }
+}
+
+#[test]
+fn two_values_for_one_machine_are_refused_with_both_hosts_and_places() {
+    // Whatever is done of settings that can't be made; of a variant's roles as of the lab's hosts.
+    let seven = "memory.swappiness = 7";
+    let place = of_two_hosts(seven, "memory.swappiness = 8");
+    let plan = place.read("plan.toml");
+    place.plan(&format!("{plan}prepare-policy = \"warn\"\n"));
+    let (client, server) = (place.host("client"), place.host("server"));
+    let refused = |place: &Place, file: &str, one: u32, other: u32| {
+        for arguments in [
+            &["run", "plan.toml", "--name", "a"][..],
+            &["doctor", "plan.toml", "--no-self-test"],
+        ] {
+            let ended = place.ends(arguments);
+            assert_ne!(ended.status.code(), Some(0), "{arguments:?}");
+            let said = unwrapped(&ended.stderr);
+            for part in [
+                format!("hosts `{client}` and `{server}` are one machine"),
+                format!("memory.swappiness = 7 ({file}:{one}) for `{client}`"),
+                format!("memory.swappiness = 8 ({file}:{other}) for `{server}`"),
+                "leave one of them out".to_owned(),
+            ] {
+                assert!(said.contains(&part), "{part}: {said}");
+            }
+        }
+    };
+    refused(&place, "lab.toml", 4, 7);
+    place.write(
+        "lab.toml",
+        place
+            .read("lab.toml")
+            .replace(seven, "")
+            .replace("memory.swappiness = 8", ""),
+    );
+    place.plan(&format!(
+        "{plan}[[variant]]\nname = \"v\"\nclient.prepare = {{ {seven} }}\nserver.prepare = {{ memory.swappiness = 8 }}\n"
+    ));
+    refused(&place, "plan.toml", 6, 7);
 }
 
 /// A script that says the value and, where that is seven, kills every process of this program above it, the conductor first.

@@ -7,6 +7,7 @@ mod ssh;
 
 use backsight_agent::{AgentMark, Client, ClockOffset, sweep};
 use backsight_model::{HostClock, HostKind, HostName, Lab, LabName, Machine};
+use backsight_settings::MachineConflict;
 use std::{
     collections::{BTreeMap, VecDeque},
     path::PathBuf,
@@ -77,6 +78,9 @@ pub enum ConnectError {
         /// Each setting, and what is in its way.
         faults: String,
     },
+    /// Hosts that are one machine ask for settings that don't go together.
+    #[error(transparent)]
+    OneMachine(#[from] MachineConflict),
     /// No role is played by it.
     #[error("host `{host}` plays no role in this testbed")]
     NotUsed {

@@ -53,7 +53,7 @@ impl WantedSettings {
     }
 
     /// The settings by host, of the study and of each variant.
-    pub(crate) fn each_mut(
+    pub fn each_mut(
         &mut self,
     ) -> impl Iterator<Item = &mut IndexMap<HostName, Vec<WantedSetting>>> {
         std::iter::once(&mut self.of_study).chain(self.of_variants.values_mut())

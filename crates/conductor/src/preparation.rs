@@ -5,7 +5,7 @@ use backsight_agent::AgentError;
 use backsight_model::{Event, Failure, HostKind, HostName, Lab, PreparationPolicy, VariantName};
 use backsight_settings::{
     BootUnitAction, BootUnitReport, Mechanism, PreparationReport, RestoreReport, RestoreScope,
-    RestoredChange, SettingOutcome, WantedSetting,
+    RestoredChange, SettingOutcome, WantedSetting, merge_hosts,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -48,7 +48,7 @@ impl Conductor {
     /// stays with their host; of this machine as a whole it is its namespaces'.
     ///
     /// # Errors
-    /// Programs of a guest are meant too.
+    /// Two hosts of one machine ask for what can't both stand; programs of a guest are meant too.
     fn give_to_machines(
         &self,
         wanted: &mut IndexMap<HostName, Vec<WantedSetting>>,
@@ -60,7 +60,7 @@ impl Conductor {
             let first = hosts.find(|other| Some(other.boot_id()) == boot);
             first.map_or(host, |first| &first.name).clone()
         };
-        let namespaces = || {
+        let namespaces = || -> Vec<HostName> {
             let lab = &self.arrangement.lab;
             let is_one = |host: &&HostName| {
                 let settings = lab.host.get(*host);
@@ -68,19 +68,22 @@ impl Conductor {
             };
             self.hosts.keys().filter(is_one).cloned().collect()
         };
-        for (host, settings) in std::mem::take(wanted) {
+        let asked = std::mem::take(wanted);
+        for host in asked.keys() {
             // A variant that asks for nothing has what others asked for put back.
-            wanted.entry(first_of(&host)).or_default();
+            let machine = first_of(host);
+            let hosts = asked.iter().filter(|(host, _)| first_of(host) == machine);
+            let merged = merge_hosts(hosts)?;
+            wanted.insert(machine, merged);
+        }
+        for (host, settings) in &asked {
             for one in settings {
-                let is_of_programs = matches!(one.mechanism, Mechanism::Process(_));
-                let receivers: Vec<HostName> = match is_of_programs {
-                    true if self.used().contains(&host) => vec![host.clone()],
-                    true => namespaces(),
-                    false => vec![first_of(&host)],
-                };
+                if !matches!(one.mechanism, Mechanism::Process(_)) {
+                    continue;
+                }
+                let is_used = self.used().contains(host);
                 let guest = self.guests().into_iter().next();
-                if let (true, Some(guest)) = (is_of_programs && !self.used().contains(&host), guest)
-                {
+                if let (false, Some(guest)) = (is_used, guest) {
                     return Err(ConnectError::NotPrepared {
                         host: guest,
                         faults: format!(
@@ -89,9 +92,13 @@ impl Conductor {
                         ),
                     });
                 }
+                let receivers = match is_used {
+                    true => vec![host.clone()],
+                    false => namespaces(),
+                };
                 for receiver in receivers {
                     let its = wanted.entry(receiver).or_default();
-                    if !its.iter().any(|known| known.is_same(&one)) {
+                    if !its.iter().any(|known| known.is_same(one)) {
                         its.push(one.clone());
                     }
                 }

@@ -49,6 +49,7 @@ mod journal;
 mod machine_root;
 mod mechanism;
 mod network_namespace;
+mod one_machine;
 mod parameter;
 mod placeholder;
 mod program;
@@ -81,6 +82,7 @@ pub use mechanism::{
     MountSource, ProcessAttribute, ProcessMechanism, ProgramChange, SchedulerClass, ServiceAction,
     ServicesMechanism, SettingChange, UnitChange,
 };
+pub use one_machine::{MachineConflict, merge_hosts};
 pub use parameter::ParameterType;
 pub use reference::reference_page;
 pub use report::{

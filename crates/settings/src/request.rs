@@ -26,6 +26,12 @@ impl SettingRequest {
         }
     }
 
+    /// The value as people read it; where there is none, the parameters.
+    pub(crate) fn shown(&self) -> String {
+        let value = self.value.as_ref();
+        value.map_or_else(|| self.shown_parameters(), ToString::to_string)
+    }
+
     /// The parameters as people read them: `interface=eth0`.
     pub fn shown_parameters(&self) -> String {
         let shown = self.parameters.iter().map(|(k, v)| format!("{k}={v}"));

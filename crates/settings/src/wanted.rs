@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::{
     catalog::SettingCatalog,
-    definition::{RequiredRight, SettingDefinition},
+    definition::{RequiredRight, SettingConflict, SettingDefinition},
     mechanism::Mechanism,
     parameter::ParameterType,
     request::SettingRequest,
@@ -37,9 +37,28 @@ pub struct WantedSetting {
     pub place: String,
     /// How it is made.
     pub mechanism: Mechanism,
+    /// When it is made, as its definition says; for those who put lists together, which an agent doesn't.
+    #[serde(skip)]
+    pub order: u8,
+    /// What doesn't go together with it; for the same.
+    #[serde(skip)]
+    pub conflicts: Vec<SettingConflict>,
 }
 
 impl WantedSetting {
+    /// The setting with its value and the place where it was asked for.
+    pub fn with_place(&self) -> String {
+        let SettingRequest {
+            value, parameters, ..
+        } = &self.request;
+        let mut shown = self.setting.clone();
+        if !parameters.is_empty() && value.is_some() {
+            let of: Vec<&str> = parameters.values().map(String::as_str).collect();
+            shown = format!("{shown} of {}", of.join(", "));
+        }
+        format!("{shown} = {} ({})", self.request.shown(), self.place)
+    }
+
     /// Whether both make the same of a machine, wherever they were asked for.
     pub fn is_same(&self, other: &Self) -> bool {
         self.setting == other.setting
@@ -116,9 +135,7 @@ impl Chosen<'_> {
     }
 
     fn shown(&self) -> String {
-        let value = self.request.value.as_ref();
-        let value = value.map_or_else(|| self.request.shown_parameters(), ToString::to_string);
-        format!("{} = {value}", self.definition.name)
+        format!("{} = {}", self.definition.name, self.request.shown())
     }
 }
 
@@ -169,6 +186,8 @@ pub fn resolve(
         optional: chosen.from_set,
         place: chosen.place(),
         mechanism: chosen.definition.mechanism.clone(),
+        order: chosen.definition.order,
+        conflicts: chosen.definition.conflicts.clone(),
     });
     Ok(wanted.collect())
 }

@@ -13,8 +13,9 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{
-    host_records::store_records_at_begin, shared_machine::leave_out_made,
-    wanted_settings::wanted_settings,
+    host_records::store_records_at_begin,
+    shared_machine::leave_out_made,
+    wanted_settings::{UnresolvedSettings, wanted_settings},
 };
 
 /// How a session is watched, stopped, and how long it waits for its hosts.
@@ -268,6 +269,7 @@ fn not_begun(fault: ConnectError) -> miette::Report {
             help = "nothing is changed; with `prepare-policy = \"warn\"` in the plan (or \"skip\") it is measured without them",
             "{fault}"
         ),
+        ConnectError::OneMachine(conflict) => UnresolvedSettings::from(conflict).into(),
         _ => miette::Report::msg(fault.to_string()),
     }
 }

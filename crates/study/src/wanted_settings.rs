@@ -3,7 +3,8 @@
 use backsight_conductor::WantedSettings;
 use backsight_model::{Arrangement, DocumentError, HostKind, HostName, Machine, VariantName};
 use backsight_settings::{
-    Placeholders, PreparationSource, SettingCatalog, SettingCatalogError, WantedSetting, resolve,
+    MachineConflict, Placeholders, PreparationSource, SettingCatalog, SettingCatalogError,
+    WantedSetting, merge_hosts, resolve,
 };
 
 /// Why settings can't be resolved.
@@ -17,14 +18,29 @@ pub enum UnresolvedSettings {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Catalog(#[from] SettingCatalogError),
+    /// Hosts of kind `local` are this machine, and ask for what can't both stand.
+    #[error(transparent)]
+    #[diagnostic(help(
+        "leave one of them out, or ask for one value in the plan's `prepare`, which is for both hosts and counts more than the lab's"
+    ))]
+    OneMachine(#[from] MachineConflict),
 }
 
 /// Checks what an arrangement asks of the settings of machines, before any machine is known: those without placeholders.
 ///
 /// # Errors
-/// A document asks for what no definition knows, or that doesn't fit.
+/// A document asks for what no definition knows, or that doesn't fit; hosts of kind `local`, which are one machine, ask for what can't
+/// both stand.
 pub fn check_settings(arrangement: &Arrangement) -> Result<WantedSettings, UnresolvedSettings> {
-    resolve_all(arrangement, None)
+    let mut wanted = resolve_all(arrangement, None)?;
+    let is_local = |host: &HostName| {
+        let settings = arrangement.lab.host.get(host);
+        settings.is_some_and(|settings| settings.kind == HostKind::Local)
+    };
+    for by_host in wanted.each_mut() {
+        merge_hosts(by_host.iter().filter(|(host, _)| is_local(host)))?;
+    }
+    Ok(wanted)
 }
 
 /// The settings that an arrangement's machines shall have.

@@ -228,6 +228,8 @@ fn every_setting_of_this_machine_is_looked_at_without_a_change() {
         optional: true,
         place: String::new(),
         mechanism: definition.mechanism.clone(),
+        order: definition.order,
+        conflicts: Vec::new(),
     });
     let all: Vec<WantedSetting> = all.collect();
     let journal = JournalFile::new("/no-such-folder/journal");

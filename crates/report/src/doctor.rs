@@ -53,6 +53,8 @@ pub struct MachineView {
     pub choices: Vec<FindingView>,
     /// Where the lines that mend belong.
     pub mend_place: Option<String>,
+    /// Settings that stand otherwise than they should and that the plan makes before it measures.
+    pub prepared: Vec<String>,
 }
 
 /// Something that may spoil a measurement.
@@ -84,6 +86,7 @@ impl MachineView {
             findings: Vec::new(),
             choices: Vec::new(),
             mend_place: None,
+            prepared: Vec::new(),
         }
     }
 
@@ -142,6 +145,13 @@ impl MachineView {
             for mend in &choice.mend {
                 let _ = writeln!(text, "     {}", line(mend));
             }
+        }
+        if !self.prepared.is_empty() {
+            let made = format!(
+                "The plan makes before it measures, so that it is no finding: {}.",
+                line(&self.prepared.join(", "))
+            );
+            let _ = writeln!(text, "\n{}", wrapped(&made, style.width));
         }
         if let Some(place) = &self.mend_place {
             let _ = writeln!(text, "\n{}", wrapped(&line(place), style.width));

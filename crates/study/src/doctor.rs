@@ -42,8 +42,6 @@ pub struct ExaminedMachine {
     lab: Lab,
     /// The host in that lab.
     host: HostName,
-    /// Whether a lab or a plan can prepare it.
-    is_preparable: bool,
     /// Settings that the plan makes there.
     prepared: BTreeSet<String>,
 }
@@ -54,14 +52,13 @@ impl ExaminedMachine {
         let machine = |host: &HostName| Self {
             lab: lab.clone(),
             host: host.clone(),
-            is_preparable: true,
             prepared: BTreeSet::new(),
         };
         hosts.iter().map(machine).collect()
     }
 
-    /// The machines on which a plan is measured, each once, without those that can't be asked: namespaces and guests are parts of this
-    /// one.
+    /// The machines on which a plan is measured, each once, without those that can't be asked. Namespaces and guests are parts of this
+    /// one, which goes by the name under which the plan prepares it.
     ///
     /// # Errors
     /// The plan's settings can't be resolved.
@@ -81,28 +78,28 @@ impl ExaminedMachine {
                 machines.extend(Self::of_lab(&arrangement.lab, std::slice::from_ref(host)));
             }
         }
-        if let Some(host) = hosts().find(|host| kind(host) == HostKind::Local) {
-            machines.extend(Self::of_lab(&arrangement.lab, std::slice::from_ref(host)));
-        } else if hosts().any(|host| kind(host) != HostKind::Ssh) {
-            let here = Self::of_lab(&Lab::this_machine(), &[Lab::this_machine_name()]);
-            machines.extend(here.into_iter().map(|machine| Self {
-                is_preparable: false,
-                ..machine
-            }));
-        }
+        let local = hosts().find(|host| kind(host) == HostKind::Local).cloned();
+        let has_parts = hosts().any(|host| kind(host).is_part_of_this_machine());
+        let beside = has_parts.then(|| arrangement.lab.name_for_this_machine());
+        machines.extend(Self::of_lab(&arrangement.lab, local.or(beside).as_slice()));
         machines.retain(|machine| !silent.contains(&machine.host));
         for machine in &mut machines {
             // All hosts of kind `local` are this machine.
             let is_it = |host: &HostName| {
                 let both_here =
                     kind(host) == HostKind::Local && kind(&machine.host) == HostKind::Local;
-                *host == machine.host || machine.is_preparable && both_here
+                *host == machine.host || both_here
             };
             let of_it = wanted.of_study.iter().filter(|(host, _)| is_it(host));
             let settings = of_it.flat_map(|(_, settings)| settings);
             machine.prepared = settings.map(|it| it.setting.clone()).collect();
         }
         Ok(machines)
+    }
+
+    /// Whether it is a host of the lab; else only its namespaces and guests are.
+    fn is_host(&self) -> bool {
+        self.lab.host.contains_key(&self.host)
     }
 }
 
@@ -264,7 +261,9 @@ async fn examine(
     };
     view.findings = findings(result, &settings, &examination.observations);
     view.choices = choices(&settings, &examination.observations);
-    let has_lines = settings.differing().next().is_some();
+    view.prepared = settings.prepared();
+    let mut mends = (view.findings.iter().chain(&view.choices)).flat_map(|it| &it.mend);
+    let has_lines = mends.any(|mend| !mend.starts_with('#'));
     view.mend_place = has_lines.then(|| settings.place_of_lines());
     if let Some(result) = result {
         view = view.with_self_test(result.clone());
@@ -289,63 +288,73 @@ struct SettingsAsFound<'a> {
 }
 
 impl SettingsAsFound<'_> {
-    /// Those that stand otherwise than they would be made, and that the plan doesn't make anyhow.
-    fn differing(&self) -> impl Iterator<Item = (&WantedSetting, &SettingReport)> {
+    /// Those that stand otherwise than they would be made. Of a machine whose namespaces and guests are measured, the settings of its
+    /// initial network namespace say nothing.
+    fn pending(&self) -> impl Iterator<Item = (&WantedSetting, &SettingReport)> {
         let both = self.settings.wanted.iter().zip(self.reports);
         both.filter(|(wanted, report)| {
-            let is_prepared = self.machine.prepared.contains(&wanted.setting);
-            !is_prepared && report.outcome == SettingOutcome::Pending
+            let is_meant = self.machine.is_host() || !wanted.is_of_network_namespace();
+            is_meant && report.outcome == SettingOutcome::Pending
         })
+    }
+
+    fn is_prepared(&self, wanted: &WantedSetting) -> bool {
+        self.machine.prepared.contains(&wanted.setting)
+    }
+
+    /// Those that stand otherwise and that the plan doesn't make.
+    fn differing(&self) -> impl Iterator<Item = (&WantedSetting, &SettingReport)> {
+        self.pending()
+            .filter(|(wanted, _)| !self.is_prepared(wanted))
+    }
+
+    /// Names of those that stand otherwise and that the plan makes before it measures.
+    fn prepared(&self) -> Vec<String> {
+        let prepared = self
+            .pending()
+            .filter(|(wanted, _)| self.is_prepared(wanted));
+        prepared.map(|(wanted, _)| wanted.setting.clone()).collect()
     }
 
     fn is_choice(&self, wanted: &WantedSetting) -> bool {
         self.settings.choices.contains(&wanted.setting)
     }
 
-    /// The lines that make a setting.
-    fn mend(&self, wanted: &WantedSetting, report: &SettingReport) -> Vec<String> {
-        let changes = wanted_changes(report);
-        if self.machine.is_preparable {
-            let value = match &wanted.request.value {
-                // Only the units that run.
-                Some(SettingValue::List(_)) => {
-                    SettingValue::List(changes.map(|it| it.target.clone()).collect())
-                }
-                Some(value) => value.clone(),
-                None => return Vec::new(),
-            };
-            return vec![format!("{} = {}", wanted.setting, toml_value(&value))];
-        }
-        let by_hand = changes.map(|change| match change.target.starts_with('/') {
-            true => format!(
-                "echo {} > {}",
-                backsight_model::shell_quoted(&change.new),
-                change.target
-            ),
-            false => format!("systemctl stop {}", change.target),
-        });
-        by_hand.collect()
+    /// The line that makes a setting.
+    fn mend(wanted: &WantedSetting, report: &SettingReport) -> Vec<String> {
+        let value = match &wanted.request.value {
+            // Only the units that run.
+            Some(SettingValue::List(_)) => {
+                let units = wanted_changes(report).map(|it| it.target.clone());
+                SettingValue::List(units.collect())
+            }
+            Some(value) => value.clone(),
+            None => return Vec::new(),
+        };
+        vec![format!("{} = {}", wanted.setting, toml_value(&value))]
     }
 
     /// The lines that make the settings of this name, if it stands otherwise.
     fn mend_by_name(&self, name: &str) -> Vec<String> {
         let mut differing = self.differing();
         let found = differing.find(|(wanted, _)| wanted.setting == name);
-        found.map_or_else(Vec::new, |(wanted, report)| self.mend(wanted, report))
+        found.map_or_else(Vec::new, |(wanted, report)| Self::mend(wanted, report))
     }
 
+    /// Where the lines that mend belong.
     fn place_of_lines(&self) -> String {
-        let ExaminedMachine {
-            host,
-            is_preparable,
-            ..
-        } = self.machine;
-        match is_preparable {
-            true => format!(
-                "lines with `=` belong below [host.{host}.prepare] in the lab, or in the plan; `prepare = [\"{SET}\"]` in the plan makes all of that set"
-            ),
-            false => "namespaces and guests have the settings of this machine, which a lab prepares as a host of kind \"local\"".to_owned(),
-        }
+        let ExaminedMachine { lab, host, .. } = self.machine;
+        let place = match self.machine.is_host() {
+            _ if *lab == Lab::this_machine() => "in a plan".to_owned(),
+            true => format!("in the plan, or below [host.{host}.prepare] in the lab"),
+            false => {
+                "in the plan: this machine, of which the hosts are parts, is prepared for them"
+                    .to_owned()
+            }
+        };
+        format!(
+            "Lines with `=` belong below [prepare] {place}. `prepare = [\"{SET}\", {{ LINE, LINE }}]` makes all of the set `{SET}` and lines beside it."
+        )
     }
 }
 
@@ -453,7 +462,7 @@ fn of_setting(
         harm: weight.map_or(LITTLE_HARM, |(weight, _)| weight),
         measured: false,
         why: about,
-        mend: settings.mend(wanted, report),
+        mend: SettingsAsFound::mend(wanted, report),
     }
 }
 

@@ -3,11 +3,15 @@
 use super::*;
 use backsight_model::{Measure, MeasureOutcome, TestFigure, Unit};
 
-fn machine(is_preparable: bool) -> ExaminedMachine {
+/// A machine that is the lab's host `dut`, or one of which the host is only a namespace.
+fn machine(is_host: bool) -> ExaminedMachine {
+    let kind = if is_host { "local" } else { "netns" };
+    let document = TomlDocument::new("lab.toml", format!("[host.dut]\nkind = \"{kind}\"\n"));
+    let lab = Lab::read(&document).unwrap();
+    let host = if is_host { "dut" } else { "here" };
     ExaminedMachine {
-        lab: Lab::this_machine(),
-        host: "dut".parse().unwrap(),
-        is_preparable,
+        host: host.parse().unwrap(),
+        lab,
         prepared: BTreeSet::new(),
     }
 }
@@ -117,29 +121,52 @@ fn settings_that_stand_otherwise_are_ranked_with_the_line_that_makes_them() {
 }
 
 #[test]
-fn what_the_plan_prepares_is_no_finding_and_what_it_cannot_prepare_is_mended_by_hand() {
+fn what_the_plan_prepares_is_told_as_prepared_and_is_no_finding_also_for_namespaces() {
     let settings = InspectedSettings::load().unwrap();
-    let reports = reports(&settings, DIFFERENT);
-    let mut machine = machine(false);
-    machine.prepared = ["cpu.governor".to_owned()].into();
-    let as_found = SettingsAsFound {
-        settings: &settings,
-        machine: &machine,
-        reports: &reports,
-    };
-    let found = findings(None, &as_found, &[]);
-    let lines: Vec<&str> = found
-        .iter()
-        .flat_map(|it| &it.mend)
-        .map(String::as_str)
-        .collect();
-    assert_eq!(
-        lines,
-        [
-            "echo 0 > /proc/sys/vm/swappiness",
-            "systemctl stop cron.service"
-        ]
-    );
+    let mut different = DIFFERENT.to_vec();
+    different.push((
+        "net.tcp-metrics",
+        &[("/proc/sys/net/ipv4/tcp_no_metrics_save", "0", "1")],
+    ));
+    let reports = reports(&settings, &different);
+    for is_host in [true, false] {
+        let mut machine = machine(is_host);
+        machine.prepared = ["cpu.governor", "net.tcp-metrics"]
+            .map(str::to_owned)
+            .into();
+        let as_found = SettingsAsFound {
+            settings: &settings,
+            machine: &machine,
+            reports: &reports,
+        };
+        let found = findings(None, &as_found, &[]);
+        let lines: Vec<&str> = found
+            .iter()
+            .flat_map(|it| &it.mend)
+            .map(String::as_str)
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "memory.swappiness = 0",
+                "services.stop = [\"cron.service\"]"
+            ]
+        );
+        // Namespaces have parameters of networks of their own: the plan's set leaves them out.
+        let (prepared, place) = match is_host {
+            true => (
+                &["cpu.governor", "net.tcp-metrics"][..],
+                "[host.dut.prepare]",
+            ),
+            false => (
+                &["cpu.governor"][..],
+                "below [prepare] in the plan: this machine",
+            ),
+        };
+        assert_eq!(as_found.prepared(), prepared);
+        let said = as_found.place_of_lines();
+        assert!(said.contains(place), "{said}");
+    }
 }
 
 fn test(lost: f64, sources: Vec<NoiseSource>, unexplained: f64) -> SelfTest {

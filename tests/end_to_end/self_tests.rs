@@ -3,7 +3,11 @@
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
-use std::process::{Child, Command, Stdio};
+use std::{
+    io::{Seek as _, Write as _},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
 
 use crate::{place::Place, processes};
 
@@ -125,6 +129,106 @@ fn a_planted_load_is_named_with_its_process_and_spoils_the_grade_and_the_history
         "What will spoil a measurement, the worst first:",
     ]);
     drop(busy);
+    place.assert_nothing_left();
+}
+
+/// What [`planted_loads_do_their_work`] does when it is started by a test of this program.
+const LOAD: &str = "BACKSIGHT_PLANTED_LOAD";
+
+/// No test: the loads of others, each a process of its own with a name of its own, for a minute at the longest.
+#[test]
+fn planted_loads_do_their_work() {
+    let Some(load) = std::env::var_os(LOAD) else {
+        return;
+    };
+    let begun = Instant::now();
+    let mut file = tempfile::tempfile_in(std::env::current_dir().unwrap()).unwrap();
+    while begun.elapsed() < Duration::from_secs(60) {
+        match load.to_str() {
+            Some("burst") => {
+                let burst = Instant::now();
+                while burst.elapsed() < Duration::from_millis(5) {}
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Some("timer") => std::thread::sleep(Duration::from_micros(200)),
+            _ => {
+                file.rewind().unwrap();
+                file.write_all(&[7; 16384]).unwrap();
+                file.sync_all().unwrap();
+            }
+        }
+    }
+}
+
+/// A load under the name `planted-LOAD`.
+fn planted(place: &Place, load: &str, cpu: u64) -> Busy {
+    let name = format!("planted-{load}");
+    let program = std::env::current_exe().unwrap();
+    std::os::unix::fs::symlink(program, place.path(&name)).unwrap();
+    let mut command = Command::new("taskset");
+    command
+        .args(["-c", &cpu.to_string()])
+        .arg(place.path(&name));
+    command.args(["--exact", "self_tests::planted_loads_do_their_work"]);
+    command.env(LOAD, load).current_dir(place.path("tmp"));
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let child = Busy(command.spawn().unwrap());
+    let named = format!("/proc/{}/comm", child.0.id());
+    processes::until("it has its name", || {
+        std::fs::read_to_string(&named).is_ok_and(|it| it.trim_end() == name)
+    });
+    child
+}
+
+#[test]
+fn programs_that_burst_wake_up_or_write_are_named_while_they_run() {
+    let place = Place::new();
+    let view = json(&place, &["doctor", "--json", "--no-self-test"]);
+    let host = machine(&view)["host"].as_str().unwrap().to_owned();
+    let last = std::thread::available_parallelism().unwrap().get() as u64 - 1;
+    let planted = [
+        planted(&place, "burst", last),
+        planted(&place, "timer", 0),
+        planted(&place, "disk", last),
+    ];
+    let pids = planted.each_ref().map(|it| it.0.id());
+    let with = json(&place, &["doctor", "--json", "--seconds", "5"]);
+    let text = place.prints_of(&["doctor", "--seconds", "5"]);
+    drop(planted);
+    let without = json(&place, &["doctor", "--json", "--seconds", "3"]);
+    let findings = |view: &Value| -> Vec<Value> {
+        assert_eq!(machine(view)["host"], *host);
+        machine(view)["findings"].as_array().unwrap().clone()
+    };
+    // The only one that wrote to the disk is known by that; where the folder is in memory, nothing is.
+    let fsync = machine(&with)["grades"].get("fsync").is_some();
+    for (name, pid) in ["burst", "timer", "disk"].into_iter().zip(pids) {
+        let named = format!("program `planted-{name}` (pid {pid}");
+        let found = findings(&with);
+        let is_it = |it: &&Value| it["what"].as_str().unwrap().starts_with(&named);
+        let its: Vec<&Value> = found.iter().filter(is_it).collect();
+        if name != "disk" {
+            assert!(!its.is_empty(), "{named}: {with:#}");
+            assert!(text.contains(&named), "{text}");
+        } else if fsync {
+            let wrote = its
+                .iter()
+                .find(|it| it["what"].as_str().unwrap().contains("which wrote"));
+            let wrote = wrote.unwrap_or_else(|| panic!("{with:#}"));
+            assert_eq!(
+                wrote["mend"][0].as_str().unwrap().matches("kill").count(),
+                1
+            );
+        }
+        assert!(
+            !without.to_string().contains(&format!("planted-{name}")),
+            "{without:#}"
+        );
+    }
+    let sources = machine(&with)["self_test"]["sources"].as_array().unwrap();
+    let timer = sources.iter().find(|it| it["pid"] == pids[1]).unwrap();
+    // Even one that waits for its turn wakes up some hundred times a second.
+    assert!(timer["count"].as_u64().unwrap() > 200, "{timer:#}");
     place.assert_nothing_left();
 }
 

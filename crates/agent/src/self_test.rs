@@ -7,6 +7,7 @@ mod attribution;
 mod clock;
 mod cpu_loop;
 mod cpus;
+mod disk_writers;
 mod fsync;
 mod interruptions;
 mod loopback;
@@ -133,12 +134,13 @@ fn measure(seconds: f64, folder: &Path, stop: &StopFlag) -> Option<SelfTest> {
         Box::new(timer::Timer::new(&cpus)),
         Box::new(memory::MemoryCopy::new(&cpus, &sizes, &machine)),
         Box::new(loopback::Loopback::new(&cpus)),
-        Box::new(fsync::Fsync::new(folder)),
     ];
+    let mut fsync = Box::new(fsync::Fsync::new(folder));
     let turns = (seconds / 2.0).clamp(TURNS.0, TURNS.1).floor();
     for turn in 0..turns as u32 {
         let mut measures: Vec<&mut dyn TurnMeasure> = vec![&mut *watch, &mut *cpu_loop];
         measures.extend(others.iter_mut().map(|measure| &mut **measure as _));
+        measures.push(&mut *fsync);
         // What one measure overdraws, the turns after it make up for.
         let left = seconds - begun.elapsed().as_secs_f64();
         let of_turn = (left / (turns - f64::from(turn))).max(0.0);
@@ -150,7 +152,8 @@ fn measure(seconds: f64, folder: &Path, stop: &StopFlag) -> Option<SelfTest> {
             }
         }
     }
-    let (sources, unexplained) = watch.sources(&cpu_loop.frequencies, &machine);
+    let (mut sources, unexplained) = watch.sources(&cpu_loop.frequencies, &machine);
+    sources.extend(fsync.writers.sources(&machine));
     let mut measures = vec![
         (watch as Box<dyn TurnMeasure>).finish(),
         steal.finish(&machine),
@@ -158,6 +161,7 @@ fn measure(seconds: f64, folder: &Path, stop: &StopFlag) -> Option<SelfTest> {
         (cpu_loop as Box<dyn TurnMeasure>).finish(),
     ];
     measures.extend(others.into_iter().map(TurnMeasure::finish));
+    measures.push((fsync as Box<dyn TurnMeasure>).finish());
     measures.push(clock.finish());
     Some(SelfTest {
         seconds: begun.elapsed().as_secs_f64(),

@@ -111,6 +111,8 @@ pub enum NoiseKind {
     Steal,
     /// A processor changed its frequency.
     Frequency,
+    /// A program that wrote to disks while fsyncs were timed.
+    DiskWriter,
 }
 
 /// A source of noise that was counted while the self-test measured.
@@ -134,9 +136,12 @@ pub struct NoiseSource {
     /// Processor time that it used, in seconds, where that is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// How often it came, where that is counted.
+    /// How often it came, where that is counted; of a program, how often it was given a processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+    /// How much it wrote, in bytes, where that is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// The share of the lost time that it can explain at most; none where it takes no time but speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explains: Option<f64>,

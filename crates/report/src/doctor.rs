@@ -228,7 +228,7 @@ pub fn source_text(source: &NoiseSource) -> String {
         false => format!(" ({})", inside.join(", ")),
     };
     let name = match source.kind {
-        NoiseKind::Program => format!("program `{}`", source.name),
+        NoiseKind::Program | NoiseKind::DiskWriter => format!("program `{}`", source.name),
         NoiseKind::KernelThread => format!("kernel thread `{}`", source.name),
         NoiseKind::Interrupt => format!("interrupt {}", source.name),
         NoiseKind::Softirq => format!("softirq {}", source.name),
@@ -241,6 +241,10 @@ pub fn source_text(source: &NoiseSource) -> String {
     }
     if let Some(count) = source.count {
         let _ = write!(text, ", {} times", numbers::grouped(count));
+    }
+    if let Some(bytes) = source.bytes {
+        let written = numbers::size(bytes);
+        let _ = write!(text, ", which wrote {written} while fsyncs were timed");
     }
     let list = |cpus: &[u32]| {
         let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
@@ -547,6 +551,7 @@ mod tests {
             siblings: vec![3],
             seconds: Some(1.9),
             count: None,
+            bytes: None,
             explains: Some(0.95),
             detail: String::new(),
         }

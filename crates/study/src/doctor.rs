@@ -537,6 +537,7 @@ fn of_sources(test: &SelfTest) -> Vec<FindingView> {
     let lost_share = worst("interruptions").map_or(0.0, |worst| worst.figure.value);
     let lost = Grade::of_share(lost_share);
     let speed = worst("cpu").map_or(Grade::A, |worst| worst.grade);
+    let disk = worst("fsync").map_or(Grade::A, |worst| worst.grade);
     let mut found = Vec::new();
     for source in &test.sources {
         let (grade, share) = match source.explains {
@@ -547,10 +548,11 @@ fn of_sources(test: &SelfTest) -> Vec<FindingView> {
                     backsight_model::numbers::share(share)
                 ),
             ),
+            None if source.kind == NoiseKind::DiskWriter => (disk, String::new()),
             None => (speed, String::new()),
         };
-        // What a calm machine is left with needs no mending.
-        if grade == Grade::A {
+        // What a calm machine is left with needs no mending. Who writes all the time may make fsyncs evenly slow.
+        if grade == Grade::A && source.kind != NoiseKind::DiskWriter {
             continue;
         }
         let mut mend = vec![mend_of_source(source)];
@@ -562,9 +564,13 @@ fn of_sources(test: &SelfTest) -> Vec<FindingView> {
         }
         found.push(FindingView {
             what: format!("{}{share}", source_text(source)),
-            harm: HARM[grade as usize],
+            harm: HARM[grade as usize].max(LITTLE_HARM),
             measured: true,
-            why: "it was counted while the self-test lost time".to_owned(),
+            why: match source.kind {
+                NoiseKind::DiskWriter => "a disk that is written to answers others later",
+                _ => "it was counted while the self-test lost time",
+            }
+            .to_owned(),
             mend,
         });
     }
@@ -586,15 +592,11 @@ fn of_sources(test: &SelfTest) -> Vec<FindingView> {
 /// The line that keeps a source away.
 fn mend_of_source(source: &NoiseSource) -> String {
     let is_line = source.name.parse::<u32>().is_ok();
+    let service = source.service.as_ref();
+    let is_service = service.is_some_and(|it| it.ends_with(".service"));
     let kind = match source.kind {
-        NoiseKind::Program
-            if source
-                .service
-                .as_ref()
-                .is_some_and(|it| it.ends_with(".service")) =>
-        {
-            "service"
-        }
+        NoiseKind::Program | NoiseKind::DiskWriter if is_service => "service",
+        NoiseKind::DiskWriter => "disk-writer",
         NoiseKind::Program => "program",
         NoiseKind::KernelThread => "kernel-thread",
         NoiseKind::Interrupt if is_line => "interrupt-line",

@@ -12,7 +12,7 @@ use super::noise::{Counted, NoiseTotals, ProgramKey, Used};
 use crate::machine_files::MachineFiles;
 
 /// What explains less than this share of the lost time isn't named.
-const LEAST: f64 = 0.01;
+pub(super) const LEAST: f64 = 0.01;
 /// Most sources that are named.
 const MOST: usize = 12;
 /// A processor whose frequency changed by less than this share ran at one.
@@ -58,6 +58,7 @@ pub(super) fn attribute(
             sources.push(NoiseSource {
                 pid: Some(key.pid),
                 seconds: Some(used.all.seconds),
+                count: Some(used.all.turns).filter(|turns| *turns > 0),
                 explains: Some(share(used.all.seconds)),
                 detail: details.join(", "),
                 ..source(kind, &key.name, &used.all.cpus)
@@ -133,6 +134,7 @@ fn by_name(programs: &BTreeMap<ProgramKey, Used>) -> Vec<(ProgramKey, UsedByName
         }
         if let Some((of, sum)) = found.iter_mut().find(is_same) {
             sum.all.seconds += used.seconds;
+            sum.all.turns += used.turns;
             sum.all.cpus.extend(&used.cpus);
             sum.processes += 1;
             if used.seconds > sum.most {
@@ -143,7 +145,7 @@ fn by_name(programs: &BTreeMap<ProgramKey, Used>) -> Vec<(ProgramKey, UsedByName
     found
 }
 
-fn source(kind: NoiseKind, name: &str, cpus: &BTreeSet<u32>) -> NoiseSource {
+pub(super) fn source(kind: NoiseKind, name: &str, cpus: &BTreeSet<u32>) -> NoiseSource {
     NoiseSource {
         kind,
         name: name.to_owned(),
@@ -153,6 +155,7 @@ fn source(kind: NoiseKind, name: &str, cpus: &BTreeSet<u32>) -> NoiseSource {
         siblings: Vec::new(),
         seconds: None,
         count: None,
+        bytes: None,
         explains: None,
         detail: String::new(),
     }
@@ -193,7 +196,7 @@ fn siblings(machine: &MachineFiles, cpus: &[u32]) -> Vec<u32> {
 }
 
 /// The unit of systemd that a process belongs to.
-fn service(machine: &MachineFiles, pid: i32) -> Option<String> {
+pub(super) fn service(machine: &MachineFiles, pid: i32) -> Option<String> {
     unit_in(&machine.text(format!("proc/{pid}/cgroup"))?)
 }
 
@@ -219,6 +222,7 @@ mod tests {
     fn used(seconds: f64) -> Used {
         Used {
             seconds,
+            turns: 3,
             cpus: [1].into(),
         }
     }
@@ -262,6 +266,7 @@ mod tests {
             ]
         );
         assert!((sources[0].explains.unwrap() - 0.95).abs() < 1e-9);
+        assert_eq!(sources[0].count, Some(6));
         assert_eq!(sources[0].detail, "and another one of this name");
         assert!((unexplained - 0.0245).abs() < 1e-6, "{unexplained}");
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use backsight_model::Measure;
 use rustix::fs::statfs;
 
+use super::disk_writers::{DiskWriters, WriteCounters};
 use super::{StopFlag, TurnMeasure, measured_times, not_measured, numbers};
 
 /// Bytes that are written before each fsync.
@@ -27,6 +28,8 @@ pub(super) struct Fsync {
     /// The median of each part.
     medians: Vec<f64>,
     fault: Option<String>,
+    /// Who else wrote meanwhile.
+    pub(super) writers: DiskWriters,
 }
 
 impl Fsync {
@@ -44,6 +47,7 @@ impl Fsync {
             times: Vec::new(),
             medians: Vec::new(),
             fault: in_memory.then_some(fault),
+            writers: DiskWriters::default(),
         }
     }
 
@@ -82,7 +86,11 @@ impl TurnMeasure for Fsync {
 
     fn take_turn(&mut self, length: Duration, stop: &StopFlag) {
         if self.fault.is_none() {
+            let before = WriteCounters::read();
             let written = self.write(length, stop);
+            let own = std::process::id().cast_signed();
+            self.writers.add(&before, &WriteCounters::read(), own);
+            self.writers.own = (self.times.len() * BLOCK.len()) as u64;
             self.fault = written.err().map(|error| error.to_string());
             // The agent removes its folder, whatever is in it.
             let _with_the_folder = fs::remove_file(&self.path);

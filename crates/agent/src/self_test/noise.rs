@@ -21,6 +21,8 @@ pub(super) struct ThreadUse {
     pub(super) parent: i32,
     /// Processor time, in seconds.
     pub(super) seconds: f64,
+    /// How often it was given a processor, where the kernel counts that.
+    pub(super) turns: u64,
     /// Processor time of its process's children that ended and were waited for, in seconds; of the main thread only.
     pub(super) of_children: f64,
     /// Where it ran last.
@@ -99,8 +101,14 @@ fn thread_use(
 ) -> Option<(u64, ThreadUse)> {
     let (_, name, fields) = procs::stat_fields(stat)?;
     let number = |n: usize| fields.get(n)?.parse::<u64>().ok();
-    let precise =
-        schedstat.and_then(|text| text.split_ascii_whitespace().next()?.parse::<f64>().ok());
+    let scheduled = |n: usize| {
+        schedstat?
+            .split_ascii_whitespace()
+            .nth(n)?
+            .parse::<u64>()
+            .ok()
+    };
+    let precise = scheduled(0).map(|nanoseconds| nanoseconds as f64);
     let seconds = match precise {
         Some(nanoseconds) => nanoseconds / 1e9,
         None => (number(11)? + number(12)?) as f64 / ticks,
@@ -116,6 +124,7 @@ fn thread_use(
         is_kernel,
         parent: fields.get(1)?.parse().ok()?,
         seconds,
+        turns: scheduled(2).unwrap_or_default(),
         of_children: (number(13)? + number(14)?) as f64 / ticks,
         cpu: u32::try_from(number(36)?).ok()?,
     };
@@ -169,6 +178,8 @@ pub(super) struct ProgramKey {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Used {
     pub(super) seconds: f64,
+    /// How often a processor was given for it; zero where nobody counts that.
+    pub(super) turns: u64,
     pub(super) cpus: BTreeSet<u32>,
 }
 
@@ -198,10 +209,11 @@ impl NoiseTotals {
         cpus: &[u32],
         own: i32,
     ) {
-        let mut add = |key: ProgramKey, seconds: f64, cpu: Option<u32>| {
+        let mut add = |key: ProgramKey, seconds: f64, turns: u64, cpu: Option<u32>| {
             if seconds > 0.0 && key.pid != own {
                 let used = self.programs.entry(key).or_default();
                 used.seconds += seconds;
+                used.turns += turns;
                 used.cpus.extend(cpu);
             }
         };
@@ -217,7 +229,8 @@ impl NoiseTotals {
             let earlier = before.threads.get(id);
             if cpus.contains(&thread.cpu) {
                 let seconds = thread.seconds - earlier.map_or(0.0, |it| it.seconds);
-                add(key(pid, thread, false), seconds, Some(thread.cpu));
+                let turns = thread.turns - earlier.map_or(0, |it| it.turns.min(thread.turns));
+                add(key(pid, thread, false), seconds, turns, Some(thread.cpu));
             }
             if pid == tid {
                 // A process that is new has children of its own time only.
@@ -226,7 +239,7 @@ impl NoiseTotals {
                 // Ticks: less than one is an error of rounding.
                 if seconds > 0.02 {
                     // Where they ran isn't known.
-                    add(key(pid, thread, true), seconds, None);
+                    add(key(pid, thread, true), seconds, 0, None);
                 }
             }
         }
@@ -263,18 +276,28 @@ fn inherited(before: &NoiseCounters, after: &NoiseCounters) -> HashMap<i32, f64>
     };
     let mut inherited: HashMap<i32, f64> = HashMap::new();
     for ((pid, tid, _), thread) in before.threads.iter().filter(|((pid, ..), _)| !lives(*pid)) {
-        let mut heir = thread.parent;
-        // A number that was given again may make a circle.
-        for _ in 0..processes.len() {
-            match processes.get(&heir) {
-                Some((_, parent)) if !lives(heir) => heir = *parent,
-                _ => break,
-            }
-        }
+        let heir = nearest_living(&processes, lives, thread.parent);
         let of_children = if pid == tid { thread.of_children } else { 0.0 };
         *inherited.entry(heir).or_default() += thread.seconds + of_children;
     }
     inherited
+}
+
+/// A process if it lives, else the nearest of its ancestors that does. Processes are known by their beginning and their parent.
+pub(super) fn nearest_living(
+    processes: &HashMap<i32, (u64, i32)>,
+    lives: impl Fn(i32) -> bool,
+    process: i32,
+) -> i32 {
+    let mut found = process;
+    // A number that was given again may make a circle.
+    for _ in 0..processes.len() {
+        match processes.get(&found) {
+            Some((_, parent)) if !lives(found) => found = *parent,
+            _ => break,
+        }
+    }
+    found
 }
 
 fn add_counts(
@@ -309,6 +332,7 @@ pub(super) mod tests {
             is_kernel: false,
             parent: 1,
             seconds,
+            turns: (seconds * 1000.0) as u64,
             of_children: 0.0,
             cpu,
         }
@@ -330,7 +354,7 @@ pub(super) mod tests {
         let line = "42 (cc1 (x)) R 7 40 40 0 -1 4194560 1 2 3 4 150 50 300 0 20 0 1 0 12345 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 5 0 0";
         let (start, thread) = thread_use("cc1", line, Some("1234567890 5 6"), 100.0).unwrap();
         assert_eq!(start, 12345);
-        assert_eq!(thread.seconds, 1.23456789);
+        assert_eq!((thread.seconds, thread.turns), (1.23456789, 6));
         assert_eq!((thread.cpu, thread.parent, thread.is_kernel), (5, 7, false));
         assert_eq!(thread.of_children, 3.0);
         let (_, coarse) = thread_use("", line, None, 100.0).unwrap();
@@ -372,7 +396,7 @@ pub(super) mod tests {
         assert_eq!(programs.len(), 1, "{programs:?}");
         let (key, used) = programs[0];
         assert_eq!((key.pid, key.name.as_str()), (7, "busy"));
-        assert_eq!(used.seconds, 6.0);
+        assert_eq!((used.seconds, used.turns), (6.0, 6000));
         assert_eq!(used.cpus, [0, 1].into());
         assert_eq!(
             (totals.interrupts["9"].count, &totals.interrupts["9"].cpus),

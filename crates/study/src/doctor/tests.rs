@@ -200,6 +200,7 @@ fn program(service: Option<&str>, explains: f64) -> NoiseSource {
         siblings: Vec::new(),
         seconds: Some(1.0),
         count: None,
+        bytes: None,
         explains: Some(explains),
         detail: String::new(),
     }
@@ -276,6 +277,37 @@ fn a_calm_machine_has_no_findings_of_noise_and_lost_time_without_a_name_is_said(
 }
 
 #[test]
+fn who_writes_to_disks_is_a_finding_also_where_fsyncs_are_evenly_slow() {
+    let settings = InspectedSettings::load().unwrap();
+    let reports = reports(&settings, &[]);
+    let machine = machine(true);
+    let as_found = SettingsAsFound {
+        settings: &settings,
+        machine: &machine,
+        reports: &reports,
+    };
+    let writer = NoiseSource {
+        kind: NoiseKind::DiskWriter,
+        bytes: Some(3 << 20),
+        seconds: None,
+        explains: None,
+        cpus: Vec::new(),
+        ..program(None, 0.0)
+    };
+    let mut calm = test(0.001, vec![writer], 0.0);
+    calm.measures.pop();
+    let found = findings(Some(&calm), &as_found, &[]);
+    let [finding] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(
+        finding.what,
+        "program `busy` (pid 77), which wrote 3.00 MiB while fsyncs were timed"
+    );
+    assert_eq!((finding.harm, finding.measured), (LITTLE_HARM, true));
+}
+
+#[test]
 fn every_kind_of_noise_has_advice() {
     for (kind, name, expected) in [
         (
@@ -298,6 +330,7 @@ fn every_kind_of_noise_has_advice() {
         (NoiseKind::Softirq, "NET_RX", "# packets"),
         (NoiseKind::Steal, "hypervisor", "# the hypervisor"),
         (NoiseKind::Frequency, "frequency", "cpu.governor"),
+        (NoiseKind::DiskWriter, "x", "# let it end before anything"),
     ] {
         let source = NoiseSource {
             kind,

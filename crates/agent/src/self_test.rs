@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine_files::MachineFiles;
 use crate::sizes;
+use numbers::Estimate;
 
 /// What a host is asked of itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -173,28 +174,47 @@ fn measure(seconds: f64, folder: &Path, stop: &StopFlag) -> Option<SelfTest> {
 }
 
 /// Figures of a measure: name, value, unit.
-fn measured(name: &str, figures: &[(&str, f64, &str)]) -> Measure {
+fn measured<V: Copy + Into<Estimate>>(name: &str, figures: &[(&str, V, &str)]) -> Measure {
+    let figure = |&(name, value, unit): &(&str, V, &str)| {
+        let Estimate { value, interval } = value.into();
+        TestFigure {
+            name: name.to_owned(),
+            value,
+            interval,
+            unit: Unit::parse(unit).unwrap_or_else(|error| unreachable!("{error}")),
+        }
+    };
+    let figures: Vec<TestFigure> = figures.iter().map(figure).collect();
     // JSON has no other numbers.
-    if figures.iter().any(|(_, value, _)| !value.is_finite()) {
+    if figures.iter().any(|figure| !figure.value.is_finite()) {
         return not_measured(name, "what was measured gives no number");
     }
-    let figure = |(name, value, unit): &(&str, f64, &str)| TestFigure {
-        name: (*name).to_owned(),
-        value: *value,
-        unit: Unit::parse(unit).unwrap_or_else(|error| unreachable!("{error}")),
-    };
     Measure {
         name: name.to_owned(),
-        outcome: MeasureOutcome::Measured(figures.iter().map(figure).collect()),
+        outcome: MeasureOutcome::Measured(figures),
     }
 }
 
-/// A measure of times, seconds, and of the medians of its parts; none of too few.
-fn measured_times(name: &str, times: &[f64], medians: &[f64]) -> Option<Measure> {
+/// Times of a turn, in seconds.
+#[derive(Debug, Clone, Default)]
+struct TimesOfTurn {
+    /// Each.
+    times: Vec<f64>,
+    /// The median of each part of the turn.
+    medians: Vec<f64>,
+}
+
+/// A measure of times, and of the spread of their medians; none of too few.
+fn measured_times(name: &str, turns: &[TimesOfTurn]) -> Option<Measure> {
+    let times: Vec<f64> = turns.iter().flat_map(|turn| &turn.times).copied().collect();
+    let spread = Estimate::of_turns(turns, |turns| {
+        let medians = turns.iter().flat_map(|turn| &turn.medians).copied();
+        numbers::spread(&medians.collect::<Vec<_>>())
+    })?;
     let figures = [
-        ("median", numbers::median(times)?, "s"),
-        ("p99", numbers::quantile(times, 0.99)?, "s"),
-        ("spread", numbers::spread(medians)?, "ratio"),
+        ("median", numbers::median(&times)?.into(), "s"),
+        ("p99", numbers::quantile(&times, 0.99)?.into(), "s"),
+        ("spread", spread, "ratio"),
     ];
     Some(measured(name, &figures))
 }

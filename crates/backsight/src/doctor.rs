@@ -21,7 +21,7 @@ pub struct DoctorArgs {
     /// Only look at the machines; measure nothing
     #[arg(long)]
     no_self_test: bool,
-    /// Fail if a machine's grade is worse, or it has none: A, B, C, D, E or F
+    /// Fail if a machine is shown to be worse, or has no grade: A, B, C, D, E or F
     #[arg(long, value_name = "GRADE", conflicts_with = "no_self_test")]
     at_least: Option<Grade>,
     /// Test a machine although a study measures on it

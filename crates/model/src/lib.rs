@@ -90,8 +90,8 @@ pub use record::{
 pub use results::{CellSeries, ResultSet, StudyState, TrialSamples};
 pub use seat::{RoleHost, Seat};
 pub use self_test::{
-    Grade, GradedFigure, MachineObservation, Measure, MeasureOutcome, NoiseKind, NoiseSource,
-    SelfTest, TestFigure,
+    Grade, GradeRange, GradedFigure, MachineObservation, Measure, MeasureOutcome, NoiseKind,
+    NoiseSource, SelfTest, TestFigure,
 };
 pub use simulator::{Simulator, SimulatorError};
 pub use span::{Size, SizeError, Time, TimeError};

@@ -65,6 +65,37 @@ impl FromStr for Grade {
     }
 }
 
+/// The grades that a self-test leaves possible: a machine is shown to be worse than those before the best one, and calmer than those
+/// behind the worst one.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct GradeRange {
+    /// The best of them; limits are compared with it.
+    pub best: Grade,
+    /// The worst of them.
+    pub worst: Grade,
+}
+
+impl GradeRange {
+    /// The worst of all at each end: what holds of several figures at once.
+    fn worse(self, other: Self) -> Self {
+        Self {
+            best: self.best.max(other.best),
+            worst: self.worst.max(other.worst),
+        }
+    }
+}
+
+impl fmt::Display for GradeRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.best == self.worst {
+            true => f.pad(&self.best.to_string()),
+            false => f.pad(&format!("{} to {}", self.best, self.worst)),
+        }
+    }
+}
+
 /// A number that a self-test measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestFigure {
@@ -72,6 +103,9 @@ pub struct TestFigure {
     pub name: String,
     /// The number, in the unit.
     pub value: f64,
+    /// Where it would lie nine times of ten if the test were made again on the same machine; none where it isn't known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
     /// The unit; of shares `ratio`: 0.01 is one percent.
     pub unit: Unit,
 }
@@ -176,6 +210,9 @@ pub struct SelfTest {
     pub unexplained: f64,
 }
 
+/// A grade is at most so much better than the figure says, however little is known of it: about the step from limit to limit.
+const LARGEST_DOUBT: f64 = 2.0;
+
 /// The limits of a figure.
 struct Limits {
     figure: String,
@@ -217,8 +254,8 @@ fn limits_of(measure: &str, figure: &str) -> Option<&'static Limits> {
 pub struct GradedFigure<'a> {
     /// The figure.
     pub figure: &'a TestFigure,
-    /// Its grade.
-    pub grade: Grade,
+    /// Its grade, by both ends of its interval.
+    pub grade: GradeRange,
     /// The settings that may mend it.
     pub settings: &'static [&'static str],
     /// What the figure means and why these are its limits.
@@ -234,12 +271,21 @@ impl Measure {
         };
         figures.iter().filter_map(|figure| {
             let limits = limits_of(&self.name, &figure.name)?;
-            // What is no number is beyond every limit.
-            let fits = |limit: &Option<f64>| limit.is_none_or(|limit| figure.value <= limit);
-            let step = limits.largest.iter().position(fits).unwrap_or(5);
+            let grade = |value: f64| {
+                // What is no number is beyond every limit.
+                let fits = |limit: &Option<f64>| limit.is_none_or(|limit| value <= limit);
+                let step = limits.largest.iter().position(fits).unwrap_or(5);
+                Grade::ALL[step]
+            };
+            let [low, high] = figure.interval.unwrap_or([figure.value; 2]);
+            // A figure that isn't known to a factor is one of a restless machine.
+            let low = low.max(figure.value / LARGEST_DOUBT);
             Some(GradedFigure {
                 figure,
-                grade: Grade::ALL[step],
+                grade: GradeRange {
+                    best: grade(low),
+                    worst: grade(high),
+                },
                 settings: &limits.settings,
                 reason: limits.reason,
             })
@@ -251,16 +297,18 @@ impl Measure {
         self.graded().max_by_key(|graded| graded.grade)
     }
 
-    /// The worst grade of its figures.
-    pub fn grade(&self) -> Option<Grade> {
-        self.worst().map(|graded| graded.grade)
+    /// The worst grades of its figures.
+    pub fn grade(&self) -> Option<GradeRange> {
+        let grades = self.graded().map(|graded| graded.grade);
+        grades.reduce(GradeRange::worse)
     }
 }
 
 impl SelfTest {
-    /// The worst grade of its measures; none where nothing was measured.
-    pub fn grade(&self) -> Option<Grade> {
-        self.measures.iter().filter_map(Measure::grade).max()
+    /// The worst grades of its measures; none where nothing was measured.
+    pub fn grade(&self) -> Option<GradeRange> {
+        let grades = self.measures.iter().filter_map(Measure::grade);
+        grades.reduce(GradeRange::worse)
     }
 }
 
@@ -272,12 +320,39 @@ mod tests {
         let figure = |(name, value, unit): &(&str, f64, &str)| TestFigure {
             name: (*name).to_owned(),
             value: *value,
+            interval: None,
             unit: Unit::parse(unit).unwrap(),
         };
         Measure {
             name: name.to_owned(),
             outcome: MeasureOutcome::Measured(figures.iter().map(figure).collect()),
         }
+    }
+
+    fn one(grade: Grade) -> Option<GradeRange> {
+        Some(GradeRange {
+            best: grade,
+            worst: grade,
+        })
+    }
+
+    #[test]
+    fn a_figure_with_an_interval_has_the_grades_of_both_its_ends() {
+        let with = |low, high| {
+            let mut measure = measure(
+                "cpu",
+                &[("between", 0.001, "ratio"), ("within", 0.03, "ratio")],
+            );
+            if let MeasureOutcome::Measured(figures) = &mut measure.outcome {
+                figures[1].interval = Some([low, high]);
+            }
+            measure.grade().unwrap().to_string()
+        };
+        assert_eq!(with(0.021, 0.04), "D");
+        assert_eq!(with(0.019, 0.06), "C to E");
+        assert_eq!(with(0.019, f64::INFINITY), "C to F");
+        // However wide it is, 0.03 isn't the spread of a calm machine.
+        assert_eq!(with(0.0001, 0.04), "C to D");
     }
 
     #[test]
@@ -302,11 +377,11 @@ mod tests {
             (f64::NAN, Grade::F),
         ] {
             let measure = measure("cpu", &[("within", value, "ratio")]);
-            assert_eq!(measure.grade(), Some(grade), "{value}");
+            assert_eq!(measure.grade(), one(grade), "{value}");
         }
         let throttled = |events| measure("throttling", &[("events", events, "count")]).grade();
-        assert_eq!(throttled(0.0), Some(Grade::A));
-        assert_eq!(throttled(3.0), Some(Grade::D));
+        assert_eq!(throttled(0.0), one(Grade::A));
+        assert_eq!(throttled(3.0), one(Grade::D));
     }
 
     #[test]
@@ -328,12 +403,12 @@ mod tests {
             "timer",
             &[("median", 9.0, "s"), ("jitter", 4e-6, "s")],
         ));
-        assert_eq!(test.grade(), Some(Grade::A));
+        assert_eq!(test.grade(), one(Grade::A));
         test.measures.push(measure(
             "cpu",
             &[("between", 0.001, "ratio"), ("within", 0.03, "ratio")],
         ));
-        assert_eq!(test.grade(), Some(Grade::D));
+        assert_eq!(test.grade(), one(Grade::D));
         assert_eq!(test.measures[2].worst().unwrap().figure.name, "within");
     }
 

@@ -1,8 +1,8 @@
 //! What `doctor` says of machines: the self-test with its grades, what will spoil a measurement, and the grades over time.
 
 use backsight_model::{
-    Grade, GradedFigure, Measure, MeasureOutcome, NoiseKind, NoiseSource, SelfTest, TestFigure,
-    counted, numbers,
+    Grade, GradeRange, GradedFigure, Measure, MeasureOutcome, NoiseKind, NoiseSource, SelfTest,
+    TestFigure, counted, numbers,
 };
 use backsight_store::StoredSelfTest;
 use schemars::JsonSchema;
@@ -37,14 +37,14 @@ pub struct MachineView {
     pub host: String,
     /// Why it can't be examined.
     pub fault: Option<String>,
-    /// Its worst grade; none where it wasn't tested.
-    pub grade: Option<Grade>,
-    /// The smallest difference that ten rounds a side see on a machine of this grade, as a share.
+    /// Its worst grade, as the test leaves it possible; none where it wasn't tested.
+    pub grade: Option<GradeRange>,
+    /// The smallest difference that ten rounds a side see on a machine of the best of these grades, as a share.
     pub smallest_difference: Option<f64>,
     /// Its self-test.
     pub self_test: Option<SelfTest>,
     /// The grade of each measure; a measure that wasn't made has none.
-    pub grades: BTreeMap<String, Grade>,
+    pub grades: BTreeMap<String, GradeRange>,
     /// Why it wasn't tested.
     pub not_tested: Option<String>,
     /// What will spoil a measurement, the most harmful first.
@@ -99,7 +99,7 @@ impl MachineView {
         Self {
             grades: grades.collect(),
             grade,
-            smallest_difference: grade.and_then(Grade::smallest_difference),
+            smallest_difference: grade.and_then(|grade| grade.best.smallest_difference()),
             self_test: Some(test),
             ..self
         }
@@ -161,14 +161,18 @@ impl MachineView {
 }
 
 /// What a grade says to somebody who measures.
-pub fn meaning(grade: Grade) -> String {
-    match grade.smallest_difference() {
-        Some(share) => format!(
-            "so that ten rounds a side see a difference of {} where it is at its worst",
-            numbers::bound(share * 100.0)
-        ),
-        None => "too restless for differences below a sixth".to_owned(),
-    }
+pub fn meaning(grade: GradeRange) -> String {
+    let seen = |grade: Grade| {
+        let share = grade.smallest_difference()?;
+        Some(numbers::bound(share * 100.0))
+    };
+    let difference = match (seen(grade.best), seen(grade.worst)) {
+        (None, _) => return "too restless for differences below a sixth".to_owned(),
+        (Some(best), Some(worst)) if best != worst => format!("{best} or {worst}"),
+        (Some(best), Some(_)) => best,
+        (Some(best), None) => format!("{best}, or only of larger ones than a sixth,"),
+    };
+    format!("so that ten rounds a side see a difference of {difference} where it is at its worst")
 }
 
 /// A figure as people read it.
@@ -181,8 +185,22 @@ pub fn figure_text(figure: &TestFigure) -> String {
     }
 }
 
-fn tone(grade: Option<Grade>) -> Tone {
-    match grade {
+/// Where a figure would lie in another test: ` [1.1 %, 3.4 %]`; nothing where that isn't known.
+fn interval_text(figure: &TestFigure) -> String {
+    let end = |value| {
+        figure_text(&TestFigure {
+            value,
+            ..figure.clone()
+        })
+    };
+    let interval = figure.interval;
+    interval.map_or_else(String::new, |[low, high]| {
+        format!(" [{}, {}]", end(low), end(high))
+    })
+}
+
+fn tone(grade: Option<GradeRange>) -> Tone {
+    match grade.map(|grade| grade.best) {
         Some(Grade::A | Grade::B) => Tone::Good,
         Some(Grade::C) => Tone::Plain,
         Some(_) => Tone::Bad,
@@ -198,9 +216,10 @@ fn measures_table(test: &SelfTest) -> Table {
         let shown = grade.map_or_else(|| "-".to_owned(), |grade| grade.to_string());
         let figures = match &measure.outcome {
             MeasureOutcome::Measured(figures) => {
-                let texts = figures
-                    .iter()
-                    .map(|figure| format!("{} {}", figure.name, figure_text(figure)));
+                let texts = figures.iter().map(|figure| {
+                    let interval = interval_text(figure);
+                    format!("{} {}{interval}", figure.name, figure_text(figure))
+                });
                 field(texts.collect::<Vec<_>>().join(", "))
             }
             MeasureOutcome::NotMeasured(why) => {
@@ -313,14 +332,14 @@ impl DoctorView {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether nothing is missing, every machine was examined, and none has a grade worse than this, or none at all where one is asked
-    /// for.
+    /// Whether nothing is missing, every machine was examined, and none was shown to be worse than this grade, or has none at all where
+    /// one is asked for.
     pub fn is_fit(&self, at_least: Option<Grade>) -> bool {
         let is_complete = self.missing.is_none_or(|missing| missing == 0);
         is_complete
             && self.machines.iter().all(|machine| {
                 let keeps =
-                    at_least.is_none_or(|least| machine.grade.is_some_and(|it| it <= least));
+                    at_least.is_none_or(|least| machine.grade.is_some_and(|it| it.best <= least));
                 machine.fault.is_none() && keeps
             })
     }
@@ -355,9 +374,9 @@ pub struct PastTestView {
     /// In which boot.
     pub boot: String,
     /// The worst grade.
-    pub grade: Option<Grade>,
+    pub grade: Option<GradeRange>,
     /// The grade of each measure that was made.
-    pub grades: BTreeMap<String, Grade>,
+    pub grades: BTreeMap<String, GradeRange>,
 }
 
 /// A measure that got worse.
@@ -366,9 +385,9 @@ pub struct WorseMeasureView {
     /// The measure.
     pub measure: String,
     /// Its grade before.
-    pub before: Grade,
-    /// Its grade at last.
-    pub now: Grade,
+    pub before: GradeRange,
+    /// Its grade at last, all of it worse.
+    pub now: GradeRange,
     /// The figure that it is of, before and at last.
     pub figures: String,
     /// What was named at last and not before.
@@ -439,7 +458,7 @@ impl MachineHistoryView {
         columns.extend(names.iter().map(|name| left(name.as_str())));
         let mut table = Table::new(columns);
         for test in &self.self_tests {
-            let cell = |grade: Option<Grade>| {
+            let cell = |grade: Option<GradeRange>| {
                 let shown = grade.map_or_else(|| "-".to_owned(), |grade| grade.to_string());
                 field(shown).with_tone(tone(grade))
             };
@@ -490,7 +509,7 @@ fn worse_measures(before: &SelfTest, now: &SelfTest) -> Vec<WorseMeasureView> {
         let earlier = before.measures.iter().find(same)?;
         let (was, is): (GradedFigure<'_>, GradedFigure<'_>) = (earlier.worst()?, measure.worst()?);
         let text = |it: &GradedFigure<'_>| format!("{} {}", it.figure.name, figure_text(it.figure));
-        (is.grade > was.grade).then(|| WorseMeasureView {
+        (is.grade.best > was.grade.worst).then(|| WorseMeasureView {
             measure: measure.name.clone(),
             before: was.grade,
             now: is.grade,
@@ -518,6 +537,7 @@ mod tests {
         let figure = |name: &str, value, unit| TestFigure {
             name: name.into(),
             value,
+            interval: None,
             unit: Unit::parse(unit).unwrap(),
         };
         SelfTest {
@@ -584,6 +604,42 @@ mod tests {
         let text = calm.text(&STYLE);
         assert!(
             text.contains("grade A") && text.contains("Nothing was found"),
+            "{text}"
+        );
+    }
+
+    fn with_interval(low: f64, value: f64, high: f64) -> SelfTest {
+        let mut test = test(value, Vec::new());
+        if let MeasureOutcome::Measured(figures) = &mut test.measures[0].outcome {
+            figures[0].interval = Some([low, high]);
+        }
+        test
+    }
+
+    #[test]
+    fn a_grade_is_what_the_interval_leaves_possible() {
+        let machine = MachineView::new("dut").with_self_test(with_interval(0.03, 0.045, 0.07));
+        let text = machine.text(&STYLE);
+        for part in [
+            "host dut: grade D to E, so that ten rounds a side see a difference of 6.6 % or 14 % where",
+            "interruptions  D to E  lost 4.5 % [3 %, 7 %], longest",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let view = DoctorView {
+            machines: vec![machine],
+            ..DoctorView::default()
+        };
+        // It fails where a test shows that it is worse, and so not by chance.
+        assert!(view.is_fit(Some(Grade::D)) && !view.is_fit(Some(Grade::C)));
+        let worse = |before: &SelfTest, now: &SelfTest| worse_measures(before, now).len();
+        let before = with_interval(0.03, 0.045, 0.07);
+        assert_eq!(worse(&before, &with_interval(0.06, 0.08, 0.11)), 0);
+        assert_eq!(worse(&before, &with_interval(0.11, 0.2, 0.3)), 1);
+        let wide = MachineView::new("dut").with_self_test(with_interval(0.03, 0.09, 0.2));
+        let text = wide.text(&STYLE);
+        assert!(
+            text.contains("grade D to F") && text.contains("only of larger ones"),
             "{text}"
         );
     }

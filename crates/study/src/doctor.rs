@@ -506,7 +506,7 @@ fn of_measures(test: &SelfTest, settings: &SettingsAsFound<'_>) -> Vec<FindingVi
         .measures
         .iter()
         .filter_map(|it| Some((it, it.worst()?)));
-    let restless = worst.filter(|(_, worst)| worst.grade > Grade::B);
+    let restless = worst.filter(|(_, worst)| worst.grade.best > Grade::B);
     let found = restless.map(|(measure, worst)| FindingView {
         what: format!(
             "{} is {}, {} {}: {}",
@@ -516,7 +516,7 @@ fn of_measures(test: &SelfTest, settings: &SettingsAsFound<'_>) -> Vec<FindingVi
             figure_text(worst.figure),
             worst.reason
         ),
-        harm: HARM[worst.grade as usize],
+        harm: HARM[worst.grade.best as usize],
         measured: true,
         why: worst.reason.to_owned(),
         mend: worst
@@ -536,8 +536,8 @@ fn of_sources(test: &SelfTest) -> Vec<FindingView> {
     };
     let lost_share = worst("interruptions").map_or(0.0, |worst| worst.figure.value);
     let lost = Grade::of_share(lost_share);
-    let speed = worst("cpu").map_or(Grade::A, |worst| worst.grade);
-    let disk = worst("fsync").map_or(Grade::A, |worst| worst.grade);
+    let speed = worst("cpu").map_or(Grade::A, |worst| worst.grade.best);
+    let disk = worst("fsync").map_or(Grade::A, |worst| worst.grade.best);
     let mut found = Vec::new();
     for source in &test.sources {
         let (grade, share) = match source.explains {

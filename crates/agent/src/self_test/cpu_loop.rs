@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use backsight_model::Measure;
 
+use super::numbers::Estimate;
 use super::{StopFlag, TurnMeasure, cpus, measured, not_measured, numbers};
 use crate::machine_files::MachineFiles;
 
@@ -20,8 +21,8 @@ pub(super) struct CpuLoop {
     cpus: Vec<u32>,
     /// Steps of one piece of work; chosen in the first turn.
     steps: u64,
-    /// Times of a piece by CPU, in seconds.
-    times: BTreeMap<u32, Vec<f64>>,
+    /// Times of a piece by CPU, in seconds; of each turn.
+    turns: Vec<BTreeMap<u32, Vec<f64>>>,
     /// The lowest and the highest frequency of a CPU while it worked, in kHz.
     pub(super) frequencies: BTreeMap<u32, (u64, u64)>,
 }
@@ -31,7 +32,7 @@ impl CpuLoop {
         Self {
             cpus: cpus.to_vec(),
             steps: 0,
-            times: BTreeMap::new(),
+            turns: Vec::new(),
             frequencies: BTreeMap::new(),
         }
     }
@@ -62,6 +63,7 @@ impl TurnMeasure for CpuLoop {
             self.steps = cpus::on_one(first, |_| steps_for(wanted)).unwrap_or(1);
         }
         let steps = self.steps;
+        let mut turn = BTreeMap::new();
         for cpu in self.cpus.clone() {
             let times = cpus::on_one(cpu, |_| {
                 // What the move to this core costs is no part of it.
@@ -74,36 +76,51 @@ impl TurnMeasure for CpuLoop {
                 }
                 times
             });
-            self.times
-                .entry(cpu)
-                .or_default()
-                .extend(times.unwrap_or_default());
+            turn.insert(cpu, times.unwrap_or_default());
             self.add_frequency(cpu, frequency(cpu));
         }
+        self.turns.push(turn);
     }
 
     fn finish(self: Box<Self>) -> Measure {
         const NAME: &str = "cpu";
-        let medians: Vec<f64> = self
-            .times
-            .values()
-            .filter_map(|times| numbers::median(times))
-            .collect();
-        let spreads = self.times.values();
-        let spreads = spreads.filter_map(|times| numbers::spread(times));
-        let (Some(within), Some(median)) = (spreads.reduce(f64::max), numbers::median(&medians))
-        else {
+        let within = Estimate::of_turns(&self.turns, |turns| {
+            let times = by_cpu(turns).into_values();
+            times
+                .filter_map(|times| numbers::spread(&times))
+                .reduce(f64::max)
+        });
+        let all: Vec<&BTreeMap<u32, Vec<f64>>> = self.turns.iter().collect();
+        let (Some(within), Some(median)) = (within, numbers::median(&medians(&all))) else {
             return not_measured(NAME, "no thread could be kept on a CPU for long enough");
         };
-        let mut figures = vec![("piece", median, "s"), ("within", within, "ratio")];
-        // One core has no other to differ from.
-        if medians.len() > 1 {
+        let mut figures = vec![("piece", median.into(), "s"), ("within", within, "ratio")];
+        let between = Estimate::of_turns(&self.turns, |turns| {
+            let medians = medians(turns);
             let slowest = medians.iter().copied().fold(0.0, f64::max);
             let fastest = medians.iter().copied().fold(f64::INFINITY, f64::min);
-            figures.push(("between", (slowest - fastest) / median, "ratio"));
-        }
+            // One core has no other to differ from.
+            let share = || Some((slowest - fastest) / numbers::median(&medians)?);
+            (medians.len() > 1).then(share).flatten()
+        });
+        figures.extend(between.map(|between| ("between", between, "ratio")));
         measured(NAME, &figures)
     }
+}
+
+/// The times of these turns by CPU.
+fn by_cpu(turns: &[&BTreeMap<u32, Vec<f64>>]) -> BTreeMap<u32, Vec<f64>> {
+    let mut all: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (cpu, times) in turns.iter().copied().flatten() {
+        all.entry(*cpu).or_default().extend(times);
+    }
+    all
+}
+
+/// The median of each CPU in these turns.
+fn medians(turns: &[&BTreeMap<u32, Vec<f64>>]) -> Vec<f64> {
+    let times = by_cpu(turns).into_values();
+    times.filter_map(|times| numbers::median(&times)).collect()
 }
 
 /// Steps of a linear congruential generator: each needs the one before it, so that only the clock of the core counts.
@@ -146,7 +163,7 @@ mod tests {
         let mut cpu_loop = CpuLoop::new(&[0, 1]);
         let calm: Vec<f64> = (0..11).map(|_| 1.0).collect();
         let shaken: Vec<f64> = (0..11).map(|n| 1.0 + f64::from(n) / 10.0).collect();
-        cpu_loop.times = [(0, calm), (1, shaken)].into();
+        cpu_loop.turns = vec![[(0, calm), (1, shaken)].into()];
         let measure = (Box::new(cpu_loop) as Box<dyn TurnMeasure>).finish();
         let expected = [
             ("piece", 1.25, "s"),

@@ -10,7 +10,7 @@ use backsight_model::Measure;
 use rustix::fs::statfs;
 
 use super::disk_writers::{DiskWriters, WriteCounters};
-use super::{StopFlag, TurnMeasure, measured_times, not_measured, numbers};
+use super::{StopFlag, TimesOfTurn, TurnMeasure, measured_times, not_measured, numbers};
 
 /// Bytes that are written before each fsync.
 const BLOCK: [u8; 4096] = [0xb5; 4096];
@@ -23,10 +23,8 @@ const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 /// The measure.
 pub(super) struct Fsync {
     path: PathBuf,
-    /// Each fsync, in seconds.
-    times: Vec<f64>,
-    /// The median of each part.
-    medians: Vec<f64>,
+    /// Each fsync.
+    turns: Vec<TimesOfTurn>,
     fault: Option<String>,
     /// Who else wrote meanwhile.
     pub(super) writers: DiskWriters,
@@ -44,8 +42,7 @@ impl Fsync {
         );
         Self {
             path: folder.join("self-test"),
-            times: Vec::new(),
-            medians: Vec::new(),
+            turns: Vec::new(),
             fault: in_memory.then_some(fault),
             writers: DiskWriters::default(),
         }
@@ -58,11 +55,14 @@ impl Fsync {
             .truncate(true)
             .clone();
         let file = options.open(&self.path)?;
+        let mut turn = TimesOfTurn::default();
         for _ in 0..PARTS {
             let part = fsyncs(&file, length / PARTS, stop)?;
-            self.medians.extend(numbers::median(&part));
-            self.times.extend(part);
+            turn.medians.extend(numbers::median(&part));
+            turn.times.extend(part);
         }
+        self.writers.own += (turn.times.len() * BLOCK.len()) as u64;
+        self.turns.push(turn);
         Ok(())
     }
 }
@@ -90,7 +90,6 @@ impl TurnMeasure for Fsync {
             let written = self.write(length, stop);
             let own = std::process::id().cast_signed();
             self.writers.add(&before, &WriteCounters::read(), own);
-            self.writers.own = (self.times.len() * BLOCK.len()) as u64;
             self.fault = written.err().map(|error| error.to_string());
             // The agent removes its folder, whatever is in it.
             let _with_the_folder = fs::remove_file(&self.path);
@@ -102,7 +101,7 @@ impl TurnMeasure for Fsync {
         if let Some(fault) = &self.fault {
             return not_measured(NAME, fault.clone());
         }
-        measured_times(NAME, &self.times, &self.medians)
+        measured_times(NAME, &self.turns)
             .unwrap_or_else(|| not_measured(NAME, "too few were made in the time"))
     }
 }
@@ -128,8 +127,8 @@ mod tests {
         let mut fsync = Fsync::new(folder.path());
         fsync.fault = None;
         fsync.take_turn(Duration::ZERO, &StopFlag::default());
-        assert_eq!(fsync.medians.len(), PARTS as usize);
-        assert_eq!(fsync.times.len(), PARTS as usize * LEAST);
+        assert_eq!(fsync.turns[0].medians.len(), PARTS as usize);
+        assert_eq!(fsync.turns[0].times.len(), PARTS as usize * LEAST);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

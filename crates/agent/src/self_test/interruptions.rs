@@ -10,6 +10,7 @@ use backsight_model::{Measure, NoiseSource};
 
 use super::attribution::{LostTime, attribute};
 use super::noise::{NoiseCounters, NoiseTotals};
+use super::numbers::Estimate;
 use super::{StopFlag, TurnMeasure, cpus, measured, not_measured, numbers};
 use crate::machine_files::MachineFiles;
 
@@ -61,6 +62,8 @@ pub(super) struct Interruptions {
     cpus: Vec<u32>,
     threshold: Duration,
     gaps: BTreeMap<u32, CpuGaps>,
+    /// Lost and watched seconds by CPU, of each turn.
+    turns: Vec<BTreeMap<u32, (f64, f64)>>,
     noise: NoiseTotals,
 }
 
@@ -74,7 +77,17 @@ impl Interruptions {
             cpus: cpus.to_vec(),
             threshold: SHORTEST.max(reading * READINGS),
             gaps: BTreeMap::new(),
+            turns: Vec::new(),
             noise: NoiseTotals::default(),
+        }
+    }
+
+    fn add_turn(&mut self, found: Vec<(u32, CpuGaps)>) {
+        let lost = found.iter();
+        let lost = lost.map(|(cpu, gaps)| (*cpu, (gaps.lost, gaps.watched)));
+        self.turns.push(lost.collect());
+        for (cpu, gaps) in found {
+            self.gaps.entry(cpu).or_default().add(gaps);
         }
     }
 
@@ -111,16 +124,14 @@ impl TurnMeasure for Interruptions {
             &self.cpus,
             std::process::id().cast_signed(),
         );
-        for (cpu, gaps) in found {
-            self.gaps.entry(cpu).or_default().add(gaps);
-        }
+        self.add_turn(found);
     }
 
     fn finish(self: Box<Self>) -> Measure {
         const NAME: &str = "interruptions";
-        let share = |gaps: &CpuGaps| gaps.lost / gaps.watched;
         let gaps = self.gaps.values().filter(|gaps| gaps.watched > 0.0);
-        let Some(worst) = gaps.clone().max_by(|a, b| share(a).total_cmp(&share(b))) else {
+        let lost = Estimate::of_turns(&self.turns, worst_share);
+        let Some(lost) = lost.map(|lost| lost.at_most(1.0)) else {
             return not_measured(NAME, "no thread could be kept on a CPU");
         };
         let watched: f64 = gaps.clone().map(|gaps| gaps.watched).sum();
@@ -129,12 +140,25 @@ impl TurnMeasure for Interruptions {
         measured(
             NAME,
             &[
-                ("lost", share(worst), "ratio"),
-                ("rate", count as f64 / watched, "events/s"),
-                ("longest", longest, "s"),
+                ("lost", lost, "ratio"),
+                ("rate", (count as f64 / watched).into(), "events/s"),
+                ("longest", longest.into(), "s"),
             ],
         )
     }
+}
+
+/// The share that the worst CPU lost in these turns.
+fn worst_share(turns: &[&BTreeMap<u32, (f64, f64)>]) -> Option<f64> {
+    let mut all: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for (cpu, (lost, watched)) in turns.iter().copied().flatten() {
+        let sum = all.entry(*cpu).or_default();
+        *sum = (sum.0 + lost, sum.1 + watched);
+    }
+    let watched = all.into_values().filter(|(_, watched)| *watched > 0.0);
+    watched
+        .map(|(lost, watched)| lost / watched)
+        .reduce(f64::max)
 }
 
 /// Watches the CPU on which the calling thread is kept.
@@ -176,16 +200,15 @@ mod tests {
     #[test]
     fn the_worst_cpu_is_what_counts_and_gaps_of_all_are_added() {
         let mut watch = Interruptions::new(&[0, 1]);
-        for (cpu, lost, longest) in [(0, 0.01, 0.004), (1, 0.08, 0.02), (0, 0.01, 0.001)] {
-            let gaps = CpuGaps {
-                watched: 1.0,
-                lost,
-                count: 10,
-                longest,
-                ..CpuGaps::default()
-            };
-            watch.gaps.entry(cpu).or_default().add(gaps);
-        }
+        let gaps = |lost, longest| CpuGaps {
+            watched: 1.0,
+            lost,
+            count: 10,
+            longest,
+            ..CpuGaps::default()
+        };
+        watch.add_turn(vec![(0, gaps(0.01, 0.004)), (1, gaps(0.08, 0.02))]);
+        watch.add_turn(vec![(0, gaps(0.01, 0.001))]);
         let measure = (Box::new(watch) as Box<dyn TurnMeasure>).finish();
         assert_eq!(
             measure,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use backsight_model::Measure;
 
-use super::{StopFlag, TurnMeasure, cpus, measured_times, not_measured, numbers};
+use super::{StopFlag, TimesOfTurn, TurnMeasure, cpus, measured_times, not_measured, numbers};
 
 /// Bytes of a message.
 const MESSAGE: usize = 64;
@@ -19,10 +19,8 @@ const PARTS: u32 = 4;
 pub(super) struct Loopback {
     /// Of the two ends.
     cpus: Option<(u32, u32)>,
-    /// Every round trip, in seconds.
-    trips: Vec<f64>,
-    /// The median of each part.
-    medians: Vec<f64>,
+    /// Every round trip.
+    turns: Vec<TimesOfTurn>,
     fault: Option<String>,
 }
 
@@ -30,8 +28,7 @@ impl Loopback {
     pub(super) fn new(cpus: &[u32]) -> Self {
         Self {
             cpus: cpus.first().copied().zip(cpus.last().copied()),
-            trips: Vec::new(),
-            medians: Vec::new(),
+            turns: Vec::new(),
             fault: None,
         }
     }
@@ -66,10 +63,12 @@ impl Loopback {
             let _ended = echo.join();
             played.unwrap_or_else(|| Err(io::Error::other("no thread could be started")))
         })?;
+        let mut turn = TimesOfTurn::default();
         for part in parts {
-            self.medians.extend(numbers::median(&part));
-            self.trips.extend(part);
+            turn.medians.extend(numbers::median(&part));
+            turn.times.extend(part);
         }
+        self.turns.push(turn);
         Ok(())
     }
 }
@@ -116,7 +115,7 @@ impl TurnMeasure for Loopback {
         if let Some(fault) = &self.fault {
             return not_measured(NAME, format!("127.0.0.1 doesn't answer: {fault}"));
         }
-        measured_times(NAME, &self.trips, &self.medians)
+        measured_times(NAME, &self.turns)
             .unwrap_or_else(|| not_measured(NAME, "too few answers came"))
     }
 }
@@ -128,10 +127,12 @@ mod tests {
     #[test]
     fn the_spread_is_that_of_medians_and_a_fault_is_no_pass() {
         let mut loopback = Loopback::new(&[0]);
-        loopback.trips = (0..100).map(|n| f64::from(n) * 1e-6).collect();
-        loopback.medians = vec![40e-6; 9];
+        loopback.turns = vec![TimesOfTurn {
+            times: (0..100).map(|n| f64::from(n) * 1e-6).collect(),
+            medians: vec![40e-6; 9],
+        }];
         let measure = (Box::new(loopback) as Box<dyn TurnMeasure>).finish();
-        assert_eq!(measure.grade(), Some(backsight_model::Grade::A));
+        assert_eq!(measure.grade().unwrap().worst, backsight_model::Grade::A);
         let mut down = Loopback::new(&[0]);
         down.fault = Some("Network is unreachable".into());
         let measure = (Box::new(down) as Box<dyn TurnMeasure>).finish();

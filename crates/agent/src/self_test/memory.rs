@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use backsight_model::Measure;
 
+use super::numbers::Estimate;
 use super::{StopFlag, TurnMeasure, cpus, measured, not_measured, numbers};
 use crate::machine_files::MachineFiles;
 
@@ -23,8 +24,8 @@ pub(super) struct MemoryCopy {
     size: Option<usize>,
     block: Vec<u8>,
     copy: Vec<u8>,
-    /// Bytes per second of each copy.
-    speeds: Vec<f64>,
+    /// Bytes per second of each copy, by turn.
+    turns: Vec<Vec<f64>>,
 }
 
 impl MemoryCopy {
@@ -38,7 +39,7 @@ impl MemoryCopy {
             size: size.and_then(|size| usize::try_from(size).ok()),
             block: Vec::new(),
             copy: Vec::new(),
-            speeds: Vec::new(),
+            turns: Vec::new(),
         }
     }
 }
@@ -89,14 +90,15 @@ impl TurnMeasure for MemoryCopy {
             }
             speeds
         });
-        self.speeds.extend(speeds.unwrap_or_default());
+        self.turns.push(speeds.unwrap_or_default());
     }
 
     fn finish(self: Box<Self>) -> Measure {
         const NAME: &str = "memory";
-        let (Some(median), Some(spread)) =
-            (numbers::median(&self.speeds), numbers::spread(&self.speeds))
-        else {
+        let spread = Estimate::of_turns(&self.turns, |turns| {
+            numbers::spread(&turns.iter().copied().flatten().copied().collect::<Vec<_>>())
+        });
+        let (Some(median), Some(spread)) = (numbers::median(&self.turns.concat()), spread) else {
             return not_measured(
                 NAME,
                 "too little memory is free for a block larger than the last cache",
@@ -104,7 +106,10 @@ impl TurnMeasure for MemoryCopy {
         };
         measured(
             NAME,
-            &[("bandwidth", median, "B/s"), ("spread", spread, "ratio")],
+            &[
+                ("bandwidth", median.into(), "B/s"),
+                ("spread", spread, "ratio"),
+            ],
         )
     }
 }

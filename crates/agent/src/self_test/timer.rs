@@ -7,6 +7,7 @@ use backsight_model::Measure;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+use super::numbers::Estimate;
 use super::{StopFlag, TurnMeasure, cpus, measured, not_measured, numbers};
 
 /// From one wake-up to the next, in nanoseconds.
@@ -15,15 +16,15 @@ const INTERVAL: i64 = 1_000_000;
 /// The measure.
 pub(super) struct Timer {
     cpus: Vec<u32>,
-    /// Seconds by which each wake-up was late.
-    late: Vec<f64>,
+    /// Seconds by which each wake-up was late, by turn.
+    turns: Vec<Vec<f64>>,
 }
 
 impl Timer {
     pub(super) fn new(cpus: &[u32]) -> Self {
         Self {
             cpus: cpus.to_vec(),
-            late: Vec::new(),
+            turns: Vec::new(),
         }
     }
 }
@@ -36,22 +37,28 @@ impl TurnMeasure for Timer {
     fn take_turn(&mut self, length: Duration, stop: &StopFlag) {
         let count = length.as_nanos() / u128::from(INTERVAL.unsigned_abs());
         let late = cpus::on_each(&self.cpus, |_| late_wakeups(count, stop));
-        self.late.extend(late.into_iter().flatten());
+        self.turns.push(late.concat());
     }
 
     fn finish(self: Box<Self>) -> Measure {
-        let quantile = |share| numbers::quantile(&self.late, share);
-        let (Some(median), Some(p99), Some(max)) = (quantile(0.5), quantile(0.99), quantile(1.0))
+        let late = self.turns.concat();
+        let quantile = |share| numbers::quantile(&late, share);
+        let jitter = Estimate::of_turns(&self.turns, |turns| {
+            let late: Vec<f64> = turns.iter().copied().flatten().copied().collect();
+            Some(numbers::quantile(&late, 0.99)? - numbers::quantile(&late, 0.5)?)
+        });
+        let (Some(median), Some(p99), Some(max), Some(jitter)) =
+            (quantile(0.5), quantile(0.99), quantile(1.0), jitter)
         else {
             return not_measured("timer", "no timer could be set");
         };
         measured(
             "timer",
             &[
-                ("median", median, "s"),
-                ("p99", p99, "s"),
-                ("max", max, "s"),
-                ("jitter", p99 - median, "s"),
+                ("median", median.into(), "s"),
+                ("p99", p99.into(), "s"),
+                ("max", max.into(), "s"),
+                ("jitter", jitter, "s"),
             ],
         )
     }
@@ -91,7 +98,7 @@ mod tests {
     #[test]
     fn jitter_is_what_the_last_percent_is_later_than_the_median() {
         let mut timer = Timer::new(&[]);
-        timer.late = (0..101).map(|n| f64::from(n) * 1e-6).collect();
+        timer.turns = vec![(0..101).map(|n| f64::from(n) * 1e-6).collect()];
         let measure = (Box::new(timer) as Box<dyn TurnMeasure>).finish();
         let jitter = measure.worst().unwrap();
         assert_eq!(jitter.figure.name, "jitter");

@@ -175,6 +175,7 @@ fn test(lost: f64, sources: Vec<NoiseSource>, unexplained: f64) -> SelfTest {
         outcome: MeasureOutcome::Measured(vec![TestFigure {
             name: figure.into(),
             value,
+            interval: None,
             unit: Unit::parse("ratio").unwrap(),
         }]),
     };

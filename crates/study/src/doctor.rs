@@ -353,7 +353,7 @@ impl SettingsAsFound<'_> {
             }
         };
         format!(
-            "Lines with `=` belong below [prepare] {place}. `prepare = [\"{SET}\", {{ LINE, LINE }}]` makes all of the set `{SET}` and lines beside it."
+            "Lines with `=` belong below [prepare] {place}. `prepare = [\"{SET}\", {{ LINE }}, {{ LINE }}]` makes all of the set `{SET}` and lines beside it."
         )
     }
 }
@@ -404,8 +404,24 @@ fn findings(
             mend: vec![format!("# {}", it.advice)],
         }
     }));
+    stop_together(&mut found);
     found.sort_by_key(|finding| std::cmp::Reverse((finding.harm, finding.measured)));
     found
+}
+
+/// The beginning of a line that stops services.
+const STOP: &str = "services.stop = [";
+
+/// A plan has one list of the services that it stops: every line that stops some has all of them.
+fn stop_together(findings: &mut [FindingView]) {
+    let all = findings.iter().flat_map(|it| &it.mend);
+    let lists = all.filter_map(|line| line.strip_prefix(STOP)?.strip_suffix(']'));
+    let units: BTreeSet<&str> = lists.flat_map(|list| list.split(", ")).collect();
+    let all = format!("{STOP}{}]", Vec::from_iter(units).join(", "));
+    let lines = findings.iter_mut().flat_map(|it| &mut it.mend);
+    for line in lines.filter(|line| line.starts_with(STOP)) {
+        line.clone_from(&all);
+    }
 }
 
 /// What isn't wrong one way or the other.
@@ -519,13 +535,22 @@ fn of_measures(test: &SelfTest, settings: &SettingsAsFound<'_>) -> Vec<FindingVi
         harm: HARM[worst.grade.best as usize],
         measured: true,
         why: worst.reason.to_owned(),
-        mend: worst
-            .settings
-            .iter()
-            .flat_map(|it| settings.mend_by_name(it))
-            .collect(),
+        mend: mend_of_measure(&measure.name, worst.settings, settings),
     });
     found.collect()
+}
+
+/// The lines that make the settings which may mend a measure; without any, what else can be done.
+fn mend_of_measure(name: &str, wanted: &[&str], settings: &SettingsAsFound<'_>) -> Vec<String> {
+    let lines = wanted.iter().flat_map(|it| settings.mend_by_name(it));
+    let mut mend: Vec<String> = lines.collect();
+    let prepared = settings.prepared();
+    let prepared = prepared.iter().filter(|it| wanted.contains(&it.as_str()));
+    mend.extend(prepared.map(|it| format!("# the plan makes {it} before it measures")));
+    if mend.is_empty() {
+        mend.push(advice("measure", name).to_owned());
+    }
+    mend
 }
 
 /// What took the time of processors: as harmful as the time that it took by itself.
@@ -539,6 +564,16 @@ fn of_sources(test: &SelfTest) -> Vec<FindingView> {
     let speed = worst("cpu").map_or(Grade::A, |worst| worst.grade.best);
     let disk = worst("fsync").map_or(Grade::A, |worst| worst.grade.best);
     let mut found = Vec::new();
+    // Isolated CPUs are free of all of these, and a partition leaves one CPU at least to everything else.
+    let programs = test
+        .sources
+        .iter()
+        .filter(|it| it.kind == NoiseKind::Program);
+    let cpus: BTreeSet<u32> = programs.flat_map(|it| &it.cpus).copied().collect();
+    let isolated = (cpus.len() < test.cpus.len()).then(|| {
+        let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+        format!("isolate.cpus = \"{}\"", cpus.join(","))
+    });
     for source in &test.sources {
         let (grade, share) = match source.explains {
             Some(share) => (
@@ -556,11 +591,8 @@ fn of_sources(test: &SelfTest) -> Vec<FindingView> {
             continue;
         }
         let mut mend = vec![mend_of_source(source)];
-        // A partition of CPUs leaves one at least to everything else.
-        let cpus = source.cpus.len();
-        if source.kind == NoiseKind::Program && cpus > 0 && cpus < test.cpus.len() {
-            let cpus: Vec<String> = source.cpus.iter().map(u32::to_string).collect();
-            mend.push(format!("isolate.cpus = \"{}\"", cpus.join(",")));
+        if source.kind == NoiseKind::Program && !source.cpus.is_empty() {
+            mend.extend(isolated.clone());
         }
         found.push(FindingView {
             what: format!("{}{share}", source_text(source)),
@@ -583,10 +615,27 @@ fn of_sources(test: &SelfTest) -> Vec<FindingView> {
             harm: (f64::from(HARM[lost as usize]) * test.unexplained) as u8,
             measured: true,
             why: "nothing that the kernel counts explains it".to_owned(),
-            mend: Vec::new(),
+            mend: vec![advice("measure", "unexplained").to_owned()],
         });
     }
     found
+}
+
+/// What `noise_mends.tsv` has for a name of a kind.
+fn advice(kind: &str, name: &str) -> &'static str {
+    let lines = include_str!("doctor/noise_mends.tsv").lines();
+    let rows = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let fits = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == pattern,
+    };
+    let rows = rows.filter_map(|row| {
+        let mut fields = row.splitn(3, '\t');
+        Some((fields.next()?, fields.next()?, fields.next()?))
+    });
+    let mut of_kind = rows.filter(|(of, ..)| *of == kind);
+    let found = of_kind.find(|(_, pattern, _)| fits(pattern));
+    found.map_or("", |(.., mend)| mend)
 }
 
 /// The line that keeps a source away.
@@ -605,19 +654,7 @@ fn mend_of_source(source: &NoiseSource) -> String {
         NoiseKind::Steal => "steal",
         NoiseKind::Frequency => "frequency",
     };
-    let lines = include_str!("doctor/noise_mends.tsv").lines();
-    let rows = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let fits = |pattern: &str| match pattern.strip_suffix('*') {
-        Some(beginning) => source.name.starts_with(beginning),
-        None => source.name == pattern,
-    };
-    let mend = rows
-        .filter_map(|row| {
-            let mut fields = row.splitn(3, '\t');
-            Some((fields.next()?, fields.next()?, fields.next()?))
-        })
-        .find(|(of, pattern, _)| *of == kind && fits(pattern))
-        .map_or("", |(_, _, mend)| mend);
+    let mend = advice(kind, &source.name);
     let cpus: Vec<String> = source.cpus.iter().map(u32::to_string).collect();
     let pid = source.pid.map(|pid| pid.to_string()).unwrap_or_default();
     mend.replace("{name}", &source.name)

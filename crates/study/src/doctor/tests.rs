@@ -246,6 +246,8 @@ fn what_was_measured_comes_by_its_grade_and_names_the_settings_that_mend_it() {
         found[1].mend,
         ["services.stop = [\"cron.service\"]", "isolate.cpus = \"1\""]
     );
+    // Nothing is said without its way out.
+    assert!(found.iter().all(|it| !it.mend.is_empty()), "{found:#?}");
     assert!(
         found[1].what.contains("up to 97.0 % of the lost time"),
         "{}",
@@ -254,6 +256,55 @@ fn what_was_measured_comes_by_its_grade_and_names_the_settings_that_mend_it() {
     assert_eq!(found[2].mend[0], "cpu.governor = \"performance\"");
     // 2 % of 30 % are lost to the other program.
     assert_eq!(found[4].harm, HARM[Grade::B as usize]);
+}
+
+#[test]
+fn lines_of_several_sources_are_one_line_each() {
+    let settings = InspectedSettings::load().unwrap();
+    let reports = reports(&settings, DIFFERENT);
+    let mut machine = machine(true);
+    machine.prepared = ["cpu.governor".to_owned()].into();
+    let as_found = SettingsAsFound {
+        settings: &settings,
+        machine: &machine,
+        reports: &reports,
+    };
+    let elsewhere = NoiseSource {
+        cpus: vec![0],
+        ..program(Some("backup.service"), 0.4)
+    };
+    let two = |cpus: &[u32]| SelfTest {
+        cpus: cpus.to_vec(),
+        ..test(0.3, vec![program(None, 0.5), elsewhere.clone()], 0.0)
+    };
+    let lines = |test: &SelfTest| -> Vec<String> {
+        let found = findings(Some(test), &as_found, &[]);
+        let mends = found.iter().flat_map(|it| it.mend.clone());
+        mends.collect()
+    };
+    let found = lines(&two(&[0, 1, 2]));
+    let all = "services.stop = [\"backup.service\", \"cron.service\"]";
+    let stopping = found.iter().filter(|it| it.starts_with("services"));
+    let stopping: Vec<&String> = stopping.collect();
+    assert!(
+        stopping.len() > 1 && stopping.iter().all(|it| *it == all),
+        "{found:#?}"
+    );
+    let isolated = "isolate.cpus = \"0,1\"".to_owned();
+    assert_eq!(
+        found.iter().filter(|it| **it == isolated).count(),
+        2,
+        "{found:#?}"
+    );
+    // The machine was tested as it stands.
+    let made = "# the plan makes cpu.governor before it measures".to_owned();
+    assert!(found.contains(&made), "{found:#?}");
+    // No CPU would be left to everything else.
+    let found = lines(&two(&[0, 1]));
+    assert!(
+        !found.iter().any(|it| it.starts_with("isolate")),
+        "{found:#?}"
+    );
 }
 
 #[test]
@@ -269,6 +320,20 @@ fn a_calm_machine_has_no_findings_of_noise_and_lost_time_without_a_name_is_said(
     let mut calm = test(0.001, vec![program(None, 0.9)], 0.1);
     calm.measures.pop();
     assert!(findings(Some(&calm), &as_found, &[]).is_empty());
+    for measure in [
+        "interruptions",
+        "steal",
+        "throttling",
+        "cpu",
+        "timer",
+        "memory",
+        "loopback",
+        "fsync",
+        "clock",
+        "unexplained",
+    ] {
+        assert!(advice("measure", measure).starts_with("# "), "{measure}");
+    }
     let nameless = findings(Some(&test(0.3, Vec::new(), 0.8)), &as_found, &[]);
     assert!(
         nameless

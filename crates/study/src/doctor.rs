@@ -353,7 +353,7 @@ impl SettingsAsFound<'_> {
             }
         };
         format!(
-            "Lines with `=` belong below [prepare] {place}. `prepare = [\"{SET}\", {{ LINE }}, {{ LINE }}]` makes all of the set `{SET}` and lines beside it."
+            "Lines with `=`, each once, belong below [prepare] {place}. `prepare = [\"{SET}\", {{ LINE }}, {{ LINE }}]` makes all of the set `{SET}` and lines beside it."
         )
     }
 }

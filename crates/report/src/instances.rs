@@ -128,7 +128,7 @@ impl SharedMetric {
             metric: shape.name.to_string(),
             unit: shape.unit.to_string(),
             fairness: evenness.as_ref().map(|it| it.mean),
-            fairness_interval: evenness.as_ref().and_then(|it| it.interval.clone().ok()),
+            fairness_interval: evenness.as_ref().and_then(|it| it.interval.ok()),
             hosts,
             direction: shape.better,
             scale,

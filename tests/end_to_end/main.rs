@@ -10,6 +10,7 @@
 
 mod place;
 mod preparing;
+mod process_settings;
 mod processes;
 mod rounds;
 mod running;

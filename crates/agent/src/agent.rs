@@ -418,14 +418,27 @@ impl proto::agent_server::Agent for Agent {
         let mut trial = trial.map_err(|error| {
             Status::resource_exhausted(format!("no folder for the trial: {error}"))
         })?;
-        let (conditions, padding) = self.preparations.launch_conditions(&name).await;
-        trial.start_under(conditions, padding);
+        let launch = self
+            .preparations
+            .trial_launch(&name, open.begun, &self.ground);
+        let drawn = match launch.await {
+            Ok(launch) => trial.start_under(launch),
+            Err(fault) => Err(fault),
+        };
+        let drawn = match drawn {
+            Ok(drawn) => drawn,
+            Err(fault) => {
+                trial.end().await;
+                return Err(Status::failed_precondition(fault));
+            }
+        };
         if neighbours {
             trial.watch_neighbours();
         }
         let reply = proto::BeginTrialReply {
             scratch: trial.scratch().display().to_string(),
             spool: trial.spool().display().to_string(),
+            drawn: drawn.into_iter().collect(),
         };
         open.trial = Some(trial);
         open.undo = undo;

@@ -1,13 +1,16 @@
 //! The agent's own cgroup, where the system lets it have one: it counts the CPU of everything that the agent started,
 //! and it is the one way to kill what forks faster than it can be looked up.
 //!
-//! Control group v2 only, no controller needed. Nothing is limited, since that would change what is measured.
+//! Control group v2 only, no controller needed. Nothing is limited, since that would change what is measured: limits that somebody asks
+//! for are kept by groups of their own (`trial_limits.rs`).
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use backsight_settings::{MachineRoot, OwnCgroups};
 
 /// A cgroup with two leaves: `steps`, where the agent and its children live, and `agent`, where the agent steps aside
 /// when all of `steps` is killed.
@@ -59,14 +62,7 @@ impl Cgroup {
 
     /// CPU seconds used in it since it was made.
     pub(crate) fn cpu_seconds(&self) -> Option<f64> {
-        let stat = fs::read_to_string(self.root.join("cpu.stat")).ok()?;
-        let microseconds: u64 = stat
-            .lines()
-            .find_map(|line| line.strip_prefix("usage_usec "))?
-            .trim()
-            .parse()
-            .ok()?;
-        Some(Duration::from_micros(microseconds).as_secs_f64())
+        cpu_seconds(&self.root)
     }
 
     /// Kills everything in it but the agent, all at once. Moving the agent aside and back takes the kernel
@@ -86,6 +82,18 @@ impl Cgroup {
     }
 }
 
+/// CPU seconds used in a cgroup since it was made.
+pub(crate) fn cpu_seconds(cgroup: &Path) -> Option<f64> {
+    let stat = fs::read_to_string(cgroup.join("cpu.stat")).ok()?;
+    let microseconds: u64 = stat
+        .lines()
+        .find_map(|line| line.strip_prefix("usage_usec "))?
+        .trim()
+        .parse()
+        .ok()?;
+    Some(Duration::from_micros(microseconds).as_secs_f64())
+}
+
 fn enter(cgroup: &Path) -> io::Result<()> {
     fs::write(cgroup.join(MEMBERS), "0")
 }
@@ -99,33 +107,8 @@ fn members(cgroup: &Path) -> Vec<i32> {
 
 /// The folder of this process's cgroup v2.
 pub(crate) fn own_folder() -> Option<PathBuf> {
-    let paths = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = paths.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let (root, point) = mounts.lines().find_map(cgroup_mount)?;
-    // A mount may show only a part of the tree (a container's): then our path begins with that part's, or is it.
-    let below = Path::new("/").join(path);
-    let below = below
-        .strip_prefix(root)
-        .unwrap_or(&below)
-        .strip_prefix("/")
-        .unwrap_or(Path::new(path))
-        .to_owned();
-    let own = Path::new(&point).join(below);
+    let (_, own) = OwnCgroups::read(&MachineRoot::this_machine()).unified?;
     own.join(MEMBERS).exists().then_some(own)
-}
-
-/// Root and mount point of a line of mountinfo (proc_pid_mountinfo(5)) if it is a cgroup v2.
-fn cgroup_mount(line: &str) -> Option<(String, String)> {
-    let (mount, source) = line.split_once(" - ")?;
-    if source.split(' ').next()? != "cgroup2" {
-        return None;
-    }
-    let mut fields = mount.split(' ').skip(3);
-    Some((
-        fields.next()?.to_owned(),
-        fields.next()?.replace("\\040", " "),
-    ))
 }
 
 /// Kills all in a cgroup and everything below it, and removes it. For one that nobody of us lives in.
@@ -178,21 +161,5 @@ fn remove(root: &Path, limit: Duration) {
             return;
         }
         sleep(Duration::from_millis(2));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_mount_of_the_second_version_is_found_among_others() {
-        let old = "37 31 0:35 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids";
-        let new = "41 31 0:38 /part /sys/fs/a\\040b rw,relatime shared:4 - cgroup2 cgroup2 rw";
-        assert_eq!(cgroup_mount(old), None);
-        assert_eq!(
-            cgroup_mount(new),
-            Some(("/part".into(), "/sys/fs/a b".into()))
-        );
     }
 }

@@ -1,4 +1,4 @@
-//! Cleanup after a dead agent: kills its processes, removes its cgroup, its mounts and its folders.
+//! Cleanup after a dead agent: kills its processes, removes its cgroups, what its users made, its mounts and its folders.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -18,7 +18,7 @@ use crate::cgroup::Cgroup;
 use crate::folders::{remove_tree, with_path};
 use crate::procs::Process;
 use crate::reap::{childless, reap_orphans};
-use crate::{MARK_VARIABLE, cgroup, clocks, procs, uts_mark};
+use crate::{MARK_VARIABLE, cgroup, clocks, procs, trial_limits, trial_user, uts_mark};
 
 /// What a sweep found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +46,7 @@ pub fn sweep(mark: &AgentMark) -> SweptProcesses {
     let mut swept = SweptProcesses::default();
     if clocks::boot_id().as_ref() == Some(&mark.boot_id) {
         kill_processes(mark, &mut swept, || marked(&mark.mark));
+        trial_user::remove_of_dead(&mark.folder);
     }
     swept.folder = remove_folder(&mark.folder);
     swept
@@ -97,6 +98,7 @@ fn kill_processes(mark: &AgentMark, swept: &mut SweptProcesses, look: impl Fn() 
                 .map(i32::unsigned_abs),
         );
     }
+    trial_limits::remove_of_dead(&mark.mark, &mark.folder);
     loop {
         let left = look();
         swept.left = left

@@ -347,6 +347,7 @@ impl Client {
         Ok(TrialBegun {
             scratch: reply.scratch.into(),
             spool: reply.spool.into(),
+            drawn: reply.drawn.into_iter().collect(),
         })
     }
 

@@ -1,8 +1,9 @@
-//! How the programs of trials are started: priority, processors, memory nodes, address layout, size of the environment.
+//! How the programs of trials are started: priority, processors, memory nodes, address layout, user, limits, size of the environment.
 //!
 //! In: the `process.*` settings that stand for a study. Out: what a new process does to itself between its making and its program.
 //! Without any, a program is started in the quickest way; monitors and what puts a host back are always started plainly.
 
+use std::ffi::CString;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command as Process;
@@ -10,6 +11,8 @@ use std::sync::Arc;
 
 use backsight_settings::{CpuList, ProcessAttribute, SchedulerClass, SettingValue};
 use nix::libc;
+
+use crate::trial_user::TrialUser;
 
 /// The variable that makes an environment longer.
 const PADDING: &str = "BACKSIGHT_PADDING";
@@ -21,10 +24,15 @@ const PAGE: usize = 4096;
 pub(crate) struct LaunchConditions {
     of_process: Arc<ProcessConditions>,
     environment: Option<EnvironmentSize>,
+    /// One of both in each trial.
+    is_aslr_random: bool,
+    user: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct ProcessConditions {
+    /// Files of control groups to become a member of.
+    groups: Vec<CString>,
     nice: Option<i32>,
     scheduler: Option<libc::c_int>,
     priority: Option<libc::c_int>,
@@ -32,6 +40,8 @@ struct ProcessConditions {
     /// The mode of set_mempolicy(2) and its nodes.
     memory: Option<(libc::c_int, Vec<u64>)>,
     aslr: Option<bool>,
+    /// Number and groups, its own first.
+    user: Option<(u32, Vec<u32>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +56,7 @@ impl LaunchConditions {
         settings: impl IntoIterator<Item = (ProcessAttribute, &'a SettingValue)>,
     ) -> Self {
         let mut it = ProcessConditions::default();
-        let mut environment = None;
+        let (mut environment, mut user, mut is_aslr_random) = (None, None, false);
         for (attribute, value) in settings {
             let text = value.to_string();
             let bits = || CpuList::parse(&text).unwrap_or_default().bits();
@@ -61,7 +71,11 @@ impl LaunchConditions {
                 ProcessAttribute::MemoryInterleave => {
                     it.memory = Some((libc::MPOL_INTERLEAVE, bits()));
                 }
-                ProcessAttribute::Aslr => it.aslr = text.parse().ok(),
+                ProcessAttribute::Aslr => match text.as_str() {
+                    "random" => is_aslr_random = true,
+                    text => it.aslr = Some(text == "on"),
+                },
+                ProcessAttribute::User => user = Some(text),
                 ProcessAttribute::EnvironmentSize => {
                     let bytes = text.parse().map(EnvironmentSize::Bytes);
                     environment = Some(bytes.unwrap_or(EnvironmentSize::Random));
@@ -71,7 +85,45 @@ impl LaunchConditions {
         Self {
             of_process: Arc::new(it),
             environment,
+            is_aslr_random,
+            user,
         }
+    }
+
+    /// Those of one trial: what is drawn at random is drawn, the same for the same trial of the same study, and given back by the
+    /// settings' names.
+    pub(crate) fn drawn(mut self, study: &str, trial: &str) -> (Self, Vec<(String, String)>) {
+        let mut drawn = Vec::new();
+        if self.is_aslr_random {
+            let hash = blake3::hash(format!("aslr\0{study}\0{trial}").as_bytes());
+            let is_on = hash.as_bytes()[0] & 1 == 1;
+            Arc::make_mut(&mut self.of_process).aslr = Some(is_on);
+            let word = if is_on { "on" } else { "off" };
+            drawn.push(("process.aslr".to_owned(), word.to_owned()));
+        }
+        if self.environment == Some(EnvironmentSize::Random)
+            && let Some((_, padding)) = self.padding(study, trial)
+        {
+            let size = padding.len().to_string();
+            drawn.push(("process.environment-size".to_owned(), size));
+        }
+        (self, drawn)
+    }
+
+    /// The user that is asked for: a name, or `fresh`.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// Starts programs as this user.
+    pub(crate) fn run_as(&mut self, user: &TrialUser) {
+        let conditions = Arc::make_mut(&mut self.of_process);
+        conditions.user = Some((user.uid, user.groups.clone()));
+    }
+
+    /// Starts programs as members of these control groups, by the files that take members.
+    pub(crate) fn join(&mut self, groups: Vec<CString>) {
+        Arc::make_mut(&mut self.of_process).groups = groups;
     }
 
     /// The variable that makes the environment of a trial longer; the same for the same trial of the same study.
@@ -101,6 +153,16 @@ impl LaunchConditions {
 impl ProcessConditions {
     /// Sets them of the calling process. Makes nothing but system calls.
     fn set(&self) -> io::Result<()> {
+        for group in &self.groups {
+            // SAFETY: the path ends with a zero, and one byte is read there.
+            unsafe {
+                let file = libc::open(group.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+                checked(file.into())?;
+                let written = libc::write(file, c"0".as_ptr().cast(), 1);
+                libc::close(file);
+                checked(written as libc::c_long)?;
+            }
+        }
         if let Some(nice) = self.nice {
             // SAFETY: takes numbers.
             checked(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }.into())?;
@@ -153,6 +215,20 @@ impl ProcessConditions {
             // SAFETY: as above.
             checked(unsafe { libc::personality(wanted.cast_unsigned().into()) }.into())?;
         }
+        // Last: what comes before it may need root. By the kernel's own calls: the C library's would change other threads too.
+        if let Some((uid, groups)) = &self.user {
+            let gid = groups.first().copied().unwrap_or(*uid);
+            // SAFETY: the kernel reads so many numbers there.
+            unsafe {
+                checked(libc::syscall(
+                    libc::SYS_setgroups,
+                    groups.len(),
+                    groups.as_ptr(),
+                ))?;
+                checked(libc::syscall(libc::SYS_setresgid, gid, gid, gid))?;
+                checked(libc::syscall(libc::SYS_setresuid, *uid, *uid, *uid))?;
+            }
+        }
         Ok(())
     }
 }
@@ -188,7 +264,7 @@ mod tests {
             (ProcessAttribute::Nice, SettingValue::Integer(7)),
             (ProcessAttribute::Scheduler, text("batch")),
             (ProcessAttribute::Cpus, text("0")),
-            (ProcessAttribute::Aslr, SettingValue::Boolean(false)),
+            (ProcessAttribute::Aslr, text("off")),
         ];
         let conditions = LaunchConditions::new(values.iter().map(|(it, value)| (*it, value)));
         let mut process = Process::new("/bin/sh");
@@ -220,6 +296,25 @@ mod tests {
             assert!(status.success());
         }
         assert!(start("1000").is_err());
+    }
+
+    #[test]
+    fn a_random_layout_is_one_of_both_in_each_trial_and_the_same_when_asked_again() {
+        let random = text("random");
+        let conditions = LaunchConditions::new([(ProcessAttribute::Aslr, &random)]);
+        let drawn = |trial: &str| {
+            let (conditions, drawn) = conditions.clone().drawn("a", trial);
+            assert_eq!(drawn[0].0, "process.aslr");
+            assert_eq!(conditions.of_process.aslr, Some(drawn[0].1 == "on"));
+            drawn[0].1.clone()
+        };
+        let trials: Vec<String> = (0..64).map(|trial| drawn(&trial.to_string())).collect();
+        let on = trials.iter().filter(|word| *word == "on").count();
+        assert!((16..48).contains(&on), "{trials:?}");
+        assert_eq!(drawn("7"), trials[7]);
+        let on = text("on");
+        let conditions = LaunchConditions::new([(ProcessAttribute::Aslr, &on)]);
+        assert_eq!(conditions.drawn("a", "1").1, []);
     }
 
     #[test]

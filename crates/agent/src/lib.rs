@@ -57,6 +57,8 @@ mod stream;
 mod supervisor;
 mod synchronized_start;
 mod trial;
+mod trial_limits;
+mod trial_user;
 mod uts_mark;
 mod wire;
 

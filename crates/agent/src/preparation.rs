@@ -15,6 +15,8 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
 use crate::launch_conditions::LaunchConditions;
+use crate::trial::SharedTrialState;
+use crate::trial_limits::TrialLimits;
 
 /// How long an earlier agent of the same conductor is waited for, which may still think that its conductor is there: longer than it takes
 /// to notice, and to put back.
@@ -27,6 +29,17 @@ pub(crate) struct Preparations {
     machine: MachineRoot,
     journal: JournalFile,
     begun: Arc<Mutex<BTreeMap<String, Standing>>>,
+}
+
+/// How the programs of a trial are started.
+#[derive(Default)]
+pub(crate) struct TrialLaunch {
+    pub(crate) conditions: LaunchConditions,
+    /// The variable that makes the environment longer.
+    pub(crate) padding: Option<(String, String)>,
+    /// What was drawn at random for this trial, by settings.
+    pub(crate) drawn: Vec<(String, String)>,
+    pub(crate) limits: Option<TrialLimits>,
 }
 
 /// What stands for a study.
@@ -78,8 +91,12 @@ impl Preparations {
                 by_root: StandingPreparation::new(&study),
                 become_root,
             });
-            let is_roots =
-                |it: &WantedSetting| it.right == RequiredRight::Root && !machine.permits_root();
+            // What programs are started with, whoever starts them sets.
+            let is_roots = |it: &WantedSetting| {
+                it.right == RequiredRight::Root
+                    && !machine.permits_root()
+                    && !it.mechanism.is_of_programs()
+            };
             let Some(helper) = helper(&machine, &standing.become_root) else {
                 let own = &mut standing.own;
                 let made = change_to(&machine, own, &settings, &journal, policy);
@@ -105,19 +122,31 @@ impl Preparations {
         .await
     }
 
-    /// How programs of this trial are started, and the variable that makes its environment longer.
-    pub(crate) async fn launch_conditions(
+    /// How programs of the agent's `number`th trial are started.
+    ///
+    /// # Errors
+    ///
+    /// The groups that keep its limits can't be made.
+    pub(crate) async fn trial_launch(
         &self,
         trial: &str,
-    ) -> (LaunchConditions, Option<(String, String)>) {
+        number: u64,
+        ground: &SharedTrialState,
+    ) -> Result<TrialLaunch, String> {
         let begun = self.begun.lock().await;
         // A conductor has one study.
         let Some((study, standing)) = begun.iter().next() else {
-            return (LaunchConditions::default(), None);
+            return Ok(TrialLaunch::default());
         };
         let conditions = LaunchConditions::new(standing.own.of_processes());
         let padding = conditions.padding(study, trial);
-        (conditions, padding)
+        let (conditions, drawn) = conditions.drawn(study, trial);
+        Ok(TrialLaunch {
+            conditions,
+            padding,
+            drawn,
+            limits: TrialLimits::make(&standing.own, &ground.mark, &ground.folder, number)?,
+        })
     }
 
     /// Waits for the end of an agent that prepared this machine for the same conductor before, and was lost without having noticed so

@@ -67,6 +67,8 @@ pub struct TrialBegun {
     /// The folder with `<step>.stdout` and `<step>.stderr` of every step that wrote; there until the trial ends, also
     /// if the agent dies.
     pub spool: PathBuf,
+    /// What was drawn at random for this trial, by settings: `process.aslr`, `process.user`.
+    pub drawn: BTreeMap<String, String>,
 }
 
 /// What was found when a trial was ended.
@@ -311,6 +313,11 @@ pub enum EndReason {
     TrialEnded,
     /// It was held and nobody released it within [`Finished::HOLD_LIMIT`].
     NeverReleased,
+    /// It failed at a limit of its trial, or lost a program to it.
+    LimitReached {
+        /// The limit, and what happened.
+        why: String,
+    },
 }
 
 impl fmt::Display for EndReason {
@@ -327,6 +334,7 @@ impl fmt::Display for EndReason {
             Self::Spool { why } => write!(f, "its output can't be kept: {why}"),
             Self::TrialEnded => f.write_str("was killed at the end of its trial"),
             Self::NeverReleased => f.write_str("was held and never released"),
+            Self::LimitReached { why } => write!(f, "reached a limit of its trial: {why}"),
         }
     }
 }

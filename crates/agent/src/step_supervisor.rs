@@ -8,6 +8,7 @@ use std::io;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
+use backsight_settings::LimitHit;
 use nix::libc;
 use nix::unistd::Pid;
 use prost::bytes::Bytes;
@@ -27,6 +28,7 @@ use crate::step::{
     Condition, EndReason, Finished, HoldState, Moment, ProcessExit, StepEvent, StepSpec,
 };
 use crate::synchronized_start::{self, ReleaseSender, StartMessage, Started};
+use crate::trial_limits::TrialLimits;
 use crate::{proto, wire};
 
 /// How long a process may take to die of SIGKILL before its step is ended without it.
@@ -60,6 +62,8 @@ pub(crate) struct StepContext {
     pub(crate) folder: std::path::PathBuf,
     /// How its program is started.
     pub(crate) conditions: LaunchConditions,
+    /// What limits it, with other steps of its trial.
+    pub(crate) limits: Option<Arc<TrialLimits>>,
     /// Where to put its process id.
     pub(crate) pid: Arc<OnceLock<i32>>,
     /// The two files of its streams, which don't exist yet.
@@ -149,6 +153,9 @@ fn never_began(reason: EndReason) -> Finished {
 struct RunningStep {
     step: StepSpec,
     reaper: Arc<Reaper>,
+    limits: Option<Arc<TrialLimits>>,
+    /// What the limits had done when it was started.
+    earlier_hits: Vec<LimitHit>,
     pid: Arc<OnceLock<i32>>,
     orders: mpsc::UnboundedReceiver<StepOrder>,
     events: EventSender,
@@ -281,6 +288,11 @@ fn begin(
     let mut running = RunningStep {
         step,
         reaper: context.reaper,
+        earlier_hits: context
+            .limits
+            .as_ref()
+            .map_or_else(Vec::new, |it| it.hits()),
+        limits: context.limits,
         pid: context.pid,
         orders,
         events,
@@ -670,10 +682,18 @@ impl RunningStep {
         {
             self.is_ready();
         }
-        let reason = self.reason(&end);
+        let mut reason = self.reason(&end);
+        let is_expected =
+            matches!(end.exit, Some(ProcessExit::Code(code)) if self.step.expect.contains(&code));
+        if matches!(
+            reason,
+            EndReason::Exited | EndReason::ExitedBeforeReady { .. }
+        ) && let Some(why) = self.limit_reached(is_expected)
+        {
+            reason = EndReason::LimitReached { why };
+        }
         let stopped = self.step.background && reason == EndReason::Stopped;
-        let by_itself = reason == EndReason::Exited
-            && matches!(end.exit, Some(ProcessExit::Code(code)) if self.step.expect.contains(&code));
+        let by_itself = reason == EndReason::Exited && is_expected;
         let finished = Finished {
             reason,
             exit: end.exit,
@@ -708,6 +728,21 @@ impl RunningStep {
             Some(ready) => EndReason::ExitedBeforeReady { why: ready.why() },
             None => EndReason::Exited,
         }
+    }
+
+    /// What a limit of the trial did while the step ran, if it explains its end, or spoils one that looks well.
+    fn limit_reached(&self, is_expected: bool) -> Option<String> {
+        let hits = self.limits.as_ref()?.hits();
+        let earlier = |hit: &LimitHit| {
+            let mut earlier = self.earlier_hits.iter();
+            let found = earlier.find(|it| it.limit == hit.limit);
+            found.map_or(0, |it| it.count)
+        };
+        let new = hits.iter().filter(|hit| hit.count > earlier(hit));
+        let telling = new.filter(|hit| hit.fatal || !is_expected);
+        let sentences = telling.map(|hit| format!("`{}` ({})", hit.limit, hit.about));
+        let sentences: Vec<String> = sentences.collect();
+        (!sentences.is_empty()).then(|| sentences.join(", "))
     }
 
     /// The program that a shell looked for in vain: it exits with 127 and says so on its error stream.

@@ -18,10 +18,13 @@ use crate::launch_conditions::LaunchConditions;
 use crate::monitored_processes;
 use crate::mounts::Mounts;
 use crate::neighbours::ProcessSnapshot;
+use crate::preparation::TrialLaunch;
 use crate::procs::{self, Process};
 use crate::reap::{Reaper, childless};
 use crate::step::{StepId, StepSpec, Survivor, TrialEnded};
 use crate::step_supervisor::{self, EventSender, StepContext, StepOrder};
+use crate::trial_limits::TrialLimits;
+use crate::trial_user::TrialUser;
 use crate::{MARK_VARIABLE, MONITOR_VARIABLE};
 
 /// How long all that is left of a trial may take to die.
@@ -48,6 +51,8 @@ pub(crate) struct Trial {
     folder: PathBuf,
     env: BTreeMap<String, String>,
     conditions: LaunchConditions,
+    limits: Option<Arc<TrialLimits>>,
+    user: Option<TrialUser>,
     steps: HashMap<StepId, Running>,
     begun: CpuCounters,
     /// What was mounted before.
@@ -90,6 +95,8 @@ impl Trial {
             folder,
             env,
             conditions: LaunchConditions::default(),
+            limits: None,
+            user: None,
             steps: HashMap::new(),
             begun,
             mounts: Mounts::now(),
@@ -98,14 +105,37 @@ impl Trial {
         })
     }
 
-    /// Starts the programs of its steps so, those of monitors left out.
+    /// Starts the programs of its steps so, those of monitors left out. Returns what was drawn at random for it, by settings.
+    ///
+    /// # Errors
+    ///
+    /// Its user can't have its folder.
     pub(crate) fn start_under(
         &mut self,
-        conditions: LaunchConditions,
-        padding: Option<(String, String)>,
-    ) {
-        self.conditions = conditions;
+        launch: TrialLaunch,
+    ) -> Result<Vec<(String, String)>, String> {
+        let TrialLaunch {
+            mut conditions,
+            padding,
+            mut drawn,
+            limits,
+        } = launch;
         self.env.extend(padding);
+        self.limits = limits.map(Arc::new);
+        if let Some(limits) = &self.limits {
+            conditions.join(limits.member_files());
+        }
+        if let Some(choice) = conditions.user() {
+            let seed = self.folder.display().to_string();
+            let user = TrialUser::new(choice, &seed, &self.folder)?;
+            if choice == "fresh" {
+                drawn.push(("process.user".to_owned(), user.uid.to_string()));
+            }
+            conditions.run_as(&user);
+            self.user = Some(user);
+        }
+        self.conditions = conditions;
+        Ok(drawn)
     }
 
     /// Looks around now, to say at the end who else used the processors.
@@ -132,6 +162,10 @@ impl Trial {
             return Err(format!("the trial had a step {id} already"));
         }
         let mut env = self.env.clone();
+        let is_monitor = step.env.contains_key(MONITOR_VARIABLE);
+        if let (Some(user), false) = (&self.user, is_monitor) {
+            env.extend(user.environment());
+        }
         env.append(&mut step.env);
         // A step's own environment must not hide it from the sweep.
         env.extend(
@@ -139,13 +173,12 @@ impl Trial {
                 .get_key_value(MARK_VARIABLE)
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
-        let is_monitor = env.contains_key(MONITOR_VARIABLE);
         if is_monitor {
             monitored_processes::allow_tracing();
         }
-        let conditions = match is_monitor {
-            true => LaunchConditions::default(),
-            false => self.conditions.clone(),
+        let (conditions, limits) = match is_monitor {
+            true => (LaunchConditions::default(), None),
+            false => (self.conditions.clone(), self.limits.clone()),
         };
         let pid = Arc::default();
         let context = StepContext {
@@ -153,6 +186,7 @@ impl Trial {
             env,
             folder: self.scratch().join(step.cwd.as_deref().unwrap_or_default()),
             conditions,
+            limits,
             pid: Arc::clone(&pid),
             stdout: self.spool().join(format!("{id}.stdout")),
             stderr: self.spool().join(format!("{id}.stderr")),
@@ -192,6 +226,8 @@ impl Trial {
             begun,
             mounts,
             neighbours,
+            limits,
+            user,
             alive: (alive, mut last),
             ..
         } = self;
@@ -208,13 +244,24 @@ impl Trial {
             seen: HashSet::new(),
             found: Vec::new(),
         };
-        let unkillable = kill_all(&ground, until, &mut survivors).await;
+        let unkillable = kill_all(&ground, limits.as_deref(), until, &mut survivors).await;
         drop((alive, steps));
         // Their tasks have to have seen it too: they may still be writing to the folders.
         let _stuck_with_the_unkillable = timeout_at(until, last.recv()).await;
-        let account = begun.until(&account::read(ground.cgroup.as_ref()));
+        let mut account = begun.until(&account::read(ground.cgroup.as_ref()));
+        if account.own_by_cgroup {
+            account.own += limits.as_ref().map_or(0.0, |it| it.cpu_seconds());
+        }
         let neighbours = neighbours.map(|begun| begun.since().others);
-        let removed = move || (remove_tree(&folder), Mounts::left_since(&mounts));
+        let removed = move || {
+            if let Some(limits) = limits {
+                limits.remove();
+            }
+            if let Some(user) = user {
+                user.remove_files();
+            }
+            (remove_tree(&folder), Mounts::left_since(&mounts))
+        };
         let (left, mounts) = tokio::task::spawn_blocking(removed)
             .await
             .unwrap_or_default();
@@ -252,6 +299,7 @@ impl Survivors {
 /// Kills every descendant, again and again until there is none. Returns those that wouldn't die.
 async fn kill_all(
     ground: &SharedTrialState,
+    limits: Option<&TrialLimits>,
     until: Instant,
     survivors: &mut Survivors,
 ) -> Vec<u32> {
@@ -261,7 +309,7 @@ async fn kill_all(
         if childless() {
             return Vec::new();
         }
-        let left = strays(ground.cgroup.as_ref());
+        let left = strays(ground.cgroup.as_ref(), limits);
         for process in &left {
             survivors.note(process);
             procs::kill(process);
@@ -273,22 +321,22 @@ async fn kill_all(
                 .collect();
         }
         looks += 1;
-        if looks == PATIENCE
-            && let Some(cgroup) = &ground.cgroup
-        {
+        if looks == PATIENCE {
             // Where it fails, the looks go on.
-            let _ = cgroup.kill_steps();
+            let _ = ground.cgroup.as_ref().map(Cgroup::kill_steps);
+            limits.inspect(|limits| limits.kill());
         }
         sleep(KILL_PAUSE).await;
     }
 }
 
 /// Every living process that stems from this one, by parenthood or by cgroup.
-fn strays(cgroup: Option<&Cgroup>) -> Vec<Process> {
+fn strays(cgroup: Option<&Cgroup>, limits: Option<&TrialLimits>) -> Vec<Process> {
     let me = std::process::id().cast_signed();
     let mut found = procs::descendants(me, procs::all());
     let known: HashSet<i32> = found.iter().map(|process| process.pid).collect();
-    let members = cgroup.map(Cgroup::members).unwrap_or_default();
+    let mut members = cgroup.map(Cgroup::members).unwrap_or_default();
+    members.extend(limits.map(TrialLimits::members).unwrap_or_default());
     found.extend(
         members
             .into_iter()

@@ -280,6 +280,7 @@ fn ended(message: proto::Finished) -> Result<Finished, AgentError> {
             finished::Reason::Spool => EndReason::Spool { why },
             finished::Reason::TrialEnded => EndReason::TrialEnded,
             finished::Reason::NeverReleased => EndReason::NeverReleased,
+            finished::Reason::LimitReached => EndReason::LimitReached { why },
             finished::Reason::Unspecified => return Err(missing(CALL, "the reason of the end")),
         },
         exit: message.exit.map(|exit| match exit {
@@ -341,6 +342,7 @@ fn end(finished: Finished) -> proto::Finished {
         EndReason::Spool { why } => (finished::Reason::Spool, why),
         EndReason::TrialEnded => (finished::Reason::TrialEnded, String::new()),
         EndReason::NeverReleased => (finished::Reason::NeverReleased, String::new()),
+        EndReason::LimitReached { why } => (finished::Reason::LimitReached, why),
     };
     proto::Finished {
         reason: kind.into(),

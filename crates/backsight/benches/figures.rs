@@ -409,6 +409,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                     clocks: Vec::new(),
                     load: Vec::new(),
                     warnings: Vec::new(),
+                    drawn: Default::default(),
                 };
                 store
                     .record_trial(study, number, cell, round as u32 + 1, &record)

@@ -4,8 +4,8 @@
 use backsight_agent::AgentError;
 use backsight_model::{Event, Failure, HostKind, HostName, Lab, PreparationPolicy, VariantName};
 use backsight_settings::{
-    BootUnitAction, BootUnitReport, Mechanism, PreparationReport, RestoreReport, RestoreScope,
-    RestoredChange, SettingOutcome, WantedSetting, merge_hosts,
+    BootUnitAction, BootUnitReport, PreparationReport, RestoreReport, RestoreScope, RestoredChange,
+    SettingOutcome, WantedSetting, merge_hosts,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -78,7 +78,7 @@ impl Conductor {
         }
         for (host, settings) in &asked {
             for one in settings {
-                if !matches!(one.mechanism, Mechanism::Process(_)) {
+                if !one.mechanism.is_of_programs() {
                     continue;
                 }
                 let is_used = self.used().contains(host);

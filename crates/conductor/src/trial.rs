@@ -8,8 +8,8 @@ mod monitors;
 use backsight_agent::{BeginTrial, CpuAccount, ProcessSnapshot};
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, Cell, Event, Failure, HostName, Lab, Machine, MachineLoad, MetricSamples,
-    MonitorName, Phase, RoleName, RoleTrial, Seat, StepRecord, TrialRecord,
+    Arrangement, Cell, DrawnSettings, Event, Failure, HostName, Lab, Machine, MachineLoad,
+    MetricSamples, MonitorName, Phase, RoleName, RoleTrial, Seat, StepRecord, TrialRecord,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -492,6 +492,7 @@ impl Conductor {
             clocks,
             load: Vec::new(),
             warnings: Vec::new(),
+            drawn: Default::default(),
         };
         if recovered {
             record
@@ -529,7 +530,7 @@ impl Conductor {
             }
         };
         let here = Here::now(&self.hosts);
-        let spools = match self.begin(&roles).await {
+        let spools = match self.begin(&roles, &mut record.drawn).await {
             Ok(spools) => spools,
             Err(failure) => {
                 let lost = self.lost_with(&failure).await;
@@ -623,7 +624,11 @@ impl Conductor {
     }
 
     /// Opens the trial on every host.
-    async fn begin(&self, roles: &[RoleTrial]) -> Result<HashMap<HostName, PathBuf>, Failure> {
+    async fn begin(
+        &self,
+        roles: &[RoleTrial],
+        drawn: &mut DrawnSettings,
+    ) -> Result<HashMap<HostName, PathBuf>, Failure> {
         let trial = format!("{}", self.trials);
         let begun = join_all(self.hosts.values().map(|host| {
             let trial = BeginTrial {
@@ -642,6 +647,9 @@ impl Conductor {
                 host_lost: !matches!(error, backsight_agent::AgentError::Refused { .. }),
                 ..Failure::of_trial(format!("can't begin a trial on this host: {error}"))
             })?;
+            if !begun.drawn.is_empty() {
+                drawn.insert(name.clone(), begun.drawn);
+            }
             spools.insert(name.clone(), begun.spool);
         }
         Ok(spools)
@@ -715,7 +723,7 @@ impl Conductor {
             .fill(cell, |host| self.machine_of(host))
             .map_err(|fault| fault.to_string())?;
         let spools = self
-            .begin(&roles)
+            .begin(&roles, &mut DrawnSettings::new())
             .await
             .map_err(|failure| failure.to_string())?;
         let quiet = Events::default();

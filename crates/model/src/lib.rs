@@ -102,8 +102,8 @@ pub use target::{
 };
 pub use template::{Template, TemplateError, shell_quoted};
 pub use trial::{
-    Ending, Failure, FillError, HostClock, MachineLoad, MetricSamples, MonitorSample,
-    ResourceUsage, RoleTrial, StepOutput, StepRecord, TrialRecord,
+    DrawnSettings, Ending, Failure, FillError, HostClock, MachineLoad, MetricSamples,
+    MonitorSample, ResourceUsage, RoleTrial, StepOutput, StepRecord, TrialRecord,
 };
 pub use unit::{Unit, UnitError};
 pub use value::{Value, Values};

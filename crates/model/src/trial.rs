@@ -558,6 +558,9 @@ pub struct HostClock {
     pub uncertainty_ns: u64,
 }
 
+/// What was drawn at random for a trial, by host and setting.
+pub type DrawnSettings = IndexMap<HostName, std::collections::BTreeMap<String, String>>;
+
 /// One execution of one cell, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialRecord {
@@ -579,4 +582,6 @@ pub struct TrialRecord {
     pub clocks: Vec<HostClock>,
     /// Things that the reader of the result should know.
     pub warnings: Vec<String>,
+    /// What was drawn at random for it, by host and setting: `process.aslr = off`.
+    pub drawn: DrawnSettings,
 }

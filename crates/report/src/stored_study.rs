@@ -282,6 +282,16 @@ pub fn trial_heading(study: &StudyRow, cells: &[Cell], trial: &TrialRow) -> Stri
         local_time(trial.began),
         outcome(trial)
     );
+    for (host, drawn) in &trial.drawn {
+        let drawn = drawn
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
+        let drawn: Vec<String> = drawn.collect();
+        page.push_str(&format!(
+            "drawn at random on {host}: {}\n",
+            drawn.join(", ")
+        ));
+    }
     for load in &trial.load {
         let hosts: Vec<String> = load.hosts.iter().map(ToString::to_string).collect();
         let line = format!(

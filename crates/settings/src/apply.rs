@@ -12,7 +12,7 @@ use crate::{
     interface_address::with_interface_names,
     journal::{Journal, JournalContents, JournalEntry, JournalError, JournalFile, OpenEntry},
     machine_root::MachineRoot,
-    mechanism::{ChangeState, HeldFiles, Mechanism, SettingChange, SettingObstacle},
+    mechanism::{ChangeState, HeldFiles, SettingChange, SettingObstacle},
     report::{
         ChangeReport, PreparationReport, RestoreOutcome, RestoredChange, SettingOutcome,
         SettingReport,
@@ -293,10 +293,10 @@ fn plan_all<'a>(
         let (changes, outcome) = match planned {
             Ok(changes) => {
                 let is_so = changes.iter().all(SettingChange::is_already_so);
-                let outcome = match one.mechanism {
+                let outcome = match one.mechanism.is_of_programs() {
                     // Whoever starts programs makes it.
-                    Mechanism::Process(_) => Some(SettingOutcome::Made),
-                    _ => is_so.then_some(SettingOutcome::AlreadySo),
+                    true => Some(SettingOutcome::Made),
+                    false => is_so.then_some(SettingOutcome::AlreadySo),
                 };
                 (changes, outcome)
             }

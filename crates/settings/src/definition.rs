@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     mechanism::{
-        CommandMechanism, FileAlternative, FolderMechanism, HoldMechanism, Mechanism,
-        MountMechanism, ProcessMechanism, ServicesMechanism,
+        CommandMechanism, FileAlternative, FolderMechanism, HoldMechanism, LimitMechanism,
+        Mechanism, MountMechanism, ProcessMechanism, ServicesMechanism,
     },
     parameter::ParameterType,
     placeholder,
@@ -121,6 +121,9 @@ pub(crate) struct DefinitionFile {
     /// Given to the programs of trials as they are started.
     #[serde(default)]
     process: Option<ProcessMechanism>,
+    /// Kept by the control groups of a trial.
+    #[serde(default)]
+    limit: Option<LimitMechanism>,
 }
 
 fn value_key() -> String {
@@ -182,10 +185,11 @@ impl SettingDefinition {
         mechanisms.extend(file.services.clone().map(Mechanism::Services));
         mechanisms.extend(file.mount.clone().map(Mechanism::Mount));
         mechanisms.extend(file.process.clone().map(Mechanism::Process));
+        mechanisms.extend(file.limit.clone().map(Mechanism::Limit));
         let Ok([mechanism]) = <[Mechanism; 1]>::try_from(mechanisms) else {
             return Err(at_name(
                 format!("`{}` isn't made in exactly one way", *file.name),
-                "one of `[[files]]`, `[folder]`, `[command]`, `[hold]`, `[services]`, `[mount]`, `[process]`",
+                "one of `[[files]]`, `[folder]`, `[command]`, `[hold]`, `[services]`, `[mount]`, `[process]`, `[limit]`",
             ));
         };
         let definition = Self {
@@ -221,7 +225,7 @@ impl SettingDefinition {
         };
         let known = || {
             let parameters = self.parameters.keys().chain(each.iter().copied());
-            let own = ["value", "old", "item", "old*"];
+            let own = ["value", "old", "item", "old*", "number"];
             parameters.map(String::as_str).chain(own)
         };
         for text in self.mechanism.templates() {

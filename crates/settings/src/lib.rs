@@ -41,6 +41,7 @@ pub use backsight_model::PreparationPolicy;
 mod apply;
 mod boot_unit;
 mod catalog;
+mod cgroups;
 mod cpu_list;
 mod definition;
 mod holder;
@@ -68,6 +69,7 @@ pub use boot_unit::{
     BootUnitAction, BootUnitError, BootUnitObstacle, BootUnitReport, BootUnitStep, change_boot_unit,
 };
 pub use catalog::{SettingCatalog, SettingCatalogError, SettingSet, setting_documents};
+pub use cgroups::OwnCgroups;
 pub use cpu_list::CpuList;
 pub use definition::{RequiredRight, SettingConflict, SettingDefinition};
 pub use holder::Holder;
@@ -78,9 +80,10 @@ pub use journal::{
 pub use machine_root::{Checkpoint, MachineRoot};
 pub use mechanism::{
     CommandMechanism, FileAlternative, FileChange, FileFormat, FileReading, FolderChange,
-    FolderMechanism, HeldFile, HeldFiles, HoldMechanism, Mechanism, MountChange, MountMechanism,
+    FolderMechanism, HeldFile, HeldFiles, HoldMechanism, LimitEvent, LimitFile, LimitFiles,
+    LimitGroups, LimitHit, LimitMechanism, LimitUnit, Mechanism, MountChange, MountMechanism,
     MountSource, ProcessAttribute, ProcessMechanism, ProgramChange, SchedulerClass, ServiceAction,
-    ServicesMechanism, SettingChange, UnitChange,
+    ServicesMechanism, SettingChange, UnitChange, UserChoice, WantedLimit,
 };
 pub use one_machine::{MachineConflict, merge_hosts};
 pub use parameter::ParameterType;

@@ -124,6 +124,11 @@ impl MachineRoot {
         self.root.join(path.trim_start_matches('/'))
     }
 
+    /// The same for a path that the machine itself says.
+    pub(crate) fn path_below(&self, path: &Path) -> PathBuf {
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
     /// The text of a small file.
     pub(crate) fn read(&self, path: &str) -> io::Result<String> {
         let mut text = String::new();

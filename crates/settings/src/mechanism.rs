@@ -7,6 +7,7 @@ mod command;
 mod files;
 mod folder;
 mod hold;
+mod limit;
 mod mount;
 mod process;
 mod services;
@@ -15,8 +16,12 @@ pub use command::{CommandMechanism, ProgramChange};
 pub use files::{FileAlternative, FileChange, FileFormat, FileReading};
 pub use folder::{FolderChange, FolderMechanism};
 pub use hold::{HeldFile, HeldFiles, HoldMechanism};
+pub use limit::{
+    LimitEvent, LimitFile, LimitFiles, LimitGroups, LimitHit, LimitMechanism, LimitUnit,
+    WantedLimit,
+};
 pub use mount::{MountChange, MountMechanism, MountSource};
-pub use process::{ProcessAttribute, ProcessMechanism, SchedulerClass};
+pub use process::{ProcessAttribute, ProcessMechanism, SchedulerClass, UserChoice};
 pub use services::{ServiceAction, ServicesMechanism, UnitChange};
 
 use serde::{Deserialize, Serialize};
@@ -41,6 +46,8 @@ pub enum Mechanism {
     Mount(MountMechanism),
     /// How programs of trials are started; nothing of the machine is changed.
     Process(ProcessMechanism),
+    /// A limit of what programs of trials use together; nothing of the machine is changed.
+    Limit(LimitMechanism),
 }
 
 /// Why a setting can't be made.
@@ -102,7 +109,13 @@ impl Mechanism {
             Self::Services(mechanism) => mechanism.plan(machine, request),
             Self::Mount(mechanism) => mechanism.plan(machine, request),
             Self::Process(mechanism) => mechanism.plan(machine, request),
+            Self::Limit(mechanism) => mechanism.plan(machine, setting, request),
         }
+    }
+
+    /// Whether it is given to the programs of trials as they are started, and nothing of the machine is changed.
+    pub fn is_of_programs(&self) -> bool {
+        matches!(self, Self::Process(_) | Self::Limit(_))
     }
 
     /// Every text with placeholders.
@@ -114,6 +127,7 @@ impl Mechanism {
             }
             Self::Folder(mechanism) => mechanism.templates(),
             Self::Command(mechanism) => mechanism.templates(),
+            Self::Limit(mechanism) => mechanism.templates(),
             Self::Hold(_) | Self::Services(_) | Self::Mount(_) | Self::Process(_) => Vec::new(),
         }
     }

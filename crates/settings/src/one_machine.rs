@@ -39,7 +39,7 @@ pub fn merge_hosts<'a>(
 ) -> Result<Vec<WantedSetting>, MachineConflict> {
     let mut merged: Vec<(&HostName, WantedSetting)> = Vec::new();
     for (host, settings) in hosts {
-        let of_machine = |it: &&WantedSetting| !matches!(it.mechanism, Mechanism::Process(_));
+        let of_machine = |it: &&WantedSetting| !it.mechanism.is_of_programs();
         for one in settings.iter().filter(of_machine) {
             let known = merged.iter().position(|(_, known)| known.is_same(one));
             if let Some(known) = known {

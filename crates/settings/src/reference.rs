@@ -72,6 +72,20 @@ impl SettingDefinition {
             Mechanism::Mount(_) => {
                 "`mkfs` and `mount`; it is unmounted, and a file made for it is removed.".into()
             }
+            Mechanism::Limit(it) => {
+                let names = |files: &crate::LimitFiles| {
+                    let names = files.files.iter().map(|file| format!("`{}`", file.name));
+                    names.collect::<Vec<_>>().join(", ")
+                };
+                let legacy = it.legacy.as_ref().map_or_else(
+                    || " There is none of version 1.".to_owned(),
+                    |files| format!(" Of version 1: {}.", names(files)),
+                );
+                format!(
+                    "A control group is made for each trial, for the programs of its steps, those of monitors left out, and is removed after it. Of version 2: {}.{legacy}",
+                    names(&it.unified)
+                )
+            }
             Mechanism::Process(_) => {
                 "Given to the programs of a trial's steps as they are started, those of monitors left out; nothing of the machine is changed.".into()
             }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    mechanism::{HeldFiles, Mechanism, ProcessAttribute},
+    mechanism::{HeldFiles, Mechanism, ProcessAttribute, WantedLimit},
     report::SettingReport,
     value::SettingValue,
     wanted::WantedSetting,
@@ -64,6 +64,20 @@ impl StandingPreparation {
                 Mechanism::Process(mechanism) if it.report.outcome.is_so() => {
                     Some((mechanism.attribute, it.wanted.request.value.as_ref()?))
                 }
+                _ => None,
+            })
+    }
+
+    /// What stands of the limits of the programs of trials.
+    pub fn limits(&self) -> impl Iterator<Item = WantedLimit<'_>> {
+        self.settings
+            .iter()
+            .filter_map(|it| match &it.wanted.mechanism {
+                Mechanism::Limit(mechanism) if it.report.outcome.is_so() => Some(WantedLimit {
+                    setting: &it.wanted.setting,
+                    mechanism,
+                    request: &it.wanted.request,
+                }),
                 _ => None,
             })
     }

@@ -80,7 +80,10 @@ impl ValueType {
                 let text = match value {
                     SettingValue::Text(text) => text.clone(),
                     SettingValue::Integer(number) => number.to_string(),
-                    _ => return Err(allowed()),
+                    // `on` and `off` may be written so.
+                    SettingValue::Boolean(true) => "on".to_owned(),
+                    SettingValue::Boolean(false) => "off".to_owned(),
+                    SettingValue::List(_) => return Err(allowed()),
                 };
                 if !words.contains(&text) {
                     let near = did_you_mean(&text, words.iter().map(String::as_str));

@@ -615,8 +615,12 @@ impl<'a> Resolver<'a> {
                 return Err(document.problem(span, message, "here", None));
             }
         };
-        if let (Mechanism::Process(attribute), Some(value)) = (&definition.mechanism, &value) {
-            let checked = attribute.check(value);
+        if let Some(value) = &value {
+            let checked = match &definition.mechanism {
+                Mechanism::Process(attribute) => attribute.check(value),
+                Mechanism::Limit(limit) => limit.check(value),
+                _ => Ok(()),
+            };
             checked.map_err(|fault| {
                 document.problem(span.clone(), format!("`{name}`: {fault}"), "here", None)
             })?;

@@ -291,6 +291,7 @@ mod tests {
                     load: Vec::new(),
                     neighbours: 0.0,
                     warnings: Vec::new(),
+                    drawn: Default::default(),
                 })
                 .collect();
             let shown = spread(rows.iter(), most);

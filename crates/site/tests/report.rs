@@ -451,6 +451,7 @@ mod from_a_store {
             clocks: Vec::new(),
             load: vec![],
             warnings: vec![],
+            drawn: Default::default(),
         }
     }
 
@@ -507,6 +508,7 @@ mod from_a_store {
             }],
             trials: trials.collect(),
             warnings: vec![],
+            drawn: Default::default(),
         };
         let id = store.add_finished_study(&study).await.unwrap();
         let report = report_of(&store, "many".into(), &[id], None).await.unwrap();

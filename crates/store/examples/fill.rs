@@ -116,6 +116,7 @@ fn trial(
             stolen: 0.0,
         }],
         warnings: Vec::new(),
+        drawn: Default::default(),
     })
 }
 

@@ -109,5 +109,6 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
         clocks: Vec::new(),
         load: Vec::new(),
         warnings: Vec::new(),
+        drawn: Default::default(),
     })
 }

@@ -97,6 +97,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "instances",
         include_str!("../migrations/0015_instances.sql"),
     ),
+    (
+        17,
+        "drawn settings",
+        include_str!("../migrations/0016_drawn_settings.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

@@ -3,8 +3,9 @@
 //! The same cell twice in one round, and samples of a metric that the cell's benchmark doesn't have, are errors.
 
 use backsight_model::{
-    Ending, Failure, HostClock, HostName, InstanceSamples, MachineLoad, MetricName, MetricSamples,
-    MonitorName, MonitorSample, Phase, ResourceUsage, RoleName, StepRecord, TrialRecord,
+    DrawnSettings, Ending, Failure, HostClock, HostName, InstanceSamples, MachineLoad, MetricName,
+    MetricSamples, MonitorName, MonitorSample, Phase, ResourceUsage, RoleName, StepRecord,
+    TrialRecord,
 };
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -58,6 +59,8 @@ pub struct TrialRow {
     pub neighbours: f64,
     /// Things that the reader of the result should know.
     pub warnings: Vec<String>,
+    /// What was drawn at random for it, by host and setting.
+    pub drawn: DrawnSettings,
 }
 
 /// An output stream that was kept.
@@ -263,6 +266,10 @@ impl Store {
             Ok(_) => None,
             Err(failure) => Some(self.to_json(failure)?),
         };
+        let drawn = match record.drawn.is_empty() {
+            true => None,
+            false => Some(self.to_json(&record.drawn)?),
+        };
         let neighbours = record
             .load
             .iter()
@@ -270,8 +277,8 @@ impl Store {
             .filter(|share| share.is_finite())
             .fold(0.0, f64::max);
         sqlx::query(
-            "INSERT INTO trial (study, number, boot, cell, round, began, took, failure, neighbours, warnings) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            "INSERT INTO trial (study, number, boot, cell, round, began, took, failure, neighbours, warnings, drawn) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         )
         .bind(trial.study.0)
         .bind(i64::from(trial.number))
@@ -283,6 +290,7 @@ impl Store {
         .bind(failure)
         .bind(neighbours)
         .bind(self.to_json(&record.warnings)?)
+        .bind(drawn)
         .execute(&mut **tx)
         .await
         .map_err(|e| match e.as_database_error() {
@@ -571,7 +579,7 @@ impl Store {
         // Both are in the order of trials' numbers.
         let mut loads = self.loads(study).await?.into_iter().peekable();
         let query = sqlx::query(
-            "SELECT number, cell, round, began, took, failure, neighbours, warnings, boot \
+            "SELECT number, cell, round, began, took, failure, neighbours, warnings, drawn, boot \
              FROM trial WHERE study = $1 ORDER BY number",
         );
         let rows = self.database.each_row(query.bind(study.0), |row| {
@@ -598,6 +606,9 @@ impl Store {
             load: Vec::new(),
             neighbours: db.column(row, "neighbours")?,
             warnings: db.json(row, "warnings", "a list of warnings")?,
+            drawn: db
+                .json_if_any(row, "drawn", "settings that were drawn")?
+                .unwrap_or_default(),
         })
     }
 

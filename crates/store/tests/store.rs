@@ -153,6 +153,7 @@ fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord 
             stolen: 1.0,
         }],
         warnings: vec!["a warning".into()],
+        drawn: Default::default(),
     }
 }
 

@@ -55,6 +55,7 @@ impl Measurer for Simulated {
             clocks: Vec::new(),
             load: Vec::new(),
             warnings: Vec::new(),
+            drawn: Default::default(),
         })))
     }
 }

@@ -310,6 +310,7 @@ impl Filler<'_> {
             )?])
         };
         let record = TrialRecord {
+            drawn: Default::default(),
             boot,
             began: day(version)?,
             took: Duration::from_secs(11),

@@ -185,6 +185,7 @@ async fn serve(
         open: Mutex::default(),
         preparations: Preparations::default(),
         recorder: Arc::default(),
+        is_guest: asks.is_none(),
         self_test: Mutex::default(),
     });
     let server = tonic::transport::Server::builder()
@@ -234,6 +235,8 @@ struct Agent {
     open: Mutex<Open>,
     preparations: Preparations,
     recorder: Arc<Mutex<Recorder>>,
+    /// Its clock isn't the conductor's, and its files are its host's.
+    is_guest: bool,
     /// Ends the self-test that runs, or the last one.
     self_test: Mutex<Option<StopFlag>>,
 }
@@ -324,7 +327,9 @@ impl proto::agent_server::Agent for Agent {
     async fn record(&self, request: Request<proto::RecordRequest>) -> Reply<proto::RecordReply> {
         let programs = request.into_inner().programs;
         let mut recorder = Arc::clone(&self.recorder).lock_owned().await;
-        let recorded = tokio::task::spawn_blocking(move || recorder.record(&programs)).await;
+        let is_guest = self.is_guest;
+        let recorded =
+            tokio::task::spawn_blocking(move || recorder.record(&programs, is_guest)).await;
         let (record, kernel_log) = recorded.map_err(|error| Status::internal(error.to_string()))?;
         let sections = record.0.into_iter();
         let sections = sections.map(|(name, values)| (name, proto::RecordSection { values }));

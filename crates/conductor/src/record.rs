@@ -1,12 +1,16 @@
 //! Records of hosts: what each is. Nothing is measured or changed.
 
 use backsight_agent::AgentError;
-use backsight_model::{HostName, HostRecord, Lab};
+use backsight_model::{HostName, HostRecord, Lab, RecordSection};
 use futures_util::future::join_all;
 use indexmap::IndexSet;
 use std::time::Duration;
 
-use crate::{Conductor, ConnectError, HostAccess, host_query::ask_host, hosts::Connected};
+use crate::{
+    Conductor, ConnectError, HostAccess,
+    host_query::ask_host,
+    hosts::{Connected, guests::promised},
+};
 
 /// How long one host may take, the agent's way there included.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -45,6 +49,32 @@ impl Conductor {
         let records = hosts.map(async |host| RecordedHost {
             host: host.name.clone(),
             record: host.client.record(self.programs_on(host)).await,
+        });
+        join_all(records).await
+    }
+
+    /// Records the guests that are booted, all at once.
+    pub async fn record_guests(&self) -> Vec<RecordedHost> {
+        let guests = self.hosts.values().filter(|host| self.is_guest(&host.name));
+        let records = guests.map(async |guest| {
+            let recorded = guest.client.record(Vec::new()).await;
+            let settings = self.arrangement.lab.host.get(&guest.name);
+            let record = recorded.map(|(mut record, log)| {
+                // What its lab gives it; how much of the memory its kernel leaves differs from boot to boot.
+                let mut section = RecordSection::new();
+                if let Some(settings) = settings {
+                    section.insert("kind".to_owned(), settings.kind.to_string());
+                    let sizes = promised(settings);
+                    let sizes = sizes.sizes();
+                    section.extend(sizes.map(|(name, size)| (name.to_owned(), size.to_string())));
+                }
+                record.0.insert(HostRecord::GUEST.to_owned(), section);
+                (record, log)
+            });
+            RecordedHost {
+                host: guest.name.clone(),
+                record,
+            }
         });
         join_all(records).await
     }

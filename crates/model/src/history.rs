@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::{collections::HashSet, time::Duration};
 
 use crate::{
-    Better, Cell, Failure, Layout, MetricName, Simulator, StudyName, StudyState, TestbedName, Unit,
-    Version, fairness_metric,
+    Better, Cell, Failure, HostRecordMap, Layout, MetricName, Simulator, StudyName, StudyState,
+    TestbedName, Unit, Version, fairness_metric,
 };
 
 /// Why there is no build of a version.
@@ -69,6 +69,8 @@ pub struct BootRecord {
     pub facts: IndexMap<String, String>,
     /// What its console said, or the commands that activated it.
     pub log: Vec<u8>,
+    /// What its guests are, at the first boot of each build.
+    pub guests: HostRecordMap,
 }
 
 /// A build as it is read back; its log stays in the store.

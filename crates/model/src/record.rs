@@ -36,6 +36,24 @@ pub struct RecordDifference {
 }
 
 impl HostRecord {
+    /// The section that records of guests have: a kernel that is booted with each build of a target.
+    pub const GUEST: &'static str = "guest";
+
+    /// Whether it is a guest's.
+    pub fn is_of_guest(&self) -> bool {
+        self.0.contains_key(Self::GUEST)
+    }
+
+    /// What differs from this record to another one beside what is compared anyway: between guests not what their kernel, which is
+    /// of the version under test, brings along.
+    pub fn differences_beside_target(&self, new: &HostRecord) -> Vec<RecordDifference> {
+        let mut differences = self.differences(new);
+        if self.is_of_guest() || new.is_of_guest() {
+            differences.retain(|it| !it.is_of_kernel());
+        }
+        differences
+    }
+
     /// The sections that another record has and this one lacks.
     pub fn lacks<'a>(&self, other: &'a HostRecord) -> Vec<&'a str> {
         let sections = other.0.keys().map(String::as_str);
@@ -58,7 +76,9 @@ impl HostRecord {
 
     /// The values whose differences explain numbers, with their names.
     pub fn explaining_values(&self) -> impl Iterator<Item = (String, &str)> {
+        let is_of_guest = self.is_of_guest();
         self.values_shared_with(self)
+            .filter(move |(name, _)| !is_of_guest || !is_of_kernel(name))
             .filter(|(name, _)| record_weight(name).0 >= EXPLAINING_WEIGHT)
     }
 
@@ -102,6 +122,28 @@ impl HostRecord {
     }
 }
 
+/// What a kernel brings along: its build, its configuration, and which mitigations it knows.
+const OF_KERNEL: [&str; 5] = [
+    "machine.kernel.*",
+    "machine.vulnerability.*",
+    "kernel-config.*",
+    "module.*",
+    "environment.kernel*",
+];
+
+fn is_of_kernel(name: &str) -> bool {
+    OF_KERNEL.iter().any(|pattern| fits(pattern, name))
+}
+
+impl RecordDifference {
+    /// Whether the kernel brings it along; a setting that only one of two kernels knows too.
+    fn is_of_kernel(&self) -> bool {
+        let is_on_both = self.base.is_some() && self.new.is_some();
+        is_of_kernel(&self.name)
+            || !is_on_both && (self.name.starts_with("sysctl.") || self.name.starts_with("memory."))
+    }
+}
+
 /// What isn't there on one side is most often another thing than what is measured with: the link of a container, a mounted stick.
 const COMES_AND_GOES: [&str; 3] = ["disk.", "filesystem.", "link."];
 /// And weighs at most so much.
@@ -124,7 +166,7 @@ pub fn differences_of_hosts(
         let Some(other) = new.get(host).filter(|other| !Arc::ptr_eq(record, other)) else {
             continue;
         };
-        for difference in record.differences(other) {
+        for difference in record.differences_beside_target(other) {
             match all.iter_mut().find(|(known, _)| *known == difference) {
                 Some((_, hosts)) => hosts.push(host.clone()),
                 None => all.push((difference, vec![host.clone()])),
@@ -250,6 +292,43 @@ fn fits(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn between_guests_only_what_their_kernels_do_not_bring_along_differs() {
+        let guest = |release: &str, memory: &str| {
+            HostRecord::from_iter([
+                ("guest", "kind", "uml"),
+                ("machine", "kernel.release", release),
+                ("machine", "cpu.model", "a processor"),
+                ("kernel-config", "CONFIG_HZ", release),
+                ("sysctl", release, "1"),
+                ("memory", "MemTotal", memory),
+            ])
+        };
+        let names = |differences: Vec<RecordDifference>| -> Vec<String> {
+            differences.into_iter().map(|it| it.name).collect()
+        };
+        let (old, new) = (guest("6.1", "1"), guest("6.2", "1"));
+        assert_eq!(
+            names(old.differences_beside_target(&new)),
+            Vec::<String>::new()
+        );
+        assert!(names(old.differences(&new)).contains(&"machine.kernel.release".to_owned()));
+        assert!(
+            old.explaining_values()
+                .all(|(name, _)| !name.contains("kernel"))
+        );
+        let larger = guest("6.2", "2");
+        assert_eq!(
+            names(old.differences_beside_target(&larger)),
+            ["memory.MemTotal"]
+        );
+        // Of machines that aren't guests the kernel counts.
+        let machine =
+            |release: &str| HostRecord::from_iter([("machine", "kernel.release", release)]);
+        let differences = machine("1").differences_beside_target(&machine("2"));
+        assert_eq!(names(differences), ["machine.kernel.release"]);
+    }
 
     fn record(values: &[(&str, &str, &str)]) -> HostRecord {
         values.iter().copied().collect()

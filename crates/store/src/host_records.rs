@@ -61,6 +61,31 @@ impl Store {
         tx.commit().await.map_err(|e| self.database.fault(e))
     }
 
+    /// Says what a guest is since this boot; nothing where the study knows it so already.
+    ///
+    /// # Errors
+    /// As [`Store::begin_host_record`].
+    pub async fn record_guest(
+        &self,
+        study: StudyId,
+        guest: &HostName,
+        booted: Timestamp,
+        record: &HostRecord,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query(
+            "SELECT at_begin FROM host_record WHERE study = $1 AND host = $2 ORDER BY position DESC LIMIT 1",
+        )
+        .bind(study.0)
+        .bind(guest.as_str());
+        if let Some(row) = self.database.rows(query).await?.first() {
+            let known = self.database.column(row, "at_begin")?;
+            if self.record_of(known).await? == *record {
+                return Ok(());
+            }
+        }
+        self.begin_host_record(study, guest, booted, record).await
+    }
+
     /// Says what a host is at the end of a study, and what its kernel said since the beginning; tells whether it is another one than at
     /// the beginning.
     ///

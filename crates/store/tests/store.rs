@@ -993,6 +993,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "ALTER TABLE sample DROP COLUMN within_checksum",
         "ALTER TABLE trial DROP COLUMN session",
         "ALTER TABLE trial DROP COLUMN host",
+        "ALTER TABLE trial DROP COLUMN drawn",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
         change(dir.path(), before.into()).await;
@@ -1768,6 +1769,7 @@ fn amended_versions_come_back_and_are_no_points_of_the_history() {
             };
             store.record_build(study, &build).await.unwrap();
             let boot = BootRecord {
+                guests: Default::default(),
                 testbed: 0,
                 version,
                 layout: Layout::default(),
@@ -1874,4 +1876,42 @@ async fn self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed()
     assert_eq!((count, damaged.len()), (3, 1));
     store.delete_self_tests(&damaged).await.unwrap();
     assert_eq!(store.self_tests().await.unwrap(), all[..2]);
+}
+
+#[tokio::test]
+async fn a_guest_is_kept_once_and_another_kernel_costs_its_small_section() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = with_study(dir.path()).await;
+    let study = store.create_study(&new_study("guests")).await.unwrap();
+    let guest = "one".parse().unwrap();
+    let record = |release: &str| {
+        let mut record = HostRecord::from_iter([
+            ("guest", "kind", "uml"),
+            ("machine", "kernel.release", release),
+        ]);
+        let settings = (0..900).map(|n| (format!("vm.setting-{n}"), n.to_string()));
+        record.0.insert("sysctl".into(), settings.collect());
+        record
+    };
+    let now = jiff::Timestamp::now();
+    store
+        .record_guest(study, &guest, now, &record("6.1"))
+        .await
+        .unwrap();
+    let before = objects(dir.path()).len();
+    for _ in 0..3 {
+        store
+            .record_guest(study, &guest, now, &record("6.1"))
+            .await
+            .unwrap();
+    }
+    assert_eq!(store.host_records(study).await.unwrap().len(), 1);
+    store
+        .record_guest(study, &guest, now, &record("6.2"))
+        .await
+        .unwrap();
+    assert_eq!(objects(dir.path()).len(), before + 1);
+    let stored = store.host_records(study).await.unwrap();
+    let stored: Vec<_> = stored.into_iter().map(|it| it.at_begin).collect();
+    assert_eq!(stored, [record("6.1"), record("6.2")]);
 }

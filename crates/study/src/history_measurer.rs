@@ -5,16 +5,18 @@
 
 use backsight_catalog::Catalog;
 use backsight_conductor::{
-    BootError, BootFault, Conductor, ConnectError, Events, Kernel, TrialOutcome as Conducted,
-    WorkbenchCommand,
+    BootError, BootFault, Conductor, ConnectError, Events, Kernel, RecordedHost,
+    TrialOutcome as Conducted, WorkbenchCommand,
 };
 use backsight_history::{BuildLocation, Workshop};
-use backsight_model::{BootKind, BootRecord, BuildRecord, Cell, Event, HostKind, HostName, Layout};
+use backsight_model::{
+    BootKind, BootRecord, BuildRecord, Cell, Event, HostKind, HostName, HostRecordMap, Layout,
+};
 use backsight_policy::Request;
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -61,6 +63,8 @@ pub struct HistoryMeasurer<'a> {
     booted: Option<(usize, usize, u32)>,
     /// How often since the last trial what ran had to be booted again.
     revived: u32,
+    /// Builds whose guests were recorded: version, layout.
+    recorded: HashSet<(usize, usize)>,
 }
 
 /// What testbeds share that measure the same builds.
@@ -116,6 +120,7 @@ impl<'a> HistoryMeasurer<'a> {
             coming: Vec::new(),
             booted: None,
             revived: 0,
+            recorded: HashSet::new(),
         }
     }
 
@@ -137,6 +142,7 @@ impl<'a> HistoryMeasurer<'a> {
             coming: Vec::new(),
             booted: None,
             revived: 0,
+            recorded: HashSet::new(),
         }
     }
 
@@ -217,6 +223,7 @@ impl<'a> HistoryMeasurer<'a> {
             ordinal: boot,
         });
         let mut record = BootRecord {
+            guests: Default::default(),
             testbed: request.testbed,
             version,
             layout: self.layouts[layout],
@@ -235,11 +242,30 @@ impl<'a> HistoryMeasurer<'a> {
         };
         record.took = clock.elapsed();
         match activated {
-            Ok(()) => self.booted = Some((version, layout, boot)),
+            Ok(()) => {
+                self.booted = Some((version, layout, boot));
+                if self.recorded.insert((version, layout)) {
+                    record.guests = self.record_guests().await;
+                }
+            }
             Err(Activation::Failed(why)) => record.failure = Some(why),
             Err(Activation::Hindered(why)) => return Err(Unmeasurable(why)),
         }
         Ok(Measurement::Booted(Box::new(record)))
+    }
+
+    /// What the guests are now; what can't be recorded is warned of.
+    async fn record_guests(&self) -> HostRecordMap {
+        let mut records = HostRecordMap::new();
+        for RecordedHost { host, record } in self.conductor.record_guests().await {
+            match record {
+                Ok((record, _)) => drop(records.insert(host, Arc::new(record))),
+                Err(fault) => self.events.emit(&Event::Warning {
+                    message: format!("{host}: what it is isn't recorded: {fault}"),
+                }),
+            }
+        }
+        records
     }
 
     async fn activate(

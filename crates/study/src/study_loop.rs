@@ -734,6 +734,11 @@ impl StudyLoop<'_> {
             return Ok(None);
         }
         let number = self.store.record_boot(self.study.id, boot).await?;
+        for (guest, record) in &boot.guests {
+            self.store
+                .record_guest(self.study.id, guest, boot.began, record)
+                .await?;
+        }
         Arc::make_mut(&mut self.evidence).boots.push(boot.took);
         self.events_on(testbed).emit(&Event::BootFinished {
             version: self.version(boot.version),

@@ -141,6 +141,7 @@ async fn each_boot_is_another_machine_and_leaves_nothing() {
     let kernel = marked("each");
     let mut conductor = conductor(&lab, PING).await;
     let mut seen = Vec::new();
+    let mut records = Vec::new();
     for _ in 0..2 {
         let boot = conductor.boot(&kernel).await.unwrap();
         for name in ["one", "two"] {
@@ -159,7 +160,20 @@ async fn each_boot_is_another_machine_and_leaves_nothing() {
         let text = String::from_utf8(said.stdout.bytes).unwrap();
         assert!(text.starts_with("one\n/tmp/"), "{text}");
         assert!(!running(&kernel).is_empty());
+        for recorded in conductor.record_guests().await {
+            let (record, _) = recorded.record.unwrap();
+            assert_eq!(record.0["guest"]["kind"], "uml");
+            assert!(record.0["machine"]["kernel.cmdline"].contains(&kernel.args));
+            for section in ["cpu", "memory", "sysctl"] {
+                assert!(record.0.contains_key(section), "{section}");
+            }
+            assert!(!record.0.contains_key("package"));
+            records.push((recorded.host, record));
+        }
     }
+    // The same kernel booted again is the same machine.
+    assert_eq!(records.len(), 4);
+    assert_eq!(records[..2], records[2..]);
     seen.sort();
     seen.dedup();
     assert_eq!(seen.len(), 4, "{seen:?}");

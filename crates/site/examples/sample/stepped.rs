@@ -229,6 +229,7 @@ impl Filler<'_> {
     ) -> Result<(), Fault> {
         let panics = version == self.extent.broken() + 3;
         let record = BootRecord {
+            guests: Default::default(),
             testbed: 0,
             version: position,
             layout,

@@ -247,6 +247,7 @@ fn a_long_log_is_cut_on_its_page_and_whole_beside_it() {
     let long = "0123456789abcde\n".repeat(200_000);
     site.runtime.block_on(async {
         let record = backsight_model::BootRecord {
+            guests: Default::default(),
             testbed: 0,
             version: 0,
             layout: Default::default(),

@@ -66,6 +66,7 @@ impl Measurer for Booting {
         }
         self.booted = Some(request.version);
         Ok(Measurement::Booted(Box::new(BootRecord {
+            guests: Default::default(),
             testbed: request.testbed,
             version: request.version,
             layout: Layout {

@@ -10,7 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::workshop_error::{WorkshopError, file};
+use crate::{
+    compilers::compilers_in,
+    workshop_error::{WorkshopError, file},
+};
 
 /// What is known of a build besides its files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +22,9 @@ pub(crate) struct Entry {
     pub version: String,
     /// The layout.
     pub layout: Layout,
+    /// The compilers that made it; none in builds from before that was kept.
+    #[serde(default)]
+    pub compilers: Option<Vec<String>>,
     /// What its commands were and printed.
     #[serde(skip)]
     pub log: Vec<u8>,
@@ -54,6 +60,9 @@ impl Cache {
             // Not ours, or cut off by a crash before it was on disk: made again.
             return Ok(None);
         };
+        if entry.compilers.is_none() {
+            entry.compilers = Some(compilers_in(&self.files(key)));
+        }
         let log = self.folder.join(key).join("log");
         entry.log = fs::read(&log).unwrap_or_default();
         Ok(Some(entry))
@@ -104,7 +113,11 @@ impl Cache {
         let log = beside.join("log");
         fs::write(&log, &entry.log).map_err(file("write", &log))?;
         let path = beside.join("build.json");
-        let text = serde_json::to_vec(entry).unwrap_or_default();
+        let entry = Entry {
+            compilers: Some(compilers_in(&files)),
+            ..entry.clone()
+        };
+        let text = serde_json::to_vec(&entry).unwrap_or_default();
         fs::write(&path, text).map_err(file("write", &path))
     }
 }
@@ -148,6 +161,7 @@ mod tests {
         Entry {
             version: "v1".into(),
             layout: Layout::default(),
+            compilers: None,
             log: b"$ make\n".to_vec(),
         }
     }

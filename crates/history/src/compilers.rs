@@ -47,7 +47,11 @@ pub(crate) fn compilers_in(folder: &Path) -> Vec<String> {
 
 /// ELF files in a folder, with their types, in the order of their names.
 fn list(folder: &Path, entries: &mut usize, files: &mut Vec<(PathBuf, u16)>) {
-    let mut here: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
+    let mut here: Vec<_> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect();
     here.sort_by_key(fs::DirEntry::file_name);
     for entry in here {
         *entries += 1;
@@ -139,7 +143,10 @@ mod tests {
         std::os::unix::fs::symlink(&this, folder.path().join("link")).unwrap();
         fs::copy(&this, folder.path().join("bin/test")).unwrap();
         let found = compilers_in(folder.path());
-        assert!(found.iter().any(|it| it.starts_with("rustc version")), "{found:?}");
+        assert!(
+            found.iter().any(|it| it.starts_with("rustc version")),
+            "{found:?}"
+        );
         // Cut off, it says nothing, and nothing is read beyond its end.
         let whole = fs::read(&this).unwrap();
         fs::write(folder.path().join("bin/test"), &whole[..1000]).unwrap();

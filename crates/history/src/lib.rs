@@ -18,6 +18,7 @@
 mod amend;
 mod blocking;
 mod cache;
+mod compilers;
 mod cvs;
 mod diff;
 #[doc(hidden)]

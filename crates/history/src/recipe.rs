@@ -321,6 +321,7 @@ impl Workshop {
             quirks: self.quirks(version).map(|e| e.quirk.why.clone()).collect(),
             failure: None,
             cached: false,
+            compilers: Vec::new(),
             began: Timestamp::now(),
             took: Duration::ZERO,
             log: Vec::new(),
@@ -347,7 +348,10 @@ impl Workshop {
             .await;
         record.took = clock.elapsed();
         match made {
-            Ok(()) => {}
+            Ok(()) => {
+                let kept = self.cache.find(&record.key)?;
+                record.compilers = kept.and_then(|it| it.compilers).unwrap_or_default();
+            }
             Err(Stop::Broken(why)) => record.failure = Some(BuildFailure::Broken(why)),
             Err(Stop::Hindered(error)) => return Err(error),
         }
@@ -361,6 +365,7 @@ impl Workshop {
             return Ok(false);
         };
         record.cached = true;
+        record.compilers = entry.compilers.unwrap_or_default();
         record.log = entry.log;
         Ok(true)
     }
@@ -573,6 +578,7 @@ impl Workshop {
         let entry = Entry {
             version: self.versions[version].id.clone(),
             layout,
+            compilers: None,
             log: log.0.clone(),
         };
         let (cache, key, tree) = (self.cache.clone(), key.to_owned(), self.folder.clone());

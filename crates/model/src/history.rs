@@ -36,6 +36,8 @@ pub struct BuildRecord {
     pub key: String,
     /// The quirks that it has: why each.
     pub quirks: Vec<String>,
+    /// The compilers that made it, as its programs say.
+    pub compilers: Vec<String>,
     /// Why there is none, if there is none.
     pub failure: Option<BuildFailure>,
     /// Whether it was there already.
@@ -86,6 +88,8 @@ pub struct Build {
     pub key: String,
     /// The quirks that it has: why each.
     pub quirks: Vec<String>,
+    /// The compilers that made it, as its programs say.
+    pub compilers: Vec<String>,
     /// Why there is none, if there is none.
     pub failure: Option<BuildFailure>,
     /// Whether it was there already.

@@ -35,7 +35,7 @@ use backsight_model::{
 };
 use backsight_stats::changes::Trend;
 use jiff::Timestamp;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{change_significance::adjusted_tests, pooled_spread::PooledSpread};
 use session_spread::{Repeats, Spreads};
@@ -66,6 +66,8 @@ pub struct HistoryVersion {
     pub version: Version,
     /// The quirks that its builds had: why each.
     pub quirks: Vec<String>,
+    /// The compilers that made its builds, as the programs in them say.
+    pub compilers: BTreeSet<String>,
     /// How far it came.
     pub standing: VersionStanding,
 }
@@ -229,6 +231,7 @@ pub fn history(studies: &[StudyHistory]) -> TargetHistory {
         unplaced: drafts.unplaced,
         series: drafts.series(),
     };
+    history.tell_of_compilers();
     history.series.sort_by_key(|series| !series.metric.primary);
     // Secondary metrics take no certainty from the primary ones.
     for primary in [true, false] {
@@ -248,6 +251,7 @@ pub fn history(studies: &[StudyHistory]) -> TargetHistory {
 #[derive(Debug, Default)]
 struct Record {
     quirks: Vec<String>,
+    compilers: BTreeSet<String>,
     measured: bool,
     /// The last of each, with when it was.
     failed: Option<Fault>,
@@ -275,6 +279,7 @@ impl Record {
         HistoryVersion {
             version,
             quirks: self.quirks,
+            compilers: self.compilers,
             standing,
         }
     }
@@ -315,6 +320,7 @@ impl<'a> OfStudy<'a> {
                     record.quirks.push(quirk.clone());
                 }
             }
+            record.compilers.extend(build.compilers.iter().cloned());
             if let Some(why) = &build.failure {
                 later(&mut record.unbuilt, build.began, why.clone());
             }

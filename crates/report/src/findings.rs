@@ -87,6 +87,9 @@ pub struct ChangeView<'a> {
     /// What hosts were otherwise on its two sides, where no study measured both: what explains numbers most often first.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub hosts: &'a [RecordDifference],
+    /// That other compilers made the builds after it than those before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compilers: Option<&'a RecordDifference>,
 }
 
 /// An acceptance of a change.
@@ -162,6 +165,7 @@ impl<'a> ChangeView<'a> {
             alike: false,
             accepted: None,
             hosts: &[],
+            compilers: None,
         }
     }
 

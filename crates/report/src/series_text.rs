@@ -222,6 +222,13 @@ impl<'a> SeriesText<'a> {
         if !point.hosts.is_empty() {
             let _ = write!(text, "; {}", hosts(&point.hosts));
         }
+        if let Some(compilers) = &point.compilers {
+            let [was, is] = compilers.values();
+            let _ = write!(
+                text,
+                "; the compiler changed there too, which may be why: was {was}, is {is}"
+            );
+        }
         text
     }
 

@@ -203,6 +203,9 @@ fn builds_and_boots(history: &StudyHistory, width: Option<u16>) -> String {
             None if build.cached => "was there".to_owned(),
             None => "made".to_owned(),
         };
+        if !build.compilers.is_empty() {
+            outcome.push_str(&format!(" by {}", build.compilers.join(", ")));
+        }
         for quirk in &build.quirks {
             outcome.push_str(&format!("; quirk: {quirk}"));
         }

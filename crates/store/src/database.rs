@@ -102,6 +102,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "drawn settings",
         include_str!("../migrations/0016_drawn_settings.sql"),
     ),
+    (
+        18,
+        "compilers",
+        include_str!("../migrations/0017_compilers.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

@@ -161,8 +161,8 @@ impl Store {
             .map(|f| self.to_json(f))
             .transpose()?;
         let number: i64 = sqlx::query_scalar(
-            "INSERT INTO build (study, number, version, layout, content, quirks, failure, cached, began, took, log) \
-             SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM build WHERE study = $1 \
+            "INSERT INTO build (study, number, version, layout, content, quirks, failure, cached, began, took, log, compilers) \
+             SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM build WHERE study = $1 \
              RETURNING number",
         )
         .bind(study.0)
@@ -175,6 +175,7 @@ impl Store {
         .bind(build.began.to_string())
         .bind(nanos(build.took))
         .bind(log)
+        .bind(self.to_json(&build.compilers)?)
         .fetch_one(&mut *tx)
         .await
         .map_err(|e| self.stray_or_fault(study, "a build of a version that it hasn't", e))?;
@@ -339,7 +340,7 @@ impl Store {
 
     async fn builds(&self, study: StudyId) -> Result<Vec<Build>, StoreError> {
         let query = sqlx::query(
-            "SELECT number, version, layout, content, quirks, failure, cached, began, took, log \
+            "SELECT number, version, layout, content, quirks, failure, cached, began, took, log, compilers \
              FROM build WHERE study = $1 ORDER BY number",
         )
         .bind(study.0);
@@ -355,6 +356,7 @@ impl Store {
             layout: db.json(row, "layout", "a layout")?,
             key: db.column(row, "content")?,
             quirks: db.json(row, "quirks", "a list of quirks")?,
+            compilers: db.json(row, "compilers", "a list of compilers")?,
             failure: db.json_if_any(row, "failure", "a build's failure")?,
             cached: db.column(row, "cached")?,
             began: db.parsed(row, "began", "a time")?,

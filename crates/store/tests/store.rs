@@ -994,6 +994,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "ALTER TABLE trial DROP COLUMN session",
         "ALTER TABLE trial DROP COLUMN host",
         "ALTER TABLE trial DROP COLUMN drawn",
+        "ALTER TABLE build DROP COLUMN compilers",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
         change(dir.path(), before.into()).await;
@@ -1757,6 +1758,7 @@ fn amended_versions_come_back_and_are_no_points_of_the_history() {
         let study = store.create_study(&new).await.unwrap();
         for version in 0..3 {
             let build = BuildRecord {
+                compilers: Vec::new(),
                 version,
                 layout: Layout::default(),
                 key: format!("key {version}"),

@@ -1,11 +1,33 @@
-//! What the hosts of a testbed were otherwise on the two sides of a change: where no study measured both, the change may be theirs.
+//! What the hosts of a testbed were otherwise on the two sides of a change: where no study measured both, the change may be theirs. And
+//! which compilers made the builds on both sides.
 
-use backsight_model::{EXPLAINING_WEIGHT, HostRecordMap, differences_of_hosts};
+use backsight_model::{EXPLAINING_WEIGHT, HostRecordMap, RecordDifference, differences_of_hosts};
 use std::collections::{BTreeSet, HashMap};
 
 use super::{ChangePoint, TargetHistory, VersionPoint, VersionSeries};
 
 impl TargetHistory {
+    /// Notes where the builds on the two sides of a change were made by other compilers.
+    pub(super) fn tell_of_compilers(&mut self) {
+        for series in &mut self.series {
+            let told: Vec<Option<RecordDifference>> = series
+                .found
+                .changes
+                .iter()
+                .map(|change| {
+                    let (before, after) = points_around(&series.points, change)?;
+                    let of = |point: &VersionPoint| &self.versions[point.version].compilers;
+                    let differ = of(before) != of(after);
+                    let are_known = !of(before).is_empty() && !of(after).is_empty();
+                    (differ && are_known).then(|| other_compilers(of(before), of(after)))
+                })
+                .collect();
+            for (change, told) in series.found.changes.iter_mut().zip(told) {
+                change.compilers = told;
+            }
+        }
+    }
+
     /// Notes what the hosts were otherwise on the two sides of each change, by the records of studies.
     pub fn tell_of_hosts(&mut self, records: &HashMap<i64, HostRecordMap>) {
         for series in &mut self.series {
@@ -35,13 +57,37 @@ impl TargetHistory {
 /// The last study that measured what lies before a change, and the first one that measured what lies after it; none where some
 /// study measured both.
 fn studies_around(series: &VersionSeries, change: &ChangePoint) -> Option<(i64, i64)> {
-    let valued = || series.points.iter().filter(|point| point.value.is_some());
-    let before = valued().rfind(|point| point.version < change.at)?;
-    let after = valued().find(|point| point.version >= change.at)?;
+    let (before, after) = points_around(&series.points, change)?;
     let (before, after) = (studies_of(before), studies_of(after));
     match before.is_disjoint(&after) {
         true => Some((*before.last()?, *after.first()?)),
         false => None,
+    }
+}
+
+/// The last version with a value before a change, and the first one after it.
+fn points_around<'a>(
+    points: &'a [VersionPoint],
+    change: &ChangePoint,
+) -> Option<(&'a VersionPoint, &'a VersionPoint)> {
+    let valued = || points.iter().filter(|point| point.value.is_some());
+    let before = valued().rfind(|point| point.version < change.at)?;
+    let after = valued().find(|point| point.version >= change.at)?;
+    Some((before, after))
+}
+
+/// The difference of two builds' compilers.
+fn other_compilers(base: &BTreeSet<String>, new: &BTreeSet<String>) -> RecordDifference {
+    let joined = |names: &BTreeSet<String>| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        Some(names.join(", "))
+    };
+    RecordDifference {
+        name: "build.compiler".to_owned(),
+        base: joined(base),
+        new: joined(new),
+        weight: 95,
+        reason: Some("another compiler makes other code of the same source"),
     }
 }
 
@@ -56,7 +102,7 @@ fn studies_of(point: &VersionPoint) -> BTreeSet<i64> {
 mod tests {
     use super::super::{history, tests::measured};
     use super::*;
-    use backsight_model::HostRecord;
+    use backsight_model::{HostRecord, StudyHistory};
     use indexmap::IndexMap;
     use std::sync::Arc;
 
@@ -70,6 +116,29 @@ mod tests {
 
     fn range(from: usize, to: usize) -> Vec<usize> {
         (from..to).collect()
+    }
+
+    #[test]
+    fn a_change_between_builds_of_two_compilers_says_so() {
+        let mut study = measured(1, &range(0, 40), &[1, 2], 25);
+        let changes = |study: &StudyHistory| {
+            let history = history(std::slice::from_ref(study));
+            let [change] = &history.series[0].found.changes[..] else {
+                panic!("one change");
+            };
+            change.compilers.clone()
+        };
+        assert_eq!(changes(&study), None);
+        for build in &mut study.builds {
+            let version = if build.version < 25 { 12 } else { 13 };
+            build.compilers = vec![format!("GCC: {version}")];
+        }
+        let told = changes(&study).unwrap();
+        assert_eq!(told.to_string(), "build.compiler was GCC: 12, is GCC: 13");
+        for build in &mut study.builds {
+            build.compilers = vec!["GCC: 13".to_owned()];
+        }
+        assert_eq!(changes(&study), None);
     }
 
     #[test]

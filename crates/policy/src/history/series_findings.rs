@@ -60,6 +60,8 @@ pub struct ChangePoint {
     /// What the hosts of the testbed were otherwise, where no study measured both sides: see
     /// [`TargetHistory::tell_of_hosts`](super::TargetHistory::tell_of_hosts).
     pub hosts: Vec<RecordDifference>,
+    /// That other compilers made the builds after it than those before it.
+    pub compilers: Option<RecordDifference>,
 }
 
 /// That a change is accepted, or was.
@@ -272,6 +274,7 @@ impl ChangePoint {
             accepted: None,
             alike: false,
             hosts: Vec::new(),
+            compilers: None,
             change,
         }
     }

@@ -72,6 +72,7 @@ fn build(
 ) -> u32 {
     let number = study.builds.len() as u32 + 1;
     study.builds.push(Build {
+        compilers: Vec::new(),
         number,
         version,
         layout,

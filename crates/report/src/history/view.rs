@@ -443,6 +443,7 @@ fn change<'a>(history: &'a TargetHistory, point: &'a ChangePoint) -> ChangeView<
         believed: point.believed,
         accepted: point.accepted.as_ref().map(accepted),
         hosts: &point.hosts,
+        compilers: point.compilers.as_ref(),
         ..ChangeView::new(&point.change, between, point.direction.as_str())
     };
     match point.alike {

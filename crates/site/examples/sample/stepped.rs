@@ -203,6 +203,7 @@ impl Filler<'_> {
             _ => Vec::new(),
         };
         let record = BuildRecord {
+            compilers: Vec::new(),
             version: position,
             layout,
             key: format!("{version:08x}-{layout}"),

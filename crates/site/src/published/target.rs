@@ -345,6 +345,7 @@ fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], 
         version,
         quirks,
         standing,
+        ..
     } = &book.history.versions[at];
     let values = shown.iter().zip(points).map(|(series, points)| {
         let words = SeriesText::new(&book.history, series);

@@ -274,7 +274,13 @@ fn missing(machine: &MachineRoot, own: &OwnCgroups, limit: &WantedLimit<'_>) -> 
             "no control group above the agent passes the controller `{controller}` on: `echo +{controller} > {}/cgroup.subtree_control` does",
             root.display()
         ),
-        None => format!("the kernel has no controller `{controller}` for control groups here"),
+        None => {
+            let version = match limit.mechanism.legacy {
+                Some(_) => "",
+                None => " of version 2",
+            };
+            format!("the kernel has no controller `{controller}` for control groups{version} here")
+        }
     })
 }
 

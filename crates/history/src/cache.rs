@@ -161,7 +161,7 @@ mod tests {
         Entry {
             version: "v1".into(),
             layout: Layout::default(),
-            compilers: None,
+            compilers: Some(Vec::new()),
             log: b"$ make\n".to_vec(),
         }
     }

@@ -6,7 +6,7 @@
 use backsight_model::HostName;
 use std::{collections::BTreeSet, fmt};
 
-use crate::{mechanism::Mechanism, wanted::WantedSetting};
+use crate::wanted::WantedSetting;
 
 /// Two settings that a machine can't both have, each asked for by another of its hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -242,7 +242,7 @@ fn files_in_the_documentation_are_right() {
             } else if block.contains("[[files]]") {
                 SettingDefinition::read(&document(&block)).unwrap();
             } else if block.contains("[host.") {
-                Lab::read(&document(&block)).unwrap();
+                Lab::read(&Lab::write_out(&document(&block)).unwrap()).unwrap();
             } else {
                 let document = document(&format!("use = [\"iperf3-tcp\"]\n{block}"));
                 let plan = Plan::read(&document).unwrap();
@@ -257,6 +257,19 @@ fn files_in_the_documentation_are_right() {
             }
         }
     }
+}
+
+#[test]
+fn files_on_the_page_about_many_hosts_are_the_example_and_make_a_lab_of_a_hundred() {
+    let page = "docs/how-to/describe-many-hosts.md";
+    let folder = tempfile::tempdir().unwrap();
+    for (text, name) in blocks(page, "toml").iter().zip(["lab.toml", "rack-b.toml"]) {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let lab = |path: &Path| Lab::read(&Lab::open(path).unwrap()).unwrap();
+    let of_page = lab(&folder.path().join("lab.toml"));
+    assert_eq!(of_page, lab(&project().join("examples/rack/lab.toml")));
+    assert_eq!(of_page.host.len(), 100);
 }
 
 #[test]
@@ -291,7 +304,8 @@ fn the_examples_are_right() {
                 for patch in target.patches.iter().chain(of_quirks) {
                     assert!(folder.join(&**patch).exists(), "{file:?}: {}", **patch);
                 }
-            } else if begins("[testbed.") || begins("[host.") {
+            } else if begins("[testbed.") || begins("[host.") || begins("[group.") {
+                let document = Lab::open(&file).unwrap_or_else(|e| panic!("{file:?}: {e}"));
                 Lab::read(&document).unwrap_or_else(|e| panic!("{file:?}: {e}"));
             } else {
                 Plan::read(&document).unwrap_or_else(|e| panic!("{file:?}: {e}"));

@@ -30,6 +30,7 @@ const CASES: &[Case] = &[
     case("init", 2, || fresh(&["init", "--lab", "here"])),
     case("lab", 0, || fresh(&["lab", "show"])),
     case("lab", 2, || fresh(&["lab", "show", "--lab", "none.toml"])),
+    case("lab", 2, || fresh(&["lab", "show", "tag:none"])),
     case("run", 0, || fresh(&["run", "plan.toml"])),
     case("run", 1, || failing().ends(&["run", "plan.toml"])),
     case("run", 2, || fresh(&["run", "none.toml"])),

@@ -83,12 +83,12 @@ pub fn catalog(shared: &CommonOptions, plan: Option<&Path>) -> miette::Result<Ca
 /// The lab of a plan: the file that was named, else the `lab.toml` beside the plan; none if there is none.
 pub fn lab(named: Option<&Path>, plan: Option<&Path>) -> miette::Result<Option<TomlDocument>> {
     if let Some(path) = named {
-        return Ok(Some(TomlDocument::open(path)?));
+        return Ok(Some(Lab::open(path)?));
     }
     let Some(plan) = plan else { return Ok(None) };
     let beside = plan.parent().unwrap_or(Path::new("")).join("lab.toml");
     if beside.exists() {
-        Ok(Some(TomlDocument::open(&beside)?))
+        Ok(Some(Lab::open(&beside)?))
     } else {
         Ok(None)
     }

@@ -1,6 +1,6 @@
 //! `backsight record`: what a host is, on one page; what differs between two.
 
-use backsight_model::HostName;
+use backsight_model::{HostName, HostPattern};
 use backsight_report::host_record::record_text;
 use backsight_study::{HostRecords, compare_records, hosts_of_study};
 use miette::IntoDiagnostic as _;
@@ -14,9 +14,9 @@ use crate::{common_options::CommonOptions, files};
 /// Arguments of `record`.
 #[derive(Debug, clap::Args)]
 pub struct RecordArgs {
-    /// Hosts of the lab; all its machines unless said
+    /// Hosts of the lab: names, `client[01-05]`, a group's name, `tag:TAG`; all its machines unless said
     #[arg(conflicts_with_all = ["diff", "of"])]
-    hosts: Vec<HostName>,
+    hosts: Vec<HostPattern>,
     /// What the hosts of this study were when it began, what changed until its end, and what their kernels said meanwhile
     #[arg(long, value_name = "STUDY", conflicts_with_all = ["diff", "output"])]
     of: Option<String>,
@@ -117,7 +117,9 @@ impl RecordArgs {
         }
         let lab = files::lab_or_this_machine(self.lab.as_deref())?;
         match HostName::new(side) {
-            Ok(host) if lab.host.contains_key(&host) => HostRecords::record(&lab, &[host]).await,
+            Ok(host) if lab.host.contains_key(&host) => {
+                HostRecords::record(&lab, &[(&host).into()]).await
+            }
             _ => HostRecords::from_study(&files::existing_store(shared).await?, side).await,
         }
     }

@@ -1,7 +1,7 @@
 //! `backsight restore`: puts back what interrupted studies left changed on machines.
 
 use backsight_conductor::{HostAccess, change_boot_units, restore_hosts};
-use backsight_model::HostName;
+use backsight_model::HostPattern;
 use backsight_settings::{BootUnitAction, BootUnitReport, RestoreReport};
 use miette::IntoDiagnostic as _;
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
@@ -11,8 +11,8 @@ use crate::{common_options::CommonOptions, exit_status::ExitStatus, files};
 /// Arguments of `restore`.
 #[derive(Debug, clap::Args)]
 pub struct RestoreArgs {
-    /// Hosts of the lab; all its machines unless said
-    hosts: Vec<HostName>,
+    /// Hosts of the lab: names, `client[01-05]`, a group's name, `tag:TAG`; all its machines unless said
+    hosts: Vec<HostPattern>,
     /// The lab's file; else the lab.toml in this folder, else this machine alone
     #[arg(long, value_name = "FILE")]
     lab: Option<PathBuf>,

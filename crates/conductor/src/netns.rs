@@ -70,6 +70,17 @@ pub fn hosts(lab: &Lab) -> impl Iterator<Item = (&HostName, &Host)> {
         .map(|(name, host)| (&**name, host))
 }
 
+/// Whether a host is there, or what makes or reaches it, in words.
+pub fn state(lab: &Lab, host: &HostName) -> &'static str {
+    match lab.host.get(host).map(|settings| settings.kind) {
+        Some(kind) if kind.is_guest() && !is_namespace(lab, host) => "booted by step",
+        Some(HostKind::Ssh) => "reached with ssh",
+        Some(HostKind::Local) => "up",
+        _ if is_up(&lab.name, host) => "up",
+        _ => "down",
+    }
+}
+
 /// Whether a host has a namespace.
 pub fn is_namespace(lab: &Lab, host: &HostName) -> bool {
     lab.host.get(host).is_some_and(|settings| {

@@ -20,7 +20,10 @@ const KINDS: &[(&str, Read)] = &[
         benchmark.is_ok_and(|benchmark| Parsers::compile(&benchmark, document).is_ok())
     }),
     ("# importer", |document| Importer::read(document).is_ok()),
-    ("# lab", |document| Lab::read(document).is_ok()),
+    ("# lab", |document| {
+        let written = Lab::write_out(document);
+        written.is_ok_and(|written| Lab::read(&written).is_ok())
+    }),
     ("# monitor", |document| Monitor::read(document).is_ok()),
     ("# plan", |document| Plan::read(document).is_ok()),
     ("# preparation", |document| {

@@ -10,12 +10,62 @@ use std::{fmt, ops::Range, path::Path, sync::Arc};
 use crate::nearest;
 
 /// The text of a file that a user wrote, and the name by which messages call it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Two are equal when name and text are: a document that was written out of others is the same without them.
+#[derive(Debug, Clone)]
 pub struct TomlDocument {
     /// A path, or what stands for one (`catalogue: ping-rtt.toml`).
     pub name: String,
     /// The whole text.
     pub text: Arc<str>,
+    /// Where its parts were written, if it was made out of other documents.
+    sources: Option<Arc<SourceMap>>,
+}
+
+impl PartialEq for TomlDocument {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.text == other.text
+    }
+}
+
+impl Eq for TomlDocument {}
+
+/// Where the parts of a document were written that was made out of others: faults are said of these.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SourceMap {
+    /// The documents that somebody wrote.
+    pub(crate) documents: Vec<TomlDocument>,
+    /// Parts of the document that was made, each with its place. Parts may contain others.
+    pub(crate) parts: Vec<(Range<usize>, SourcePlace)>,
+}
+
+/// A place in one of the documents that another was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SourcePlace {
+    /// Which document.
+    pub(crate) document: usize,
+    /// Its bytes.
+    pub(crate) span: Range<usize>,
+}
+
+impl SourceMap {
+    /// The place of the smallest part that has all of this, else of the first one that begins there or later.
+    fn origin(&self, span: &Range<usize>) -> Option<(&TomlDocument, Range<usize>)> {
+        let around = self
+            .parts
+            .iter()
+            .filter(|(part, _)| part.start <= span.start && span.end <= part.end);
+        let smallest = around.min_by_key(|(part, _)| part.len());
+        let next = || {
+            let behind = self
+                .parts
+                .iter()
+                .filter(|(part, _)| part.start >= span.start);
+            behind.min_by_key(|(part, _)| part.start)
+        };
+        let (_, place) = smallest.or_else(next)?;
+        Some((self.documents.get(place.document)?, place.span.clone()))
+    }
 }
 
 /// A fault in a document, pointing at its place.
@@ -51,7 +101,14 @@ impl TomlDocument {
         Self {
             name: name.into(),
             text: text.into(),
+            sources: None,
         }
+    }
+
+    /// The same document, of which faults are said where its parts were written.
+    pub(crate) fn with_sources(mut self, sources: SourceMap) -> Self {
+        self.sources = Some(Arc::new(sources));
+        self
     }
 
     /// The file at this path.
@@ -74,12 +131,14 @@ impl TomlDocument {
     /// # Errors
     /// It isn't TOML, has a key that nobody knows, or a value of the wrong kind; the problem points at it.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
-        toml::from_str(&self.text).map_err(|error| {
-            let message = error.message().trim().to_owned();
-            let span = error.span().unwrap_or(0..0);
-            let help = suggestion(&message);
-            self.problem(span, message, "here", help)
-        })
+        toml::from_str(&self.text).map_err(|error| self.problem_of(&error))
+    }
+
+    /// The fault that the parser found.
+    pub(crate) fn problem_of(&self, error: &toml::de::Error) -> DocumentError {
+        let message = error.message().trim().to_owned();
+        let help = suggestion(&message);
+        self.problem(error.span().unwrap_or(0..0), message, "here", help)
     }
 
     /// A fault at this place.
@@ -90,6 +149,13 @@ impl TomlDocument {
         label: impl Into<String>,
         help: Option<String>,
     ) -> DocumentError {
+        let origin = self
+            .sources
+            .as_ref()
+            .and_then(|sources| sources.origin(&span));
+        if let Some((document, span)) = origin {
+            return document.problem(span, message, label, help);
+        }
         let end = span.end.min(self.text.len());
         let start = span.start.min(end);
         DocumentError {

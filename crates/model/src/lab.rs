@@ -2,16 +2,26 @@
 //!
 //! Data-plane addresses (links) and the way in (the host's kind) are different things here.
 //!
+//! What a person writes (groups, defaults, variables, included files) is written out as one document with every host in full
+//! ([`Lab::open`]), which is read, stored with studies and published.
+//!
 //! A link or a role on a host that doesn't exist, an address used twice, and a role without a host are errors.
+
+mod file;
+pub(crate) mod host_pattern;
+pub(crate) mod host_set;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeMap, fmt, net::IpAddr};
 
+pub(crate) use self::file::file_schema;
+pub use self::file::{LabFileError, toml_quoted};
+use self::host_set::HostSets;
 use crate::{
-    DocumentError, HostName, LabName, LinkName, Located, Preparation, RoleName, Seat, Size,
-    Template, TestbedName, TomlDocument, document::did_you_mean,
+    DocumentError, GroupName, HostName, LabName, LinkName, Located, Preparation, RoleName, Seat,
+    Size, TagName, Template, TestbedName, TomlDocument, document::did_you_mean,
 };
 
 /// A lab file.
@@ -24,6 +34,9 @@ pub struct Lab {
     /// All hosts.
     #[serde(default)]
     pub host: IndexMap<Located<HostName>, Host>,
+    /// Hosts that are named, and described, together.
+    #[serde(default)]
+    pub group: IndexMap<Located<GroupName>, Group>,
     /// Links between hosts, made by `backsight lab up`.
     #[serde(default)]
     pub link: Vec<Link>,
@@ -81,6 +94,27 @@ impl fmt::Display for HostKind {
     }
 }
 
+/// Hosts that are named together. What the lab's file says of them besides stands with each host when the file is written out.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Its hosts.
+    pub hosts: Located<HostSets>,
+}
+
+impl Group {
+    /// Its hosts, each once.
+    pub fn members(&self) -> Vec<HostName> {
+        let all = self.hosts.0.iter().flat_map(|set| set.expand());
+        all.collect::<indexmap::IndexSet<_>>().into_iter().collect()
+    }
+
+    /// Whether a host is in it.
+    pub fn has(&self, host: &HostName) -> bool {
+        self.hosts.0.iter().any(|set| set.has(host))
+    }
+}
+
 /// What a host does in its own way when it is rebooted with a build of a target.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -102,6 +136,9 @@ pub struct Host {
     /// Whether it forwards packets between its links.
     #[serde(default)]
     pub forward: bool,
+    /// Words by which hosts are found: `tag:10g`. Those of the host, its groups and the defaults add up.
+    #[serde(default)]
+    pub tags: Vec<Located<TagName>>,
     /// Routes, as `ip route add` takes them: `10.77.2.0/24 via 10.77.1.2`.
     #[serde(default)]
     pub routes: Vec<Located<String>>,
@@ -321,6 +358,7 @@ impl Host {
         Self {
             kind,
             forward: false,
+            tags: Vec::new(),
             routes: Vec::new(),
             sysctl: IndexMap::new(),
             data: None,
@@ -414,7 +452,7 @@ pub struct Testbed {
 }
 
 impl Lab {
-    /// The lab that this document describes.
+    /// The lab that this document describes, in which every host stands in full: see [`Lab::write_out`].
     ///
     /// # Errors
     /// It isn't TOML of the right shape, or its parts don't fit together; the problem points at the place.
@@ -447,6 +485,7 @@ impl Lab {
         Self {
             name: default_name(),
             host: IndexMap::from([(Located::nowhere(Self::this_machine_name()), host)]),
+            group: IndexMap::new(),
             link: Vec::new(),
             testbed: IndexMap::new(),
         }
@@ -501,6 +540,11 @@ impl Lab {
         };
         for (name, host) in &self.host {
             host.check(name, document)?;
+        }
+        for group in self.group.values() {
+            for host in group.members() {
+                known(&Located::spanning(host, group.hosts.span()))?;
+            }
         }
         let mut owners: BTreeMap<IpAddr, &HostName> = BTreeMap::new();
         for link in &self.link {
@@ -643,6 +687,12 @@ impl Lab {
 }
 
 impl std::borrow::Borrow<str> for Located<HostName> {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl std::borrow::Borrow<str> for Located<GroupName> {
     fn borrow(&self) -> &str {
         self.as_str()
     }

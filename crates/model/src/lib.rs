@@ -65,7 +65,12 @@ pub use history::{
     HistoryTrial, StudyHistory,
 };
 pub use instances::{Across, InstanceSamples, across_instances, fairness, fairness_metric};
-pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, Testbed};
+pub use lab::{
+    Address, Group, Host, HostCommands, HostKind, Lab, LabFileError, Link, Testbed,
+    host_pattern::{HostPattern, HostPatternError, UnknownHostError},
+    host_set::{HostSet, HostSetError, HostSets, MOST_HOSTS},
+    toml_quoted,
+};
 pub use machine::{
     MACHINE_PLACEHOLDERS, Machine, RAM_DISK, is_machine_placeholder, machine_placeholders,
 };
@@ -73,8 +78,8 @@ pub use monitor::{
     Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Watches, monitor_placeholders,
 };
 pub use name::{
-    BenchmarkName, HostName, LabName, LinkName, MetricName, MonitorName, NameError, ParamName,
-    RoleName, StudyName, TargetName, TestbedName, VariantName, nearest,
+    BenchmarkName, GroupName, HostName, LabName, LinkName, MetricName, MonitorName, NameError,
+    ParamName, RoleName, StudyName, TagName, TargetName, TestbedName, VariantName, nearest,
 };
 pub use numbers::{counted, grouped, significant};
 pub use plan::{

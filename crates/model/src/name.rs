@@ -95,6 +95,10 @@ name_types! {
     LabName
     /// A host's name, as its lab calls it.
     HostName
+    /// The name of a group of hosts.
+    GroupName
+    /// A tag of hosts.
+    TagName
     /// The part that a host plays in a benchmark: `client`, `server`, `dut`, …
     RoleName
     /// A link's name.

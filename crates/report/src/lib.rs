@@ -34,6 +34,7 @@ pub mod history;
 pub mod host_record;
 pub mod instances;
 mod json;
+pub mod lab;
 pub mod markdown;
 mod more_rounds;
 pub mod noise;

@@ -8,6 +8,7 @@ use crate::{
     comparison::ComparisonView,
     doctor::{DoctorHistoryView, DoctorView},
     history::HistoryView,
+    lab::LabView,
     noise::NoiseView,
     overhead::OverheadView,
     search::SearchView,
@@ -29,6 +30,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("history", "What `history` and `step` print."),
     ("doctor", "What `doctor --json` prints."),
     ("doctor-history", "What `doctor --history --json` prints."),
+    ("lab-hosts", "What `lab show --json` prints."),
 ];
 
 /// The JSON schema of this kind, if there is such a kind.
@@ -43,6 +45,7 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "change-points" => schema_of::<ChangePointsView<'_>>(),
         "history" => schema_of::<HistoryView<'_>>(),
         "doctor" => schema_of::<DoctorView>(),
+        "lab-hosts" => schema_of::<LabView>(),
         "doctor-history" => schema_of::<DoctorHistoryView>(),
         _ => return None,
     })

@@ -2,8 +2,8 @@
 
 use backsight_conductor::{Conductor, Events, HostAccess, RecordedHost, record_hosts};
 use backsight_model::{
-    EXPLAINING_WEIGHT, Event, HostKind, HostName, HostRecord, HostRecordMap, Lab, RecordDifference,
-    counted, differences_of_hosts,
+    EXPLAINING_WEIGHT, Event, HostKind, HostName, HostPattern, HostRecord, HostRecordMap, Lab,
+    RecordDifference, counted, differences_of_hosts,
 };
 use backsight_report::host_record::{HostOfStudy, RecordComparison};
 use backsight_store::{Store, StoreError, StoredHostRecord, StudyId};
@@ -21,28 +21,20 @@ use std::{
 ///
 /// # Errors
 /// The lab has no such host.
-pub fn machines(lab: &Lab, names: &[HostName]) -> miette::Result<(Lab, Vec<HostName>)> {
+pub fn machines(lab: &Lab, patterns: &[HostPattern]) -> miette::Result<(Lab, Vec<HostName>)> {
     let has = |is_kind: fn(HostKind) -> bool| lab.host.values().any(|host| is_kind(host.kind));
     // Namespaces and guests are parts of this machine, which studies on them prepare.
     let is_this_one =
         has(HostKind::is_part_of_this_machine) && !has(|kind| kind == HostKind::Local);
     let this_machine = is_this_one.then(|| lab.name_for_this_machine());
-    let is_known =
-        |name: &HostName| lab.host.contains_key(name) || this_machine.as_ref() == Some(name);
-    if let Some(name) = names.iter().find(|name| !is_known(name)) {
-        let known: Vec<&str> = lab.host.keys().map(|name| name.as_str()).collect();
-        return Err(miette::miette!(
-            help = format!("the lab has {}", known.join(", ")),
-            "there is no host `{name}` in the lab"
-        ));
-    }
+    let named = lab.select(patterns, this_machine.as_slice())?;
     let machines = lab.host.iter().filter(|(_, host)| host.kind.is_machine());
     let machines = machines.map(|(name, _)| (**name).clone());
     let machines: Vec<HostName> = machines.chain(this_machine.clone()).collect();
-    Ok(match (names, &machines[..]) {
+    Ok(match (&named[..], &machines[..]) {
         ([], []) => (Lab::this_machine(), vec![Lab::this_machine_name()]),
         ([], _) => (lab.clone(), machines),
-        (names, _) => (lab.clone(), names.to_vec()),
+        (named, _) => (lab.clone(), named.to_vec()),
     })
 }
 
@@ -56,13 +48,13 @@ pub struct HostRecords {
 }
 
 impl HostRecords {
-    /// Records these hosts of a lab now; without names, every machine of it: this one where the lab has none but namespaces and
+    /// Records these hosts of a lab now; without patterns, every machine of it: this one where the lab has none but namespaces and
     /// guests.
     ///
     /// # Errors
     /// The lab has no such host; a host can't be reached.
-    pub async fn record(lab: &Lab, names: &[HostName]) -> miette::Result<Self> {
-        let (lab, hosts) = machines(lab, names)?;
+    pub async fn record(lab: &Lab, patterns: &[HostPattern]) -> miette::Result<Self> {
+        let (lab, hosts) = machines(lab, patterns)?;
         let reach = HostAccess::with_this_program().into_diagnostic()?;
         let records = record_hosts(&reach, &lab, &hosts).await;
         let hosts = hosts

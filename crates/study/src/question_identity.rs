@@ -210,9 +210,10 @@ fn measured_host(host: &Host) -> MeasuredHost<'_> {
         root,
         programs,
         login,
-        // How it is reached and comes back.
+        // How it is found, reached and comes back.
         options: _,
         become_root: _,
+        tags: _,
         ssh_reboot: _,
         kexec: _,
         // Among the settings, resolved.

@@ -31,6 +31,9 @@ const CASES: &[Case] = &[
     case("lab", 0, || fresh(&["lab", "show"])),
     case("lab", 2, || fresh(&["lab", "show", "--lab", "none.toml"])),
     case("lab", 2, || fresh(&["lab", "show", "tag:none"])),
+    case("lab", 2, || {
+        fresh(&["lab", "import", "ansible", "none.ini"])
+    }),
     case("run", 0, || fresh(&["run", "plan.toml"])),
     case("run", 1, || failing().ends(&["run", "plan.toml"])),
     case("run", 2, || fresh(&["run", "none.toml"])),

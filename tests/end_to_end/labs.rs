@@ -343,3 +343,93 @@ fn a_real_server_that_is_killed_in_the_middle_fails_its_trial() {
     place.ends(&["lab", "down"]).assert_code(0);
     place.assert_nothing_left();
 }
+
+#[test]
+fn a_lab_of_a_hundred_hosts_is_shown_by_names_groups_and_tags() {
+    let place = Place::new();
+    for file in ["lab.toml", "rack-b.toml"] {
+        let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rack");
+        let text = std::fs::read_to_string(format!("{example}/{file}")).unwrap();
+        place.write(file, text);
+    }
+    let shown = |arguments: &[&str]| {
+        let text = place.prints_of(&[&["lab", "show", "--json"], arguments].concat());
+        let view: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let hosts = view["hosts"].as_array().unwrap().clone();
+        hosts
+            .into_iter()
+            .map(|host| host["host"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&[]).len(), 100);
+    assert_eq!(
+        shown(&["client[06-08]", "dut"]),
+        ["client06", "client07", "client08", "dut"]
+    );
+    assert_eq!(shown(&["tag:spare", "--tag", "10g"]), ["client60"]);
+    assert_eq!(
+        shown(&["--group", "clients", "--tag", "slow"]),
+        ["client07"]
+    );
+    let table = place.prints_of(&["lab", "show", "b1n01"]);
+    assert!(table.contains("bench@b1n01.b.example.org"), "{table}");
+    let ended = place.ends(&["lab", "show", "clinets"]);
+    ended
+        .assert_says(&["did you mean `clients`?"])
+        .assert_code(2);
+    // A fault of an included file is said there.
+    let text = place
+        .read("rack-b.toml")
+        .replace("tags = [\"spare\"]", "tgas = [\"spare\"]");
+    place.write("rack-b.toml", text);
+    let ended = place.ends(&["lab", "show"]);
+    ended.assert_says(&["rack-b.toml:16:1", "did you mean `tags`?"]);
+}
+
+#[test]
+fn a_study_keeps_its_lab_without_the_files_and_variables() {
+    let place = crate::exit_statuses::quick();
+    place.write(
+        "lab.toml",
+        "include = [\"more.toml\"]\n[testbed.one]\ntester = \"h2\"\n",
+    );
+    place.write(
+        "more.toml",
+        "[vars]\npassword = \"hunter2\"\n[group.both]\nhosts = \"h[1-2]\"\nkind = \"local\"\ntags = [\"x\"]\n",
+    );
+    let stopped = place.ends(&["run", "plan.toml", "--rounds", "3", "--name", "kept"]);
+    stopped.assert_code(0);
+    for file in ["lab.toml", "more.toml"] {
+        std::fs::remove_file(place.path(file)).unwrap();
+    }
+    // It is asked again from what the store has.
+    place.ends(&["resume", "kept"]).assert_code(0);
+    place.prints_of(&["publish", "site"]);
+    let page = Command::new("grep")
+        .args(["-rlE", "hunter2", "."])
+        .current_dir(place.path(""))
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&page.stdout), "");
+}
+
+#[test]
+fn an_inventory_of_ansible_becomes_a_lab_and_never_overwrites_one() {
+    let place = Place::new();
+    place.write(
+        "hosts.ini",
+        "[web]\nw[01:20] ansible_user=root\nwin ansible_connection=winrm\n",
+    );
+    let import = ["lab", "import", "ansible", "hosts.ini", "--out", "lab.toml"];
+    place
+        .ends(&import)
+        .assert_says(&["win is left out"])
+        .assert_code(0);
+    let table = place.prints_of(&["lab", "show", "web"]);
+    assert!(table.contains("root@w20"), "{table}");
+    place
+        .ends(&import)
+        .assert_says(&["can't write lab.toml"])
+        .assert_code(2);
+    assert!(place.prints_of(&import[..4]).contains("w[01-20]"));
+}

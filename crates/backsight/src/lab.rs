@@ -1,6 +1,7 @@
 //! `backsight lab`: the namespaces of a lab.
 
 use backsight_conductor::netns;
+use backsight_exchange::inventory::ImportedLab;
 use backsight_model::{GroupName, HostPattern, Lab, TagName};
 use backsight_report::lab::LabView;
 use miette::IntoDiagnostic as _;
@@ -23,12 +24,28 @@ pub struct LabArgs {
     file: PathBuf,
 }
 
+/// Tools whose lists of hosts are read.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum InventoryFormat {
+    Ansible,
+}
+
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// Make what isn't there yet; may be repeated
     Up,
     /// Remove it, and the processes in it; may be repeated
     Down,
+    /// Write a lab's file from the list of hosts of another tool
+    Import {
+        /// Whose list it is
+        format: InventoryFormat,
+        /// The list; for Ansible an inventory as INI or YAML, with `group_vars` and `host_vars` beside it
+        file: PathBuf,
+        /// Write into this file, which must not be there yet; else to standard output
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
     /// Show hosts: their kinds, groups, tags, addresses, and whether they are up
     Show {
         /// Names, `client[01-05]`, a group's name, `tag:TAG`; all hosts unless said
@@ -48,6 +65,23 @@ enum What {
 impl LabArgs {
     /// Does it.
     pub fn execute(self) -> miette::Result<ExitCode> {
+        if let What::Import {
+            format: InventoryFormat::Ansible,
+            file,
+            out,
+        } = &self.what
+        {
+            let imported = ImportedLab::from_ansible(file)?;
+            imported
+                .notes
+                .iter()
+                .for_each(|note| files::print_note(note));
+            match out {
+                Some(out) => files::write_new(out, &imported.text)?,
+                None => files::print_foreign(imported.text.as_bytes())?,
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
         let lab = Lab::read(&Lab::open(&self.file)?)?;
         match self.what {
             What::Up => {
@@ -66,6 +100,7 @@ impl LabArgs {
                     n => format!("{}: down, {n} hosts removed\n", lab.name),
                 })?;
             }
+            What::Import { .. } => {}
             What::Show {
                 hosts,
                 tag,

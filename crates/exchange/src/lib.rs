@@ -2,6 +2,7 @@
 //!
 //! [`table`] reads and writes tables of numbers, whoever made them: CSV, JSON lines, Parquet, one number a line.
 //! [`number_file`] reads the plainest of files: a value a line, or a cell and a value.
+//! [`inventory`] makes labs of lists of hosts that other tools have.
 //! [`import`] makes trials of what other tools wrote, each format a data file; [`export`] writes a study for others.
 //!
 //! Directions of metrics are never guessed, an empty cell never becomes a number, and only the necessary part of a long table is
@@ -19,5 +20,6 @@
 
 pub mod export;
 pub mod import;
+pub mod inventory;
 pub mod number_file;
 pub mod table;

@@ -1,8 +1,14 @@
 //! The files that users write.
 
 use backsight_catalog::Parsers;
-use backsight_exchange::import::Importer;
-use backsight_model::{Benchmark, Lab, Monitor, Plan, Preparation, Target, TomlDocument, Value};
+use backsight_exchange::{
+    import::Importer,
+    inventory::{Inventory, InventoryError},
+};
+use backsight_model::{
+    Benchmark, HostName, HostPattern, HostSet, Lab, Monitor, Plan, Preparation, Target,
+    TomlDocument, Value,
+};
 use backsight_settings::{
     JournalContents, Placeholders, PreparationSource, SettingCatalog, SettingDefinition,
     SettingSet, resolve,
@@ -46,6 +52,35 @@ const KINDS: &[(&str, Read)] = &[
 
 static SETTINGS: LazyLock<SettingCatalog> =
     LazyLock::new(|| SettingCatalog::load(&[]).unwrap_or_default());
+
+/// Inventories of Ansible, as INI and as YAML, and the labs that they make; host sets and patterns, a line each.
+pub(crate) fn inventories(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    for name in ["fuzz.ini", "fuzz.yml"] {
+        if let Ok(inventory) = Inventory::parse(name, text)
+            && let Err(InventoryError::NoLab(fault)) = inventory.lab(name)
+        {
+            panic!("a lab that was made of an inventory is refused: {fault}");
+        }
+    }
+    for line in text.lines() {
+        let _pattern_or_refused = line.parse::<HostPattern>();
+        if let Ok(set) = HostSet::parse(line) {
+            let names = set.expand();
+            let again: Vec<HostName> = HostSet::compress(&names)
+                .iter()
+                .flat_map(HostSet::expand)
+                .collect();
+            let sorted = |mut names: Vec<HostName>| {
+                names.sort();
+                names
+            };
+            assert_eq!(sorted(again), sorted(names));
+        }
+    }
+}
 
 /// The journal of what was changed on a machine.
 pub(crate) fn settings_journal(bytes: &[u8]) {

@@ -28,6 +28,7 @@ pub const TARGETS: &[(&str, FuzzTarget)] = &[
     ("definitions", files::definitions),
     ("history_logs", history_logs),
     ("importers", numbers::importers),
+    ("inventories", files::inventories),
     ("jq", numbers::jq),
     ("kernel_types", traces::kernel_types),
     ("netlink", traces::netlink),

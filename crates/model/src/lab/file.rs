@@ -845,7 +845,7 @@ impl LabFiles {
                 };
                 *text = filled.map_err(|fault| {
                     let help = match &fault {
-                        FillFault::Unknown(unknown) => {
+                        VariableFault::Unknown(unknown) => {
                             let known = files().flat_map(|file| file.vars.keys());
                             let known: Vec<&str> =
                                 known.chain(vars.keys()).map(String::as_str).chain([HOST]).collect();
@@ -990,7 +990,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// Why a text can't be filled.
-enum FillFault {
+enum VariableFault {
     /// There is no such variable.
     Unknown(String),
     /// A brace alone, or around what is no variable.
@@ -999,7 +999,7 @@ enum FillFault {
     TooLong,
 }
 
-impl FillFault {
+impl VariableFault {
     fn message(&self, host: &HostName) -> String {
         match self {
             Self::Unknown(name) => format!("host `{host}` has no variable `{name}`"),
@@ -1012,7 +1012,10 @@ impl FillFault {
 }
 
 /// The text with the values of its variables.
-fn filled<'a>(text: &str, value: impl Fn(&str) -> Option<&'a str>) -> Result<String, FillFault> {
+fn filled<'a>(
+    text: &str,
+    value: impl Fn(&str) -> Option<&'a str>,
+) -> Result<String, VariableFault> {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
@@ -1026,10 +1029,10 @@ fn filled<'a>(text: &str, value: impl Fn(&str) -> Option<&'a str>) -> Result<Str
         let inside = (brace == "{").then(|| tail.split_once('}')).flatten();
         let (name, after) = inside
             .filter(|(name, _)| is_variable(name))
-            .ok_or(FillFault::Brace)?;
-        out.push_str(value(name).ok_or_else(|| FillFault::Unknown(name.to_owned()))?);
+            .ok_or(VariableFault::Brace)?;
+        out.push_str(value(name).ok_or_else(|| VariableFault::Unknown(name.to_owned()))?);
         if out.len() > LONGEST_TEXT {
-            return Err(FillFault::TooLong);
+            return Err(VariableFault::TooLong);
         }
         rest = after;
     }
@@ -1041,7 +1044,7 @@ fn filled<'a>(text: &str, value: impl Fn(&str) -> Option<&'a str>) -> Result<Str
 fn filled_later<'a>(
     text: &str,
     value: impl Fn(&str) -> Option<&'a str>,
-) -> Result<String, FillFault> {
+) -> Result<String, VariableFault> {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
@@ -1066,7 +1069,7 @@ fn filled_later<'a>(
             }
         }
         if out.len() > LONGEST_TEXT {
-            return Err(FillFault::TooLong);
+            return Err(VariableFault::TooLong);
         }
     }
     out.push_str(rest);

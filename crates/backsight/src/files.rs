@@ -171,14 +171,6 @@ pub fn print_note(text: &str) {
         .write_all(format!("{}\n", visible(text)).as_bytes());
 }
 
-/// Writes a file that isn't there yet.
-pub fn write_new(path: &Path, text: &str) -> miette::Result<()> {
-    let file = std::fs::File::create_new(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .into_diagnostic()
-        .wrap_err_with(|| format!("can't write {}", path.display()))
-}
-
 /// Writes a file whole or not at all; what is no file, such as a device, is written into.
 pub fn write_whole(path: &Path, text: &str) -> miette::Result<()> {
     let fault = || format!("can't write {}", path.display());

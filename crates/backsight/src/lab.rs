@@ -24,12 +24,6 @@ pub struct LabArgs {
     file: PathBuf,
 }
 
-/// Tools whose lists of hosts are read.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum InventoryFormat {
-    Ansible,
-}
-
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// Make what isn't there yet; may be repeated
@@ -39,7 +33,8 @@ enum What {
     /// Write a lab's file from the list of hosts of another tool
     Import {
         /// Whose list it is
-        format: InventoryFormat,
+        #[arg(value_parser = ["ansible"])]
+        format: String,
         /// The list; for Ansible an inventory as INI or YAML, with `group_vars` and `host_vars` beside it
         file: PathBuf,
         /// Write into this file, which must not be there yet; else to standard output
@@ -65,19 +60,14 @@ enum What {
 impl LabArgs {
     /// Does it.
     pub fn execute(self) -> miette::Result<ExitCode> {
-        if let What::Import {
-            format: InventoryFormat::Ansible,
-            file,
-            out,
-        } = &self.what
-        {
+        if let What::Import { file, out, .. } = &self.what {
             let imported = ImportedLab::from_ansible(file)?;
             imported
                 .notes
                 .iter()
                 .for_each(|note| files::print_note(note));
             match out {
-                Some(out) => files::write_new(out, &imported.text)?,
+                Some(out) => imported.save(out)?,
                 None => files::print_foreign(imported.text.as_bytes())?,
             }
             return Ok(ExitCode::SUCCESS);

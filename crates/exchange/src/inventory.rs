@@ -31,6 +31,9 @@ pub enum InventoryError {
     /// The file can't be read.
     #[error("can't read {0}: {1}")]
     Unreadable(String, std::io::Error),
+    /// The lab's file can't be written, or is there already.
+    #[error("can't write {0}: {1}")]
+    Unwritable(String, std::io::Error),
     /// A fault in it.
     #[error("{file}, line {line}: {message}")]
     Fault {
@@ -109,6 +112,17 @@ impl ImportedLab {
         let inventory = Inventory::open(path)?;
         let name = path.display().to_string();
         inventory.lab(&name)
+    }
+
+    /// Writes the file, which must not be there yet.
+    ///
+    /// # Errors
+    /// It is there, or can't be written.
+    pub fn save(&self, path: &Path) -> Result<(), InventoryError> {
+        use std::io::Write as _;
+        let file = std::fs::File::create_new(path);
+        file.and_then(|mut file| file.write_all(self.text.as_bytes()))
+            .map_err(|error| InventoryError::Unwritable(path.display().to_string(), error))
     }
 }
 

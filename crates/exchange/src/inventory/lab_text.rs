@@ -64,8 +64,8 @@ struct LabHost {
 
 /// The value of the last of these variables that is set, as Ansible takes it.
 fn last<'a>(vars: &'a Variables, names: &[&str]) -> Option<&'a Value> {
-    let set = names.iter().filter_map(|name| vars.get(*name));
-    set.filter(|value| !value.is_null()).last()
+    let mut set = names.iter().rev().filter_map(|name| vars.get(*name));
+    set.find(|value| !value.is_null())
 }
 
 fn plain(value: &Value) -> String {
@@ -345,11 +345,11 @@ impl Inventory {
             let common = hosts[members[0]].keys.iter().filter(|(key, value)| {
                 let is_of_all = of_members().all(|host| host.keys.get(*key) == Some(*value));
                 let is_said =
-                    |member: &&str| said.get(member).is_some_and(|keys| keys.contains(*key));
+                    |member: &&str| said.get(*member).is_some_and(|keys| keys.contains(*key));
                 members.len() > 1
                     && defaults.get(*key) != Some(*value)
                     && is_of_all
-                    && !members.iter().all(|it| is_said(&it))
+                    && !members.iter().all(&is_said)
             });
             let common: Vec<(&&'static str, &String)> = common.collect();
             for member in members {

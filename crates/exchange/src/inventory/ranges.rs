@@ -7,15 +7,13 @@ pub(super) fn expand(pattern: &str) -> Result<(Vec<String>, Option<u16>), String
     let (pattern, port) = split_port(pattern);
     let mut names = vec![pattern.to_owned()];
     // The first bracket of all names is the same one: each turn replaces one.
-    while let Some((head, inside, tail)) = names.first().and_then(|name| range_in(name)) {
+    while let Some((_, inside, _)) = names.first().and_then(|name| range_in(name)) {
         let values = values(inside)?;
-        let (start, end) = (head.len(), tail.len());
         if values.len().saturating_mul(names.len()) > MOST_HOSTS {
             return Err(format!(
                 "`{pattern}` stands for more than {MOST_HOSTS} hosts"
             ));
         }
-        let _ = (start, end);
         let longer = names.iter().flat_map(|name| {
             let (head, _, tail) = range_in(name).unwrap_or((name, "", ""));
             values

@@ -56,7 +56,7 @@ const BOOT_WORD: &str = "uml_dir=";
 
 fn is_of_boot(name: &str) -> bool {
     let is_it = |known: &&str| *known == name || known.ends_with('_') && name.starts_with(*known);
-    OF_BOOT.iter().any(|known| is_it(&known))
+    OF_BOOT.iter().any(is_it)
 }
 
 /// What of a guest's section every boot of its kernel has.

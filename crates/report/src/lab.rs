@@ -98,7 +98,8 @@ impl LabView {
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        let columns: [(&str, &dyn Fn(&LabHostView) -> String); 7] = [
+        type CellOf<'a> = &'a dyn Fn(&LabHostView) -> String;
+        let columns: [(&str, CellOf<'_>); 7] = [
             ("host", &|host| host.host.clone()),
             ("kind", &|host| host.kind.to_string()),
             ("state", &|host| host.state.clone()),
@@ -107,9 +108,7 @@ impl LabView {
             ("groups", &|host| host.groups.join(", ")),
             ("tags", &|host| host.tags.join(", ")),
         ];
-        let is_wanted = |cell: &dyn Fn(&LabHostView) -> String| {
-            self.hosts.iter().any(|host| !cell(host).is_empty())
-        };
+        let is_wanted = |cell: CellOf<'_>| self.hosts.iter().any(|host| !cell(host).is_empty());
         let columns: Vec<_> = columns
             .into_iter()
             .filter(|(_, cell)| is_wanted(cell))

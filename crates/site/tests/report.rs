@@ -508,7 +508,6 @@ mod from_a_store {
             }],
             trials: trials.collect(),
             warnings: vec![],
-            drawn: Default::default(),
         };
         let id = store.add_finished_study(&study).await.unwrap();
         let report = report_of(&store, "many".into(), &[id], None).await.unwrap();

@@ -446,6 +446,17 @@ fn holds(read: &str, written: &str) -> bool {
     }
 }
 
+/// The number of a block device, as files of control groups name it.
+fn block_number(device: &str) -> Result<String, String> {
+    let found = fs::metadata(device).map_err(|error| format!("{device}: {error}"))?;
+    if !found.file_type().is_block_device() {
+        return Err(format!("{device} is no block device"));
+    }
+    let number = found.rdev();
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    Ok(format!("{major}:{minor}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -575,15 +586,4 @@ mod tests {
             holds("4096", "5000") && !holds("max", "5000") && !holds("8:0 rbps=10", "8:0 rbps=1")
         );
     }
-}
-
-/// The number of a block device, as files of control groups name it.
-fn block_number(device: &str) -> Result<String, String> {
-    let found = fs::metadata(device).map_err(|error| format!("{device}: {error}"))?;
-    if !found.file_type().is_block_device() {
-        return Err(format!("{device} is no block device"));
-    }
-    let number = found.rdev();
-    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-    Ok(format!("{major}:{minor}"))
 }

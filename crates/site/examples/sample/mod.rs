@@ -245,6 +245,7 @@ impl Draft {
             steps: steps(&cell, number, failure.is_some(), &printed),
             row: TrialRow {
                 boot: 0,
+                drawn: Default::default(),
                 number,
                 cell: at,
                 round,

@@ -20,8 +20,9 @@ pub(crate) use self::file::file_schema;
 pub use self::file::{LabFileError, toml_quoted};
 use self::host_set::HostSets;
 use crate::{
-    DocumentError, GroupName, HostName, LabName, LinkName, Located, Preparation, RoleName, Seat,
-    Size, TagName, Template, TestbedName, TomlDocument, document::did_you_mean,
+    Console, DocumentError, GroupName, HostName, LabName, LinkName, Located, Power, PowerMeans,
+    Preparation, RoleName, Seat, Size, TagName, Template, TestbedName, TomlDocument,
+    document::did_you_mean,
 };
 
 /// A lab file.
@@ -185,6 +186,12 @@ pub struct Host {
     /// The same for targets with `boot = "kexec"`.
     #[serde(default)]
     pub kexec: Option<Located<HostCommands>>,
+    /// How a host of kind "ssh" is switched on and off: its BMC, or commands.
+    #[serde(default)]
+    pub power: Option<Located<Power>>,
+    /// Where the console of a host of kind "ssh" is heard: the command whose output it is, a serial line, or its BMC.
+    #[serde(default)]
+    pub console: Option<Located<Console>>,
 }
 
 impl Host {
@@ -321,6 +328,24 @@ impl Host {
                     "expected what `ssh` takes, for example login = \"root@dut.example.org\"",
                 );
             }
+            let has_bmc = self
+                .power
+                .as_ref()
+                .is_some_and(|power| matches!(power.means, PowerMeans::Ipmi(_)));
+            if let Some(console) = self
+                .console
+                .as_ref()
+                .filter(|console| ***console == Console::Ipmi)
+                && !has_bmc
+            {
+                return fault(
+                    console.span(),
+                    format!(
+                        "host `{name}` has no BMC that could tell its console by serial over LAN"
+                    ),
+                    "add power = { ipmi = \"its address\", user = \"admin\", password-file = \"~/.bmc\" }",
+                );
+            }
             for commands in commands.into_iter().flatten() {
                 for template in commands.run.iter().chain(&commands.reboot) {
                     crate::target::check_placeholders(document, commands.span(), template)?;
@@ -333,6 +358,8 @@ impl Host {
             ("options", self.options.first().map(Located::span)),
             ("ssh-reboot", self.ssh_reboot.as_ref().map(Located::span)),
             ("kexec", self.kexec.as_ref().map(Located::span)),
+            ("power", self.power.as_ref().map(Located::span)),
+            ("console", self.console.as_ref().map(Located::span)),
         ];
         for (key, span) in only_far {
             if let Some(span) = span {
@@ -373,6 +400,8 @@ impl Host {
             become_root: Vec::new(),
             ssh_reboot: None,
             kexec: None,
+            power: None,
+            console: None,
         }
     }
 }

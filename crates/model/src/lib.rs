@@ -17,6 +17,7 @@
 mod acceptance;
 mod benchmark;
 mod cell;
+mod console_state;
 mod definition;
 mod digits;
 mod document;
@@ -30,6 +31,7 @@ mod monitor;
 mod name;
 pub mod numbers;
 mod plan;
+mod power;
 mod preparation;
 mod quantity;
 mod record;
@@ -54,6 +56,7 @@ pub use benchmark::{
     RoleSteps, SearchDefinition,
 };
 pub use cell::Cell;
+pub use console_state::{ConsoleAction, ConsoleRecognizer, ConsoleState, console_words};
 pub use definition::{Definition, Definitions, KeyDifference};
 pub use document::{DocumentError, Located, TomlDocument, UnreadableFileError, did_you_mean};
 pub use event::{Event, SuspectRange};
@@ -86,6 +89,7 @@ pub use plan::{
     Arrangement, BenchmarkLookupError, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, OnFailure, Plan,
     PlanParam, Variant, VariantRole,
 };
+pub use power::{Bmc, Console, Power, PowerCommands, PowerMeans, PowerState};
 pub use preparation::{Preparation, PreparationPart, PreparationPolicy, SettingNode, SettingTable};
 pub use quantity::{Percent, quantity};
 pub use record::{

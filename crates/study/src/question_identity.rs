@@ -210,12 +210,14 @@ fn measured_host(host: &Host) -> MeasuredHost<'_> {
         root,
         programs,
         login,
-        // How it is found, reached and comes back.
+        // How it is found, reached, comes back, is switched and heard.
         options: _,
         become_root: _,
         tags: _,
         ssh_reboot: _,
         kexec: _,
+        power: _,
+        console: _,
         // Among the settings, resolved.
         prepare: _,
     } = host;

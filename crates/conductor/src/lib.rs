@@ -30,6 +30,7 @@
 //! ```
 
 mod checkup;
+mod console;
 mod examination;
 mod host_query;
 mod hosts;
@@ -47,6 +48,7 @@ mod trial;
 mod workbench;
 
 pub use backsight_agent::{Examination, ExaminationOrder};
+pub use console::{ConsoleError, ConsoleProcess};
 pub use examination::{ExaminedHost, examine_host};
 pub use hosts::guests::{BootError, BootFault, GuestBoot, InitramfsError, Kernel, PartsError};
 pub use hosts::{ConnectError, HostAccess, UnreachableReason};

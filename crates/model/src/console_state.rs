@@ -200,37 +200,38 @@ fn without_controls(line: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// What a console says of a kernel's end, as a line's worth: the first state in it that ended the boot with what led to it, else its
-/// last lines.
+/// What a console says of a kernel's end, as a line's worth: the first state in it that ended the boot with what led to it, else the
+/// first that may have, else its last lines.
 pub fn console_words(console: &[u8]) -> String {
     let mut recognizer = ConsoleRecognizer::default();
     let mut lines = Vec::new();
     for line in console.split_inclusive(|byte| *byte == b'\n') {
-        let state = recognizer.read(line).map(|state| state.action);
+        let action = recognizer.read(line).map(|state| state.action);
         let plain = without_controls(line);
-        let text: String = String::from_utf8_lossy(&plain)
-            .chars()
-            .take(QUOTED_CHARACTERS)
-            .collect();
-        if !text.trim().is_empty() {
-            lines.push((text.trim().to_owned(), state));
+        let text = String::from_utf8_lossy(&plain);
+        let text: String = text.trim().chars().take(QUOTED_CHARACTERS).collect();
+        if !text.is_empty() {
+            lines.push((text, action));
         }
     }
-    let is_end = |action: &Option<ConsoleAction>| action.is_some_and(ConsoleAction::ends_boot);
-    let from = match lines.iter().position(|(_, action)| is_end(action)) {
-        Some(end) => {
-            let before = end.saturating_sub(LEAD_LINES)..end;
-            let mut lead = before.clone().zip(&lines[before]);
-            let lead = lead.find(|(_, (_, action))| *action == Some(ConsoleAction::Wait));
-            lead.map_or(end, |(index, _)| index)
-        }
-        None => lines.len().saturating_sub(QUOTED_LINES),
+    let find = |from: usize, is_it: fn(ConsoleAction) -> bool| {
+        let mut later = lines[from..].iter();
+        let found = later.position(|(_, action)| action.is_some_and(is_it));
+        found.map(|position| from + position)
     };
-    let quoted = lines[from..]
-        .iter()
-        .take(QUOTED_LINES)
-        .map(|(text, _)| text.as_str());
-    quoted.collect::<Vec<_>>().join(" / ")
+    let is_warning = |action| action == ConsoleAction::Wait;
+    let from = match find(0, ConsoleAction::ends_boot) {
+        Some(end) => {
+            let lead = find(end.saturating_sub(LEAD_LINES), is_warning);
+            lead.map_or(end, |lead| lead.min(end))
+        }
+        None => find(0, is_warning).unwrap_or(lines.len().saturating_sub(QUOTED_LINES)),
+    };
+    let quoted = lines[from..].iter().take(QUOTED_LINES);
+    quoted
+        .map(|(text, _)| text.as_str())
+        .collect::<Vec<_>>()
+        .join(" / ")
 }
 
 #[cfg(test)]
@@ -300,6 +301,10 @@ mod tests {
             "panic: page fault / cpuid = 0 / time = 1"
         );
         assert_eq!(console_words(b"a\nb\nc\nd\x1b[0m"), "b / c / d");
+        assert_eq!(
+            console_words(b"kernel BUG at a.c:1!\na\nb\nc\nd\n"),
+            "kernel BUG at a.c:1! / a / b"
+        );
         assert_eq!(console_words(b""), "");
     }
 

@@ -16,7 +16,7 @@ pub(crate) use machine::promised;
 use backsight_agent::{
     BeginTrial, Client, EndReason, GuestError, ProcessExit, StepEvent, StepId, StepSpec, set_up,
 };
-use backsight_model::{HostKind, HostName, Lab};
+use backsight_model::{ConsoleRecognizer, ConsoleState, HostKind, HostName, Lab, console_words};
 use indexmap::IndexMap;
 use std::{
     collections::BTreeMap,
@@ -54,8 +54,10 @@ const LINK_PAUSE: Duration = Duration::from_millis(10);
 const CONSOLE_LIMIT: u64 = 32 << 20;
 /// How much of the end of it is kept with a boot, in bytes.
 const CONSOLE_KEPT: u64 = 256 << 10;
-/// Lines of a console that a message quotes.
-const QUOTED_LINES: usize = 3;
+/// The pause between two looks at what a console has printed: its file tells nobody that it grows.
+const CONSOLE_PAUSE: Duration = Duration::from_millis(250);
+/// How much of a console one look reads, in bytes.
+const CONSOLE_PIECE: u64 = 1 << 20;
 /// The one step of a keeper.
 const KERNEL: u64 = 1;
 
@@ -109,7 +111,7 @@ impl fmt::Debug for BootError {
 }
 
 fn quoted(console: Option<&Vec<u8>>) -> String {
-    match console.map(|console| last_words(console)) {
+    match console.map(|console| console_words(console)) {
         Some(words) if !words.is_empty() => format!("; its console's last words: {words}"),
         _ => String::new(),
     }
@@ -149,6 +151,9 @@ pub enum BootFault {
     /// Its agent didn't answer in time.
     #[error("its agent hasn't said hello within {0:?}")]
     Silent(Duration),
+    /// Its console told the end of this boot, and its kernel stands still.
+    #[error("{}: {}", .0.meaning, .0.advice)]
+    Console(&'static ConsoleState),
     /// It can't become what the lab says that it is.
     #[error(transparent)]
     SetUp(GuestError),
@@ -192,11 +197,16 @@ pub(crate) async fn boot(
     let (mut guest, listener) = start(reach, lab, host, kernel)
         .await
         .map_err(|fault| (fault, Vec::new()))?;
+    let end_of_boot = end_of_boot(guest.console.clone(), guest.ended.clone());
     let met = timeout(
         kernel.limit,
         meet(&mut guest, listener, lab, host, kernel, shown),
     );
-    let fault = match met.await {
+    let met = tokio::select! {
+        met = met => met,
+        fault = end_of_boot => Ok(Err(fault)),
+    };
+    let fault = match met {
         Ok(Ok(client)) => match Connected::guest(host.clone(), client, guest).await {
             Ok(connected) => return Ok(connected),
             Err((cause, broken)) => {
@@ -340,6 +350,24 @@ async fn meet(
     }
 }
 
+/// Resolves when a console tells a state that ends the boot; a kernel whose process ends then has ended. Never if it doesn't.
+async fn end_of_boot(console: PathBuf, mut ended: watch::Receiver<Option<Ended>>) -> BootFault {
+    let mut recognizer = ConsoleRecognizer::default();
+    let mut offset = 0;
+    loop {
+        let piece = piece_of(&console, offset).unwrap_or_default();
+        offset += piece.len() as u64;
+        let state = recognizer.read(&piece);
+        if let Some(state) = state.filter(|state| state.action.ends_boot()) {
+            return match timeout(EXPLANATION_LIMIT, end_of(&mut ended)).await {
+                Ok(how) => BootFault::Ended(how),
+                Err(_) => BootFault::Console(state),
+            };
+        }
+        tokio::time::sleep(CONSOLE_PAUSE).await;
+    }
+}
+
 /// Ends the channel when the kernel's process has ended: a process that it left may still hold the other end.
 async fn cut_off(channel: OwnedFd, mut ended: watch::Receiver<Option<Ended>>) {
     end_of(&mut ended).await;
@@ -378,7 +406,7 @@ impl Guest {
     /// Ends it; says how it had ended by itself, if it had, and its console's last words.
     pub(crate) async fn kill(mut self) -> String {
         let ended = timeout(END_HEARD_LIMIT, end_of(&mut self.ended)).await.ok();
-        let words = last_words(&self.end(Duration::ZERO).await);
+        let words = console_words(&self.end(Duration::ZERO).await);
         match ended {
             Some(how) if words.is_empty() => format!("its kernel ended: {how}"),
             Some(how) => format!("its kernel ended: {how}; its console's last words: {words}"),
@@ -429,6 +457,15 @@ impl Guest {
     }
 }
 
+/// The next bytes of a file.
+fn piece_of(path: &Path, offset: u64) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(CONSOLE_PIECE).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The end of a file.
 fn tail(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut file = std::fs::File::open(path)?;
@@ -437,38 +474,4 @@ fn tail(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(CONSOLE_KEPT).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// What a console says of a kernel's end: from its panic on, if there was one, else its last lines; a line's worth.
-pub(crate) fn last_words(console: &[u8]) -> String {
-    let text = String::from_utf8_lossy(console);
-    let lines: Vec<String> = text
-        .lines()
-        .map(|line| line.chars().filter(|c| !c.is_control()).take(200).collect())
-        .filter(|line: &String| !line.trim().is_empty())
-        .collect();
-    let panic = lines.iter().position(|line| line.contains("Kernel panic"));
-    let from = panic.unwrap_or(lines.len().saturating_sub(QUOTED_LINES));
-    let quoted: Vec<&str> = lines[from..]
-        .iter()
-        .take(QUOTED_LINES)
-        .map(|line| line.trim())
-        .collect();
-    quoted.join(" / ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_is_the_last_word() {
-        let console = b"[ 0.1] one\n\n[ 0.2] two\r\n[ 0.3] Kernel panic - not syncing: no init\n[ 0.4] Call Trace:\n[ 0.5] a\n[ 0.6] b\n";
-        assert_eq!(
-            last_words(console),
-            "[ 0.3] Kernel panic - not syncing: no init / [ 0.4] Call Trace: / [ 0.5] a"
-        );
-        assert_eq!(last_words(b"a\nb\nc\nd\x1b[0m"), "b / c / d[0m");
-        assert_eq!(last_words(b""), "");
-    }
 }

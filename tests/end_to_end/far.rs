@@ -21,6 +21,7 @@ use crate::{
 /// What `ssh` speaks through: a server for one connection.
 const DIAL: &str = r#"#!/bin/sh
 [ -e @/off ] && { echo "the machine is off" >&2; exit 1; }
+[ -e @/hung ] && { echo "the machine stands still" >&2; exit 1; }
 echo > "@/sessions/$$"
 exec unshare -m --propagation private sh -c '
     mount --bind @/home /root && mount --bind @/boot_id /proc/sys/kernel/random/boot_id &&
@@ -34,7 +35,9 @@ echo "$1" >> @/power-log
 case $1 in
     cycle | warm) cp @/installed @/running ;;
     crash) echo fallback > @/running ;;
-    off) : > @/off ;;
+    off) rm -f @/hung; : > @/off ;;
+    hang) : > @/hung ;;
+    on) rm -f @/off; echo fallback > @/running; echo "boot-$(wc -l < @/power-log)" > @/boot_id ;;
     lock) : > @/home/.ssh/authorized_keys ;;
 esac
 case $1 in
@@ -51,7 +54,7 @@ for pid in $(ls @/sessions); do
     case $(cat /proc/$pid/comm 2>/dev/null) in sshd*) pids="$pids $pid" ;; esac
 done
 rm -f @/sessions/*
-kill -9 $pids
+[ -z "$pids" ] || kill -9 $pids
 "#;
 /// The lab's file: the machine plays every role.
 const LAB: &str = r#"
@@ -357,6 +360,130 @@ fn a_machine_that_does_not_come_back_or_lets_nobody_in_is_a_failed_boot() {
     fs::remove_file(place.path("off")).unwrap();
     ends(&place, &["resume", "s"]).assert_code(0);
     assert_eq!(place.study("s")["measured"], 2);
+    place.assert_nothing_left();
+}
+
+/// Adds the machine's power switch and its console to the lab.
+fn with_power_and_console(place: &Place) {
+    let keys = "power = { on = \"@power on\", off = \"@power off\", status = \"[ -e @off ] && echo off || echo on\" }\n\
+                console = \"tail -n +1 -F @console\"\n";
+    let lab = place.read("lab.toml") + &keys.replace('@', &place.at(""));
+    place.write("lab.toml", lab);
+    place.write(
+        "console",
+        "[9.9] Kernel panic - not syncing: of yesterday\n",
+    );
+}
+
+/// A reboot whose console says this and whose machine then stands still.
+fn hang(console: &str) -> String {
+    format!("printf '{console}' >> @console; @power hang")
+}
+
+#[test]
+fn a_kernel_that_panics_or_hangs_fails_its_boot_with_its_console_and_the_machine_is_power_cycled() {
+    let Some(place) = place() else { return };
+    with_power_and_console(&place);
+    let up = "printf 'far login: ' >> @console; @power cycle";
+    version(&place, 1, INSTALL, up);
+    let panic = "[0.1] booting v2\\n\\377\\000garbage\\n[0.2] Kernel panic - not syncing: no root\\n[0.3] Call Trace:\\n";
+    version(&place, 2, INSTALL, &hang(panic));
+    let stuck = "watchdog: BUG: soft lockup - CPU#0 stuck for 22s!\\n";
+    version(&place, 3, INSTALL, &hang(&stuck.repeat(2)));
+    version(
+        &place,
+        4,
+        INSTALL,
+        &hang("[0.1] kernel BUG at mm/slub.c:1!\\nthat was v4\\n"),
+    );
+    version(&place, 5, INSTALL, up);
+    target(&place, "sh {build}/reboot", "25s");
+    let forward = ["--order", "forward", "--repeat", "1", "--name", "s"];
+    let ended = ends(&place, &step("v1", "v5", &forward));
+    ended.assert_code(0);
+    assert_eq!(place.study("s")["measured"], 2, "{}", ended.stderr);
+    ended.assert_says(&[
+        "the kernel panicked, as its console says (`[0.2] Kernel panic - not syncing: no root / [0.3] Call Trace:`)",
+        "a processor is stuck in the kernel (soft lockup), as its console says",
+        "it hasn't come back within 25s",
+        "its console's last words: [0.1] kernel BUG at mm/slub.c:1! / that was v4",
+        "power-cycled for that: off, then on",
+    ]);
+    assert!(!ended.stderr.contains("of yesterday"), "{}", ended.stderr);
+    let log = place.read("power-log");
+    let asked: Vec<&str> = log.lines().collect();
+    let cycled = ["hang", "off", "on"];
+    let expected = [
+        &["cycle"],
+        &cycled[..],
+        &cycled[..],
+        &cycled[..],
+        &["cycle"],
+    ]
+    .concat();
+    assert_eq!(asked, expected);
+    for (boot, words) in [
+        ("1", "its console, from before the reboot on"),
+        ("2", "[0.3] Call Trace:"),
+        ("3", "soft lockup"),
+        ("4", "that was v4"),
+    ] {
+        let log = log_of_boot(&place, "s", boot);
+        assert!(log.contains(words), "{words}: {log}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_machine_that_stands_still_in_a_trial_is_power_cycled_and_measured_in_its_build_again() {
+    let Some(place) = place() else { return };
+    with_power_and_console(&place);
+    place.write("away", "");
+    let speed = "if [ -e @away ]; then rm @away; @power hang; sleep 60; fi; echo 10.1";
+    for (file, text) in [("speed", speed), ("install", INSTALL), ("reboot", REBOOT)] {
+        place.write(
+            &format!("repo/{file}"),
+            text.replace('@', &place.at("")) + "\n",
+        );
+    }
+    stepping::commit_all(&place, 1);
+    target(&place, "sh {build}/reboot", "12s");
+    let ended = ends(&place, &step("v1", "v1", &["--repeat", "2", "--name", "s"]));
+    ended.assert_says(&["stayed away and was power-cycled: off, then on"]);
+    let row = place.study("s");
+    assert_eq!(
+        (row["measured"].as_u64(), row["failed"].as_u64()),
+        (Some(1), Some(1)),
+        "{}",
+        ended.stderr
+    );
+    let log = place.read("power-log");
+    assert_eq!(
+        log.lines().collect::<Vec<_>>(),
+        ["cycle", "hang", "off", "on", "cycle"]
+    );
+    place.assert_nothing_left();
+}
+
+#[test]
+fn the_power_of_a_machine_on_which_a_study_measures_is_left_alone_unless_it_is_forced() {
+    let Some(place) = place() else { return };
+    with_power_and_console(&place);
+    place.prints("where", "sleep 600; echo 42");
+    place.write("where.toml", "use = [\"where\"]\nrounds = 1\n");
+    let mut run = begins(&place, &["run", "where.toml", "--name", "r"]);
+    run.until_step_in("run");
+    let refused = place.ends(&["lab", "power", "off"]);
+    refused.assert_code(1);
+    refused.assert_says(&["is leased to study `r`", "--force does it nevertheless"]);
+    let status = place.ends(&["lab", "power", "status"]);
+    assert_eq!(status.stdout(), format!("{}: on\n", place.name));
+    place
+        .ends(&["lab", "power", "off", "--force"])
+        .assert_code(0);
+    run.ends().assert_code(1);
+    place.ends(&["lab", "power", "on"]).assert_code(0);
+    assert_eq!(place.read("power-log"), "off\non\n");
     place.assert_nothing_left();
 }
 

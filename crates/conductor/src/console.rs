@@ -55,6 +55,9 @@ pub enum ConsoleError {
         "the lab doesn't say where its console is: add console = \"the command whose output it is\" or console = {{ serial = \"/dev/ttyUSB0\" }} to it"
     )]
     NotGiven,
+    /// There is no such host.
+    #[error("the lab has no such host")]
+    NoHost,
     /// Its BMC can't be asked.
     #[error("{0}")]
     Bmc(#[from] PowerFault),
@@ -220,6 +223,20 @@ impl ConsoleProcess {
         by_itself
     }
 
+    /// Why it has ended, which it is about to do; none if it succeeded.
+    pub async fn failure(&mut self) -> Option<ConsoleError> {
+        let status = timeout(END_LIMIT, self.child.wait()).await;
+        let failed = status.is_ok_and(|status| !status.is_ok_and(|status| status.success()));
+        match failed {
+            false => None,
+            true => Some(ConsoleError::Ended {
+                command: self.command.clone(),
+                status: self.ended().await,
+                said: String::new(),
+            }),
+        }
+    }
+
     /// How it ended, which it is about to do.
     async fn ended(&mut self) -> String {
         match timeout(END_LIMIT, self.child.wait()).await {
@@ -335,8 +352,6 @@ impl Captured {
 pub(crate) struct CapturedConsole {
     /// All of it that is kept.
     pub(crate) bytes: Vec<u8>,
-    /// The gravest state that it told since the reboot.
-    pub(crate) state: Option<&'static ConsoleState>,
     /// The lines that say so, or its last ones.
     pub(crate) words: String,
 }
@@ -414,7 +429,6 @@ impl ConsoleCapture {
         let recent = captured.since_reboot.as_ref().map(|(log, _)| log.bytes());
         CapturedConsole {
             bytes: captured.log.bytes(),
-            state: captured.state,
             words: console_words(&recent.unwrap_or_default()),
         }
     }

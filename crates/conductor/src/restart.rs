@@ -4,11 +4,15 @@
 //! one says goodbye to nobody. What counts is the boot that answers.
 //!
 //! A host counts as restarted only when the identity of its boot is another one.
+//!
+//! Where the lab says a host's console, it is captured from before the reboot on. A state of it that ends the boot ends the wait. A
+//! host that stands still, or doesn't answer in time, is switched off and on where the lab says how, so that what it boots by
+//! default runs when it is awaited next.
 
 use backsight_agent::{
     BeginTrial, EndReason, Finished, ProcessExit, RunningStep, StepEvent, StepSpec,
 };
-use backsight_model::{Event, HostName, Lab};
+use backsight_model::{ConsoleAction, ConsoleState, Event, HostName, Lab};
 use futures_util::future::join_all;
 use indexmap::IndexMap;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
@@ -17,7 +21,12 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use crate::{Conductor, ConnectError, HostAccess, hosts::Connected};
+use crate::{
+    Conductor, ConnectError, HostAccess, PowerAction, PowerFault, PowerOutcome,
+    console::{CapturedConsole, ConsoleCapture},
+    hosts::Connected,
+    power::switch,
+};
 
 /// How long a host may take to go away before it is looked whether it is back already.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -37,11 +46,13 @@ pub struct RestartRecord {
     pub output: IndexMap<HostName, Vec<u8>>,
     /// What each host is since.
     pub facts: IndexMap<HostName, BTreeMap<String, String>>,
+    /// What each host's console told from before the reboot on, where the lab says it: its beginning and its end.
+    pub consoles: IndexMap<HostName, Vec<u8>>,
 }
 
 /// A restart that came to nothing.
 #[derive(Debug, thiserror::Error)]
-#[error("host `{host}`: {fault}")]
+#[error("host `{host}`: {fault}{}", power_cycled(.power.get(.host)))]
 pub struct RestartError {
     /// The host.
     pub host: HostName,
@@ -49,6 +60,18 @@ pub struct RestartError {
     pub fault: RestartFault,
     /// What each host's command printed.
     pub output: IndexMap<HostName, Vec<u8>>,
+    /// What each host's console told from before the reboot on, where the lab says it.
+    pub consoles: IndexMap<HostName, Vec<u8>>,
+    /// What came of switching hosts off and on that stood still.
+    pub power: IndexMap<HostName, Result<PowerOutcome, PowerFault>>,
+}
+
+fn power_cycled(power: Option<&Result<PowerOutcome, PowerFault>>) -> String {
+    match power {
+        None => String::new(),
+        Some(Ok(outcome)) => format!("; power-cycled for that: {outcome}"),
+        Some(Err(fault)) => format!("; it was to be power-cycled for that: {fault}"),
+    }
 }
 
 /// Why a host hasn't been started anew.
@@ -81,9 +104,17 @@ pub enum RestartFault {
         /// Each setting, and what is in its way.
         faults: String,
     },
+    /// Its console told the end of this boot.
+    #[error("{}, as its console says (`{words}`): {}", .state.meaning, .state.advice)]
+    Console {
+        /// What it told.
+        state: &'static ConsoleState,
+        /// The lines that say so.
+        words: String,
+    },
     /// It doesn't answer.
     #[error(
-        "it hasn't come back within {limit:?} after `{command}`: {last}: look at its console; give it a longer activate.timeout if it needs one"
+        "it hasn't come back within {limit:?} after `{command}`: {last}: {}; give it a longer activate.timeout if it needs one", console_said(.console)
     )]
     Away {
         /// The command.
@@ -92,7 +123,27 @@ pub enum RestartFault {
         limit: Duration,
         /// What the last attempt to reach it came to.
         last: String,
+        /// What its console told; nothing if the lab doesn't say where that is.
+        console: String,
     },
+}
+
+fn console_said(words: &str) -> String {
+    match words {
+        "" => "look at its console".to_owned(),
+        words => format!("its console's last words: {words}"),
+    }
+}
+
+impl RestartFault {
+    /// Whether the host stands still until it is switched off and on.
+    fn needs_power_cycle(&self) -> bool {
+        match self {
+            Self::Console { state, .. } => state.action == ConsoleAction::Cycle,
+            Self::Away { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 impl Conductor {
@@ -121,9 +172,17 @@ impl Conductor {
         }
         let mut restarted = RestartRecord::default();
         let mut first_fault = None;
-        for (host, outcome, output) in join_all(asked).await {
-            restarted.output.insert(host.clone(), output);
-            match outcome {
+        let mut power = IndexMap::new();
+        for reboot in join_all(asked).await {
+            let host = reboot.host;
+            restarted.output.insert(host.clone(), reboot.output);
+            if let Some(console) = reboot.console {
+                restarted.consoles.insert(host.clone(), console);
+            }
+            if let Some(outcome) = reboot.power {
+                power.insert(host.clone(), outcome);
+            }
+            match reboot.outcome {
                 Ok(connected) => {
                     let boot = connected.boot_id().to_owned();
                     let facts = connected.facts.clone();
@@ -155,7 +214,46 @@ impl Conductor {
                 host,
                 fault,
                 output: restarted.output,
+                consoles: restarted.consoles,
+                power,
             }),
+        }
+    }
+
+    /// Reaches every host that isn't a guest, as [`Conductor::reach`] does. One that stays away for `limit` is switched off and on where
+    /// the lab says how, once, and awaited again: what its boot loader has as its default runs then.
+    ///
+    /// # Errors
+    /// A host can't be reached.
+    pub async fn reach_or_power_cycle(&mut self, limit: Duration) -> Result<bool, ConnectError> {
+        let mut cycled = Vec::new();
+        loop {
+            let fault = match self.reach(limit, None).await {
+                Err(fault @ ConnectError::Unreachable { .. }) => fault,
+                reached => return reached.map(|anew| anew || !cycled.is_empty()),
+            };
+            let ConnectError::Unreachable { host, .. } = &fault else {
+                return Err(fault);
+            };
+            let settings = self.arrangement.lab.host.get(host);
+            let Some(power) = settings.and_then(|settings| settings.power.as_deref()) else {
+                return Err(fault);
+            };
+            if cycled.contains(host) {
+                return Err(fault);
+            }
+            let why = match switch(power, PowerAction::Cycle).await {
+                Ok(outcome) => format!("host `{host}` stayed away and was power-cycled: {outcome}"),
+                Err(fault) => {
+                    format!("host `{host}` stays away and can't be power-cycled: {fault}")
+                }
+            };
+            self.events.emit(&Event::HostAwaited {
+                host: host.clone(),
+                why,
+                seconds: limit.as_secs_f64(),
+            });
+            cycled.push(host.clone());
         }
     }
 
@@ -165,7 +263,7 @@ impl Conductor {
     /// # Errors
     /// A host can't be reached.
     pub async fn still_runs(&mut self, limit: Duration) -> Result<bool, ConnectError> {
-        self.reach(limit, None).await?;
+        self.reach_or_power_cycle(limit).await?;
         let mut restarted = self.restarted.iter();
         Ok(restarted.all(|(host, boot)| {
             let connected = self.hosts.get(host);
@@ -291,22 +389,64 @@ enum Look {
     Nobody(String),
 }
 
+/// What came of an order.
+struct Reboot {
+    host: HostName,
+    outcome: Result<Connected, RestartFault>,
+    output: Vec<u8>,
+    console: Option<Vec<u8>>,
+    power: Option<Result<PowerOutcome, PowerFault>>,
+}
+
 impl Order<'_> {
-    async fn carry_out(
-        self,
-        old: Connected,
-    ) -> (HostName, Result<Connected, RestartFault>, Vec<u8>) {
-        let mut output = Vec::new();
-        let outcome = self.see_through(&old, &mut output).await;
+    async fn carry_out(self, old: Connected) -> Reboot {
         let host = old.name.clone();
+        let settings = self.lab.host.get(&host);
+        let heard = settings.filter(|settings| settings.console.is_some());
+        let console = match heard {
+            None => Ok(None),
+            Some(settings) => ConsoleCapture::start(settings).await.map(Some),
+        };
+        let capture = console.as_ref().ok().and_then(Option::as_ref);
+        let mut output = Vec::new();
+        let mut outcome = self.see_through(&old, capture, &mut output).await;
         // Also ends the command, should it still run.
         old.bury().await;
-        (host, outcome, output)
+        let console = match console {
+            Ok(None) => None,
+            Ok(Some(capture)) => Some(capture.finish().await),
+            // A console that nobody hears keeps no build from being measured.
+            Err(error) => Some(CapturedConsole {
+                bytes: format!("[not heard: {error}]\n").into_bytes(),
+                ..CapturedConsole::default()
+            }),
+        };
+        if let (Some(heard), Err(fault)) = (&console, &mut outcome) {
+            match fault {
+                RestartFault::Console { words, .. } => words.clone_from(&heard.words),
+                RestartFault::Away { console, .. } => console.clone_from(&heard.words),
+                _ => {}
+            }
+        }
+        let stands_still = matches!(&outcome, Err(fault) if fault.needs_power_cycle());
+        let power = settings.and_then(|settings| settings.power.as_deref());
+        let power = match power.filter(|_| stands_still) {
+            None => None,
+            Some(power) => Some(switch(power, PowerAction::Cycle).await),
+        };
+        Reboot {
+            host,
+            outcome,
+            output,
+            console: console.map(|heard| heard.bytes),
+            power,
+        }
     }
 
     async fn see_through(
         &self,
         old: &Connected,
+        console: Option<&ConsoleCapture>,
         output: &mut Vec<u8>,
     ) -> Result<Connected, RestartFault> {
         let until = Instant::now() + self.limit;
@@ -319,11 +459,24 @@ impl Order<'_> {
             id: old.boot_id().to_owned(),
             clock: clock.offset_ns,
         };
+        if let Some(console) = console {
+            console.recognize();
+        }
         let run = self.ask(old).await.map_err(RestartFault::Lost)?;
+        let end_of_boot = async {
+            match console {
+                Some(console) => console.end_of_boot().await,
+                None => std::future::pending().await,
+            }
+        };
         let mut last = Look::Nobody("nobody answered".to_owned());
         let back = tokio::select! {
             back = timeout_at(until, self.await_return(old, &before, &mut last)) => back,
             fault = self.failure(run, output) => return Err(fault),
+            state = end_of_boot => {
+                let words = String::new();
+                return Err(RestartFault::Console { state, words });
+            }
         };
         let (command, limit) = (self.command.to_owned(), self.limit);
         match (back, last) {
@@ -332,6 +485,7 @@ impl Order<'_> {
                 command,
                 limit,
                 last,
+                console: String::new(),
             }),
             (Err(_), _) => Err(RestartFault::NotAnew { command, limit }),
         }

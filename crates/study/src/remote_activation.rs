@@ -36,7 +36,7 @@ impl HistoryMeasurer<'_> {
         let hindered =
             |fault: backsight_conductor::ConnectError| Activation::Hindered(fault.to_string());
         self.conductor
-            .reach(self.limit(), None)
+            .reach_or_power_cycle(self.limit())
             .await
             .map_err(hindered)?;
         for host in far {
@@ -93,9 +93,9 @@ impl HistoryMeasurer<'_> {
             orders.push((host.clone(), text));
         }
         let restarted = self.conductor.restart(&orders, limit).await;
-        let output = match &restarted {
-            Ok(restarted) => &restarted.output,
-            Err(error) => &error.output,
+        let (output, consoles) = match &restarted {
+            Ok(restarted) => (&restarted.output, &restarted.consoles),
+            Err(error) => (&error.output, &error.consoles),
         };
         for (host, command) in &orders {
             note(
@@ -104,6 +104,9 @@ impl HistoryMeasurer<'_> {
                 command,
                 output.get(host).map_or(&[], Vec::as_slice),
             );
+            if let Some(console) = consoles.get(host) {
+                note_console(&mut record.log, host, console);
+            }
         }
         let restarted = restarted.map_err(|error| Activation::Failed(error.to_string()))?;
         for (host, facts) in restarted.facts {
@@ -268,9 +271,22 @@ impl HistoryMeasurer<'_> {
 
 /// Adds a host's command and what it printed to a boot's log.
 fn note(log: &mut Vec<u8>, host: &HostName, command: &str, said: &[u8]) {
-    log.extend(format!("[{host}] $ {command}\n").as_bytes());
-    log.extend(said);
-    if !said.is_empty() && !said.ends_with(b"\n") {
+    add_lines(log, &format!("[{host}] $ {command}\n"), said);
+}
+
+/// Adds what a host's console told from before the reboot on to a boot's log.
+fn note_console(log: &mut Vec<u8>, host: &HostName, console: &[u8]) {
+    add_lines(
+        log,
+        &format!("== {host}: its console, from before the reboot on\n"),
+        console,
+    );
+}
+
+fn add_lines(log: &mut Vec<u8>, title: &str, lines: &[u8]) {
+    log.extend(title.as_bytes());
+    log.extend(lines);
+    if !lines.is_empty() && !lines.ends_with(b"\n") {
         log.push(b'\n');
     }
 }

@@ -15,6 +15,7 @@ mod numbers;
 mod traces;
 
 use backsight_agent::{Client, fuzzing as agent};
+use backsight_model::ConsoleRecognizer;
 use std::time::Duration;
 
 /// A target: reads any bytes.
@@ -25,6 +26,7 @@ pub const TARGETS: &[(&str, FuzzTarget)] = &[
     ("agent_messages", agent::messages),
     ("agent_stream", agent_stream),
     ("build_upload", build_upload),
+    ("console", console),
     ("definitions", files::definitions),
     ("history_logs", history_logs),
     ("importers", numbers::importers),
@@ -76,6 +78,18 @@ fn agent_stream(bytes: &[u8]) {
         // The bytes end before that.
         let _refused = Client::connect(stream, Duration::from_secs(5)).await;
     });
+}
+
+/// What a machine's console says, in pieces.
+fn console(bytes: &[u8]) {
+    let mut recognizer = ConsoleRecognizer::default();
+    let Some((length, console)) = choice(bytes, 64) else {
+        return;
+    };
+    for piece in console.chunks(length + 1) {
+        let _any = recognizer.read(piece);
+    }
+    let _any = backsight_model::console_words(console);
 }
 
 /// A build that a conductor puts on a host.

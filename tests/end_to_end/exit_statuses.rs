@@ -29,6 +29,12 @@ const CASES: &[Case] = &[
     case("init", 0, || fresh(&["init", "new", "--lab", "here"])),
     case("init", 2, || fresh(&["init", "--lab", "here"])),
     case("lab", 0, || fresh(&["lab", "show"])),
+    case("lab", 1, || {
+        let place = quick();
+        let power = "power = { on = \"echo no such outlet; exit 1\", off = \"true\" }";
+        place.write("far.toml", format!("[host.far]\nkind = \"ssh\"\n{power}\n"));
+        place.ends(&["lab", "power", "on", "far", "--lab", "far.toml"])
+    }),
     case("lab", 2, || fresh(&["lab", "show", "--lab", "none.toml"])),
     case("lab", 2, || fresh(&["lab", "show", "tag:none"])),
     case("lab", 2, || {

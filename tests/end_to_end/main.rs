@@ -44,6 +44,7 @@ mod noise;
 mod order;
 mod overhead;
 mod parallel;
+mod power;
 mod questions;
 mod rebooting;
 mod recording;

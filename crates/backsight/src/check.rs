@@ -32,10 +32,7 @@ impl CheckArgs {
             let check = check_store(&store, self.repair).await?;
             store.close().await;
             files::print(&check.to_string())?;
-            Ok(match check.is_sound() {
-                true => ExitCode::SUCCESS,
-                false => ExitStatus::Failed.into(),
-            })
+            Ok(ExitStatus::failed_if(!check.is_sound()))
         })
     }
 }

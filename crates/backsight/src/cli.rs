@@ -30,7 +30,7 @@ pub struct Arguments {
 enum Verb {
     /// Write a lab.toml and a plan.toml that run here
     Init(init::InitArgs),
-    /// Make, show or remove the namespaces of a lab
+    /// A lab: its namespaces, made and removed; its machines checked, switched on and off, heard at their consoles
     Lab(lab::LabArgs),
     /// Measure every cell of a plan, round by round
     Run(run::RunArgs),

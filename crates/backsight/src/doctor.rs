@@ -73,9 +73,6 @@ impl DoctorArgs {
         view.machines = examine_machines(&reach, &hosts, options, store.as_ref()).await?;
         let text = view.shown(self.json, &files::terminal_style());
         files::print_made(&text.into_diagnostic()?)?;
-        Ok(match view.is_fit(self.at_least) {
-            true => ExitStatus::Success.into(),
-            false => ExitStatus::Failed.into(),
-        })
+        Ok(ExitStatus::failed_if(!view.is_fit(self.at_least)))
     }
 }

@@ -32,6 +32,11 @@ impl ExitStatus {
         self as u8
     }
 
+    /// Whether something failed.
+    pub fn failed_if(failed: bool) -> ExitCode {
+        if failed { Failed } else { Success }.into()
+    }
+
     /// What it means, whatever the verb.
     const fn meaning(self) -> &'static str {
         match self {

@@ -70,10 +70,7 @@ impl ImportArgs {
             }
             let (size, name) = (import.size(), import.name());
             files::print(&format!("imported {size} as `{name}`\n"))?;
-            Ok(match import.has_samples() {
-                true => ExitStatus::Success.into(),
-                false => ExitStatus::Failed.into(),
-            })
+            Ok(ExitStatus::failed_if(!import.has_samples()))
         })
     }
 }

@@ -1,13 +1,15 @@
-//! `backsight lab`: the namespaces of a lab.
+//! `backsight lab`: the namespaces of a lab; the power and the consoles of its machines.
 
-use backsight_conductor::netns;
+use backsight_conductor::{
+    HostAccess, PowerAction, attach_console, check_hosts, netns, switch_hosts,
+};
 use backsight_exchange::inventory::ImportedLab;
-use backsight_model::{GroupName, HostPattern, Lab, TagName};
+use backsight_model::{GroupName, HostName, HostPattern, Lab, TagName, Time};
 use backsight_report::lab::LabView;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::files;
+use crate::{exit_status::ExitStatus, files, value_parsers::one_of};
 
 /// Arguments of `lab`.
 #[derive(Debug, clap::Args)]
@@ -54,6 +56,26 @@ enum What {
         /// As JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Ask all hosts at once: whether they answer, are fit to measure and on, and their consoles heard
+    Check,
+    /// Switch machines on and off, all at once, until their status says so
+    Power {
+        #[arg(value_parser = one_of(PowerAction::NAMED))]
+        action: PowerAction,
+        /// Which hosts; all whose `power` the lab says unless named
+        #[arg(value_name = "HOST")]
+        hosts: Vec<HostName>,
+        /// Also a host that a study measures on
+        #[arg(long)]
+        force: bool,
+    },
+    /// Show what the console of a machine says, and type there; Ctrl-] leaves it
+    Console {
+        host: HostName,
+        /// Leave it after this time: 30s, 5m
+        #[arg(long = "for", value_name = "TIME", value_parser = Time::parse)]
+        limit: Option<Time>,
     },
 }
 
@@ -104,6 +126,31 @@ impl LabArgs {
                         .shown(json, &files::terminal_style())
                         .into_diagnostic()?,
                 )?;
+            }
+            What::Check => {
+                let reach = HostAccess::with_this_program().into_diagnostic()?;
+                let found = crate::block_on(async { Ok(check_hosts(&reach, &lab).await) })?;
+                files::print(&found.to_string())?;
+                return Ok(ExitStatus::failed_if(found.faults > 0));
+            }
+            What::Power {
+                action,
+                hosts,
+                force,
+            } => {
+                let switching = switch_hosts(&lab, &hosts, action, force);
+                let outcomes = crate::block_on(async { Ok(switching.await) })?;
+                for outcome in &outcomes {
+                    match outcome {
+                        Ok(outcome) => files::print(&format!("{outcome}\n"))?,
+                        Err(error) => files::print_note(&error.to_string()),
+                    }
+                }
+                return Ok(ExitStatus::failed_if(outcomes.iter().any(Result::is_err)));
+            }
+            What::Console { host, limit } => {
+                let session = attach_console(&lab, &host, limit.map(|limit| limit.0));
+                crate::block_on(async { session.await.into_diagnostic() })?;
             }
         }
         Ok(ExitCode::SUCCESS)

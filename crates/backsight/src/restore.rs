@@ -59,10 +59,7 @@ impl RestoreArgs {
                 }
             }
             files::print(&text)?;
-            Ok(match complete {
-                true => ExitStatus::Success.into(),
-                false => ExitStatus::Failed.into(),
-            })
+            Ok(ExitStatus::failed_if(!complete))
         })
     }
 }

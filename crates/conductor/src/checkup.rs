@@ -3,7 +3,7 @@
 //! The same login, options and agent as a study has. Nothing is installed or changed but the agent's own file.
 
 use backsight_agent::{BeginTrial, Client, StepCommand, StepSpec};
-use backsight_model::{HostName, Lab};
+use backsight_model::{HostName, Lab, PowerState};
 use futures_util::future::join_all;
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use crate::{ConnectError, HostAccess, host_query::ask_host, hosts::Connected};
+use crate::{
+    ConnectError, ConsoleError, HostAccess, PowerAction, PowerFault, console::probe,
+    host_query::ask_host, hosts::Connected, power::switch,
+};
 
 /// How long one of its commands may take.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
@@ -31,19 +34,52 @@ pub struct HostCheckup {
     pub free: Option<u64>,
 }
 
+/// What is known of a machine from outside, whether it answers or not.
+#[derive(Debug, Default)]
+pub struct OutOfBand {
+    /// Whether it is on; none where the lab doesn't say how that is asked.
+    pub power: Option<Result<PowerState, PowerFault>>,
+    /// Whether its console's command starts; none where the lab doesn't say it.
+    pub console: Option<Result<(), ConsoleError>>,
+}
+
+impl OutOfBand {
+    async fn ask(lab: &Lab, host: &HostName) -> Self {
+        let Some(settings) = lab.host.get(host) else {
+            return Self::default();
+        };
+        let power = async {
+            let power = settings.power.as_deref()?;
+            match switch(power, PowerAction::Status).await {
+                Ok(outcome) => outcome.now.map(Ok),
+                // That isn't a fault: it was left out.
+                Err(PowerFault::NoStatus) => None,
+                Err(fault) => Some(Err(fault)),
+            }
+        };
+        let console = async {
+            settings.console.as_ref()?;
+            Some(probe(settings).await)
+        };
+        let (power, console) = tokio::join!(power, console);
+        Self { power, console }
+    }
+}
+
 /// How long one machine may take for all that is asked of it, the agent's way there included.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Looks at these hosts of a lab, all at once, each for these programs.
+/// Looks at these hosts of a lab, all at once, each for these programs, and at each from outside.
 pub async fn check_up(
     reach: &HostAccess,
     lab: &Lab,
     hosts: &[(HostName, Vec<String>)],
-) -> Vec<Result<HostCheckup, ConnectError>> {
-    let checkups = hosts.iter().map(|(host, programs)| {
-        ask_host(reach, lab, host, LIMIT, async |connected| {
+) -> Vec<(Result<HostCheckup, ConnectError>, OutOfBand)> {
+    let checkups = hosts.iter().map(async |(host, programs)| {
+        let asked = ask_host(reach, lab, host, LIMIT, async |connected| {
             ask(connected, programs).await
-        })
+        });
+        tokio::join!(asked, OutOfBand::ask(lab, host))
     });
     join_all(checkups).await
 }

@@ -4,7 +4,8 @@
 //! steps of one role in order, those of different roles side by side, started together where it matters,
 //! put back whatever happened. A [`Lease`] keeps two studies off the same hosts. [`netns`] makes the
 //! namespaces of a lab and removes them. Hosts that are guests are there from one
-//! [boot](Conductor::boot) to the next; other machines, which `ssh` reaches, are [restarted](Conductor::restart). A [`Workbench`] runs what is done to a version before.
+//! [boot](Conductor::boot) to the next; other machines, which `ssh` reaches, are [restarted](Conductor::restart),
+//! [switched on and off](switch_hosts), and heard at their [consoles](attach_console). A [`Workbench`] runs what is done to a version before.
 //!
 //! What is measured is chosen above; results are kept by listeners.
 //!
@@ -31,6 +32,7 @@
 
 mod checkup;
 mod console;
+mod console_session;
 mod examination;
 mod host_query;
 mod hosts;
@@ -49,13 +51,14 @@ mod workbench;
 
 pub use backsight_agent::{Examination, ExaminationOrder};
 pub use console::{ConsoleError, ConsoleProcess};
+pub use console_session::attach_console;
 pub use examination::{ExaminedHost, examine_host};
 pub use hosts::guests::{BootError, BootFault, GuestBoot, InitramfsError, Kernel, PartsError};
 pub use hosts::{ConnectError, HostAccess, UnreachableReason};
 pub use lease::{Lease, LeaseError};
 pub use machine_settings::WantedSettings;
-pub use plan_checkup::{PlanCheckup, check_plan, find_program};
-pub use power::{PowerAction, PowerError, PowerFault, PowerOutcome, switch_hosts};
+pub use plan_checkup::{PlanCheckup, check_hosts, check_plan, find_program};
+pub use power::{HostPower, PowerAction, PowerError, PowerFault, PowerOutcome, switch_hosts};
 pub use preparation::{change_boot_units, restore_hosts};
 pub use record::{RecordedHost, record_hosts};
 pub use restart::{RestartError, RestartFault, RestartRecord};

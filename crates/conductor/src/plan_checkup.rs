@@ -4,7 +4,9 @@
 //! Every host that is there is asked through an agent, all at once: other machines by the login and the options with which
 //! a study reaches them. Namespaces that are down and guests, which are booted later, have this machine's programs.
 
-use backsight_model::{Arrangement, Benchmark, HostKind, HostName, PlannedMonitor, Seat};
+use backsight_model::{
+    Arrangement, Benchmark, HostKind, HostName, Lab, PlannedMonitor, PowerState, Seat,
+};
 use indexmap::IndexMap;
 use std::{
     collections::BTreeSet,
@@ -16,7 +18,7 @@ use std::{
 
 use crate::{
     HostAccess,
-    checkup::{HostCheckup, check_up},
+    checkup::{HostCheckup, OutOfBand, check_up},
     netns,
 };
 
@@ -44,9 +46,28 @@ pub async fn check_plan(reach: &HostAccess, arrangement: &Arrangement, plan: &st
         findings.programs(&subject, &[], &needed, &planned.monitor.needs, &examined);
     }
     for (host, known) in &examined.hosts {
-        findings.host(arrangement, host, known);
+        findings.host(host, known, &addresses_of(arrangement, host));
+        findings.out_of_band(host, &examined);
     }
     findings.own_tools(arrangement, plan);
+    findings
+}
+
+/// Checks the hosts of a lab, all at once: whether each answers and is fit to measure, whether it is on, and whether its console can
+/// be heard.
+pub async fn check_hosts(reach: &HostAccess, lab: &Lab) -> PlanCheckup {
+    let mut examined = ExaminedHosts::default();
+    let asked = lab
+        .host
+        .keys()
+        .filter_map(|host| examined.prepare(lab, host));
+    let asked = asked.map(|host| (host, Vec::new())).collect();
+    examined.ask(reach, lab, asked).await;
+    let mut findings = PlanCheckup::default();
+    for (host, known) in &examined.hosts {
+        findings.host(host, known, &BTreeSet::new());
+        findings.out_of_band(host, &examined);
+    }
     findings
 }
 
@@ -114,31 +135,26 @@ impl Known {
     }
 }
 
-/// The hosts of a plan's roles, with what was found out about each.
+/// Hosts, with what was found out about each.
+#[derive(Default)]
 struct ExaminedHosts {
     hosts: IndexMap<HostName, Known>,
     /// Those that are other machines.
     elsewhere: BTreeSet<HostName>,
+    /// What is known of them from outside.
+    out_of_band: IndexMap<HostName, OutOfBand>,
 }
 
 impl ExaminedHosts {
-    /// Asks all of them at once.
+    /// Asks the hosts of a plan's roles, all at once.
     async fn ask_all(reach: &HostAccess, arrangement: &Arrangement) -> Self {
         let lab = &arrangement.lab;
-        let kind = |host: &HostName| lab.host.get(host).map_or(HostKind::Local, |it| it.kind);
-        let mut hosts: IndexMap<HostName, Known> = IndexMap::new();
+        let mut examined = Self::default();
         let mut asked: IndexMap<HostName, Vec<String>> = IndexMap::new();
         for host in arrangement.hosts() {
-            let known = match kind(host) {
-                HostKind::Qemu => Known::Emulated,
-                HostKind::Uml => Known::Booted,
-                HostKind::Netns if !netns::is_up(&lab.name, host) => Known::Down,
-                HostKind::Netns | HostKind::Local | HostKind::Ssh => {
-                    asked.entry(host.clone()).or_default();
-                    Known::Silent(String::new())
-                }
-            };
-            hosts.insert(host.clone(), known);
+            if let Some(host) = examined.prepare(lab, host) {
+                asked.entry(host).or_default();
+            }
         }
         let of_benchmarks = arrangement.benchmarks.values();
         let of_benchmarks = of_benchmarks.flat_map(|it| needed_by_benchmark(arrangement, it));
@@ -151,19 +167,37 @@ impl ExaminedHosts {
                 programs.push(program);
             }
         }
-        let asked: Vec<(HostName, Vec<String>)> = asked.into_iter().collect();
+        examined.ask(reach, lab, asked.into_iter().collect()).await;
+        examined
+    }
+
+    /// Adds a host; returns it if it can be asked.
+    fn prepare(&mut self, lab: &Lab, host: &HostName) -> Option<HostName> {
+        let kind = lab.host.get(host).map_or(HostKind::Local, |it| it.kind);
+        if kind == HostKind::Ssh {
+            self.elsewhere.insert(host.clone());
+        }
+        let known = match kind {
+            HostKind::Qemu => Known::Emulated,
+            HostKind::Uml => Known::Booted,
+            HostKind::Netns if !netns::is_up(&lab.name, host) => Known::Down,
+            HostKind::Netns | HostKind::Local | HostKind::Ssh => Known::Silent(String::new()),
+        };
+        let is_asked = matches!(known, Known::Silent(_));
+        self.hosts.insert(host.clone(), known);
+        is_asked.then(|| host.clone())
+    }
+
+    /// Asks these hosts for these programs, all at once.
+    async fn ask(&mut self, reach: &HostAccess, lab: &Lab, asked: Vec<(HostName, Vec<String>)>) {
         let answers = check_up(reach, lab, &asked).await;
-        for ((host, _), answer) in asked.iter().zip(answers) {
+        for ((host, _), (answer, outside)) in asked.into_iter().zip(answers) {
             let known = match answer {
                 Ok(checkup) => Known::Checked(Box::new(checkup)),
                 Err(error) => Known::Silent(error.to_string()),
             };
-            hosts.insert(host.clone(), known);
-        }
-        let elsewhere = hosts.keys().filter(|host| kind(host) == HostKind::Ssh);
-        Self {
-            elsewhere: elsewhere.cloned().collect(),
-            hosts,
+            self.hosts.insert(host.clone(), known);
+            self.out_of_band.insert(host, outside);
         }
     }
 }
@@ -237,7 +271,7 @@ impl PlanCheckup {
     }
 
     /// Says whether a host is there and fit to measure.
-    fn host(&mut self, arrangement: &Arrangement, host: &HostName, known: &Known) {
+    fn host(&mut self, host: &HostName, known: &Known, addresses: &BTreeSet<IpAddr>) {
         let checkup = match known {
             Known::Checked(checkup) => checkup,
             Known::Silent(why) => {
@@ -270,9 +304,9 @@ impl PlanCheckup {
             );
             self.fault("full", &what);
         }
-        for address in addresses_of(arrangement, host) {
+        for address in addresses {
             let own = checkup.addresses.as_deref().unwrap_or_default();
-            if !own.is_empty() && !own.contains(&address) {
+            if !own.is_empty() && !own.contains(address) {
                 let own: Vec<String> = own.iter().map(ToString::to_string).collect();
                 let what = format!(
                     "host {host}: {address}, which the lab says, isn't one of its addresses: {}",
@@ -283,6 +317,27 @@ impl PlanCheckup {
         }
         if self.faults == faults {
             self.good(&format!("host {host}{}", standing(checkup)));
+        }
+    }
+
+    /// Says whether a host is on, and whether its console can be heard, where the lab says how.
+    fn out_of_band(&mut self, host: &HostName, examined: &ExaminedHosts) {
+        let Some(OutOfBand { power, console }) = examined.out_of_band.get(host) else {
+            return;
+        };
+        match power {
+            None => {}
+            Some(Ok(PowerState::On)) => self.good(&format!("host {host}: its power is on")),
+            Some(Ok(PowerState::Off)) => {
+                let what = format!("host {host}: its power is off: backsight lab power on {host}");
+                self.fault("off", &what);
+            }
+            Some(Err(fault)) => self.fault("power", &format!("host {host}: {fault}")),
+        }
+        match console {
+            None => {}
+            Some(Ok(())) => self.good(&format!("host {host}: its console is heard")),
+            Some(Err(fault)) => self.fault("console", &format!("host {host}: {fault}")),
         }
     }
 

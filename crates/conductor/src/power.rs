@@ -50,6 +50,16 @@ pub enum PowerAction {
     Status,
 }
 
+impl PowerAction {
+    /// All of them: what each is called, itself, and what it does.
+    pub const NAMED: &[(&str, Self, &str)] = &[
+        ("on", Self::On, "switch them on"),
+        ("off", Self::Off, "switch them off"),
+        ("cycle", Self::Cycle, "switch them off, then on"),
+        ("status", Self::Status, "say whether they are on"),
+    ];
+}
+
 impl fmt::Display for PowerAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -94,6 +104,21 @@ impl fmt::Display for PowerOutcome {
     }
 }
 
+/// What came of an action on a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPower {
+    /// The host.
+    pub host: HostName,
+    /// What came of it.
+    pub outcome: PowerOutcome,
+}
+
+impl fmt::Display for HostPower {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.host, self.outcome)
+    }
+}
+
 /// An action that came to nothing.
 #[derive(Debug, thiserror::Error)]
 #[error("host `{host}`, {action}: {fault}")]
@@ -109,6 +134,9 @@ pub struct PowerError {
 /// Why a host's power isn't what it was to be.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerFault {
+    /// There is no such host.
+    #[error("the lab has no such host")]
+    NoHost,
     /// The lab doesn't say how.
     #[error(
         "the lab doesn't say how it is switched: add power = {{ ipmi = \"…\", user = \"…\", password-file = \"…\" }} or {{ on = \"…\", off = \"…\", status = \"…\" }} to it"
@@ -195,21 +223,28 @@ pub async fn switch_hosts(
     hosts: &[HostName],
     action: PowerAction,
     force: bool,
-) -> Vec<(HostName, Result<PowerOutcome, PowerError>)> {
+) -> Vec<Result<HostPower, PowerError>> {
     let mut chosen = hosts.to_vec();
     if chosen.is_empty() {
-        let with_power = lab.host.iter().filter(|(_, host)| host.power.is_some());
-        chosen.extend(with_power.map(|(name, _)| (**name).clone()));
+        let any_has_power = lab.host.values().any(|host| host.power.is_some());
+        // Where none has it, each says so.
+        let meant = lab
+            .host
+            .iter()
+            .filter(|(_, host)| host.power.is_some() || !any_has_power);
+        chosen.extend(meant.map(|(name, _)| (**name).clone()));
     }
-    let switched = chosen.into_iter().map(async |host| {
-        let outcome = switch_host(lab, &host, action, force).await;
-        let outcome = outcome.map_err(|fault| PowerError {
-            host: host.clone(),
-            action,
-            fault,
-        });
-        (host, outcome)
-    });
+    let switched =
+        chosen.into_iter().map(
+            async |host| match switch_host(lab, &host, action, force).await {
+                Ok(outcome) => Ok(HostPower { host, outcome }),
+                Err(fault) => Err(PowerError {
+                    host,
+                    action,
+                    fault,
+                }),
+            },
+        );
     join_all(switched).await
 }
 
@@ -219,8 +254,8 @@ async fn switch_host(
     action: PowerAction,
     force: bool,
 ) -> Result<PowerOutcome, PowerFault> {
-    let power = lab.host.get(host).and_then(|host| host.power.as_deref());
-    let power = power.ok_or(PowerFault::NotGiven)?;
+    let settings = lab.host.get(host).ok_or(PowerFault::NoHost)?;
+    let power = settings.power.as_deref().ok_or(PowerFault::NotGiven)?;
     let _lease = match force || action == PowerAction::Status {
         true => None,
         false => {
@@ -489,8 +524,8 @@ pub(crate) fn ipmitool_words(bmc: &Bmc, verb: &[&str]) -> Result<Vec<String>, Po
     words.extend(["-p".into(), bmc.port.to_string()]);
     words.extend(["-U".into(), bmc.user.clone()]);
     words.extend(["-f".into(), password.to_string_lossy().into_owned()]);
-    // A BMC that doesn't answer is given up after 4 s.
-    words.extend(["-N", "1", "-R", "3"].map(str::to_owned));
+    // A BMC that doesn't answer is given up after some seconds.
+    words.extend(["-N", "1", "-R", "2"].map(str::to_owned));
     if let Some(suite) = bmc.cipher_suite {
         words.extend(["-C".into(), suite.to_string()]);
     }

@@ -40,10 +40,12 @@ pub enum Need {
     Setuid,
     /// QEMU for x86-64, and Debian's kernel for clouds, which it boots.
     Qemu,
+    /// `ipmitool`, and a BMC for it: OpenIPMI's `ipmi_sim`.
+    Ipmi,
 }
 
 impl Need {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -53,6 +55,7 @@ impl Need {
         Self::Systemd,
         Self::Setuid,
         Self::Qemu,
+        Self::Ipmi,
     ];
 
     fn name(self) -> &'static str {
@@ -66,6 +69,7 @@ impl Need {
             Self::Systemd => "systemd",
             Self::Setuid => "setuid",
             Self::Qemu => "qemu",
+            Self::Ipmi => "ipmi",
         }
     }
 
@@ -95,6 +99,7 @@ impl Need {
                 let missing = "there is no /boot/vmlinuz-*-cloud-amd64 with its modules";
                 debian_cloud_kernel().map(drop).ok_or(missing.to_owned())
             }),
+            Self::Ipmi => exists("/usr/bin/ipmi_sim").and_then(|()| exists("/usr/bin/ipmitool")),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
         self.is_missing_in(found)

@@ -78,10 +78,7 @@ fn a_file_a_study_and_a_host_are_sides_and_nothing_else_is() {
     }
     place.write("other.json", "[1]");
     for (arguments, message) in [
-        (
-            vec!["record", "nobody"],
-            "there is no host `nobody` in the lab",
-        ),
+        (vec!["record", "nobody"], "host `nobody` is not in this lab"),
         (
             vec!["record", "--diff", "now.json", "elsewhere"],
             "no study `elsewhere`",

@@ -20,8 +20,8 @@ pub(crate) use self::file::file_schema;
 pub use self::file::{LabFileError, toml_quoted};
 use self::host_set::HostSets;
 use crate::{
-    Console, DocumentError, GroupName, HostName, LabName, LinkName, Located, Power, PowerMeans,
-    Preparation, RoleName, Seat, Size, TagName, Template, TestbedName, TomlDocument,
+    Console, DocumentError, GroupName, HostName, HostPattern, LabName, LinkName, Located, Power,
+    PowerMeans, Preparation, RoleName, Seat, Size, TagName, Template, TestbedName, TomlDocument,
     document::did_you_mean,
 };
 
@@ -486,7 +486,8 @@ impl Lab {
     /// # Errors
     /// It isn't TOML of the right shape, or its parts don't fit together; the problem points at the place.
     pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
-        let lab: Self = document.read()?;
+        let mut lab: Self = document.read()?;
+        lab.fill_seats(document)?;
         lab.check(document)?;
         Ok(lab)
     }
@@ -552,6 +553,18 @@ impl Lab {
             let room = 15 - suffix.len();
             format!("{}{suffix}", &plain[..plain.len().min(room)])
         }
+    }
+
+    /// Finds the hosts that play roles.
+    fn fill_seats(&mut self, document: &TomlDocument) -> Result<(), DocumentError> {
+        let mut testbeds = std::mem::take(&mut self.testbed);
+        for seat in testbeds.values_mut().flat_map(|it| it.roles.values_mut()) {
+            let select = |pattern: &HostPattern| self.select(std::slice::from_ref(pattern), &[]);
+            seat.fill(select)
+                .map_err(|why| document.problem(why.span, why.message, "used here", why.help))?;
+        }
+        self.testbed = testbeds;
+        Ok(())
     }
 
     fn check(&self, document: &TomlDocument) -> Result<(), DocumentError> {

@@ -4,14 +4,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
-use std::fmt;
+use std::{fmt, num::NonZeroU32, ops::Range};
 
-use crate::{HostName, Located};
+use crate::{GroupName, HostName, HostPattern, Located, TagName, UnknownHostError, counted};
 
 /// The hosts of a role: at least one, none twice.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(with = "SeatShape")]
-pub struct Seat(Vec<RoleHost>);
+pub struct Seat {
+    instances: Vec<RoleHost>,
+    /// What stands in the file.
+    parts: Vec<SeatPart>,
+}
 
 /// A host that plays a role.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,46 +26,127 @@ pub struct RoleHost {
     pub data: Option<Located<String>>,
 }
 
+/// Hosts of a seat that are written together.
+#[derive(Debug, Clone, PartialEq)]
+struct SeatPart {
+    hosts: Located<HostPattern>,
+    /// How many of them, the first ones; all unless said.
+    count: Option<NonZeroU32>,
+    data: Option<Located<String>>,
+}
+
+/// Why a seat can't be filled, and where that stands.
+pub(crate) struct UnfilledSeat {
+    pub(crate) span: Range<usize>,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
 impl Seat {
     /// The hosts that play it, in the file's order: the first one is instance 1.
     pub fn instances(&self) -> &[RoleHost] {
-        &self.0
+        &self.instances
     }
 
     /// The first host that plays it.
     pub fn first(&self) -> &RoleHost {
-        &self.0[0]
+        &self.instances[0]
     }
 
     /// Whether several hosts play it.
     pub fn has_several(&self) -> bool {
-        self.0.len() > 1
+        self.instances.len() > 1
     }
 
     /// The hosts that play it.
     pub fn hosts(&self) -> impl Iterator<Item = &HostName> {
-        self.0.iter().map(|player| &*player.host)
+        self.instances.iter().map(|player| &*player.host)
     }
 
     /// Whether this host plays it.
     pub fn is_played_by(&self, host: &HostName) -> bool {
         self.hosts().any(|player| player == host)
     }
+
+    /// Finds the hosts that play it in their lab; `select` gives those of a pattern.
+    pub(crate) fn fill(
+        &mut self,
+        select: impl Fn(&HostPattern) -> Result<Vec<HostName>, UnknownHostError>,
+    ) -> Result<(), UnfilledSeat> {
+        let mut players: Vec<RoleHost> = Vec::new();
+        for part in &self.parts {
+            let fault = |message: String, help| UnfilledSeat {
+                span: part.hosts.span(),
+                message,
+                help,
+            };
+            let mut hosts = select(&part.hosts)
+                .map_err(|unknown| fault(unknown.to_string(), unknown.help_text()))?;
+            if let Some(count) = part.count {
+                let count = count.get() as usize;
+                if hosts.len() < count {
+                    let there = counted(hosts.len(), "host");
+                    let message = format!("{} of them play this role, and there is {there}", count);
+                    return Err(fault(message, None));
+                }
+                hosts.truncate(count);
+            }
+            if part.data.is_some() && hosts.len() > 1 {
+                let message = format!("`data` is of one host, and these are {}", hosts.len());
+                let help = "give each host its own `data`, or name a link that all of them have";
+                return Err(fault(message, Some(help.to_owned())));
+            }
+            for host in hosts {
+                if players.iter().any(|known| *known.host == host) {
+                    let message = format!("host `{host}` plays this role twice");
+                    let help = "each instance of a role has a host of its own";
+                    return Err(fault(message, Some(help.to_owned())));
+                }
+                players.push(RoleHost {
+                    host: Located::spanning(host, part.hosts.span()),
+                    data: part.data.clone(),
+                });
+            }
+        }
+        match players.is_empty() {
+            true => {
+                let span = self.parts.first().map_or(0..0, |part| part.hosts.span());
+                Err(UnfilledSeat {
+                    span,
+                    message: "no host plays this role".into(),
+                    help: None,
+                })
+            }
+            false => {
+                self.instances = players;
+                Ok(())
+            }
+        }
+    }
 }
 
 impl From<Located<HostName>> for Seat {
     fn from(host: Located<HostName>) -> Self {
-        Self(vec![RoleHost { host, data: None }])
+        let part = SeatPart {
+            hosts: Located::spanning(HostPattern::from(&*host), host.span()),
+            count: None,
+            data: None,
+        };
+        Self {
+            instances: vec![RoleHost { host, data: None }],
+            parts: vec![part],
+        }
     }
 }
 
 #[derive(JsonSchema)]
 #[serde(untagged)]
-#[schemars(rename = "RoleHost")]
+#[schemars(rename = "RoleHosts")]
 #[expect(dead_code, reason = "only its schema is used")]
-enum RoleHostShape {
-    Host(HostName),
-    Table(RoleHostTable),
+enum RoleHostsShape {
+    /// A host, a host set (`client[01-30]`), a group's name, or a tag (`tag:10g`).
+    Hosts(String),
+    Table(RoleHostsTable),
 }
 
 #[derive(JsonSchema)]
@@ -69,24 +154,32 @@ enum RoleHostShape {
 #[schemars(rename = "Seat")]
 #[expect(dead_code, reason = "only its schema is used")]
 enum SeatShape {
-    Host(HostName),
-    Table(RoleHostTable),
-    Several(Vec<RoleHostShape>),
+    One(RoleHostsShape),
+    Several(Vec<RoleHostsShape>),
 }
 
+/// Exactly one of `host`, `hosts`, `group` and `tag`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct RoleHostTable {
+struct RoleHostsTable {
     /// Which host.
-    host: Located<HostName>,
-    /// The data-plane address: a link's name or an address.
+    host: Option<HostName>,
+    /// Which hosts: `client[01-30]`.
+    hosts: Option<Located<String>>,
+    /// The hosts of this group.
+    group: Option<GroupName>,
+    /// The hosts that have this tag.
+    tag: Option<TagName>,
+    /// How many of them, the first ones of the lab; all unless said.
+    count: Option<NonZeroU32>,
+    /// The data-plane address of one host: a link's name or an address.
     data: Option<Located<String>>,
 }
 
-/// What stands in the file: a host, or a list of them.
+/// What stands in the file: hosts, or a list of them.
 enum Written {
-    Host(String),
-    Table(RoleHostTable),
+    Hosts(String),
+    Table(Box<RoleHostsTable>),
     Several(Vec<Located<Written>>),
 }
 
@@ -96,15 +189,18 @@ impl<'de> de::Visitor<'de> for WrittenVisitor {
     type Value = Written;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a host's name, a table with `host` and `data`, or a list of them")
+        f.write_str(
+            "a host's name, a host set, a group, a table with one of them, or a list of these",
+        )
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Written, E> {
-        Ok(Written::Host(text.to_owned()))
+        Ok(Written::Hosts(text.to_owned()))
     }
 
     fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Written, A::Error> {
-        RoleHostTable::deserialize(de::value::MapAccessDeserializer::new(map)).map(Written::Table)
+        let table = RoleHostsTable::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        Ok(Written::Table(Box::new(table)))
     }
 
     fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Written, A::Error> {
@@ -122,16 +218,36 @@ impl<'de> Deserialize<'de> for Written {
     }
 }
 
-fn role_host<E: de::Error>(written: Located<Written>) -> Result<RoleHost, E> {
+fn part<E: de::Error>(written: Located<Written>) -> Result<SeatPart, E> {
     let span = written.span();
-    match written.into_inner() {
-        Written::Host(text) => Ok(RoleHost {
-            host: Located::spanning(HostName::new(text).map_err(E::custom)?, span),
-            data: None,
-        }),
-        Written::Table(RoleHostTable { host, data }) => Ok(RoleHost { host, data }),
-        Written::Several(_) => Err(E::custom("a list of hosts within a list of hosts")),
-    }
+    let pattern = |text: &str| text.parse::<HostPattern>().map_err(E::custom);
+    let table = match written.into_inner() {
+        Written::Hosts(text) => {
+            return Ok(SeatPart {
+                hosts: Located::spanning(pattern(&text)?, span),
+                count: None,
+                data: None,
+            });
+        }
+        Written::Several(_) => return Err(E::custom("a list of hosts within a list of hosts")),
+        Written::Table(table) => *table,
+    };
+    let hosts = match (table.host, table.hosts, table.group, table.tag) {
+        (Some(host), None, None, None) => HostPattern::from(&host),
+        (None, Some(hosts), None, None) => pattern(&hosts)?,
+        (None, None, Some(group), None) => pattern(group.as_str())?,
+        (None, None, None, Some(tag)) => HostPattern::Tag(tag),
+        _ => {
+            return Err(E::custom(
+                "a role is played by exactly one of `host`, `hosts`, `group` and `tag`; several go into a list",
+            ));
+        }
+    };
+    Ok(SeatPart {
+        hosts: Located::spanning(hosts, span),
+        count: table.count,
+        data: table.data,
+    })
 }
 
 impl<'de> Deserialize<'de> for Seat {
@@ -142,58 +258,82 @@ impl<'de> Deserialize<'de> for Seat {
             Written::Several(several) => several,
             one => vec![Located::spanning(one, span)],
         };
-        let mut players: Vec<RoleHost> = Vec::with_capacity(written.len());
-        for one in written {
-            let player = role_host::<D::Error>(one)?;
-            if players.iter().any(|known| known.host == player.host) {
-                return Err(de::Error::custom(format!(
-                    "host `{}` plays this role twice: each instance of a role has a host of its own",
-                    *player.host
-                )));
-            }
-            players.push(player);
-        }
-        if players.is_empty() {
+        if written.is_empty() {
             return Err(de::Error::custom("no host plays this role"));
         }
-        Ok(Self(players))
+        let parts = written.into_iter().map(part::<D::Error>);
+        Ok(Self {
+            instances: Vec::new(),
+            parts: parts.collect::<Result<_, _>>()?,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TomlDocument;
+    use crate::{Lab, TomlDocument};
 
-    fn read(text: &str) -> Result<Seat, String> {
-        #[derive(Deserialize)]
-        struct Testbed {
-            client: Seat,
-        }
-        let document = TomlDocument::new("lab.toml", format!("client = {text}\n"));
-        let testbed: Result<Testbed, _> = document.read();
-        testbed
-            .map(|testbed| testbed.client)
-            .map_err(|error| error.to_string())
+    const LAB: &str = "[host.dut]\nkind = \"local\"\n[host.c3]\nkind = \"local\"\ntags = [\"fast\"]\n\
+         [group.clients]\nhosts = \"client[01-04]\"\nkind = \"local\"\ntags = [\"fast\"]\n";
+
+    fn read(seat: &str) -> Result<Seat, String> {
+        let text = format!("{LAB}[testbed.t]\nclient = {seat}\n");
+        let written = TomlDocument::new("lab.toml", text);
+        let lab = Lab::write_out(&written).and_then(|document| Lab::read(&document));
+        let testbed = lab.map(|lab| lab.testbed["t"].roles["client"].clone());
+        testbed.map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_role_has_one_host_or_several_that_differ() {
-        let names =
-            |seat: &Seat| -> Vec<String> { seat.hosts().map(ToString::to_string).collect() };
-        let one = read("\"a\"").unwrap();
-        assert!(names(&one) == ["a"] && !one.has_several());
-        let two = read("[\"a\", { host = \"b\", data = \"wire\" }]").unwrap();
-        assert!(names(&two) == ["a", "b"] && two.has_several());
-        assert_eq!(two.instances()[1].data.as_ref().unwrap().as_str(), "wire");
-        assert_eq!(two.first().host.span(), 10..13);
+        let names = |seat: &str| -> String {
+            let seat = read(seat).unwrap();
+            let names: Vec<&str> = seat.hosts().map(HostName::as_str).collect();
+            names.join(" ")
+        };
+        let clients = "client01 client02 client03 client04";
+        assert_eq!(names("\"dut\""), "dut");
+        assert_eq!(names("{ host = \"dut\" }"), "dut");
+        assert_eq!(names("[\"dut\", \"c3\"]"), "dut c3");
+        for all in [
+            "\"client[01-04]\"",
+            "\"clients\"",
+            "{ group = \"clients\" }",
+            "{ hosts = \"client[01-04]\" }",
+        ] {
+            assert_eq!(names(all), clients, "{all}");
+        }
+        assert_eq!(
+            names("{ group = \"clients\", count = 2 }"),
+            "client01 client02"
+        );
+        assert_eq!(names("\"tag:fast\"").split(' ').count(), 5);
+        assert_eq!(
+            names("[\"dut\", { tag = \"fast\", count = 1 }]")
+                .split(' ')
+                .count(),
+            2
+        );
+        assert!(read("\"clients\"").unwrap().has_several());
         for (bad, says) in [
             ("[]", "no host plays"),
-            ("[\"a\", \"a\"]", "plays this role twice"),
-            ("[[\"a\"]]", "within a list"),
+            ("[\"dut\", \"dut\"]", "plays this role twice"),
+            ("[\"client02\", \"clients\"]", "plays this role twice"),
+            ("[[\"dut\"]]", "within a list"),
             ("3", "a host's name"),
             ("[\"a b\"]", "a b"),
-            ("{ hots = \"a\" }", "hots"),
+            ("\"client[05-06]\"", "client05"),
+            ("\"tag:slow\"", "no host of the lab has the tag `slow`"),
+            ("{ group = \"clinets\" }", "clinets"),
+            ("{ group = \"clients\", count = 5 }", "there is 4 hosts"),
+            ("{ group = \"clients\", count = 0 }", "nonzero"),
+            ("{ group = \"clients\", tag = \"fast\" }", "exactly one of"),
+            (
+                "{ group = \"clients\", data = \"10.0.0.1\" }",
+                "`data` is of one host",
+            ),
+            ("{ hots = \"dut\" }", "hots"),
         ] {
             let said = read(bad).unwrap_err();
             assert!(said.contains(says), "{bad}: {said}");

@@ -39,6 +39,13 @@ pub struct UnknownHostError {
     help: Option<String>,
 }
 
+impl UnknownHostError {
+    /// The way out.
+    pub(crate) fn help_text(&self) -> Option<String> {
+        self.help.clone()
+    }
+}
+
 impl FromStr for HostPattern {
     type Err = HostPatternError;
     fn from_str(text: &str) -> Result<Self, HostPatternError> {
@@ -175,7 +182,7 @@ impl Lab {
             false => did_you_mean(name.as_str(), names()).or_else(|| listed("", names())),
         };
         UnknownHostError {
-            message: format!("there is no host `{name}` in the lab"),
+            message: format!("host `{name}` is not in this lab"),
             help,
         }
     }
@@ -232,7 +239,11 @@ mod tests {
                 .unwrap_err()
                 .contains("did you mean `clients`?")
         );
-        assert!(select(&["c[1-4]"]).unwrap_err().contains("no host `c4`"));
+        assert!(
+            select(&["c[1-4]"])
+                .unwrap_err()
+                .contains("host `c4` is not")
+        );
         assert!(select(&["slow"]).unwrap_err().contains("tag:slow"));
         assert!(
             select(&["tag:slwo"])

@@ -57,6 +57,7 @@ mod stream;
 mod supervisor;
 mod synchronized_start;
 mod trial;
+mod trial_launch;
 mod trial_limits;
 mod trial_user;
 mod uts_mark;

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::launch_conditions::LaunchConditions;
 use crate::trial::SharedTrialState;
+use crate::trial_launch::TrialLaunch;
 use crate::trial_limits::TrialLimits;
 
 /// How long an earlier agent of the same conductor is waited for, which may still think that its conductor is there: longer than it takes
@@ -29,17 +30,6 @@ pub(crate) struct Preparations {
     machine: MachineRoot,
     journal: JournalFile,
     begun: Arc<Mutex<BTreeMap<String, Standing>>>,
-}
-
-/// How the programs of a trial are started.
-#[derive(Default)]
-pub(crate) struct TrialLaunch {
-    pub(crate) conditions: LaunchConditions,
-    /// The variable that makes the environment longer.
-    pub(crate) padding: Option<(String, String)>,
-    /// What was drawn at random for this trial, by settings.
-    pub(crate) drawn: Vec<(String, String)>,
-    pub(crate) limits: Option<TrialLimits>,
 }
 
 /// What stands for a study.

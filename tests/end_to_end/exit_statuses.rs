@@ -35,10 +35,14 @@ const CASES: &[Case] = &[
         place.write("far.toml", format!("[host.far]\nkind = \"ssh\"\n{power}\n"));
         place.ends(&["lab", "power", "on", "far", "--lab", "far.toml"])
     }),
-    case("lab", 2, || fresh(&["lab", "show", "--lab", "none.toml"])),
-    case("lab", 2, || fresh(&["lab", "show", "tag:none"])),
     case("lab", 2, || {
-        fresh(&["lab", "import", "ansible", "none.ini"])
+        for wrong in [
+            &["lab", "show", "tag:none"][..],
+            &["lab", "import", "ansible", "none.ini"],
+        ] {
+            fresh(wrong).assert_code(2);
+        }
+        fresh(&["lab", "show", "--lab", "none.toml"])
     }),
     case("run", 0, || fresh(&["run", "plan.toml"])),
     case("run", 1, || failing().ends(&["run", "plan.toml"])),

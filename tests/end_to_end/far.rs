@@ -473,16 +473,18 @@ fn the_power_of_a_machine_on_which_a_study_measures_is_left_alone_unless_it_is_f
     place.write("where.toml", "use = [\"where\"]\nrounds = 1\n");
     let mut run = begins(&place, &["run", "where.toml", "--name", "r"]);
     run.until_step_in("run");
-    let refused = place.ends(&["lab", "power", "off"]);
+    let refused = place.ends(&["lab", "power", "off", &place.name]);
     refused.assert_code(1);
     refused.assert_says(&["is leased to study `r`", "--force does it nevertheless"]);
     let status = place.ends(&["lab", "power", "status"]);
     assert_eq!(status.stdout(), format!("{}: on\n", place.name));
     place
-        .ends(&["lab", "power", "off", "--force"])
+        .ends(&["lab", "power", "off", &place.name, "--force"])
         .assert_code(0);
     run.ends().assert_code(1);
-    place.ends(&["lab", "power", "on"]).assert_code(0);
+    place
+        .ends(&["lab", "power", "on", &place.name])
+        .assert_code(0);
     assert_eq!(place.read("power-log"), "off\non\n");
     place.assert_nothing_left();
 }

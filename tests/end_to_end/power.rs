@@ -129,7 +129,7 @@ fn a_bmc_switches_a_machine_on_off_and_over_and_each_is_true_by_its_status() {
         ("cycle", "dut: on (was off), after ", true),
         ("off", "dut: off (was on), after ", false),
     ] {
-        let ended = bmc.power(&[action]);
+        let ended = bmc.power(&[action, "dut"]);
         ended.assert_code(0);
         assert!(
             ended.stdout().starts_with(says),
@@ -160,7 +160,7 @@ fn a_bmc_that_refuses_is_not_there_or_lies_is_said_of_its_host_and_keeps_no_othe
         ("gone", "right", nobody),
         ("open", "chassis", bmc.port),
     ]);
-    let ended = bmc.power(&["on"]);
+    let ended = bmc.power(&["on", "dut", "locked", "gone", "open"]);
     ended.assert_code(1);
     assert!(
         ended.stdout().starts_with("dut: on (was off)"),
@@ -187,8 +187,11 @@ fn a_bmc_that_refuses_is_not_there_or_lies_is_said_of_its_host_and_keeps_no_othe
         assert!(!said.contains("secret"), "{said}");
     }
     let unknown = bmc.power(&["off", "dud"]);
-    unknown.assert_code(1);
-    unknown.assert_says(&["host `dud`, power off: the lab has no such host"]);
+    unknown.assert_code(2);
+    unknown.assert_says(&["host `dud` is not in this lab"]);
+    let all = bmc.power(&["off"]);
+    all.assert_code(2);
+    all.assert_says(&["switches the hosts that it names", "tag:10g"]);
 }
 
 /// A place whose host has this console; `@` in it is the place's folder.

@@ -63,9 +63,9 @@ enum What {
     Power {
         #[arg(value_parser = one_of(PowerAction::NAMED))]
         action: PowerAction,
-        /// Which hosts; all whose `power` the lab says unless named
+        /// Which hosts: names, host sets, groups, tags (`tag:10g`); for `status` all with `power` unless named
         #[arg(value_name = "HOST")]
-        hosts: Vec<HostName>,
+        hosts: Vec<HostPattern>,
         /// Also a host that a study measures on
         #[arg(long)]
         force: bool,
@@ -138,6 +138,13 @@ impl LabArgs {
                 hosts,
                 force,
             } => {
+                if hosts.is_empty() && action != PowerAction::Status {
+                    return Err(miette::miette!(
+                        help = "name the hosts, a group, or a tag: `tag:10g`",
+                        "`lab power {action}` switches the hosts that it names, and it names none"
+                    ));
+                }
+                let hosts = lab.select(&hosts, &[])?;
                 let switching = switch_hosts(&lab, &hosts, action, force);
                 let outcomes = crate::block_on(async { Ok(switching.await) })?;
                 for outcome in &outcomes {

@@ -1,11 +1,16 @@
 //! Every exit status of every verb: what the table in `--help` and in the reference promises is what a script sees.
 
 use nix::sys::signal::Signal;
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    os::unix::net::UnixListener,
+    thread,
+};
 
 use crate::{
     place::{Place, VALUE},
-    running::Ended,
+    running::{Ended, Running},
     stepping::{self, git},
 };
 
@@ -18,6 +23,24 @@ struct Case {
 
 const fn case(verb: &'static str, status: i32, ends: fn() -> Ended) -> Case {
     Case { verb, status, ends }
+}
+
+/// A program at a barrier whose agent gives this answer.
+fn at_barrier(answer: &'static str) -> Ended {
+    let place = Place::new();
+    let socket = UnixListener::bind(place.path("agent")).unwrap();
+    let agent = thread::spawn(move || {
+        let (mut stream, _) = socket.accept().unwrap();
+        let mut asked = String::new();
+        BufReader::new(&stream).read_line(&mut asked).unwrap();
+        stream.write_all(answer.as_bytes()).unwrap();
+        asked
+    });
+    let mut command = place.command(&["barrier", "x", "--of", "2"]);
+    command.env("BACKSIGHT_BARRIER", format!("{} 7", place.at("agent")));
+    let ended = Running::start(command).ends();
+    assert_eq!(agent.join().unwrap(), "barrier 7 2 x\n");
+    ended
 }
 
 /// The arguments, in a new place where something quick can be measured.
@@ -105,6 +128,9 @@ const CASES: &[Case] = &[
     case("search", 130, || stopped(&device(0), &SEARCH)),
     case("trace", 0, || fresh(&["trace", "-o", "calls", "true"])),
     case("trace", 2, || fresh(&["trace", "-e", "nosuchcall", "true"])),
+    case("barrier", 0, || at_barrier("go 0\n")),
+    case("barrier", 1, || at_barrier("no b won't come\n")),
+    case("barrier", 2, || fresh(&["barrier", "x"])),
     case("log", 0, || {
         versions().ends(&["log", "--target", "app", "v1", "v2"])
     }),
@@ -434,6 +460,7 @@ verbs! {
     statuses_of_noise "noise"
     statuses_of_search "search"
     statuses_of_trace "trace"
+    statuses_of_barrier "barrier"
     statuses_of_log "log"
     statuses_of_resume "resume"
     statuses_of_compare "compare"

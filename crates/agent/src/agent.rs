@@ -500,6 +500,28 @@ impl proto::agent_server::Agent for Agent {
         Ok(Response::new(proto::StopReply {}))
     }
 
+    type WatchBarriersStream = ReceiverStream<Result<proto::BarrierReport, Status>>;
+
+    async fn watch_barriers(
+        &self,
+        _: Request<proto::WatchBarriersRequest>,
+    ) -> Reply<Self::WatchBarriersStream> {
+        let reports = opened(&mut self.open.lock().await)?.watch_barriers();
+        let reports =
+            reports.ok_or_else(|| Status::already_exists("its barriers are watched already"))?;
+        Ok(Response::new(ReceiverStream::new(reports)))
+    }
+
+    async fn release_barrier(
+        &self,
+        request: Request<proto::ReleaseBarrierRequest>,
+    ) -> Reply<proto::ReleaseBarrierReply> {
+        let (arrivals, answer) = wire::barrier_answer(request.into_inner())
+            .ok_or_else(|| Status::invalid_argument("neither an instant nor a reason"))?;
+        opened(&mut self.open.lock().await)?.answer_at_barrier(&arrivals, &answer);
+        Ok(Response::new(proto::ReleaseBarrierReply {}))
+    }
+
     async fn find(&self, request: Request<proto::FindRequest>) -> Reply<proto::FindReply> {
         let found = build_upload::find_build(&request.into_inner().name)?;
         Ok(Response::new(proto::FindReply {

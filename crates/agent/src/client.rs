@@ -32,7 +32,8 @@ use crate::error::AgentError;
 use crate::proto::{self, agent_client::AgentClient};
 use crate::self_test::{Examination, ExaminationOrder};
 use crate::step::{
-    BeginTrial, Finished, Hello, StepEvent, StepId, StepSpec, TrialBegun, TrialEnded,
+    BarrierAnswer, BarrierReport, BeginTrial, Finished, Hello, StepEvent, StepId, StepSpec,
+    TrialBegun, TrialEnded,
 };
 use crate::{PROTOCOL, build_upload, cleanup, wire};
 
@@ -442,6 +443,40 @@ impl Client {
         Ok(())
     }
 
+    /// What programs of the open trial do at barriers, as it happens. Without it every program that comes to one is refused.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Refused`] if no trial is open, or its barriers are watched already; [`AgentError::Lost`],
+    /// [`AgentError::Deadline`].
+    pub async fn watch_barriers(&self) -> Result<BarrierReports, AgentError> {
+        let request = proto::WatchBarriersRequest {};
+        let reports = self
+            .call("watch the barriers", CALL_LIMIT, |mut calls| async move {
+                calls.watch_barriers(request).await
+            })
+            .await?;
+        Ok(BarrierReports(reports))
+    }
+
+    /// Lets programs go that wait at a barrier, or sends them away. Those that have gone away are passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Refused`] if no trial is open; [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn answer_at_barrier(
+        &self,
+        arrivals: Vec<u64>,
+        answer: BarrierAnswer,
+    ) -> Result<(), AgentError> {
+        let request = wire::release_barrier(arrivals, answer);
+        self.call("release the barrier", CALL_LIMIT, |mut calls| async move {
+            calls.release_barrier(request).await
+        })
+        .await?;
+        Ok(())
+    }
+
     /// Puts the files below a folder on the agent's host, under a name (letters, digits, `-`, `_`, `.`) by which they
     /// are found again; they are on its disk when this returns. What is there under that name already isn't sent again.
     /// Returns their folder there.
@@ -492,6 +527,22 @@ impl Client {
             Ok(Err(status)) => Err(failure(call, &status)),
             Err(_) => Err(AgentError::Deadline { call, after: limit }),
         }
+    }
+}
+
+/// What programs of a trial do at barriers, until the trial ends.
+pub struct BarrierReports(Streaming<proto::BarrierReport>);
+
+impl BarrierReports {
+    /// The next report; none after the trial. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Lost`] if the agent went away.
+    pub async fn next(&mut self) -> Result<Option<BarrierReport>, AgentError> {
+        let report = self.0.message().await;
+        let report = report.map_err(|status| failure("watch the barriers", &status))?;
+        report.map(wire::reported_barrier).transpose()
     }
 }
 
@@ -736,6 +787,7 @@ mod tests {
     #[tonic::async_trait]
     impl proto::agent_server::Agent for Stranger {
         type RunStream = tokio_stream::Pending<Result<proto::StepEvent, Status>>;
+        type WatchBarriersStream = tokio_stream::Pending<Result<proto::BarrierReport, Status>>;
 
         async fn hello(&self, _: Request<proto::HelloRequest>) -> Reply<proto::HelloReply> {
             let (protocol, agent_version) = (PROTOCOL + 1, "9.9".to_owned());
@@ -788,6 +840,18 @@ mod tests {
             unknown()
         }
         async fn stop(&self, _: Request<proto::StopRequest>) -> Reply<proto::StopReply> {
+            unknown()
+        }
+        async fn watch_barriers(
+            &self,
+            _: Request<proto::WatchBarriersRequest>,
+        ) -> Reply<Self::WatchBarriersStream> {
+            unknown()
+        }
+        async fn release_barrier(
+            &self,
+            _: Request<proto::ReleaseBarrierRequest>,
+        ) -> Reply<proto::ReleaseBarrierReply> {
             unknown()
         }
         async fn find(&self, _: Request<proto::FindRequest>) -> Reply<proto::FindReply> {

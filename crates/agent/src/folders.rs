@@ -9,6 +9,11 @@ use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::mounts;
 
+/// In a trial's folder: where its programs come to barriers.
+pub(crate) const BARRIER_SOCKET: &str = "barrier";
+/// In a trial's folder: the programs that its steps find first.
+pub(crate) const PROGRAMS: &str = "bin";
+
 /// Removes a folder, with what a step made to stay: mounts, files that can't be changed. Says what is left of it and why.
 pub(crate) fn remove_tree(folder: &Path) -> Option<String> {
     if let Err(error) = mounts::undo_below(folder) {

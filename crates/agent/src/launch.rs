@@ -18,7 +18,8 @@ use crate::step::{EndReason, StepCommand};
 
 const SHELL: &str = "/bin/sh";
 /// What to search if the environment doesn't say.
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const DEFAULT_PATH: &str =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A program that was found.
 #[derive(Debug)]

@@ -23,6 +23,8 @@
 mod account;
 mod agent;
 mod agent_mark;
+mod barrier_client;
+mod barrier_socket;
 mod build_upload;
 mod cgroup;
 mod cleanup;
@@ -56,6 +58,7 @@ mod step_supervisor;
 mod stream;
 mod supervisor;
 mod synchronized_start;
+mod timed_wake;
 mod trial;
 mod trial_launch;
 mod trial_limits;
@@ -65,8 +68,9 @@ mod wire;
 
 pub use agent::{ServeError, serve_stdio};
 pub use agent_mark::AgentMark;
+pub use barrier_client::{pass_barrier, wait_at_barrier};
 pub use cleanup::{SweptProcesses, sweep, sweep_dead_agents};
-pub use client::{Client, ClockOffset, RunningStep, StepOutcome};
+pub use client::{BarrierReports, Client, ClockOffset, RunningStep, StepOutcome};
 pub use error::AgentError;
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
 pub use init::{InitError, init_arguments, serve_guest};
@@ -76,13 +80,13 @@ pub use preparation::serve_settings;
 pub use self_test::{Examination, ExaminationOrder};
 pub use shell::shell_needed;
 pub use step::{
-    BeginTrial, Condition, CpuAccount, EndReason, Finished, Hello, HoldState, Moment, ProcessExit,
-    ProcessUsage, ReadyCheck, StepCommand, StepEvent, StepId, StepSpec, Survivor, TrialBegun,
-    TrialEnded,
+    AtBarrier, BarrierAnswer, BarrierReport, BeginTrial, Condition, CpuAccount, EndReason,
+    Finished, Hello, HoldState, Moment, ProcessExit, ProcessUsage, ReadyCheck, StepCommand,
+    StepEvent, StepId, StepSpec, Survivor, TrialBegun, TrialEnded,
 };
 
 /// The protocol's version. An agent and a client work together only if theirs are equal.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial. The agent has it
 /// too, with `agent` for the trial.
@@ -90,6 +94,10 @@ pub const MARK_VARIABLE: &str = "BACKSIGHT_TRIAL";
 
 /// The environment variable that every monitor of a trial carries, and what it starts: the monitor's name.
 pub const MONITOR_VARIABLE: &str = "BACKSIGHT_MONITOR";
+
+/// The environment variable by which `backsight barrier` finds the agent: the path of a socket, a space, the step's id. Every
+/// step of a trial has it, monitors don't.
+pub const BARRIER_VARIABLE: &str = "BACKSIGHT_BARRIER";
 
 /// What gRPC generates from `proto/agent.proto`; nothing outside of this crate sees it.
 #[allow(missing_docs, unused_qualifications, clippy::all)]

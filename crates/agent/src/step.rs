@@ -71,6 +71,47 @@ pub struct TrialBegun {
     pub drawn: BTreeMap<String, String>,
 }
 
+/// What a program of a trial does at a barrier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BarrierReport {
+    /// Its coming there: a number of its own for each, within the agent's trial.
+    pub arrival: u64,
+    /// What it does.
+    pub what: AtBarrier,
+}
+
+/// What is done at a barrier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AtBarrier {
+    /// A program came and waits.
+    Arrived {
+        /// The step that it belongs to, as it says.
+        step: StepId,
+        /// The barrier's name.
+        name: String,
+        /// How many have to come; nothing: every host of the step's role.
+        of: Option<u32>,
+    },
+    /// It went on. Both instants are of its host's monotonic clock, in nanoseconds.
+    Gone {
+        /// When it heard of the instant of its release.
+        heard_ns: u64,
+        /// When it woke.
+        woke_ns: u64,
+    },
+    /// It went away without having been let go, or without saying when it went on.
+    Left,
+}
+
+/// What becomes of programs that wait at a barrier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BarrierAnswer {
+    /// They go on when their host's monotonic clock reaches this, in nanoseconds; at once if it has.
+    Go(u64),
+    /// They end, with this reason.
+    Refused(String),
+}
+
 /// What was found when a trial was ended.
 #[derive(Clone, Debug)]
 pub struct TrialEnded {

@@ -22,8 +22,6 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::ptrace;
-use nix::sys::time::{TimeSpec, TimeValLike};
-use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use nix::unistd::Pid;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::sync::mpsc;
@@ -31,6 +29,7 @@ use tokio::sync::mpsc;
 use crate::clocks;
 use crate::reap::{self, Death, Stop};
 use crate::step::{HoldState, Moment};
+use crate::timed_wake;
 
 /// How long the agent keeps still after it let a program go: other programs of this machine begin at the same instant,
 /// and nothing that it could do now is worth making one of them wait for a processor. As long as it had notice, within
@@ -180,40 +179,13 @@ fn wait_for_release(opened: &blocking::Receiver<u64>) -> Option<Release> {
 /// somebody's time slice ends, milliseconds after the others. What it lets go is not: children inherit how they are
 /// scheduled when they are started, and these were started before.
 fn at_instant(release: Release, let_go: impl FnOnce()) -> Moment {
-    let _inexact_then = nix::sys::prctl::set_timerslack(1);
-    schedule(libc::SCHED_FIFO, 1);
-    sleep_until(release.at_ns);
+    timed_wake::become_real_time();
+    timed_wake::sleep_until(release.at_ns);
     let begun = clocks::now();
     let_go();
     std::thread::sleep(release.quiet_period);
-    schedule(libc::SCHED_OTHER, 0);
+    timed_wake::become_ordinary();
     begun
-}
-
-/// Sets how this thread is scheduled; without the right to, it stays as it was.
-fn schedule(policy: i32, priority: i32) {
-    // SAFETY: zeroes are a valid parameter, and the pointer is to a live one.
-    unsafe {
-        let mut parameter = std::mem::zeroed::<libc::sched_param>();
-        parameter.sched_priority = priority;
-        // Not by the C library's function, which musl doesn't have.
-        libc::syscall(
-            libc::SYS_sched_setscheduler,
-            0,
-            policy,
-            &raw const parameter,
-        );
-    }
-}
-
-fn sleep_until(monotonic_ns: u64) {
-    let until = TimeSpec::nanoseconds(i64::try_from(monotonic_ns).unwrap_or(i64::MAX));
-    while clock_nanosleep(
-        ClockId::CLOCK_MONOTONIC,
-        ClockNanosleepFlags::TIMER_ABSTIME,
-        &until,
-    ) == Err(Errno::EINTR)
-    {}
 }
 
 /// Whether the kernel would take a program's privileges away if we traced it: it has more than we have.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,20 +12,22 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::account::{self, CpuCounters};
+use crate::barrier_socket::BarrierSocket;
 use crate::cgroup::Cgroup;
-use crate::folders::{remove_tree, with_path};
+use crate::folders::{BARRIER_SOCKET, PROGRAMS, remove_tree, with_path};
+use crate::launch::DEFAULT_PATH;
 use crate::launch_conditions::LaunchConditions;
 use crate::monitored_processes;
 use crate::mounts::Mounts;
 use crate::neighbours::ProcessSnapshot;
 use crate::procs::{self, Process};
 use crate::reap::{Reaper, childless};
-use crate::step::{StepId, StepSpec, Survivor, TrialEnded};
+use crate::step::{BarrierAnswer, StepId, StepSpec, Survivor, TrialEnded};
 use crate::step_supervisor::{self, EventSender, StepContext, StepOrder};
 use crate::trial_launch::TrialLaunch;
 use crate::trial_limits::TrialLimits;
 use crate::trial_user::TrialUser;
-use crate::{MARK_VARIABLE, MONITOR_VARIABLE};
+use crate::{BARRIER_VARIABLE, MARK_VARIABLE, MONITOR_VARIABLE, facts, proto};
 
 /// How long all that is left of a trial may take to die.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
@@ -54,6 +56,7 @@ pub(crate) struct Trial {
     limits: Option<Arc<TrialLimits>>,
     user: Option<TrialUser>,
     steps: HashMap<StepId, Running>,
+    barriers: BarrierSocket,
     begun: CpuCounters,
     /// What was mounted before.
     mounts: Mounts,
@@ -81,13 +84,25 @@ impl Trial {
         mut env: BTreeMap<String, String>,
     ) -> io::Result<Self> {
         let folder = ground.folder.join(number.to_string());
-        let trial_folders = [folder.clone(), folder.join("scratch"), folder.join("spool")];
+        let programs = folder.join(PROGRAMS);
+        let trial_folders = [
+            folder.clone(),
+            folder.join("scratch"),
+            folder.join("spool"),
+            programs.clone(),
+        ];
         for new in &trial_folders {
             DirBuilder::new()
                 .mode(0o700)
                 .create(new)
                 .map_err(|error| with_path(new, &error))?;
         }
+        // `backsight barrier` is found on every host, also where nobody has installed it.
+        symlink(
+            facts::program(std::process::id()),
+            programs.join("backsight"),
+        )?;
+        let barriers = BarrierSocket::bind(folder.join(BARRIER_SOCKET))?;
         env.insert(MARK_VARIABLE.to_owned(), format!("{}/{name}", ground.mark));
         let begun = account::read(ground.cgroup.as_ref());
         Ok(Self {
@@ -98,6 +113,7 @@ impl Trial {
             limits: None,
             user: None,
             steps: HashMap::new(),
+            barriers,
             begun,
             mounts: Mounts::now(),
             neighbours: None,
@@ -175,6 +191,9 @@ impl Trial {
         );
         if is_monitor {
             monitored_processes::allow_tracing();
+        } else {
+            env.insert(BARRIER_VARIABLE.to_owned(), self.barriers.admit(id));
+            env.insert("PATH".to_owned(), self.path_of(env.get("PATH")));
         }
         let (conditions, limits) = match is_monitor {
             true => (LaunchConditions::default(), None),
@@ -203,6 +222,26 @@ impl Trial {
         Ok(())
     }
 
+    /// Where a step's programs are sought: first where the agent's own is, then where its environment or the agent's says.
+    fn path_of(&self, own: Option<&String>) -> String {
+        let agents = || std::env::var("PATH").ok();
+        let rest = own.cloned().or_else(agents);
+        let rest = rest.unwrap_or_else(|| DEFAULT_PATH.to_owned());
+        format!("{}:{rest}", self.folder.join(PROGRAMS).display())
+    }
+
+    /// What programs do at barriers, from now on; none if somebody is told already.
+    pub(crate) fn watch_barriers(
+        &self,
+    ) -> Option<mpsc::Receiver<Result<proto::BarrierReport, tonic::Status>>> {
+        self.barriers.watch()
+    }
+
+    /// Answers programs that wait at barriers.
+    pub(crate) fn answer_at_barrier(&self, arrivals: &[u64], answer: &BarrierAnswer) {
+        self.barriers.answer(arrivals, answer);
+    }
+
     /// Gives a step an order. One that has ended needs none.
     ///
     /// # Errors
@@ -228,9 +267,11 @@ impl Trial {
             neighbours,
             limits,
             user,
+            barriers,
             alive: (alive, mut last),
             ..
         } = self;
+        drop(barriers);
         let mains = steps
             .iter()
             .filter_map(|(id, running)| Some((*running.pid.get()?, *id)))
@@ -350,7 +391,7 @@ fn strays(cgroup: Option<&Cgroup>, limits: Option<&TrialLimits>) -> Vec<Process>
 /// The stream of events of a step that is about to run, and where to put them.
 pub(crate) fn events() -> (
     EventSender,
-    tokio_stream::wrappers::ReceiverStream<Result<crate::proto::StepEvent, tonic::Status>>,
+    tokio_stream::wrappers::ReceiverStream<Result<proto::StepEvent, tonic::Status>>,
 ) {
     // Room for each event that comes before the output.
     let (sender, receiver) = mpsc::channel(8);

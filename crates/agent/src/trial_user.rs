@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use backsight_settings::{MachineRoot, UserChoice};
 
-use crate::folders::{remove_tree, with_path};
+use crate::folders::{BARRIER_SOCKET, PROGRAMS, remove_tree, with_path};
 
 /// Numbers for users that are made for a while: no system gives them to anybody else (systemd's `DynamicUser=`).
 const FRESH: std::ops::RangeInclusive<u32> = 61_184..=65_519;
@@ -78,8 +78,10 @@ impl TrialUser {
             own(&self.home)?;
         }
         own(&trial.join("scratch"))?;
+        own(&trial.join(BARRIER_SOCKET))?;
         // Others may go through the folders of agents, and see nothing in them.
-        for folder in trial.ancestors().take(3) {
+        let programs = trial.join(PROGRAMS);
+        for folder in trial.ancestors().take(3).chain([&*programs]) {
             fs::set_permissions(folder, Permissions::from_mode(0o711))
                 .map_err(|error| with_path(folder, &error))?;
         }

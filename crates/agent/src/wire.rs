@@ -6,8 +6,9 @@ use crate::AgentMark;
 use crate::error::AgentError;
 use crate::proto::{self, finished, held, ready, run_request, step_event as event};
 use crate::step::{
-    Condition, CpuAccount, EndReason, Finished, Hello, HoldState, Moment, ProcessExit,
-    ProcessUsage, ReadyCheck, StepCommand, StepEvent, StepId, StepSpec, Survivor, TrialEnded,
+    AtBarrier, BarrierAnswer, BarrierReport, Condition, CpuAccount, EndReason, Finished, Hello,
+    HoldState, Moment, ProcessExit, ProcessUsage, ReadyCheck, StepCommand, StepEvent, StepId,
+    StepSpec, Survivor, TrialEnded,
 };
 
 /// Whole nanoseconds; what doesn't fit is for ever.
@@ -163,6 +164,72 @@ impl From<CpuAccount> for proto::Account {
             own_by_cgroup,
         }
     }
+}
+
+pub(crate) fn barrier_report(report: BarrierReport) -> proto::BarrierReport {
+    use proto::barrier_report::What;
+    let what = match report.what {
+        AtBarrier::Arrived { step, name, of } => What::Arrived(proto::BarrierArrived {
+            step: step.0,
+            name,
+            of: of.unwrap_or(0),
+        }),
+        AtBarrier::Gone { heard_ns, woke_ns } => What::Gone(proto::BarrierGone {
+            heard_monotonic_ns: heard_ns,
+            woke_monotonic_ns: woke_ns,
+        }),
+        AtBarrier::Left => What::Left(proto::BarrierLeft {}),
+    };
+    proto::BarrierReport {
+        arrival: report.arrival,
+        what: Some(what),
+    }
+}
+
+pub(crate) fn reported_barrier(report: proto::BarrierReport) -> Result<BarrierReport, AgentError> {
+    use proto::barrier_report::What;
+    let what = match report.what {
+        Some(What::Arrived(arrived)) => AtBarrier::Arrived {
+            step: StepId(arrived.step),
+            name: arrived.name,
+            of: Some(arrived.of).filter(|of| *of > 0),
+        },
+        Some(What::Gone(gone)) => AtBarrier::Gone {
+            heard_ns: gone.heard_monotonic_ns,
+            woke_ns: gone.woke_monotonic_ns,
+        },
+        Some(What::Left(_)) => AtBarrier::Left,
+        None => return Err(missing("watch the barriers", "a report")),
+    };
+    Ok(BarrierReport {
+        arrival: report.arrival,
+        what,
+    })
+}
+
+pub(crate) fn release_barrier(
+    arrivals: Vec<u64>,
+    answer: BarrierAnswer,
+) -> proto::ReleaseBarrierRequest {
+    use proto::release_barrier_request::How;
+    proto::ReleaseBarrierRequest {
+        arrivals,
+        how: Some(match answer {
+            BarrierAnswer::Go(at) => How::AtMonotonicNs(at),
+            BarrierAnswer::Refused(reason) => How::Refused(reason),
+        }),
+    }
+}
+
+pub(crate) fn barrier_answer(
+    request: proto::ReleaseBarrierRequest,
+) -> Option<(Vec<u64>, BarrierAnswer)> {
+    use proto::release_barrier_request::How;
+    let answer = match request.how? {
+        How::AtMonotonicNs(at) => BarrierAnswer::Go(at),
+        How::Refused(reason) => BarrierAnswer::Refused(reason),
+    };
+    Some((request.arrivals, answer))
 }
 
 pub(crate) fn run_request(step: StepSpec) -> proto::RunRequest {

@@ -1312,3 +1312,86 @@ async fn something_that_never_answers_is_given_up() {
         .unwrap();
     assert!(matches!(error, AgentError::Deadline { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn programs_at_a_barrier_hear_what_the_conductor_says() {
+    use backsight_agent::{AtBarrier, BarrierAnswer};
+    let host = Host::start().await;
+    let mut reports = host.client.watch_barriers().await.unwrap();
+    let twice = host.client.watch_barriers().await.err().unwrap();
+    assert!(matches!(twice, AgentError::Refused { .. }), "{twice}");
+    // Says one line to the socket and prints the answer; then the second line, if it is to go on.
+    let talk = "import os, socket\n\
+        path, step = os.environ['BACKSIGHT_BARRIER'].rsplit(' ', 1)\n\
+        it = socket.socket(socket.AF_UNIX)\n\
+        it.connect(path)\n\
+        it.sendall(f'barrier {step} 0 x\\n'.encode())\n\
+        heard = it.recv(1000).decode()\n\
+        print(heard, end='')\n\
+        if heard.startswith('go'): it.sendall(b'gone 5 7\\n')\n";
+    let talking = |id| {
+        let words = ["python3", "-c", talk].map(str::to_owned);
+        StepSpec::new(id, StepCommand::Argv(words.to_vec()), LIMIT)
+    };
+    for (id, answer, prints) in [
+        (1, BarrierAnswer::Go(42), "go 42\n"),
+        (
+            2,
+            BarrierAnswer::Refused("b\nis gone".into()),
+            "no b is gone\n",
+        ),
+    ] {
+        let step = host.run(talking(id)).await;
+        let came = timeout(LIMIT, reports.next())
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            came.what,
+            AtBarrier::Arrived {
+                step: StepId(id),
+                name: "x".into(),
+                of: None
+            }
+        );
+        let answered = host
+            .client
+            .answer_at_barrier(vec![came.arrival, 99], answer.clone());
+        answered.await.unwrap();
+        let then = timeout(LIMIT, reports.next())
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap();
+        let expected = match answer {
+            BarrierAnswer::Go(_) => AtBarrier::Gone {
+                heard_ns: 5,
+                woke_ns: 7,
+            },
+            BarrierAnswer::Refused(_) => AtBarrier::Left,
+        };
+        assert_eq!((then.arrival, then.what), (came.arrival, expected));
+        assert_eq!(step.outcome().await.unwrap().stdout, prints.as_bytes());
+    }
+    // One that dies while it waits has left; those of a monitor don't come at all.
+    let step = host.run(talking(3)).await;
+    let came = timeout(LIMIT, reports.next())
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
+    drop(step);
+    let left = timeout(LIMIT, reports.next())
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
+    assert_eq!((left.arrival, left.what), (came.arrival, AtBarrier::Left));
+    let mut monitor = StepSpec::text(4, "sh -c 'echo ${BACKSIGHT_BARRIER-none}'", LIMIT);
+    monitor.env.insert("BACKSIGHT_MONITOR".into(), "m".into());
+    let monitor = host.run(monitor).await.outcome().await.unwrap();
+    assert_eq!(monitor.stdout, b"none\n");
+    host.client.end_trial().await.unwrap();
+    assert_eq!(timeout(LIMIT, reports.next()).await.unwrap().unwrap(), None);
+}

@@ -1,14 +1,15 @@
 //! The command line: its verbs and what all of them share. Help, completions and manual pages are made
 //! from it.
 
+use backsight_agent::wait_at_barrier;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 use crate::{
-    accept, agent, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
-    exit_status, export, history, history_log, import, init, lab, list, log, manual, monitor,
-    noise, overhead, publish, record, report, restore, resume, run, schema, search, step, studies,
-    trace, try_patch,
+    accept, agent, barrier, bisect, check, common_options::CommonOptions, compare, detect, doctor,
+    examples, exit_status, export, history, history_log, import, init, lab, list, log, manual,
+    monitor, noise, overhead, publish, record, report, restore, resume, run, schema, search, step,
+    studies, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -48,6 +49,8 @@ enum Verb {
     Search(Box<search::SearchArgs>),
     /// Every system call of a command or a process, with strace's options
     Trace(Box<trace::TraceArgs>),
+    /// Wait for the other hosts of a role: for the programs of a benchmark
+    Barrier(barrier::BarrierArgs),
     /// The commits between two versions of a target: authors, messages, files
     Log(history_log::LogArgs),
     /// Go on with a study that was stopped or killed
@@ -140,6 +143,7 @@ impl Arguments {
             Verb::Noise(verb) => verb.execute(&shared),
             Verb::Search(verb) => verb.execute(&shared),
             Verb::Trace(verb) => verb.execute(),
+            Verb::Barrier(verb) => Ok(wait_at_barrier(&verb.name, verb.of)),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),

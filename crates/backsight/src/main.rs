@@ -5,6 +5,7 @@
 
 mod accept;
 mod agent;
+mod barrier;
 mod bisect;
 mod check;
 mod cli;
@@ -58,6 +59,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     if let Some(ended) = agent::as_first_process() {
+        return ended;
+    }
+    if let Some(ended) = backsight_agent::pass_barrier() {
         return ended;
     }
     let arguments = cli::Arguments::read();

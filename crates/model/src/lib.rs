@@ -81,8 +81,9 @@ pub use monitor::{
     Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Watches, monitor_placeholders,
 };
 pub use name::{
-    BenchmarkName, GroupName, HostName, LabName, LinkName, MetricName, MonitorName, NameError,
-    ParamName, RoleName, StudyName, TagName, TargetName, TestbedName, VariantName, nearest,
+    BarrierName, BenchmarkName, GroupName, HostName, LabName, LinkName, MetricName, MonitorName,
+    NameError, ParamName, RoleName, StudyName, TagName, TargetName, TestbedName, VariantName,
+    nearest,
 };
 pub use numbers::{counted, grouped, significant};
 pub use plan::{
@@ -111,8 +112,9 @@ pub use target::{
 };
 pub use template::{Template, TemplateError, shell_quoted};
 pub use trial::{
-    DrawnSettings, Ending, Failure, FillError, HostClock, MachineLoad, MetricSamples,
-    MonitorSample, ResourceUsage, RoleTrial, StepOutput, StepRecord, TrialRecord,
+    DrawnSettings, Ending, Failure, FillError, HostClock, MachineLoad,
+    MetricSamples, MonitorSample, ResourceUsage, RoleTrial, StepOutput, StepRecord,
+    TrialRecord,
 };
 pub use unit::{Unit, UnitError};
 pub use value::{Value, Values};

@@ -113,6 +113,8 @@ name_types! {
     MetricName
     /// A variant's name, within its plan.
     VariantName
+    /// The name of a barrier that programs of a benchmark come to.
+    BarrierName
     /// A monitor's name; also the name of its file.
     MonitorName
     /// A study's name: what `compare` takes.

@@ -17,6 +17,7 @@ mod running;
 
 mod agents;
 mod ahead;
+mod barriers;
 mod bisecting;
 mod ci;
 mod comparing;

@@ -407,6 +407,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                     watched: Vec::new(),
                     steps: Vec::new(),
                     clocks: Vec::new(),
+                    meetings: Vec::new(),
                     load: Vec::new(),
                     warnings: Vec::new(),
                     drawn: Default::default(),

@@ -296,6 +296,11 @@ impl Connected {
         ours.saturating_add_signed(self.clock.offset_ns)
     }
 
+    /// An instant of the host's monotonic clock on ours, in nanoseconds.
+    pub(crate) fn on_our_clock(&self, its: u64) -> u64 {
+        its.saturating_add_signed(self.clock.offset_ns.saturating_neg())
+    }
+
     /// What its monotonic clock is ahead of ours, in nanoseconds.
     pub(crate) fn clock_offset(&self) -> i64 {
         self.clock.offset_ns

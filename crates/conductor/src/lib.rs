@@ -30,6 +30,7 @@
 //! assert_eq!(received.recv().unwrap(), event);
 //! ```
 
+mod barriers;
 mod checkup;
 mod console;
 mod console_session;

@@ -10,8 +10,8 @@ use backsight_agent::{
     StepId, StepOutcome,
 };
 use backsight_model::{
-    Ending, Event, Failure, FilledAction, FilledStep, HostName, MonitorName, Phase, ReadyWhen,
-    ResourceUsage, RoleTrial, StepOutput, StepRecord, StopSignal,
+    Ending, Event, Failure, FilledAction, FilledStep, HostName, Meeting, MonitorName, Phase,
+    ReadyWhen, ResourceUsage, RoleTrial, StepOutput, StepRecord, StopSignal,
 };
 use futures_util::future::{join_all, select_all};
 use indexmap::IndexMap;
@@ -28,6 +28,7 @@ use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
 use crate::{
     Events,
+    barriers::{Barriers, InstanceStep},
     hosts::Connected,
     start_line::{MeetingPoints, StartLine},
 };
@@ -59,6 +60,16 @@ pub(crate) struct StepPosition {
     pub(crate) command: String,
     /// The monitor that it is, if it is one.
     pub(crate) monitor: Option<MonitorName>,
+}
+
+impl StepPosition {
+    fn of_instance(&self) -> InstanceStep {
+        InstanceStep {
+            instance: self.role,
+            phase: self.phase,
+            number: self.number,
+        }
+    }
 }
 
 /// What is known of a program since it began.
@@ -95,6 +106,9 @@ pub(crate) struct RunningTrial<'a> {
     /// How many spawned programs have ended.
     pub(crate) ended: watch::Sender<usize>,
     records: Mutex<Vec<StepRecord>>,
+    /// Where its programs wait for each other; none where nobody is to wait.
+    barriers: Option<Barriers>,
+    starts: Mutex<Vec<Meeting>>,
 }
 
 impl<'a> RunningTrial<'a> {
@@ -118,7 +132,28 @@ impl<'a> RunningTrial<'a> {
             watching: Mutex::default(),
             ended: watch::channel(0).0,
             records: Mutex::default(),
+            barriers: None,
+            starts: Mutex::default(),
         }
+    }
+
+    /// Its programs may wait for each other at these barriers.
+    pub(crate) fn with_barriers(self, barriers: Barriers) -> Self {
+        Self {
+            barriers: Some(barriers),
+            ..self
+        }
+    }
+
+    /// How exactly programs began and passed barriers together.
+    pub(crate) async fn meetings(&self) -> Vec<Meeting> {
+        let starts =
+            std::mem::take(&mut *self.starts.lock().unwrap_or_else(PoisonError::into_inner));
+        let passed = match &self.barriers {
+            Some(barriers) => barriers.meetings().await,
+            None => Vec::new(),
+        };
+        starts.into_iter().chain(passed).collect()
     }
 
     /// Every step that has ended, in the order of role, phase and number.
@@ -187,12 +222,24 @@ impl<'a> RunningTrial<'a> {
                 fail(died);
                 drivers.await;
             }
+            failed = self.first_barrier_failure(phase) => {
+                let reason = failed.to_string();
+                fail(failed);
+                if let Some(barriers) = &self.barriers {
+                    barriers.close(&reason);
+                }
+                drivers.await;
+            }
             () = self.stopped_by_user(phase) => {
                 cancel.send_replace(true);
                 drivers.await;
                 return Err(None);
             }
         }
+        self.starts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(meetings.kept());
         let first = first.lock().unwrap_or_else(PoisonError::into_inner).take();
         match first {
             Some(failure) => Err(Some(self.explained(failure).await)),
@@ -218,6 +265,14 @@ impl<'a> RunningTrial<'a> {
         let mut stop = self.stop.clone();
         if phase.always() || stop.wait_for(|stop| *stop).await.is_err() {
             std::future::pending::<()>().await;
+        }
+    }
+
+    /// The first barrier that can't be passed any more.
+    async fn first_barrier_failure(&self, phase: Phase) -> Failure {
+        match &self.barriers {
+            Some(barriers) if !phase.always() => barriers.failure().await,
+            _ => std::future::pending().await,
         }
     }
 
@@ -402,6 +457,9 @@ impl<'a> RunningTrial<'a> {
             command: place.command.clone(),
         });
         let id = self.next_step.fetch_add(1, Ordering::Relaxed);
+        if let Some(barriers) = &self.barriers {
+            barriers.begin_step(StepId(id), place.of_instance());
+        }
         let asked = agent_step(id, step, line.is_some());
         let mut run = match host.client.run(asked).await {
             Ok(run) => run,
@@ -438,7 +496,10 @@ impl<'a> RunningTrial<'a> {
                 }
             };
             match event {
-                Ok(Some(StepEvent::Started { at, .. } | StepEvent::Begun(at))) => {
+                Ok(Some(event @ (StepEvent::Started { at, .. } | StepEvent::Begun(at)))) => {
+                    if let (Some(line), StepEvent::Begun(_)) = (&line, event) {
+                        line.begin(host.on_our_clock(at.monotonic_ns));
+                    }
                     let held_first = line.is_some() && started.monotonic_ns == 0;
                     started = Started {
                         wall_ns: at.wall_ns,
@@ -471,6 +532,12 @@ impl<'a> RunningTrial<'a> {
                         host,
                     );
                     self.finish(&place, spawned, started, &finished, output);
+                    if failure.is_none()
+                        && !stopping
+                        && let Some(barriers) = &self.barriers
+                    {
+                        barriers.ended_steps().end(place.of_instance());
+                    }
                     return match failure {
                         _ if stopping => Err(Halt::Cancelled),
                         Some(failure) => Err(Halt::Failed(failure)),
@@ -497,9 +564,17 @@ impl<'a> RunningTrial<'a> {
     ) -> SpawnedProgram {
         let (id, outcome) = (run.step(), Arc::new(OnceLock::new()));
         let (slot, ended) = (Arc::clone(&outcome), self.ended.clone());
+        let barriers = self.barriers.as_ref().filter(|_| place.monitor.is_none());
+        let ended_steps = barriers.map(Barriers::ended_steps);
+        let step_of = place.of_instance();
         let task = tokio::spawn(async move {
-            let _ = slot.set(run.outcome().await);
+            let outcome = run.outcome().await;
+            let ended_well = matches!(&outcome, Ok(outcome) if outcome.finished.as_expected);
+            let _ = slot.set(outcome);
             ended.send_modify(|ended| *ended += 1);
+            if let Some(ended_steps) = ended_steps.filter(|_| ended_well) {
+                ended_steps.end(step_of);
+            }
         });
         SpawnedProgram {
             id,
@@ -523,9 +598,14 @@ impl<'a> RunningTrial<'a> {
     /// # Errors
     /// One of them had ended by itself, and not well.
     pub(crate) async fn stop_spawned(&self) -> Result<(), Failure> {
+        let not_passed = self.barriers.as_ref().and_then(Barriers::known_failure);
+        if let Some(barriers) = &self.barriers {
+            barriers.close("the trial is being put back");
+        }
         let spawned =
             std::mem::take(&mut *self.spawned.lock().unwrap_or_else(PoisonError::into_inner));
         let ended = join_all(spawned.into_iter().map(|spawned| self.stop_one(spawned))).await;
+        not_passed.map_or(Ok(()), Err)?;
         ended.into_iter().collect()
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Nobody starts before everybody is there.
 
-use backsight_model::{FilledAction, Phase, RoleTrial};
+use backsight_model::{FilledAction, Meeting, MeetingKind, Phase, RoleTrial, Skew};
+use indexmap::IndexMap;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -16,19 +17,31 @@ const NOTICE_FIRST: Duration = Duration::from_millis(3);
 /// The same for each further host: where hosts share processors, one after the other hears of it.
 const NOTICE_EACH: Duration = Duration::from_millis(1);
 
+/// How long before an instant it is agreed by so many, as long as nothing is known of how long news of it takes.
+pub(crate) fn first_notice(parties: usize) -> Duration {
+    let others = u32::try_from(parties.saturating_sub(1)).unwrap_or(u32::MAX);
+    NOTICE_FIRST + NOTICE_EACH.saturating_mul(others)
+}
+
 /// Where some roles wait for each other to start together.
 #[derive(Debug)]
 pub(crate) struct StartLine {
+    /// The phase that begins so, or the barrier after which they start.
+    name: String,
     expected: usize,
     arrived: Mutex<usize>,
+    /// When they began, on our monotonic clock in nanoseconds.
+    began: Mutex<Vec<u64>>,
     instant: watch::Sender<Option<u64>>,
 }
 
 impl StartLine {
-    fn new(expected: usize) -> Self {
+    fn new(name: String, expected: usize) -> Self {
         Self {
+            name,
             expected,
             arrived: Mutex::new(0),
+            began: Mutex::default(),
             instant: watch::channel(None).0,
         }
     }
@@ -38,11 +51,30 @@ impl StartLine {
         let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
         *arrived += 1;
         if *arrived == self.expected {
-            let others = u32::try_from(self.expected.saturating_sub(1)).unwrap_or(u32::MAX);
-            let notice = NOTICE_FIRST + NOTICE_EACH.saturating_mul(others);
+            let notice = first_notice(self.expected);
             let instant = monotonic_now() + u64::try_from(notice.as_nanos()).unwrap_or(u64::MAX);
             self.instant.send_replace(Some(instant));
         }
+    }
+
+    /// One has begun, at this instant of our monotonic clock in nanoseconds.
+    pub(crate) fn begin(&self, at_ns: u64) {
+        let mut began = self.began.lock().unwrap_or_else(PoisonError::into_inner);
+        began.push(at_ns);
+    }
+
+    /// How exactly they began together, if all have.
+    fn meeting(&self) -> Option<Meeting> {
+        let began = self.began.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, last) = (began.iter().min()?, began.iter().max()?);
+        (began.len() == self.expected).then(|| Meeting {
+            kind: MeetingKind::Start,
+            role: None,
+            name: self.name.clone(),
+            parties: u32::try_from(self.expected).unwrap_or(u32::MAX),
+            times: 1,
+            skew: Skew::new(vec![last - first]),
+        })
     }
 
     /// The instant, on our monotonic clock in nanoseconds, as soon as it is known.
@@ -73,6 +105,8 @@ pub(crate) struct MeetingPoints {
     pub(crate) barriers: HashMap<(usize, usize), Arc<tokio::sync::Barrier>>,
     /// Where a role's program is held until all of them go.
     pub(crate) starts: HashMap<(usize, usize), Arc<StartLine>>,
+    /// Each of them once.
+    lines: Vec<Arc<StartLine>>,
 }
 
 impl MeetingPoints {
@@ -80,8 +114,8 @@ impl MeetingPoints {
     /// a barrier; a program that would start together with no other isn't held.
     pub(crate) fn new(roles: &[RoleTrial], phase: Phase) -> Self {
         let mut at_barrier: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
-        let mut together: Vec<Vec<(usize, usize)>> = Vec::new();
-        let mut after_barrier: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+        let mut together: Vec<(String, Vec<(usize, usize)>)> = Vec::new();
+        let mut after_barrier: IndexMap<&str, Vec<(usize, usize)>> = IndexMap::new();
         let mut first = Vec::new();
         for (role, steps) in roles
             .iter()
@@ -109,8 +143,9 @@ impl MeetingPoints {
                 }
             }
         }
-        together.push(first);
-        together.extend(after_barrier.into_values());
+        together.push((phase.to_string(), first));
+        let after_barrier = after_barrier.into_iter();
+        together.extend(after_barrier.map(|(name, places)| (name.to_owned(), places)));
         let mut meetings = Self::default();
         for places in at_barrier.into_values() {
             let barrier = Arc::new(tokio::sync::Barrier::new(places.len()));
@@ -120,13 +155,22 @@ impl MeetingPoints {
                     .map(|place| (place, Arc::clone(&barrier))),
             );
         }
-        for places in together.into_iter().filter(|places| places.len() > 1) {
-            let line = Arc::new(StartLine::new(places.len()));
+        for (name, places) in together.into_iter().filter(|(_, places)| places.len() > 1) {
+            let line = Arc::new(StartLine::new(name, places.len()));
+            meetings.lines.push(Arc::clone(&line));
             meetings
                 .starts
                 .extend(places.into_iter().map(|place| (place, Arc::clone(&line))));
         }
         meetings
+    }
+
+    /// How exactly programs began together.
+    pub(crate) fn kept(&self) -> Vec<Meeting> {
+        self.lines
+            .iter()
+            .filter_map(|line| line.meeting())
+            .collect()
     }
 }
 

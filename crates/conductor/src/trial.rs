@@ -5,7 +5,7 @@
 
 mod monitors;
 
-use backsight_agent::{BeginTrial, CpuAccount, ProcessSnapshot};
+use backsight_agent::{AgentError, BeginTrial, CpuAccount, ProcessSnapshot};
 use backsight_catalog::Catalog;
 use backsight_model::{
     Arrangement, Cell, DrawnSettings, Event, Failure, HostName, Lab, Machine, MachineLoad,
@@ -22,6 +22,7 @@ use tokio::sync::watch;
 
 use crate::{
     BootError, CommandResult, ConnectError, Events, GuestBoot, HostAccess, Kernel,
+    barriers::Barriers,
     hosts::{
         Connected,
         guests::{self, promised},
@@ -490,6 +491,7 @@ impl Conductor {
             watched: Vec::new(),
             steps: Vec::new(),
             clocks,
+            meetings: Vec::new(),
             load: Vec::new(),
             warnings: Vec::new(),
             drawn: Default::default(),
@@ -539,14 +541,26 @@ impl Conductor {
                 return false;
             }
         };
+        let barriers = match Barriers::open(&self.hosts, &roles).await {
+            Ok(barriers) => barriers,
+            Err((host, error)) => {
+                let failure = cant_begin(&host, &error);
+                let lost = self.lost_with(&failure).await;
+                let words = self.bury_all(&lost, &failure.reason).await;
+                record.outcome = Err(with_last_words(failure, &words));
+                return false;
+            }
+        };
         let (outcome, interrupted) = {
             let install = install_of(&self.arrangement, cell);
             let watchers = self.watchers(cell, &roles);
             let stage =
-                RunningTrial::new(&self.hosts, spools, &roles, &self.events, &install, stop);
+                RunningTrial::new(&self.hosts, spools, &roles, &self.events, &install, stop)
+                    .with_barriers(barriers);
             let (outcome, interrupted, complaints) = perform(&stage, &watchers).await;
             let complaints = complaints.iter().map(MonitorFailure::sentence);
             record.warnings.extend(complaints);
+            record.meetings = stage.meetings().await;
             record.steps = stage.into_records();
             (outcome, interrupted)
         };
@@ -642,11 +656,7 @@ impl Conductor {
         }));
         let mut spools = HashMap::new();
         for (name, begun) in begun.await {
-            let begun = begun.map_err(|error| Failure {
-                host: Some(name.clone()),
-                host_lost: !matches!(error, backsight_agent::AgentError::Refused { .. }),
-                ..Failure::of_trial(format!("can't begin a trial on this host: {error}"))
-            })?;
+            let begun = begun.map_err(|error| cant_begin(name, &error))?;
             if !begun.drawn.is_empty() {
                 drawn.insert(name.clone(), begun.drawn);
             }
@@ -795,6 +805,14 @@ async fn perform(
         }
     }
     (outcome, interrupted, complaints)
+}
+
+fn cant_begin(host: &HostName, error: &AgentError) -> Failure {
+    Failure {
+        host: Some(host.clone()),
+        host_lost: !matches!(error, AgentError::Refused { .. }),
+        ..Failure::of_trial(format!("can't begin a trial on this host: {error}"))
+    }
 }
 
 /// A failure with what the console of the guest that it happened on said at its end.

@@ -112,8 +112,8 @@ pub use target::{
 };
 pub use template::{Template, TemplateError, shell_quoted};
 pub use trial::{
-    DrawnSettings, Ending, Failure, FillError, HostClock, MachineLoad,
-    MetricSamples, MonitorSample, ResourceUsage, RoleTrial, StepOutput, StepRecord,
+    DrawnSettings, Ending, Failure, FillError, HostClock, MachineLoad, Meeting, MeetingKind,
+    MetricSamples, MonitorSample, ResourceUsage, RoleTrial, Skew, StepOutput, StepRecord,
     TrialRecord,
 };
 pub use unit::{Unit, UnitError};

@@ -561,6 +561,77 @@ pub struct HostClock {
 /// What was drawn at random for a trial, by host and setting.
 pub type DrawnSettings = IndexMap<HostName, std::collections::BTreeMap<String, String>>;
 
+/// What programs of a trial did together at agreed instants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MeetingKind {
+    /// Steps began.
+    Start,
+    /// Programs passed a barrier.
+    Barrier,
+}
+
+impl MeetingKind {
+    /// As it is stored and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Barrier => "barrier",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Start, Self::Barrier]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+}
+
+/// How exactly programs went on together in a trial: by how much the last one came after the first, each time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meeting {
+    /// What they did.
+    pub kind: MeetingKind,
+    /// Whose they are, where they are of one role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<RoleName>,
+    /// The barrier's name; of a start, the phase or the barrier after which they began.
+    pub name: String,
+    /// How many came each time.
+    pub parties: u32,
+    /// How often they went on together.
+    pub times: u64,
+    /// The latest minus the earliest of them, where all said when they went on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skew: Option<Skew>,
+}
+
+/// How far apart programs went on, over all times, in nanoseconds of the controller's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skew {
+    /// Half of the times it was at most this.
+    pub median_ns: u64,
+    /// In 99 of 100 it was at most this.
+    pub p99_ns: u64,
+    /// It was never more.
+    pub largest_ns: u64,
+}
+
+impl Skew {
+    /// That of these times, in any order; nothing of none.
+    pub fn new(mut each_ns: Vec<u64>) -> Option<Self> {
+        each_ns.sort_unstable();
+        // The nearest rank: a time that was measured.
+        let rank = |percent: usize| (each_ns.len() * percent).div_ceil(100).checked_sub(1);
+        Some(Self {
+            median_ns: each_ns[rank(50)?],
+            p99_ns: each_ns[rank(99)?],
+            largest_ns: *each_ns.last()?,
+        })
+    }
+}
+
 /// One execution of one cell, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialRecord {
@@ -580,6 +651,8 @@ pub struct TrialRecord {
     pub load: Vec<MachineLoad>,
     /// The clocks of hosts that don't have ours.
     pub clocks: Vec<HostClock>,
+    /// How exactly programs began and passed barriers together.
+    pub meetings: Vec<Meeting>,
     /// Things that the reader of the result should know.
     pub warnings: Vec<String>,
     /// What was drawn at random for it, by host and setting: `process.aslr = off`.

@@ -1,11 +1,13 @@
 //! A stored study as text: the list of studies; one study with its builds, boots and trials; one trial with its steps.
 
 use backsight_model::{
-    Boot, Build, Cell, Ending, HostName, Layout, StudyHistory, Time, Version, counted,
+    Boot, Build, Cell, Ending, HostName, Layout, Meeting, MeetingKind, StudyHistory, Time, Version,
+    counted,
 };
 use backsight_store::{StepRow, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
 use serde::Serialize;
+use std::time::Duration;
 
 use crate::{
     TerminalStyle,
@@ -315,6 +317,41 @@ pub fn trial_heading(study: &StudyRow, cells: &[Cell], trial: &TrialRow) -> Stri
     page
 }
 
+/// How exactly programs of a trial began and passed barriers together, a line each.
+pub fn meetings_text(meetings: &[Meeting]) -> String {
+    let line = |meeting: &Meeting| {
+        let whose = meeting.role.as_ref();
+        let whose = whose.map_or_else(String::new, |role| format!(" of {role}"));
+        let what = match meeting.kind {
+            MeetingKind::Start => {
+                format!("start of {}, {} together", meeting.name, meeting.parties)
+            }
+            MeetingKind::Barrier => format!(
+                "barrier {}{whose}, passed {} by {}",
+                meeting.name,
+                match meeting.times {
+                    1 => "once".to_owned(),
+                    times => format!("{times} times"),
+                },
+                meeting.parties
+            ),
+        };
+        let time = |ns: u64| format!("{:.3} ms", ns as f64 * 1e-6);
+        let apart = match meeting.skew {
+            None => String::new(),
+            Some(skew) if meeting.times == 1 => format!(": within {}", time(skew.largest_ns)),
+            Some(skew) => format!(
+                ": within {} (median), {} (p99), {} (largest)",
+                time(skew.median_ns),
+                time(skew.p99_ns),
+                time(skew.largest_ns)
+            ),
+        };
+        format!("{what}{apart}\n")
+    };
+    meetings.iter().map(line).collect()
+}
+
 /// A step of a trial, above what it printed.
 pub fn step_heading(step: &StepRow) -> String {
     let command = step.command.trim();
@@ -328,7 +365,7 @@ pub fn step_heading(step: &StepRow) -> String {
         heading.push_str(&format!(
             "  {}, {}, user {:.2} s, system {:.2} s\n",
             ending(&step.ending),
-            Time(std::time::Duration::from_secs_f64(step.usage.wall.max(0.0))),
+            Time(Duration::from_secs_f64(step.usage.wall.max(0.0))),
             step.usage.user,
             step.usage.sys
         ));

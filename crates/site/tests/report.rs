@@ -449,6 +449,7 @@ mod from_a_store {
                 stderr: output(b""),
             }],
             clocks: Vec::new(),
+            meetings: Vec::new(),
             load: vec![],
             warnings: vec![],
             drawn: Default::default(),

@@ -106,6 +106,7 @@ fn trial(
         watched: Vec::new(),
         steps: Vec::new(),
         clocks: Vec::new(),
+        meetings: Vec::new(),
         load: vec![MachineLoad {
             hosts: vec!["local".parse()?],
             available: 2.0,

@@ -107,6 +107,7 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
         watched: Vec::new(),
         steps: steps.collect::<Result<_, Box<dyn Error>>>()?,
         clocks: Vec::new(),
+        meetings: Vec::new(),
         load: Vec::new(),
         warnings: Vec::new(),
         drawn: Default::default(),

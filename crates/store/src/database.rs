@@ -107,6 +107,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "compilers",
         include_str!("../migrations/0017_compilers.sql"),
     ),
+    (
+        19,
+        "meetings",
+        include_str!("../migrations/0018_meetings.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

@@ -3,9 +3,9 @@
 //! The same cell twice in one round, and samples of a metric that the cell's benchmark doesn't have, are errors.
 
 use backsight_model::{
-    DrawnSettings, Ending, Failure, HostClock, HostName, InstanceSamples, MachineLoad, MetricName,
-    MetricSamples, MonitorName, MonitorSample, Phase, ResourceUsage, RoleName, StepRecord,
-    TrialRecord,
+    DrawnSettings, Ending, Failure, HostClock, HostName, InstanceSamples, MachineLoad, Meeting,
+    MeetingKind, MetricName, MetricSamples, MonitorName, MonitorSample, Phase, ResourceUsage,
+    RoleName, Skew, StepRecord, TrialRecord,
 };
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -155,6 +155,7 @@ impl Store {
         }
         self.insert_loads(&mut tx, trial).await?;
         self.insert_clocks(&mut tx, trial).await?;
+        self.insert_meetings(&mut tx, trial).await?;
         self.insert_steps(&mut tx, trial, &outputs).await?;
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         drop(unswept);
@@ -474,6 +475,73 @@ impl Store {
                     host: db.parsed(row, "host", "a host's name")?,
                     ahead_ns: db.column(row, "ahead")?,
                     uncertainty_ns: db.whole(row, "uncertainty")?,
+                })
+            })
+            .collect()
+    }
+
+    async fn insert_meetings(
+        &self,
+        tx: &mut Transaction<'static, DatabaseKind>,
+        trial: &NewTrial<'_>,
+    ) -> Result<(), StoreError> {
+        for (chunk, from) in chunks(&trial.record.meetings) {
+            let mut insert = QueryBuilder::<DatabaseKind>::new(
+                "INSERT INTO meeting (study, trial, position, kind, role, name, parties, times, median, p99, largest) ",
+            );
+            insert.push_values(chunk.iter().zip(from..), |mut row, (meeting, position)| {
+                let skew = |of: fn(Skew) -> u64| meeting.skew.map(of).map(saturated);
+                row.push_bind(trial.study.0)
+                    .push_bind(i64::from(trial.number))
+                    .push_bind(position)
+                    .push_bind(meeting.kind.as_str())
+                    .push_bind(meeting.role.as_ref().map(RoleName::as_str))
+                    .push_bind(&meeting.name)
+                    .push_bind(i64::from(meeting.parties))
+                    .push_bind(saturated(meeting.times))
+                    .push_bind(skew(|skew| skew.median_ns))
+                    .push_bind(skew(|skew| skew.p99_ns))
+                    .push_bind(skew(|skew| skew.largest_ns));
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
+    }
+
+    /// How exactly programs of a trial began and passed barriers together.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn meetings(&self, study: StudyId, trial: u32) -> Result<Vec<Meeting>, StoreError> {
+        let query = sqlx::query(
+            "SELECT kind, role, name, parties, times, median, p99, largest FROM meeting \
+             WHERE study = $1 AND trial = $2 ORDER BY position",
+        );
+        let db = &self.database;
+        let rows = db.rows(query.bind(study.0).bind(i64::from(trial))).await?;
+        rows.iter()
+            .map(|row| {
+                let kind: String = db.column(row, "kind")?;
+                let skew = |name| -> Result<Option<u64>, StoreError> {
+                    let stored: Option<i64> = db.column(row, name)?;
+                    Ok(stored.map(i64::unsigned_abs))
+                };
+                let skew = (skew("median")?, skew("p99")?, skew("largest")?);
+                Ok(Meeting {
+                    // A kind of a later version is something that was passed together.
+                    kind: MeetingKind::from_name(&kind).unwrap_or(MeetingKind::Barrier),
+                    role: db.parsed_if_any(row, "role", "a role's name")?,
+                    name: db.column(row, "name")?,
+                    parties: db.whole(row, "parties")?,
+                    times: db.whole(row, "times")?,
+                    skew: match skew {
+                        (Some(median_ns), Some(p99_ns), Some(largest_ns)) => Some(Skew {
+                            median_ns,
+                            p99_ns,
+                            largest_ns,
+                        }),
+                        _ => None,
+                    },
                 })
             })
             .collect()

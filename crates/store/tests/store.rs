@@ -143,6 +143,7 @@ fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord 
         watched: Vec::new(),
         steps,
         clocks: Vec::new(),
+        meetings: Vec::new(),
         load: vec![MachineLoad {
             hosts: vec!["source".parse().unwrap(), "sink".parse().unwrap()],
             available: 20.0,
@@ -983,6 +984,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE acceptance",
         "DROP TABLE instance_sample",
         "DROP TABLE host_clock",
+        "DROP TABLE meeting",
         "DROP TABLE self_test",
         "DROP TABLE host_record",
         "DROP TABLE record_section",

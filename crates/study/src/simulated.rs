@@ -53,6 +53,7 @@ impl Measurer for Simulated {
             watched: Vec::new(),
             steps: Vec::new(),
             clocks: Vec::new(),
+            meetings: Vec::new(),
             load: Vec::new(),
             warnings: Vec::new(),
             drawn: Default::default(),

@@ -2,7 +2,7 @@
 
 use backsight_report::{
     instances::{SharedMetric, shared_metrics},
-    stored_study::{boot_heading, build_heading, step_heading, trial_heading},
+    stored_study::{boot_heading, build_heading, meetings_text, step_heading, trial_heading},
 };
 use backsight_store::{KeptOutput, RawRef, Store, StudyRow};
 use miette::IntoDiagnostic as _;
@@ -67,6 +67,8 @@ pub async fn trial(
     let cells = store.cells(study.id).await.into_diagnostic()?;
     let trial = numbered(study, "trial", number, &trials, |trial| trial.number)?;
     let mut page = trial_heading(study, &cells, trial).into_bytes();
+    let meetings = store.meetings(study.id, number).await;
+    page.extend(meetings_text(&meetings.into_diagnostic()?).bytes());
     for step in store.steps(study.id, number).await.into_diagnostic()? {
         page.extend(step_heading(&step).bytes());
         for (name, kept) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {

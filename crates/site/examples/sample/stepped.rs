@@ -320,6 +320,7 @@ impl Filler<'_> {
             watched: Vec::new(),
             steps: vec![step(version, cell)?],
             clocks: Vec::new(),
+            meetings: Vec::new(),
             load: Vec::new(),
             warnings: if round == 2 && version.is_multiple_of(5) {
                 vec!["others used 12 % of the processors".into()]

@@ -349,6 +349,36 @@ fn targets_with_a_change_of_their_own_are_otherwise_those_without() {
 }
 
 #[test]
+fn the_barrier_of_the_how_to_is_passed_by_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let definition = &blocks("docs/how-to/add-a-benchmark.md", "toml")[1];
+    let write = |file: &str, text: &str| std::fs::write(folder.path().join(file), text).unwrap();
+    write("paced.toml", definition);
+    write(
+        "lab.toml",
+        "[host.doc-a]\nkind = \"local\"\n[host.doc-b]\nkind = \"local\"\n[testbed.t]\nclient = [\"doc-a\", \"doc-b\"]\n",
+    );
+    write("plan.toml", "use = [\"paced\"]\nrounds = 1\n");
+    let prints = |arguments: &str| {
+        let output = Command::new(BINARY)
+            .args(arguments.split(' '))
+            .args(["--store", "store"])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}{complaints}");
+        said
+    };
+    prints("run plan.toml --benchmarks . --name docs");
+    let said = prints("show docs --trial 1");
+    let passed = "barrier iteration of client, passed 10 times by 2: within ";
+    assert!(said.contains(passed), "{said}");
+}
+
+#[test]
 fn the_benchmark_of_the_how_to_runs() {
     let folder = tempfile::tempdir().unwrap();
     let definition = &blocks("docs/how-to/add-a-benchmark.md", "toml")[0];

@@ -75,7 +75,13 @@ fn lines(events: &[TraceEvent], threads: &HashSet<i32>) -> EventLines {
         }
         text.finish(&mut out);
         let text = String::from_utf8(out).unwrap();
-        let lines = text.lines().map(|line| comparable(line, threads));
+        // A thread that ends while its process does has its own status or, if `wait` comes late, that of the process.
+        let is_leader = events.iter().all(|event| event.tid == event.pid);
+        let of_thread = |line: &str| !is_leader && line.starts_with("+++ exited with ");
+        let lines = text.lines().map(|line| match of_thread(line) {
+            true => "+++ exited +++".to_owned(),
+            false => comparable(line, threads),
+        });
         told.insert(names[&tid].clone(), lines.collect());
     }
     told

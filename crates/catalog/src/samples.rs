@@ -6,7 +6,7 @@
 use backsight_model::{
     Across, Benchmark, ColumnParser, DocumentError, HostName, InstanceSamples, Located, Metric,
     MetricName, MetricSamples, OutputSource, Parser, Pick, Resource, StepRecord, TomlDocument,
-    Unit, across_instances, fairness, fairness_metric,
+    Unit, across_instances, fairness_metric, jain_index,
 };
 use jaq_json::Val;
 use std::{borrow::Cow, cell::OnceCell, collections::HashMap, fmt, ops::Range};
@@ -272,7 +272,7 @@ impl MetricParser {
     /// How evenly the hosts share it, where that is said.
     fn fairness(&self, of_all: &MetricSamples) -> Option<MetricSamples> {
         let name = self.fairness.clone()?;
-        let (values, each) = of_instances(&of_all.instances, fairness);
+        let (values, each) = of_instances(&of_all.instances, jain_index);
         Some(MetricSamples::new(name, values?, each))
     }
 

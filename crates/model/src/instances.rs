@@ -1,6 +1,6 @@
 //! What several hosts that play one role measured together: the samples of each, what they make of all, and how evenly they shared.
 
-use backsight_stats::jain_index;
+pub use backsight_stats::jain_index;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,11 +65,6 @@ pub fn fairness_metric(metric: &MetricName) -> Option<MetricName> {
     MetricName::new(format!("{metric}.fairness")).ok()
 }
 
-/// How evenly shares are shared.
-pub fn fairness(shares: &[f64]) -> Option<f64> {
-    jain_index(shares)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +81,6 @@ mod tests {
         assert_eq!(combined(Across::Min).unwrap(), [1.0, 2.0]);
         assert_eq!(combined(Across::Max).unwrap(), [3.0, 5.0]);
         assert!(across_instances(&[], |_| Some(1.0)).unwrap().is_empty());
-        assert_eq!(across_instances(&[&[0.0], &[0.0]], fairness), None);
+        assert_eq!(across_instances(&[&[0.0], &[0.0]], jain_index), None);
     }
 }

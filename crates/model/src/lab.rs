@@ -625,7 +625,6 @@ impl Lab {
         }
         for testbed in self.testbed.values() {
             for player in testbed.roles.values().flat_map(Seat::instances) {
-                known(&player.host)?;
                 if let Some(data) = &player.data {
                     self.data_address(&player.host, Some(data))
                         .map_err(|message| document.problem(data.span(), message, "here", None))?;

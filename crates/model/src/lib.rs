@@ -67,7 +67,7 @@ pub use history::{
     Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTestbed,
     HistoryTrial, StudyHistory,
 };
-pub use instances::{Across, InstanceSamples, across_instances, fairness, fairness_metric};
+pub use instances::{Across, InstanceSamples, across_instances, fairness_metric, jain_index};
 pub use lab::{
     Address, Group, Host, HostCommands, HostKind, Lab, LabFileError, Link, Testbed,
     host_pattern::{HostPattern, HostPatternError, UnknownHostError},

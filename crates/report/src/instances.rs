@@ -1,7 +1,7 @@
 //! What each of several hosts that play a role measured in a study, and how evenly they shared it (fairness).
 
 use backsight_model::{
-    BenchmarkName, Cell, CellMetric, HostName, InstanceSamples, MetricName, fairness,
+    BenchmarkName, Cell, CellMetric, HostName, InstanceSamples, MetricName, jain_index,
     numbers::Scale,
 };
 use backsight_stats::{Better, Samples};
@@ -94,7 +94,7 @@ impl SharedMetric {
         let mut indices = Vec::new();
         for trial in trials {
             let means: Vec<f64> = trial.iter().filter_map(of_trial).collect();
-            indices.extend(fairness(&means));
+            indices.extend(jain_index(&means));
             let sum: f64 = means.iter().sum();
             for of_host in *trial {
                 let (values, shares) = by_host.entry(&of_host.host).or_default();

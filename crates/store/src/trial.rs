@@ -309,7 +309,9 @@ impl Store {
         samples: &[MetricSamples],
     ) -> Result<(), StoreError> {
         let mut seen = HashSet::new();
+        let (study, number) = (trial.study.0, i64::from(trial.number));
         let mut rows = Vec::with_capacity(samples.len());
+        let mut of_instances = Vec::new();
         for samples in samples {
             let name = samples.metric.as_str();
             let position = metrics.iter().position(|metric| metric == name);
@@ -319,45 +321,27 @@ impl Store {
             if !seen.insert(position) {
                 return Err(trial.stray(format!("samples of `{name}` stand in one trial twice")));
             }
+            let metric = position as i64;
             if !(samples.values.is_empty() && samples.each.is_empty()) {
-                rows.push((position as i64, &samples.values, &samples.each));
+                let (measured, within) = (&samples.values, &samples.each);
+                rows.push(SampleRow::new(study, number, metric, measured, within));
             }
-        }
-        let (study, number) = (trial.study.0, i64::from(trial.number));
-        let rows: Vec<_> = rows
-            .into_iter()
-            .map(|(metric, measured, within)| {
-                SampleRow::new(study, number, metric, measured, within)
-            })
-            .collect();
-        self.insert_sample_rows(tx, &rows).await?;
-        self.insert_instance_samples(tx, trial, metrics, samples)
-            .await
-    }
-
-    /// Keeps what each of several hosts measured, of metrics that the benchmark has.
-    async fn insert_instance_samples(
-        &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
-        trial: &NewTrial<'_>,
-        metrics: &[String],
-        samples: &[MetricSamples],
-    ) -> Result<(), StoreError> {
-        let (study, number) = (trial.study.0, i64::from(trial.number));
-        let mut rows = Vec::new();
-        for samples in samples {
-            let mut names = metrics.iter();
-            let Some(metric) = names.position(|name| name == samples.metric.as_str()) else {
-                continue;
-            };
-            let metric = metric as i64;
-            let of_hosts = samples.instances.iter().zip(0_i64..);
-            rows.extend(of_hosts.map(|(of_host, position)| {
-                let row = SampleRow::new(study, number, metric, &of_host.values, &of_host.each);
-                (row, position, &of_host.host)
+            of_instances.extend(samples.instances.iter().zip(0_i64..).map(|(it, place)| {
+                let row = SampleRow::new(study, number, metric, &it.values, &it.each);
+                (row, place, &it.host)
             }));
         }
-        for (chunk, _) in chunks(&rows) {
+        self.insert_sample_rows(tx, &rows).await?;
+        self.insert_instance_rows(tx, &of_instances).await
+    }
+
+    /// Keeps what each of several hosts measured, in their order.
+    async fn insert_instance_rows(
+        &self,
+        tx: &mut Transaction<'static, DatabaseKind>,
+        rows: &[(SampleRow, i64, &HostName)],
+    ) -> Result<(), StoreError> {
+        for (chunk, _) in chunks(rows) {
             let mut insert = QueryBuilder::<DatabaseKind>::new(
                 "INSERT INTO instance_sample (study, trial, metric, position, host, measured, within, measured_checksum, within_checksum) ",
             );

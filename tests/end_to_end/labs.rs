@@ -438,3 +438,14 @@ fn an_inventory_of_ansible_becomes_a_lab_and_never_overwrites_one() {
     assert!(ended.words().contains("can't write rack.toml"));
     assert!(place.prints_of(&import[..4]).contains("w[01-20]"));
 }
+
+#[test]
+fn a_lab_without_hosts_is_not_said_to_be_in_order() {
+    let place = Place::new();
+    place.write("lab.toml", "name = \"empty\"\n");
+    for asked in [&["lab", "check"][..], &["lab", "power", "status"]] {
+        let ended = place.ends(asked);
+        ended.assert_code(2);
+        ended.assert_says(&["the lab has no host"]);
+    }
+}

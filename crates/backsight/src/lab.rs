@@ -95,6 +95,12 @@ impl LabArgs {
             return Ok(ExitCode::SUCCESS);
         }
         let lab = Lab::read(&Lab::open(&self.file)?)?;
+        if lab.host.is_empty() && matches!(self.what, What::Check | What::Power { .. }) {
+            return Err(miette::miette!(
+                help = "describe one: [host.NAME]",
+                "the lab has no host: there is nothing to ask"
+            ));
+        }
         match self.what {
             What::Up => {
                 let made = netns::up(&lab).into_diagnostic()?;

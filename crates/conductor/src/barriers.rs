@@ -16,16 +16,13 @@ use backsight_model::{
 use futures_util::future::join_all;
 use indexmap::IndexMap;
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
-use crate::{
-    hosts::Connected,
-    start_line::{first_notice, monotonic_now},
-};
+use crate::{hosts::Connected, notice::Notice, start_line::monotonic_now};
 
 /// How long the last reports may take after the last step.
 const SETTLE_LIMIT: Duration = Duration::from_secs(1);
@@ -77,6 +74,8 @@ struct Rounds {
     releases: HashMap<u64, Release>,
     passages: IndexMap<(Option<RoleName>, BarrierName), Passages>,
     released: u64,
+    /// What a barrier's first round gives.
+    notice: Notice,
     /// Why nobody may wait any more.
     closed: Option<String>,
 }
@@ -94,7 +93,6 @@ struct Release {
 }
 
 /// What is known of a barrier's rounds so far.
-#[derive(Default)]
 struct Passages {
     parties: u32,
     times: u64,
@@ -102,41 +100,11 @@ struct Passages {
     notice: Notice,
 }
 
-/// How long before the instant it is agreed: as long as news of it took of late, and some more, so that nobody hears of it too late.
-#[derive(Default)]
-struct Notice {
-    /// How long the slowest host took to hear of the last instants, in nanoseconds.
-    recent_ns: VecDeque<u64>,
-}
-
-impl Notice {
-    /// Instants that count.
-    const RECENT: usize = 32;
-    /// Added to the slowest of them, and its share that is added.
-    const MARGIN_NS: u64 = 500_000;
-    const SHARE: u64 = 2;
-    /// However slow hosts are: who waits longer than that for a host that is late has lost more than exactness.
-    const LONGEST_NS: u64 = 250_000_000;
-
-    fn observe(&mut self, took_ns: u64) {
-        if self.recent_ns.len() == Self::RECENT {
-            self.recent_ns.pop_front();
-        }
-        self.recent_ns.push_back(took_ns);
-    }
-
-    fn length_ns(&self, parties: usize) -> u64 {
-        let first = u64::try_from(first_notice(parties).as_nanos()).unwrap_or(u64::MAX);
-        let slowest = self.recent_ns.iter().max();
-        let known = slowest.map(|slowest| slowest + slowest / Self::SHARE + Self::MARGIN_NS);
-        known.unwrap_or(first).min(Self::LONGEST_NS)
-    }
-}
-
 impl Rounds {
-    fn new(roles: Vec<RoleTrial>) -> Self {
+    fn new(roles: Vec<RoleTrial>, notice: Notice) -> Self {
         Self {
             roles,
+            notice,
             steps: HashMap::new(),
             ended: HashSet::new(),
             waiting: IndexMap::new(),
@@ -199,7 +167,13 @@ impl Rounds {
             BarrierKey::OfSteps(..) => None,
         };
         let passage = (role, key.name().clone());
-        let passages = self.passages.entry(passage.clone()).or_default();
+        let first = || Passages {
+            parties: 0,
+            times: 0,
+            skews_ns: Vec::new(),
+            notice: self.notice.clone(),
+        };
+        let passages = self.passages.entry(passage.clone()).or_insert_with(first);
         passages.parties = u32::try_from(there.len()).unwrap_or(u32::MAX);
         passages.times += 1;
         let instant = now_ns.saturating_add(passages.notice.length_ns(there.len()));
@@ -474,6 +448,7 @@ impl Barriers {
     pub(crate) async fn open(
         hosts: &IndexMap<HostName, Connected>,
         roles: &[RoleTrial],
+        notice: Notice,
     ) -> Result<Self, (HostName, AgentError)> {
         let opened = hosts.values().map(|host| async move {
             let reports = host.client.watch_barriers().await;
@@ -490,7 +465,7 @@ impl Barriers {
             (name.clone(), Host { client, ahead_ns })
         };
         let inside = Arc::new(Inside {
-            rounds: Mutex::new(Rounds::new(roles.to_vec())),
+            rounds: Mutex::new(Rounds::new(roles.to_vec(), notice)),
             hosts: hosts.iter().map(of_host).collect(),
             failure: watch::channel(None).0,
             going: watch::channel(0).0,
@@ -670,7 +645,7 @@ mod tests {
             host: "s".parse().unwrap(),
             steps: of_server.collect(),
         });
-        let mut rounds = Rounds::new(roles);
+        let mut rounds = Rounds::new(roles, Notice::default());
         for instance in 0..clients.len() {
             rounds
                 .steps
@@ -824,21 +799,5 @@ mod tests {
         let mut it = rounds(&["a"], &["& loop"], &[(Phase::Collect, "look")]);
         it.steps.remove(&StepId(2));
         assert_eq!(it.arrive(id("a", 1), (StepId(1), "x", Some(2)), 0), None);
-    }
-
-    #[test]
-    fn notice_follows_how_long_news_takes() {
-        let mut notice = Notice::default();
-        assert_eq!(notice.length_ns(2), 4_000_000);
-        notice.observe(1_000_000);
-        assert_eq!(notice.length_ns(2), 2_000_000);
-        notice.observe(20_000_000);
-        assert_eq!(notice.length_ns(2), 30_500_000);
-        for _ in 0..Notice::RECENT {
-            notice.observe(200_000);
-        }
-        assert_eq!(notice.length_ns(2), 800_000);
-        notice.observe(u64::MAX / 4);
-        assert_eq!(notice.length_ns(2), Notice::LONGEST_NS);
     }
 }

@@ -306,6 +306,11 @@ impl Connected {
         self.clock.offset_ns
     }
 
+    /// What an answer of it takes at least, in nanoseconds; 0 of one whose clock is ours.
+    pub(crate) fn round_trip_ns(&self) -> u64 {
+        self.clock.uncertainty_ns.saturating_mul(2)
+    }
+
     /// Compares its clock with ours anew, if it is another one: clocks drift. One that doesn't answer stays as it was known.
     pub(crate) async fn compare_clock(&mut self) -> Option<HostClock> {
         if self.clock.uncertainty_ns == 0 {

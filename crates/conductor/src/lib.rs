@@ -40,6 +40,7 @@ mod hosts;
 mod lease;
 mod machine_settings;
 pub mod netns;
+mod notice;
 mod phase;
 mod plan_checkup;
 mod power;

@@ -30,7 +30,8 @@ use crate::{
     Events,
     barriers::{Barriers, InstanceStep},
     hosts::Connected,
-    start_line::{MeetingPoints, StartLine},
+    notice::Notice,
+    start_line::{Agreed, MeetingPoints, StartLine},
 };
 
 /// Longest piece of a program's own words that a failure quotes, in characters.
@@ -109,6 +110,8 @@ pub(crate) struct RunningTrial<'a> {
     /// Where its programs wait for each other; none where nobody is to wait.
     barriers: Option<Barriers>,
     starts: Mutex<Vec<Meeting>>,
+    /// How long before programs begin together their hosts are told.
+    notice: Arc<Mutex<Notice>>,
 }
 
 impl<'a> RunningTrial<'a> {
@@ -134,6 +137,7 @@ impl<'a> RunningTrial<'a> {
             records: Mutex::default(),
             barriers: None,
             starts: Mutex::default(),
+            notice: Arc::default(),
         }
     }
 
@@ -143,6 +147,11 @@ impl<'a> RunningTrial<'a> {
             barriers: Some(barriers),
             ..self
         }
+    }
+
+    /// Telling its hosts takes so long.
+    pub(crate) fn with_notice(self, notice: Arc<Mutex<Notice>>) -> Self {
+        Self { notice, ..self }
     }
 
     /// How exactly programs began and passed barriers together.
@@ -183,7 +192,7 @@ impl<'a> RunningTrial<'a> {
             return Ok(());
         }
         self.events.emit(&Event::PhaseStarted { phase });
-        let meetings = MeetingPoints::new(self.roles, phase);
+        let meetings = MeetingPoints::new(self.roles, phase, &self.notice);
         let (cancel, _) = watch::channel(false);
         let first: Mutex<Option<Failure>> = Mutex::default();
         let fail = |failure: Failure| {
@@ -487,11 +496,13 @@ impl<'a> RunningTrial<'a> {
                     }
                     continue;
                 }
-                instant = release(line.as_deref()), if held => {
+                (line, agreed) = release(line.as_deref()), if held => {
                     held = false;
-                    if let Err(error) = host.client.release(run.step(), host.on_its_clock(instant)).await {
+                    let start_ns = host.on_its_clock(agreed.start_ns);
+                    if let Err(error) = host.client.release(run.step(), start_ns).await {
                         return Err(Halt::Failed(self.agent_failure(&place, &error)));
                     }
+                    line.heard(agreed);
                     continue;
                 }
             };
@@ -840,9 +851,9 @@ async fn until_true(value: &mut watch::Receiver<bool>) {
     let _nobody_can_set_it_any_more = value.wait_for(|value| *value).await.is_err();
 }
 
-async fn release(line: Option<&StartLine>) -> u64 {
+async fn release(line: Option<&StartLine>) -> (&StartLine, Agreed) {
     match line {
-        Some(line) => line.instant().await,
+        Some(line) => (line, line.instant().await),
         None => std::future::pending().await,
     }
 }

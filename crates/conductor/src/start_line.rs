@@ -6,22 +6,11 @@ use backsight_model::{FilledAction, Meeting, MeetingKind, Phase, RoleTrial, Skew
 use indexmap::IndexMap;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::watch;
 
-/// Time between the agreement and the instant: what telling one host of it takes at most, mostly, on a machine that
-/// has other work too. An instant that is past when a host hears of it is worse than one that is waited for.
-const NOTICE_FIRST: Duration = Duration::from_millis(3);
-/// The same for each further host: where hosts share processors, one after the other hears of it.
-const NOTICE_EACH: Duration = Duration::from_millis(1);
-
-/// How long before an instant it is agreed by so many, as long as nothing is known of how long news of it takes.
-pub(crate) fn first_notice(parties: usize) -> Duration {
-    let others = u32::try_from(parties.saturating_sub(1)).unwrap_or(u32::MAX);
-    NOTICE_FIRST + NOTICE_EACH.saturating_mul(others)
-}
+use crate::notice::Notice;
 
 /// Where some roles wait for each other to start together.
 #[derive(Debug)]
@@ -32,17 +21,28 @@ pub(crate) struct StartLine {
     arrived: Mutex<usize>,
     /// When they began, on our monotonic clock in nanoseconds.
     began: Mutex<Vec<u64>>,
-    instant: watch::Sender<Option<u64>>,
+    instant: watch::Sender<Option<Agreed>>,
+    notice: Arc<Mutex<Notice>>,
+}
+
+/// Instants of our monotonic clock, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Agreed {
+    /// When it was agreed.
+    decided_ns: u64,
+    /// When they begin.
+    pub(crate) start_ns: u64,
 }
 
 impl StartLine {
-    fn new(name: String, expected: usize) -> Self {
+    fn new(name: String, expected: usize, notice: Arc<Mutex<Notice>>) -> Self {
         Self {
             name,
             expected,
             arrived: Mutex::new(0),
             began: Mutex::default(),
             instant: watch::channel(None).0,
+            notice,
         }
     }
 
@@ -51,10 +51,23 @@ impl StartLine {
         let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
         *arrived += 1;
         if *arrived == self.expected {
-            let notice = first_notice(self.expected);
-            let instant = monotonic_now() + u64::try_from(notice.as_nanos()).unwrap_or(u64::MAX);
-            self.instant.send_replace(Some(instant));
+            let decided_ns = monotonic_now();
+            let start_ns = decided_ns.saturating_add(self.notice().unhurried_ns(self.expected));
+            self.instant.send_replace(Some(Agreed {
+                decided_ns,
+                start_ns,
+            }));
         }
+    }
+
+    /// A host has heard of the instant.
+    pub(crate) fn heard(&self, agreed: Agreed) {
+        let took_ns = monotonic_now().saturating_sub(agreed.decided_ns);
+        self.notice().observe(took_ns);
+    }
+
+    fn notice(&self) -> MutexGuard<'_, Notice> {
+        self.notice.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One has begun, at this instant of our monotonic clock in nanoseconds.
@@ -77,8 +90,8 @@ impl StartLine {
         })
     }
 
-    /// The instant, on our monotonic clock in nanoseconds, as soon as it is known.
-    pub(crate) async fn instant(&self) -> u64 {
+    /// The instant, as soon as it is known.
+    pub(crate) async fn instant(&self) -> Agreed {
         let mut instant = self.instant.subscribe();
         loop {
             if let Some(at) = *instant.borrow_and_update() {
@@ -112,7 +125,7 @@ pub(crate) struct MeetingPoints {
 impl MeetingPoints {
     /// The meetings of a phase. The first programs of `run` start together, and so do the next ones after
     /// a barrier; a program that would start together with no other isn't held.
-    pub(crate) fn new(roles: &[RoleTrial], phase: Phase) -> Self {
+    pub(crate) fn new(roles: &[RoleTrial], phase: Phase, notice: &Arc<Mutex<Notice>>) -> Self {
         let mut at_barrier: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
         let mut together: Vec<(String, Vec<(usize, usize)>)> = Vec::new();
         let mut after_barrier: IndexMap<&str, Vec<(usize, usize)>> = IndexMap::new();
@@ -156,7 +169,7 @@ impl MeetingPoints {
             );
         }
         for (name, places) in together.into_iter().filter(|(_, places)| places.len() > 1) {
-            let line = Arc::new(StartLine::new(name, places.len()));
+            let line = Arc::new(StartLine::new(name, places.len(), Arc::clone(notice)));
             meetings.lines.push(Arc::clone(&line));
             meetings
                 .starts
@@ -178,6 +191,7 @@ impl MeetingPoints {
 mod tests {
     use super::*;
     use backsight_model::{FilledStep, HostName, RoleName};
+    use std::time::Duration;
 
     fn role(name: &str, steps: &[&str]) -> RoleTrial {
         let filled = steps
@@ -213,7 +227,7 @@ mod tests {
             role("b", &["x", "|go"]),
             role("c", &["|go", "z"]),
         ];
-        let meetings = MeetingPoints::new(&roles, Phase::Run);
+        let meetings = MeetingPoints::new(&roles, Phase::Run, &Default::default());
         let mut starts: Vec<_> = meetings.starts.keys().copied().collect();
         starts.sort_unstable();
         assert_eq!(starts, [(0, 0), (0, 2), (1, 0), (2, 1)]);
@@ -227,14 +241,18 @@ mod tests {
     #[test]
     fn nobody_is_held_who_starts_alone() {
         assert!(
-            MeetingPoints::new(&[role("a", &["x"])], Phase::Run)
+            MeetingPoints::new(&[role("a", &["x"])], Phase::Run, &Default::default())
                 .starts
                 .is_empty()
         );
         assert!(
-            MeetingPoints::new(&[role("a", &["x"]), role("b", &["x"])], Phase::Collect)
-                .starts
-                .is_empty()
+            MeetingPoints::new(
+                &[role("a", &["x"]), role("b", &["x"])],
+                Phase::Collect,
+                &Default::default()
+            )
+            .starts
+            .is_empty()
         );
     }
 }

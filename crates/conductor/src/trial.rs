@@ -16,6 +16,7 @@ use indexmap::IndexMap;
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 use tokio::sync::watch;
@@ -28,6 +29,7 @@ use crate::{
         guests::{self, promised},
     },
     machine_settings::MachineSettings,
+    notice::Notice,
     phase::{RunningTrial, undo},
     workbench::alone,
 };
@@ -57,6 +59,8 @@ pub struct Conductor {
     machines: HashMap<HostName, Machine>,
     pub(crate) settings: MachineSettings,
     trials: u64,
+    /// How long telling the hosts of an instant takes.
+    notice: Arc<Mutex<Notice>>,
 }
 
 impl Conductor {
@@ -98,6 +102,7 @@ impl Conductor {
             machines: HashMap::new(),
             settings: MachineSettings::default(),
             trials: 0,
+            notice: Arc::default(),
         };
         let patience = conductor.reach.host_wait;
         if let Err(fault) = conductor.reach(patience, None).await {
@@ -541,7 +546,13 @@ impl Conductor {
                 return false;
             }
         };
-        let barriers = match Barriers::open(&self.hosts, &roles).await {
+        let round_trips = self.hosts.values().map(Connected::round_trip_ns);
+        let barrier_notice = {
+            let mut notice = self.notice.lock().unwrap_or_else(PoisonError::into_inner);
+            notice.set_round_trips(round_trips);
+            notice.anew()
+        };
+        let barriers = match Barriers::open(&self.hosts, &roles, barrier_notice).await {
             Ok(barriers) => barriers,
             Err((host, error)) => {
                 let failure = cant_begin(&host, &error);
@@ -556,7 +567,8 @@ impl Conductor {
             let watchers = self.watchers(cell, &roles);
             let stage =
                 RunningTrial::new(&self.hosts, spools, &roles, &self.events, &install, stop)
-                    .with_barriers(barriers);
+                    .with_barriers(barriers)
+                    .with_notice(Arc::clone(&self.notice));
             let (outcome, interrupted, complaints) = perform(&stage, &watchers).await;
             let complaints = complaints.iter().map(MonitorFailure::sentence);
             record.warnings.extend(complaints);

@@ -43,7 +43,7 @@ aa: setup-aa build          ## identical code measured by real tools: how often 
 	scripts/aa $(BINARY) --load busy
 
 bench: setup-bench          ## our figures beside the peers', measured here and now
-	cargo bench --locked --target $(TARGET) -p backsight --bench figures --bench peers
+	cargo bench --locked --target $(TARGET) -p backsight --bench figures --bench hosts --bench peers
 	cargo bench --locked --target $(TARGET) -p backsight-settings --bench settings
 
 bench-trace: setup-bench build ## the tracer beside strace, measured here and now

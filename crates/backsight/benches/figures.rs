@@ -9,21 +9,13 @@ use backsight_model::{
     Value,
 };
 use backsight_store::{NewStudy, Store, StudyDocument};
-use std::{
-    fmt::Write as _,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::{path::Path, process::Command, time::Duration};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_backsight");
+mod place;
+
+use place::{BINARY, Place, benchmark, median, milliseconds, on_runtime, row, sh, timed};
 
 fn main() {
-    if std::env::args().nth(1).as_deref() == Some("instant") {
-        println!("{}", monotonic());
-        std::thread::sleep(Duration::from_millis(50));
-        return;
-    }
     let wanted: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| !a.starts_with('-'))
@@ -36,114 +28,12 @@ fn main() {
     if want("steps") {
         steps();
     }
-    if want("skew") {
-        let itself = std::env::current_exe().expect("this program");
-        let living = format!("{} instant", itself.display());
-        for hosts in [3, 8, 30] {
-            skew(hosts, "programs that live 50 ms", &living);
-            skew(hosts, "`date`, which ends at once", "date +%s%N");
-        }
-    }
     if want("output") {
         output();
     }
     if want("compare") {
         compare("compare, 2 × 40 cells × 100 samples", 40, 100, 1, "≤ 50 ms");
         compare("compare, 2 × 1,000,000 samples", 40, 1, 25_000, "≤ 1.5 s");
-    }
-}
-
-fn row(figure: &str, measured: &str, asked: &str, beside: &str) {
-    println!("{figure:<52} {measured:>12} {asked:>12}   {beside}");
-}
-
-fn monotonic() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{:.1} ms", time.as_secs_f64() * 1e3)
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
-}
-
-/// Runs it this often and takes the median of the wall times.
-fn timed(times: usize, mut command: impl FnMut() -> Command) -> Duration {
-    let measure = |command: &mut Command| {
-        let begin = Instant::now();
-        let status = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        assert!(status.expect("it starts").success(), "{command:?} failed");
-        begin.elapsed()
-    };
-    measure(&mut command());
-    median((0..times).map(|_| measure(&mut command())).collect())
-}
-
-fn sh(script: &str) -> Command {
-    let mut command = Command::new("sh");
-    command.args(["-c", script]);
-    command
-}
-
-/// A folder with a plan for hosts of kind `local`, and the command that runs it.
-struct Place {
-    folder: tempfile::TempDir,
-    runs: std::cell::Cell<usize>,
-}
-
-impl Place {
-    fn new(hosts: usize, benchmark: &str, plan: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut lab = String::new();
-        let mut testbed = String::from("[testbed.bench]\n");
-        for n in 1..=hosts {
-            let _ = writeln!(lab, "[host.bench-{n}]\nkind = \"local\"");
-            let _ = writeln!(testbed, "r{n} = \"bench-{n}\"");
-        }
-        let write = |name: &str, text: &str| {
-            std::fs::write(folder.path().join(name), text).expect("a file")
-        };
-        std::fs::create_dir(folder.path().join("benchmarks")).expect("a folder");
-        write("lab.toml", &(lab + &testbed));
-        write("benchmarks/bench.toml", benchmark);
-        write("plan.toml", plan);
-        Self {
-            folder,
-            runs: std::cell::Cell::new(0),
-        }
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    fn store(&self) -> PathBuf {
-        self.path().join("store")
-    }
-
-    fn run(&self) -> Command {
-        self.runs.set(self.runs.get() + 1);
-        let mut command = Command::new(BINARY);
-        command
-            .args([
-                "run",
-                "plan.toml",
-                "--quiet",
-                "--name",
-                &format!("bench-{}", self.runs.get()),
-            ])
-            .arg("--store")
-            .arg(self.store())
-            .current_dir(self.path());
-        command
     }
 }
 
@@ -167,26 +57,13 @@ fn help() {
     );
 }
 
-/// A benchmark in which every role runs these steps.
-fn benchmark(hosts: usize, steps: &str, metrics: &str) -> String {
-    let roles: Vec<String> = (1..=hosts).map(|n| format!("\"r{n}\"")).collect();
-    let mut text = format!(
-        "name = \"bench\"\nabout = \"bench\"\nroles = [{}]\n",
-        roles.join(", ")
-    );
-    for n in 1..=hosts {
-        let _ = writeln!(text, "[r{n}]\nrun = {steps}");
-    }
-    text + metrics
-}
-
 const PLAN: &str = "use = [\"bench\"]\nrounds = 1\n";
 
 fn steps() {
     let hundred = format!("[{}]", vec!["\"true\""; 100].join(", "));
     let metric =
         "[metric.wall]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\nfrom = \"r1.run\"\n";
-    let place = Place::new(3, &benchmark(3, &hundred, metric), PLAN);
+    let place = Place::local(3, &benchmark(3, &hundred, metric), PLAN);
     let took = timed(9, || place.run());
     let by_trial = trial_time(&place);
     let floor = timed(9, || {
@@ -205,7 +82,7 @@ fn steps() {
         ),
     );
     let hundred = format!("[{}]", vec!["\"sh -c true\""; 100].join(", "));
-    let place = Place::new(3, &benchmark(3, &hundred, metric), PLAN);
+    let place = Place::local(3, &benchmark(3, &hundred, metric), PLAN);
     let took = timed(9, || place.run());
     row(
         "the same with `sh -c true` as the step",
@@ -234,81 +111,16 @@ fn trial_time(place: &Place) -> Duration {
     })
 }
 
-fn on_runtime<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime")
-        .block_on(work)
-}
-
-fn skew(hosts: usize, programs: &str, program: &str) {
-    let mut metrics = String::new();
-    for n in 1..=hosts {
-        let _ = writeln!(
-            metrics,
-            "[metric.instant{n}]\nunit = \"ns\"\nbetter = \"lower\"\nregex = '(?<value>\\d+)'\nfrom = \"r{n}.run\""
-        );
-    }
-    let step = format!("\"{program}\"");
-    let place = Place::new(
-        hosts,
-        &benchmark(hosts, &step, &metrics),
-        "use = [\"bench\"]\nrounds = 200\n",
-    );
-    let begin = Instant::now();
-    let status = place
-        .run()
-        .stderr(Stdio::null())
-        .status()
-        .expect("it starts");
-    assert!(status.success(), "the skew study failed");
-    let took = begin.elapsed() / 200;
-    let mut skews: Vec<f64> = on_runtime(async {
-        let store = Store::open_existing(place.store()).await.expect("a store");
-        let study = store.study("bench-1").await.expect("the study");
-        let results = store.result_set(study.id).await.expect("results");
-        (0..200)
-            .map(|trial| {
-                let instants = results
-                    .series
-                    .iter()
-                    .map(|series| series.trials[trial].values[0]);
-                let (least, most) =
-                    instants.fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(t), b.max(t)));
-                (most - least) * 1e-6
-            })
-            .collect()
-    });
-    skews.sort_by(f64::total_cmp);
-    let (asked, reference) = match hosts {
-        3 => ("≤ 1 ms", "references: median 3 ms"),
-        8 => ("≤ 2 ms", "netcat and ssh: 49 ms"),
-        _ => ("≤ 5 ms", "netcat and ssh: 235 ms"),
-    };
-    row(
-        &format!("start skew over {hosts} hosts, 200 starts, p99"),
-        &format!("{:.2} ms", skews[197]),
-        asked,
-        &format!(
-            "{programs}; median {:.2} ms, max {:.2} ms; {} a trial; {reference}",
-            skews[100],
-            skews[199],
-            milliseconds(took)
-        ),
-    );
-}
-
 fn output() {
     let step = "\"head -c 10000000 /dev/zero\"";
     let metric = "[metric.wall]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\n";
-    let place = Place::new(1, &benchmark(1, step, metric), PLAN);
+    let place = Place::local(1, &benchmark(1, step, metric), PLAN);
     let zeros = timed(5, || place.run());
     // Text that doesn't compress to nothing.
     let random = "head -c 8000000 /dev/urandom | base64 -w 0 | head -c 10000000";
-    let place = Place::new(1, &benchmark(1, &format!("\"{random}\""), metric), PLAN);
+    let place = Place::local(1, &benchmark(1, &format!("\"{random}\""), metric), PLAN);
     let text = timed(5, || place.run());
-    let empty = Place::new(1, &benchmark(1, "\"true\"", metric), PLAN);
+    let empty = Place::local(1, &benchmark(1, "\"true\"", metric), PLAN);
     let nothing = timed(5, || empty.run());
     let floor = timed(5, || sh(&format!("{random} | cat > /dev/null")));
     row(

@@ -4,7 +4,7 @@ BINARY := target/$(TARGET)/release/backsight
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build check unit browser quality aa bench bench-trace kills fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
+.PHONY: demo demo-history test missing-needs build check unit browser quality aa bench bench-trace kills faults fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -51,6 +51,9 @@ bench-trace: setup-bench build ## the tracer beside strace, measured here and no
 
 kills: setup-test           ## settings of a machine after kills at every point of a study and power cuts at every point of making them: about an hour
 	cargo nextest run -p backsight-settings -p backsight --locked --run-ignored only --no-capture -E 'test(/killed_again_and_again|power_cuts_at_every_point/)'
+
+faults: setup-test          ## every fault of tests/end_to_end/faults.tsv TIMES (20) times: some hours
+	scripts/faults $(or $(TIMES),20)
 
 fuzz: setup-fuzz            ## each fuzz target for SECONDS (60), with libFuzzer: what breaks one is in fuzz/artifacts
 	scripts/fuzz $(or $(SECONDS),60)

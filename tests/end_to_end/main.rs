@@ -17,6 +17,7 @@ mod running;
 
 mod agents;
 mod ahead;
+mod bad_link;
 mod barriers;
 mod bisecting;
 mod ci;
@@ -28,6 +29,7 @@ mod doctor;
 mod exchanging;
 mod exit_statuses;
 mod far;
+mod faults;
 mod formats;
 mod hiding;
 mod history;

@@ -1,8 +1,8 @@
 //! A stored study as text: the list of studies; one study with its builds, boots and trials; one trial with its steps.
 
 use backsight_model::{
-    Boot, Build, Cell, Ending, HostName, Layout, Meeting, MeetingKind, StudyHistory, Time, Version,
-    counted,
+    Boot, Build, Cell, Ending, HostClock, HostName, Layout, Meeting, MeetingKind, StudyHistory,
+    Time, Version, counted,
 };
 use backsight_store::{StepRow, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
@@ -315,6 +315,23 @@ pub fn trial_heading(study: &StudyRow, cells: &[Cell], trial: &TrialRow) -> Stri
         page.push_str(&line);
     }
     page
+}
+
+/// The clocks of a trial's hosts that didn't have the conductor's, a line each.
+pub fn clocks_text(clocks: &[HostClock]) -> String {
+    let line = |clock: &HostClock| {
+        format!(
+            "clock of {}: {:.6} s {} the conductor's, known within {:.3} ms\n",
+            clock.host,
+            clock.ahead_ns.unsigned_abs() as f64 * 1e-9,
+            match clock.ahead_ns < 0 {
+                true => "behind",
+                false => "ahead of",
+            },
+            clock.uncertainty_ns as f64 * 1e-6
+        )
+    };
+    clocks.iter().map(line).collect()
 }
 
 /// How exactly programs of a trial began and passed barriers together, a line each.

@@ -2,7 +2,9 @@
 
 use backsight_report::{
     instances::{SharedMetric, shared_metrics},
-    stored_study::{boot_heading, build_heading, meetings_text, step_heading, trial_heading},
+    stored_study::{
+        boot_heading, build_heading, clocks_text, meetings_text, step_heading, trial_heading,
+    },
 };
 use backsight_store::{KeptOutput, RawRef, Store, StudyRow};
 use miette::IntoDiagnostic as _;
@@ -67,6 +69,8 @@ pub async fn trial(
     let cells = store.cells(study.id).await.into_diagnostic()?;
     let trial = numbered(study, "trial", number, &trials, |trial| trial.number)?;
     let mut page = trial_heading(study, &cells, trial).into_bytes();
+    let clocks = store.host_clocks(study.id, number).await;
+    page.extend(clocks_text(&clocks.into_diagnostic()?).bytes());
     let meetings = store.meetings(study.id, number).await;
     page.extend(meetings_text(&meetings.into_diagnostic()?).bytes());
     for step in store.steps(study.id, number).await.into_diagnostic()? {

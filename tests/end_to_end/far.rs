@@ -490,6 +490,63 @@ fn the_power_of_a_machine_on_which_a_study_measures_is_left_alone_unless_it_is_f
 }
 
 #[test]
+fn another_release_is_installed_and_proves_that_it_runs() {
+    let Some(place) = place() else { return };
+    let lab = place.read("lab.toml");
+    let keys = "power = { on = \"@power on\", off = \"@power off\", cycle = \"@power cycle\", status = \"[ -e @off ] && echo off || echo on\" }\n";
+    let by = |install: &str| {
+        let keys = format!("{keys}install = {{ {install} }}\n");
+        place.write("lab.toml", lab.clone() + &keys.replace('@', &place.at("")));
+    };
+    let install = |release: &str| ends(&place, &["lab", "install", &place.name, release]);
+    by(
+        "run = \"echo {host} runs {release} > @installed\", proof = \"cat @running\", timeout = \"100s\"",
+    );
+    let ended = install("bookworm-12.9");
+    ended.assert_code(0);
+    let said = format!("{0}: installed in ", place.name);
+    let runs = format!("s: {0} runs bookworm-12.9, kernel ", place.name);
+    let words = ended.stdout();
+    assert!(words.contains(&said) && words.contains(&runs), "{words}");
+    ended.assert_says(&[
+        "ordering `bookworm-12.9`",
+        "switching it off and on",
+        "waiting until",
+    ]);
+    assert_eq!(place.read("power-log"), "cycle\n");
+
+    // The host itself reboots, into what was there before.
+    by("run = \"true\", reboot = \"@power warm\", proof = \"cat @running\", timeout = \"12s\"");
+    let ended = install("trixie");
+    ended.assert_code(2);
+    let words = format!("printed `{} runs bookworm-12.9`", place.name);
+    ended.assert_says(&[
+        "after 12s nothing has proved that `trixie` runs there",
+        &words,
+        "install.timeout",
+    ]);
+    assert_eq!(place.read("power-log"), "cycle\nwarm\n");
+
+    by("run = \"echo no such release: {release}; exit 3\", proof = \"cat @running\"");
+    let ended = install("trixie");
+    ended.assert_code(2);
+    ended.assert_says(&["no such release: trixie", "exit status: 3"]);
+    assert_eq!(place.read("power-log"), "cycle\nwarm\n");
+    let ended = ends(&place, &["lab", "install", "nobody", "trixie"]);
+    ended.assert_code(2);
+    ended.assert_says(&["the lab has no such host"]);
+    place.write("lab.toml", &lab);
+    let ended = install("trixie");
+    ended.assert_code(2);
+    ended.assert_says(&["the lab doesn't say how it is installed: add install = {"]);
+    by("run = \"pxe {version}\", proof = \"true\"");
+    let ended = install("trixie");
+    ended.assert_code(2);
+    ended.assert_says(&["lab.toml:", "`{version}` means nothing here"]);
+    place.assert_nothing_left();
+}
+
+#[test]
 fn a_machine_that_is_off_is_waited_for_at_the_start_and_between_trials() {
     let Some(place) = place() else { return };
     let run = "if [ -e @away ]; then rm @away; @power off; sleep 60; fi; echo 42";

@@ -1,10 +1,10 @@
 //! `backsight lab`: the namespaces of a lab; the power and the consoles of its machines.
 
 use backsight_conductor::{
-    HostAccess, PowerAction, attach_console, check_hosts, netns, switch_hosts,
+    HostAccess, PowerAction, attach_console, check_hosts, install_release, netns, switch_hosts,
 };
 use backsight_exchange::inventory::ImportedLab;
-use backsight_model::{GroupName, HostName, HostPattern, Lab, TagName, Time};
+use backsight_model::{GroupName, HostName, HostPattern, Lab, ReleaseName, TagName, Time};
 use backsight_report::lab::LabView;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
@@ -66,6 +66,15 @@ enum What {
         /// Which hosts: names, host sets, groups, tags (`tag:10g`); for `status` all with `power` unless named
         #[arg(value_name = "HOST")]
         hosts: Vec<HostPattern>,
+        /// Also a host that a study measures on
+        #[arg(long)]
+        force: bool,
+    },
+    /// Install another release of a machine's system as the lab says, and prove that it runs
+    Install {
+        host: HostName,
+        /// The release's name, as the commands of the host's `install` know it
+        release: ReleaseName,
         /// Also a host that a study measures on
         #[arg(long)]
         force: bool,
@@ -160,6 +169,17 @@ impl LabArgs {
                     }
                 }
                 return Ok(ExitStatus::failed_if(outcomes.iter().any(Result::is_err)));
+            }
+            What::Install {
+                host,
+                release,
+                force,
+            } => {
+                let reach = HostAccess::with_this_program().into_diagnostic()?;
+                let installing =
+                    install_release(&reach, &lab, &host, &release, force, files::print_note);
+                let installed = crate::block_on(async { installing.await.into_diagnostic() })?;
+                files::print(&format!("{installed}\n"))?;
             }
             What::Console { host, limit } => {
                 let session = attach_console(&lab, &host, limit.map(|limit| limit.0));

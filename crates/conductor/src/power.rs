@@ -379,14 +379,14 @@ impl PowerSwitch {
 }
 
 /// A command that switches, or tells the status.
-struct SwitchCommand {
+pub(crate) struct SwitchCommand {
     words: Vec<String>,
     shown: String,
     bmc: Option<Bmc>,
 }
 
 impl SwitchCommand {
-    fn of_owner(line: &str) -> Self {
+    pub(crate) fn of_owner(line: &str) -> Self {
         Self {
             words: ["/bin/sh", "-c", line].map(str::to_owned).into(),
             shown: line.to_owned(),
@@ -394,7 +394,7 @@ impl SwitchCommand {
         }
     }
 
-    fn of_bmc(bmc: &Bmc, verb: &[&str]) -> Result<Self, PowerFault> {
+    pub(crate) fn of_bmc(bmc: &Bmc, verb: &[&str]) -> Result<Self, PowerFault> {
         let words = ipmitool_words(bmc, verb)?;
         let quoted = words.iter().map(|word| shell_quoted(word));
         Ok(Self {
@@ -413,9 +413,13 @@ impl SwitchCommand {
         })
     }
 
-    /// Runs it to its end; what it printed, as one line.
+    /// Runs it to its end, within what one such command may take; what it printed, as one line.
     async fn run(&self, limit: Duration) -> Result<String, PowerFault> {
-        let limit = limit.min(COMMAND_LIMIT);
+        self.run_within(limit.min(COMMAND_LIMIT)).await
+    }
+
+    /// Runs it to its end; what it printed, as one line.
+    pub(crate) async fn run_within(&self, limit: Duration) -> Result<String, PowerFault> {
         let mut command = Command::new("timeout");
         command
             .arg(format!("--kill-after={}", KILL_LIMIT.as_secs() / 2))

@@ -20,9 +20,9 @@ pub(crate) use self::file::file_schema;
 pub use self::file::{LabFileError, toml_quoted};
 use self::host_set::HostSets;
 use crate::{
-    Console, DocumentError, GroupName, HostName, HostPattern, LabName, LinkName, Located, Power,
-    PowerMeans, Preparation, RoleName, Seat, Size, TagName, Template, TestbedName, TomlDocument,
-    document::did_you_mean,
+    Console, DocumentError, GroupName, HostName, HostPattern, Install, LabName, LinkName, Located,
+    Power, PowerMeans, Preparation, RoleName, Seat, Size, TagName, Template, TestbedName,
+    TomlDocument, document::did_you_mean,
 };
 
 /// A lab file.
@@ -192,6 +192,9 @@ pub struct Host {
     /// Where the console of a host of kind "ssh" is heard: the command whose output it is, a serial line, or its BMC.
     #[serde(default)]
     pub console: Option<Located<Console>>,
+    /// How a host of kind "ssh" gets another release of its system: what `lab install` does.
+    #[serde(default)]
+    pub install: Option<Located<Install>>,
 }
 
 impl Host {
@@ -346,6 +349,13 @@ impl Host {
                     "add power = { ipmi = \"its address\", user = \"admin\", password-file = \"~/.bmc\" }",
                 );
             }
+            if let Some(install) = &self.install
+                && let Err(message) = install.check(self.power.is_some(), has_bmc)
+            {
+                let message = format!("host `{name}` can't be installed so: {message}");
+                let example = "expected for example install = { run = \"pxe-set {host} {release}\", proof = \"cat /etc/debian_version\" }";
+                return fault(install.span(), message, example);
+            }
             for commands in commands.into_iter().flatten() {
                 for template in commands.run.iter().chain(&commands.reboot) {
                     crate::target::check_placeholders(document, commands.span(), template)?;
@@ -360,6 +370,7 @@ impl Host {
             ("kexec", self.kexec.as_ref().map(Located::span)),
             ("power", self.power.as_ref().map(Located::span)),
             ("console", self.console.as_ref().map(Located::span)),
+            ("install", self.install.as_ref().map(Located::span)),
         ];
         for (key, span) in only_far {
             if let Some(span) = span {
@@ -402,6 +413,7 @@ impl Host {
             kexec: None,
             power: None,
             console: None,
+            install: None,
         }
     }
 }

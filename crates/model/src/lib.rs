@@ -24,6 +24,7 @@ mod document;
 mod event;
 mod filled_step;
 mod history;
+mod install;
 mod instances;
 mod lab;
 mod machine;
@@ -67,6 +68,7 @@ pub use history::{
     Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTestbed,
     HistoryTrial, StudyHistory,
 };
+pub use install::Install;
 pub use instances::{Across, InstanceSamples, across_instances, fairness_metric, jain_index};
 pub use lab::{
     Address, Group, Host, HostCommands, HostKind, Lab, LabFileError, Link, Testbed,
@@ -82,8 +84,8 @@ pub use monitor::{
 };
 pub use name::{
     BarrierName, BenchmarkName, GroupName, HostName, LabName, LinkName, MetricName, MonitorName,
-    NameError, ParamName, RoleName, StudyName, TagName, TargetName, TestbedName, VariantName,
-    nearest,
+    NameError, ParamName, ReleaseName, RoleName, StudyName, TagName, TargetName, TestbedName,
+    VariantName, nearest,
 };
 pub use numbers::{counted, grouped, significant};
 pub use plan::{

@@ -119,6 +119,8 @@ name_types! {
     MonitorName
     /// A study's name: what `compare` takes.
     StudyName
+    /// The name of a release of a system: `bookworm`, `7.5`.
+    ReleaseName
     /// A target's name: what `--target` takes.
     TargetName
 }

@@ -218,6 +218,7 @@ fn measured_host(host: &Host) -> MeasuredHost<'_> {
         kexec: _,
         power: _,
         console: _,
+        install: _,
         // Among the settings, resolved.
         prepare: _,
     } = host;

@@ -8,7 +8,7 @@
 //!   defaults of the files that include it. Tags add up. Groups that contradict each other are an error, unless the host decides.
 //! - `{name}` in a text of a host is a variable: the host's, its groups', the file's that names the host, its includers', the file's
 //!   where the text stands. `{host}` is the host's name; `{{` and `}}` are braces. In texts that are filled when they are used
-//!   (`prepare`, `ssh-reboot`, `kexec`) everything else in braces is left to them.
+//!   (`prepare`, `ssh-reboot`, `kexec`, `install`) everything else in braces is left to them.
 //! - Variables themselves aren't written out: what no text uses stays in the file.
 //!
 //! Every part of the document knows where it was written, so that faults are said of the file that somebody can mend.
@@ -48,7 +48,7 @@ const LONGEST_DOCUMENT: usize = 16 << 20;
 /// The variable that is the host's name.
 const HOST: &str = "host";
 /// Keys with texts that are filled when they are used.
-const FILLED_LATER: [&str; 3] = ["prepare", "ssh-reboot", "kexec"];
+const FILLED_LATER: [&str; 4] = ["prepare", "ssh-reboot", "kexec", "install"];
 
 /// A lab's file that can't be read, or has a fault.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -962,7 +962,7 @@ fn is_section(node: &Node) -> bool {
 fn is_default_for(key: &str, kind: &str) -> bool {
     let is_guest = matches!(kind, "uml" | "qemu");
     match key {
-        "login" | "options" | "ssh-reboot" | "kexec" => kind == "ssh",
+        "login" | "options" | "ssh-reboot" | "kexec" | "install" => kind == "ssh",
         "prepare" => matches!(kind, "local" | "ssh"),
         "forward" | "routes" | "sysctl" => kind != "ssh",
         "memory" => is_guest,

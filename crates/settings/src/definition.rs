@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     mechanism::{
         CommandMechanism, FileAlternative, FolderMechanism, HoldMechanism, LimitMechanism,
-        Mechanism, MountMechanism, ProcessMechanism, ServicesMechanism,
+        Mechanism, MountMechanism, ProcessMechanism, RouteMechanism, ServicesMechanism,
     },
     parameter::ParameterType,
     placeholder,
@@ -118,6 +118,9 @@ pub(crate) struct DefinitionFile {
     /// Made by a file system that is mounted.
     #[serde(default)]
     mount: Option<MountMechanism>,
+    /// Made as a route.
+    #[serde(default)]
+    route: Option<RouteMechanism>,
     /// Given to the programs of trials as they are started.
     #[serde(default)]
     process: Option<ProcessMechanism>,
@@ -184,12 +187,13 @@ impl SettingDefinition {
         mechanisms.extend(file.hold.clone().map(Mechanism::Hold));
         mechanisms.extend(file.services.clone().map(Mechanism::Services));
         mechanisms.extend(file.mount.clone().map(Mechanism::Mount));
+        mechanisms.extend(file.route.clone().map(Mechanism::Route));
         mechanisms.extend(file.process.clone().map(Mechanism::Process));
         mechanisms.extend(file.limit.clone().map(Mechanism::Limit));
         let Ok([mechanism]) = <[Mechanism; 1]>::try_from(mechanisms) else {
             return Err(at_name(
                 format!("`{}` isn't made in exactly one way", *file.name),
-                "one of `[[files]]`, `[folder]`, `[command]`, `[hold]`, `[services]`, `[mount]`, `[process]`, `[limit]`",
+                "one of `[[files]]`, `[folder]`, `[command]`, `[hold]`, `[services]`, `[mount]`, `[route]`, `[process]`, `[limit]`",
             ));
         };
         let definition = Self {

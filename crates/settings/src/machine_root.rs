@@ -5,6 +5,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Write as _},
+    net::IpAddr,
     path::{Path, PathBuf},
     process::Stdio,
     sync::Arc,
@@ -28,6 +29,15 @@ pub struct MachineRoot {
     checkpoint: Option<Checkpoint>,
     lock: Option<Arc<File>>,
     holder: Option<Holder>,
+    /// The addresses from which it is controlled.
+    controllers: Vec<IpAddr>,
+}
+
+/// The other end of the connection that started this process, as `sshd` says it: `CLIENT PORT SERVER PORT`.
+fn controllers(connection: Option<&str>) -> Vec<IpAddr> {
+    let client = connection.and_then(|it| it.split_whitespace().next());
+    let client = client.and_then(|client| client.split('%').next()?.parse().ok());
+    client.into_iter().collect()
 }
 
 impl MachineRoot {
@@ -48,6 +58,7 @@ impl MachineRoot {
             checkpoint: None,
             lock: None,
             holder: None,
+            controllers: controllers(std::env::var("SSH_CONNECTION").ok().as_deref()),
         }
     }
 
@@ -59,6 +70,7 @@ impl MachineRoot {
             checkpoint: None,
             lock: None,
             holder: None,
+            controllers: Vec::new(),
         }
     }
 
@@ -76,6 +88,18 @@ impl MachineRoot {
             holder: Some(holder),
             ..self
         }
+    }
+
+    /// The same machine, controlled from these addresses too: a process that root was asked for isn't told by `sshd`.
+    #[must_use]
+    pub(crate) fn controlled_from(mut self, addresses: Vec<IpAddr>) -> Self {
+        self.controllers.extend(addresses);
+        self
+    }
+
+    /// The addresses from which it is controlled: no route may cut them off.
+    pub(crate) fn controllers(&self) -> &[IpAddr] {
+        &self.controllers
     }
 
     /// Whether files stay open that this process opens for settings.

@@ -10,6 +10,7 @@ mod hold;
 mod limit;
 mod mount;
 mod process;
+mod route;
 mod services;
 
 pub use command::{CommandMechanism, ProgramChange};
@@ -22,6 +23,7 @@ pub use limit::{
 };
 pub use mount::{MountChange, MountMechanism, MountSource};
 pub use process::{ProcessAttribute, ProcessMechanism, SchedulerClass, UserChoice};
+pub use route::{RouteChange, RouteMechanism};
 pub use services::{ServiceAction, ServicesMechanism, UnitChange};
 
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,8 @@ pub enum Mechanism {
     Services(ServicesMechanism),
     /// A file system that is made and mounted.
     Mount(MountMechanism),
+    /// A route.
+    Route(RouteMechanism),
     /// How programs of trials are started; nothing of the machine is changed.
     Process(ProcessMechanism),
     /// A limit of what programs of trials use together; nothing of the machine is changed.
@@ -75,6 +79,8 @@ pub enum SettingChange {
     Unit(UnitChange),
     /// A file system.
     Mount(MountChange),
+    /// Routes to a destination.
+    Route(RouteChange),
 }
 
 /// Where a change's target stands now.
@@ -108,6 +114,7 @@ impl Mechanism {
             Self::Hold(mechanism) => mechanism.plan(machine, request),
             Self::Services(mechanism) => mechanism.plan(machine, request),
             Self::Mount(mechanism) => mechanism.plan(machine, request),
+            Self::Route(mechanism) => mechanism.plan(machine, request),
             Self::Process(mechanism) => mechanism.plan(machine, request),
             Self::Limit(mechanism) => mechanism.plan(machine, setting, request),
         }
@@ -128,7 +135,11 @@ impl Mechanism {
             Self::Folder(mechanism) => mechanism.templates(),
             Self::Command(mechanism) => mechanism.templates(),
             Self::Limit(mechanism) => mechanism.templates(),
-            Self::Hold(_) | Self::Services(_) | Self::Mount(_) | Self::Process(_) => Vec::new(),
+            Self::Hold(_)
+            | Self::Services(_)
+            | Self::Mount(_)
+            | Self::Process(_)
+            | Self::Route(_) => Vec::new(),
         }
     }
 }
@@ -143,13 +154,14 @@ impl SettingChange {
             Self::Held(held) => held.path.clone(),
             Self::Unit(change) => format!("unit {}", change.unit),
             Self::Mount(change) => format!("mount {}", change.target),
+            Self::Route(change) => format!("route {}", change.to),
         }
     }
 
     /// Whether a restart of the machine undoes it.
     pub fn is_volatile(&self) -> bool {
         match self {
-            Self::File(_) | Self::Folder(_) | Self::Held(_) => true,
+            Self::File(_) | Self::Folder(_) | Self::Held(_) | Self::Route(_) => true,
             Self::Program(change) => change.volatile,
             Self::Unit(_) => false,
             Self::Mount(change) => !change.leaves_files(),
@@ -187,6 +199,7 @@ impl SettingChange {
             Self::File(change) => change.is_already_so(),
             Self::Program(change) => change.old == change.new,
             Self::Unit(change) => change.is_already_so(),
+            Self::Route(change) => change.is_already_so(),
             Self::Folder(_) | Self::Held(_) | Self::Mount(_) => false,
         }
     }
@@ -200,6 +213,7 @@ impl SettingChange {
             Self::Folder(_) => "no folder".to_owned(),
             Self::Held(_) => "closed".to_owned(),
             Self::Mount(_) => "not mounted".to_owned(),
+            Self::Route(change) => change.old_text(),
         }
     }
 
@@ -212,6 +226,7 @@ impl SettingChange {
             Self::Folder(_) => "a folder".to_owned(),
             Self::Held(held) => format!("held open with {}", held.value),
             Self::Mount(change) => change.new_text(),
+            Self::Route(change) => change.new.clone(),
         }
     }
 
@@ -227,6 +242,7 @@ impl SettingChange {
             Self::Held(file) => file.make(machine, held),
             Self::Unit(change) => change.make(machine),
             Self::Mount(change) => change.make(machine),
+            Self::Route(change) => change.make(machine),
         }
     }
 
@@ -240,6 +256,7 @@ impl SettingChange {
             Self::Held(_) => ChangeState::Old,
             Self::Unit(change) => change.state(machine),
             Self::Mount(change) => change.state(machine),
+            Self::Route(change) => change.state(machine),
         }
     }
 
@@ -264,6 +281,7 @@ impl SettingChange {
             Self::Held(_) => Ok(()),
             Self::Unit(change) => change.undo(machine),
             Self::Mount(change) => change.undo(machine),
+            Self::Route(change) => change.undo(machine),
         }
     }
 
@@ -274,7 +292,7 @@ impl SettingChange {
             Self::File(change) => confined(&change.path),
             Self::Folder(change) => confined(&change.path),
             Self::Held(held) => confined(&held.path),
-            Self::Program(_) | Self::Unit(_) => true,
+            Self::Program(_) | Self::Unit(_) | Self::Route(_) => true,
             Self::Mount(change) => change.paths().into_iter().all(confined),
         }
     }
@@ -292,6 +310,7 @@ impl SettingChange {
             Self::Held(_) => String::new(),
             Self::Unit(change) => change.undo_by_hand(),
             Self::Mount(change) => change.undo_by_hand(),
+            Self::Route(change) => change.undo_by_hand(),
         }
     }
 }

@@ -15,6 +15,7 @@ impl WantedSetting {
                 TREES.iter().any(|tree| files.path.starts_with(tree))
                     || files.path == PARAMETERS && self.names_net()
             }),
+            Mechanism::Route(_) => true,
             Mechanism::Command(command) => command.write.iter().any(|word| word == "{interface}"),
             _ => false,
         }
@@ -34,7 +35,7 @@ mod tests {
     #[test]
     fn links_and_parameters_of_net_are_a_namespaces_own() {
         let text = "net.mtu = { interface = \"a\", bytes = 1400 }\nnet.tso = { interface = \"a\", on = false }\n\
-            net.tcp-metrics = false\nsysctl.\"net.ipv4.tcp_sack\" = 0\n\
+            net.tcp-metrics = false\nnet.route.\"10.0.0.0/8\" = \"via 10.1.1.1\"\nsysctl.\"net.ipv4.tcp_sack\" = 0\n\
             sysctl.\"vm.swappiness\" = 0\nirq.affinity = { interface = \"a\", cpus = \"0\" }\ncpu.governor = \"performance\"\n";
         let document = TomlDocument::new("plan.toml", text);
         let preparation: Preparation = document.read().unwrap();
@@ -46,6 +47,6 @@ mod tests {
             assert_eq!(one.is_of_network_namespace(), expected, "{one:?}");
         }
         let own = wanted.iter().filter(|one| one.is_of_network_namespace());
-        assert_eq!(own.count(), 4);
+        assert_eq!(own.count(), 5);
     }
 }

@@ -24,6 +24,8 @@ pub enum ParameterType {
     Number,
     /// The name of a kernel's parameter, `vm.swappiness`, as the path below /proc/sys.
     Sysctl,
+    /// A network, or one address: `10.77.2.0/24`. All addresses are none: a machine keeps its default route.
+    Network,
     /// A size in bytes: `4GiB`.
     Size,
     /// A list of CPUs.
@@ -57,6 +59,24 @@ pub(crate) fn address_of(text: &str) -> Option<IpAddr> {
     text.strip_prefix('@')?.parse().ok()
 }
 
+/// A network that isn't all addresses: its address and the length of its prefix.
+pub(crate) fn network_of(text: &str) -> Option<(IpAddr, u8)> {
+    let (ip, length) = text.split_once('/').unwrap_or((text, ""));
+    let ip: IpAddr = ip.parse().ok()?;
+    let longest = if ip.is_ipv4() { 32 } else { 128 };
+    let length = match length {
+        "" if !text.contains('/') => longest,
+        length => length.parse().ok()?,
+    };
+    let hosts = match ip {
+        IpAddr::V4(ip) => u128::from(ip.to_bits()) << 96,
+        IpAddr::V6(ip) => ip.to_bits(),
+    };
+    // Bits of hosts in a network's address are a slip of the pen.
+    let is_network = hosts.checked_shl(length.into()).unwrap_or(0) == 0;
+    ((1..=longest).contains(&length) && is_network).then_some((ip, length))
+}
+
 impl fmt::Display for ParameterType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -68,6 +88,7 @@ impl fmt::Display for ParameterType {
             Self::Path => f.write_str("a path"),
             Self::Number => f.write_str("a number"),
             Self::Sysctl => f.write_str("a kernel parameter such as `vm.swappiness`"),
+            Self::Network => f.write_str("a network such as `10.77.2.0/24`"),
             Self::Size => f.write_str("a size such as `4GiB`"),
             Self::Cpus => f.write_str("a list of CPUs such as `0-3,8`"),
             Self::Choice(words) => write!(f, "one of `{}`", words.join("`, `")),
@@ -119,6 +140,15 @@ impl ParameterType {
                     false => fault("kernel parameter such as `vm.swappiness`"),
                 }
             }
+            Self::Network if matches!(text.as_str(), "default" | "0.0.0.0/0" | "::/0") => {
+                Err(format!(
+                    "`{text}` is a machine's default route, which stays as it is: name the networks that are measured"
+                ))
+            }
+            Self::Network => match network_of(&text) {
+                Some((ip, length)) => Ok(format!("{ip}/{length}")),
+                None => fault("network such as `10.77.2.0/24`"),
+            },
             Self::Size => match Size::parse(&text) {
                 Ok(_) => Ok(text),
                 Err(error) => Err(error.to_string()),
@@ -163,6 +193,21 @@ mod tests {
         assert!(ParameterType::Interface.check("@2001:db8::2").is_ok());
         assert!(ParameterType::Interface.check("@../x").is_err());
         assert!(ParameterType::Device.check("/dev/../etc/x").is_err());
+        let network = |text: &str| ParameterType::Network.check(text);
+        assert_eq!(network("10.77.2.0/24").unwrap(), "10.77.2.0/24");
+        assert_eq!(network("10.77.2.1").unwrap(), "10.77.2.1/32");
+        assert_eq!(network("fd77:0::/64").unwrap(), "fd77::/64");
+        for wrong in [
+            "default",
+            "0.0.0.0/0",
+            "::/0",
+            "10.0.0.1/24",
+            "10.0.0.0/33",
+            "10.0.0.0/",
+            "-x",
+        ] {
+            assert!(network(wrong).is_err(), "{wrong}");
+        }
         assert!(ParameterType::Path.check("/a/../b").is_err());
         assert!(ParameterType::Size.check("4GiB").is_ok());
     }

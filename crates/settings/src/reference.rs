@@ -72,6 +72,9 @@ impl SettingDefinition {
             Mechanism::Mount(_) => {
                 "`mkfs` and `mount`; it is unmounted, and a file made for it is removed.".into()
             }
+            Mechanism::Route(_) => {
+                "`ip route replace`, read again by `ip route show`; what is new is deleted, and what stood is written again.".into()
+            }
             Mechanism::Limit(it) => {
                 let names = |files: &crate::LimitFiles| {
                     let names = files.files.iter().map(|file| format!("`{}`", file.name));

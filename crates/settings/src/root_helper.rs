@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
     io::{self, Read, Seek as _, Write},
+    net::IpAddr,
     path::PathBuf,
     process::Stdio,
     time::Duration,
@@ -38,6 +39,8 @@ enum RootRequest {
         wanted: Vec<WantedSetting>,
         policy: PreparationPolicy,
         holder: Holder,
+        /// From where this machine is controlled.
+        controllers: Vec<IpAddr>,
     },
     Restore {
         scope: RestoreScope,
@@ -103,6 +106,7 @@ impl RootHelper {
             wanted,
             policy,
             holder: Holder::by_number(),
+            controllers: MachineRoot::this_machine().controllers().to_vec(),
         };
         match self.ask(&request)? {
             RootReply::Changed {
@@ -174,8 +178,9 @@ pub fn serve_root_request(from: impl Read, mut to: impl Write) -> io::Result<()>
             wanted,
             policy,
             holder,
+            controllers,
         } => {
-            let machine = machine.held_by(holder);
+            let machine = machine.held_by(holder).controlled_from(controllers);
             match change_to(&machine, &mut standing, &wanted, &journal, policy) {
                 Ok(report) => RootReply::Changed { standing, report },
                 Err(error) => RootReply::Fault(error.to_string()),

@@ -90,6 +90,53 @@ fn interfaces_and_parameters_of_a_namespace() {
 }
 
 #[test]
+fn routes_of_a_namespace_with_others_to_the_same_network() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    in_namespaces(
+        r#"
+        sysctl."net.ipv4.ip_forward" = 1
+        net.route."10.77.2.0/24" = "via 10.77.1.2"
+        net.route."10.77.3.0/24" = "via 10.77.1.2 dev v0 mtu 1400 src 10.77.1.1"
+        net.route."10.77.4.1" = "via 10.77.1.2"
+        net.route."fd78::/64" = "via fd77:0::2"
+        "#,
+        r#"
+        ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up
+        ip addr add 10.77.1.1/24 dev v0; ip addr add fd77::1/64 dev v0 nodad
+        ip route add default via 10.77.1.9
+        ip route add 10.77.2.0/24 via 10.77.1.7
+        ip route add 10.77.3.0/24 via 10.77.1.7 metric 50
+        ip route add fd78::/64 via fd77::7
+        stands() { ip -4 route | sort; ip -6 route | sort; cat /proc/sys/net/ipv4/ip_forward; }
+        before=$(stands)
+        said=$(apply)
+        has "$said" '"stands":true'
+        has "$(ip route get 10.77.2.5)" "via 10.77.1.2"
+        has "$(ip route get 10.77.3.5)" "via 10.77.1.2"
+        has "$(ip route get 10.77.4.1)" "via 10.77.1.2"
+        has "$(ip -6 route get fd78::1)" "via fd77::2"
+        has "$(ip route get 10.99.0.1)" "via 10.77.1.9"
+        restore
+        same "$(stands)" "$before"
+        [ ! -e $journal ]
+        for place in "after fsync 0" "after write 2" "before write 3" "after verify 4" "after write 4"; do
+            KILL_AT=$place apply && exit 1 || same $? 137
+            restore
+            same "$(stands)" "$before"
+            [ ! -e $journal ]
+        done
+        export SSH_CONNECTION="10.77.3.9 4711 10.77.1.1 22"
+        said=$(apply)
+        has "$said" '"stands":false'
+        has "$said" "10.77.3.0/24 covers 10.77.3.9, from which this machine is controlled"
+        same "$(stands)" "$before"
+        "#,
+    );
+}
+
+#[test]
 fn file_systems_in_memory_and_on_a_sparse_file() {
     if Need::Root.is_missing() {
         return;
@@ -210,6 +257,7 @@ fn every_setting_of_this_machine_is_looked_at_without_a_change() {
         ParameterType::Path => "/no-such-folder",
         ParameterType::Number | ParameterType::Cpus => "0",
         ParameterType::Sysctl => "vm/swappiness",
+        ParameterType::Network => "10.77.2.0/24",
         ParameterType::Size => "1MiB",
         ParameterType::Choice(_) | ParameterType::Text => "ext4",
     };

@@ -1,8 +1,8 @@
 //! Steps with every placeholder filled: what a host is told to run, with its limits.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::IpAddr, path::PathBuf, time::Duration};
 
-use crate::{StopSignal, TemplateError};
+use crate::{HostName, StopSignal, TemplateError};
 
 /// Time limit of a step that nobody limits otherwise.
 pub const STEP_LIMIT: Duration = Duration::from_secs(600);
@@ -77,4 +77,14 @@ pub enum FillFault {
     /// What it gives isn't a port.
     #[error("`{0}` is no port: expected 1 to 65535")]
     Port(String),
+    /// No interface of a machine has the address that the lab says.
+    #[error("no interface of host `{host}` has its address {address}: its addresses are {there}")]
+    NoInterface {
+        /// The host.
+        host: HostName,
+        /// The address.
+        address: IpAddr,
+        /// The addresses that it has, with their interfaces.
+        there: String,
+    },
 }

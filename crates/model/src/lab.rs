@@ -10,6 +10,7 @@
 mod file;
 pub(crate) mod host_pattern;
 pub(crate) mod host_set;
+mod network_settings;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -38,7 +39,7 @@ pub struct Lab {
     /// Hosts that are named, and described, together.
     #[serde(default)]
     pub group: IndexMap<Located<GroupName>, Group>,
-    /// Links between hosts, made by `backsight lab up`.
+    /// Links between hosts: made by `backsight lab up` between namespaces and guests, looked up between machines.
     #[serde(default)]
     pub link: Vec<Link>,
     /// Which host plays which role.
@@ -134,16 +135,16 @@ pub struct HostCommands {
 pub struct Host {
     /// What it is.
     pub kind: HostKind,
-    /// Whether it forwards packets between its links.
+    /// Whether it forwards packets between its links; of a machine only while a study measures.
     #[serde(default)]
     pub forward: bool,
     /// Words by which hosts are found: `tag:10g`. Those of the host, its groups and the defaults add up.
     #[serde(default)]
     pub tags: Vec<Located<TagName>>,
-    /// Routes, as `ip route add` takes them: `10.77.2.0/24 via 10.77.1.2`.
+    /// Routes, as `ip route add` takes them: `10.77.2.0/24 via 10.77.1.2`. A machine has them while a study measures.
     #[serde(default)]
     pub routes: Vec<Located<String>>,
-    /// Settings written with `sysctl` when it comes up.
+    /// Settings written with `sysctl`: when it comes up, or on a machine while a study measures.
     #[serde(default)]
     pub sysctl: IndexMap<String, String>,
     /// Its data-plane address, if no link gives it one.
@@ -311,15 +312,6 @@ impl Host {
         };
         let commands = [&self.ssh_reboot, &self.kexec];
         if self.kind == HostKind::Ssh {
-            if self.forward || !self.routes.is_empty() || !self.sysctl.is_empty() {
-                return fault(
-                    name.span(),
-                    format!(
-                        "host `{name}` is a machine of its own: its routes and settings aren't made here"
-                    ),
-                    "take `forward`, `routes` and `sysctl` off it; a variant's `setup` can run what it needs",
-                );
-            }
             if let Some(login) = &self.login
                 && (login.is_empty()
                     || login.starts_with('-')
@@ -418,7 +410,8 @@ impl Host {
     }
 }
 
-/// A link: a pair of virtual Ethernet interfaces, one in each host.
+/// A link. Between namespaces and guests a pair of virtual Ethernet interfaces, one in each host, which is made; between machines (hosts
+/// of kind "ssh" and "local") what joins them, which is there: each must have its address on one of its interfaces.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -427,7 +420,7 @@ pub struct Link {
     pub name: Option<Located<LinkName>>,
     /// The two hosts with their addresses: `{ source = "10.77.1.1/24", dut = "10.77.1.2/24" }`.
     pub ends: Located<IndexMap<Located<HostName>, Address>>,
-    /// Largest packet.
+    /// Largest packet. On the interfaces of machines it is a setting, which is put back after the study.
     #[serde(default)]
     pub mtu: Option<u32>,
 }
@@ -612,17 +605,22 @@ impl Lab {
             }
             for (host, address) in link.ends.iter() {
                 known(host)?;
-                let itself = match self.host.get(&**host).map(|host| host.kind) {
+                let kind = |host: &HostName| self.host.get(host).map(|host| host.kind);
+                let itself = match kind(host) {
                     Some(HostKind::Local) => Some("this machine itself"),
                     Some(HostKind::Ssh) => Some("a machine of its own"),
                     _ => None,
                 };
-                if let Some(itself) = itself {
+                let is_made =
+                    |end: &Located<HostName>| kind(end).is_some_and(|it| !it.is_machine());
+                if let (Some(itself), Some(other)) =
+                    (itself, link.ends.keys().find(|end| is_made(end)))
+                {
                     return Err(document.problem(
                         host.span(),
-                        format!("host `{host}` is {itself}: no link can be made to it"),
+                        format!("host `{host}` is {itself}: no link can be made between it and `{other}`"),
                         "here",
-                        Some("links join hosts of kind \"netns\", \"uml\" and \"qemu\"; other hosts say their address as data = \"…\"".into()),
+                        Some("links are made between hosts of kind \"netns\", \"uml\" and \"qemu\", and those that are there are described between hosts of kind \"ssh\" and \"local\"".into()),
                     ));
                 }
                 if let Some(owner) = owners.insert(address.ip, host) {
@@ -656,8 +654,12 @@ impl Lab {
         host: &HostName,
         choice: Option<&str>,
     ) -> Result<(IpAddr, Option<String>), String> {
+        let kind = self.host.get(host).map(|host| host.kind);
+        // What the interfaces of a machine are called, only it knows.
+        let is_made = kind.is_none_or(|kind| !kind.is_machine());
         let of = |(link, address, peer): (&Link, Address, &HostName)| {
-            (address.ip, Some(self.interface(link, peer)))
+            let interface = is_made.then(|| self.interface(link, peer));
+            (address.ip, interface)
         };
         if let Some(choice) = choice {
             let wanted: Option<IpAddr> = choice.parse().ok();
@@ -682,15 +684,13 @@ impl Lab {
         if let Some(own) = self.host.get(host).and_then(|h| h.data) {
             return Ok((own, None));
         }
-        if self.host.get(host).is_some_and(|h| h.kind == HostKind::Ssh) {
-            return Err(format!(
-                "host `{host}` has no address for what is measured: give it data = \"…\""
-            ));
+        match self.addresses(host).next() {
+            Some(first) => Ok(of(first)),
+            None if kind == Some(HostKind::Ssh) => Err(format!(
+                "host `{host}` has no address for what is measured: give it a link, or data = \"…\""
+            )),
+            None => Ok((IpAddr::from([127, 0, 0, 1]), Some("lo".into()))),
         }
-        Ok(self
-            .addresses(host)
-            .next()
-            .map_or((IpAddr::from([127, 0, 0, 1]), Some("lo".into())), of))
     }
 
     /// The testbed of this name; without a name the only one there is. A lab without testbeds seats every
@@ -888,7 +888,6 @@ server = { host = "sink", data = "10.77.2.2" }
         let name = HostName::new("dut").unwrap();
         assert_eq!(plain.host["dut"].login(&name), "dut");
         for (line, message) in [
-            ("forward = true", "a machine of its own"),
             ("memory = \"64MiB\"", "memory that it has"),
             ("login = \"-oProxyCommand=x\"", "nobody who could log in"),
             (
@@ -901,7 +900,7 @@ server = { host = "sink", data = "10.77.2.2" }
             ),
             (
                 "[host.o]\nkind = \"netns\"\n[[link]]\nends = { o = \"10.0.0.1/24\", dut = \"10.0.0.2/24\" }",
-                "a machine of its own: no link",
+                "a machine of its own: no link can be made between it and `o`",
             ),
         ] {
             let problem = far(line).unwrap_err();

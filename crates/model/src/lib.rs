@@ -89,8 +89,8 @@ pub use name::{
 };
 pub use numbers::{counted, grouped, significant};
 pub use plan::{
-    Arrangement, BenchmarkLookupError, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, OnFailure, Plan,
-    PlanParam, Variant, VariantRole,
+    Arrangement, BenchmarkLookupError, DEFAULT_ROUNDS, InterfaceAddress, LeaveOut, MOST_CELLS,
+    OnFailure, Plan, PlanParam, Variant, VariantRole,
 };
 pub use power::{Bmc, Console, Power, PowerCommands, PowerMeans, PowerState};
 pub use preparation::{Preparation, PreparationPart, PreparationPolicy, SettingNode, SettingTable};

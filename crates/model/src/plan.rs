@@ -5,7 +5,13 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
-use std::{collections::BTreeSet, fmt, num::NonZeroU32, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    net::IpAddr,
+    num::NonZeroU32,
+    path::{Component, Path, PathBuf},
+};
 
 use crate::{
     Benchmark, BenchmarkName, Cell, DocumentError, HostKind, HostName, Lab, Located, Machine,
@@ -70,6 +76,10 @@ pub struct Plan {
     /// What happens where a setting of a machine can't be made, also because it needs root.
     #[serde(default)]
     pub prepare_policy: PreparationPolicy,
+    /// The files and folders beside the plan that its variants' commands need: hosts that don't see this machine's files get them.
+    /// Unless said all of its folder, but for what begins with a dot.
+    #[serde(default)]
+    pub files: Option<Vec<Located<String>>>,
 }
 
 /// Cells that are left out of the cross product: those with this benchmark, this variant and these parameters.
@@ -317,6 +327,12 @@ pub struct Arrangement {
     pub monitors: Vec<PlannedMonitor>,
     /// The plan's folder: what a variant's commands find beside it.
     pub folder: Option<PathBuf>,
+    /// What of that folder hosts get that don't see it; all but what is hidden unless said.
+    pub files: Option<Vec<Located<String>>>,
+    /// A copy of that folder on hosts that don't see this machine's files.
+    pub folder_on: IndexMap<HostName, PathBuf>,
+    /// The addresses that machines have.
+    pub addresses_on: IndexMap<HostName, Vec<InterfaceAddress>>,
     /// The build that is measured now: its version's name and its folder.
     pub build: Option<(String, PathBuf)>,
     /// The folder where that build is on hosts that don't see this machine's files.
@@ -327,6 +343,15 @@ pub struct Arrangement {
     pub preparation_policy: PreparationPolicy,
     /// The user's own definitions of settings and of sets.
     pub setting_documents: Vec<TomlDocument>,
+}
+
+/// An address that an interface of a machine has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfaceAddress {
+    /// The interface.
+    pub interface: String,
+    /// The address.
+    pub address: IpAddr,
 }
 
 /// What a document asks of the settings of a host.
@@ -409,6 +434,7 @@ impl Plan {
             .map_err(|(span, message, help)| fault(span, message, help))?;
         let (testbed, seats) = self.seats(document, lab, &benchmarks, &variants)?;
         self.check_placeholders(document, &benchmarks, &seats)?;
+        self.check_files(document)?;
         self.check_left_out(document, &benchmarks, &variants)?;
         Ok(Arrangement {
             lab: lab.clone(),
@@ -422,6 +448,9 @@ impl Plan {
             on_failure: self.on_failure,
             monitors: Vec::new(),
             folder: None,
+            files: self.files.clone(),
+            folder_on: IndexMap::new(),
+            addresses_on: IndexMap::new(),
             build: None,
             build_on: IndexMap::new(),
             preparations: Vec::new(),
@@ -462,6 +491,13 @@ impl Plan {
                 preparation: asked.clone(),
             });
         };
+        let between = arrangement.hosts_that_take_part().into_iter();
+        let between = between.filter(|host| !hosts.contains(*host));
+        for host in machines.iter().copied().chain(between) {
+            if let (Some(lab), Some(asked)) = (lab, arrangement.lab.network_settings(host)) {
+                add(host, None, lab, &asked);
+            }
+        }
         for host in &machines {
             let of_host = of_lab(host).and_then(|settings| settings.prepare.as_ref());
             if let (Some(lab), Some(asked)) = (lab, of_host) {
@@ -674,6 +710,23 @@ impl Plan {
         Ok(set)
     }
 
+    /// What is sent to hosts lies beside the plan.
+    fn check_files(&self, document: &TomlDocument) -> Result<(), DocumentError> {
+        let is_beside = |file: &str| {
+            let mut parts = Path::new(file).components();
+            !file.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
+        };
+        match self.files.iter().flatten().find(|file| !is_beside(file)) {
+            None => Ok(()),
+            Some(file) => Err(document.problem(
+                file.span(),
+                format!("`{}` doesn't lie in the plan's folder", **file),
+                "here",
+                Some("expected paths of files and folders beside the plan: files = [\"rules.nft\", \"scripts\"]".into()),
+            )),
+        }
+    }
+
     /// What is left out has to be there.
     fn check_left_out(
         &self,
@@ -848,6 +901,56 @@ impl Arrangement {
     /// The hosts that play a role; one that plays several is there as often.
     pub fn hosts(&self) -> impl Iterator<Item = &HostName> {
         self.seats.values().flat_map(Seat::hosts)
+    }
+
+    /// The hosts that play a role, and those that a chain of links joins with them: what lies between two of them forwards their
+    /// packets.
+    pub fn hosts_that_take_part(&self) -> BTreeSet<&HostName> {
+        let mut found: BTreeSet<&HostName> = self.hosts().collect();
+        loop {
+            let links = self.lab.link.iter();
+            let reached = links.filter(|link| link.ends.keys().any(|end| found.contains(&**end)));
+            let ends: Vec<&HostName> = reached
+                .flat_map(|link| link.ends.keys())
+                .map(|end| &**end)
+                .collect();
+            let before = found.len();
+            found.extend(ends);
+            if found.len() == before {
+                return found;
+            }
+        }
+    }
+
+    /// Whether a host finds this machine's files by their paths.
+    pub fn sees_our_files(&self, host: &HostName) -> bool {
+        self.lab
+            .host
+            .get(host)
+            .is_none_or(|settings| match settings.kind {
+                HostKind::Local | HostKind::Netns => true,
+                HostKind::Uml => settings.root.is_none(),
+                HostKind::Qemu | HostKind::Ssh => false,
+            })
+    }
+
+    /// The plan's folder, if commands of a variant run in it on a host that doesn't see it.
+    pub fn folder_for(&self, host: &HostName) -> Option<&Path> {
+        let roles = self
+            .seats
+            .iter()
+            .filter(|(_, seat)| seat.is_played_by(host));
+        let mut roles = roles.map(|(role, _)| role);
+        let is_needed = roles.any(|role| {
+            let mut variants = self.variants.values();
+            variants.any(|variant| {
+                [Phase::Setup, Phase::Teardown]
+                    .iter()
+                    .any(|phase| !variant.steps_of(role, *phase).is_empty())
+            })
+        });
+        let folder = self.folder.as_deref()?;
+        (is_needed && !self.sees_our_files(host)).then_some(folder)
     }
 
     /// The plan's cross product, in the plan's order: benchmark, then parameters, then variant.

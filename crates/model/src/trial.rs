@@ -4,13 +4,13 @@
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use std::{net::IpAddr, time::Duration};
+use std::{collections::BTreeSet, net::IpAddr, time::Duration};
 
 use crate::{
     Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostKind, HostName,
     InstanceSamples, Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName, Phase, READY_LIMIT,
     ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost, RoleName, STEP_LIMIT, Seat, Step,
-    Template, Unit, Value, VariantName, is_machine_placeholder,
+    Template, TemplateError, Unit, Value, VariantName, is_machine_placeholder,
 };
 
 /// What one host does in a role in a trial: an instance of the role, where several hosts play it.
@@ -72,9 +72,11 @@ impl Arrangement {
                     .iter()
                     .chain(variant.steps_of(role, phase));
                 let of_variant = matches!(phase, Phase::Setup | Phase::Teardown);
-                // Another machine doesn't have the plan's folder.
-                let far = self.is_far(host);
-                let folder = self.folder.as_ref().filter(|_| of_variant && !far);
+                let folder = match self.sees_our_files(host) {
+                    true => self.folder.as_ref(),
+                    false => self.folder_on.get(host),
+                };
+                let folder = folder.filter(|_| of_variant);
                 let filled = plain
                     .map(|step| {
                         let mut filled = filler.step(step).map_err(|(text, cause)| FillError {
@@ -146,13 +148,74 @@ impl Arrangement {
         players.filter(move |player| own.is_none_or(|own| *player.host == *own))
     }
 
+    /// The interface that has an address on a machine, as that said it.
+    fn interface_with(&self, host: &HostName, address: IpAddr) -> Option<String> {
+        let mut all = self.addresses_on.get(host)?.iter();
+        let found = all.find(|own| own.address == address)?;
+        Some(found.interface.clone())
+    }
+
+    /// Why the interfaces behind a placeholder (`server.interface`) aren't known: a machine hasn't the address.
+    fn no_interface(
+        &self,
+        name: &str,
+        variant: &VariantName,
+        asking: &HostName,
+    ) -> Option<FillFault> {
+        let role = name.strip_suffix(".interface")?;
+        self.players(role, Some(asking)).find_map(|player| {
+            let (address, made) = self.data_address(role, player, Some(variant))?;
+            let is_known = made.is_some() || self.interface_with(&player.host, address).is_some();
+            (!is_known).then(|| FillFault::NoInterface {
+                host: (*player.host).clone(),
+                address,
+                there: self.addresses_of(&player.host),
+            })
+        })
+    }
+
+    /// The addresses that a machine has, for people.
+    pub fn addresses_of(&self, host: &HostName) -> String {
+        let all = self.addresses_on.get(host).map_or(&[][..], Vec::as_slice);
+        let shown = all
+            .iter()
+            .map(|own| format!("{} ({})", own.address, own.interface));
+        match all.is_empty() {
+            true => "none that it tells".to_owned(),
+            false => shown.collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// The addresses that links give the data-plane of a machine's roles, in any variant: they must be there.
+    pub fn link_addresses(&self, host: &HostName) -> BTreeSet<IpAddr> {
+        let variants = self.variants.keys();
+        let of_host = self.seats.iter().flat_map(|(role, seat)| {
+            let players = seat.instances().iter();
+            players
+                .filter(|player| *player.host == *host)
+                .map(move |player| (role, player))
+        });
+        let chosen = of_host.flat_map(|(role, player)| {
+            variants
+                .clone()
+                .filter_map(move |variant| self.data_address(role.as_str(), player, Some(variant)))
+        });
+        let linked = |address: &IpAddr| {
+            self.lab
+                .addresses(host)
+                .any(|(_, own, _)| own.ip == *address)
+        };
+        chosen.map(|(address, _)| address).filter(linked).collect()
+    }
+
     /// A fact of a role by its placeholder (`server.data`), as a host means it that plays that role or another. Of several players,
-    /// those of all are joined by commas.
+    /// those of all are joined by commas. `look_up` finds the interface of a machine that has an address.
     fn role_fact(
         &self,
         name: &str,
         variant: Option<&VariantName>,
         asking: Option<&HostName>,
+        look_up: impl Fn(&HostName, IpAddr) -> Option<String>,
     ) -> Option<Value> {
         let (role, fact) = name.rsplit_once('.')?;
         if fact == "instances" {
@@ -165,7 +228,10 @@ impl Arrangement {
                 "host" => player.host.to_string(),
                 "control" => self.control(&player.host),
                 "data" => data()?.0.to_string(),
-                "interface" => data()?.1?,
+                "interface" => {
+                    let (address, made) = data()?;
+                    made.or_else(|| look_up(&player.host, address))?
+                }
                 _ => return None,
             })
         };
@@ -200,7 +266,7 @@ impl Arrangement {
             Some(Value::Text(format!("@{address}")))
         };
         of_machine
-            .or_else(|| self.role_fact(name, variant, Some(host)))
+            .or_else(|| self.role_fact(name, variant, Some(host), |_, _| None))
             .or_else(by_address)
     }
 }
@@ -253,13 +319,30 @@ impl Filler<'_> {
             return i64::try_from(number).ok().map(Value::Integer);
         }
         let variant = Some(&self.cell.variant);
-        self.arrangement.role_fact(name, variant, Some(self.host))
+        let look_up = |host: &HostName, address| self.arrangement.interface_with(host, address);
+        self.arrangement
+            .role_fact(name, variant, Some(self.host), look_up)
+    }
+
+    /// What is wrong with a template that can't be filled.
+    fn fault(&self, template: &Template, fault: TemplateError) -> Fault {
+        let missing = match &fault {
+            TemplateError::Unknown(name) => {
+                self.arrangement
+                    .no_interface(name, &self.cell.variant, self.host)
+            }
+            _ => None,
+        };
+        (
+            template.source().to_owned(),
+            missing.unwrap_or(fault.into()),
+        )
     }
 
     fn text(&self, template: &Template) -> Result<String, Fault> {
         template
             .fill(&|name| self.lookup(name))
-            .map_err(|e| (template.source().to_owned(), e.into()))
+            .map_err(|e| self.fault(template, e))
     }
 
     fn time(&self, template: &Template) -> Result<Duration, Fault> {
@@ -296,7 +379,7 @@ impl Filler<'_> {
             None => String::new(),
             Some(template) => template
                 .fill_command(&|name| self.lookup(name))
-                .map_err(|e| (template.source().to_owned(), e.into()))?,
+                .map_err(|e| self.fault(template, e))?,
         };
         let action = match &step.action {
             Action::Run(_) => FilledAction::Run,

@@ -35,7 +35,7 @@ pub(crate) fn question_identities(
     definition: impl Fn(&BenchmarkName) -> Option<TomlDocument>,
 ) -> Vec<String> {
     let arrangement = place.arrangement;
-    let hosts = hosts_that_take_part(arrangement);
+    let hosts = arrangement.hosts_that_take_part();
     let definitions: HashMap<&BenchmarkName, serde_json::Value> = arrangement
         .benchmarks
         .keys()
@@ -147,27 +147,6 @@ fn set_up(variant: &Variant) -> BTreeMap<&str, SetUp<'_>> {
     let says_something =
         |it: &SetUp<'_>| !is_empty(&it.setup) || !is_empty(&it.teardown) || it.data.is_some();
     of_roles.filter(|(_, it)| says_something(it)).collect()
-}
-
-/// The hosts that play a role, and those that a chain of links joins with them: what lies between two of them forwards their packets.
-fn hosts_that_take_part(arrangement: &Arrangement) -> BTreeSet<&HostName> {
-    let lab = &arrangement.lab;
-    let mut found: BTreeSet<&HostName> = arrangement.hosts().collect();
-    loop {
-        let reached = lab
-            .link
-            .iter()
-            .filter(|link| link.ends.keys().any(|end| found.contains(&**end)));
-        let ends: Vec<&HostName> = reached
-            .flat_map(|link| link.ends.keys())
-            .map(|end| &**end)
-            .collect();
-        let before = found.len();
-        found.extend(ends);
-        if found.len() == before {
-            return found;
-        }
-    }
 }
 
 /// A host as what it measures depends on it.

@@ -964,7 +964,6 @@ fn is_default_for(key: &str, kind: &str) -> bool {
     match key {
         "login" | "options" | "ssh-reboot" | "kexec" | "install" => kind == "ssh",
         "prepare" => matches!(kind, "local" | "ssh"),
-        "forward" | "routes" | "sysctl" => kind != "ssh",
         "memory" => is_guest,
         "cpus" | "kvm" | "programs" => kind == "qemu",
         "root" => kind == "uml",
@@ -1372,7 +1371,6 @@ client = "client01"
                 "nobody who could log in",
                 (4, 9),
             ),
-            ("forward = true", "a machine of its own", (2, 9)),
             ("[host.g]\nkind = \"ssh\"", "a host's name already", (1, 8)),
             ("[host.other]\ndata = \"10.0.0.1\"", "has no kind", (4, 7)),
             (

@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, MutexGuard, watch};
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
+use crate::build_upload::UploadKind;
 use crate::cgroup::Cgroup;
 use crate::folders::with_path;
 use crate::preparation::Preparations;
@@ -26,7 +27,7 @@ use crate::step_supervisor::StepOrder;
 use crate::stream::{self, Stream};
 use crate::trial::{self, SharedTrialState, Trial};
 use crate::{
-    PROTOCOL, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, sizes,
+    PROTOCOL, addresses, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, sizes,
     supervisor, uts_mark, wire,
 };
 
@@ -277,6 +278,18 @@ impl Agent {
         trial.end().await;
     }
 
+    /// Where commands find what is kept here: a plan's files in a copy of this agent's own. None if what is kept is damaged.
+    async fn usable(&self, kind: UploadKind, kept: PathBuf) -> Result<Option<PathBuf>, Status> {
+        if kind == UploadKind::Build {
+            return Ok(Some(kept));
+        }
+        let own = self.ground.folder.clone();
+        let copied =
+            tokio::task::spawn_blocking(move || build_upload::copy_plan(&kept, &own)).await;
+        let copied = copied.map_err(|error| Status::internal(error.to_string()))?;
+        copied.map_err(|error| Status::resource_exhausted(error.to_string()))
+    }
+
     async fn end_open_trial(&self) -> Option<crate::step::TrialEnded> {
         let trial = self.open.lock().await.trial.take()?;
         Some(trial.end().await)
@@ -322,6 +335,17 @@ impl proto::agent_server::Agent for Agent {
         Ok(Response::new(proto::FactsReply {
             facts: facts::all(),
         }))
+    }
+
+    async fn addresses(
+        &self,
+        request: Request<proto::AddressesRequest>,
+    ) -> Reply<proto::AddressesReply> {
+        let peers = wire::peers(request.into_inner()).map_err(Status::invalid_argument)?;
+        let own = addresses::own().map_err(|error| Status::internal(error.to_string()))?;
+        let routes = peers.into_iter().map(addresses::route_to).collect();
+        let addresses = addresses::HostAddresses { own, routes };
+        Ok(Response::new(wire::addresses_reply(addresses)))
     }
 
     async fn record(&self, request: Request<proto::RecordRequest>) -> Reply<proto::RecordReply> {
@@ -523,7 +547,12 @@ impl proto::agent_server::Agent for Agent {
     }
 
     async fn find(&self, request: Request<proto::FindRequest>) -> Reply<proto::FindReply> {
-        let found = build_upload::find_build(&request.into_inner().name)?;
+        let proto::FindRequest { name, plan } = request.into_inner();
+        let kind = UploadKind::of_plan(plan);
+        let found = match build_upload::find(kind, &name)? {
+            Some(kept) => self.usable(kind, kept).await?,
+            None => None,
+        };
         Ok(Response::new(proto::FindReply {
             folder: found.map_or_else(String::new, |folder| folder.display().to_string()),
         }))
@@ -533,7 +562,9 @@ impl proto::agent_server::Agent for Agent {
         &self,
         request: Request<tonic::Streaming<proto::PutRequest>>,
     ) -> Reply<proto::PutReply> {
-        let folder = build_upload::receive_build(request.into_inner()).await?;
+        let (kind, kept) = build_upload::receive(request.into_inner()).await?;
+        let folder = self.usable(kind, kept).await?;
+        let folder = folder.ok_or_else(|| Status::aborted("they went away as they came"))?;
         Ok(Response::new(proto::PutReply {
             folder: folder.display().to_string(),
         }))

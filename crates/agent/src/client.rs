@@ -7,6 +7,7 @@ use std::error::Error as _;
 use std::fs::File;
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,8 +28,11 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 use tracing::{Instrument as _, Span};
 
+use crate::addresses::HostAddresses;
+use crate::build_upload::UploadKind;
 use crate::clocks;
 use crate::error::AgentError;
+use crate::file_tree::{FileTree, PlanFiles};
 use crate::proto::{self, agent_client::AgentClient};
 use crate::self_test::{Examination, ExaminationOrder};
 use crate::step::{
@@ -39,6 +43,8 @@ use crate::{PROTOCOL, build_upload, cleanup, wire};
 
 /// How often an agent is asked whether it is still there.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// How long a host may take to find files and to copy those of a plan.
+const FIND_LIMIT: Duration = Duration::from_secs(60);
 /// How long it may take to say so.
 const ALIVE_LIMIT: Duration = Duration::from_secs(10);
 /// How long a call that does nothing but answer may take.
@@ -214,6 +220,22 @@ impl Client {
             })
             .await?;
         Ok(reply.facts)
+    }
+
+    /// Which addresses the machine's interfaces have, and from which of them it reaches these peers.
+    ///
+    /// # Errors
+    ///
+    /// As every call: [`AgentError::Lost`] or [`AgentError::Deadline`].
+    pub async fn addresses(&self, peers: &[IpAddr]) -> Result<HostAddresses, AgentError> {
+        let peers = peers.iter().map(ToString::to_string).collect();
+        let request = proto::AddressesRequest { peers };
+        let reply = self
+            .call("tell its addresses", CALL_LIMIT, |mut calls| async move {
+                calls.addresses(request).await
+            })
+            .await?;
+        wire::addresses(reply)
     }
 
     /// What the machine is in full, with what these programs (names or paths) and their libraries hold; what may be a secret is left
@@ -486,9 +508,35 @@ impl Client {
     /// [`AgentError::Unreadable`] if they can't be read here, [`AgentError::Refused`] if they can't be written there;
     /// [`AgentError::Lost`], [`AgentError::Deadline`].
     pub async fn upload_folder(&self, name: &str, folder: &Path) -> Result<PathBuf, AgentError> {
-        let asked = proto::FindRequest { name: name.into() };
+        let folder = folder.to_owned();
+        let tree = move || FileTree::whole(&folder);
+        self.upload(UploadKind::Build, name, tree).await
+    }
+
+    /// Puts the files beside a plan on the agent's host, unless they are there, and makes a copy of them for this agent: its folder
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::upload_folder`].
+    pub async fn upload_plan(&self, files: &PlanFiles) -> Result<PathBuf, AgentError> {
+        let tree = files.tree.clone();
+        self.upload(UploadKind::Plan, &files.name, move || Ok(tree))
+            .await
+    }
+
+    async fn upload(
+        &self,
+        kind: UploadKind,
+        name: &str,
+        tree: impl FnOnce() -> io::Result<FileTree> + Send + 'static,
+    ) -> Result<PathBuf, AgentError> {
+        let asked = proto::FindRequest {
+            name: name.into(),
+            plan: kind == UploadKind::Plan,
+        };
         let found = self
-            .call("find the build", CALL_LIMIT, |mut calls| async move {
+            .call("find the files", FIND_LIMIT, |mut calls| async move {
                 calls.find(asked).await
             })
             .await?;
@@ -496,12 +544,12 @@ impl Client {
             return Ok(found.folder.into());
         }
         let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
-        let (name, folder) = (name.to_owned(), folder.to_owned());
+        let name = name.to_owned();
         let sent =
-            tokio::task::spawn_blocking(move || build_upload::send_build(name, &folder, &sender));
+            tokio::task::spawn_blocking(move || build_upload::send(kind, name, &tree()?, &sender));
         let pieces = ReceiverStream::new(pieces);
         let reply = self
-            .call("put the build there", PUT_LIMIT, |mut calls| async move {
+            .call("put the files there", PUT_LIMIT, |mut calls| async move {
                 calls.put(pieces).await
             })
             .await;
@@ -801,6 +849,12 @@ mod tests {
             unknown()
         }
         async fn facts(&self, _: Request<proto::FactsRequest>) -> Reply<proto::FactsReply> {
+            unknown()
+        }
+        async fn addresses(
+            &self,
+            _: Request<proto::AddressesRequest>,
+        ) -> Reply<proto::AddressesReply> {
             unknown()
         }
         async fn prepare(&self, _: Request<proto::PrepareRequest>) -> Reply<proto::PrepareReply> {

@@ -42,7 +42,7 @@ pub fn receive_build(builds: &std::path::Path, mut bytes: &[u8]) {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     if let Ok(runtime) = runtime {
-        let _put_or_refused = runtime.block_on(crate::build_upload::receive_build_in(
+        let _put_or_refused = runtime.block_on(crate::build_upload::receive_in(
             builds,
             tokio_stream::iter(pieces),
         ));

@@ -21,6 +21,7 @@
 //! ```
 
 mod account;
+mod addresses;
 mod agent;
 mod agent_mark;
 mod barrier_client;
@@ -32,6 +33,7 @@ mod client;
 mod clocks;
 mod error;
 mod facts;
+mod file_tree;
 mod folders;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -66,12 +68,14 @@ mod trial_user;
 mod uts_mark;
 mod wire;
 
+pub use addresses::{HostAddresses, PeerRoute};
 pub use agent::{ServeError, serve_stdio};
 pub use agent_mark::AgentMark;
 pub use barrier_client::{pass_barrier, wait_at_barrier};
 pub use cleanup::{SweptProcesses, sweep, sweep_dead_agents};
 pub use client::{BarrierReports, Client, ClockOffset, RunningStep, StepOutcome};
 pub use error::AgentError;
+pub use file_tree::{PlanFiles, PlanFilesError};
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
 pub use init::{InitError, init_arguments, serve_guest};
 pub use monitored_processes::{MonitoredProcesses, is_monitor, monitored_processes};
@@ -86,7 +90,7 @@ pub use step::{
 };
 
 /// The protocol's version. An agent and a client work together only if theirs are equal.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial. The agent has it
 /// too, with `agent` for the trial.

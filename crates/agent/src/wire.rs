@@ -1,8 +1,12 @@
 //! Between the protocol's messages and plain values. Both ends use it; nothing else sees a message.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
+use backsight_model::InterfaceAddress;
+
 use crate::AgentMark;
+use crate::addresses::{HostAddresses, PeerRoute};
 use crate::error::AgentError;
 use crate::proto::{self, finished, held, ready, run_request, step_event as event};
 use crate::step::{
@@ -88,6 +92,68 @@ pub(crate) fn trial_ended(reply: proto::EndTrialReply) -> Result<TrialEnded, Age
             .into_iter()
             .map(|neighbour| (neighbour.name, neighbour.cpu))
             .collect(),
+    })
+}
+
+/// The peers of a question about addresses.
+///
+/// # Errors
+///
+/// One is no address.
+pub(crate) fn peers(request: proto::AddressesRequest) -> Result<Vec<IpAddr>, String> {
+    let peers = request.peers.into_iter();
+    let parsed = peers.map(|peer| {
+        let parsed = peer.parse();
+        parsed.map_err(|_| format!("`{}` is no address", peer.escape_default()))
+    });
+    parsed.collect()
+}
+
+/// The message for a host's addresses.
+pub(crate) fn addresses_reply(addresses: HostAddresses) -> proto::AddressesReply {
+    let own = addresses
+        .own
+        .into_iter()
+        .map(|own| proto::InterfaceAddress {
+            interface: own.interface,
+            address: own.address.to_string(),
+        });
+    let routes = addresses.routes.into_iter().map(|route| proto::PeerRoute {
+        peer: route.peer.to_string(),
+        way: Some(match route.from {
+            Ok(from) => proto::peer_route::Way::From(from.to_string()),
+            Err(fault) => proto::peer_route::Way::Fault(fault),
+        }),
+    });
+    proto::AddressesReply {
+        own: own.collect(),
+        routes: routes.collect(),
+    }
+}
+
+pub(crate) fn addresses(reply: proto::AddressesReply) -> Result<HostAddresses, AgentError> {
+    let parse = |text: String| -> Result<IpAddr, AgentError> {
+        let parsed = text.parse();
+        parsed.map_err(|_| missing("tell its addresses", "an address"))
+    };
+    let own = reply.own.into_iter().map(|own| {
+        Ok(InterfaceAddress {
+            interface: own.interface,
+            address: parse(own.address)?,
+        })
+    });
+    let routes = reply.routes.into_iter().map(|route| {
+        let from = match route.way {
+            Some(proto::peer_route::Way::From(from)) => Ok(parse(from)?),
+            Some(proto::peer_route::Way::Fault(fault)) => Err(fault),
+            None => return Err(missing("tell its addresses", "a way")),
+        };
+        let peer = parse(route.peer)?;
+        Ok(PeerRoute { peer, from })
+    });
+    Ok(HostAddresses {
+        own: own.collect::<Result<_, AgentError>>()?,
+        routes: routes.collect::<Result<_, AgentError>>()?,
     })
 }
 

@@ -2,18 +2,18 @@
 //!
 //! The same login, options and agent as a study has. Nothing is installed or changed but the agent's own file.
 
-use backsight_agent::{BeginTrial, Client, StepCommand, StepSpec};
+use backsight_agent::{BeginTrial, Client, HostAddresses, StepCommand, StepSpec};
 use backsight_model::{HostName, Lab, PowerState};
 use futures_util::future::join_all;
 use std::{
     collections::BTreeMap,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use crate::{
     ConnectError, ConsoleError, HostAccess, PowerAction, PowerFault, console::probe,
-    host_query::ask_host, hosts::Connected, power::switch,
+    host_query::ask_host, hosts::Connected, link_checkup::peers, power::switch,
 };
 
 /// How long one of its commands may take.
@@ -26,8 +26,8 @@ pub struct HostCheckup {
     pub facts: BTreeMap<String, String>,
     /// Of the programs that were asked for, those that it hasn't.
     pub missing: Vec<String>,
-    /// Its addresses; none where they can't be read.
-    pub addresses: Option<Vec<IpAddr>>,
+    /// Its addresses, and its ways to the other ends of its links.
+    pub addresses: HostAddresses,
     /// What its clock is ahead of this machine's, in seconds, and how far that may be wrong.
     pub clock_ahead: Option<(f64, f64)>,
     /// Bytes that are free where trials have their files.
@@ -77,7 +77,7 @@ pub async fn check_up(
 ) -> Vec<(Result<HostCheckup, ConnectError>, OutOfBand)> {
     let checkups = hosts.iter().map(async |(host, programs)| {
         let asked = ask_host(reach, lab, host, LIMIT, async |connected| {
-            ask(connected, programs).await
+            ask(connected, programs, &peers(lab, host)).await
         });
         tokio::join!(asked, OutOfBand::ask(lab, host))
     });
@@ -87,6 +87,7 @@ pub async fn check_up(
 async fn ask(
     connected: &Connected,
     programs: &[String],
+    peers: &[IpAddr],
 ) -> Result<HostCheckup, backsight_agent::AgentError> {
     let client = &connected.client;
     let trial = BeginTrial {
@@ -105,8 +106,7 @@ async fn ask(
     let before = now();
     let clock = shell.prints("date +%s.%N").await?;
     let after = now();
-    let addresses = shell.prints("cat /proc/net/fib_trie && { cat /proc/net/if_inet6 || true; }");
-    let addresses = addresses.await?.map(|text| addresses_in(&text));
+    let addresses = client.addresses(peers).await?;
     let free = shell.prints("df -Pk .").await?;
     client.end_trial().await?;
     Ok(HostCheckup {
@@ -157,25 +157,6 @@ fn ahead(printed: &str, before: f64, after: f64) -> Option<(f64, f64)> {
     Some((theirs - middle, (after - before) / 2.0 + unsure))
 }
 
-/// The machine's own addresses in `fib_trie` and `if_inet6` of proc(5).
-fn addresses_in(text: &str) -> Vec<IpAddr> {
-    let mut found: Vec<IpAddr> = Vec::new();
-    let mut last: Option<IpAddr> = None;
-    for line in text.lines() {
-        if let Some((_, address)) = line.split_once("|-- ") {
-            last = address.trim().parse().ok();
-        } else if line.trim().starts_with("/32 host LOCAL") {
-            found.extend(last.take());
-        } else if let Some(address) = line.split(' ').next().filter(|word| word.len() == 32) {
-            let number = u128::from_str_radix(address, 16).ok();
-            found.extend(number.map(|number| IpAddr::from(Ipv6Addr::from_bits(number))));
-        }
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
 /// The bytes available in the table of `df -Pk`.
 fn free_in(table: &str) -> Option<u64> {
     let row = table.lines().nth(1)?;
@@ -186,18 +167,6 @@ fn free_in(table: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_are_read_from_what_the_kernel_says() {
-        let text = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.77.1.0\n        /24 link UNICAST\n     |-- 10.77.1.2\n        \
-                    /32 host LOCAL\nLocal:\n     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 10.77.1.2\n        /32 host LOCAL\n\
-                    fe800000000000000000000000000001 02 40 20 80     eth0\n";
-        let addresses = addresses_in(text);
-        let expected: Vec<IpAddr> = ["10.77.1.2", "127.0.0.1", "fe80::1"]
-            .map(|address| address.parse().unwrap())
-            .into();
-        assert_eq!(addresses, expected);
-    }
 
     #[test]
     fn a_clock_is_as_exact_as_what_it_prints_and_how_long_that_took() {

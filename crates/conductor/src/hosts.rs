@@ -5,11 +5,12 @@
 pub(crate) mod guests;
 mod ssh;
 
-use backsight_agent::{AgentMark, Client, ClockOffset, sweep};
+use backsight_agent::{AgentMark, Client, ClockOffset, PlanFilesError, sweep};
 use backsight_model::{HostClock, HostKind, HostName, Lab, LabName, Machine};
 use backsight_settings::MachineConflict;
 use std::{
     collections::{BTreeMap, VecDeque},
+    net::IpAddr,
     path::PathBuf,
     process::{ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
@@ -70,6 +71,22 @@ pub enum ConnectError {
         /// The host.
         host: HostName,
     },
+    /// No interface of it has an address that the lab gives it.
+    #[error(
+        "no interface of host `{host}` has its address {address}, which a link of the lab says: its addresses are {there}; a link between \
+         machines is looked up and never made: give the interface that address there, or say in the lab which it has"
+    )]
+    NoAddress {
+        /// The host.
+        host: HostName,
+        /// The address.
+        address: IpAddr,
+        /// The addresses that it has, with their interfaces.
+        there: String,
+    },
+    /// The files beside the plan can't be sent to hosts that don't see them.
+    #[error(transparent)]
+    PlanFiles(#[from] PlanFilesError),
     /// A setting that it shall have can't be made.
     #[error("host `{host}` can't be prepared: {faults}")]
     NotPrepared {

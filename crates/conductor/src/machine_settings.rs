@@ -33,8 +33,9 @@ pub(crate) struct MachineSettings {
     pub(crate) wanted: WantedSettings,
     /// What was warned of: once is enough.
     pub(crate) warned: Mutex<BTreeSet<String>>,
-    /// The agent of this machine where no host of the testbed is it as a whole: its namespaces or guests are. It plays no role.
-    pub(crate) this_machine: Option<Connected>,
+    /// Agents of hosts that play no role and have settings: of this machine where the testbed's hosts are only parts of it, and of
+    /// machines between others, which forward.
+    pub(crate) beside: IndexMap<HostName, Connected>,
     /// What was changed, for people, by host.
     changed: Mutex<IndexMap<HostName, Vec<String>>>,
 }

@@ -141,7 +141,10 @@ pub fn up(lab: &Lab) -> Result<Vec<HostName>, NetnsError> {
         }
         ip(&["-n", &name(&lab.name, host), "link", "set", "lo", "up"])?;
     }
-    for (number, link) in lab.link.iter().enumerate() {
+    // Between machines they are there.
+    let is_made = |link: &Link| link.ends.keys().all(|end| is_namespace(lab, end));
+    let links = lab.link.iter().enumerate();
+    for (number, link) in links.filter(|(_, link)| is_made(link)) {
         connect(lab, number, link)?;
     }
     // A guest's own settings are made in the guest.

@@ -19,6 +19,7 @@ use std::{
 use crate::{
     HostAccess,
     checkup::{HostCheckup, OutOfBand, check_up},
+    link_checkup::{LinkFinding, check_links},
     netns,
 };
 
@@ -54,7 +55,7 @@ pub async fn check_plan(reach: &HostAccess, arrangement: &Arrangement, plan: &st
 }
 
 /// Checks the hosts of a lab, all at once: whether each answers and is fit to measure, whether it is on, and whether its console can
-/// be heard.
+/// be heard; and the links between them: whether each end has its address and reaches the other.
 pub async fn check_hosts(reach: &HostAccess, lab: &Lab) -> PlanCheckup {
     let mut examined = ExaminedHosts::default();
     let asked = lab
@@ -68,6 +69,7 @@ pub async fn check_hosts(reach: &HostAccess, lab: &Lab) -> PlanCheckup {
         findings.host(host, known, &BTreeSet::new());
         findings.out_of_band(host, &examined);
     }
+    findings.links(lab, &examined);
     findings
 }
 
@@ -305,9 +307,9 @@ impl PlanCheckup {
             self.fault("full", &what);
         }
         for address in addresses {
-            let own = checkup.addresses.as_deref().unwrap_or_default();
-            if !own.is_empty() && !own.contains(address) {
-                let own: Vec<String> = own.iter().map(ToString::to_string).collect();
+            let own = &checkup.addresses.own;
+            if !own.iter().any(|own| own.address == *address) {
+                let own: Vec<String> = own.iter().map(|own| own.address.to_string()).collect();
                 let what = format!(
                     "host {host}: {address}, which the lab says, isn't one of its addresses: {}",
                     own.join(", ")
@@ -317,6 +319,24 @@ impl PlanCheckup {
         }
         if self.faults == faults {
             self.good(&format!("host {host}{}", standing(checkup)));
+        }
+    }
+
+    /// Says whether the links between hosts that were asked are as the lab says.
+    fn links(&mut self, lab: &Lab, examined: &ExaminedHosts) {
+        let known = examined
+            .hosts
+            .iter()
+            .filter_map(|(host, known)| match known {
+                Known::Checked(checkup) => Some((host, &checkup.addresses)),
+                _ => None,
+            });
+        for finding in check_links(lab, &known.collect()) {
+            match finding {
+                LinkFinding::Good(what) => self.good(&what),
+                LinkFinding::Address(what) => self.fault("address", &what),
+                LinkFinding::Route(what) => self.fault("route", &what),
+            }
         }
     }
 

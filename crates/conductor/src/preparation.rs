@@ -39,7 +39,7 @@ impl Conductor {
         }
         self.leave_out_namespaces(&mut wanted)?;
         self.settings = MachineSettings::new(study, wanted);
-        self.reach_this_machine(true).await?;
+        self.reach_beside(true).await?;
         let prepared = join_all(self.hosts.values().map(|host| self.try_machine(host)));
         prepared.await.into_iter().collect()
     }
@@ -149,20 +149,32 @@ impl Conductor {
         Ok(())
     }
 
-    /// Sees to it that this machine is prepared where the testbed's hosts are only parts of it: by an agent beside them, in the initial
-    /// namespaces. The first time it is tried for each variant.
+    /// Sees to it that hosts are prepared that play no role: this machine where the testbed's hosts are only parts of it, by an agent
+    /// beside them in the initial namespaces, and machines that forward between others. The first time it is tried for each variant.
     ///
     /// # Errors
-    /// It can't be started or prepared.
-    pub(crate) async fn reach_this_machine(&mut self, is_first: bool) -> Result<(), ConnectError> {
+    /// One can't be reached or prepared.
+    pub(crate) async fn reach_beside(&mut self, is_first: bool) -> Result<(), ConnectError> {
         let used = self.used();
-        let mut wanted = self.settings.wanted.hosts().into_iter();
-        let Some(host) = wanted.find(|host| !used.contains(host)).cloned() else {
-            return Ok(());
-        };
-        if let Some(agent) = self.settings.this_machine.take() {
+        let wanted = self.settings.wanted.hosts().into_iter();
+        let beside: Vec<HostName> = wanted
+            .filter(|host| !used.contains(host))
+            .cloned()
+            .collect();
+        for host in beside {
+            self.reach_one_beside(host, is_first).await?;
+        }
+        Ok(())
+    }
+
+    async fn reach_one_beside(
+        &mut self,
+        host: HostName,
+        is_first: bool,
+    ) -> Result<(), ConnectError> {
+        if let Some(agent) = self.settings.beside.shift_remove(&host) {
             if agent.client.clock_offset(1).await.is_ok() {
-                self.settings.this_machine = Some(agent);
+                self.settings.beside.insert(host, agent);
                 return Ok(());
             }
             agent.bury().await;
@@ -174,7 +186,7 @@ impl Conductor {
         };
         match prepared {
             Ok(()) => {
-                self.settings.this_machine = Some(agent);
+                self.settings.beside.insert(host, agent);
                 Ok(())
             }
             Err(fault) => {
@@ -327,9 +339,8 @@ impl Conductor {
 
     /// The agent that prepares a machine.
     fn machine_agent(&self, host: &HostName) -> Option<&Connected> {
-        let beside = self.settings.this_machine.as_ref();
-        let beside = beside.filter(|agent| agent.name == *host);
-        self.hosts.get(host).or(beside)
+        let beside = || self.settings.beside.get(host);
+        self.hosts.get(host).or_else(beside)
     }
 
     fn become_root(&self, host: &HostName) -> &[String] {

@@ -5,7 +5,7 @@
 
 mod monitors;
 
-use backsight_agent::{AgentError, BeginTrial, CpuAccount, ProcessSnapshot};
+use backsight_agent::{AgentError, BeginTrial, CpuAccount, PlanFiles, ProcessSnapshot};
 use backsight_catalog::Catalog;
 use backsight_model::{
     Arrangement, Cell, DrawnSettings, Event, Failure, HostName, Lab, Machine, MachineLoad,
@@ -26,11 +26,12 @@ use crate::{
     barriers::Barriers,
     hosts::{
         Connected,
-        guests::{self, promised},
+        guests::{self, BootFault, promised},
     },
     machine_settings::MachineSettings,
     notice::Notice,
     phase::{RunningTrial, undo},
+    plan_folder::read_plan_files,
     workbench::alone,
 };
 
@@ -58,6 +59,8 @@ pub struct Conductor {
     pub(crate) restarted: IndexMap<HostName, String>,
     machines: HashMap<HostName, Machine>,
     pub(crate) settings: MachineSettings,
+    /// The files beside the plan, where a host needs them that doesn't see them.
+    pub(crate) plan_files: Option<Arc<PlanFiles>>,
     trials: u64,
     /// How long telling the hosts of an instant takes.
     notice: Arc<Mutex<Notice>>,
@@ -93,6 +96,7 @@ impl Conductor {
         arrangement: Arrangement,
         events: Events,
     ) -> Result<Self, ConnectError> {
+        let plan_files = read_plan_files(&arrangement).await?;
         let mut conductor = Self {
             reach,
             arrangement,
@@ -101,6 +105,7 @@ impl Conductor {
             restarted: IndexMap::new(),
             machines: HashMap::new(),
             settings: MachineSettings::default(),
+            plan_files,
             trials: 0,
             notice: Arc::default(),
         };
@@ -185,17 +190,23 @@ impl Conductor {
         });
         let mut consoles = IndexMap::new();
         let mut first_fault = None;
+        let mut booted_hosts = Vec::new();
         for (host, booted) in join_all(boots).await {
             match booted {
-                Ok(booted) => {
-                    consoles.insert(host.clone(), booted.console().unwrap_or_default());
-                    self.hosts.insert(host.clone(), booted);
-                }
+                Ok(booted) => booted_hosts.push(booted),
                 Err((fault, console)) => {
                     consoles.insert(host.clone(), console);
                     first_fault.get_or_insert((host.clone(), fault));
                 }
             }
+        }
+        for booted in booted_hosts {
+            let host = booted.name.clone();
+            if let Err(cause) = self.put_plan_files(&booted).await {
+                first_fault.get_or_insert((host.clone(), BootFault::Agent(cause)));
+            }
+            consoles.insert(host.clone(), booted.console().unwrap_or_default());
+            self.hosts.insert(host, booted);
         }
         if let Some((host, fault)) = first_fault {
             self.shut_down().await;
@@ -330,15 +341,25 @@ impl Conductor {
             }
         }
         self.hosts.sort_keys();
-        first_fault.and(self.reach_this_machine(false).await)
+        first_fault.and(self.reach_beside(false).await)
     }
 
     /// Prepares a machine that was reached and makes it one of the hosts. One that can't be prepared isn't: nothing is measured there.
     ///
     /// # Errors
-    /// A setting can't be made.
+    /// It hasn't the addresses that the lab says, a setting can't be made, or the plan's files can't be put there.
     pub(crate) async fn take_in(&mut self, host: Connected) -> Result<(), ConnectError> {
-        if let Err(fault) = self.prepare_machine(&host).await {
+        let ready = async {
+            self.learn_addresses(&host).await?;
+            self.prepare_machine(&host).await?;
+            let put = self.put_plan_files(&host).await;
+            put.map_err(|cause| ConnectError::Agent {
+                host: host.name.clone(),
+                cause,
+                message: String::new(),
+            })
+        };
+        if let Err(fault) = ready.await {
             host.dismiss().await;
             return Err(fault);
         }
@@ -775,7 +796,10 @@ impl Conductor {
     /// Ends every agent in order.
     pub async fn finish(self) {
         self.restore_machines().await;
-        let agents = self.hosts.into_values().chain(self.settings.this_machine);
+        let agents = self
+            .hosts
+            .into_values()
+            .chain(self.settings.beside.into_values());
         join_all(agents.map(Connected::dismiss)).await;
     }
 }

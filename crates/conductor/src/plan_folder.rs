@@ -1,0 +1,48 @@
+//! The plan's folder on hosts that don't see it: commands of variants find the same files there, by the same relative paths.
+//!
+//! They are read once, when the study begins, so that every trial has the same.
+
+use backsight_agent::{AgentError, PlanFiles, PlanFilesError};
+use backsight_model::Arrangement;
+use std::sync::Arc;
+
+use crate::{Conductor, hosts::Connected};
+
+/// The files that the plan's commands need on hosts that don't see its folder; none where no host needs any.
+///
+/// # Errors
+/// They can't be read or sent.
+pub(crate) async fn read_plan_files(
+    arrangement: &Arrangement,
+) -> Result<Option<Arc<PlanFiles>>, PlanFilesError> {
+    let Some(folder) = arrangement
+        .hosts()
+        .find_map(|host| arrangement.folder_for(host))
+    else {
+        return Ok(None);
+    };
+    let folder = folder.to_owned();
+    let only = arrangement.files.as_ref();
+    let only: Option<Vec<String>> =
+        only.map(|files| files.iter().map(|file| (**file).clone()).collect());
+    let read = tokio::task::spawn_blocking(move || PlanFiles::read(&folder, only.as_deref()));
+    let read = read.await.map_err(std::io::Error::other)?;
+    Ok(Some(Arc::new(read?)))
+}
+
+impl Conductor {
+    /// Puts the plan's files on a host, if its commands need them there.
+    ///
+    /// # Errors
+    /// The host's agent.
+    pub(crate) async fn put_plan_files(&mut self, host: &Connected) -> Result<(), AgentError> {
+        let Some(files) = &self.plan_files else {
+            return Ok(());
+        };
+        if self.arrangement.folder_for(&host.name).is_some() {
+            let folder = host.client.upload_plan(files).await?;
+            self.arrangement.folder_on.insert(host.name.clone(), folder);
+        }
+        Ok(())
+    }
+}

@@ -52,6 +52,7 @@ mod questions;
 mod rebooting;
 mod recording;
 mod restoring;
+mod same_plan;
 mod searching;
 mod self_tests;
 mod servers;

@@ -909,6 +909,84 @@ server = { host = "sink", data = "10.77.2.2" }
         }
     }
 
+    /// What stands in a lab for what a row of the documentation's table is about.
+    const EXAMPLES: [(&str, &str); 17] = [
+        ("forward", "forward = true"),
+        ("routes", "routes = [\"10.9.0.0/16 via 10.0.0.2\"]"),
+        ("sysctl", "sysctl = { \"net.core.rmem_max\" = \"4096\" }"),
+        ("data", "data = \"10.0.0.9\""),
+        ("tags", "tags = [\"10g\"]"),
+        ("prepare", "prepare = { cpu.smt = false }"),
+        ("login", "login = \"root@dut\""),
+        ("options", "options = [\"-4\"]"),
+        ("ssh-reboot", "ssh-reboot = { reboot = \"reboot\" }"),
+        ("kexec", "kexec = { reboot = \"reboot\" }"),
+        (
+            "power",
+            "power = { on = \"true\", off = \"true\", status = \"echo on\" }",
+        ),
+        ("console", "console = \"cat\""),
+        ("memory", "memory = \"64MiB\""),
+        ("root", "root = \"/srv\""),
+        ("cpus", "cpus = 2"),
+        ("kvm", "kvm = true"),
+        ("programs", "programs = [\"ip\"]"),
+    ];
+
+    #[test]
+    fn what_the_documentation_says_of_each_kind_is_so() {
+        let page = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/how-to/describe-a-lab.md"
+        );
+        let page = std::fs::read_to_string(page).unwrap();
+        let table = page
+            .split_once("## What works on which kind of host")
+            .unwrap()
+            .1;
+        let rows = table.lines().skip_while(|line| !line.starts_with('|'));
+        let rows = rows.take_while(|line| line.starts_with('|'));
+        let mut rows = rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim));
+        let kinds: Vec<&str> = rows
+            .next()
+            .unwrap()
+            .map(|kind| kind.trim_matches(['|', ' ', '`']))
+            .collect();
+        let kinds: Vec<&str> = kinds.into_iter().filter(|kind| !kind.is_empty()).collect();
+        assert_eq!(kinds, ["local", "netns", "ssh", "uml", "qemu"]);
+        let mut seen = 0;
+        for row in rows.skip(1) {
+            let row: Vec<&str> = row.collect();
+            assert_eq!(row.len(), 6, "{row:?}");
+            let examples = EXAMPLES.iter();
+            for (key, line) in examples.filter(|(key, _)| row[0].contains(&format!("`{key}`"))) {
+                seen += 1;
+                for (kind, says) in kinds.iter().zip(&row[1..]) {
+                    let text = format!("[host.h]\nkind = \"{kind}\"\n{line}\n");
+                    assert_eq!(lab(&text).is_ok(), *says != "–", "{key} on {kind}");
+                }
+            }
+            for (kind, says) in kinds.iter().zip(&row[1..]) {
+                let text = format!(
+                    "[host.h]\nkind = \"{kind}\"\n[host.p]\nkind = \"{kind}\"\n[[link]]\nends = {{ h = \"10.0.0.1/24\", p = \"10.0.0.2/24\" }}\n"
+                );
+                let read = lab(&text).unwrap();
+                let host = HostName::new("h").unwrap();
+                let is_machine = read.host["h"].kind.is_machine();
+                let (_, interface) = read.data_address(&host, None).unwrap();
+                match row[0] {
+                    "`[[link]]`" => assert_eq!(says.contains("looked up"), is_machine, "{kind}"),
+                    "`{ROLE.interface}`" => {
+                        assert_eq!(*says == "looked up", interface.is_none(), "{kind}");
+                    }
+                    _ if says.contains("while a study") => assert!(is_machine, "{kind}"),
+                    _ => {}
+                }
+            }
+        }
+        assert_eq!(seen, EXAMPLES.len(), "each key is in a row");
+    }
+
     #[test]
     fn interface_names_fit_the_kernel() {
         let long = LAB.replace("source", "a-host-with-a-very-long-name");

@@ -1107,8 +1107,12 @@ dut.teardown = "nft flush ruleset"
 
     fn arrange(plan: &str) -> Result<Arrangement, DocumentError> {
         let lab = Lab::read(&TomlDocument::new("lab.toml", LAB)).unwrap();
+        arrange_on(plan, &lab)
+    }
+
+    fn arrange_on(plan: &str, lab: &Lab) -> Result<Arrangement, DocumentError> {
         let document = TomlDocument::new("plan.toml", plan);
-        Plan::read(&document)?.arrange(&document, &lab, |name| {
+        Plan::read(&document)?.arrange(&document, lab, |name| {
             if name.as_str() == "bulk" {
                 Ok(Benchmark::read(&TomlDocument::new("bulk.toml", BENCHMARK)).unwrap())
             } else {
@@ -1196,6 +1200,69 @@ dut.teardown = "nft flush ruleset"
         assert_eq!(dut.host, HostName::new("b").unwrap());
         assert_eq!(dut.steps[&Phase::Setup][0].command, "nft -f rules.nft");
         assert_eq!(dut.steps[&Phase::Teardown][0].command, "nft flush ruleset");
+    }
+
+    #[test]
+    fn machines_have_the_interfaces_that_they_say_and_a_copy_of_the_plans_folder() {
+        let plan = PLAN.replace(
+            "dut.setup = \"nft -f rules.nft\"",
+            "dut.setup = \"scripts/on {server.interface} {client.interface}\"",
+        );
+        let lab = LAB.replace("netns", "ssh");
+        let lab = Lab::read(&TomlDocument::new("lab.toml", lab)).unwrap();
+        let mut arrangement = arrange_on(&plan, &lab).unwrap();
+        let [a, b] = ["a", "b"].map(|name| HostName::new(name).unwrap());
+        arrangement.folder = Some("/home/me/plan".into());
+        assert_eq!(arrangement.folder_for(&b), Some(Path::new("/home/me/plan")));
+        assert_eq!(arrangement.folder_for(&a), None, "it has no commands there");
+        let of_links: Vec<String> = arrangement
+            .link_addresses(&b)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(of_links, ["10.0.0.2", "10.0.1.2"]);
+        let there = |interface: &str, address: &str| InterfaceAddress {
+            interface: interface.into(),
+            address: address.parse().unwrap(),
+        };
+        let on_b = vec![there("eth2", "10.0.1.2"), there("lo", "127.0.0.1")];
+        arrangement.addresses_on.insert(b.clone(), on_b);
+        let cells = arrangement.cells(machine).unwrap();
+        let filter = cells
+            .iter()
+            .find(|cell| cell.variant.as_str() == "filter")
+            .unwrap();
+        let of_machine = |_: &HostName| machine(&RoleName::new("server").unwrap());
+        let fault = arrangement
+            .fill(filter, of_machine)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            fault.contains("no interface of host `a` has its address 10.0.0.1: its addresses are none that it tells"),
+            "{fault}"
+        );
+        arrangement
+            .addresses_on
+            .insert(a, vec![there("p1", "10.0.0.1")]);
+        arrangement.folder_on.insert(b, "/tmp/agent/plan".into());
+        let roles = arrangement.fill(filter, of_machine).unwrap();
+        let dut = roles
+            .iter()
+            .find(|role| role.role.as_str() == "dut")
+            .unwrap();
+        let setup = &dut.steps[&Phase::Setup][0];
+        assert_eq!(setup.command, "scripts/on eth2 p1");
+        assert_eq!(setup.folder.as_deref(), Some(Path::new("/tmp/agent/plan")));
+        for wrong in ["../x", "/etc", ""] {
+            let plan = format!("files = [\"{wrong}\"]\n{PLAN}");
+            let fault = arrange(&plan).unwrap_err();
+            assert!(
+                fault
+                    .to_string()
+                    .contains("doesn't lie in the plan's folder"),
+                "{fault}"
+            );
+        }
     }
 
     #[test]

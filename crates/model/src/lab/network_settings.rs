@@ -4,8 +4,11 @@
 
 use crate::{HostName, Lab, Located, Preparation, PreparationPart, SettingNode, SettingTable};
 
-/// What makes a host forward packets.
-const FORWARD: [&str; 2] = ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"];
+/// What makes a host forward packets of version 4. The kernel resets settings of its interfaces along with it.
+const FORWARD: &str = "net.ipv4.ip_forward";
+/// The same of version 6. The kernel also drops default routes that routers advertised, where `accept_ra` isn't 2: a machine has it only
+/// where it has something of version 6 to forward, and after its own settings.
+const FORWARD_6: &str = "net.ipv6.conf.all.forwarding";
 
 impl Lab {
     /// The settings that `forward`, `sysctl`, `routes` and the `mtu` of links are on a machine; none where nothing is asked of it, and
@@ -18,11 +21,16 @@ impl Lab {
         let text = |text: &str| Located::spanning(SettingNode::Text(text.to_owned()), name.span());
         let key = |key: &str| Located::spanning(key.to_owned(), name.span());
         let table = |table: SettingTable| Located::spanning(SettingNode::Table(table), name.span());
-        let forward = FORWARD.iter().filter(|_| settings.forward);
-        let forward = forward.map(|parameter| (key(parameter), text("1")));
+        let is_6 = self
+            .addresses(host)
+            .any(|(_, address, _)| address.ip.is_ipv6())
+            || settings.routes.iter().any(|route| route.contains("::"));
+        let forwards = |parameter: &str, is_it: bool| is_it.then(|| (key(parameter), text("1")));
+        let first = forwards(FORWARD, settings.forward);
+        let last = forwards(FORWARD_6, settings.forward && is_6);
         let own = settings.sysctl.iter();
         let own = own.map(|(parameter, value)| (key(parameter), text(value)));
-        let sysctl: SettingTable = forward.chain(own).collect();
+        let sysctl: SettingTable = first.into_iter().chain(own).chain(last).collect();
         let routes = settings.routes.iter().map(|route| {
             let (to, way) = route
                 .trim()
@@ -86,7 +94,6 @@ mod tests {
         let shown = format!("{table:?}");
         for part in [
             "net.ipv4.ip_forward",
-            "net.ipv6.conf.all.forwarding",
             "net.core.rmem_max",
             "@10.77.1.1",
             "\"via 10.77.1.2 mtu 1400\"",
@@ -105,6 +112,17 @@ mod tests {
             &text[routes[0].0.span()],
             "\"10.77.2.0/24  via 10.77.1.2 mtu 1400\""
         );
+        assert!(
+            !shown.contains("ipv6"),
+            "nothing of it is forwarded: {shown}"
+        );
+        let of_6 = text.replace("10.77.1.1/24", "fd77::1/64");
+        let of_6 = Lab::read(&TomlDocument::new("lab.toml", of_6)).unwrap();
+        let of_6 = of_6.network_settings(&HostName::new("a").unwrap());
+        let shown = format!("{of_6:?}");
+        let at = |parameter: &str| shown.find(parameter).unwrap();
+        assert!(at("net.ipv4.ip_forward") < at("net.core.rmem_max"));
+        assert!(at("net.core.rmem_max") < at("net.ipv6.conf.all.forwarding"));
         assert!(of("b").is_some(), "the link's mtu");
         assert_eq!(of("c"), None);
     }

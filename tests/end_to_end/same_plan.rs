@@ -353,9 +353,12 @@ impl Rack {
                 String::from_utf8(listed.unwrap().stdout).unwrap()
             };
             let all = MACHINES.map(pids).concat();
-            for pid in all.split_whitespace() {
-                let pid = Pid::from_raw(pid.parse().unwrap());
-                let _gone_already = kill(pid, Signal::SIGKILL);
+            // All at once: nobody sees another one's end, and puts anything back.
+            for signal in [Signal::SIGSTOP, Signal::SIGKILL] {
+                for pid in all.split_whitespace() {
+                    let pid = Pid::from_raw(pid.parse().unwrap());
+                    let _gone_already = kill(pid, signal);
+                }
             }
             all.is_empty()
         });
@@ -493,8 +496,9 @@ fn what_a_killed_controller_changed_is_put_back_by_its_agents_by_restore_or_by_t
     for by_restore in [true, false] {
         let name = format!("all-killed-{by_restore}");
         let running = begin(&rack, "plans/held.toml", &name);
-        kill(running.pid, Signal::SIGKILL).unwrap();
+        kill(running.pid, Signal::SIGSTOP).unwrap();
         rack.end();
+        kill(running.pid, Signal::SIGKILL).unwrap();
         assert!(!running.ends().status.success());
         forget(&rack.place);
         assert_ne!(rack.stands(), before);

@@ -6,7 +6,7 @@ use backsight_agent::{AgentError, PlanFiles, PlanFilesError};
 use backsight_model::Arrangement;
 use std::sync::Arc;
 
-use crate::{Conductor, hosts::Connected};
+use crate::hosts::Connected;
 
 /// The files that the plan's commands need on hosts that don't see its folder; none where no host needs any.
 ///
@@ -30,19 +30,18 @@ pub(crate) async fn read_plan_files(
     Ok(Some(Arc::new(read?)))
 }
 
-impl Conductor {
-    /// Puts the plan's files on a host, if its commands need them there.
-    ///
-    /// # Errors
-    /// The host's agent.
-    pub(crate) async fn put_plan_files(&mut self, host: &Connected) -> Result<(), AgentError> {
-        let Some(files) = &self.plan_files else {
-            return Ok(());
-        };
-        if self.arrangement.folder_for(&host.name).is_some() {
-            let folder = host.client.upload_plan(files).await?;
-            self.arrangement.folder_on.insert(host.name.clone(), folder);
-        }
-        Ok(())
+/// Puts the plan's files on a host, if its commands need them there.
+///
+/// # Errors
+/// The host's agent.
+pub(crate) async fn put_plan_files(
+    files: Option<&PlanFiles>,
+    arrangement: &mut Arrangement,
+    host: &Connected,
+) -> Result<(), AgentError> {
+    if let (Some(files), Some(_)) = (files, arrangement.folder_for(&host.name)) {
+        let folder = host.client.upload_plan(files).await?;
+        arrangement.folder_on.insert(host.name.clone(), folder);
     }
+    Ok(())
 }

@@ -31,7 +31,7 @@ use crate::{
     machine_settings::MachineSettings,
     notice::Notice,
     phase::{RunningTrial, undo},
-    plan_folder::read_plan_files,
+    plan_folder::{put_plan_files, read_plan_files},
     workbench::alone,
 };
 
@@ -202,7 +202,9 @@ impl Conductor {
         }
         for booted in booted_hosts {
             let host = booted.name.clone();
-            if let Err(cause) = self.put_plan_files(&booted).await {
+            let files = self.plan_files.as_deref();
+            let put = put_plan_files(files, &mut self.arrangement, &booted).await;
+            if let Err(cause) = put {
                 first_fault.get_or_insert((host.clone(), BootFault::Agent(cause)));
             }
             consoles.insert(host.clone(), booted.console().unwrap_or_default());
@@ -352,7 +354,8 @@ impl Conductor {
         let ready = async {
             self.learn_addresses(&host).await?;
             self.prepare_machine(&host).await?;
-            let put = self.put_plan_files(&host).await;
+            let files = self.plan_files.as_deref();
+            let put = put_plan_files(files, &mut self.arrangement, &host).await;
             put.map_err(|cause| ConnectError::Agent {
                 host: host.name.clone(),
                 cause,

@@ -216,6 +216,9 @@ impl Rack {
             let machine = self.namespace(name);
             ip(&format!("netns add {machine}"));
             ip(&format!("-n {machine} link set lo up"));
+            // New namespaces have what this machine has.
+            let off = "echo 0 > /proc/sys/net/ipv4/ip_forward";
+            run("ip", &["netns", "exec", &machine, "sh", "-c", off]);
             ip(&format!(
                 "link add {name} netns {controller} type veth peer name control netns {machine}"
             ));

@@ -27,6 +27,7 @@ exec unshare -m --propagation private sh -c '
     mount --bind @/home /root && mount --bind @/boot_id /proc/sys/kernel/random/boot_id &&
     { [ ! -e @/swappiness ] || { mkdir -p /var/lib/backsight && mount --bind @/lib /var/lib/backsight &&
     mount --bind @/swappiness /proc/sys/vm/swappiness; }; } &&
+    { [ ! -e @/uname ] || mount --bind @/uname "$(command -v uname)"; } &&
     mount -t tmpfs none /run && mkdir /run/sshd && exec /usr/sbin/sshd -i -e -f @/sshd_config'
 "#;
 /// What happens to the machine. All that it does before its sessions end, it does at once.
@@ -228,6 +229,35 @@ fn programs_are_run_and_builds_installed_on_a_machine_that_is_not_rebooted() {
     ends(&place, &step("v1", "v1", &["--name", "s"])).assert_code(0);
     assert_eq!(place.study("s")["measured"], 2);
     assert!(place.raw("s", 1).contains("10.1"), "{}", place.raw("s", 1));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_machine_of_another_architecture_gets_the_agent_that_is_for_it() {
+    let Some(place) = place() else { return };
+    place.script(
+        "uname",
+        "#!/bin/sh\ncase $1 in -s) echo Linux ;; -m) echo aarch64 ;; esac\n",
+    );
+    place.prints("number", "echo 42");
+    place.write("number.toml", "use = [\"number\"]\nrounds = 1\n");
+    let ended = ends(&place, &["run", "number.toml", "--name", "none"]);
+    assert!(!ended.status.success());
+    ended.assert_says(&[
+        "it is Linux aarch64, and there is no agent for that here",
+        "BACKSIGHT_AGENTS",
+    ]);
+    // What is called so is one of this architecture, which alone runs here.
+    fs::create_dir(place.path("agents")).unwrap();
+    fs::copy(slim(), place.path("agents/backsight-agent-aarch64")).unwrap();
+    let mut command = place.put(Command::new(slim()), &["run", "number.toml", "--name", "r"]);
+    command.env("BACKSIGHT_AGENTS", place.path("agents"));
+    Running::start(command).ends().assert_code(0);
+    let kept = fs::read_dir(place.path("home/.cache/backsight")).unwrap();
+    let kept: Vec<String> = kept
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(kept.len() == 1 && kept[0].ends_with("-aarch64"), "{kept:?}");
     place.assert_nothing_left();
 }
 

@@ -2,6 +2,7 @@
 //!
 //! No port is opened and no password kept.
 
+mod agent_programs;
 pub(crate) mod guests;
 mod ssh;
 

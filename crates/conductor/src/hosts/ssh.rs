@@ -4,7 +4,7 @@
 //! everybody else on this machine. Each agent has a connection of its own: one that is shared would outlive the host's
 //! reboot.
 //!
-//! No password and no host key is asked for. An agent is put only on a system that it is built for.
+//! No password and no host key is asked for. Which program is the agent, the machine's architecture says.
 
 use backsight_agent::Client;
 use backsight_model::{Host, HostName, shell_quoted};
@@ -12,7 +12,6 @@ use std::{
     fs::File,
     hash::{BuildHasher as _, Hasher as _, RandomState},
     io,
-    path::PathBuf,
     process::Stdio,
     time::Duration,
 };
@@ -20,7 +19,7 @@ use tokio::process::Command;
 
 use crate::{
     ConnectError, HostAccess, UnreachableReason,
-    hosts::{GreetingError, Process},
+    hosts::{GreetingError, Process, agent_programs::AgentProgram},
 };
 
 /// How long it may take from `ssh`'s start to the agent's hello.
@@ -58,24 +57,41 @@ pub(crate) async fn start(
     settings: &Host,
     host: &HostName,
 ) -> Result<(Client, Process), ConnectError> {
-    let far = Far {
+    let mut far = Far {
         settings,
         host,
-        program: reach.program.clone(),
+        programs: Vec::new(),
     };
-    if let Some(greeted) = far.greet().await? {
-        return Ok(greeted);
+    let programs = AgentProgram::all(&reach.program);
+    far.programs =
+        programs.map_err(|cause| far.not_put(&format!("{}: {cause}", reach.program.display())))?;
+    let machine = match far.greet().await? {
+        Greeted::Agent(client, process) => return Ok((client, process)),
+        Greeted::Missing { machine } => machine,
+    };
+    far.put_agent(&machine).await?;
+    match far.greet().await? {
+        Greeted::Agent(client, process) => Ok((client, process)),
+        Greeted::Missing { .. } => Err(far.not_put("it was put there and is gone")),
     }
-    far.put_agent().await?;
-    let greeted = far.greet().await?;
-    greeted.ok_or_else(|| far.not_put("it was put there and is gone"))
 }
 
-/// A host, and the program that is its agent.
+/// A host, and the programs that can be its agent.
 struct Far<'a> {
     settings: &'a Host,
     host: &'a HostName,
-    program: PathBuf,
+    programs: Vec<AgentProgram>,
+}
+
+/// What came of looking for an agent on a host.
+enum Greeted {
+    /// It is there and answers.
+    Agent(Client, Process),
+    /// There is none that could be.
+    Missing {
+        /// The system and the architecture, as `uname` says them.
+        machine: String,
+    },
 }
 
 impl Far<'_> {
@@ -108,15 +124,6 @@ impl Far<'_> {
         let words = self.words().into_iter().map(shell_quoted);
         let words: Vec<String> = words.collect();
         format!("ssh {} true", words.join(" "))
-    }
-
-    /// The name of the agent's file there: another program, another name.
-    fn agent(&self) -> io::Result<(String, u64)> {
-        let meta = self.program.metadata()?;
-        let changed = meta.modified()?.duration_since(std::time::UNIX_EPOCH);
-        let changed = changed.unwrap_or_default().as_nanos();
-        let (version, size) = (env!("CARGO_PKG_VERSION"), meta.len());
-        Ok((format!("agent-{version}-{size}-{changed}"), size))
     }
 
     fn unstartable(&self, cause: io::Error) -> ConnectError {
@@ -162,23 +169,19 @@ impl Far<'_> {
         }
     }
 
-    /// Greets the agent there; none if there is none.
-    async fn greet(&self) -> Result<Option<(Client, Process)>, ConnectError> {
-        let (agent, _) = self.agent().map_err(|cause| self.unstartable(cause))?;
-        // Its time says when it was last of use: see `upload_script`.
-        let script = format!(
-            "a=\"{FOLDER}/{agent}\"; test -x \"$a\" || exit {MISSING}; \
-             touch -c \"$a\" 2> /dev/null; exec \"$a\" agent"
-        );
-        let greeted = Process::greet(self.ssh(&script), HELLO_LIMIT).await;
+    /// Greets the agent there, if there is one for its architecture.
+    async fn greet(&self) -> Result<Greeted, ConnectError> {
+        let greeted = Process::greet(self.ssh(&greet_script(&self.programs)), HELLO_LIMIT).await;
         let (cause, process) = match greeted {
-            Ok(greeted) => return Ok(Some(greeted)),
+            Ok((client, process)) => return Ok(Greeted::Agent(client, process)),
             Err(GreetingError::NotStarted(cause)) => return Err(self.unstartable(cause)),
             Err(GreetingError::Silent(cause, process)) => (cause, process),
         };
         let (status, message) = process.explain(EXPLANATION_LIMIT).await;
         match status.and_then(|status| status.code()) {
-            Some(MISSING) => Ok(None),
+            Some(MISSING) => Ok(Greeted::Missing {
+                machine: machine_in(&message),
+            }),
             Some(SSH_FAILED) => Err(self.refusal(message)),
             _ => Err(ConnectError::Agent {
                 host: self.host.clone(),
@@ -188,14 +191,16 @@ impl Far<'_> {
         }
     }
 
-    /// Puts this program there.
-    async fn put_agent(&self) -> Result<(), ConnectError> {
-        let unreadable =
-            |cause: io::Error| self.not_put(&format!("{}: {cause}", self.program.display()));
-        let (agent, size) = self.agent().map_err(unreadable)?;
-        let program = File::open(&self.program).map_err(unreadable)?;
+    /// Puts the program there that is the agent of such a machine.
+    async fn put_agent(&self, machine: &str) -> Result<(), ConnectError> {
+        let mut programs = self.programs.iter();
+        let agent = programs
+            .find(|program| format!("Linux {}", program.machine) == machine)
+            .ok_or_else(|| self.not_put(&AgentProgram::missing(machine)))?;
+        let program = File::open(&agent.path)
+            .map_err(|cause| self.not_put(&format!("{}: {cause}", agent.path.display())))?;
         let child = self
-            .ssh(&upload_script(&agent, size, random()))
+            .ssh(&upload_script(&agent.file, agent.size, random()))
             .stdin(Stdio::from(program))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -222,6 +227,32 @@ impl Far<'_> {
     }
 }
 
+/// What the far shell says before a machine's system and architecture.
+const MACHINE: &str = "backsight-machine:";
+
+/// A script that becomes the agent for the machine, or says which machine it is.
+fn greet_script(programs: &[AgentProgram]) -> String {
+    let arm =
+        |program: &AgentProgram| format!("\"Linux {}\") a={};; ", program.machine, program.file);
+    let arms: String = programs.iter().map(arm).collect();
+    // Its time says when it was last of use: see `upload_script`.
+    format!(
+        "s=\"$(uname -s) $(uname -m)\"; case \"$s\" in {arms}*) a=none;; esac; a=\"{FOLDER}/$a\"; \
+         test -x \"$a\" || {{ echo \"{MACHINE}$s\" >&2; exit {MISSING}; }}; \
+         touch -c \"$a\" 2> /dev/null; exec \"$a\" agent"
+    )
+}
+
+/// The machine that the far shell has named.
+fn machine_in(message: &str) -> String {
+    let mut lines = message.lines();
+    let named = lines.find_map(|line| line.trim().split_once(MACHINE));
+    named.map_or_else(
+        || "a system without `uname`".to_owned(),
+        |(_, name)| name.trim().to_owned(),
+    )
+}
+
 /// A script that takes the agent from standard input.
 ///
 /// Several hosts may have one home, and several conductors one host, all of which upload at the same moment. So each
@@ -229,11 +260,8 @@ impl Far<'_> {
 /// may be a reboot; and it never takes the place of an agent that is there, which another host may have begun to run.
 /// Of others' files only those are removed that nobody has used for [`KEPT_DAYS`], which a slow upload isn't.
 fn upload_script(agent: &str, size: u64, token: u64) -> String {
-    let ours = format!("Linux {}", std::env::consts::ARCH);
     format!(
-        "umask 077; s=\"$(uname -s) $(uname -m)\"; \
-         test \"$s\" = \"{ours}\" || {{ echo \"it runs $s, and this agent is for {ours}\" >&2; exit 78; }}; \
-         d=\"{FOLDER}\"; n=\"$d/.agent.{token:016x}\"; a=\"$d/{agent}\"; \
+        "umask 077; d=\"{FOLDER}\"; n=\"$d/.agent.{token:016x}\"; a=\"$d/{agent}\"; \
          mkdir -p \"$d\" && cat > \"$n\" && test $(wc -c < \"$n\") -eq {size} && chmod 700 \"$n\" && sync \"$n\" && \
          {{ ln \"$n\" \"$a\" 2> /dev/null || test -x \"$a\" || mv \"$n\" \"$a\"; }}; e=$?; rm -f \"$n\"; \
          test $e -eq 0 && find \"$d\" -type f \\( -name \"agent-*\" -o -name \".agent.*\" \\) ! -name \"{agent}\" \
@@ -299,24 +327,45 @@ impl Refusal {
 mod tests {
     use super::*;
     use backsight_model::{HostKind, Located};
+    use std::path::Path;
 
     #[test]
     fn a_login_is_no_option_and_a_script_has_no_quote_of_its_own() {
         let host = HostName::new("dut").unwrap();
         let settings = Host::new(HostKind::Ssh);
+        let programs = AgentProgram::all(Path::new("/bin/sh")).unwrap();
         let far = Far {
             settings: &settings,
             host: &host,
-            program: "/bin/sh".into(),
+            programs: programs.clone(),
         };
-        let command = far.ssh(&upload_script("agent-1", 5, 7));
-        let words: Vec<_> = command
-            .as_std()
-            .get_args()
-            .map(|w| w.to_str().unwrap())
-            .collect();
-        assert_eq!(words[words.len() - 3..words.len() - 1], ["--", "dut"]);
-        assert_eq!(words[words.len() - 1].matches('\'').count(), 2);
+        for script in [upload_script("agent-1", 5, 7), greet_script(&programs)] {
+            let command = far.ssh(&script);
+            let words: Vec<_> = command
+                .as_std()
+                .get_args()
+                .map(|w| w.to_str().unwrap())
+                .collect();
+            assert_eq!(words[words.len() - 3..words.len() - 1], ["--", "dut"]);
+            assert_eq!(words[words.len() - 1].matches('\'').count(), 2);
+        }
+    }
+
+    #[test]
+    fn the_machine_says_what_it_is_where_its_agent_is_missing() {
+        let mut programs = AgentProgram::all(Path::new("/bin/sh")).unwrap();
+        programs[0].file = "no-such-agent".into();
+        let said = std::process::Command::new("/bin/sh")
+            .args(["-c", &greet_script(&programs)])
+            .output()
+            .unwrap();
+        assert_eq!(said.status.code(), Some(MISSING));
+        let message = format!("a banner\n{}", String::from_utf8_lossy(&said.stderr));
+        assert_eq!(
+            machine_in(&message),
+            format!("Linux {}", std::env::consts::ARCH)
+        );
+        assert!(machine_in("sh: 1: uname: not found").contains("without"));
     }
 
     #[test]
@@ -363,7 +412,7 @@ mod tests {
         let far = Far {
             settings: &settings,
             host: &host,
-            program: "/bin/sh".into(),
+            programs: Vec::new(),
         };
         let tried = far.tried();
         assert!(

@@ -11,13 +11,17 @@ use std::time::Duration;
 
 use nix::libc;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Mutex, MutexGuard, watch};
+use tokio::sync::{Mutex, MutexGuard, Notify, mpsc, watch};
+use tokio::time::Instant;
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
 use crate::build_upload::UploadKind;
 use crate::cgroup::Cgroup;
 use crate::folders::with_path;
+use crate::machine_lease::{
+    LeaseFault, LeaseHolder, LeaseInForce, LockMode, MachineLease, lease_folder,
+};
 use crate::preparation::Preparations;
 use crate::proto::{self, agent_server::AgentServer};
 use crate::record::Recorder;
@@ -35,6 +39,8 @@ use crate::{
 /// that was suspended for a moment comes back.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 const ALIVE_LIMIT: Duration = Duration::from_secs(40);
+/// How often it is written down at most that the conductor was heard.
+const HEARD_INTERVAL: Duration = Duration::from_secs(5);
 /// What one stream, and all together, may have under way towards the agent, bytes.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 4 << 20;
@@ -173,7 +179,9 @@ async fn serve(
     ground: Arc<SharedTrialState>,
     asks: Option<Duration>,
 ) -> Result<(), ServeError> {
-    let (stream, closed) = Stream::new(claimed).map_err(ServeError::Stream)?;
+    let heard = Arc::new(Notify::new());
+    let stream = Stream::new(claimed, Arc::clone(&heard));
+    let (stream, closed) = stream.map_err(ServeError::Stream)?;
     let mut children = signal(SignalKind::child())?;
     let reaper = Arc::clone(&ground.reaper);
     tokio::spawn(async move {
@@ -188,6 +196,8 @@ async fn serve(
         recorder: Arc::default(),
         is_guest: asks.is_none(),
         self_test: Mutex::default(),
+        lease: Arc::default(),
+        heard,
     });
     let server = tonic::transport::Server::builder()
         .trace_fn(|request| tracing::debug_span!("request", call = request.uri().path()))
@@ -231,6 +241,41 @@ async fn asked_to_end() -> io::Result<()> {
     Ok(())
 }
 
+/// Events of a lease that are under way: holders follow each other slowly.
+const LEASE_EVENTS: usize = 16;
+
+/// Takes the machine for a session.
+async fn take_lease(
+    holder: LeaseHolder,
+    wait: Duration,
+    sender: &mpsc::Sender<Result<proto::LeaseEvent, Status>>,
+) -> Result<MachineLease, LeaseFault> {
+    let holder = LeaseHolder {
+        by_agent: true,
+        ..holder
+    };
+    let (folder, until) = (lease_folder()?, Instant::now() + wait);
+    let awaited = |in_force: &LeaseInForce| {
+        let event = wire::json(in_force).map(|in_force| proto::LeaseEvent {
+            event: Some(proto::lease_event::Event::Awaited(in_force)),
+        });
+        let _the_next_holder_is_told_too = sender.try_send(event);
+    };
+    MachineLease::take(&folder, LockMode::Alone, &holder, until, awaited).await
+}
+
+/// Writes down that the conductor was heard, whenever it is.
+async fn note_conductor(lease: Arc<Mutex<Option<MachineLease>>>, heard: Arc<Notify>) {
+    loop {
+        heard.notified().await;
+        if let Some(lease) = &*lease.lock().await {
+            lease.note_controller();
+        }
+        // Not a wait for anything: what is heard meanwhile is noted after it.
+        tokio::time::sleep(HEARD_INTERVAL).await;
+    }
+}
+
 struct Agent {
     ground: Arc<SharedTrialState>,
     open: Mutex<Open>,
@@ -240,6 +285,10 @@ struct Agent {
     is_guest: bool,
     /// Ends the self-test that runs, or the last one.
     self_test: Mutex<Option<StopFlag>>,
+    /// The machine is ours until we end.
+    lease: Arc<Mutex<Option<MachineLease>>>,
+    /// Notified of whatever the conductor says.
+    heard: Arc<Notify>,
 }
 
 /// The open trial, if there is one, and how many there were.
@@ -325,6 +374,38 @@ impl proto::agent_server::Agent for Agent {
             start_ticks: procs::one(pid.cast_signed()).map_or(0, |process| process.start_ticks),
             program: facts::program(pid),
         }))
+    }
+
+    type LeaseStream = ReceiverStream<Result<proto::LeaseEvent, Status>>;
+
+    async fn lease(&self, request: Request<proto::LeaseRequest>) -> Reply<Self::LeaseStream> {
+        let proto::LeaseRequest { holder, wait_ns } = request.into_inner();
+        let holder: LeaseHolder = wire::from_json(&holder)?;
+        let (sender, events) = mpsc::channel(LEASE_EVENTS);
+        let (lease, heard) = (Arc::clone(&self.lease), Arc::clone(&self.heard));
+        tokio::spawn(async move {
+            let taken = tokio::select! {
+                taken = take_lease(holder, Duration::from_nanos(wait_ns), &sender) => taken,
+                // Who asked has given up or gone away.
+                () = sender.closed() => return,
+            };
+            let event = match taken {
+                Ok(taken) => {
+                    let is_first = lease.lock().await.replace(taken).is_none();
+                    if is_first {
+                        tokio::spawn(note_conductor(lease, heard));
+                    }
+                    Ok(proto::lease_event::Event::Leased(true))
+                }
+                Err(LeaseFault::Taken(in_force)) => {
+                    wire::json(&in_force).map(proto::lease_event::Event::Taken)
+                }
+                Err(fault) => Err(Status::failed_precondition(fault.to_string())),
+            };
+            let event = event.map(|event| proto::LeaseEvent { event: Some(event) });
+            let _who_asked_has_gone = sender.send(event).await;
+        });
+        Ok(Response::new(ReceiverStream::new(events)))
     }
 
     async fn clock(&self, _: Request<proto::ClockRequest>) -> Reply<proto::Moment> {

@@ -33,6 +33,7 @@ use crate::build_upload::UploadKind;
 use crate::clocks;
 use crate::error::AgentError;
 use crate::file_tree::{FileTree, PlanFiles};
+use crate::machine_lease::{LeaseHolder, LeaseInForce};
 use crate::proto::{self, agent_client::AgentClient};
 use crate::self_test::{Examination, ExaminationOrder};
 use crate::step::{
@@ -165,6 +166,57 @@ impl Client {
         async move {
             // The sender sits in the stream and never sends: the only change is its end.
             while gone.changed().await.is_ok() {}
+        }
+    }
+
+    /// Leases the machine for a session until the agent ends, waiting at most this long. `awaited` hears of each holder that is
+    /// waited for. Returns who has it at the end of the wait; none if it is ours.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Refused`] if its lock files can't be used; [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn lease(
+        &self,
+        holder: &LeaseHolder,
+        wait: Duration,
+        mut awaited: impl FnMut(&LeaseInForce),
+    ) -> Result<Option<LeaseInForce>, AgentError> {
+        const CALL: &str = "lease its machine";
+        use proto::lease_event::Event;
+        let request = proto::LeaseRequest {
+            holder: wire::json(holder).map_err(nonsense(CALL))?,
+            wait_ns: u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX),
+        };
+        let mut events = self
+            .call(CALL, CALL_LIMIT, |mut calls| async move {
+                calls.lease(request).await
+            })
+            .await?;
+        let limit = wait.saturating_add(CALL_LIMIT);
+        let in_force = |text: &str| wire::from_json::<LeaseInForce>(text).map_err(nonsense(CALL));
+        let ended = async {
+            loop {
+                let event = events.message().await;
+                let event = event.map_err(|status| failure(CALL, &status))?;
+                match event.and_then(|event| event.event) {
+                    Some(Event::Awaited(text)) => awaited(&in_force(&text)?),
+                    Some(Event::Taken(text)) => return in_force(&text).map(Some),
+                    Some(Event::Leased(_)) => return Ok(None),
+                    None => {
+                        return Err(AgentError::Protocol {
+                            call: CALL,
+                            why: "the stream of events ended before the wait".into(),
+                        });
+                    }
+                }
+            }
+        };
+        match timeout(limit, ended).await {
+            Ok(ended) => ended,
+            Err(_) => Err(AgentError::Deadline {
+                call: CALL,
+                after: limit,
+            }),
         }
     }
 
@@ -834,6 +886,7 @@ mod tests {
 
     #[tonic::async_trait]
     impl proto::agent_server::Agent for Stranger {
+        type LeaseStream = tokio_stream::Pending<Result<proto::LeaseEvent, Status>>;
         type RunStream = tokio_stream::Pending<Result<proto::StepEvent, Status>>;
         type WatchBarriersStream = tokio_stream::Pending<Result<proto::BarrierReport, Status>>;
 
@@ -844,6 +897,9 @@ mod tests {
                 agent_version,
                 ..Default::default()
             }))
+        }
+        async fn lease(&self, _: Request<proto::LeaseRequest>) -> Reply<Self::LeaseStream> {
+            unknown()
         }
         async fn clock(&self, _: Request<proto::ClockRequest>) -> Reply<proto::Moment> {
             unknown()

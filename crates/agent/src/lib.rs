@@ -42,6 +42,7 @@ mod init;
 mod launch;
 mod launch_conditions;
 mod machine_files;
+mod machine_lease;
 mod monitored_processes;
 mod mounts;
 mod namespace;
@@ -78,6 +79,10 @@ pub use error::AgentError;
 pub use file_tree::{PlanFiles, PlanFilesError};
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
 pub use init::{InitError, init_arguments, serve_guest};
+pub use machine_lease::{
+    LeaseFault, LeaseHolder, LeaseInForce, LockMode, MachineLease, lease_file, lease_folder,
+    try_lease_file,
+};
 pub use monitored_processes::{MonitoredProcesses, is_monitor, monitored_processes};
 pub use neighbours::{CpuUse, ProcessSnapshot};
 pub use preparation::serve_settings;

@@ -6,13 +6,14 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::unistd::{dup2_stdin, dup2_stdout};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tonic::transport::server::Connected;
 
 /// What the stream is made of; where it was standard input and output, taken away from the rest of the process.
@@ -58,17 +59,22 @@ impl ClaimedStream {
 pub(crate) struct Stream {
     input: AsyncFd<OwnedFd>,
     output: AsyncFd<OwnedFd>,
+    /// Notified of whatever the other end says.
+    heard: Arc<Notify>,
     /// Dropped with the stream: that is how its end is seen.
     _open: watch::Sender<()>,
 }
 
 impl Stream {
-    /// The stream, and a watch that ends when it is dropped. Needs a runtime.
+    /// The stream, and a watch that ends when it is dropped; `heard` is notified of whatever the other end says. Needs a runtime.
     ///
     /// # Errors
     ///
     /// The system's: one of the two can't be awaited.
-    pub(crate) fn new(claimed: ClaimedStream) -> io::Result<(Self, watch::Receiver<()>)> {
+    pub(crate) fn new(
+        claimed: ClaimedStream,
+        heard: Arc<Notify>,
+    ) -> io::Result<(Self, watch::Receiver<()>)> {
         for end in [&claimed.input, &claimed.output] {
             let flags = OFlag::from_bits_retain(fcntl(end, FcntlArg::F_GETFL)?);
             fcntl(end, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
@@ -85,6 +91,7 @@ impl Stream {
             Self {
                 input,
                 output,
+                heard,
                 _open: open,
             },
             closed,
@@ -111,6 +118,7 @@ impl AsyncRead for Stream {
             match guard.try_io(read) {
                 Ok(Ok(length)) => {
                     buf.advance(length);
+                    self.heard.notify_one();
                     return Poll::Ready(Ok(()));
                 }
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -42,7 +42,7 @@ fn place() -> Place {
         "sshd_config",
         format!(
             "Port {PORT}\nListenAddress 127.0.0.1\nHostKey {here}/host\nUsePAM no\nStrictModes no\nPrintMotd no\n\
-             PermitRootLogin prohibit-password\nPidFile {here}/sshd.pid\nLogLevel ERROR\nSetEnv TMPDIR={here}/tmp {}={} PATH={here}/far:/usr/bin:/bin\n",
+             PermitRootLogin prohibit-password\nPidFile {here}/sshd.pid\nLogLevel ERROR\nSetEnv TMPDIR={here}/tmp BACKSIGHT_LEASES={here}/far-leases {}={} PATH={here}/far:/usr/bin:/bin\n",
             crate::place::MARK,
             place.name,
         ),

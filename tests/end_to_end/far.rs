@@ -105,7 +105,7 @@ pub fn key(place: &Place, file: &str) {
 }
 
 /// A place with a repository and the machine, on which its target is rebooted; none where that can't be.
-fn place() -> Option<Place> {
+pub fn place() -> Option<Place> {
     if Need::Root.is_missing() {
         return None;
     }
@@ -126,9 +126,10 @@ fn place() -> Option<Place> {
     }
     let settings = format!(
         "HostKey {}\nUsePAM no\nStrictModes no\nPrintMotd no\nPermitRootLogin prohibit-password\n\
-         PidFile none\nLogLevel ERROR\nSetEnv TMPDIR={} {}={}\n",
+         PidFile none\nLogLevel ERROR\nSetEnv TMPDIR={} BACKSIGHT_LEASES={} {}={}\n",
         place.at("host"),
         place.at("tmp"),
+        place.at("far-leases"),
         crate::place::MARK,
         place.name,
     );

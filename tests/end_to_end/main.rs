@@ -56,6 +56,7 @@ mod same_plan;
 mod searching;
 mod self_tests;
 mod servers;
+mod shared_lab;
 mod stepping;
 mod steps;
 mod storing;

@@ -160,7 +160,8 @@ impl LabArgs {
                     ));
                 }
                 let hosts = lab.select(&hosts, &[])?;
-                let switching = switch_hosts(&lab, &hosts, action, force);
+                let reach = HostAccess::with_this_program().into_diagnostic()?;
+                let switching = switch_hosts(&reach, &lab, &hosts, action, force);
                 let outcomes = crate::block_on(async { Ok(switching.await) })?;
                 for outcome in &outcomes {
                     match outcome {

@@ -181,6 +181,7 @@ pub fn sentence(event: &Event) -> Option<String> {
             host,
             holder,
             seconds,
+            ..
         } => format!(
             "waiting up to {} for host {host}, which is leased to {holder}",
             time(seconds)

@@ -6,11 +6,14 @@ mod agent_programs;
 pub(crate) mod guests;
 mod ssh;
 
-use backsight_agent::{AgentMark, Client, ClockOffset, PlanFilesError, sweep};
+use backsight_agent::{
+    AgentError, AgentMark, Client, ClockOffset, LeaseHolder, LeaseInForce, PlanFilesError, sweep,
+};
 use backsight_model::{HostClock, HostKind, HostName, Lab, LabName, Machine};
 use backsight_settings::MachineConflict;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
+    fmt,
     net::IpAddr,
     path::PathBuf,
     process::{ExitStatus, Stdio},
@@ -43,6 +46,8 @@ pub struct HostAccess {
     pub program: PathBuf,
     /// How long a host that doesn't answer is waited for, at the start and before each trial.
     pub host_wait: Duration,
+    /// What agents of other machines hold as long as they are there.
+    pub(crate) lease: Option<Arc<LeaseClaim>>,
 }
 
 impl HostAccess {
@@ -51,6 +56,15 @@ impl HostAccess {
         Self {
             program,
             host_wait: Duration::ZERO,
+            lease: None,
+        }
+    }
+
+    /// The same for agents that hold nothing.
+    pub(crate) fn without_lease(&self) -> Self {
+        Self {
+            lease: None,
+            ..self.clone()
         }
     }
 
@@ -63,9 +77,50 @@ impl HostAccess {
     }
 }
 
+/// What agents of other machines hold for a study, and those that hold it and aren't used yet.
+pub(crate) struct LeaseClaim {
+    pub(crate) holder: LeaseHolder,
+    greeted: Mutex<HashMap<HostName, GreetedHost>>,
+}
+
+impl LeaseClaim {
+    pub(crate) fn new(holder: LeaseHolder) -> Self {
+        Self {
+            holder,
+            greeted: Mutex::default(),
+        }
+    }
+
+    /// Keeps the agent of a host for whoever starts one there next.
+    pub(crate) fn keep(&self, host: HostName, greeted: GreetedHost) {
+        let mut all = self.greeted.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(host, greeted);
+    }
+
+    fn take_greeted(&self, host: &HostName) -> Option<GreetedHost> {
+        let mut all = self.greeted.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(host)
+    }
+}
+
+impl fmt::Debug for LeaseClaim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("LeaseClaim");
+        shown.field("holder", &self.holder).finish_non_exhaustive()
+    }
+}
+
 /// Why a host can't be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
+    /// Another study has it.
+    #[error("host `{host}` is leased to {holder}")]
+    Leased {
+        /// The host.
+        host: HostName,
+        /// Who says to hold it, and since when.
+        holder: String,
+    },
     /// Its namespace isn't there.
     #[error("host `{host}` is not up: `backsight lab up` makes its namespace")]
     NotUp {
@@ -181,7 +236,7 @@ pub enum ConnectError {
         /// The host.
         host: HostName,
         /// What is wrong.
-        cause: backsight_agent::AgentError,
+        cause: AgentError,
         /// What the agent printed on standard error.
         message: String,
     },
@@ -200,8 +255,8 @@ pub enum UnreachableReason {
     Other,
 }
 
-impl std::fmt::Display for UnreachableReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for UnreachableReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::UnknownName => "its name has no address",
             Self::PortClosed => "the machine is there, and nothing listens on that port",
@@ -238,22 +293,25 @@ pub(crate) enum AgentHolder {
 }
 
 impl Connected {
-    /// Starts an agent on the host and greets it. The span `host` is open until its agent has ended.
+    /// Starts an agent on the host, which takes the lease of its machine if that is claimed, and greets it. The span `host` is open until its agent has ended.
     #[tracing::instrument(name = "host", parent = None, level = "info", skip_all, fields(name = %host))]
     pub(crate) async fn start(
         reach: &HostAccess,
         lab: &Lab,
         host: &HostName,
     ) -> Result<Self, ConnectError> {
-        let kind = lab.host.get(host).map_or(HostKind::Local, |h| h.kind);
-        if kind.is_guest() {
-            return Err(ConnectError::NotBooted { host: host.clone() });
-        }
-        let (client, process) = match lab.host.get(host) {
-            Some(settings) if kind == HostKind::Ssh => ssh::start(reach, settings, host).await?,
-            _ => {
-                let namespace = (kind == HostKind::Netns).then_some(&lab.name);
-                Process::start(reach, host, namespace).await?
+        let claim = reach.lease.as_ref();
+        let leased = claim.and_then(|claim| claim.take_greeted(host));
+        let GreetedHost {
+            client, process, ..
+        } = match leased {
+            Some(leased) => leased,
+            None => {
+                let greeted = GreetedHost::start(reach, lab, host).await?;
+                match claim {
+                    Some(claim) => greeted.into_leased(lab, &claim.holder).await?,
+                    None => greeted,
+                }
             }
         };
         match known(&client).await {
@@ -280,7 +338,7 @@ impl Connected {
         name: HostName,
         client: Client,
         guest: Guest,
-    ) -> Result<Self, (backsight_agent::AgentError, Box<Guest>)> {
+    ) -> Result<Self, (AgentError, Box<Guest>)> {
         match known(&client).await {
             Ok((facts, clock)) => Ok(Self {
                 client: client.with_host(name.as_str()),
@@ -375,10 +433,97 @@ impl Connected {
     }
 }
 
+/// A host whose agent was greeted and has done nothing yet.
+pub(crate) struct GreetedHost {
+    name: HostName,
+    client: Client,
+    process: Process,
+}
+
+impl GreetedHost {
+    /// Starts an agent on the host and greets it.
+    pub(crate) async fn start(
+        reach: &HostAccess,
+        lab: &Lab,
+        host: &HostName,
+    ) -> Result<Self, ConnectError> {
+        let kind = lab.host.get(host).map_or(HostKind::Local, |h| h.kind);
+        if kind.is_guest() {
+            return Err(ConnectError::NotBooted { host: host.clone() });
+        }
+        let (client, process) = match lab.host.get(host) {
+            Some(settings) if kind == HostKind::Ssh => ssh::start(reach, settings, host).await?,
+            _ => {
+                let namespace = (kind == HostKind::Netns).then_some(&lab.name);
+                Process::start(reach, host, namespace).await?
+            }
+        };
+        Ok(Self {
+            name: host.clone(),
+            client,
+            process,
+        })
+    }
+
+    /// The running kernel: hosts with the same one are the same machine.
+    pub(crate) fn boot_id(&self) -> &str {
+        &self.client.hello().boot_id
+    }
+
+    /// Has the agent hold the lease of its machine, for which it waits at most this long. Returns who has it at the end of the
+    /// wait; none if it is ours.
+    pub(crate) async fn lease(
+        &self,
+        holder: &LeaseHolder,
+        wait: Duration,
+        awaited: impl FnMut(&LeaseInForce),
+    ) -> Result<Option<LeaseInForce>, AgentError> {
+        self.client.lease(holder, wait, awaited).await
+    }
+
+    /// The same, now or not at all, where the agent is on another machine. One of this machine inherits its lease.
+    async fn into_leased(self, lab: &Lab, holder: &LeaseHolder) -> Result<Self, ConnectError> {
+        let kind = lab.host.get(&self.name).map(|settings| settings.kind);
+        if kind != Some(HostKind::Ssh) {
+            return Ok(self);
+        }
+        match self.lease(holder, Duration::ZERO, |_| {}).await {
+            Ok(None) => Ok(self),
+            Ok(Some(in_force)) => {
+                let Self {
+                    name,
+                    client,
+                    process,
+                } = self;
+                drop(client);
+                process.end().await;
+                Err(ConnectError::Leased {
+                    host: name,
+                    holder: in_force.to_string(),
+                })
+            }
+            Err(cause) => Err(self.into_fault(cause).await),
+        }
+    }
+
+    /// Ends the agent, which failed.
+    pub(crate) async fn into_fault(self, cause: AgentError) -> ConnectError {
+        ConnectError::Agent {
+            host: self.name,
+            cause,
+            message: self.process.bury().await,
+        }
+    }
+}
+
+/// The boot of this machine.
+pub(crate) fn this_boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
+
 /// What is asked of every agent once.
-async fn known(
-    client: &Client,
-) -> Result<(BTreeMap<String, String>, ClockOffset), backsight_agent::AgentError> {
+async fn known(client: &Client) -> Result<(BTreeMap<String, String>, ClockOffset), AgentError> {
     let facts = client.facts().await?;
     let clock = client.clock_offset(CLOCK_ROUND_TRIPS).await?;
     Ok((facts, clock))
@@ -399,7 +544,7 @@ pub(crate) enum GreetingError {
     /// There is no process.
     NotStarted(std::io::Error),
     /// There is one, and no agent answers.
-    Silent(backsight_agent::AgentError, Box<Process>),
+    Silent(AgentError, Box<Process>),
 }
 
 impl Process {

@@ -150,13 +150,19 @@ pub async fn install_release(
     let settings = lab.host.get(host).ok_or(fail(InstallFault::NoHost))?;
     let install = settings.install.as_ref();
     let install = install.ok_or(fail(InstallFault::NotGiven))?;
-    let _lease = match force {
+    let lease = match force {
         true => None,
         false => {
-            let lease = Lease::try_take(lab, std::slice::from_ref(host), "`backsight lab install`");
-            Some(lease.map_err(|error| fail(InstallFault::Leased(error)))?)
+            let hosts = std::slice::from_ref(host);
+            match Lease::try_take(reach, lab, hosts, "`backsight lab install`").await {
+                // A machine on which nothing runs is nobody's.
+                Err(LeaseError::NotReached(_)) => None,
+                lease => Some(lease.map_err(|error| fail(InstallFault::Leased(error)))?),
+            }
         }
     };
+    let under_lease = lease.as_ref().map(|lease| lease.reach(reach));
+    let reach = under_lease.as_ref().unwrap_or(reach);
     let console = match settings.console {
         None => None,
         Some(_) => match ConsoleCapture::start(settings).await {

@@ -1,342 +1,286 @@
 //! Leases: two studies never disturb each other's measurements.
 //!
-//! A lease is a lock on small files, held by the process that measures and by the agents that it
-//! starts; the system drops it when the last of them ends, however it ends. So when the conductor is killed,
-//! nobody else gets the hosts before the agents have put them back.
+//! A lease is a lock on a file of the machine that is leased (`backsight_agent`'s machine leases). Of this machine it is held by the
+//! process that measures and by the agents that it starts; of another machine, by the agent there. The system drops it when the
+//! last of them ends, however it ends. So when the conductor is killed, nobody else gets the hosts before the agents have put
+//! them back.
 //!
 //! Every host of kind `local` is this machine, whatever labs call it: one lock for all of them. Namespaces and guests are
 //! parts of this machine: each has a lock of its own, and they share the machine's, so that studies may measure in
-//! different ones at once, and none while somebody measures on the machine itself. A host of kind `ssh` goes by its login
-//! and options. Hosts of one study don't exclude each other.
+//! different ones at once, and none while somebody measures on the machine itself. Hosts of one study don't exclude each other.
+//!
+//! A host of kind `ssh` is leased on its machine, so that it is one for all users and controllers. Before, its login and options are
+//! leased here: of studies of this machine only one starts an agent there.
+//!
+//! Everybody takes machines in one order, that of their boots' ids, this machine among them. So two studies that want the same
+//! two machines never hold one each.
 
-use backsight_model::{HostKind, HostName, Lab, LabName};
-use rustix::fs::{FlockOperation, flock};
-use std::{
-    fs::File,
-    io::{Read as _, Seek as _, Write as _},
-    path::{Path, PathBuf},
-    time::Duration,
+use backsight_agent::{
+    AgentError, LeaseFault, LeaseHolder, LeaseInForce, LockMode, MachineLease, lease_file,
+    lease_folder,
+};
+use backsight_model::{HostKind, HostName, Lab};
+use futures_util::future::join_all;
+use std::{fs::File, path::Path, sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep_until};
+
+use crate::{
+    ConnectError, HostAccess,
+    host_locks::{AGENTS_LIMIT, HostLockError, own_locks},
+    hosts::{GreetedHost, LeaseClaim, this_boot},
 };
 
-/// How long somebody else may take to make or remove a lab.
-const OTHERS_LIMIT: Duration = Duration::from_secs(30);
-/// How long the agents of a conductor that was killed may take to put their hosts back.
-const AGENTS_LIMIT: Duration = Duration::from_secs(3);
+/// How long a machine that went away is left to whoever has it, before it is waited for again: a reboot ends leases, and the
+/// study that asked for it comes first.
+const REBOOT_COURTESY: Duration = Duration::from_secs(10);
 
 /// Why hosts can't be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
-    /// Somebody else measures on a host.
-    #[error("host `{host}` is leased to {holder}")]
-    Taken {
-        /// The host.
-        host: HostName,
-        /// Who says to hold it.
-        holder: String,
-    },
-    /// Somebody else makes or removes the lab's namespaces.
-    #[error(
-        "somebody else is making or removing the namespaces of lab `{lab}`, and doesn't come to an end: see what `backsight lab` runs on this machine"
-    )]
-    Busy {
-        /// The lab.
-        lab: LabName,
-    },
-    /// The lock files can't be used.
-    #[error("can't lock {path}: {cause}")]
-    Lock {
-        /// The lock's file.
-        path: PathBuf,
-        /// What the system said.
-        cause: std::io::Error,
-    },
+    /// A lock of one can't.
+    #[error(transparent)]
+    Locked(#[from] HostLockError),
+    /// A host that has to be asked can't be.
+    #[error(transparent)]
+    NotReached(Box<ConnectError>),
 }
 
-/// Hosts that are ours until this is dropped.
+impl LeaseError {
+    /// Whether somebody else has a host.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Self::Locked(HostLockError::Taken { .. }))
+    }
+}
+
+/// Hosts that are ours until this is dropped, and the agents of other machines that it has brought forth have ended.
 #[derive(Debug)]
 pub struct Lease {
     _files: Vec<File>,
+    claim: Arc<LeaseClaim>,
+}
+
+/// A machine that is to be leased.
+enum MachinePlace {
+    /// This one, for a host.
+    Here(HostName, LockMode),
+    /// Another one.
+    There(HostName, GreetedHost),
 }
 
 impl Lease {
-    /// Takes these hosts for `holder` (shown to whoever comes next), waiting at most this long. `awaited` hears of each host
-    /// and holder that is waited for.
+    /// Takes these hosts for `work` (shown to whoever comes next), waiting at most this long. `awaited` hears of each host
+    /// and holder that is waited for. Agents are started on those of other machines; hosts that can't be reached yet, and that
+    /// `reach` waits for, take their leases when they are reached.
     ///
     /// # Errors
-    /// [`LeaseError::Taken`] when another process still has one of them at the end of the wait.
+    /// [`LeaseError::Taken`] when another study still has one of them at the end of the wait; [`LeaseError::NotReached`].
     #[tracing::instrument(name = "lease", level = "info", skip_all)]
     pub async fn take(
+        reach: &HostAccess,
         lab: &Lab,
         hosts: &[HostName],
-        holder: &str,
+        work: &str,
         wait: Duration,
-        awaited: impl Fn(&HostName, &str),
+        awaited: impl Fn(&HostName, &LeaseInForce),
     ) -> Result<Self, LeaseError> {
-        let until = tokio::time::Instant::now() + wait;
-        let mut told = None;
-        loop {
-            match Self::try_take(lab, hosts, holder) {
-                Err(LeaseError::Taken { host, holder }) if tokio::time::Instant::now() < until => {
-                    let taken = Some((host, holder));
-                    if told != taken {
-                        taken
-                            .iter()
-                            .for_each(|(host, holder)| awaited(host, holder));
-                        told = taken;
-                    }
-                    // Locks have no event to await; the poll is for people, who wait minutes.
-                    tokio::time::sleep(Duration::from_millis(200)).await;
-                }
-                result => return result,
-            }
-        }
+        let some_host = hosts
+            .first()
+            .cloned()
+            .unwrap_or_else(Lab::this_machine_name);
+        let folder = lease_folder().map_err(|fault| HostLockError::new(&some_host, fault))?;
+        Self::take_in(&folder, reach, lab, hosts, work, wait, awaited).await
     }
 
-    /// Takes these namespaces, to remove them, as soon as the agents of a study that was just killed have gone.
-    ///
-    /// # Errors
-    /// As [`Lease::take`].
-    pub(crate) fn take_soon(
+    /// The same with this machine's locks in this folder.
+    async fn take_in(
+        folder: &Path,
+        reach: &HostAccess,
         lab: &Lab,
         hosts: &[HostName],
-        holder: &str,
+        work: &str,
+        wait: Duration,
+        awaited: impl Fn(&HostName, &LeaseInForce),
     ) -> Result<Self, LeaseError> {
-        let until = std::time::Instant::now() + AGENTS_LIMIT;
-        loop {
-            match Self::try_take_parts(lab, hosts, holder) {
-                Err(LeaseError::Taken { .. }) if std::time::Instant::now() < until => {
-                    std::thread::sleep(Duration::from_millis(20));
+        let until = Instant::now() + wait;
+        let holder = LeaseHolder::new(work.to_owned()).map_err(HostLockError::system)?;
+        let claim = Arc::new(LeaseClaim::new(holder));
+        let mut files = Vec::new();
+        for (name, host) in own_locks(lab, hosts) {
+            let path = folder.join(name);
+            let file = retried(until, async |until| {
+                let tell = |in_force: &LeaseInForce| awaited(host, in_force);
+                lease_file(&path, LockMode::Alone, &claim.holder, until, tell).await
+            });
+            files.push(
+                file.await
+                    .map_err(|fault| HostLockError::new(host, fault))?,
+            );
+        }
+        let mut far: Vec<&HostName> = hosts.iter().filter(|host| is_far(lab, host)).collect();
+        far.sort();
+        far.dedup();
+        let bare = reach.without_lease();
+        let greeted = join_all(far.iter().map(|host| GreetedHost::start(&bare, lab, host)));
+        let mut places = Vec::new();
+        for (host, greeted) in far.iter().zip(greeted.await) {
+            match greeted {
+                Ok(greeted) => {
+                    let boot = greeted.boot_id().to_owned();
+                    places.push((boot, MachinePlace::There((*host).clone(), greeted)));
                 }
-                result => return result,
+                // It takes its lease when it is back.
+                Err(ConnectError::Unreachable { .. }) if !reach.host_wait.is_zero() => {}
+                Err(fault) => return Err(LeaseError::NotReached(Box::new(fault))),
             }
         }
+        if let Some((mode, host)) = on_machine(lab, hosts) {
+            places.push((this_boot(), MachinePlace::Here(host.clone(), mode)));
+        }
+        // Hosts of one boot stay in the order of their names, with this machine last.
+        places.sort_by(|a, b| a.0.cmp(&b.0));
+        for (_, place) in places {
+            match place {
+                MachinePlace::Here(host, mode) => {
+                    let taken = retried(until, async |until| {
+                        let tell = |in_force: &LeaseInForce| awaited(&host, in_force);
+                        MachineLease::take(folder, mode, &claim.holder, until, tell).await
+                    });
+                    let taken = taken.await;
+                    files.extend(
+                        taken
+                            .map_err(|fault| HostLockError::new(&host, fault))?
+                            .into_files(),
+                    );
+                }
+                MachinePlace::There(host, greeted) => {
+                    let tell = |in_force: &LeaseInForce| awaited(&host, in_force);
+                    let leased = lease_far(&bare, lab, &host, greeted, &claim.holder, until, tell);
+                    let leased = leased.await?;
+                    claim.keep(host, leased);
+                }
+            }
+        }
+        for file in &files {
+            // The agents inherit it.
+            let inherited = rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty());
+            inherited.map_err(|errno| HostLockError::system(errno.into()))?;
+        }
+        Ok(Self {
+            _files: files,
+            claim,
+        })
     }
 
     /// Takes these hosts now or not at all.
     ///
     /// # Errors
     /// As [`Lease::take`].
-    pub fn try_take(lab: &Lab, hosts: &[HostName], holder: &str) -> Result<Self, LeaseError> {
-        Self::try_take_in(&folder(), lab, hosts, holder)
-    }
-
-    fn try_take_in(
-        folder: &Path,
+    pub async fn try_take(
+        reach: &HostAccess,
         lab: &Lab,
         hosts: &[HostName],
-        holder: &str,
+        work: &str,
     ) -> Result<Self, LeaseError> {
-        let wanted = hosts.iter().flat_map(|host| {
-            let on_machine = on_machine(lab, host).map(|mode| (MACHINE.to_owned(), mode, host));
-            let own = lock_name(lab, host).map(|name| (name, Mode::Alone, host));
-            on_machine.into_iter().chain(own)
-        });
-        Self::lock(folder, wanted.collect(), holder)
+        Self::take(reach, lab, hosts, work, Duration::ZERO, |_, _| {}).await
     }
 
-    /// Takes these namespaces, to remove them: that disturbs nobody on the rest of the machine.
-    fn try_take_parts(lab: &Lab, hosts: &[HostName], holder: &str) -> Result<Self, LeaseError> {
-        let own = |host| lock_name(lab, host).map(|name| (name, Mode::Alone, host));
-        Self::lock(&folder(), hosts.iter().filter_map(own).collect(), holder)
-    }
-
-    fn lock(
-        folder: &Path,
-        mut wanted: Vec<(String, Mode, &HostName)>,
-        holder: &str,
-    ) -> Result<Self, LeaseError> {
-        // One order for everybody: two studies that want the same two hosts can't each hold one.
-        wanted.sort();
-        wanted.dedup_by(|a, b| a.0 == b.0);
-        let mut files = Vec::new();
-        for (name, mode, host) in wanted {
-            files.push(lock(&folder.join(name), mode, host, holder)?);
+    /// The way to its hosts: agents that are started on other machines hold their leases.
+    #[must_use]
+    pub fn reach(&self, reach: &HostAccess) -> HostAccess {
+        HostAccess {
+            lease: Some(Arc::clone(&self.claim)),
+            ..reach.clone()
         }
-        Ok(Self { _files: files })
     }
 }
 
-/// How a lock is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mode {
-    Alone,
-    Shared,
-}
-
-/// The environment variable that says where lock files live.
-const FOLDER_VARIABLE: &str = "BACKSIGHT_LEASES";
-/// The file of the lock of this machine.
-const MACHINE: &str = "machine.lock";
-
-/// Where lock files live: shared by all users of the machine where the system has such a place.
-fn folder() -> PathBuf {
-    if let Some(folder) = std::env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()) {
-        return folder.into();
-    }
-    [Path::new("/run/lock"), Path::new("/tmp")]
-        .into_iter()
-        .find(|path| path.is_dir())
-        .map_or_else(std::env::temp_dir, Path::to_path_buf)
-        .join("backsight")
-}
-
-/// How a host takes part in the lock of this machine; none if it is another machine.
-fn on_machine(lab: &Lab, host: &HostName) -> Option<Mode> {
-    match lab.host.get(host).map(|settings| settings.kind) {
-        Some(HostKind::Ssh) => None,
-        Some(HostKind::Netns | HostKind::Uml | HostKind::Qemu) => Some(Mode::Shared),
-        Some(HostKind::Local) | None => Some(Mode::Alone),
+/// Takes a lease, and if a controller has it that was killed here, once more within the time that its agents may take to end.
+async fn retried<T>(
+    until: Instant,
+    take: impl AsyncFn(Instant) -> Result<T, LeaseFault>,
+) -> Result<T, LeaseFault> {
+    match take(until).await {
+        Err(LeaseFault::Taken(in_force)) if is_ending(&in_force) => {
+            take(Instant::now() + AGENTS_LIMIT).await
+        }
+        taken => taken,
     }
 }
 
-/// The longest name of a lock's file before its ending, in characters.
-const LOCK_NAME: usize = 200;
+fn is_ending(in_force: &LeaseInForce) -> bool {
+    let holder = in_force.holder.as_ref();
+    holder.is_some_and(LeaseHolder::is_dead_here)
+}
 
-/// The file of a host's own lock; none of this machine itself.
-fn lock_name(lab: &Lab, host: &HostName) -> Option<String> {
-    let settings = lab.host.get(host);
-    let name = match settings.map(|h| h.kind) {
-        Some(HostKind::Ssh) => {
-            // The same machine, whatever labs call it.
-            let words = settings.map(|s| {
-                let options = s.options.iter().map(|option| option.as_str());
-                std::iter::once(s.login(host))
-                    .chain(options)
-                    .collect::<Vec<_>>()
-                    .join("-")
-            });
-            let plain = |c: char| {
-                if c.is_ascii_alphanumeric() || c == '.' {
-                    c
-                } else {
-                    '-'
+/// Has an agent take the lease of its machine. One that goes away meanwhile, as in a reboot, is started again.
+async fn lease_far(
+    reach: &HostAccess,
+    lab: &Lab,
+    host: &HostName,
+    greeted: GreetedHost,
+    holder: &LeaseHolder,
+    until: Instant,
+    mut awaited: impl FnMut(&LeaseInForce),
+) -> Result<GreetedHost, LeaseError> {
+    let mut asked = Ok(greeted);
+    let mut until = until;
+    loop {
+        let fault = match asked {
+            Ok(greeted) => {
+                let left = until.saturating_duration_since(Instant::now());
+                match greeted.lease(holder, left, &mut awaited).await {
+                    Ok(None) => return Ok(greeted),
+                    Ok(Some(in_force)) if is_ending(&in_force) && until <= Instant::now() => {
+                        until = Instant::now() + AGENTS_LIMIT;
+                        asked = Ok(greeted);
+                        continue;
+                    }
+                    Ok(Some(in_force)) => {
+                        return Err(HostLockError::new(
+                            host,
+                            LeaseFault::Taken(Box::new(in_force)),
+                        )
+                        .into());
+                    }
+                    Err(cause) => greeted.into_fault(cause).await,
                 }
-            };
-            let name: String = words
-                .unwrap_or_default()
-                .chars()
-                .map(plain)
-                .take(LOCK_NAME)
-                .collect();
-            format!("ssh-{name}.lock")
-        }
-        Some(HostKind::Netns) => format!("netns-{}-{host}.lock", lab.name),
-        Some(HostKind::Uml | HostKind::Qemu) => format!("guest-{}-{host}.lock", lab.name),
-        Some(HostKind::Local) | None => return None,
-    };
-    Some(name)
-}
-
-/// The lock's file, made if it isn't there, for every user to lock.
-fn open(path: &Path) -> std::io::Result<File> {
-    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-        // Only the owner may set the mode; that it is already so for the others is all that matters to them.
-        let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o1777));
-    }
-    let mut options = File::options();
-    // In a folder that everybody may write to, somebody may have put a link in our way.
-    options
-        .read(true)
-        .write(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-    loop {
-        // What another user made can be opened there, and can't be by whoever would also make it.
-        match options.open(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            opened => return opened,
-        }
-        match options.clone().create_new(true).open(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(file) => {
-                file.set_permissions(std::fs::Permissions::from_mode(0o666))?;
-                return Ok(file);
             }
+            Err(fault) => fault,
+        };
+        let is_away = matches!(
+            &fault,
+            ConnectError::Unreachable { .. }
+                | ConnectError::Agent {
+                    cause: AgentError::Lost { .. },
+                    ..
+                }
+        );
+        let again = Instant::now() + REBOOT_COURTESY;
+        if !is_away || until < again {
+            return Err(LeaseError::NotReached(Box::new(fault)));
         }
+        sleep_until(again).await;
+        asked = GreetedHost::start(reach, lab, host).await;
     }
 }
 
-/// Keeps others from making or removing the namespaces of this lab, for as long as the file is there. Waits for them:
-/// it takes seconds.
-pub(crate) fn alone_in(lab: &Lab) -> Result<File, LeaseError> {
-    let path = folder().join(format!("lab-{}.lock", lab.name));
-    let fault = |cause| LeaseError::Lock {
-        path: path.clone(),
-        cause,
+/// How hosts take part in the lock of this machine, with the first of them; none if all are other machines.
+fn on_machine<'a>(lab: &Lab, hosts: &'a [HostName]) -> Option<(LockMode, &'a HostName)> {
+    let mode = |host: &HostName| match lab.host.get(host).map(|settings| settings.kind) {
+        Some(HostKind::Ssh) => None,
+        Some(HostKind::Netns | HostKind::Uml | HostKind::Qemu) => Some(LockMode::Shared),
+        Some(HostKind::Local) | None => Some(LockMode::Alone),
     };
-    let file = open(&path).map_err(fault)?;
-    let until = std::time::Instant::now() + OTHERS_LIMIT;
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(rustix::io::Errno::WOULDBLOCK) if std::time::Instant::now() < until => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(LeaseError::Busy {
-                    lab: lab.name.clone(),
-                });
-            }
-            Err(errno) => return Err(fault(errno.into())),
-        }
-    }
+    hosts
+        .iter()
+        .filter_map(|host| mode(host).map(|mode| (mode, host)))
+        .min()
 }
 
-fn lock(path: &Path, mode: Mode, host: &HostName, holder: &str) -> Result<File, LeaseError> {
-    let fault = |cause| LeaseError::Lock {
-        path: path.to_path_buf(),
-        cause,
-    };
-    let mut file = open(path).map_err(fault)?;
-    let operation = match mode {
-        Mode::Alone => FlockOperation::NonBlockingLockExclusive,
-        Mode::Shared => FlockOperation::NonBlockingLockShared,
-    };
-    match flock(&file, operation) {
-        Ok(()) => {
-            file.set_len(0).map_err(fault)?;
-            // Those who share it say who they are in their own locks.
-            if mode == Mode::Alone {
-                file.rewind().map_err(fault)?;
-                file.write_all(holder.as_bytes()).map_err(fault)?;
-            }
-            // The agents inherit it.
-            rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())
-                .map_err(|e| fault(e.into()))?;
-            Ok(file)
-        }
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(LeaseError::Taken {
-            host: host.clone(),
-            holder: written(file)
-                .or_else(|| holder_of_part(path.parent()?))
-                .unwrap_or_else(|| "somebody else".to_owned()),
-        }),
-        Err(errno) => Err(fault(errno.into())),
-    }
-}
-
-/// What the holder of a lock has written into its file.
-fn written(file: File) -> Option<String> {
-    let mut holder = String::new();
-    let _unreadable = file.take(500).read_to_string(&mut holder);
-    Some(holder).filter(|holder| !holder.is_empty())
-}
-
-/// Who holds a part of this machine.
-fn holder_of_part(folder: &Path) -> Option<String> {
-    let entries = std::fs::read_dir(folder).ok()?.flatten();
-    let parts = entries.filter(|entry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        name.starts_with("netns-") || name.starts_with("guest-")
-    });
-    parts
-        .filter_map(|part| File::open(part.path()).ok())
-        .filter(|file| flock(file, FlockOperation::NonBlockingLockShared).is_err())
-        .find_map(written)
-        .map(|holder| format!("{holder}, in a part of this machine"))
+/// Whether its agent runs on another machine, which leases it.
+fn is_far(lab: &Lab, host: &HostName) -> bool {
+    let settings = lab.host.get(host);
+    settings.is_some_and(|settings| settings.kind == HostKind::Ssh)
 }
 
 #[cfg(test)]
@@ -355,39 +299,49 @@ mod tests {
     }
 
     /// Takes hosts with the locks in a folder of the test's own.
-    fn take(
+    async fn take(
         folder: &Path,
         (lab, hosts): &(Lab, Vec<HostName>),
         holder: &str,
     ) -> Result<Lease, LeaseError> {
-        Lease::try_take_in(folder, lab, hosts, holder)
+        let reach = HostAccess::with_program("/bin/false".into());
+        Lease::take_in(
+            folder,
+            &reach,
+            lab,
+            hosts,
+            holder,
+            Duration::ZERO,
+            |_, _| {},
+        )
+        .await
     }
 
-    #[test]
-    fn a_namespace_is_leased_to_one_at_a_time() {
+    #[tokio::test]
+    async fn a_namespace_is_leased_to_one_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let both = lab("one", &[("a", "netns"), ("b", "netns")]);
         let (lab, hosts) = &both;
-        let first = take(folder.path(), &both, "study one").unwrap();
+        let first = take(folder.path(), &both, "study one").await.unwrap();
         let only_b = (lab.clone(), hosts[1..].to_vec());
-        let refused = take(folder.path(), &only_b, "study two").unwrap_err();
+        let refused = take(folder.path(), &only_b, "study two").await.unwrap_err();
         assert!(
             refused.to_string().contains("`b` is leased to study one"),
             "{refused}"
         );
         drop(first);
-        take(folder.path(), &only_b, "study two").unwrap();
+        take(folder.path(), &only_b, "study two").await.unwrap();
     }
 
-    #[test]
-    fn this_machine_is_one_host_whatever_labs_call_it() {
+    #[tokio::test]
+    async fn this_machine_is_one_host_whatever_labs_call_it() {
         let folder = tempfile::tempdir().unwrap();
         let (ours, theirs) = (
             lab("ours", &[("here", "local"), ("again", "local")]),
             lab("theirs", &[("there", "local")]),
         );
-        let first = take(folder.path(), &ours, "study one").unwrap();
-        let refused = take(folder.path(), &theirs, "study two").unwrap_err();
+        let first = take(folder.path(), &ours, "study one").await.unwrap();
+        let refused = take(folder.path(), &theirs, "study two").await.unwrap_err();
         assert!(
             refused
                 .to_string()
@@ -395,27 +349,29 @@ mod tests {
             "{refused}"
         );
         drop(first);
-        take(folder.path(), &theirs, "study two").unwrap();
+        take(folder.path(), &theirs, "study two").await.unwrap();
     }
 
-    #[test]
-    fn parts_of_this_machine_exclude_the_whole_and_not_each_other() {
+    #[tokio::test]
+    async fn parts_of_this_machine_exclude_the_whole_and_not_each_other() {
         let folder = tempfile::tempdir().unwrap();
         let (one, two) = (lab("one", &[("a", "netns")]), lab("two", &[("a", "netns")]));
         let whole = lab("whole", &[("here", "local")]);
-        let first = take(folder.path(), &one, "study one").unwrap();
-        let second = take(folder.path(), &two, "study two").unwrap();
+        let first = take(folder.path(), &one, "study one").await.unwrap();
+        let second = take(folder.path(), &two, "study two").await.unwrap();
         drop(first);
-        let refused = take(folder.path(), &whole, "study three").unwrap_err();
+        let refused = take(folder.path(), &whole, "study three")
+            .await
+            .unwrap_err();
         assert!(
             refused
                 .to_string()
-                .contains("`here` is leased to study two, in a part of this machine"),
+                .contains("`here` is leased to study two (process "),
             "{refused}"
         );
         drop(second);
-        let third = take(folder.path(), &whole, "study three").unwrap();
-        let refused = take(folder.path(), &one, "study one").unwrap_err();
+        let third = take(folder.path(), &whole, "study three").await.unwrap();
+        let refused = take(folder.path(), &one, "study one").await.unwrap_err();
         assert!(
             refused.to_string().contains("leased to study three"),
             "{refused}"
@@ -427,6 +383,7 @@ mod tests {
             &lab("both", &[("a", "netns"), ("here", "local")]),
             "study four",
         )
+        .await
         .unwrap();
     }
 }

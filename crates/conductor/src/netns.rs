@@ -44,7 +44,7 @@ pub enum NetnsError {
     },
     /// Somebody measures in them.
     #[error(transparent)]
-    Leased(#[from] crate::LeaseError),
+    Leased(#[from] crate::HostLockError),
 }
 
 /// The namespace of a host.
@@ -132,7 +132,7 @@ fn bridge(link: usize) -> String {
 /// Not root, no `ip`, or the kernel refuses; what had been made stays and is completed the next time.
 pub fn up(lab: &Lab) -> Result<Vec<HostName>, NetnsError> {
     require_root()?;
-    let _alone = crate::lease::alone_in(lab)?;
+    let _alone = crate::host_locks::alone_in(lab)?;
     let mut made = Vec::new();
     for (host, _) in hosts(lab) {
         if !is_up(&lab.name, host) {
@@ -175,10 +175,10 @@ pub fn down(lab: &Lab) -> Result<Vec<String>, NetnsError> {
         return Ok(Vec::new());
     }
     require_root()?;
-    let _alone = crate::lease::alone_in(lab)?;
+    let _alone = crate::host_locks::alone_in(lab)?;
     let found = found();
     let leased: Vec<HostName> = hosts(lab).map(|(host, _)| host.clone()).collect();
-    let _lease = crate::Lease::take_soon(lab, &leased, "`backsight lab down`")?;
+    let _lease = crate::host_locks::take_soon(lab, &leased, "`backsight lab down`")?;
     for name in &found {
         end_processes(name)?;
         ip(&["netns", "del", name])?;

@@ -20,7 +20,7 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use crate::{Lease, LeaseError};
+use crate::{HostAccess, Lease, LeaseError};
 
 /// The longest that one command may take, within what the whole change may.
 const COMMAND_LIMIT: Duration = Duration::from_secs(30);
@@ -219,6 +219,7 @@ fn says(said: &str) -> String {
 /// Does it on these hosts of a lab, all at once; on all that have `power` where none is named. A host that a study holds is left
 /// alone unless it is forced.
 pub async fn switch_hosts(
+    reach: &HostAccess,
     lab: &Lab,
     hosts: &[HostName],
     action: PowerAction,
@@ -234,21 +235,21 @@ pub async fn switch_hosts(
             .filter(|(_, host)| host.power.is_some() || !any_has_power);
         chosen.extend(meant.map(|(name, _)| (**name).clone()));
     }
-    let switched =
-        chosen.into_iter().map(
-            async |host| match switch_host(lab, &host, action, force).await {
-                Ok(outcome) => Ok(HostPower { host, outcome }),
-                Err(fault) => Err(PowerError {
-                    host,
-                    action,
-                    fault,
-                }),
-            },
-        );
+    let switched = chosen.into_iter().map(async |host| {
+        match switch_host(reach, lab, &host, action, force).await {
+            Ok(outcome) => Ok(HostPower { host, outcome }),
+            Err(fault) => Err(PowerError {
+                host,
+                action,
+                fault,
+            }),
+        }
+    });
     join_all(switched).await
 }
 
 async fn switch_host(
+    reach: &HostAccess,
     lab: &Lab,
     host: &HostName,
     action: PowerAction,
@@ -260,8 +261,12 @@ async fn switch_host(
         true => None,
         false => {
             let holder = format!("`backsight lab {action}`");
-            let lease = Lease::try_take(lab, std::slice::from_ref(host), &holder);
-            Some(lease.map_err(PowerFault::Leased)?)
+            let hosts = std::slice::from_ref(host);
+            match Lease::try_take(reach, lab, hosts, &holder).await {
+                // A machine that is off, or stands still, is nobody's.
+                Err(LeaseError::NotReached(_)) => None,
+                lease => Some(lease.map_err(PowerFault::Leased)?),
+            }
         }
     };
     PowerSwitch::new(power)?.act(action).await

@@ -104,6 +104,12 @@ pub enum RestartFault {
         /// Each setting, and what is in its way.
         faults: String,
     },
+    /// A reboot ends the lease, and somebody else was quicker.
+    #[error("it was rebooted, which ended its lease, and is leased to {holder} now")]
+    Leased {
+        /// Who says to hold it, and since when.
+        holder: String,
+    },
     /// Its console told the end of this boot.
     #[error("{}, as its console says (`{words}`): {}", .state.meaning, .state.advice)]
     Console {
@@ -480,7 +486,7 @@ impl Order<'_> {
         };
         let (command, limit) = (self.command.to_owned(), self.limit);
         match (back, last) {
-            (Ok(connected), _) => Ok(connected),
+            (Ok(back), _) => back,
             (Err(_), Look::Nobody(last)) if !still_answers(old).await => Err(RestartFault::Away {
                 command,
                 limit,
@@ -521,15 +527,23 @@ impl Order<'_> {
         }
     }
 
-    /// Looks for the host until it answers from another boot.
-    async fn await_return(&self, old: &Connected, before: &Boot, last: &mut Look) -> Connected {
+    /// Looks for the host until it answers from another boot, or somebody else has it.
+    async fn await_return(
+        &self,
+        old: &Connected,
+        before: &Boot,
+        last: &mut Look,
+    ) -> Result<Connected, RestartFault> {
         let _it_may_go_without_a_word = timeout(PATIENCE, old.client.closed()).await;
         loop {
             match Connected::start(self.reach, self.lab, &old.name).await {
-                Ok(new) if before.is_followed_by(&boot_of(&new)) => return new,
+                Ok(new) if before.is_followed_by(&boot_of(&new)) => return Ok(new),
                 Ok(same) => {
                     *last = Look::SameBoot;
                     same.bury().await;
+                }
+                Err(ConnectError::Leased { holder, .. }) => {
+                    return Err(RestartFault::Leased { holder });
                 }
                 Err(fault) => *last = Look::Nobody(fault.to_string()),
             }

@@ -27,6 +27,7 @@ use crate::{
     hosts::{
         Connected,
         guests::{self, BootFault, promised},
+        this_boot,
     },
     machine_settings::MachineSettings,
     notice::Notice,
@@ -878,12 +879,6 @@ fn samples(
 fn own_cpu_seconds() -> f64 {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     used.tv_sec as f64 + used.tv_nsec as f64 * 1e-9
-}
-
-/// What tells the kernel that runs here from every other one.
-fn this_boot() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.trim().to_owned()
 }
 
 /// The least share of a machine's processors for which a neighbour is named.

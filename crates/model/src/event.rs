@@ -131,8 +131,11 @@ pub enum Event {
     LeaseAwaited {
         /// The host.
         host: HostName,
-        /// The study that has it.
+        /// The study that has it, its controller, and since when.
         holder: String,
+        /// Since when, by the clock of the host's machine; none if nobody says.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        since: Option<jiff::Timestamp>,
         /// Seconds that the wait may last.
         seconds: f64,
     },

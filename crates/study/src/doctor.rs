@@ -221,10 +221,13 @@ async fn examine(
         settings: settings.wanted.clone(),
     };
     // Held while it is tested: a study that begins meanwhile waits.
-    let _lease = match options.self_test {
+    let lease = match options.self_test {
         Some(_) if !options.force => {
-            match Lease::try_take(lab, std::slice::from_ref(host), "a self-test of `doctor`") {
+            let hosts = std::slice::from_ref(host);
+            match Lease::try_take(reach, lab, hosts, "a self-test of `doctor`").await {
                 Ok(lease) => Some(lease),
+                // The examination says so itself.
+                Err(LeaseError::NotReached(_)) => None,
                 Err(error) => {
                     order.self_test = None;
                     view.not_tested = Some(why_not_tested(&error));
@@ -234,6 +237,8 @@ async fn examine(
         }
         _ => None,
     };
+    let under_lease = lease.as_ref().map(|lease| lease.reach(reach));
+    let reach = under_lease.as_ref().unwrap_or(reach);
     let examined = match examine_host(reach, lab, host, &order).await {
         Ok(examined) => examined,
         Err(error) => {
@@ -272,11 +277,11 @@ async fn examine(
 }
 
 fn why_not_tested(error: &LeaseError) -> String {
-    match error {
-        LeaseError::Taken { .. } => {
+    match error.is_taken() {
+        true => {
             format!("{error}, whose measurement it would disturb; --force tests it nevertheless")
         }
-        error => error.to_string(),
+        false => error.to_string(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Activation of a build on remote hosts: its files are uploaded, a command installs it, another reboots the host into
 //! it, and the host proves that it runs it.
 
+use backsight_conductor::RestartFault;
 use backsight_history::BuildLocation;
 use backsight_model::{BootKind, BootRecord, HostCommands, HostKind, HostName, Template};
 use std::{path::PathBuf, time::Duration};
@@ -108,7 +109,11 @@ impl HistoryMeasurer<'_> {
                 note_console(&mut record.log, host, console);
             }
         }
-        let restarted = restarted.map_err(|error| Activation::Failed(error.to_string()))?;
+        let restarted = restarted.map_err(|error| match error.fault {
+            // That says nothing of the version.
+            RestartFault::Leased { .. } => Activation::Hindered(error.to_string()),
+            _ => Activation::Failed(error.to_string()),
+        })?;
         for (host, facts) in restarted.facts {
             let named = facts
                 .into_iter()

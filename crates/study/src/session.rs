@@ -1,7 +1,7 @@
 //! A session: the testbeds of a study are leased, an agent runs on each host, and somebody watches.
 
 use backsight_conductor::{
-    Conductor, ConnectError, Events, HostAccess, Lease, LeaseError, WantedSettings,
+    Conductor, ConnectError, Events, HostAccess, Lease, LeaseError, LeaseInForce, WantedSettings,
 };
 use backsight_model::{Arrangement, Cell, Event, HostName, StudyName, TestbedName};
 use backsight_store::{Store, StudyId};
@@ -84,24 +84,27 @@ impl Session {
         // Whose machine is prepared has it alone, also where its hosts are only parts of it.
         let hosts = arrangements.iter().flat_map(Arrangement::hosts).cloned();
         let hosts: Vec<HostName> = hosts.chain(prepared.map(|it| it.host.clone())).collect();
-        let holder = format!("study `{name}` (process {})", std::process::id());
+        let work = format!("study `{name}`");
         let SessionOptions { events, wait, .. } = options;
-        let awaited = |host: &HostName, holder: &str| {
+        let reach = &options.reach;
+        let awaited = |host: &HostName, in_force: &LeaseInForce| {
             events.emit(&Event::LeaseAwaited {
                 host: host.clone(),
-                holder: holder.to_owned(),
+                holder: in_force.to_string(),
+                since: in_force.holder.as_ref().map(|holder| holder.since),
                 seconds: wait.as_secs_f64(),
             });
         };
-        let lease = Lease::take(&arrangement.lab, &hosts, &holder, *wait, awaited).await;
+        let lease = Lease::take(reach, &arrangement.lab, &hosts, &work, *wait, awaited).await;
         let lease = lease.map_err(|error| match error {
-            LeaseError::Taken { .. } => miette::miette!(
+            LeaseError::NotReached(fault) => not_begun(*fault),
+            error if error.is_taken() => miette::miette!(
                 help = "wait for it with --wait 10m, or use another testbed",
                 "{error}"
             ),
             other => miette::Report::msg(other.to_string()),
         })?;
-        let reach = &options.reach;
+        let reach = &lease.reach(reach);
         // Testbeds that are parts of one machine have its settings made once.
         let (first, made) = (
             arrangement.testbed.clone(),

@@ -1,6 +1,7 @@
 //! Findings of made-up machines.
 
 use super::*;
+use backsight_conductor::HostLockError;
 use backsight_model::{Measure, MeasureOutcome, TestFigure, Unit};
 
 /// A machine that is the lab's host `dut`, or one of which the host is only a namespace.
@@ -426,10 +427,10 @@ fn targets_have_the_names_of_records() {
 
 #[test]
 fn a_host_that_somebody_measures_on_is_not_tested_and_the_way_out_is_said() {
-    let error = LeaseError::Taken {
+    let error = LeaseError::Locked(HostLockError::Taken {
         host: "dut".parse().unwrap(),
         holder: "study `a`".into(),
-    };
+    });
     let why = why_not_tested(&error);
     assert!(
         why.contains("leased to study `a`") && why.contains("--force"),

@@ -47,6 +47,7 @@ mod noise;
 mod order;
 mod overhead;
 mod parallel;
+mod parallel_run;
 mod power;
 mod questions;
 mod rebooting;

@@ -212,6 +212,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                     .map(|_| 1000.0 * shift * (1.0 + 0.05 * noise()))
                     .collect();
                 let record = TrialRecord {
+                    host: None,
                     boot: 0,
                     began: jiff::Timestamp::UNIX_EPOCH,
                     took: Duration::from_secs(1),

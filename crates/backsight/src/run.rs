@@ -60,8 +60,12 @@ pub struct RunArgs {
     plan: PlanArgs,
     #[command(flatten)]
     until: UntilArgs,
+    /// Measure on so many testbeds of the lab at once: the plan's own and others that have the same roles on hosts of the same
+    /// kinds. Each round measures a cell on one of them, and the next round on the next one
+    #[arg(long, value_name = "TESTBEDS", default_value = "1", conflicts_with = "until", value_parser = clap::value_parser!(u32).range(1..=64))]
+    parallel: u32,
     /// Add so many rounds to a study that was measured before: `backsight run --more 5 STUDY`
-    #[arg(long, value_name = "N", conflicts_with_all = ["use", "rounds", "lab", "until", "name", "seed"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["use", "rounds", "lab", "until", "parallel", "name", "seed"])]
     more: Option<NonZeroU32>,
     /// Name of the result set; else run-1, run-2, …
     #[arg(long)]
@@ -88,11 +92,12 @@ impl RunArgs {
             })?;
             return ResumeArgs::with_more(study, more, self.session).execute(shared);
         }
+        let plan = self.plan.resolve(shared, RunVerb::NAME, false, self.seed)?;
         let choices = RunChoices {
             from: None,
             until: self.until.choices(self.plan.rounds()),
+            more_testbeds: plan.more_testbeds(self.parallel as usize)?,
         };
-        let plan = self.plan.resolve(shared, RunVerb::NAME, false, self.seed)?;
         let plan = plan.with_verb(choices)?;
         crate::block_on(async {
             let store = files::open_store(shared).await?;

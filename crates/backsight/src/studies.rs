@@ -219,6 +219,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         history: history.as_ref(),
         verdict: &verdict,
         shared: &stored_study::shared_metrics_of(store, study).await?,
+        testbeds: stored_study::result_set_of_testbeds(store, study).await?,
         cells: &store.cells(study.id).await.into_diagnostic()?,
         trials: &store.trials(study.id).await.into_diagnostic()?,
         imported: study.verb == IMPORT_VERB,

@@ -514,6 +514,7 @@ impl Conductor {
         let clock = Instant::now();
         self.trials += 1;
         let mut record = TrialRecord {
+            host: None,
             boot: 0,
             began,
             took: Duration::ZERO,

@@ -718,6 +718,8 @@ impl Skew {
 /// One execution of one cell, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialRecord {
+    /// The testbed that it was measured on, by the first of its hosts; none where the study has only one testbed.
+    pub host: Option<HostName>,
     /// The number of the boot in its study on which it ran; 0 where nothing was booted.
     pub boot: u32,
     /// When it began.

@@ -47,6 +47,7 @@ pub mod search;
 mod series_text;
 pub mod stored_study;
 mod table;
+pub mod testbeds;
 pub mod try_patch;
 
 pub use document::{Body, Document, Section, Sentence};

@@ -1,8 +1,8 @@
 //! A stored study as text: the list of studies; one study with its builds, boots and trials; one trial with its steps.
 
 use backsight_model::{
-    Boot, Build, Cell, Ending, HostClock, HostName, Layout, Meeting, MeetingKind, StudyHistory,
-    Time, Version, counted,
+    Boot, Build, Cell, Ending, HostClock, HostName, Layout, Meeting, MeetingKind, ResultSet,
+    StudyHistory, Time, Version, counted,
 };
 use backsight_store::{StepRow, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
@@ -12,7 +12,9 @@ use std::time::Duration;
 use crate::{
     TerminalStyle,
     instances::{SharedMetric, shared_metrics_text},
-    list_table, wrapped,
+    list_table,
+    testbeds::testbeds_text,
+    wrapped,
 };
 
 /// The studies of a store as a table.
@@ -85,6 +87,8 @@ pub struct StudyOverview<'a> {
     pub verdict: &'a str,
     /// What hosts that play one role measured together.
     pub shared: &'a [SharedMetric],
+    /// What was measured, where several testbeds measured at once.
+    pub testbeds: Option<ResultSet>,
     /// Its cells.
     pub cells: &'a [Cell],
     /// Its trials.
@@ -118,11 +122,14 @@ impl StudyOverview<'_> {
             text.push_str(&builds_and_boots(history, width));
         }
         text.push_str(self.verdict);
+        let look = TerminalStyle {
+            width,
+            colour: false,
+        };
+        if let Some(set) = &self.testbeds {
+            text.push_str(&format!("\n{}", testbeds_text(set, &look)));
+        }
         if !self.shared.is_empty() {
-            let look = TerminalStyle {
-                width,
-                colour: false,
-            };
             text.push_str(&format!("\n{}", shared_metrics_text(self.shared, &look)));
         }
         let version = history.map(|_| "version");

@@ -424,6 +424,7 @@ mod from_a_store {
             printed: bytes.len() as u64,
         };
         TrialRecord {
+            host: None,
             boot: 0,
             began,
             took: Duration::from_secs(1),

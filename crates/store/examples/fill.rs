@@ -95,6 +95,7 @@ fn trial(
         .map(|_| middle * (0.95 + 0.1 * random.next()))
         .collect();
     Ok(TrialRecord {
+        host: None,
         boot: 0,
         began: "2024-01-01T00:00:00Z".parse()?,
         took: Duration::from_secs(1),

@@ -96,6 +96,7 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
         })
     });
     Ok(TrialRecord {
+        host: None,
         boot: 0,
         began: "2024-01-01T00:00:00Z".parse()?,
         took: Duration::from_secs(1),

@@ -277,9 +277,13 @@ impl Store {
             .map(MachineLoad::neighbours)
             .filter(|share| share.is_finite())
             .fold(0.0, f64::max);
+        let host = match &record.host {
+            Some(host) => self.host_number(tx, trial.study, host).await?,
+            None => 0,
+        };
         sqlx::query(
-            "INSERT INTO trial (study, number, boot, cell, round, began, took, failure, neighbours, warnings, drawn) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            "INSERT INTO trial (study, number, boot, cell, round, began, took, failure, neighbours, warnings, drawn, host) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         )
         .bind(trial.study.0)
         .bind(i64::from(trial.number))
@@ -292,6 +296,7 @@ impl Store {
         .bind(neighbours)
         .bind(self.to_json(&record.warnings)?)
         .bind(drawn)
+        .bind(host)
         .execute(&mut **tx)
         .await
         .map_err(|e| match e.as_database_error() {
@@ -299,6 +304,28 @@ impl Store {
             _ => self.database.fault(e),
         })?;
         Ok(())
+    }
+
+    /// The number of a host among those of its study in the order of their facts, from 1; 0 if it has none.
+    async fn host_number(
+        &self,
+        tx: &mut Transaction<'static, DatabaseKind>,
+        study: StudyId,
+        host: &HostName,
+    ) -> Result<i64, StoreError> {
+        let rows = sqlx::query(
+            "SELECT host FROM facts WHERE study = $1 GROUP BY host ORDER BY MIN(position)",
+        )
+        .bind(study.0)
+        .fetch_all(&mut **tx)
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        for (row, number) in rows.iter().zip(1_i64..) {
+            if self.database.column::<&str>(row, "host")? == host.as_str() {
+                return Ok(number);
+            }
+        }
+        Ok(0)
     }
 
     async fn insert_samples(

@@ -136,6 +136,7 @@ fn step(number: usize, stdout: &[u8], stderr: &[u8]) -> StepRecord {
 
 fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord {
     TrialRecord {
+        host: None,
         boot: 0,
         began: "2024-03-01T00:00:00.5Z".parse().unwrap(),
         took: Duration::new(10, 7),

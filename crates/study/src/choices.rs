@@ -100,6 +100,9 @@ pub struct RunChoices {
     /// What `run --until` asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilChoices>,
+    /// The testbeds that measure at once with the plan's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_testbeds: Vec<TestbedName>,
 }
 
 /// Choices of `run --until decided`.
@@ -281,7 +284,8 @@ mod tests {
         let run = r#"{"rounds":3,"use":["ping-rtt"],"folder":"/plans"}"#;
         let until = r#"{"from":4,"until":{"budget":{"secs":360,"nanos":0},"most":10000,"margin_percent":5.0,"confidence":0.95}}"#;
         let bisect = r#"{"folder":"/plans","bisect":{"along":{"folder":"/t","layouts":[{"kind":"kept","seed":0}],"retry":false,"builds_ahead":false},"metric":"work.time","cell":null,"trials":null,"budget":null,"confidence":0.95,"resolution":1,"smallest":null,"cancelling":false,"command":"backsight bisect"}}"#;
-        for stored in [run, until, bisect] {
+        let parallel = r#"{"rounds":8,"more_testbeds":["b","c"]}"#;
+        for stored in [run, until, parallel, bisect] {
             let choices = read(stored);
             let again: Value = serde_json::to_value(&choices).unwrap();
             assert_eq!(again, serde_json::from_str::<Value>(stored).unwrap());

@@ -217,13 +217,7 @@ impl HistoryPlan {
 
     /// The plan's testbed, and those that measure at once with it.
     fn arrangements(&self) -> miette::Result<Vec<Arrangement>> {
-        let more = self.history()?.more_testbeds;
-        let others = more.iter().map(|testbed| {
-            let arranged = self.0.question.arrange_on(&self.0.catalog, Some(testbed));
-            Ok(arranged?)
-        });
-        let own = std::iter::once(Ok(self.0.arrangement.clone()));
-        own.chain(others).collect()
+        self.0.arrangements(&self.history()?.more_testbeds)
     }
 
     async fn session(

@@ -130,6 +130,19 @@ impl ResolvedPlan {
         ))
     }
 
+    /// The plan on its own testbed, and on these others.
+    ///
+    /// # Errors
+    /// The plan can't be measured on one of them.
+    pub fn arrangements(&self, more: &[TestbedName]) -> miette::Result<Vec<Arrangement>> {
+        let others = more.iter().map(|testbed| {
+            let arranged = self.question.arrange_on(&self.catalog, Some(testbed));
+            Ok(arranged?)
+        });
+        let own = std::iter::once(Ok(self.arrangement.clone()));
+        own.chain(others).collect()
+    }
+
     /// A study of this question, as it is stored. `clock` counts time where the systems under test haven't a real
     /// machine's clock.
     pub(crate) fn new_study(

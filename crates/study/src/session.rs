@@ -47,19 +47,19 @@ pub struct Session {
 }
 
 impl Session {
-    /// Leases the hosts of the plan's testbed and starts their agents.
+    /// Leases the hosts of these testbeds, the plan's own first, and starts their agents.
     ///
     /// # Errors
     /// A host is taken, or doesn't answer.
     pub async fn open(
-        arrangement: &Arrangement,
+        arrangements: &[Arrangement],
         name: &StudyName,
         options: &SessionOptions,
     ) -> miette::Result<Self> {
-        Self::on(std::slice::from_ref(arrangement), name, options, false).await
+        Self::on(arrangements, name, options, false).await
     }
 
-    /// The same on these testbeds, the plan's own first, along a history: agents of guests come with each boot.
+    /// The same along a history: agents of guests come with each boot.
     ///
     /// # Errors
     /// As [`Session::open`].

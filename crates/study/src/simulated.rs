@@ -46,6 +46,7 @@ impl Measurer for Simulated {
             )])
         };
         Ok(Measurement::Trial(Box::new(TrialRecord {
+            host: None,
             boot: 0,
             began: jiff::Timestamp::UNIX_EPOCH,
             took: Duration::from_secs(1),

@@ -1,5 +1,6 @@
 //! Parts of a stored study for people: a trial, a build, a boot, each with what was printed.
 
+use backsight_model::ResultSet;
 use backsight_report::{
     instances::{SharedMetric, shared_metrics},
     stored_study::{
@@ -8,6 +9,11 @@ use backsight_report::{
 };
 use backsight_store::{KeptOutput, RawRef, Store, StudyRow};
 use miette::IntoDiagnostic as _;
+
+use crate::{
+    Choices,
+    verbs::{Verb as _, run::RunVerb},
+};
 
 /// The part of a study that has a number, from 1.
 fn numbered<'a, T>(
@@ -99,6 +105,25 @@ pub async fn shared_metrics_of(
     let metrics = store.metrics(study.id).await.into_diagnostic()?;
     let trials = store.trials(study.id).await.into_diagnostic()?;
     Ok(shared_metrics(&cells, &metrics, &trials, &samples))
+}
+
+/// What was measured in a study whose trials were made on several testbeds at once; none of any other.
+///
+/// # Errors
+/// The store's own.
+pub async fn result_set_of_testbeds(
+    store: &Store,
+    study: &StudyRow,
+) -> miette::Result<Option<ResultSet>> {
+    if study.verb != RunVerb::NAME {
+        return Ok(None);
+    }
+    let choices = Choices::from_study(study).into_diagnostic()?;
+    if choices.of_verb::<RunVerb>()?.more_testbeds.is_empty() {
+        return Ok(None);
+    }
+    let set = store.result_set(study.id).await;
+    set.into_diagnostic().map(Some)
 }
 
 async fn output(

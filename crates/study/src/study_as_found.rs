@@ -1,9 +1,10 @@
 //! Studies of software as it is found: beginning, going on, measuring. [`crate::HistoryStudy`] does the same along a history.
 
-use backsight_model::{Cell, StudyName};
+use backsight_model::{Cell, StudyName, TestbedName};
 use backsight_policy::Policy;
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
+use std::sync::Arc;
 
 use crate::{
     EndedStudy, Measurer, Progress, ResolvedPlan, Session, SessionOptions, StudyOutcome,
@@ -11,8 +12,14 @@ use crate::{
     host_records::store_records_at_end,
     resolved_plan::Naming,
     study_loop::{evidence_with_figures, run_study_loop},
-    verbs::Resumed,
+    verbs::{Resumed, run::RunVerb},
 };
+
+/// The testbeds that measure at once with the plan's own: only `run` has any.
+fn more_testbeds(plan: &ResolvedPlan) -> &[TestbedName] {
+    let run = plan.question.choices.of_verb::<RunVerb>();
+    run.map_or(&[], |run| &run.more_testbeds)
+}
 
 /// A plan whose hosts are leased, before there is a study of it.
 pub(crate) struct LeasedPlan<'a> {
@@ -27,7 +34,7 @@ pub(crate) struct LeasedPlan<'a> {
 }
 
 impl<'a> LeasedPlan<'a> {
-    /// Leases the hosts of the plan's testbed and starts their agents.
+    /// Leases the hosts of the plan's testbeds and starts their agents.
     pub(crate) async fn open(
         plan: ResolvedPlan,
         verb: &str,
@@ -36,7 +43,8 @@ impl<'a> LeasedPlan<'a> {
         options: &SessionOptions,
     ) -> miette::Result<Self> {
         let naming = Naming::new(store, name, verb).await?;
-        let session = Session::open(&plan.arrangement, &naming.name, options).await?;
+        let arrangements = plan.arrangements(more_testbeds(&plan))?;
+        let session = Session::open(&arrangements, &naming.name, options).await?;
         Ok(Self {
             cells: session.cells()?,
             plan,
@@ -83,7 +91,12 @@ impl<'a> StudyAsFound<'a> {
         let mut plan = ResolvedPlan::new(resumed.question, resumed.catalog, row.seed)?;
         adapt(&mut plan)?;
         Ok(Self {
-            session: Session::open(&plan.arrangement, &row.name, options).await?,
+            session: Session::open(
+                &plan.arrangements(more_testbeds(&plan))?,
+                &row.name,
+                options,
+            )
+            .await?,
             was_killed: row.was_killed(),
             store: resumed.store,
             plan,
@@ -108,7 +121,7 @@ impl<'a> StudyAsFound<'a> {
     /// The same through a measurer that is made of the testbed.
     pub(crate) async fn measure_through<P: Policy, M: Measurer + Into<TestbedMeasurer>>(
         self,
-        measurer: impl FnOnce(TestbedMeasurer) -> M,
+        mut measurer: impl FnMut(TestbedMeasurer) -> M,
         cells: &[Cell],
         policy: &P,
         rounds: u32,
@@ -128,20 +141,28 @@ impl<'a> StudyAsFound<'a> {
         let study = StudySetup {
             rounds,
             on_failure: plan.arrangement.on_failure,
+            testbeds: session.testbeds(),
             ..StudySetup::as_found(&row, cells.clone(), &evidence)
         };
-        let mut measurer = measurer(TestbedMeasurer {
-            conductor: session.conductor,
-            catalog: plan.catalog,
-            cells,
-            stop: session.stop,
+        let are_several = !session.others.is_empty();
+        let conductors = std::iter::once(session.conductor).chain(session.others);
+        let measurers = conductors.map(|conductor| {
+            measurer(TestbedMeasurer {
+                conductor,
+                catalog: Arc::clone(&plan.catalog),
+                cells: cells.clone(),
+                stop: session.stop.clone(),
+                names_testbed: are_several,
+            })
         });
-        let measurers = std::slice::from_mut(&mut measurer);
+        let mut measurers: Vec<M> = measurers.collect();
         let events = &session.events;
-        let ended = run_study_loop(policy, study, evidence, store, measurers, events).await;
-        let conductor = measurer.into().conductor;
-        store_records_at_end(store, row.id, &conductor, events).await;
-        conductor.finish().await;
+        let ended = run_study_loop(policy, study, evidence, store, &mut measurers, events).await;
+        for measurer in measurers {
+            let conductor = measurer.into().conductor;
+            store_records_at_end(store, row.id, &conductor, events).await;
+            conductor.finish().await;
+        }
         match ended {
             Ok(progress) => {
                 let row = store.study_of(row.id).await.into_diagnostic()?;

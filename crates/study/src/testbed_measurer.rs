@@ -19,6 +19,8 @@ pub struct TestbedMeasurer {
     pub cells: Vec<Cell>,
     /// Becomes true when the user wants to stop.
     pub stop: watch::Receiver<bool>,
+    /// Whether its trials say where they were measured, because others measure at once.
+    pub names_testbed: bool,
 }
 
 impl Measurer for TestbedMeasurer {
@@ -36,7 +38,11 @@ impl Measurer for TestbedMeasurer {
             .trial(&self.catalog, cell, self.stop.clone())
             .await
         {
-            Ok(Conducted::Trial(record)) => Ok(Measurement::Trial(record)),
+            Ok(Conducted::Trial(mut record)) => {
+                let mut hosts = self.conductor.arrangement().hosts();
+                record.host = hosts.next().filter(|_| self.names_testbed).cloned();
+                Ok(Measurement::Trial(record))
+            }
             Ok(Conducted::Interrupted) => Ok(Measurement::Interrupted),
             Err(error) => Err(Unmeasurable(error.to_string())),
         }

@@ -312,6 +312,7 @@ impl Filler<'_> {
             )?])
         };
         let record = TrialRecord {
+            host: None,
             drawn: Default::default(),
             boot,
             began: day(version)?,

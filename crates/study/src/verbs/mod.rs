@@ -234,7 +234,7 @@ impl VerbChoices {
             let unknown = || serde_json::Error::custom(format!("no verb `{name}`"));
             return Self::from_value(&name, value).ok_or_else(unknown)?;
         }
-        let of_run = ["from", "until"];
+        let of_run = ["from", "until", "more_testbeds"];
         if let Some(other) = stored.keys().find(|key| !of_run.contains(&key.as_str())) {
             return Err(serde_json::Error::custom(format!("no verb `{other}`")));
         }

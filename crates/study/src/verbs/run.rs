@@ -1,8 +1,10 @@
 //! `run`: every cell of a plan, round by round; or rounds until every primary metric of every variant has its verdict against
 //! the first variant (`run --until decided`).
 
+use backsight_conductor::Events;
 use backsight_model::{
-    BenchmarkName, Cell, CellMetric, HistoryCell, StudyHistory, StudyName, VariantName, Version,
+    BenchmarkName, Cell, CellMetric, Event, HistoryCell, StudyHistory, StudyName, VariantName,
+    Version,
 };
 use backsight_policy::{
     Comparison, RequestedMetric, RunPolicy, RunUntilDecidedOptions, RunUntilDecidedPolicy,
@@ -61,6 +63,11 @@ pub async fn begin(
     name: Option<StudyName>,
     options: &SessionOptions,
 ) -> miette::Result<StudyOutcome> {
+    let testbeds = 1
+        + (plan.question.choices.of_verb::<RunVerb>()?)
+            .more_testbeds
+            .len();
+    check_rounds(plan.arrangement.rounds, testbeds, &options.events)?;
     let leased = LeasedPlan::open(plan, RunVerb::NAME, store, name, options).await?;
     let (plan, cells) = (&leased.plan, leased.cells.clone());
     if let Some(until) = &plan.question.choices.of_verb::<RunVerb>()?.until {
@@ -73,6 +80,27 @@ pub async fn begin(
         }
     }
     measure(leased.create_study(&cells).await?).await
+}
+
+/// Each cell has to be measured on each testbed, and as often on one as on another.
+fn check_rounds(rounds: u32, testbeds: usize, events: &Events) -> miette::Result<()> {
+    let rounds = rounds as usize;
+    if rounds < testbeds {
+        return Err(miette::miette!(
+            help = format!("say --rounds {testbeds}, or more"),
+            "{testbeds} testbeds need {testbeds} rounds at least, and the plan has {rounds}: each round measures a cell on one testbed, and cells that weren't measured on the same ones can't be compared"
+        ));
+    }
+    let more = rounds % testbeds;
+    if more > 0 {
+        let even = rounds - more + testbeds;
+        events.emit(&Event::Note {
+            message: format!(
+                "{rounds} rounds on {testbeds} testbeds: some cells are measured once more on one testbed than on another; --rounds {even} would be even"
+            ),
+        });
+    }
+    Ok(())
 }
 
 /// Asks for so many rounds more, which is kept, so that a study that is stopped meanwhile goes on with them. One whose
@@ -117,6 +145,7 @@ async fn measure(study: StudyAsFound<'_>) -> miette::Result<StudyOutcome> {
         from: choices.from.map_or(1, NonZeroU32::get),
         rounds,
         seed,
+        testbeds: 1 + choices.more_testbeds.len(),
     };
     let conclude = async |row, progress| conclude(store, row, progress).await;
     study.measure(&cells, &policy, rounds, conclude).await

@@ -162,15 +162,15 @@ fn target(place: &Place, reboot: &str, timeout: &str) {
 }
 
 /// The next version: what installs it, and what reboots the machine; `@` is the place's folder.
-fn version(place: &Place, number: usize, install: &str, reboot: &str) {
+pub fn version(place: &Place, number: usize, install: &str, reboot: &str) {
     for (file, text) in [("repo/install", install), ("repo/reboot", reboot)] {
         place.write(file, text.replace('@', &place.at("")) + "\n");
     }
     commit(place, number, i32::try_from(number * 10).unwrap());
 }
 
-const INSTALL: &str = "echo installing; cp stamp @installed";
-const REBOOT: &str = "@power cycle";
+pub const INSTALL: &str = "echo installing; cp stamp @installed";
+pub const REBOOT: &str = "@power cycle";
 
 fn log_of_boot(place: &Place, study: &str, boot: &str) -> String {
     place.prints_of(&["show", study, "--boot", boot])

@@ -300,6 +300,58 @@ fn measuring_in_a_lab() -> (Place, Running) {
 }
 
 #[test]
+fn a_study_takes_hosts_that_are_free_and_goes_on_with_the_same() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let place = logged();
+    let mut lab = format!("name = \"{}\"\n", place.name);
+    for host in ["a", "b"] {
+        lab.push_str(&format!(
+            "[host.{host}]\nkind = \"netns\"\ntags = [\"any\"]\n"
+        ));
+    }
+    lab.push_str("[testbed.one]\ntester = { tag = \"any\", count = 1 }\n");
+    place.write("lab.toml", lab);
+    place.ends(&["lab", "up"]).assert_code(0);
+    place.hold("run", 1);
+    let first = place.begins(&["run", "plan.toml", "--name", "first"]);
+    place.until_held("run");
+    // The next one takes the other host, without a wait.
+    let mut second = place.begins(&["run", "plan.toml", "--name", "second"]);
+    second.until("its study", |event| event["event"] == "study-started");
+    let complaints = second.complaints();
+    assert!(
+        complaints.contains("measured on b: others have a"),
+        "{complaints}"
+    );
+    let step = second.until_step_in("startup");
+    assert_eq!(step["host"], "b");
+    place.until_held("run");
+    // Both are taken: the first one is what is waited for.
+    let third = place.ends(&["run", "plan.toml", "--name", "third"]);
+    third.assert_code(2);
+    third.assert_says(&["host `a` is leased to study `first`"]);
+    let killed = second.after_sigkill();
+    assert!(
+        killed
+            .events()
+            .iter()
+            .all(|event| event["event"] != "lease-awaited")
+    );
+    place.release("run");
+    first.ends().assert_code(0);
+    // All are free, and it goes on where it began.
+    let resumed = place.ends(&["resume", "second", "--json"]);
+    resumed.assert_code(0);
+    let events = resumed.events();
+    let mut hosts = events.iter().filter_map(|event| event["host"].as_str());
+    assert!(hosts.all(|host| host == "b"));
+    place.assert_complete("second", 1, 2);
+    place.ends(&["lab", "down"]).assert_code(0);
+}
+
+#[test]
 fn a_lab_in_which_somebody_measures_is_not_taken_down() {
     if Need::Root.is_missing() {
         return;

@@ -14,6 +14,7 @@ use crate::{
     place::Place,
     processes,
     running::{Ended, Running},
+    stepping,
 };
 
 /// An agent that doesn't hear its controller asks it after 20 s, and gives it 40 s to answer.
@@ -140,6 +141,51 @@ fn a_controller_that_stands_still_is_told_by_its_silence_and_loses_the_machine()
     first.signal(Signal::SIGCONT);
     // It has lost the machine and says so.
     first.ends().assert_code(1);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn who_waits_for_a_machine_that_is_rebooted_leaves_it_to_its_study() {
+    let Some(place) = machine() else { return };
+    far::version(&place, 1, far::INSTALL, far::REBOOT);
+    far::version(&place, 2, far::INSTALL, far::REBOOT);
+    let arguments = stepping::step("v1", "v2", &["--name", "s", "--json"]);
+    let mut first = Running::start(command(&place, "a", &arguments));
+    first.until("a build", |event| event["event"] == "build-finished");
+    let mut waiter = begins(&place, "b", &["--name", "second", "--wait", "55s"]);
+    waiter.until("a wait", |event| event["event"] == "lease-awaited");
+    first.until("a boot", |event| event["event"] == "boot-finished");
+    first.until("another boot", |event| event["event"] == "boot-finished");
+    first.ends().assert_code(0);
+    assert_eq!(place.read("power-log").lines().count(), 2);
+    waiter.ends().assert_code(0);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_study_whose_machine_another_one_has_after_a_reboot_stops_and_goes_on_later() {
+    let Some(place) = machine() else { return };
+    // It is off for the first controller only, until the second one has it.
+    let dial = place.read("dial-b").replace("/off ]", "/off-b ]");
+    place.write("dial-b", dial);
+    let reboot = "[ -e @once ] || : > @off; : > @once; @power cycle";
+    far::version(&place, 1, far::INSTALL, reboot);
+    let arguments = stepping::step("v1", "v1", &["--name", "s", "--json"]);
+    let first = Running::start(command(&place, "a", &arguments));
+    place.until_there("off");
+    place.hold("run", 1);
+    let second = begins(&place, "b", &["--name", "second", "--wait", "20s"]);
+    place.until_held("run");
+    fs::remove_file(place.path("off")).unwrap();
+    let stopped = first.ends();
+    stopped.assert_code(1);
+    stopped
+        .assert_says(&["it was rebooted, which ended its lease, and is leased to study `second`"]);
+    place.release("run");
+    second.ends().assert_code(0);
+    // Nothing was learnt of the version.
+    let resumed = Running::start(command(&place, "a", &["resume", "s", "--json"])).ends();
+    resumed.assert_code(0);
     place.assert_nothing_left();
 }
 

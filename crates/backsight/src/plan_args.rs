@@ -123,6 +123,7 @@ pub fn question_of(
         choices: Choices {
             benchmarks: benchmarks.to_vec(),
             folder,
+            hosts: Vec::new(),
             ..Choices::new(RunChoices::default())
         },
         along_history: false,

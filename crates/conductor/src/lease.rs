@@ -48,7 +48,15 @@ pub enum LeaseError {
 impl LeaseError {
     /// Whether somebody else has a host.
     pub fn is_taken(&self) -> bool {
-        matches!(self, Self::Locked(HostLockError::Taken { .. }))
+        self.taken_host().is_some()
+    }
+
+    /// The host that somebody else has.
+    pub fn taken_host(&self) -> Option<&HostName> {
+        match self {
+            Self::Locked(HostLockError::Taken { host, .. }) => Some(host),
+            _ => None,
+        }
     }
 }
 
@@ -64,7 +72,7 @@ enum MachinePlace {
     /// This one, for a host.
     Here(HostName, LockMode),
     /// Another one.
-    There(HostName, GreetedHost),
+    There(HostName, Box<GreetedHost>),
 }
 
 impl Lease {
@@ -126,7 +134,10 @@ impl Lease {
             match greeted {
                 Ok(greeted) => {
                     let boot = greeted.boot_id().to_owned();
-                    places.push((boot, MachinePlace::There((*host).clone(), greeted)));
+                    places.push((
+                        boot,
+                        MachinePlace::There((*host).clone(), Box::new(greeted)),
+                    ));
                 }
                 // It takes its lease when it is back.
                 Err(ConnectError::Unreachable { .. }) if !reach.host_wait.is_zero() => {}
@@ -154,7 +165,7 @@ impl Lease {
                 }
                 MachinePlace::There(host, greeted) => {
                     let tell = |in_force: &LeaseInForce| awaited(&host, in_force);
-                    let leased = lease_far(&bare, lab, &host, greeted, &claim.holder, until, tell);
+                    let leased = lease_far(&bare, lab, &host, *greeted, &claim.holder, until, tell);
                     let leased = leased.await?;
                     claim.keep(host, leased);
                 }

@@ -491,8 +491,19 @@ impl Lab {
     /// # Errors
     /// It isn't TOML of the right shape, or its parts don't fit together; the problem points at the place.
     pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
+        Self::read_with_preferred(document, &[])
+    }
+
+    /// The same with these hosts before others where only some hosts are to play a role.
+    ///
+    /// # Errors
+    /// As [`Lab::read`].
+    pub fn read_with_preferred(
+        document: &TomlDocument,
+        preferred: &[HostName],
+    ) -> Result<Self, DocumentError> {
         let mut lab: Self = document.read()?;
-        lab.fill_seats(document)?;
+        lab.fill_seats(document, preferred)?;
         lab.check(document)?;
         Ok(lab)
     }
@@ -561,11 +572,15 @@ impl Lab {
     }
 
     /// Finds the hosts that play roles.
-    fn fill_seats(&mut self, document: &TomlDocument) -> Result<(), DocumentError> {
+    fn fill_seats(
+        &mut self,
+        document: &TomlDocument,
+        preferred: &[HostName],
+    ) -> Result<(), DocumentError> {
         let mut testbeds = std::mem::take(&mut self.testbed);
         for seat in testbeds.values_mut().flat_map(|it| it.roles.values_mut()) {
             let select = |pattern: &HostPattern| self.select(std::slice::from_ref(pattern), &[]);
-            seat.fill(select)
+            seat.fill(preferred, select)
                 .map_err(|why| document.problem(why.span, why.message, "used here", why.help))?;
         }
         self.testbed = testbeds;

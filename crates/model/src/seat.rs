@@ -13,6 +13,8 @@ use crate::{GroupName, HostName, HostPattern, Located, TagName, UnknownHostError
 #[schemars(with = "SeatShape")]
 pub struct Seat {
     instances: Vec<RoleHost>,
+    /// Hosts of which only some play it, whichever are free; all of them, in the lab's order.
+    candidates: Vec<HostName>,
     /// What stands in the file.
     parts: Vec<SeatPart>,
 }
@@ -30,7 +32,7 @@ pub struct RoleHost {
 #[derive(Debug, Clone, PartialEq)]
 struct SeatPart {
     hosts: Located<HostPattern>,
-    /// How many of them, the first ones; all unless said.
+    /// How many of them, whichever are free, the first ones before others; all unless said.
     count: Option<NonZeroU32>,
     data: Option<Located<String>>,
 }
@@ -63,17 +65,25 @@ impl Seat {
         self.instances.iter().map(|player| &*player.host)
     }
 
+    /// Hosts of which only some play it, whichever are free; empty where the lab says which.
+    pub fn candidates(&self) -> &[HostName] {
+        &self.candidates
+    }
+
     /// Whether this host plays it.
     pub fn is_played_by(&self, host: &HostName) -> bool {
         self.hosts().any(|player| player == host)
     }
 
-    /// Finds the hosts that play it in their lab; `select` gives those of a pattern.
+    /// Finds the hosts that play it in their lab; `select` gives those of a pattern. Where only some of them are to play it, those that
+    /// are preferred come before others.
     pub(crate) fn fill(
         &mut self,
+        preferred: &[HostName],
         select: impl Fn(&HostPattern) -> Result<Vec<HostName>, UnknownHostError>,
     ) -> Result<(), UnfilledSeat> {
         let mut players: Vec<RoleHost> = Vec::new();
+        let mut candidates = Vec::new();
         for part in &self.parts {
             let fault = |message: String, help| UnfilledSeat {
                 span: part.hosts.span(),
@@ -89,7 +99,11 @@ impl Seat {
                     let message = format!("{} of them play this role, and there is {there}", count);
                     return Err(fault(message, None));
                 }
-                hosts.truncate(count);
+                if hosts.len() > count {
+                    candidates.extend(hosts.iter().cloned());
+                    hosts.sort_by_key(|host| !preferred.contains(host));
+                    hosts.truncate(count);
+                }
             }
             if part.data.is_some() && hosts.len() > 1 {
                 let message = format!("`data` is of one host, and these are {}", hosts.len());
@@ -119,6 +133,7 @@ impl Seat {
             }
             false => {
                 self.instances = players;
+                self.candidates = candidates;
                 Ok(())
             }
         }
@@ -134,6 +149,7 @@ impl From<Located<HostName>> for Seat {
         };
         Self {
             instances: vec![RoleHost { host, data: None }],
+            candidates: Vec::new(),
             parts: vec![part],
         }
     }
@@ -170,7 +186,7 @@ struct RoleHostsTable {
     group: Option<GroupName>,
     /// The hosts that have this tag.
     tag: Option<TagName>,
-    /// How many of them, the first ones of the lab; all unless said.
+    /// How many of them, whichever are free, the first ones of the lab before others; all unless said.
     count: Option<NonZeroU32>,
     /// The data-plane address of one host: a link's name or an address.
     data: Option<Located<String>>,
@@ -264,6 +280,7 @@ impl<'de> Deserialize<'de> for Seat {
         let parts = written.into_iter().map(part::<D::Error>);
         Ok(Self {
             instances: Vec::new(),
+            candidates: Vec::new(),
             parts: parts.collect::<Result<_, _>>()?,
         })
     }
@@ -316,6 +333,16 @@ mod tests {
             2
         );
         assert!(read("\"clients\"").unwrap().has_several());
+        let any = read("{ group = \"clients\", count = 2 }").unwrap();
+        assert_eq!(any.candidates().len(), 4);
+        assert_eq!(read("\"clients\"").unwrap().candidates(), []);
+        let mut any = any;
+        let preferred = ["client04", "client02"].map(|name| HostName::new(name).unwrap());
+        let clients = || clients.split(' ').map(|name| HostName::new(name).unwrap());
+        let filled = any.fill(&preferred, |_| Ok(clients().collect()));
+        assert!(filled.is_ok());
+        let names: Vec<&str> = any.hosts().map(HostName::as_str).collect();
+        assert_eq!(names, ["client02", "client04"]);
         for (bad, says) in [
             ("[]", "no host plays"),
             ("[\"dut\", \"dut\"]", "plays this role twice"),

@@ -3,7 +3,7 @@
 //! [`Choices`] is stored with the study as JSON: `{"rounds": …, "use": […], "folder": …, "bisect": {…}}`. Each verb's own
 //! choices stand under its name, those of `run` beside the common ones.
 
-use backsight_model::{BenchmarkName, Layout, MonitorName, TestbedName};
+use backsight_model::{BenchmarkName, HostName, Layout, MonitorName, TestbedName};
 use backsight_policy::{SearchPolicy, StepOrder};
 use backsight_store::StudyRow;
 use serde::{Deserialize, Serialize, de::Error as _, ser::Error as _};
@@ -21,6 +21,8 @@ pub struct Choices {
     pub benchmarks: Vec<BenchmarkName>,
     /// The plan's folder, where the commands of its variants run.
     pub folder: Option<PathBuf>,
+    /// The hosts that it took for roles that any of several can play; those that were free.
+    pub hosts: Vec<HostName>,
     /// The verb with its own choices.
     pub verb: VerbChoices,
 }
@@ -34,6 +36,8 @@ struct Stored {
     benchmarks: Vec<BenchmarkName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<HostName>,
     #[serde(flatten)]
     verb: Map<String, Value>,
 }
@@ -44,6 +48,7 @@ impl Serialize for Choices {
             rounds: self.rounds,
             benchmarks: self.benchmarks.clone(),
             folder: self.folder.clone(),
+            hosts: self.hosts.clone(),
             verb: self.verb.to_stored().map_err(S::Error::custom)?,
         };
         stored.serialize(serializer)
@@ -57,6 +62,7 @@ impl<'de> Deserialize<'de> for Choices {
             rounds: stored.rounds,
             benchmarks: stored.benchmarks,
             folder: stored.folder,
+            hosts: stored.hosts,
             verb: VerbChoices::from_stored(stored.verb).map_err(D::Error::custom)?,
         })
     }
@@ -69,6 +75,7 @@ impl Choices {
             rounds: None,
             benchmarks: Vec::new(),
             folder: None,
+            hosts: Vec::new(),
             verb: verb.into(),
         }
     }
@@ -284,7 +291,7 @@ mod tests {
         let run = r#"{"rounds":3,"use":["ping-rtt"],"folder":"/plans"}"#;
         let until = r#"{"from":4,"until":{"budget":{"secs":360,"nanos":0},"most":10000,"margin_percent":5.0,"confidence":0.95}}"#;
         let bisect = r#"{"folder":"/plans","bisect":{"along":{"folder":"/t","layouts":[{"kind":"kept","seed":0}],"retry":false,"builds_ahead":false},"metric":"work.time","cell":null,"trials":null,"budget":null,"confidence":0.95,"resolution":1,"smallest":null,"cancelling":false,"command":"backsight bisect"}}"#;
-        let parallel = r#"{"rounds":8,"more_testbeds":["b","c"]}"#;
+        let parallel = r#"{"rounds":8,"hosts":["h2"],"more_testbeds":["b","c"]}"#;
         for stored in [run, until, parallel, bisect] {
             let choices = read(stored);
             let again: Value = serde_json::to_value(&choices).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! A verb adds its policy ([`HistoryVerb::policy`]) and its outcome ([`HistoryVerb::conclude`]).
 
-use backsight_conductor::{Conductor, Events, HostAccess, Workbench};
+use backsight_conductor::{Conductor, Events, HostAccess, Lease, Workbench};
 use backsight_history::{Diff, Workshop};
 use backsight_model::{
     Activate, Amendment, Arrangement, BenchmarkName, Boot, BootKind, Cell, Event, HistoryCell,
@@ -20,6 +20,7 @@ use crate::{
     BootPlace, Choices, EndedStudy, HistoryChoices, HistoryMeasurer, OpenTarget, Progress,
     ResolvedPlan, Session, SessionOptions, StudyEnding, StudyOutcome, StudySetup,
     evidence::{EvidenceScope, evidence_along, evidence_of_study},
+    free_hosts::lease_free_hosts,
     host_records::{store_records_at_end, warn_of_other_hosts},
     open_target::no_target,
     question_identity::{QuestionPlace, question_identities},
@@ -225,9 +226,10 @@ impl HistoryPlan {
         site: &BuildContext,
         name: &StudyName,
         options: &SessionOptions,
+        leased: Option<Lease>,
     ) -> miette::Result<Session> {
         let arrangements = self.arrangements()?;
-        let session = Session::open_along_history(&arrangements, name, options).await?;
+        let session = Session::open_along_history(&arrangements, name, options, leased).await?;
         if let Err(why) = check_this_machine(&session, &site.workshop.target().activate) {
             session.finish().await;
             return Err(why);
@@ -310,14 +312,16 @@ impl HistoryPlan {
 
     /// Leases the hosts for a new study, and reads what is known already.
     async fn lease(
-        &self,
+        &mut self,
         store: &Store,
         site: BuildContext,
         name: &StudyName,
         shares_evidence: bool,
         options: &SessionOptions,
     ) -> miette::Result<LeasedStudy> {
-        let session = self.session(&site, name, options).await?;
+        let more = self.history()?.more_testbeds;
+        let leased = lease_free_hosts(&mut self.0, &more, name, options).await?;
+        let session = self.session(&site, name, options, leased).await?;
         let cells = session.cells()?;
         let questions = self.questions(&site, &session, &cells)?;
         let cells = self.with_keys(&site, cells, &questions[0]);
@@ -370,7 +374,7 @@ impl HistoryPlan {
                 ));
             }
         }
-        let session = this.session(&site, &study.name, options).await?;
+        let session = this.session(&site, &study.name, options, None).await?;
         let questions = known.questions();
         let evidence = this
             .evidence(store, &site, &questions, Some(study.id), shares_evidence)
@@ -507,7 +511,7 @@ impl<V: HistoryVerb> HistoryStudy<V> {
     /// # Errors
     /// The plan doesn't fit the choices, a host can't be had, or the store refuses.
     pub async fn begin(
-        self,
+        mut self,
         store: &Store,
         site: BuildContext,
         name: Option<StudyName>,

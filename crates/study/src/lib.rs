@@ -22,6 +22,7 @@ mod choices;
 mod comparison;
 mod doctor;
 mod evidence;
+mod free_hosts;
 mod history_measurer;
 mod history_study;
 mod host_records;

@@ -72,7 +72,7 @@ impl Question {
         testbed: Option<&TestbedName>,
     ) -> Result<Arrangement, QuestionError> {
         let lab = match &self.lab {
-            Some(document) => Lab::read(document)?,
+            Some(document) => Lab::read_with_preferred(document, &self.choices.hosts)?,
             None => Lab::this_machine(),
         };
         let mut plan = Plan::read(&self.plan)?;

@@ -3,7 +3,7 @@
 use backsight_conductor::{
     Conductor, ConnectError, Events, HostAccess, Lease, LeaseError, LeaseInForce, WantedSettings,
 };
-use backsight_model::{Arrangement, Cell, Event, HostName, StudyName, TestbedName};
+use backsight_model::{Arrangement, Cell, Event, HostName, Lab, StudyName, TestbedName};
 use backsight_store::{Store, StudyId};
 use miette::IntoDiagnostic as _;
 use std::{
@@ -47,7 +47,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Leases the hosts of these testbeds, the plan's own first, and starts their agents.
+    /// Leases the hosts of these testbeds, the plan's own first, unless they are `leased` already, and starts their agents.
     ///
     /// # Errors
     /// A host is taken, or doesn't answer.
@@ -55,8 +55,9 @@ impl Session {
         arrangements: &[Arrangement],
         name: &StudyName,
         options: &SessionOptions,
+        leased: Option<Lease>,
     ) -> miette::Result<Self> {
-        Self::on(arrangements, name, options, false).await
+        Self::on(arrangements, name, options, leased, false).await
     }
 
     /// The same along a history: agents of guests come with each boot.
@@ -67,26 +68,28 @@ impl Session {
         arrangements: &[Arrangement],
         name: &StudyName,
         options: &SessionOptions,
+        leased: Option<Lease>,
     ) -> miette::Result<Self> {
-        Self::on(arrangements, name, options, true).await
+        Self::on(arrangements, name, options, leased, true).await
     }
 
-    async fn on(
+    /// Leases the hosts of these testbeds.
+    pub(crate) async fn lease(
         arrangements: &[Arrangement],
         name: &StudyName,
         options: &SessionOptions,
-        along_history: bool,
-    ) -> miette::Result<Self> {
-        let [arrangement, others @ ..] = arrangements else {
-            return Err(miette::miette!("there is no testbed"));
-        };
+    ) -> Result<Lease, LeaseError> {
         let prepared = arrangements.iter().flat_map(|it| &it.preparations);
         // Whose machine is prepared has it alone, also where its hosts are only parts of it.
         let hosts = arrangements.iter().flat_map(Arrangement::hosts).cloned();
         let hosts: Vec<HostName> = hosts.chain(prepared.map(|it| it.host.clone())).collect();
         let work = format!("study `{name}`");
-        let SessionOptions { events, wait, .. } = options;
-        let reach = &options.reach;
+        let SessionOptions {
+            reach,
+            events,
+            wait,
+            ..
+        } = options;
         let awaited = |host: &HostName, in_force: &LeaseInForce| {
             events.emit(&Event::LeaseAwaited {
                 host: host.clone(),
@@ -95,7 +98,26 @@ impl Session {
                 seconds: wait.as_secs_f64(),
             });
         };
-        let lease = Lease::take(reach, &arrangement.lab, &hosts, &work, *wait, awaited).await;
+        // All testbeds are of one lab.
+        let lab = arrangements.first().map(|it| it.lab.clone());
+        let lab = lab.unwrap_or_else(Lab::this_machine);
+        Lease::take(reach, &lab, &hosts, &work, *wait, awaited).await
+    }
+
+    async fn on(
+        arrangements: &[Arrangement],
+        name: &StudyName,
+        options: &SessionOptions,
+        leased: Option<Lease>,
+        along_history: bool,
+    ) -> miette::Result<Self> {
+        let [arrangement, others @ ..] = arrangements else {
+            return Err(miette::miette!("there is no testbed"));
+        };
+        let lease = match leased {
+            Some(lease) => Ok(lease),
+            None => Self::lease(arrangements, name, options).await,
+        };
         let lease = lease.map_err(|error| match error {
             LeaseError::NotReached(fault) => not_begun(*fault),
             error if error.is_taken() => miette::miette!(
@@ -104,6 +126,7 @@ impl Session {
             ),
             other => miette::Report::msg(other.to_string()),
         })?;
+        let SessionOptions { reach, events, .. } = options;
         let reach = &lease.reach(reach);
         // Testbeds that are parts of one machine have its settings made once.
         let (first, made) = (

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::{
     EndedStudy, Measurer, Progress, ResolvedPlan, Session, SessionOptions, StudyOutcome,
     StudySetup, TestbedMeasurer,
+    free_hosts::lease_free_hosts,
     host_records::store_records_at_end,
     resolved_plan::Naming,
     study_loop::{evidence_with_figures, run_study_loop},
@@ -36,15 +37,17 @@ pub(crate) struct LeasedPlan<'a> {
 impl<'a> LeasedPlan<'a> {
     /// Leases the hosts of the plan's testbeds and starts their agents.
     pub(crate) async fn open(
-        plan: ResolvedPlan,
+        mut plan: ResolvedPlan,
         verb: &str,
         store: &'a Store,
         name: Option<StudyName>,
         options: &SessionOptions,
     ) -> miette::Result<Self> {
         let naming = Naming::new(store, name, verb).await?;
-        let arrangements = plan.arrangements(more_testbeds(&plan))?;
-        let session = Session::open(&arrangements, &naming.name, options).await?;
+        let more = more_testbeds(&plan).to_vec();
+        let leased = lease_free_hosts(&mut plan, &more, &naming.name, options).await?;
+        let arrangements = plan.arrangements(&more)?;
+        let session = Session::open(&arrangements, &naming.name, options, leased).await?;
         Ok(Self {
             cells: session.cells()?,
             plan,
@@ -95,6 +98,7 @@ impl<'a> StudyAsFound<'a> {
                 &plan.arrangements(more_testbeds(&plan))?,
                 &row.name,
                 options,
+                None,
             )
             .await?,
             was_killed: row.was_killed(),

@@ -242,6 +242,17 @@ pub enum ConnectError {
     },
 }
 
+impl ConnectError {
+    /// What an agent that was greeted doesn't do.
+    pub(crate) fn agent(host: &Connected, cause: AgentError) -> Self {
+        Self::Agent {
+            host: host.name.clone(),
+            cause,
+            message: String::new(),
+        }
+    }
+}
+
 /// What is in the way to a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnreachableReason {

@@ -1,7 +1,7 @@
 //! The links of a lab, as their hosts see them: whether each end has its address, and reaches the other from there.
 
 use backsight_agent::HostAddresses;
-use backsight_model::{HostName, Lab, Link};
+use backsight_model::{HostName, InterfaceAddress, Lab, Link};
 use std::{collections::BTreeMap, net::IpAddr};
 
 /// What is found out about a link.
@@ -81,15 +81,11 @@ fn check(link: &Link, known: &BTreeMap<&HostName, &HostAddresses>) -> Vec<LinkFi
     };
     let mut findings = Vec::new();
     for end in ends.iter().filter(|end| end.interface().is_none()) {
-        let own = end.has.own.iter();
-        let own: Vec<String> = own
-            .map(|own| format!("{} ({})", own.address, own.interface))
-            .collect();
         findings.push(LinkFinding::Address(format!(
             "{name}: no interface of host {} has {}, which the lab says: its addresses are {}",
             end.host,
             end.address,
-            own.join(", ")
+            InterfaceAddress::listed(&end.has.own)
         )));
     }
     let [one, other] = ends.as_slice() else {
@@ -117,7 +113,7 @@ fn check(link: &Link, known: &BTreeMap<&HostName, &HostAddresses>) -> Vec<LinkFi
 mod tests {
     use super::*;
     use backsight_agent::PeerRoute;
-    use backsight_model::{InterfaceAddress, TomlDocument};
+    use backsight_model::TomlDocument;
 
     fn host(own: &[(&str, &str)], peer: &str, from: Result<&str, &str>) -> HostAddresses {
         let ip = |text: &str| text.parse().unwrap();

@@ -4,7 +4,7 @@
 
 use backsight_agent::{AgentError, PlanFiles, PlanFilesError};
 use backsight_model::Arrangement;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use crate::hosts::Connected;
 
@@ -30,18 +30,17 @@ pub(crate) async fn read_plan_files(
     Ok(Some(Arc::new(read?)))
 }
 
-/// Puts the plan's files on a host, if its commands need them there.
+/// Puts the plan's files on a host, if its commands need them there: their folder.
 ///
 /// # Errors
 /// The host's agent.
 pub(crate) async fn put_plan_files(
     files: Option<&PlanFiles>,
-    arrangement: &mut Arrangement,
+    arrangement: &Arrangement,
     host: &Connected,
-) -> Result<(), AgentError> {
-    if let (Some(files), Some(_)) = (files, arrangement.folder_for(&host.name)) {
-        let folder = host.client.upload_plan(files).await?;
-        arrangement.folder_on.insert(host.name.clone(), folder);
+) -> Result<Option<PathBuf>, AgentError> {
+    match (files, arrangement.folder_for(&host.name)) {
+        (Some(files), Some(_)) => host.client.upload_plan(files).await.map(Some),
+        _ => Ok(None),
     }
-    Ok(())
 }

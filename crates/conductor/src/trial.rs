@@ -8,8 +8,9 @@ mod monitors;
 use backsight_agent::{AgentError, BeginTrial, CpuAccount, PlanFiles, ProcessSnapshot};
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, Cell, DrawnSettings, Event, Failure, HostName, Lab, Machine, MachineLoad,
-    MetricSamples, MonitorName, Phase, RoleName, RoleTrial, Seat, StepRecord, TrialRecord,
+    Arrangement, Cell, DrawnSettings, Event, Failure, HostName, InterfaceAddress, Lab, Machine,
+    MachineLoad, MetricSamples, MonitorName, Phase, RoleName, RoleTrial, Seat, StepRecord,
+    TrialRecord,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -24,6 +25,7 @@ use tokio::sync::watch;
 use crate::{
     BootError, CommandResult, ConnectError, Events, GuestBoot, HostAccess, Kernel,
     barriers::Barriers,
+    data_plane::machine_addresses,
     hosts::{
         Connected,
         guests::{self, BootFault, promised},
@@ -48,6 +50,14 @@ pub enum TrialOutcome {
     Trial(Box<TrialRecord>),
     /// The user stopped it; it was put back, and counts for nothing.
     Interrupted,
+}
+
+/// What a host has when it is ready for trials.
+struct ReadyHost {
+    /// The addresses of a machine.
+    addresses: Vec<InterfaceAddress>,
+    /// Its copy of the plan's folder, if it needs one.
+    folder: Option<PathBuf>,
 }
 
 /// Agents on every host of an arrangement.
@@ -204,9 +214,14 @@ impl Conductor {
         for booted in booted_hosts {
             let host = booted.name.clone();
             let files = self.plan_files.as_deref();
-            let put = put_plan_files(files, &mut self.arrangement, &booted).await;
-            if let Err(cause) = put {
-                first_fault.get_or_insert((host.clone(), BootFault::Agent(cause)));
+            match put_plan_files(files, &self.arrangement, &booted).await {
+                Ok(folder) => {
+                    let folder = folder.map(|folder| (host.clone(), folder));
+                    self.arrangement.folder_on.extend(folder);
+                }
+                Err(cause) => {
+                    first_fault.get_or_insert((host.clone(), BootFault::Agent(cause)));
+                }
             }
             consoles.insert(host.clone(), booted.console().unwrap_or_default());
             self.hosts.insert(host, booted);
@@ -331,17 +346,19 @@ impl Conductor {
     async fn connect(&mut self) -> Result<(), ConnectError> {
         let mut wanted = self.used();
         wanted.retain(|host| !self.hosts.contains_key(host) && !self.is_guest(host));
-        let started = join_all(
-            wanted
-                .iter()
-                .map(|host| Connected::start(&self.reach, &self.arrangement.lab, host)),
-        );
+        let arriving = wanted.iter().map(async |host| {
+            let host = Connected::start(&self.reach, &self.arrangement.lab, host).await?;
+            let ready = self.make_ready(&host).await;
+            Ok((host, ready))
+        });
+        let arrived = join_all(arriving).await;
         let mut first_fault = Ok(());
-        for host in started.await {
-            match host {
-                Ok(host) => first_fault = first_fault.and(self.take_in(host).await),
-                Err(fault) => first_fault = first_fault.and(Err(fault)),
-            }
+        for arrived in arrived {
+            let taken_in = match arrived {
+                Ok((host, ready)) => self.admit(host, ready).await,
+                Err(fault) => Err(fault),
+            };
+            first_fault = first_fault.and(taken_in);
         }
         self.hosts.sort_keys();
         first_fault.and(self.reach_beside(false).await)
@@ -352,21 +369,37 @@ impl Conductor {
     /// # Errors
     /// It hasn't the addresses that the lab says, a setting can't be made, or the plan's files can't be put there.
     pub(crate) async fn take_in(&mut self, host: Connected) -> Result<(), ConnectError> {
-        let ready = async {
-            self.learn_addresses(&host).await?;
-            self.prepare_machine(&host).await?;
-            let files = self.plan_files.as_deref();
-            let put = put_plan_files(files, &mut self.arrangement, &host).await;
-            put.map_err(|cause| ConnectError::Agent {
-                host: host.name.clone(),
-                cause,
-                message: String::new(),
-            })
+        let ready = self.make_ready(&host).await;
+        self.admit(host, ready).await
+    }
+
+    /// Learns what a host has, prepares it, and gives it what commands need there.
+    async fn make_ready(&self, host: &Connected) -> Result<ReadyHost, ConnectError> {
+        let addresses = machine_addresses(&self.arrangement, host).await?;
+        self.prepare_machine(host).await?;
+        let put = put_plan_files(self.plan_files.as_deref(), &self.arrangement, host).await;
+        let folder = put.map_err(|cause| ConnectError::agent(host, cause))?;
+        Ok(ReadyHost { addresses, folder })
+    }
+
+    /// Makes a host that was reached one of ours, or ends its agent.
+    async fn admit(
+        &mut self,
+        host: Connected,
+        ready: Result<ReadyHost, ConnectError>,
+    ) -> Result<(), ConnectError> {
+        let ReadyHost { addresses, folder } = match ready {
+            Ok(ready) => ready,
+            Err(fault) => {
+                host.dismiss().await;
+                return Err(fault);
+            }
         };
-        if let Err(fault) = ready.await {
-            host.dismiss().await;
-            return Err(fault);
-        }
+        let (name, arrangement) = (&host.name, &mut self.arrangement);
+        arrangement.addresses_on.insert(name.clone(), addresses);
+        arrangement
+            .folder_on
+            .extend(folder.map(|folder| (name.clone(), folder)));
         self.hosts.insert(host.name.clone(), host);
         Ok(())
     }

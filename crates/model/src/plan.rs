@@ -354,6 +354,19 @@ pub struct InterfaceAddress {
     pub address: IpAddr,
 }
 
+impl InterfaceAddress {
+    /// Addresses with their interfaces, for people.
+    pub fn listed(all: &[Self]) -> String {
+        let shown = all
+            .iter()
+            .map(|own| format!("{} ({})", own.address, own.interface));
+        match all.is_empty() {
+            true => "none that it tells".to_owned(),
+            false => shown.collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
 /// What a document asks of the settings of a host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostPreparation {

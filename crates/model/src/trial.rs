@@ -8,9 +8,10 @@ use std::{collections::BTreeSet, net::IpAddr, time::Duration};
 
 use crate::{
     Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostKind, HostName,
-    InstanceSamples, Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName, Phase, READY_LIMIT,
-    ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost, RoleName, STEP_LIMIT, Seat, Step,
-    Template, TemplateError, Unit, Value, VariantName, is_machine_placeholder,
+    InstanceSamples, InterfaceAddress, Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName,
+    Phase, READY_LIMIT, ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost, RoleName,
+    STEP_LIMIT, Seat, Step, Template, TemplateError, Unit, Value, VariantName,
+    is_machine_placeholder,
 };
 
 /// What one host does in a role in a trial: an instance of the role, where several hosts play it.
@@ -169,21 +170,13 @@ impl Arrangement {
             (!is_known).then(|| FillFault::NoInterface {
                 host: (*player.host).clone(),
                 address,
-                there: self.addresses_of(&player.host),
+                there: InterfaceAddress::listed(
+                    self.addresses_on
+                        .get(&*player.host)
+                        .map_or(&[], Vec::as_slice),
+                ),
             })
         })
-    }
-
-    /// The addresses that a machine has, for people.
-    pub fn addresses_of(&self, host: &HostName) -> String {
-        let all = self.addresses_on.get(host).map_or(&[][..], Vec::as_slice);
-        let shown = all
-            .iter()
-            .map(|own| format!("{} ({})", own.address, own.interface));
-        match all.is_empty() {
-            true => "none that it tells".to_owned(),
-            false => shown.collect::<Vec<_>>().join(", "),
-        }
     }
 
     /// The addresses that links give the data-plane of a machine's roles, in any variant: they must be there.

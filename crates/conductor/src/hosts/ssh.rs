@@ -66,12 +66,12 @@ pub(crate) async fn start(
     far.programs =
         programs.map_err(|cause| far.not_put(&format!("{}: {cause}", reach.program.display())))?;
     let machine = match far.greet().await? {
-        Greeted::Agent(client, process) => return Ok((client, process)),
+        Greeted::Agent(agent) => return Ok(*agent),
         Greeted::Missing { machine } => machine,
     };
     far.put_agent(&machine).await?;
     match far.greet().await? {
-        Greeted::Agent(client, process) => Ok((client, process)),
+        Greeted::Agent(agent) => Ok(*agent),
         Greeted::Missing { .. } => Err(far.not_put("it was put there and is gone")),
     }
 }
@@ -86,7 +86,7 @@ struct Far<'a> {
 /// What came of looking for an agent on a host.
 enum Greeted {
     /// It is there and answers.
-    Agent(Client, Process),
+    Agent(Box<(Client, Process)>),
     /// There is none that could be.
     Missing {
         /// The system and the architecture, as `uname` says them.
@@ -173,7 +173,7 @@ impl Far<'_> {
     async fn greet(&self) -> Result<Greeted, ConnectError> {
         let greeted = Process::greet(self.ssh(&greet_script(&self.programs)), HELLO_LIMIT).await;
         let (cause, process) = match greeted {
-            Ok((client, process)) => return Ok(Greeted::Agent(client, process)),
+            Ok(agent) => return Ok(Greeted::Agent(Box::new(agent))),
             Err(GreetingError::NotStarted(cause)) => return Err(self.unstartable(cause)),
             Err(GreetingError::Silent(cause, process)) => (cause, process),
         };

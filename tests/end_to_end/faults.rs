@@ -40,9 +40,10 @@ impl FarMachine {
         place.write("boot_id", "another-boot\n");
         let settings = format!(
             "ListenAddress {FAR}\nHostKey {}\nUsePAM no\nStrictModes no\nPrintMotd no\nPermitRootLogin prohibit-password\n\
-             PidFile none\nSetEnv TMPDIR={} {}={}\n",
+             PidFile none\nSetEnv TMPDIR={} BACKSIGHT_LEASES={} {}={}\n",
             place.at("host"),
             place.at("tmp"),
+            place.at("far-leases"),
             place::MARK,
             place.name,
         );

@@ -284,9 +284,10 @@ impl Rack {
         place.write(&format!("boot-{name}"), format!("boot-of-{name}\n"));
         let settings = format!(
             "Port 22\nHostKey {}\nUsePAM no\nStrictModes no\nPrintMotd no\nUseDNS no\nPermitRootLogin prohibit-password\nPidFile none\n\
-             LogLevel ERROR\nMaxStartups 100\nSetEnv TMPDIR={} {}={}\n",
+             LogLevel ERROR\nMaxStartups 100\nSetEnv TMPDIR={} BACKSIGHT_LEASES={} {}={}\n",
             place.at(&format!("host-{name}")),
             place.at("tmp"),
+            place.at(&format!("leases-{name}")),
             crate::place::MARK,
             place.name,
         );

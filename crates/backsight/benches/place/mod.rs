@@ -98,7 +98,7 @@ impl Place {
             "sshd_config",
             &format!(
                 "HostKey {here}/host\nUsePAM no\nStrictModes no\nPrintMotd no\n\
-                 PermitRootLogin prohibit-password\nPidFile none\nLogLevel ERROR\nSetEnv TMPDIR={here}/tmp\n"
+                 PermitRootLogin prohibit-password\nPidFile none\nLogLevel ERROR\nSetEnv TMPDIR={here}/tmp BACKSIGHT_LEASES={here}/leases\n"
             ),
         );
         let keys = format!(

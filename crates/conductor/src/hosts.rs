@@ -1,41 +1,34 @@
 //! Hosts: starting an agent on each and speaking to it over the program's own standard input and output.
 //!
+//! A module a kind: its `start` makes what the agent needs, starts it and greets it, and returns what keeps it
+//! ([`AgentKeeper`]). All else in this crate asks a [`Connected`] and doesn't know the kind. A kernel under test
+//! (`guests`) is started with each build of a target instead.
+//!
 //! No port is opened and no password kept.
 
+mod agent_process;
 mod agent_programs;
 pub(crate) mod guests;
+mod local;
+mod netns;
 mod ssh;
 
-use backsight_agent::{
-    AgentError, AgentMark, Client, ClockOffset, LeaseHolder, LeaseInForce, PlanFilesError, sweep,
-};
-use backsight_model::{HostClock, HostKind, HostName, Lab, LabName, Machine};
+use backsight_agent::{AgentError, Client, ClockOffset, LeaseHolder, LeaseInForce, PlanFilesError};
+use backsight_model::{Host, HostClock, HostKind, HostName, Lab, Machine};
 use backsight_settings::MachineConflict;
+use futures_util::future::BoxFuture;
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap},
     fmt,
     net::IpAddr,
     path::PathBuf,
-    process::{ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, Command},
-    task::JoinHandle,
-};
-use tracing::Instrument as _;
 
-use crate::netns;
+use agent_process::{GreetingError, Process};
 use guests::Guest;
 
-/// How long an agent may take to say hello.
-const HELLO_LIMIT: Duration = Duration::from_secs(15);
-/// How long a process may take to die.
-const DEATH_LIMIT: Duration = Duration::from_secs(12);
-/// Lines of an agent's own complaints that are kept.
-const COMPLAINTS: usize = 20;
 /// Round trips by which a far clock is compared.
 const CLOCK_ROUND_TRIPS: u32 = 5;
 
@@ -292,15 +285,52 @@ pub(crate) struct Connected {
     pub(crate) facts: BTreeMap<String, String>,
     clock: ClockOffset,
     // Dropped last: ends the agent, if the end of its stream hasn't.
-    holder: AgentHolder,
+    keeper: Box<dyn AgentKeeper>,
 }
 
-/// What ends when the agent is done with.
-pub(crate) enum AgentHolder {
-    /// The agent's process, or `ssh`'s.
-    Process(Box<Process>),
-    /// The kernel that it is the first process of.
-    Guest(Box<Guest>),
+/// What keeps an agent on a host of some kind, and ends with it.
+pub(crate) trait AgentKeeper: Send + Sync {
+    /// Whether the files of the host are those of this machine.
+    fn has_our_files(&self) -> bool {
+        false
+    }
+
+    /// Whether it is a kernel under test.
+    fn is_guest(&self) -> bool {
+        false
+    }
+
+    /// What the kernel has said so far, of a host whose console is kept here.
+    fn console(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Kills whatever the agent leaves, itself included; says what it, or the kernel around it, said last.
+    fn bury(self: Box<Self>) -> BoxFuture<'static, String>;
+
+    /// Waits for the agent's end, which has come when its last client is dropped, and ends what was made for it.
+    fn dismiss(self: Box<Self>) -> BoxFuture<'static, ()>;
+}
+
+/// A client of an agent, and what keeps that.
+type Started = (Client, Box<dyn AgentKeeper>);
+
+/// Starts an agent on a host, by the host's kind, and greets it.
+async fn start(
+    reach: &HostAccess,
+    lab: &Lab,
+    host: &HostName,
+    settings: Option<&Host>,
+) -> Result<Started, ConnectError> {
+    let Some(settings) = settings else {
+        return local::start(reach, host).await;
+    };
+    match settings.kind {
+        HostKind::Local => local::start(reach, host).await,
+        HostKind::Netns => netns::start(reach, lab, host).await,
+        HostKind::Ssh => ssh::start(reach, settings, host).await,
+        HostKind::Uml | HostKind::Qemu => Err(ConnectError::NotBooted { host: host.clone() }),
+    }
 }
 
 impl Connected {
@@ -313,9 +343,7 @@ impl Connected {
     ) -> Result<Self, ConnectError> {
         let claim = reach.lease.as_ref();
         let leased = claim.and_then(|claim| claim.take_greeted(host));
-        let GreetedHost {
-            client, process, ..
-        } = match leased {
+        let GreetedHost { client, keeper, .. } = match leased {
             Some(leased) => leased,
             None => {
                 let greeted = GreetedHost::start(reach, lab, host).await?;
@@ -331,12 +359,12 @@ impl Connected {
                 client: client.with_host(host.as_str()),
                 facts,
                 clock,
-                holder: AgentHolder::Process(Box::new(process)),
+                keeper,
             }),
             Err(cause) => Err(ConnectError::Agent {
                 host: host.clone(),
                 cause,
-                message: process.bury().await,
+                message: keeper.bury().await,
             }),
         }
     }
@@ -356,7 +384,7 @@ impl Connected {
                 name,
                 facts,
                 clock,
-                holder: AgentHolder::Guest(Box::new(guest)),
+                keeper: Box::new(guest),
             }),
             Err(cause) => Err((cause, Box::new(guest))),
         }
@@ -364,7 +392,7 @@ impl Connected {
 
     /// Whether it is a kernel that was booted here.
     pub(crate) fn is_guest(&self) -> bool {
-        matches!(self.holder, AgentHolder::Guest(_))
+        self.keeper.is_guest()
     }
 
     /// What placeholders may ask of this machine.
@@ -414,33 +442,24 @@ impl Connected {
 
     /// Whether its files are ours to read.
     pub(crate) fn is_here(&self) -> bool {
-        matches!(&self.holder, AgentHolder::Process(process) if process.mark.is_some())
+        self.keeper.has_our_files()
     }
 
     /// What the kernel of a guest has said so far; none of a host that isn't one.
     pub(crate) fn console(&self) -> Option<Vec<u8>> {
-        match &self.holder {
-            AgentHolder::Guest(guest) => Some(guest.console()),
-            AgentHolder::Process(_) => None,
-        }
+        self.keeper.console()
     }
 
     /// Kills whatever the agent leaves, itself included; says what it, or the kernel around it, said last.
     pub(crate) async fn bury(self) -> String {
-        match self.holder {
-            AgentHolder::Process(process) => process.bury().await,
-            AgentHolder::Guest(guest) => guest.kill().await,
-        }
+        self.keeper.bury().await
     }
 
     /// Ends the agent in order: its stream ends, it cleans up and goes. A guest is powered off by that.
     pub(crate) async fn dismiss(self) {
-        let Self { client, holder, .. } = self;
+        let Self { client, keeper, .. } = self;
         drop(client);
-        match holder {
-            AgentHolder::Process(process) => process.end().await,
-            AgentHolder::Guest(guest) => guest.power_off().await,
-        }
+        keeper.dismiss().await;
     }
 }
 
@@ -448,7 +467,7 @@ impl Connected {
 pub(crate) struct GreetedHost {
     name: HostName,
     client: Client,
-    process: Process,
+    keeper: Box<dyn AgentKeeper>,
 }
 
 impl GreetedHost {
@@ -458,21 +477,11 @@ impl GreetedHost {
         lab: &Lab,
         host: &HostName,
     ) -> Result<Self, ConnectError> {
-        let kind = lab.host.get(host).map_or(HostKind::Local, |h| h.kind);
-        if kind.is_guest() {
-            return Err(ConnectError::NotBooted { host: host.clone() });
-        }
-        let (client, process) = match lab.host.get(host) {
-            Some(settings) if kind == HostKind::Ssh => ssh::start(reach, settings, host).await?,
-            _ => {
-                let namespace = (kind == HostKind::Netns).then_some(&lab.name);
-                Process::start(reach, host, namespace).await?
-            }
-        };
+        let (client, keeper) = start(reach, lab, host, lab.host.get(host)).await?;
         Ok(Self {
             name: host.clone(),
             client,
-            process,
+            keeper,
         })
     }
 
@@ -504,10 +513,10 @@ impl GreetedHost {
                 let Self {
                     name,
                     client,
-                    process,
+                    keeper,
                 } = self;
                 drop(client);
-                process.end().await;
+                keeper.dismiss().await;
                 Err(ConnectError::Leased {
                     host: name,
                     holder: in_force.to_string(),
@@ -522,7 +531,7 @@ impl GreetedHost {
         ConnectError::Agent {
             host: self.name,
             cause,
-            message: self.process.bury().await,
+            message: self.keeper.bury().await,
         }
     }
 }
@@ -538,172 +547,4 @@ async fn known(client: &Client) -> Result<(BTreeMap<String, String>, ClockOffset
     let facts = client.facts().await?;
     let clock = client.clock_offset(CLOCK_ROUND_TRIPS).await?;
     Ok((facts, clock))
-}
-
-/// A process of this machine that supervises an agent, or that carries the stream of one on another machine.
-pub(crate) struct Process {
-    /// What the agent leaves is ours to sweep; none where it is on another machine.
-    mark: Option<AgentMark>,
-    child: Child,
-    complaints: Arc<Mutex<VecDeque<String>>>,
-    /// Takes in the complaints.
-    reader: Option<JoinHandle<()>>,
-}
-
-/// Why no agent was greeted.
-pub(crate) enum GreetingError {
-    /// There is no process.
-    NotStarted(std::io::Error),
-    /// There is one, and no agent answers.
-    Silent(AgentError, Box<Process>),
-}
-
-impl Process {
-    /// Starts an agent, in the host's namespace if this is the name of a lab, and greets it.
-    pub(crate) async fn start(
-        reach: &HostAccess,
-        host: &HostName,
-        namespace: Option<&LabName>,
-    ) -> Result<(Client, Self), ConnectError> {
-        let command = command(reach, host, namespace)?;
-        match Self::greet(command, HELLO_LIMIT).await {
-            Ok((client, mut process)) => {
-                process.mark = Some(client.hello().mark.clone());
-                Ok((client, process))
-            }
-            Err(GreetingError::NotStarted(cause)) => Err(ConnectError::Start {
-                host: host.clone(),
-                cause,
-            }),
-            Err(GreetingError::Silent(cause, process)) => Err(ConnectError::Agent {
-                host: host.clone(),
-                cause,
-                message: last_words(&process.complaints),
-            }),
-        }
-    }
-
-    /// Starts a program whose standard input and output are the stream of an agent, and greets that.
-    pub(crate) async fn greet(
-        mut command: Command,
-        limit: Duration,
-    ) -> Result<(Client, Self), GreetingError> {
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // ^C at the terminal is for the conductor, which ends its agents in order.
-            .process_group(0);
-        let mut child = command.spawn().map_err(GreetingError::NotStarted)?;
-        let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else {
-            let missing = std::io::Error::other("no pipe to its standard streams");
-            return Err(GreetingError::NotStarted(missing));
-        };
-        let complaints = Arc::default();
-        let reader = child
-            .stderr
-            .take()
-            .map(|stderr| keep_last_lines(stderr, Arc::clone(&complaints)))
-            .map(|reading| tokio::spawn(reading.in_current_span()));
-        let process = Self {
-            mark: None,
-            child,
-            complaints,
-            reader,
-        };
-        match Client::connect(tokio::io::join(stdout, stdin), limit).await {
-            Ok(client) => Ok((client, process)),
-            Err(cause) => Err(GreetingError::Silent(cause, Box::new(process))),
-        }
-    }
-
-    /// Waits for its end, at most this long each for it and for its last words, and says how it was. Nothing of it is
-    /// left.
-    pub(crate) async fn explain(mut self, limit: Duration) -> (Option<ExitStatus>, String) {
-        let status = tokio::time::timeout(limit, self.child.wait()).await;
-        let _ = self.child.start_kill();
-        if let Some(reader) = self.reader.take() {
-            let _ = tokio::time::timeout(limit, reader).await;
-        }
-        (
-            status.ok().and_then(Result::ok),
-            last_words(&self.complaints),
-        )
-    }
-
-    /// Kills whatever it leaves, itself included; says what it printed last.
-    pub(crate) async fn bury(mut self) -> String {
-        self.kill().await;
-        last_words(&self.complaints)
-    }
-
-    /// Waits until it has ended, which it does when the last client of its stream is dropped.
-    pub(crate) async fn end(mut self) {
-        if tokio::time::timeout(Duration::from_secs(10), self.child.wait())
-            .await
-            .is_err()
-        {
-            self.kill().await;
-        }
-    }
-
-    /// Ends an agent of this machine that is dead or stands still, and all that it started. One on another machine ends
-    /// with its stream.
-    async fn kill(&mut self) {
-        let Some(mark) = self.mark.take() else {
-            let _ = self.child.start_kill();
-            let _ = tokio::time::timeout(DEATH_LIMIT, self.child.wait()).await;
-            return;
-        };
-        // It walks /proc, which blocks.
-        let swept = tokio::task::spawn_blocking(move || sweep(&mark)).await;
-        // With the agent dead, its supervisor kills what a sweep can't find, and ends.
-        let ended = tokio::time::timeout(DEATH_LIMIT, self.child.wait()).await;
-        if ended.is_err() || swept.is_err() {
-            let _ = self.child.start_kill();
-        }
-    }
-}
-
-impl Drop for Process {
-    /// Asks what still runs to end in order: the supervisor hands it on to its agent.
-    fn drop(&mut self) {
-        let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok());
-        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
-            let _it_has_ended = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        }
-    }
-}
-
-fn command(
-    reach: &HostAccess,
-    host: &HostName,
-    namespace: Option<&LabName>,
-) -> Result<Command, ConnectError> {
-    let mut command = Command::new(&reach.program);
-    command.arg("agent");
-    if let Some(lab) = namespace {
-        if !netns::is_up(lab, host) {
-            return Err(ConnectError::NotUp { host: host.clone() });
-        }
-        command.arg("--netns").arg(netns::file(lab, host));
-    }
-    Ok(command)
-}
-
-async fn keep_last_lines(stderr: tokio::process::ChildStderr, kept: Arc<Mutex<VecDeque<String>>>) {
-    let mut lines = BufReader::new(stderr).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        tracing::debug!("said: {line}");
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == COMPLAINTS {
-            kept.pop_front();
-        }
-        kept.push_back(line.chars().take(300).collect());
-    }
-}
-
-fn last_words(complaints: &Mutex<VecDeque<String>>) -> String {
-    let kept = complaints.lock().unwrap_or_else(PoisonError::into_inner);
-    kept.iter().cloned().collect::<Vec<_>>().join("; ")
 }

@@ -17,6 +17,7 @@ use backsight_agent::{
     BeginTrial, Client, EndReason, GuestError, ProcessExit, StepEvent, StepId, StepSpec, set_up,
 };
 use backsight_model::{ConsoleRecognizer, ConsoleState, HostKind, HostName, Lab, console_words};
+use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
 use std::{
     collections::BTreeMap,
@@ -34,7 +35,7 @@ use tokio::{
 
 use crate::{
     ConnectError, HostAccess,
-    hosts::{Connected, Process},
+    hosts::{AgentKeeper, Connected, Process, netns::namespace},
     netns,
 };
 
@@ -241,8 +242,9 @@ async fn start(
     if !kernel.image.is_file() {
         return Err(BootFault::NoImage(kernel.image.clone()));
     }
-    let linked = netns::is_namespace(lab, host).then_some(&lab.name);
-    let (keeper, process) = Process::start(reach, host, linked).await?;
+    let is_linked = netns::is_namespace(lab, host);
+    let linked = is_linked.then(|| namespace(lab, host)).transpose()?;
+    let (keeper, process) = Process::start(reach, host, linked.as_deref()).await?;
     let opening = BeginTrial {
         trial: "boot".into(),
         ..BeginTrial::default()
@@ -396,7 +398,7 @@ impl Guest {
     }
 
     /// What the console has printed so far: at most its last 256 KiB.
-    pub(crate) fn console(&self) -> Vec<u8> {
+    fn console(&self) -> Vec<u8> {
         let mut console = tail(&self.console).unwrap_or_default();
         // What starts the kernel speaks here, when it can't.
         console.extend(tail(&self.console.with_extension("stderr")).unwrap_or_default());
@@ -404,7 +406,7 @@ impl Guest {
     }
 
     /// Ends it; says how it had ended by itself, if it had, and its console's last words.
-    pub(crate) async fn kill(mut self) -> String {
+    async fn kill(mut self) -> String {
         let ended = timeout(END_HEARD_LIMIT, end_of(&mut self.ended)).await.ok();
         let words = console_words(&self.end(Duration::ZERO).await);
         match ended {
@@ -415,7 +417,7 @@ impl Guest {
     }
 
     /// Lets it power itself off, which it does when its agent's client is dropped; else kills it.
-    pub(crate) async fn power_off(mut self) {
+    async fn power_off(mut self) {
         // The client's goodbye is on its way, and an emulated serial line knows no other end.
         let _ = timeout(GOODBYE_LIMIT, end_of(&mut self.ended)).await;
         self.end(POWER_OFF_LIMIT).await;
@@ -454,6 +456,24 @@ impl Guest {
             }
         }
         console
+    }
+}
+
+impl AgentKeeper for Guest {
+    fn is_guest(&self) -> bool {
+        true
+    }
+
+    fn console(&self) -> Option<Vec<u8>> {
+        Some(Self::console(self))
+    }
+
+    fn bury(self: Box<Self>) -> BoxFuture<'static, String> {
+        Box::pin(self.kill())
+    }
+
+    fn dismiss(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(self.power_off())
     }
 }
 

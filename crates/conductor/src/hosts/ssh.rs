@@ -19,7 +19,7 @@ use tokio::process::Command;
 
 use crate::{
     ConnectError, HostAccess, UnreachableReason,
-    hosts::{GreetingError, Process, agent_programs::AgentProgram},
+    hosts::{GreetingError, Process, Started, agent_programs::AgentProgram},
 };
 
 /// How long it may take from `ssh`'s start to the agent's hello.
@@ -52,11 +52,11 @@ const FOLDER: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/backsight";
 ///
 /// # Errors
 /// The host can't be reached, refuses the login, or can't have or run an agent.
-pub(crate) async fn start(
+pub(super) async fn start(
     reach: &HostAccess,
     settings: &Host,
     host: &HostName,
-) -> Result<(Client, Process), ConnectError> {
+) -> Result<Started, ConnectError> {
     let mut far = Far {
         settings,
         host,
@@ -66,12 +66,12 @@ pub(crate) async fn start(
     far.programs =
         programs.map_err(|cause| far.not_put(&format!("{}: {cause}", reach.program.display())))?;
     let machine = match far.greet().await? {
-        Greeted::Agent(agent) => return Ok(*agent),
+        Greeted::Agent(client, process) => return Ok((client, process)),
         Greeted::Missing { machine } => machine,
     };
     far.put_agent(&machine).await?;
     match far.greet().await? {
-        Greeted::Agent(agent) => Ok(*agent),
+        Greeted::Agent(client, process) => Ok((client, process)),
         Greeted::Missing { .. } => Err(far.not_put("it was put there and is gone")),
     }
 }
@@ -86,7 +86,7 @@ struct Far<'a> {
 /// What came of looking for an agent on a host.
 enum Greeted {
     /// It is there and answers.
-    Agent(Box<(Client, Process)>),
+    Agent(Client, Box<Process>),
     /// There is none that could be.
     Missing {
         /// The system and the architecture, as `uname` says them.
@@ -173,7 +173,7 @@ impl Far<'_> {
     async fn greet(&self) -> Result<Greeted, ConnectError> {
         let greeted = Process::greet(self.ssh(&greet_script(&self.programs)), HELLO_LIMIT).await;
         let (cause, process) = match greeted {
-            Ok(agent) => return Ok(Greeted::Agent(Box::new(agent))),
+            Ok((client, process)) => return Ok(Greeted::Agent(client, Box::new(process))),
             Err(GreetingError::NotStarted(cause)) => return Err(self.unstartable(cause)),
             Err(GreetingError::Silent(cause, process)) => (cause, process),
         };

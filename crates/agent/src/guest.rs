@@ -41,6 +41,9 @@ pub struct GuestSetup {
     pub routes: Vec<String>,
     /// Settings: paths below `/proc/sys`, and values.
     pub sysctl: Vec<(String, String)>,
+    /// Whether its folders for temporary files stay on its disk; else they are in memory.
+    #[serde(default)]
+    pub keeps_disk: bool,
 }
 
 /// An interface of a guest.

@@ -21,14 +21,16 @@ use rustix::system::{RebootCommand, reboot, sethostname};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::agent::{ServeError, serve_on};
-use crate::agent_mark;
 use crate::guest::{DONE, GuestInterface, GuestSetup, HERE, LINE_LIMIT};
 use crate::stream::ClaimedStream;
+use crate::{agent_mark, supervisor, uts_mark};
 
 /// How long the channel's device may take to appear.
 const DEVICE_LIMIT: Duration = Duration::from_secs(10);
 /// How long the conductor may take to say the next thing.
 const WORD_LIMIT: Duration = Duration::from_secs(60);
+/// Where a system has links to the ports of virtio-serial by their names.
+const PORTS: &str = "/dev/virtio-ports";
 /// The pause between two looks for something that the kernel makes.
 const PAUSE: Duration = Duration::from_millis(5);
 /// What a kernel gives its first process is hardly an environment.
@@ -97,7 +99,35 @@ fn serve(channel: &Path) -> Result<(), ServeError> {
         furnish(Path::new("/"));
     }
     let mark = agent_mark::borne(agent_mark::random()?, ENVIRONMENT)?;
+    serve_channel(channel, mark)
+}
+
+/// Serves one conductor on a device of a machine that has a first process already: as a service of that machine, which starts it
+/// again when it ends. Ends when the conductor does.
+///
+/// # Errors
+///
+/// As [`serve_stdio`](crate::serve_stdio); or the device isn't there.
+pub fn serve_device(channel: &Path) -> Result<(), ServeError> {
+    if nix::unistd::gettid() != nix::unistd::getpid() {
+        return Err(ServeError::NotMainThread);
+    }
+    let token = agent_mark::random()?;
+    if agent_mark::ours().is_none() {
+        supervisor::supervise(token)?;
+    }
+    let mark = agent_mark::borne(token, &[])?;
+    uts_mark::bear(&mark);
+    let served = serve_channel(channel, mark);
+    // The machine may be switched off without another word.
+    rustix::fs::sync();
+    served
+}
+
+/// Says that it is there, becomes what it is told to be, and serves.
+fn serve_channel(channel: &Path, mark: String) -> Result<(), ServeError> {
     let mut channel = open(channel)?;
+    await_other_end(&channel)?;
     channel.write_all(HERE)?;
     let line = line(&mut channel)?;
     let done = serde_json::from_slice(&line)
@@ -154,6 +184,8 @@ fn furnish(root: &Path) {
 fn open(device: &Path) -> io::Result<File> {
     let until = Instant::now() + DEVICE_LIMIT;
     let file = loop {
+        let found = port(device);
+        let device = found.as_deref().unwrap_or(device);
         match OpenOptions::new().read(true).write(true).open(device) {
             Ok(file) => break file,
             Err(error) if Instant::now() >= until => {
@@ -168,6 +200,32 @@ fn open(device: &Path) -> io::Result<File> {
         tcsetattr(&file, OptionalActions::Now, &settings)?;
     }
     Ok(file)
+}
+
+/// The device of a named port of virtio-serial (`/dev/virtio-ports/NAME`) where nobody has made that link to it.
+fn port(link: &Path) -> Option<PathBuf> {
+    let name = link.strip_prefix(PORTS).ok()?.to_str()?;
+    if link.exists() {
+        return None;
+    }
+    let mut ports = fs::read_dir("/sys/class/virtio-ports").ok()?.flatten();
+    let port = ports.find(|port| {
+        let said = fs::read_to_string(port.path().join("name"));
+        said.is_ok_and(|said| said.trim() == name)
+    })?;
+    Some(Path::new("/dev").join(port.file_name()))
+}
+
+/// Waits until somebody is at the other end: a port of virtio-serial drops what is sent to nobody.
+fn await_other_end(channel: &File) -> io::Result<()> {
+    loop {
+        let mut asked = [PollFd::from_borrowed_fd(channel.as_fd(), PollFlags::OUT)];
+        poll(&mut asked, None)?;
+        if !asked[0].revents().contains(PollFlags::HUP) {
+            return Ok(());
+        }
+        std::thread::sleep(PAUSE);
+    }
 }
 
 fn line(channel: &mut File) -> io::Result<Vec<u8>> {
@@ -207,7 +265,9 @@ fn become_it(setup: &GuestSetup) -> Result<(), String> {
             .and_then(|()| std::env::set_current_dir("/"))
             .map_err(|error| format!("can't enter its root {}: {error}", root.display()))?;
     }
-    keep_in_memory(&setup.shown)?;
+    if !setup.keeps_disk {
+        keep_in_memory(&setup.shown)?;
+    }
     let fault = |what: &str, error: &dyn Display| format!("can't set {what}: {error}");
     sethostname(setup.hostname.as_bytes()).map_err(|error| fault("its name", &error))?;
     bring_up_loopback().map_err(|error| fault("`lo` up", &error))?;

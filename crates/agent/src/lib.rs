@@ -78,7 +78,7 @@ pub use client::{BarrierReports, Client, ClockOffset, RunningStep, StepOutcome};
 pub use error::AgentError;
 pub use file_tree::{PlanFiles, PlanFilesError};
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
-pub use init::{InitError, init_arguments, serve_guest};
+pub use init::{InitError, init_arguments, serve_device, serve_guest};
 pub use machine_lease::{
     LeaseFault, LeaseHolder, LeaseInForce, LockMode, MachineLease, lease_file, lease_folder,
     try_lease_file,

@@ -19,6 +19,9 @@ pub struct AgentArgs {
     /// Live in this network namespace: a file such as /run/netns/NAME
     #[arg(long, value_name = "FILE")]
     netns: Option<PathBuf>,
+    /// Serve on this port of a virtual machine, as a service of it
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["netns", "channel"])]
+    port: Option<PathBuf>,
     /// Change settings of this machine as standard input says, once
     #[arg(long, conflicts_with_all = ["netns", "channel"])]
     change_settings: bool,
@@ -48,6 +51,10 @@ impl AgentArgs {
         }
         if self.change_settings {
             return backsight_agent::serve_settings().into_diagnostic();
+        }
+        if let Some(port) = &self.port {
+            backsight_agent::serve_device(port).into_diagnostic()?;
+            return Ok(ExitCode::SUCCESS);
         }
         if std::io::stdin().is_terminal() {
             return Err(miette::miette!(

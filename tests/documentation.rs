@@ -239,6 +239,7 @@ fn files_in_the_documentation_are_right() {
         "docs/how-to/add-a-benchmark.md",
         "docs/how-to/describe-a-lab.md",
         "docs/how-to/prepare-a-machine.md",
+        "docs/how-to/measure-in-virtual-machines-and-containers.md",
     ] {
         for block in blocks(page, "toml") {
             let document = |text: &str| TomlDocument::new(page, text);

@@ -62,6 +62,7 @@ const CASES: &[Case] = &[
         for wrong in [
             &["lab", "show", "tag:none"][..],
             &["lab", "import", "ansible", "none.ini"],
+            &["lab", "provision", "none"],
         ] {
             fresh(wrong).assert_code(2);
         }

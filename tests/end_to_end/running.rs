@@ -92,7 +92,17 @@ impl Running {
 
     /// Waits for the first event from now on that is like this.
     pub fn until(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
-        let end = Instant::now() + LIMIT;
+        self.until_within(LIMIT, what, is_it)
+    }
+
+    /// The same where it may take this long.
+    pub fn until_within(
+        &mut self,
+        limit: Duration,
+        what: &str,
+        is_it: impl Fn(&Value) -> bool,
+    ) -> Value {
+        let end = Instant::now() + limit;
         loop {
             match self
                 .lines
@@ -106,7 +116,7 @@ impl Running {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    panic!("hang: {LIMIT:?} without {what}; {}", self.told())
+                    panic!("hang: {limit:?} without {what}; {}", self.told())
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     panic!("it ended without {what}; {}", self.told())

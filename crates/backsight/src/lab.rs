@@ -1,7 +1,8 @@
 //! `backsight lab`: the namespaces of a lab; the power and the consoles of its machines.
 
 use backsight_conductor::{
-    HostAccess, PowerAction, attach_console, check_hosts, install_release, netns, switch_hosts,
+    HostAccess, PowerAction, attach_console, check_hosts, install_release, netns, provision_host,
+    switch_hosts,
 };
 use backsight_exchange::inventory::ImportedLab;
 use backsight_model::{GroupName, HostName, HostPattern, Lab, ReleaseName, TagName, Time};
@@ -78,6 +79,12 @@ enum What {
         /// Also a host that a study measures on
         #[arg(long)]
         force: bool,
+    },
+    /// Make the systems of containers and virtual machines from their recipes, and prove that they run
+    Provision {
+        /// Which hosts: names, host sets, groups, tags
+        #[arg(value_name = "HOST", required = true)]
+        hosts: Vec<HostPattern>,
     },
     /// Show what the console of a machine says, and type there; Ctrl-] leaves it
     Console {
@@ -181,6 +188,15 @@ impl LabArgs {
                     install_release(&reach, &lab, &host, &release, force, files::print_note);
                 let installed = crate::block_on(async { installing.await.into_diagnostic() })?;
                 files::print(&format!("{installed}\n"))?;
+            }
+            What::Provision { hosts } => {
+                let reach = HostAccess::with_this_program().into_diagnostic()?;
+                for host in lab.select(&hosts, &[])? {
+                    files::print_note(&format!("{host}: making its system may take some minutes"));
+                    let provisioning = provision_host(&reach, &lab, &host);
+                    let made = crate::block_on(async { provisioning.await.into_diagnostic() })?;
+                    files::print(&format!("{made}\n"))?;
+                }
             }
             What::Console { host, limit } => {
                 let session = attach_console(&lab, &host, limit.map(|limit| limit.0));

@@ -130,8 +130,10 @@ fn lock_name(lab: &Lab, host: &HostName) -> Option<String> {
                 .collect();
             format!("ssh-{name}.lock")
         }
-        Some(HostKind::Netns) => format!("netns-{}-{host}.lock", lab.name),
-        Some(HostKind::Uml | HostKind::Qemu) => format!("guest-{}-{host}.lock", lab.name),
+        Some(HostKind::Netns | HostKind::Container) => format!("netns-{}-{host}.lock", lab.name),
+        Some(HostKind::Uml | HostKind::Qemu | HostKind::Vm) => {
+            format!("guest-{}-{host}.lock", lab.name)
+        }
         Some(HostKind::Local) | None => return None,
     };
     Some(name)

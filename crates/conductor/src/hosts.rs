@@ -8,10 +8,12 @@
 
 mod agent_process;
 mod agent_programs;
+mod container;
 pub(crate) mod guests;
 mod local;
 mod netns;
 mod ssh;
+mod vm;
 
 use backsight_agent::{AgentError, Client, ClockOffset, LeaseHolder, LeaseInForce, PlanFilesError};
 use backsight_model::{Host, HostClock, HostKind, HostName, Lab, Machine};
@@ -215,6 +217,24 @@ pub enum ConnectError {
         /// Why.
         message: String,
     },
+    /// Its machine doesn't boot.
+    #[error("host `{host}`: its machine doesn't boot: {fault}{}", guests::quoted(.console))]
+    Machine {
+        /// The host.
+        host: HostName,
+        /// Why not.
+        fault: Box<guests::BootFault>,
+        /// What its console had printed: at most its last 256 KiB.
+        console: Vec<u8>,
+    },
+    /// Its container can't be started.
+    #[error("host `{host}`: its container can't be started: {message}")]
+    Container {
+        /// The host.
+        host: HostName,
+        /// What is in the way.
+        message: String,
+    },
     /// The agent's program can't be started.
     #[error("host `{host}`: can't start the agent: {cause}")]
     Start {
@@ -284,6 +304,8 @@ pub(crate) struct Connected {
     pub(crate) client: Client,
     pub(crate) facts: BTreeMap<String, String>,
     clock: ClockOffset,
+    /// Whether a trial has run on it.
+    pub(crate) is_used: bool,
     // Dropped last: ends the agent, if the end of its stream hasn't.
     keeper: Box<dyn AgentKeeper>,
 }
@@ -329,6 +351,8 @@ async fn start(
         HostKind::Local => local::start(reach, host).await,
         HostKind::Netns => netns::start(reach, lab, host).await,
         HostKind::Ssh => ssh::start(reach, settings, host).await,
+        HostKind::Container => container::start(reach, lab, host, settings).await,
+        HostKind::Vm => vm::start(reach, lab, host).await,
         HostKind::Uml | HostKind::Qemu => Err(ConnectError::NotBooted { host: host.clone() }),
     }
 }
@@ -359,6 +383,7 @@ impl Connected {
                 client: client.with_host(host.as_str()),
                 facts,
                 clock,
+                is_used: false,
                 keeper,
             }),
             Err(cause) => Err(ConnectError::Agent {
@@ -384,6 +409,7 @@ impl Connected {
                 name,
                 facts,
                 clock,
+                is_used: false,
                 keeper: Box::new(guest),
             }),
             Err(cause) => Err((cause, Box::new(guest))),

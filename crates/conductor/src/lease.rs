@@ -279,8 +279,8 @@ async fn lease_far(
 fn on_machine<'a>(lab: &Lab, hosts: &'a [HostName]) -> Option<(LockMode, &'a HostName)> {
     let mode = |host: &HostName| match lab.host.get(host).map(|settings| settings.kind) {
         Some(HostKind::Ssh) => None,
-        Some(HostKind::Netns | HostKind::Uml | HostKind::Qemu) => Some(LockMode::Shared),
         Some(HostKind::Local) | None => Some(LockMode::Alone),
+        Some(_) => Some(LockMode::Shared),
     };
     hosts
         .iter()

@@ -62,7 +62,7 @@ pub(crate) fn file(lab: &LabName, host: &HostName) -> PathBuf {
     Path::new("/run/netns").join(name(lab, host))
 }
 
-/// Hosts of a lab that are namespaces, and guests with links: such a guest's process lives in one.
+/// Hosts of a lab that are namespaces, containers among them, and kernels with links whose process lives in one.
 pub fn hosts(lab: &Lab) -> impl Iterator<Item = (&HostName, &Host)> {
     lab.host
         .iter()
@@ -74,6 +74,7 @@ pub fn hosts(lab: &Lab) -> impl Iterator<Item = (&HostName, &Host)> {
 pub fn state(lab: &Lab, host: &HostName) -> &'static str {
     match lab.host.get(host).map(|settings| settings.kind) {
         Some(kind) if kind.is_guest() && !is_namespace(lab, host) => "booted by step",
+        Some(HostKind::Vm) if !is_namespace(lab, host) => "booted when it measures",
         Some(HostKind::Ssh) => "reached with ssh",
         Some(HostKind::Local) => "up",
         _ if is_up(&lab.name, host) => "up",
@@ -84,8 +85,8 @@ pub fn state(lab: &Lab, host: &HostName) -> &'static str {
 /// Whether a host has a namespace.
 pub fn is_namespace(lab: &Lab, host: &HostName) -> bool {
     lab.host.get(host).is_some_and(|settings| {
-        settings.kind == HostKind::Netns
-            || (settings.kind.is_guest()
+        settings.kind.is_plain_namespace()
+            || (settings.kind.is_kernel_in_process()
                 && lab.link.iter().any(|link| link.ends.contains_key(host)))
     })
 }
@@ -147,8 +148,8 @@ pub fn up(lab: &Lab) -> Result<Vec<HostName>, NetnsError> {
     for (number, link) in links.filter(|(_, link)| is_made(link)) {
         connect(lab, number, link)?;
     }
-    // A guest's own settings are made in the guest.
-    for (host, settings) in hosts(lab).filter(|(_, settings)| !settings.kind.is_guest()) {
+    // The settings of a kernel of its own are made there.
+    for (host, settings) in hosts(lab).filter(|(_, it)| it.kind.is_plain_namespace()) {
         set_up(lab, host, settings)?;
     }
     Ok(made)
@@ -235,7 +236,8 @@ fn connect(lab: &Lab, number: usize, link: &Link) -> Result<(), NetnsError> {
         (a, &space_a, &interface_a, address_a),
         (b, &space_b, &interface_b, address_b),
     ] {
-        if lab.host.get(host).is_some_and(|host| host.kind.is_guest()) {
+        let kind = lab.host.get(host).map(|host| host.kind);
+        if kind.is_some_and(HostKind::is_kernel_in_process) {
             bridge_to_guest(space, interface, number, link.mtu)?;
         } else {
             give_address(space, interface, address, link.mtu)?;

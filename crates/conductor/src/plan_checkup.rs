@@ -12,8 +12,6 @@ use std::{
     collections::BTreeSet,
     fmt::{self, Write as _},
     net::IpAddr,
-    os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
 };
 
 use crate::{
@@ -21,6 +19,7 @@ use crate::{
     checkup::{HostCheckup, OutOfBand, check_up},
     link_checkup::{LinkFinding, check_links},
     netns,
+    program_search::find_program,
 };
 
 /// The most that a host's clock may differ from this machine's, in seconds.
@@ -176,14 +175,14 @@ impl ExaminedHosts {
     /// Adds a host; returns it if it can be asked.
     fn prepare(&mut self, lab: &Lab, host: &HostName) -> Option<HostName> {
         let kind = lab.host.get(host).map_or(HostKind::Local, |it| it.kind);
-        if kind == HostKind::Ssh {
+        if kind.has_own_files() {
             self.elsewhere.insert(host.clone());
         }
         let known = match kind {
             HostKind::Qemu => Known::Emulated,
             HostKind::Uml => Known::Booted,
-            HostKind::Netns if !netns::is_up(&lab.name, host) => Known::Down,
-            HostKind::Netns | HostKind::Local | HostKind::Ssh => Known::Silent(String::new()),
+            _ if netns::is_namespace(lab, host) && !netns::is_up(&lab.name, host) => Known::Down,
+            _ => Known::Silent(String::new()),
         };
         let is_asked = matches!(known, Known::Silent(_));
         self.hosts.insert(host.clone(), known);
@@ -370,11 +369,12 @@ impl PlanCheckup {
                 host.is_some_and(|host| host.kind == kind)
             })
         };
+        let needs_qemu = has(HostKind::Qemu) || has(HostKind::Vm);
         let needs_ip = netns::hosts(&arrangement.lab).next().is_some();
         for (program, package, needed) in [
             ("ip", "iproute2", needs_ip),
             ("nft", "nftables", plan.contains("nft ")),
-            ("qemu-system-x86_64", "qemu-system-x86", has(HostKind::Qemu)),
+            ("qemu-system-x86_64", "qemu-system-x86", needs_qemu),
             ("ssh", "openssh-client", has(HostKind::Ssh)),
         ] {
             if needed && find_program(program).is_none() {
@@ -450,20 +450,4 @@ fn system() -> String {
             Some(line.trim_matches('"').to_owned())
         })
         .unwrap_or_else(|| "debian".into())
-}
-
-/// Where a program is, if the path has it.
-pub fn find_program(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(|path| is_executable(path));
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|path| is_executable(path))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

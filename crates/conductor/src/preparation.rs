@@ -56,15 +56,14 @@ impl Conductor {
         let first_of = |host: &HostName| {
             let boot = self.hosts.get(host).map(Connected::boot_id);
             let boot = boot.filter(|boot| !boot.is_empty());
-            let mut hosts = self.hosts.values();
-            let first = hosts.find(|other| Some(other.boot_id()) == boot);
+            let first = boot.and_then(|boot| self.first_of_machine(boot));
             first.map_or(host, |first| &first.name).clone()
         };
         let namespaces = || -> Vec<HostName> {
             let lab = &self.arrangement.lab;
             let is_one = |host: &&HostName| {
                 let settings = lab.host.get(*host);
-                settings.is_some_and(|settings| settings.kind == HostKind::Netns)
+                settings.is_some_and(|settings| settings.kind.is_plain_namespace())
             };
             self.hosts.keys().filter(is_one).cloned().collect()
         };

@@ -9,7 +9,7 @@ use backsight_agent::{AgentError, BeginTrial, CpuAccount, PlanFiles, ProcessSnap
 use backsight_catalog::Catalog;
 use backsight_model::{
     Arrangement, Cell, DrawnSettings, Event, Failure, HostName, InterfaceAddress, Lab, Machine,
-    MachineLoad, MetricSamples, MonitorName, Phase, RoleName, RoleTrial, Seat, StepRecord,
+    MachineLoad, MetricSamples, MonitorName, Phase, Restore, RoleName, RoleTrial, Seat, StepRecord,
     TrialRecord,
 };
 use futures_util::future::join_all;
@@ -317,13 +317,15 @@ impl Conductor {
     }
 
     /// Whether nothing that is measured runs on this machine: each host of the testbed is one of another machine, which
-    /// its agent says. A guest is none: its kernel runs here.
+    /// its agent says. A guest and a virtual machine are none: their kernels run here.
     pub fn is_elsewhere(&self) -> bool {
         let here = this_boot();
         let is_other = |id: &str| !id.is_empty() && !here.is_empty() && id != here;
         let elsewhere = |host: &HostName| {
             let agent = self.hosts.get(host);
-            !self.is_guest(host) && agent.is_some_and(|agent| is_other(agent.boot_id()))
+            let settings = self.arrangement.lab.host.get(host);
+            let is_part = settings.is_some_and(|it| it.kind.is_part_of_this_machine());
+            !is_part && agent.is_some_and(|agent| is_other(agent.boot_id()))
         };
         self.used().iter().all(elsewhere)
     }
@@ -534,12 +536,16 @@ impl Conductor {
         cell: &Cell,
         stop: watch::Receiver<bool>,
     ) -> Result<TrialOutcome, ConnectError> {
+        let restored = self.restore_used_hosts().await;
         let patience = self.reach.host_wait;
         let recovered = match self.reach(patience, Some(stop.clone())).await {
             Err(_) if *stop.borrow() => return Ok(TrialOutcome::Interrupted),
             reached => reached?,
         };
         self.require_guests()?;
+        for host in self.hosts.values_mut() {
+            host.is_used = true;
+        }
         let prepared = self.prepare_for(&cell.variant).await;
         let compared = self.hosts.values_mut().map(Connected::compare_clock);
         let clocks = join_all(compared).await.into_iter().flatten().collect();
@@ -560,7 +566,7 @@ impl Conductor {
             warnings: Vec::new(),
             drawn: Default::default(),
         };
-        if recovered {
+        if recovered && !restored {
             record
                 .warnings
                 .push("a host was reached anew before this trial".into());
@@ -578,6 +584,25 @@ impl Conductor {
         } else {
             TrialOutcome::Trial(Box::new(record))
         })
+    }
+
+    /// Ends hosts that go back to what they are made of before each trial, where one has run on them. Whether there were any.
+    async fn restore_used_hosts(&mut self) -> bool {
+        let lab = &self.arrangement.lab;
+        let restores = |name: &HostName| {
+            let settings = lab.host.get(name);
+            settings.is_some_and(|settings| settings.restores() == Restore::Trial)
+        };
+        let used = self.hosts.values().filter(|host| host.is_used);
+        let used: Vec<HostName> = used.map(|host| host.name.clone()).collect();
+        let used: Vec<Connected> = used
+            .iter()
+            .filter(|name| restores(name))
+            .filter_map(|name| self.hosts.shift_remove(name))
+            .collect();
+        let any = !used.is_empty();
+        join_all(used.into_iter().map(Connected::dismiss)).await;
+        any
     }
 
     /// Does it; true if the user stopped it.
@@ -738,11 +763,18 @@ impl Conductor {
 
     /// Whether a host is the first of those that are one machine.
     fn speaks_for_its_machine(&self, host: &Connected) -> bool {
-        let mut same = self
-            .hosts
-            .values()
-            .filter(|other| other.boot_id() == host.boot_id());
-        same.next().is_some_and(|first| first.name == host.name)
+        let first = self.first_of_machine(host.boot_id());
+        first.is_some_and(|first| first.name == host.name)
+    }
+
+    /// The first host of those that run this kernel: one that sees this machine's files, if there is one. An agent in a container sees
+    /// less of the machine.
+    pub(crate) fn first_of_machine(&self, boot_id: &str) -> Option<&Connected> {
+        let same = || {
+            let hosts = self.hosts.values();
+            hosts.filter(|host| host.boot_id() == boot_id)
+        };
+        same().find(|host| host.is_here()).or_else(|| same().next())
     }
 
     /// The hosts that were lost when this happened.

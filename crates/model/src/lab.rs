@@ -11,6 +11,7 @@ mod file;
 pub(crate) mod host_pattern;
 pub(crate) mod host_set;
 mod network_settings;
+mod virtual_host;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -20,6 +21,7 @@ use std::{collections::BTreeMap, fmt, net::IpAddr};
 pub(crate) use self::file::file_schema;
 pub use self::file::{LabFileError, toml_quoted};
 use self::host_set::HostSets;
+pub use self::virtual_host::{ContainerEngine, Recipe, Restore};
 use crate::{
     Console, DocumentError, GroupName, HostName, HostPattern, Install, LabName, LinkName, Located,
     Power, PowerMeans, Preparation, RoleName, Seat, Size, TagName, Template, TestbedName,
@@ -65,6 +67,10 @@ pub enum HostKind {
     Qemu,
     /// Another machine, which `ssh` reaches without asking for anything.
     Ssh,
+    /// A container of this machine, with files of its own.
+    Container,
+    /// A virtual machine of this machine, with a disk of its own.
+    Vm,
 }
 
 impl HostKind {
@@ -75,7 +81,25 @@ impl HostKind {
 
     /// Whether it is a part of this machine: what is set for the machine as a whole is set for it.
     pub fn is_part_of_this_machine(self) -> bool {
-        matches!(self, Self::Netns | Self::Uml | Self::Qemu)
+        matches!(
+            self,
+            Self::Netns | Self::Uml | Self::Qemu | Self::Container | Self::Vm
+        )
+    }
+
+    /// Whether it runs a kernel of its own inside a process of this machine.
+    pub fn is_kernel_in_process(self) -> bool {
+        matches!(self, Self::Uml | Self::Qemu | Self::Vm)
+    }
+
+    /// Whether it is a network namespace of this machine, made by `backsight lab up`, in which programs of this kernel run.
+    pub fn is_plain_namespace(self) -> bool {
+        matches!(self, Self::Netns | Self::Container)
+    }
+
+    /// Whether it doesn't see the files of this machine.
+    pub fn has_own_files(self) -> bool {
+        matches!(self, Self::Ssh | Self::Container | Self::Vm)
     }
 
     /// Whether it is a machine that is there without us, as a whole.
@@ -92,6 +116,8 @@ impl fmt::Display for HostKind {
             Self::Uml => "uml",
             Self::Qemu => "qemu",
             Self::Ssh => "ssh",
+            Self::Container => "container",
+            Self::Vm => "vm",
         })
     }
 }
@@ -156,7 +182,8 @@ pub struct Host {
     /// An emulated machine's processors; one unless said.
     #[serde(default)]
     pub cpus: Option<Located<u32>>,
-    /// Whether an emulated machine's processor is this machine's own (KVM), not an emulated one.
+    /// Whether an emulated machine's processor is this machine's own (KVM), not an emulated one. Unless said, a host of kind "vm" has
+    /// it where it can be had.
     #[serde(default)]
     pub kvm: Option<Located<bool>>,
     /// The folder that is the root of a host of kind "uml"; this machine's own root unless said. It is read only.
@@ -170,7 +197,7 @@ pub struct Host {
     /// unless said, which `~/.ssh/config` may explain.
     #[serde(default)]
     pub login: Option<Located<String>>,
-    /// What `ssh` is told besides, word by word: `["-p", "2222"]`.
+    /// What `ssh`, the engine of a container, or QEMU for a host of kind "vm" is told besides, word by word: `["-p", "2222"]`.
     #[serde(default)]
     pub options: Vec<Located<String>>,
     /// Settings that it has while a study measures, and that are put back after it: a table of settings, or a list of sets and
@@ -196,6 +223,35 @@ pub struct Host {
     /// How a host of kind "ssh" gets another release of its system: what `lab install` does.
     #[serde(default)]
     pub install: Option<Located<Install>>,
+    /// The image that a host of kind "container" is made of, as podman and docker take it: `debian:12`.
+    #[serde(default)]
+    pub image: Option<Located<String>>,
+    /// The folder with the root of a host of kind "container", in place of an image.
+    #[serde(default)]
+    pub folder: Option<Located<String>>,
+    /// What runs a host of kind "container"; the first that this machine has unless said.
+    #[serde(default)]
+    pub engine: Option<Located<ContainerEngine>>,
+    /// The disk of a host of kind "vm", a file in any format that QEMU knows. Its system starts the agent: see
+    /// "Measure in virtual machines and containers".
+    #[serde(default)]
+    pub disk: Option<Located<String>>,
+    /// The kernel that a host of kind "vm" boots, in place of what its disk's boot loader chooses.
+    #[serde(default)]
+    pub kernel: Option<Located<String>>,
+    /// The initial file system of that kernel.
+    #[serde(default)]
+    pub initrd: Option<Located<String>>,
+    /// The command line of that kernel: `root=/dev/vda1 ro`.
+    #[serde(default)]
+    pub append: Option<Located<String>>,
+    /// The system that `backsight lab provision` makes a container or a virtual machine of.
+    #[serde(default)]
+    pub recipe: Option<Located<Recipe>>,
+    /// When a container or a virtual machine goes back to what it is made of: before each "trial", for each "study" (unless said),
+    /// or "never".
+    #[serde(default)]
+    pub restore: Option<Located<Restore>>,
 }
 
 impl Host {
@@ -222,6 +278,7 @@ impl Host {
             ));
         }
         self.check_guest(document)?;
+        self.check_virtual(name, document)?;
         self.check_far(name, document)
     }
 
@@ -232,11 +289,11 @@ impl Host {
             Err(document.problem(span, message, "here", Some(help.to_owned())))
         };
         match &self.memory {
-            Some(memory) if !kind.is_guest() => {
+            Some(memory) if !kind.is_kernel_in_process() => {
                 return fault(
                     memory.span(),
                     format!("a host of kind \"{kind}\" has the memory that it has"),
-                    "`memory` is for hosts of kind \"uml\" and \"qemu\"",
+                    "`memory` is for hosts of kind \"uml\", \"qemu\" and \"vm\"",
                 );
             }
             Some(memory) if !Self::MEMORY.contains(&memory.0) => {
@@ -249,11 +306,11 @@ impl Host {
             _ => {}
         }
         match &self.cpus {
-            Some(cpus) if kind != HostKind::Qemu => {
+            Some(cpus) if !matches!(kind, HostKind::Qemu | HostKind::Vm) => {
                 return fault(
                     cpus.span(),
                     format!("a host of kind \"{kind}\" has the processors that it has"),
-                    "`cpus` is for hosts of kind \"qemu\"; a kernel that is a process has one",
+                    "`cpus` is for hosts of kind \"qemu\" and \"vm\"; a kernel that is a process has one",
                 );
             }
             Some(cpus) if !Self::CPUS.contains(cpus) => {
@@ -266,12 +323,12 @@ impl Host {
             _ => {}
         }
         if let Some(kvm) = &self.kvm
-            && kind != HostKind::Qemu
+            && !matches!(kind, HostKind::Qemu | HostKind::Vm)
         {
             return fault(
                 kvm.span(),
                 format!("a host of kind \"{kind}\" has no emulated processor"),
-                "`kvm` is for hosts of kind \"qemu\"",
+                "`kvm` is for hosts of kind \"qemu\" and \"vm\"",
             );
         }
         match &self.root {
@@ -355,9 +412,13 @@ impl Host {
             }
             return Ok(());
         }
+        let options = match self.kind {
+            HostKind::Container | HostKind::Vm => None,
+            _ => self.options.first().map(Located::span),
+        };
         let only_far = [
             ("login", self.login.as_ref().map(Located::span)),
-            ("options", self.options.first().map(Located::span)),
+            ("options", options),
             ("ssh-reboot", self.ssh_reboot.as_ref().map(Located::span)),
             ("kexec", self.kexec.as_ref().map(Located::span)),
             ("power", self.power.as_ref().map(Located::span)),
@@ -406,6 +467,15 @@ impl Host {
             power: None,
             console: None,
             install: None,
+            image: None,
+            folder: None,
+            engine: None,
+            disk: None,
+            kernel: None,
+            initrd: None,
+            append: None,
+            recipe: None,
+            restore: None,
         }
     }
 }
@@ -635,7 +705,7 @@ impl Lab {
                         host.span(),
                         format!("host `{host}` is {itself}: no link can be made between it and `{other}`"),
                         "here",
-                        Some("links are made between hosts of kind \"netns\", \"uml\" and \"qemu\", and those that are there are described between hosts of kind \"ssh\" and \"local\"".into()),
+                        Some("links are made between hosts of kind \"netns\", \"container\", \"vm\", \"uml\" and \"qemu\", and those that are there are described between hosts of kind \"ssh\" and \"local\"".into()),
                     ));
                 }
                 if let Some(owner) = owners.insert(address.ip, host) {

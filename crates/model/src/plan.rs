@@ -943,7 +943,7 @@ impl Arrangement {
             .is_none_or(|settings| match settings.kind {
                 HostKind::Local | HostKind::Netns => true,
                 HostKind::Uml => settings.root.is_none(),
-                HostKind::Qemu | HostKind::Ssh => false,
+                HostKind::Qemu | HostKind::Ssh | HostKind::Container | HostKind::Vm => false,
             })
     }
 

@@ -103,10 +103,10 @@ impl Arrangement {
         Ok(trials)
     }
 
-    /// Whether a host is another machine, which doesn't see the files of this one.
+    /// Whether a host doesn't see the files of this machine: another machine, a virtual one, or a container.
     pub fn is_far(&self, host: &HostName) -> bool {
         let settings = self.lab.host.get(host);
-        settings.is_some_and(|settings| settings.kind == HostKind::Ssh)
+        settings.is_some_and(|settings| settings.kind.has_own_files())
     }
 
     /// Where a host is reached, on the control plane.

@@ -7,8 +7,8 @@
 
 use backsight_conductor::WantedSettings;
 use backsight_model::{
-    Address, Arrangement, BenchmarkName, Cell, Host, HostKind, HostName, Lab, Link, Located,
-    RoleHost, Steps, TomlDocument, Value, Variant, VariantRole,
+    Address, Arrangement, BenchmarkName, Cell, ContainerEngine, Host, HostKind, HostName, Lab,
+    Link, Located, Recipe, Restore, RoleHost, Steps, TomlDocument, Value, Variant, VariantRole,
 };
 use backsight_settings::{SettingValue, WantedSetting};
 use serde::Serialize;
@@ -173,6 +173,26 @@ struct MeasuredHost<'a> {
     programs: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     login: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine: Option<ContainerEngine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initrd: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    append: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recipe: Option<&'a Recipe>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restore: Option<Restore>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    options: Vec<&'a str>,
 }
 
 /// Every key of a host is named here, so that whoever adds one decides whether measurements depend on it.
@@ -189,8 +209,17 @@ fn measured_host(host: &Host) -> MeasuredHost<'_> {
         root,
         programs,
         login,
+        image,
+        folder,
+        engine,
+        disk,
+        kernel,
+        initrd,
+        append,
+        recipe,
+        restore,
+        options,
         // How it is found, reached, comes back, is switched and heard.
-        options: _,
         become_root: _,
         tags: _,
         ssh_reboot: _,
@@ -201,6 +230,9 @@ fn measured_host(host: &Host) -> MeasuredHost<'_> {
         // Among the settings, resolved.
         prepare: _,
     } = host;
+    fn text(key: &Option<Located<String>>) -> Option<&str> {
+        key.as_ref().map(|it| it.as_str())
+    }
     MeasuredHost {
         kind: *kind,
         forward: *forward,
@@ -216,6 +248,20 @@ fn measured_host(host: &Host) -> MeasuredHost<'_> {
         root: root.as_ref().map(|it| it.as_str()),
         programs: programs.iter().map(|it| it.as_str()).collect(),
         login: login.as_ref().map(|it| it.as_str()),
+        image: text(image),
+        folder: text(folder),
+        engine: engine.as_ref().map(|it| **it),
+        disk: text(disk),
+        kernel: text(kernel),
+        initrd: text(initrd),
+        append: text(append),
+        recipe: recipe.as_deref(),
+        restore: restore.as_ref().map(|it| **it),
+        // Those of `ssh` say how it is reached; those of an engine and an emulator what it is.
+        options: match kind {
+            HostKind::Container | HostKind::Vm => options.iter().map(|it| it.as_str()).collect(),
+            _ => Vec::new(),
+        },
     }
 }
 
@@ -385,6 +431,26 @@ mod tests {
             identities(BENCHMARK, &with("become-root = [\"sudo\", \"-n\"]"), &far),
             to_far
         );
+        // What a container or a virtual machine is made of.
+        let virtual_host = |keys: &str| {
+            let lab = LAB.replacen("kind = \"netns\"", keys, 1);
+            identities(BENCHMARK, &lab, PLAN)
+        };
+        let vm = "kind = \"vm\"\ndisk = \"/a\"";
+        let known = virtual_host(vm);
+        for other in [
+            "kind = \"vm\"\ndisk = \"/b\"",
+            "kind = \"vm\"\ndisk = \"/a\"\nmemory = \"512MiB\"",
+            "kind = \"vm\"\ndisk = \"/a\"\ncpus = 2",
+            "kind = \"vm\"\ndisk = \"/a\"\nrestore = \"trial\"",
+            "kind = \"vm\"\ndisk = \"/a\"\noptions = [\"-snapshot\"]",
+            "kind = \"vm\"\nrecipe = { debian = \"bookworm\" }",
+            "kind = \"container\"\nimage = \"a\"",
+            "kind = \"container\"\nimage = \"b\"",
+        ] {
+            assert_ne!(virtual_host(other), known, "{other}");
+        }
+        assert_eq!(virtual_host(&format!("{vm}\ntags = [\"slow\"]")), known);
         assert_ne!(
             identities(BENCHMARK, &with("login = \"root@other\""), &far),
             to_far

@@ -142,10 +142,14 @@ impl HistoryMeasurer<'_> {
         let activate = &self.workshop.target().activate;
         let arrangement = self.conductor.arrangement();
         let mut hosts = self.carriers()?;
+        let can_reboot = |host: &HostName| {
+            let settings = arrangement.lab.host.get(host);
+            settings.is_some_and(|settings| settings.kind == HostKind::Ssh)
+        };
         if activate.on.is_empty() {
-            hosts.retain(|host| arrangement.is_far(host));
+            hosts.retain(can_reboot);
         }
-        if let Some(host) = hosts.iter().find(|host| !arrangement.is_far(host)) {
+        if let Some(host) = hosts.iter().find(|host| !can_reboot(host)) {
             let kind = arrangement
                 .lab
                 .host

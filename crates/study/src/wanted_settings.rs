@@ -57,7 +57,7 @@ pub fn wanted_settings(
         let part = || {
             arrangement.hosts().find(|part| {
                 let part = arrangement.lab.host.get(*part);
-                part.is_some_and(|part| part.kind == HostKind::Netns)
+                part.is_some_and(|part| part.kind.is_plain_namespace())
             })
         };
         machine(own.or_else(part)?)

@@ -42,10 +42,16 @@ pub enum Need {
     Qemu,
     /// `ipmitool`, and a BMC for it: OpenIPMI's `ipmi_sim`.
     Ipmi,
+    /// podman with runc, which can start containers here.
+    Podman,
+    /// Docker with its daemon, as root.
+    Docker,
+    /// `systemd-nspawn`, as root.
+    Nspawn,
 }
 
 impl Need {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 13] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -56,6 +62,9 @@ impl Need {
         Self::Setuid,
         Self::Qemu,
         Self::Ipmi,
+        Self::Podman,
+        Self::Docker,
+        Self::Nspawn,
     ];
 
     fn name(self) -> &'static str {
@@ -70,6 +79,9 @@ impl Need {
             Self::Setuid => "setuid",
             Self::Qemu => "qemu",
             Self::Ipmi => "ipmi",
+            Self::Podman => "podman",
+            Self::Docker => "docker",
+            Self::Nspawn => "nspawn",
         }
     }
 
@@ -100,6 +112,9 @@ impl Need {
                 debian_cloud_kernel().map(drop).ok_or(missing.to_owned())
             }),
             Self::Ipmi => exists("/usr/bin/ipmi_sim").and_then(|()| exists("/usr/bin/ipmitool")),
+            Self::Podman => exists("/usr/bin/podman").and_then(|()| exists("/usr/sbin/runc")),
+            Self::Docker => exists("/usr/sbin/dockerd"),
+            Self::Nspawn => exists("/usr/bin/systemd-nspawn"),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
         self.is_missing_in(found)

@@ -12,9 +12,11 @@ mod machine;
 pub use initramfs::InitramfsError;
 pub use machine::PartsError;
 pub(crate) use machine::promised;
+pub(super) use machine::{memory, network_words, setup};
 
 use backsight_agent::{
-    BeginTrial, Client, EndReason, GuestError, ProcessExit, StepEvent, StepId, StepSpec, set_up,
+    BeginTrial, Client, EndReason, GuestError, GuestSetup, ProcessExit, StepEvent, StepId,
+    StepSpec, set_up,
 };
 use backsight_model::{ConsoleRecognizer, ConsoleState, HostKind, HostName, Lab, console_words};
 use futures_util::future::BoxFuture;
@@ -90,7 +92,7 @@ pub struct GuestBoot {
 
 /// A boot that came to nothing; no guest is left running.
 #[derive(thiserror::Error)]
-#[error("host `{host}`: {fault}{}", quoted(.consoles.get(.host)))]
+#[error("host `{host}`: {fault}{}", quoted_of(.consoles, .host))]
 pub struct BootError {
     /// The host.
     pub host: HostName,
@@ -106,15 +108,21 @@ impl fmt::Debug for BootError {
         f.debug_struct("BootError")
             .field("host", &self.host)
             .field("fault", &self.fault)
-            .field("words", &quoted(self.consoles.get(&self.host)))
+            .field("words", &quoted_of(&self.consoles, &self.host))
             .finish_non_exhaustive()
     }
 }
 
-fn quoted(console: Option<&Vec<u8>>) -> String {
-    match console.map(|console| console_words(console)) {
-        Some(words) if !words.is_empty() => format!("; its console's last words: {words}"),
-        _ => String::new(),
+fn quoted_of(consoles: &IndexMap<HostName, Vec<u8>>, host: &HostName) -> String {
+    consoles
+        .get(host)
+        .map_or_else(String::new, |console| quoted(console))
+}
+
+pub(super) fn quoted(console: &[u8]) -> String {
+    match console_words(console) {
+        words if words.is_empty() => String::new(),
+        words => format!("; its console's last words: {words}"),
     }
 }
 
@@ -179,6 +187,8 @@ pub(crate) struct Guest {
     process: Process,
     ended: watch::Receiver<Option<Ended>>,
     console: PathBuf,
+    /// The folder of its files.
+    folder: PathBuf,
     /// Our end of its channel, to end it by; none until there is one.
     channel: Option<OwnedFd>,
 }
@@ -195,40 +205,52 @@ pub(crate) async fn boot(
     kernel: &Kernel,
     shown: &[PathBuf],
 ) -> Result<Connected, (BootFault, Vec<u8>)> {
-    let (mut guest, listener) = start(reach, lab, host, kernel)
+    check(lab, host, kernel).map_err(|fault| (fault, Vec::new()))?;
+    let command_line = |folder: &Path, socket: &Path| {
+        machine::command_line(reach, lab, host, kernel, folder, socket)
+    };
+    let setup = setup(lab, host, shown);
+    let place = (reach, lab, host);
+    let (client, guest) = bring_up(place, command_line, setup, kernel.limit).await?;
+    match Connected::guest(host.clone(), client, guest).await {
+        Ok(connected) => Ok(connected),
+        Err((cause, guest)) => {
+            let console = guest.end(Duration::ZERO).await;
+            Err((BootFault::Agent(cause), console))
+        }
+    }
+}
+
+/// Starts a kernel's process and greets the agent in it.
+///
+/// # Errors
+/// Why not, and what its console had printed. Nothing of it is left.
+pub(super) async fn bring_up(
+    (reach, lab, host): (&HostAccess, &Lab, &HostName),
+    command_line: impl FnOnce(&Path, &Path) -> Result<Vec<String>, PartsError>,
+    setup: GuestSetup,
+    limit: Duration,
+) -> Result<(Client, Guest), (BootFault, Vec<u8>)> {
+    let (mut guest, listener) = start(reach, lab, host, command_line)
         .await
         .map_err(|fault| (fault, Vec::new()))?;
     let end_of_boot = end_of_boot(guest.console.clone(), guest.ended.clone());
-    let met = timeout(
-        kernel.limit,
-        meet(&mut guest, listener, lab, host, kernel, shown),
-    );
+    let met = timeout(limit, meet(&mut guest, listener, lab, host, &setup, limit));
     let met = tokio::select! {
         met = met => met,
         fault = end_of_boot => Ok(Err(fault)),
     };
     let fault = match met {
-        Ok(Ok(client)) => match Connected::guest(host.clone(), client, guest).await {
-            Ok(connected) => return Ok(connected),
-            Err((cause, broken)) => {
-                guest = *broken;
-                BootFault::Agent(cause)
-            }
-        },
+        Ok(Ok(client)) => return Ok((client, guest)),
         Ok(Err(fault)) => fault,
-        Err(_) => BootFault::Silent(kernel.limit),
+        Err(_) => BootFault::Silent(limit),
     };
     let console = guest.end(Duration::ZERO).await;
     Err((fault, console))
 }
 
-/// Starts the kernel's process under a keeper.
-async fn start(
-    reach: &HostAccess,
-    lab: &Lab,
-    host: &HostName,
-    kernel: &Kernel,
-) -> Result<(Guest, UnixListener), BootFault> {
+/// Whether a host can boot this kernel.
+fn check(lab: &Lab, host: &HostName, kernel: &Kernel) -> Result<(), BootFault> {
     let settings = &lab.host[host];
     if settings.kind != kernel.kind {
         return Err(BootFault::Kind {
@@ -242,6 +264,16 @@ async fn start(
     if !kernel.image.is_file() {
         return Err(BootFault::NoImage(kernel.image.clone()));
     }
+    Ok(())
+}
+
+/// Starts the kernel's process under a keeper; the command is made of the folder for its files and the socket of its channel.
+async fn start(
+    reach: &HostAccess,
+    lab: &Lab,
+    host: &HostName,
+    command_line: impl FnOnce(&Path, &Path) -> Result<Vec<String>, PartsError>,
+) -> Result<(Guest, UnixListener), BootFault> {
     let is_linked = netns::is_namespace(lab, host);
     let linked = is_linked.then(|| namespace(lab, host)).transpose()?;
     let (keeper, process) = Process::start(reach, host, linked.as_deref()).await?;
@@ -255,15 +287,17 @@ async fn start(
         process,
         ended,
         console: PathBuf::new(),
+        folder: PathBuf::new(),
         channel: None,
     };
     let made = async {
         let begun = guest.keeper.begin_trial(opening).await;
         let begun = begun.map_err(BootFault::Kept)?;
         guest.console = begun.spool.join(format!("{KERNEL}.stdout"));
+        guest.folder.clone_from(&begun.scratch);
         let socket = begun.scratch.join("channel");
         let listener = UnixListener::bind(&socket).map_err(PartsError::channel)?;
-        let words = machine::command_line(reach, lab, host, kernel, &begun.scratch, &socket)?;
+        let words = command_line(&begun.scratch, &socket)?;
         let mut step = StepSpec::new(
             KERNEL,
             backsight_agent::StepCommand::Argv(words),
@@ -320,8 +354,8 @@ async fn meet(
     listener: UnixListener,
     lab: &Lab,
     host: &HostName,
-    kernel: &Kernel,
-    shown: &[PathBuf],
+    setup: &GuestSetup,
+    limit: Duration,
 ) -> Result<Client, BootFault> {
     let mut ended = guest.ended.clone();
     let stream = tokio::select! {
@@ -330,9 +364,8 @@ async fn meet(
     };
     guest.hold(&stream)?;
     let mut stream = stream;
-    let setup = machine::setup(lab, host, shown);
-    let fault = match set_up(&mut stream, &setup).await {
-        Ok(()) => match Client::connect(stream, kernel.limit).await {
+    let fault = match set_up(&mut stream, setup).await {
+        Ok(()) => match Client::connect(stream, limit).await {
             Ok(client) => {
                 while !netns::passes(lab, host) {
                     tokio::time::sleep(LINK_PAUSE).await;
@@ -384,6 +417,11 @@ async fn end_of(ended: &mut watch::Receiver<Option<Ended>>) -> String {
 }
 
 impl Guest {
+    /// One of its files.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
     fn hold(&mut self, stream: &UnixStream) -> Result<(), PartsError> {
         let held = rustix::io::fcntl_dupfd_cloexec(stream, 3);
         self.channel = Some(held.map_err(|error| PartsError::channel(error.into()))?);
@@ -398,7 +436,7 @@ impl Guest {
     }
 
     /// What the console has printed so far: at most its last 256 KiB.
-    fn console(&self) -> Vec<u8> {
+    pub(super) fn console(&self) -> Vec<u8> {
         let mut console = tail(&self.console).unwrap_or_default();
         // What starts the kernel speaks here, when it can't.
         console.extend(tail(&self.console.with_extension("stderr")).unwrap_or_default());
@@ -406,7 +444,7 @@ impl Guest {
     }
 
     /// Ends it; says how it had ended by itself, if it had, and its console's last words.
-    async fn kill(mut self) -> String {
+    pub(super) async fn kill(mut self) -> String {
         let ended = timeout(END_HEARD_LIMIT, end_of(&mut self.ended)).await.ok();
         let words = console_words(&self.end(Duration::ZERO).await);
         match ended {
@@ -425,7 +463,7 @@ impl Guest {
 
     /// Ends its channel, gives it some time to end by itself, then ends whatever is left of it. Returns what its
     /// console had printed.
-    async fn end(mut self, grace: Duration) -> Vec<u8> {
+    pub(super) async fn end(mut self, grace: Duration) -> Vec<u8> {
         if let Some(channel) = &self.channel {
             let _ended_already = rustix::net::shutdown(channel, rustix::net::Shutdown::Both);
         }

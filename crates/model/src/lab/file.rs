@@ -960,12 +960,17 @@ fn is_section(node: &Node) -> bool {
 
 /// Whether a default is for hosts of this kind: one that they can't have is for the others.
 fn is_default_for(key: &str, kind: &str) -> bool {
-    let is_guest = matches!(kind, "uml" | "qemu");
+    let is_kernel = matches!(kind, "uml" | "qemu" | "vm");
+    let is_made = matches!(kind, "container" | "vm");
     match key {
         "login" | "options" | "ssh-reboot" | "kexec" | "install" => kind == "ssh",
         "prepare" => matches!(kind, "local" | "ssh"),
-        "memory" => is_guest,
-        "cpus" | "kvm" | "programs" => kind == "qemu",
+        "memory" => is_kernel,
+        "cpus" | "kvm" => matches!(kind, "qemu" | "vm"),
+        "programs" => kind == "qemu",
+        "image" | "folder" | "engine" => kind == "container",
+        "disk" | "kernel" | "initrd" | "append" => kind == "vm",
+        "recipe" | "restore" => is_made,
         "root" => kind == "uml",
         _ => true,
     }

@@ -25,6 +25,9 @@ pub enum PartsError {
     /// What it starts with.
     #[error(transparent)]
     Initramfs(#[from] initramfs::InitramfsError),
+    /// A part of a virtual machine isn't there, or can't be made; and what to do.
+    #[error("{0}")]
+    Machine(String),
 }
 
 impl PartsError {
@@ -91,6 +94,7 @@ pub(crate) fn setup(lab: &Lab, host: &HostName, shown: &[PathBuf]) -> GuestSetup
         sysctl: netns::sysctls(settings)
             .map(|(key, value)| (netns::sysctl_path(key), value.to_owned()))
             .collect(),
+        keeps_disk: settings.kind == HostKind::Vm,
     }
 }
 
@@ -218,18 +222,28 @@ fn emulated(
     // Every kernel for such a machine drives these; virtio may be a module that nobody loads.
     add("-serial", "chardev:console".into());
     add("-serial", "chardev:channel".into());
-    for (number, Port { mac, tap }) in ports.iter().enumerate() {
-        let net = format!("tap,id=net{number},ifname={tap},script=no,downscript=no");
-        add("-netdev", net);
-        let card = format!("virtio-net-pci,netdev=net{number},mac={mac},romfile=");
-        add("-device", card);
-    }
+    words.extend(cards(ports));
     let flags = ["-nodefaults", "-no-user-config", "-no-reboot"];
     let program = std::iter::once(QEMU.to_owned());
     program
         .chain(flags.map(str::to_owned))
         .chain(words)
         .collect()
+}
+
+/// The emulator's arguments for the interfaces of a host.
+pub(crate) fn network_words(lab: &Lab, host: &HostName) -> Vec<String> {
+    cards(&ports(lab, host))
+}
+
+fn cards(ports: &[Port]) -> Vec<String> {
+    let cards = ports.iter().enumerate();
+    let words = cards.flat_map(|(number, Port { mac, tap })| {
+        let net = format!("tap,id=net{number},ifname={tap},script=no,downscript=no");
+        let card = format!("virtio-net-pci,netdev=net{number},mac={mac},romfile=");
+        ["-netdev".to_owned(), net, "-device".to_owned(), card]
+    });
+    words.collect()
 }
 
 /// What a guest of these settings will be, for placeholders that are filled before it is booted.
@@ -243,7 +257,7 @@ pub(crate) fn has_kvm(settings: &Host) -> bool {
     settings.kvm.as_deref().copied().unwrap_or(false)
 }
 
-fn memory(settings: &Host) -> u64 {
+pub(crate) fn memory(settings: &Host) -> u64 {
     settings.memory.as_deref().map_or(MEMORY, |memory| memory.0)
 }
 

@@ -1,0 +1,388 @@
+//! Virtual machines with a disk of their own: QEMU, which an agent of this machine keeps like a kernel under test.
+//!
+//! The machine is there from an agent's start to its end, also when this program is killed. Its disk is only read, unless the lab says
+//! that it never goes back: what is written goes to a file that QEMU has unlinked before it begins. The guest's agent speaks on a port
+//! of virtio-serial, so that no network is needed; it is this program itself, which the machine finds on a second disk, and which a
+//! script in the guest (`debian_system/start.sh`) starts.
+//!
+//! KVM is used where it works: some machines have the device and can't run a processor on it, which is tried once.
+
+use backsight_model::{Host, HostName, Lab, Restore};
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::OnceLock,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    net::UnixStream,
+    time::timeout,
+};
+
+use super::{
+    AgentKeeper, ConnectError, HostAccess, Started,
+    guests::{Guest, PartsError, bring_up, memory, network_words, setup},
+};
+use crate::debian_system::{DebianSystem, Disk, make_file_system};
+
+/// How long a machine may take until its agent says hello.
+const BOOT_LIMIT: Duration = Duration::from_secs(300);
+/// How long a machine whose disk is kept may take to shut down in order.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
+/// How long QEMU may take to answer at its socket.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// The emulator.
+const QEMU: &str = "qemu-system-x86_64";
+/// The port of virtio-serial on which the agent speaks, and the serial number of the disk with its program.
+const AGENT: &str = "backsight";
+
+/// Boots a machine and greets the agent in it.
+///
+/// # Errors
+/// A part of it isn't there; it ends, stands still or says nothing in time. Nothing of it is left.
+pub(super) async fn start(
+    reach: &HostAccess,
+    lab: &Lab,
+    host: &HostName,
+) -> Result<Started, ConnectError> {
+    let settings = &lab.host[host];
+    let parts = |message| PartsError::Machine(message);
+    let command_line = |folder: &Path, socket: &Path| {
+        let disk = disk_of(settings, host).map_err(parts)?;
+        let agent = folder.join("agent.img");
+        write_agent_disk(&reach.program, folder, &agent).map_err(parts)?;
+        let machine = Machine {
+            settings,
+            disk: &disk,
+            agent: &agent,
+            control: &folder.join("control"),
+            channel: socket,
+        };
+        let mut words = machine.words(has_kvm(settings));
+        words.extend(network_words(lab, host));
+        words.extend(settings.options.iter().map(|option| (**option).clone()));
+        Ok(words)
+    };
+    let place = (reach, lab, host);
+    let booted = bring_up(place, command_line, setup(lab, host, &[]), BOOT_LIMIT).await;
+    match booted {
+        Ok((client, guest)) => {
+            let is_kept = settings.restores() == Restore::Never;
+            Ok((client, Box::new(VirtualMachine { guest, is_kept })))
+        }
+        Err((fault, console)) => Err(ConnectError::Machine {
+            host: host.clone(),
+            fault: Box::new(fault),
+            console,
+        }),
+    }
+}
+
+/// The disk of a host, and what boots from it.
+fn disk_of(settings: &Host, host: &HostName) -> Result<Disk, String> {
+    if let Some(recipe) = &settings.recipe {
+        let made = DebianSystem::new(recipe, settings.kind).disk();
+        return made.ok_or_else(|| format!("it isn't made yet: backsight lab provision {host}"));
+    }
+    let path = |key: &Option<backsight_model::Located<String>>| {
+        key.as_ref().map(|path| PathBuf::from(&**path))
+    };
+    let disk = path(&settings.disk).unwrap_or_default();
+    let files = [path(&settings.kernel), path(&settings.initrd)];
+    let missing = files
+        .iter()
+        .flatten()
+        .chain([&disk])
+        .find(|it| !it.is_file());
+    if let Some(missing) = missing {
+        return Err(format!("there is no file {}", missing.display()));
+    }
+    let [kernel, initrd] = files;
+    Ok(Disk {
+        disk,
+        kernel,
+        initrd,
+        append: settings
+            .append
+            .as_ref()
+            .map(|text| (**text).clone())
+            .unwrap_or_default(),
+    })
+}
+
+/// Whether the machine gets a processor of this machine.
+fn has_kvm(settings: &Host) -> bool {
+    settings.kvm.as_deref().copied().unwrap_or_else(kvm_works)
+}
+
+/// Whether KVM runs a processor as our machines have it: some systems have the device and refuse one of its registers, on which QEMU
+/// aborts. It is tried once, by a machine that is ended before it begins.
+fn kvm_works() -> bool {
+    static WORKS: OnceLock<bool> = OnceLock::new();
+    *WORKS.get_or_init(|| {
+        File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/kvm")
+            .is_ok()
+            && tries_kvm().is_ok()
+    })
+}
+
+fn tries_kvm() -> io::Result<()> {
+    let words = [
+        "-nodefaults",
+        "-no-user-config",
+        "-machine",
+        "q35",
+        "-accel",
+        "kvm",
+    ];
+    let mut child = Command::new("timeout")
+        .args(["--signal=KILL", "10", QEMU])
+        .args(words)
+        .args(["-cpu", "max", "-S", "-display", "none", "-qmp", "stdio"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let ending = b"{\"execute\":\"qmp_capabilities\"}\n{\"execute\":\"quit\"}\n";
+    let told = child.stdin.take().map(|mut input| input.write_all(ending));
+    let ended = child.wait()?;
+    match (told, ended.success()) {
+        (Some(Ok(())), true) => Ok(()),
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+/// A machine that is to run.
+struct Machine<'a> {
+    settings: &'a Host,
+    disk: &'a Disk,
+    agent: &'a Path,
+    control: &'a Path,
+    channel: &'a Path,
+}
+
+impl Machine<'_> {
+    /// The emulator and its arguments, but for interfaces and what the lab adds.
+    fn words(&self, has_kvm: bool) -> Vec<String> {
+        let text = |path: &Path| path.to_string_lossy().replace(',', ",,");
+        let Disk {
+            disk,
+            kernel,
+            initrd,
+            append,
+        } = self.disk;
+        let mut words = vec![QEMU.to_owned()];
+        let flags = ["-nodefaults", "-no-user-config", "-no-reboot"];
+        words.extend(flags.map(str::to_owned));
+        let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
+        add("-machine", "q35".into());
+        add("-accel", if has_kvm { "kvm" } else { "tcg" }.into());
+        add("-cpu", "max".into());
+        let cpus = self.settings.cpus.as_deref().copied().unwrap_or(1);
+        add("-smp", cpus.to_string());
+        add("-m", format!("{}M", memory(self.settings) >> 20));
+        add("-display", "none".into());
+        add("-chardev", "stdio,id=console,signal=off".into());
+        add("-serial", "chardev:console".into());
+        add("-device", "virtio-serial-pci".into());
+        add(
+            "-chardev",
+            format!("socket,id=channel,path={}", text(self.channel)),
+        );
+        add(
+            "-device",
+            format!("virtserialport,chardev=channel,name={AGENT}"),
+        );
+        add("-device", "virtio-rng-pci".into());
+        // What isn't kept goes to a file without a name: nothing is left of it, whatever ends the emulator.
+        let kept = match self.settings.restores() {
+            Restore::Never => "off",
+            Restore::Study | Restore::Trial => "on",
+        };
+        let format = disk_format(disk);
+        add(
+            "-drive",
+            format!(
+                "if=none,id=disk,file={},format={format},snapshot={kept}",
+                text(disk)
+            ),
+        );
+        add("-device", "virtio-blk-pci,drive=disk".into());
+        add(
+            "-drive",
+            format!(
+                "if=none,id=agent,file={},format=raw,readonly=on",
+                text(self.agent)
+            ),
+        );
+        add(
+            "-device",
+            format!("virtio-blk-pci,drive=agent,serial={AGENT}"),
+        );
+        add(
+            "-qmp",
+            format!("unix:{},server=on,wait=off", text(self.control)),
+        );
+        if let Some(kernel) = kernel {
+            add("-kernel", kernel.to_string_lossy().into_owned());
+            // On a busy machine an emulated timer may be late, which isn't broken.
+            let own = "console=ttyS0 panic=-1 no_timer_check";
+            add("-append", format!("{own} {append}"));
+        }
+        if let Some(initrd) = initrd {
+            add("-initrd", initrd.to_string_lossy().into_owned());
+        }
+        words
+    }
+}
+
+/// The format of a disk's file: guessed by QEMU itself, a plain file could become another format by what its guest writes.
+fn disk_format(disk: &Path) -> &'static str {
+    const FORMATS: [(&[u8], &str); 4] = [
+        (b"QFI\xfb", "qcow2"),
+        (b"KDMV", "vmdk"),
+        (b"vhdxfile", "vhdx"),
+        (b"<<< ", "vdi"),
+    ];
+    let mut start = [0; 8];
+    let read = File::open(disk).and_then(|mut file| file.read_exact(&mut start));
+    let found = FORMATS.iter().find(|(magic, _)| start.starts_with(magic));
+    found
+        .filter(|_| read.is_ok())
+        .map_or("raw", |(_, format)| format)
+}
+
+/// Writes a file system with this program in it.
+fn write_agent_disk(program: &Path, folder: &Path, disk: &Path) -> Result<(), String> {
+    let fault = |error: io::Error| format!("the disk with the agent can't be made: {error}");
+    let content = folder.join("agent-disk");
+    fs::create_dir(&content).map_err(fault)?;
+    let within = content.join(AGENT);
+    if fs::hard_link(program, &within).is_err() {
+        fs::copy(program, &within).map_err(fault)?;
+    }
+    let size = program.metadata().map_err(fault)?.len();
+    let options = ["-O", "^has_journal", "-N", "16"];
+    let made = make_file_system(&content, disk, size + size / 16 + (2 << 20), &options);
+    fs::remove_dir_all(&content).map_err(fault)?;
+    made.map_err(|error| error.to_string())
+}
+
+/// A machine whose agent answers.
+struct VirtualMachine {
+    guest: Guest,
+    /// Whether what it wrote stays on its disk.
+    is_kept: bool,
+}
+
+impl AgentKeeper for VirtualMachine {
+    fn console(&self) -> Option<Vec<u8>> {
+        Some(self.guest.console())
+    }
+
+    fn bury(self: Box<Self>) -> BoxFuture<'static, String> {
+        Box::pin(self.guest.kill())
+    }
+
+    fn dismiss(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let grace = match self.is_kept {
+                true if press_power_button(&self.guest.file("control"))
+                    .await
+                    .is_ok() =>
+                {
+                    SHUTDOWN_LIMIT
+                }
+                _ => Duration::ZERO,
+            };
+            self.guest.end(grace).await;
+        })
+    }
+}
+
+/// Asks a machine to shut down in order.
+async fn press_power_button(control: &Path) -> io::Result<()> {
+    let pressed = async {
+        let stream = UnixStream::connect(control).await?;
+        let (input, mut output) = stream.into_split();
+        let mut lines = BufReader::new(input).lines();
+        for command in ["qmp_capabilities", "system_powerdown"] {
+            let line = format!("{}\n", json!({ "execute": command }));
+            output.write_all(line.as_bytes()).await?;
+            loop {
+                let line = lines
+                    .next_line()
+                    .await?
+                    .ok_or(io::ErrorKind::UnexpectedEof)?;
+                let answer: Value = serde_json::from_str(&line)?;
+                if answer.get("return").is_some() {
+                    break;
+                }
+                if let Some(error) = answer.get("error") {
+                    return Err(io::Error::other(error.to_string()));
+                }
+            }
+        }
+        Ok(())
+    };
+    timeout(ANSWER_LIMIT, pressed).await?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::{HostKind, Located};
+
+    fn words(settings: &Host) -> String {
+        let disk = Disk {
+            disk: "/srv/a,b.img".into(),
+            kernel: Some("/srv/vmlinuz".into()),
+            initrd: None,
+            append: "root=/dev/vda".into(),
+        };
+        let machine = Machine {
+            settings,
+            disk: &disk,
+            agent: Path::new("/tmp/agent.img"),
+            control: Path::new("/tmp/control"),
+            channel: Path::new("/tmp/channel"),
+        };
+        machine.words(false).join(" ")
+    }
+
+    #[test]
+    fn a_disk_is_only_read_unless_it_is_kept() {
+        let mut settings = Host::new(HostKind::Vm);
+        let of_study = words(&settings);
+        assert!(
+            of_study.contains("file=/srv/a,,b.img,format=raw,snapshot=on"),
+            "{of_study}"
+        );
+        assert!(of_study.contains("-accel tcg"), "{of_study}");
+        assert!(
+            of_study.contains("-append console=ttyS0 panic=-1 no_timer_check root=/dev/vda"),
+            "{of_study}"
+        );
+        settings.restore = Some(Located::nowhere(Restore::Never));
+        assert!(words(&settings).contains("snapshot=off"));
+    }
+
+    #[test]
+    fn a_format_is_told_by_its_first_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("disk");
+        fs::write(&file, b"QFI\xfb\0\0\0\x03").unwrap();
+        assert_eq!(disk_format(&file), "qcow2");
+        fs::write(&file, b"\xeb\x63\x90\0\0\0\0\0").unwrap();
+        assert_eq!(disk_format(&file), "raw");
+        assert_eq!(disk_format(&folder.path().join("none")), "raw");
+    }
+}

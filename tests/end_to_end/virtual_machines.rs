@@ -1,0 +1,215 @@
+//! Virtual machines as hosts: made of a recipe, booted for a study, back to what they were as the lab says, and gone whatever happens.
+
+use backsight_test_needs::Need;
+use std::{fs, path::Path, process::Command, time::Duration};
+
+use crate::{
+    place::Place,
+    processes,
+    running::{Ended, Running},
+};
+
+/// How long a command may take: a system is made in a minute or two, and each emulated machine boots in up to half a minute.
+const LIMIT: Duration = Duration::from_secs(420);
+/// The machine's recipe; made once for all tests of a build.
+const RECIPE: &str = "recipe = { debian = \"bookworm\", size = \"1GiB\" }";
+
+/// A lab of a namespace and a virtual machine that is made of this, joined by a link, and a plan that measures across it. The machine
+/// says whether it finds what a trial before has written.
+fn place(made_of: &str) -> Place {
+    let place = Place::new();
+    place.write(
+        "lab.toml",
+        format!(
+            "name = \"{}\"\n[host.near]\nkind = \"netns\"\n[host.vm]\nkind = \"vm\"\nmemory = \"384MiB\"\n{made_of}\n\
+             sysctl = {{ \"net.ipv4.ip_default_ttl\" = \"33\" }}\n\
+             [[link]]\nends = {{ near = \"10.92.1.1/24\", vm = \"10.92.1.2/24\" }}\n\
+             [testbed.pair]\nclient = \"near\"\nserver = \"vm\"\n",
+            place.name
+        ),
+    );
+    place.write(
+        "benchmarks/answer.toml",
+        "name = \"answer\"\nabout = \"a test's own\"\nroles = [\"server\", \"client\"]\n\
+         [server]\nstartup = '''sh -c 'uname -n; ip address show {server.interface}; \
+         test -e /var/mark && echo marked || echo clean; touch /var/mark; cat /proc/mounts' '''\n\
+         [client]\nrun = '''sh -c 'ping -c 1 -W 5 {server.data}; echo value 42' '''\n\
+         [metric.value]\nunit = \"s\"\nbetter = \"lower\"\nregex = 'value (?<value>\\d+)'\n",
+    );
+    place.plan("use = [\"answer\"]\nrounds = 2\n");
+    place
+}
+
+/// Where systems of recipes are kept for all tests: making one takes a minute.
+fn systems() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}
+
+fn command(place: &Place, arguments: &[&str]) -> Command {
+    let mut command = place.command(arguments);
+    command.env("XDG_CACHE_HOME", systems());
+    command
+}
+
+fn ends(place: &Place, arguments: &[&str]) -> Ended {
+    Running::start(command(place, arguments)).ends_within(LIMIT)
+}
+
+fn assert_down(place: &Place) {
+    place.ends(&["lab", "down"]).assert_code(0);
+    assert_eq!(place.namespaces(), Vec::<String>::new());
+    place.assert_nothing_left();
+}
+
+/// A place whose machine's system is made.
+fn provisioned(made_of: &str) -> Option<Place> {
+    if Need::Root.is_missing() || Need::Qemu.is_missing() {
+        return None;
+    }
+    let place = place(&format!("{RECIPE}\n{made_of}"));
+    place.ends(&["lab", "up"]).assert_code(0);
+    let made = ends(&place, &["lab", "provision", "vm"]);
+    made.assert_code(0);
+    made.assert_says(&["vm: made", "Debian GNU/Linux 12", "Linux 6.1"]);
+    Some(place)
+}
+
+#[test]
+fn a_recipe_becomes_a_machine_that_is_made_once_and_is_clean_before_each_trial() {
+    let Some(place) = provisioned("restore = \"trial\"") else {
+        return;
+    };
+    let again = ends(&place, &["lab", "provision", "vm"]);
+    again.assert_code(0);
+    again.assert_says(&["vm: made already"]);
+    ends(&place, &["run", "plan.toml", "--name", "s"]).assert_code(0);
+    place.assert_complete("s", 1, 2);
+    for trial in [1, 2] {
+        let said = place.raw("s", trial);
+        for part in [
+            "vm\n",
+            "10.92.1.2/24",
+            "to-near",
+            "ttl=33",
+            "clean",
+            "/dev/vda / ext4",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    let checked = ends(&place, &["lab", "check"]);
+    checked.assert_code(0);
+    checked.assert_says(&["host vm", "host near"]);
+    let record = ends(&place, &["record", "vm", "--lab", "lab.toml"]);
+    record.assert_code(0);
+    record.assert_says(&["6.1"]);
+    assert_down(&place);
+}
+
+#[test]
+fn what_a_machine_writes_stays_for_a_study_or_for_ever_as_the_lab_says() {
+    let Some(place) = provisioned("restore = \"study\"") else {
+        return;
+    };
+    ends(&place, &["run", "plan.toml", "--name", "s"]).assert_code(0);
+    assert!(place.raw("s", 1).contains("clean"));
+    assert!(place.raw("s", 2).contains("marked"));
+    // Its disk as one of a person's own, which is kept.
+    let systems = systems().join("backsight/systems");
+    let entries = fs::read_dir(systems).unwrap().flatten();
+    let mut made = entries.filter(|entry| entry.path().join("disk.img").exists());
+    let made = made.next().unwrap().path();
+    let copied = Command::new("cp")
+        .args(["--sparse=always", "--reflink=auto"])
+        .arg(made.join("disk.img"))
+        .arg(place.path("disk.img"))
+        .status();
+    assert!(copied.unwrap().success());
+    let append = fs::read_to_string(made.join("append")).unwrap();
+    let own = format!(
+        "disk = \"{}\"\nkernel = \"{}\"\ninitrd = \"{}\"\nappend = \"{}\"\nrestore = \"never\"",
+        place.at("disk.img"),
+        made.join("vmlinuz").display(),
+        made.join("initrd.img").display(),
+        append.trim()
+    );
+    let lab = place.read("lab.toml");
+    place.write(
+        "lab.toml",
+        lab.replace(RECIPE, &own)
+            .replace("restore = \"study\"\n", ""),
+    );
+    place.plan("use = [\"answer\"]\nrounds = 1\n");
+    for (study, said) in [("first", "clean"), ("second", "marked")] {
+        ends(&place, &["run", "plan.toml", "--name", study]).assert_code(0);
+        let page = place.raw(study, 1);
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    assert_down(&place);
+}
+
+#[test]
+fn a_machine_ends_with_a_conductor_that_is_killed() {
+    let Some(place) = provisioned("") else {
+        return;
+    };
+    let text = place.read("benchmarks/answer.toml");
+    place.write(
+        "benchmarks/answer.toml",
+        text.replace("echo value 42", "sleep 1000"),
+    );
+    let mut run = Running::start(command(
+        &place,
+        &["run", "plan.toml", "--name", "s", "--json"],
+    ));
+    // It is booted before.
+    run.until_within(LIMIT, "a step in run", |event| {
+        event["event"] == "step-started" && event["phase"] == "run"
+    });
+    run.after_sigkill();
+    processes::until_gone(&place.name);
+    assert_down(&place);
+}
+
+#[test]
+fn a_machine_that_can_not_be_says_why() {
+    if Need::Root.is_missing() || Need::Qemu.is_missing() {
+        return;
+    }
+    let place = place("disk = \"/no/such/disk.qcow2\"");
+    place.ends(&["lab", "up"]).assert_code(0);
+    let refused = place.ends(&["run", "plan.toml"]);
+    refused.assert_says(&["host `vm`", "there is no file /no/such/disk.qcow2"]);
+    let lab = place.read("lab.toml");
+    let never_made = "recipe = { debian = \"bookworm\", packages = [\"never-made\"] }";
+    place.write(
+        "lab.toml",
+        lab.replace("disk = \"/no/such/disk.qcow2\"", never_made),
+    );
+    let refused = place.ends(&["run", "plan.toml"]);
+    refused.assert_says(&["backsight lab provision vm"]);
+    assert_down(&place);
+}
+
+#[test]
+fn a_system_whose_maker_is_killed_leaves_no_process_and_no_mount() {
+    if Need::Root.is_missing() || Need::Qemu.is_missing() {
+        return;
+    }
+    let place = place(RECIPE);
+    let mut command = place.command(&["lab", "provision", "vm"]);
+    command.env("XDG_CACHE_HOME", place.path("cache"));
+    let making = Running::start(command);
+    let systems = place.path("cache/backsight/systems");
+    let has_root = || {
+        let systems = fs::read_dir(&systems).into_iter().flatten().flatten();
+        let mut roots = systems.map(|system| system.path().join("root/var/lib"));
+        roots.any(|root| root.exists())
+    };
+    processes::until("the system is being made", has_root);
+    making.after_sigkill();
+    processes::until_gone(&place.name);
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains(&place.name), "{mounts}");
+    place.assert_nothing_left();
+}

@@ -149,7 +149,7 @@ fn what_a_machine_writes_stays_for_a_study_or_for_ever_as_the_lab_says() {
 }
 
 #[test]
-fn a_machine_ends_with_a_conductor_that_is_killed() {
+fn a_machine_is_switched_off_and_ends_with_a_conductor_that_is_killed() {
     let Some(place) = provisioned("") else {
         return;
     };
@@ -166,8 +166,18 @@ fn a_machine_ends_with_a_conductor_that_is_killed() {
     run.until_within(LIMIT, "a step in run", |event| {
         event["event"] == "step-started" && event["phase"] == "run"
     });
+    let power = |action: &str, more: &[&str]| {
+        let mut words = vec!["lab", "power", action, "vm"];
+        words.extend(more);
+        ends(&place, &words)
+    };
+    power("status", &[]).assert_says(&["vm: on"]);
+    power("off", &[]).assert_says(&["is leased to study `s`"]);
+    power("cycle", &["--force"]).assert_says(&["on while somebody measures"]);
+    power("off", &["--force"]).assert_says(&["vm: off (was on)"]);
     run.after_sigkill();
     processes::until_gone(&place.name);
+    power("status", &[]).assert_says(&["vm: off"]);
     assert_down(&place);
 }
 

@@ -13,7 +13,7 @@ pub(crate) mod guests;
 mod local;
 mod netns;
 mod ssh;
-mod vm;
+pub(crate) mod vm;
 
 use backsight_agent::{AgentError, Client, ClockOffset, LeaseHolder, LeaseInForce, PlanFilesError};
 use backsight_model::{Host, HostClock, HostKind, HostName, Lab, Machine};

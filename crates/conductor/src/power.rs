@@ -4,7 +4,9 @@
 //! What they start stays: a command that switches a virtual machine on may be its parent. The password of a BMC is read by
 //! `ipmitool` from its file, and is in no command line, environment or message of ours.
 
-use backsight_model::{Bmc, HostName, Lab, Power, PowerMeans, PowerState, shell_quoted};
+use backsight_model::{
+    Bmc, Host, HostKind, HostName, Lab, Power, PowerMeans, PowerState, shell_quoted,
+};
 use futures_util::future::join_all;
 use std::{
     fmt,
@@ -20,7 +22,10 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use crate::{HostAccess, Lease, LeaseError};
+use crate::{
+    HostAccess, Lease, LeaseError,
+    hosts::vm::{running_machine, switch_off},
+};
 
 /// The longest that one command may take, within what the whole change may.
 const COMMAND_LIMIT: Duration = Duration::from_secs(30);
@@ -28,6 +33,8 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(30);
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 /// The pause between two questions for the status: a BMC tells nobody when it changes.
 const STATUS_PAUSE: Duration = Duration::from_millis(300);
+/// The pause between two looks whether a virtual machine is gone.
+const MACHINE_PAUSE: Duration = Duration::from_millis(20);
 /// How long the output of a command that has ended is awaited: what it started may hold it open for ever.
 const OUTPUT_LIMIT: Duration = Duration::from_millis(300);
 /// How much of what a command prints is kept, in bytes.
@@ -142,6 +149,9 @@ pub enum PowerFault {
         "the lab doesn't say how it is switched: add power = {{ ipmi = \"…\", user = \"…\", password-file = \"…\" }} or {{ on = \"…\", off = \"…\", status = \"…\" }} to it"
     )]
     NotGiven,
+    /// It is a virtual machine of ours.
+    #[error("it is on while somebody measures on it, and switched on by that")]
+    OfStudy,
     /// A study measures on it, or the lease can't be asked for.
     #[error("{0}; --force does it nevertheless")]
     Leased(LeaseError),
@@ -227,12 +237,13 @@ pub async fn switch_hosts(
 ) -> Vec<Result<HostPower, PowerError>> {
     let mut chosen = hosts.to_vec();
     if chosen.is_empty() {
-        let any_has_power = lab.host.values().any(|host| host.power.is_some());
+        let can_be_asked = |host: &Host| host.power.is_some() || host.kind == HostKind::Vm;
+        let any_has_power = lab.host.values().any(can_be_asked);
         // Where none has it, each says so.
         let meant = lab
             .host
             .iter()
-            .filter(|(_, host)| host.power.is_some() || !any_has_power);
+            .filter(|(_, host)| can_be_asked(host) || !any_has_power);
         chosen.extend(meant.map(|(name, _)| (**name).clone()));
     }
     let switched = chosen.into_iter().map(async |host| {
@@ -256,7 +267,10 @@ async fn switch_host(
     force: bool,
 ) -> Result<PowerOutcome, PowerFault> {
     let settings = lab.host.get(host).ok_or(PowerFault::NoHost)?;
-    let power = settings.power.as_deref().ok_or(PowerFault::NotGiven)?;
+    let power = settings.power.as_deref();
+    if power.is_none() && settings.kind != HostKind::Vm {
+        return Err(PowerFault::NotGiven);
+    }
     let _lease = match force || action == PowerAction::Status {
         true => None,
         false => {
@@ -269,7 +283,52 @@ async fn switch_host(
             }
         }
     };
-    PowerSwitch::new(power)?.act(action).await
+    match power {
+        Some(power) => PowerSwitch::new(power)?.act(action).await,
+        None => switch_machine(lab, host, action).await,
+    }
+}
+
+/// The same of a virtual machine of ours, which is on while somebody measures on it.
+async fn switch_machine(
+    lab: &Lab,
+    host: &HostName,
+    action: PowerAction,
+) -> Result<PowerOutcome, PowerFault> {
+    let began = Instant::now();
+    let running = running_machine(lab, host);
+    let before = match &running {
+        Some(_) => PowerState::On,
+        None => PowerState::Off,
+    };
+    let now = match (action, running) {
+        (PowerAction::On | PowerAction::Cycle, _) => return Err(PowerFault::OfStudy),
+        (PowerAction::Off, Some(control)) => {
+            let told = switch_off(&control).await;
+            // A study may have booted it again: then it is another one.
+            while running_machine(lab, host).as_ref() == Some(&control) {
+                if began.elapsed() > KILL_LIMIT {
+                    let said = told.err().map(|error| error.to_string());
+                    return Err(PowerFault::Unchanged {
+                        command: "quit".into(),
+                        said: said.unwrap_or_default(),
+                        limit: KILL_LIMIT,
+                        state: PowerState::On,
+                    });
+                }
+                // A process that isn't ours tells us of its end in no other way.
+                sleep(MACHINE_PAUSE).await;
+            }
+            PowerState::Off
+        }
+        (PowerAction::Off | PowerAction::Status, _) => before,
+    };
+    Ok(PowerOutcome {
+        action,
+        before: Some(before),
+        now: Some(now),
+        took: began.elapsed(),
+    })
 }
 
 /// Changes a host's power, or asks for it, whoever holds it.

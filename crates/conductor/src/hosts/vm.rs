@@ -57,6 +57,7 @@ pub(super) async fn start(
         let agent = folder.join("agent.img");
         write_agent_disk(&reach.program, folder, &agent).map_err(parts)?;
         let machine = Machine {
+            name: process_name(lab, host),
             settings,
             disk: &disk,
             agent: &agent,
@@ -162,6 +163,7 @@ fn tries_kvm() -> io::Result<()> {
 
 /// A machine that is to run.
 struct Machine<'a> {
+    name: String,
     settings: &'a Host,
     disk: &'a Disk,
     agent: &'a Path,
@@ -183,6 +185,7 @@ impl Machine<'_> {
         let flags = ["-nodefaults", "-no-user-config", "-no-reboot"];
         words.extend(flags.map(str::to_owned));
         let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
+        add("-name", self.name.clone());
         add("-machine", "q35".into());
         add("-accel", if has_kvm { "kvm" } else { "tcg" }.into());
         add("-cpu", "max".into());
@@ -294,27 +297,60 @@ impl AgentKeeper for VirtualMachine {
 
     fn dismiss(self: Box<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            let grace = match self.is_kept {
-                true if press_power_button(&self.guest.file("control"))
-                    .await
-                    .is_ok() =>
-                {
-                    SHUTDOWN_LIMIT
-                }
-                _ => Duration::ZERO,
+            let control = self.guest.file("control");
+            let is_ending = self.is_kept && tell(&control, "system_powerdown").await.is_ok();
+            let grace = match is_ending {
+                true => SHUTDOWN_LIMIT,
+                false => Duration::ZERO,
             };
             self.guest.end(grace).await;
         })
     }
 }
 
-/// Asks a machine to shut down in order.
-async fn press_power_button(control: &Path) -> io::Result<()> {
-    let pressed = async {
+/// The name by which a host's machine is found among the processes of this system.
+fn process_name(lab: &Lab, host: &HostName) -> String {
+    format!("backsight:{}:{host}", lab.name)
+}
+
+/// The control socket of a host's machine that runs now, whoever measures on it.
+pub(crate) fn running_machine(lab: &Lab, host: &HostName) -> Option<PathBuf> {
+    let name = process_name(lab, host);
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let mut lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines.find_map(|line| control_in(&String::from_utf8_lossy(&line), &name))
+}
+
+/// The control socket in a command line, if it is that of the machine of this name.
+fn control_in(command_line: &str, name: &str) -> Option<PathBuf> {
+    let words: Vec<&str> = command_line.split('\0').collect();
+    let value = |option: &str| {
+        let at = words.iter().position(|word| *word == option)?;
+        words.get(at + 1).copied()
+    };
+    if !words.first()?.ends_with(QEMU) || value("-name") != Some(name) {
+        return None;
+    }
+    let socket = value("-qmp")?.strip_prefix("unix:")?;
+    let socket = socket.strip_suffix(",server=on,wait=off")?;
+    Some(PathBuf::from(socket.replace(",,", ",")))
+}
+
+/// Switches a machine off, as by pulling its plug.
+///
+/// # Errors
+/// It doesn't answer.
+pub(crate) async fn switch_off(control: &Path) -> io::Result<()> {
+    tell(control, "quit").await
+}
+
+/// Gives a machine one command of QMP.
+async fn tell(control: &Path, command: &str) -> io::Result<()> {
+    let told = async {
         let stream = UnixStream::connect(control).await?;
         let (input, mut output) = stream.into_split();
         let mut lines = BufReader::new(input).lines();
-        for command in ["qmp_capabilities", "system_powerdown"] {
+        for command in ["qmp_capabilities", command] {
             let line = format!("{}\n", json!({ "execute": command }));
             output.write_all(line.as_bytes()).await?;
             loop {
@@ -333,7 +369,7 @@ async fn press_power_button(control: &Path) -> io::Result<()> {
         }
         Ok(())
     };
-    timeout(ANSWER_LIMIT, pressed).await?
+    timeout(ANSWER_LIMIT, told).await?
 }
 
 #[cfg(test)]
@@ -349,6 +385,7 @@ mod tests {
             append: "root=/dev/vda".into(),
         };
         let machine = Machine {
+            name: "backsight:lab:vm".into(),
             settings,
             disk: &disk,
             agent: Path::new("/tmp/agent.img"),
@@ -373,6 +410,20 @@ mod tests {
         );
         settings.restore = Some(Located::nowhere(Restore::Never));
         assert!(words(&settings).contains("snapshot=off"));
+    }
+
+    #[test]
+    fn a_machine_is_found_by_its_command_line() {
+        let line = words(&Host::new(HostKind::Vm)).replace(' ', "\0");
+        assert_eq!(
+            control_in(&line, "backsight:lab:vm"),
+            Some("/tmp/control".into())
+        );
+        assert_eq!(control_in(&line, "backsight:lab:v"), None);
+        assert_eq!(
+            control_in("sh\0-name\0backsight:lab:vm", "backsight:lab:vm"),
+            None
+        );
     }
 
     #[test]

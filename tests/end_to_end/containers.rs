@@ -78,7 +78,11 @@ fn place(made_of: &str) -> Place {
          [client]\nrun = '''sh -c 'ping -c 1 -W 5 {server.data}; echo value 42' '''\n\
          [metric.value]\nunit = \"s\"\nbetter = \"lower\"\nregex = 'value (?<value>\\d+)'\n",
     );
-    place.plan("use = [\"answer\"]\nrounds = 2\n");
+    // The plan's folder is seen there too: what of it is needed.
+    place.write("rules.txt", "beside the plan\n");
+    place.plan(
+        "use = [\"answer\"]\nrounds = 2\nfiles = [\"rules.txt\"]\n[[variant]]\nname = \"only\"\nserver.setup = \"sh -c 'cat rules.txt'\"\n",
+    );
     place
 }
 
@@ -133,6 +137,7 @@ fn a_folder_is_a_host_with_links_and_is_as_it_was_before_each_trial_or_study_or_
             "to-near",
             "ID=tiny",
             "1 packets transmitted, 1 received",
+            "beside the plan",
         ] {
             assert!(said[0].contains(part), "{part}: {}", said[0]);
         }
@@ -155,7 +160,7 @@ fn a_folder_is_a_host_with_links_and_is_as_it_was_before_each_trial_or_study_or_
 
 #[test]
 fn systemd_nspawn_runs_a_folder() {
-    if Need::Nspawn.is_missing() {
+    if Need::Root.is_missing() || Need::Nspawn.is_missing() {
         return;
     }
     let place = place("folder = \"@\"\nengine = \"nspawn\"\nrestore = \"trial\"");
@@ -216,7 +221,7 @@ impl Docker {
 
 #[test]
 fn docker_runs_an_image() {
-    if Need::Docker.is_missing() {
+    if Need::Root.is_missing() || Need::Docker.is_missing() {
         return;
     }
     let place = place("image = \"tiny\"\nengine = \"docker\"\nrestore = \"trial\"");
@@ -240,7 +245,7 @@ fn docker_runs_an_image() {
 
 #[test]
 fn podman_runs_an_image() {
-    if Need::Podman.is_missing() {
+    if Need::Root.is_missing() || Need::Podman.is_missing() {
         return;
     }
     let image = format!("localhost/backsight-test-{}", std::process::id());

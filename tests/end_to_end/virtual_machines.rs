@@ -14,6 +14,9 @@ const LIMIT: Duration = Duration::from_secs(420);
 /// The machine's recipe; made once for all tests of a build.
 const RECIPE: &str = "recipe = { debian = \"bookworm\", size = \"1GiB\" }";
 
+const PLAN: &str = "use = [\"answer\"]\nrounds = 2\nfiles = [\"rules.txt\"]\n\
+     [[variant]]\nname = \"only\"\nserver.setup = \"sh -c 'cat rules.txt'\"\n";
+
 /// A lab of a namespace and a virtual machine that is made of this, joined by a link, and a plan that measures across it. The machine
 /// says whether it finds what a trial before has written.
 fn place(made_of: &str) -> Place {
@@ -36,7 +39,9 @@ fn place(made_of: &str) -> Place {
          [client]\nrun = '''sh -c 'ping -c 1 -W 5 {server.data}; echo value 42' '''\n\
          [metric.value]\nunit = \"s\"\nbetter = \"lower\"\nregex = 'value (?<value>\\d+)'\n",
     );
-    place.plan("use = [\"answer\"]\nrounds = 2\n");
+    // The plan's folder is seen there too: what of it is needed.
+    place.write("rules.txt", "beside the plan\n");
+    place.plan(PLAN);
     place
 }
 
@@ -92,6 +97,7 @@ fn a_recipe_becomes_a_machine_that_is_made_once_and_is_clean_before_each_trial()
             "to-near",
             "ttl=33",
             "clean",
+            "beside the plan",
             "/dev/vda / ext4",
         ] {
             assert!(said.contains(part), "{part}: {said}");
@@ -139,7 +145,7 @@ fn what_a_machine_writes_stays_for_a_study_or_for_ever_as_the_lab_says() {
         lab.replace(RECIPE, &own)
             .replace("restore = \"study\"\n", ""),
     );
-    place.plan("use = [\"answer\"]\nrounds = 1\n");
+    place.plan(&PLAN.replace("rounds = 2", "rounds = 1"));
     for (study, said) in [("first", "clean"), ("second", "marked")] {
         ends(&place, &["run", "plan.toml", "--name", study]).assert_code(0);
         let page = place.raw(study, 1);

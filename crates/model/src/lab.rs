@@ -995,7 +995,7 @@ server = { host = "sink", data = "10.77.2.2" }
     }
 
     /// What stands in a lab for what a row of the documentation's table is about.
-    const EXAMPLES: [(&str, &str); 17] = [
+    const EXAMPLES: [(&str, &str); 19] = [
         ("forward", "forward = true"),
         ("routes", "routes = [\"10.9.0.0/16 via 10.0.0.2\"]"),
         ("sysctl", "sysctl = { \"net.core.rmem_max\" = \"4096\" }"),
@@ -1016,6 +1016,8 @@ server = { host = "sink", data = "10.77.2.2" }
         ("cpus", "cpus = 2"),
         ("kvm", "kvm = true"),
         ("programs", "programs = [\"ip\"]"),
+        ("restore", "restore = \"trial\""),
+        ("recipe", "recipe = { debian = \"bookworm\" }"),
     ];
 
     #[test]
@@ -1038,22 +1040,35 @@ server = { host = "sink", data = "10.77.2.2" }
             .map(|kind| kind.trim_matches(['|', ' ', '`']))
             .collect();
         let kinds: Vec<&str> = kinds.into_iter().filter(|kind| !kind.is_empty()).collect();
-        assert_eq!(kinds, ["local", "netns", "ssh", "uml", "qemu"]);
+        assert_eq!(
+            kinds,
+            ["local", "netns", "ssh", "uml", "qemu", "container", "vm"]
+        );
+        let made_of = |kind: &str| match kind {
+            "container" => "folder = \"/srv\"\n",
+            "vm" => "disk = \"/srv/disk\"\n",
+            _ => "",
+        };
         let mut seen = 0;
         for row in rows.skip(1) {
             let row: Vec<&str> = row.collect();
-            assert_eq!(row.len(), 6, "{row:?}");
+            assert_eq!(row.len(), 8, "{row:?}");
             let examples = EXAMPLES.iter();
             for (key, line) in examples.filter(|(key, _)| row[0].contains(&format!("`{key}`"))) {
                 seen += 1;
                 for (kind, says) in kinds.iter().zip(&row[1..]) {
-                    let text = format!("[host.h]\nkind = \"{kind}\"\n{line}\n");
+                    let made_of = match *key {
+                        "recipe" => "",
+                        _ => made_of(kind),
+                    };
+                    let text = format!("[host.h]\nkind = \"{kind}\"\n{made_of}{line}\n");
                     assert_eq!(lab(&text).is_ok(), *says != "–", "{key} on {kind}");
                 }
             }
             for (kind, says) in kinds.iter().zip(&row[1..]) {
+                let made_of = made_of(kind);
                 let text = format!(
-                    "[host.h]\nkind = \"{kind}\"\n[host.p]\nkind = \"{kind}\"\n[[link]]\nends = {{ h = \"10.0.0.1/24\", p = \"10.0.0.2/24\" }}\n"
+                    "[host.h]\nkind = \"{kind}\"\n{made_of}[host.p]\nkind = \"{kind}\"\n{made_of}[[link]]\nends = {{ h = \"10.0.0.1/24\", p = \"10.0.0.2/24\" }}\n"
                 );
                 let read = lab(&text).unwrap();
                 let host = HostName::new("h").unwrap();

@@ -1,6 +1,10 @@
 //! Containers as hosts: with files and links of their own, made anew when the lab says so, and gone whatever happens.
 
 use backsight_test_needs::Need;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use std::{
     fs,
     os::unix::fs::symlink,
@@ -238,7 +242,7 @@ fn docker_runs_an_image() {
     assert_clean(&said);
     let left = docker.asked(&["ps", "--all", "--quiet"]);
     assert_eq!(String::from_utf8_lossy(&left.stdout), "");
-    docker.daemon.signal(nix::sys::signal::Signal::SIGTERM);
+    docker.daemon.signal(Signal::SIGTERM);
     docker.daemon.ends();
     assert_down(&place);
 }
@@ -285,10 +289,22 @@ fn a_container_ends_with_a_conductor_that_is_killed_also_while_its_agent_stands_
         format!("{before}{waits}\n{after}"),
     );
     place.ends(&["lab", "up"]).assert_code(0);
-    let mut run = place.begins(&["run", "plan.toml", "--name", "s"]);
-    run.until_step_in("run");
-    run.after_sigkill();
-    processes::until_gone(&place.name);
+    for (name, stands_still) in [("s", false), ("t", true)] {
+        let mut run = place.begins(&["run", "plan.toml", "--name", name]);
+        run.until_step_in("run");
+        if stands_still {
+            let below = processes::below(run.pid.as_raw()).into_iter();
+            let agents: Vec<_> = below
+                .filter(|it| it.command.contains("/agent agent"))
+                .collect();
+            assert!(!agents.is_empty(), "no agent of a container runs");
+            for agent in agents {
+                kill(Pid::from_raw(agent.pid), Signal::SIGSTOP).unwrap();
+            }
+        }
+        run.after_sigkill();
+        processes::until_gone(&place.name);
+    }
     assert_down(&place);
 }
 

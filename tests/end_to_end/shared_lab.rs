@@ -147,13 +147,16 @@ fn a_controller_that_stands_still_is_told_by_its_silence_and_loses_the_machine()
 #[test]
 fn who_waits_for_a_machine_that_is_rebooted_leaves_it_to_its_study() {
     let Some(place) = machine() else { return };
-    far::version(&place, 1, far::INSTALL, far::REBOOT);
+    // Who comes before the reboot waits.
+    let held = "until [ -e @go ]; do : > @installs; sleep 0.02; done; ".to_owned() + far::INSTALL;
+    far::version(&place, 1, &held, far::REBOOT);
     far::version(&place, 2, far::INSTALL, far::REBOOT);
     let arguments = stepping::step("v1", "v2", &["--name", "s", "--json"]);
     let mut first = Running::start(command(&place, "a", &arguments));
-    first.until("a build", |event| event["event"] == "build-finished");
+    place.until_there("installs");
     let mut waiter = begins(&place, "b", &["--name", "second", "--wait", "55s"]);
     waiter.until("a wait", |event| event["event"] == "lease-awaited");
+    place.write("go", "");
     first.until("a boot", |event| event["event"] == "boot-finished");
     first.until("another boot", |event| event["event"] == "boot-finished");
     first.ends().assert_code(0);

@@ -276,10 +276,7 @@ fn what_cannot_be_is_said_before_anything_is_measured() {
         ));
         let ended = place.ends(&["run", "plan.toml", "--name", "a"]);
         assert_ne!(ended.status.code(), Some(0), "{prepare}");
-        let lines = ended.stderr.lines();
-        let lines = lines.map(|line| line.trim_start_matches([' ', '│', '×', '╰', '─', '▶', '·']));
-        let text = lines.collect::<Vec<_>>().join(" ");
-        assert!(text.contains(said), "{prepare}: {}", ended.stderr);
+        ended.assert_says(&[said]);
         place.assert_nothing_left();
     }
 }

@@ -244,11 +244,13 @@ impl Ended {
         );
     }
 
-    /// Asserts that it said all of this.
+    /// Asserts that it said all of this, wherever its lines were broken: also a path is, behind its `/`.
     pub fn assert_says(&self, parts: &[&str]) {
-        let words = self.words();
+        let unspaced = |text: &str| text.split_whitespace().collect::<String>();
+        let words = unspaced(&self.words());
         for part in parts {
-            assert!(words.contains(part), "{part:?} is not in: {}", self.all());
+            let said = words.contains(&unspaced(part));
+            assert!(said, "{part:?} is not in: {}", self.all());
         }
     }
 

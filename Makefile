@@ -52,7 +52,7 @@ bench-trace: setup-bench build ## the tracer beside strace, measured here and no
 kills: setup-test           ## settings of a machine after kills at every point of a study and power cuts at every point of making them: about an hour
 	cargo nextest run -p backsight-settings -p backsight --locked --run-ignored only --no-capture -E 'test(/killed_again_and_again|power_cuts_at_every_point/)'
 
-faults: setup-test          ## every fault of tests/end_to_end/faults.tsv TIMES (20) times: some hours
+faults: setup-test          ## every fault of tests/end_to_end/faults.tsv TIMES (20) times: about an hour
 	scripts/faults $(or $(TIMES),20)
 
 fuzz: setup-fuzz            ## each fuzz target for SECONDS (60), with libFuzzer: what breaks one is in fuzz/artifacts

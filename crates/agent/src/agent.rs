@@ -86,6 +86,18 @@ pub enum ServeError {
 ///
 /// As [`ServeError`] says; all of them before the first step.
 pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
+    let mark = bear_supervised_mark()?;
+    if let Some(namespace) = namespace {
+        let entered = namespace::enter(namespace);
+        entered.map_err(|error| ServeError::Namespace(namespace.to_owned(), error))?;
+    }
+    let claimed = stream::claim().map_err(ServeError::Stream)?;
+    serve_on(claimed, mark, Some(ALIVE_INTERVAL))
+}
+
+/// Has this process supervised, and makes it bear the mark of an agent, which it returns. To be called on the main thread, before
+/// anything has started a thread or process.
+pub(crate) fn bear_supervised_mark() -> Result<String, ServeError> {
     if nix::unistd::gettid() != nix::unistd::getpid() {
         return Err(ServeError::NotMainThread);
     }
@@ -95,12 +107,7 @@ pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
     }
     let mark = agent_mark::borne(token, &[])?;
     uts_mark::bear(&mark);
-    if let Some(namespace) = namespace {
-        let entered = namespace::enter(namespace);
-        entered.map_err(|error| ServeError::Namespace(namespace.to_owned(), error))?;
-    }
-    let claimed = stream::claim().map_err(ServeError::Stream)?;
-    serve_on(claimed, mark, Some(ALIVE_INTERVAL))
+    Ok(mark)
 }
 
 /// Serves on what was claimed, until its end. So often it asks whether a silent conductor is still there; never, where its

@@ -7,7 +7,6 @@
 //!
 //! A path that leads out of the files' own folder is an error.
 
-use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -22,7 +21,7 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::Status;
 
 use crate::file_tree::{EntryKind, FileTree, TreeEntry};
-use crate::folders::with_path;
+use crate::folders::{cache_folder, with_path};
 use crate::proto::{PutFile, PutLink, PutRequest, put_request::Piece};
 
 /// Builds that a host keeps; the ones that were used last.
@@ -78,17 +77,6 @@ impl UploadKind {
     }
 }
 
-/// Where files are kept on this host.
-fn cache() -> PathBuf {
-    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
-    let cache = env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(home)
-        .unwrap_or_else(|| PathBuf::from("/var/tmp"));
-    cache.join("backsight")
-}
-
 /// Where what has this name is, or would be.
 ///
 /// # Errors
@@ -116,7 +104,7 @@ fn place(folder: &Path, name: &str) -> Result<PathBuf, Status> {
 ///
 /// It is no name.
 pub(crate) fn find(kind: UploadKind, name: &str) -> Result<Option<PathBuf>, Status> {
-    let place = place(&kind.folder(&cache()), name)?;
+    let place = place(&kind.folder(&cache_folder()), name)?;
     let there = File::open(&place).and_then(|folder| {
         folder.set_modified(SystemTime::now())?;
         folder.metadata()
@@ -151,7 +139,7 @@ pub(crate) fn copy_plan(kept: &Path, own: &Path) -> io::Result<Option<PathBuf>> 
 pub(crate) async fn receive(
     pieces: impl Stream<Item = Result<PutRequest, Status>> + Unpin,
 ) -> Result<(UploadKind, PathBuf), Status> {
-    receive_in(&cache(), pieces).await
+    receive_in(&cache_folder(), pieces).await
 }
 
 pub(crate) async fn receive_in(

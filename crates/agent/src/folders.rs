@@ -1,9 +1,10 @@
 //! Folders of the agent: their removal, whatever steps did to them, and errors that name the path.
 
+use std::env;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags};
 
@@ -13,6 +14,17 @@ use crate::mounts;
 pub(crate) const BARRIER_SOCKET: &str = "barrier";
 /// In a trial's folder: the programs that its steps find first.
 pub(crate) const PROGRAMS: &str = "bin";
+
+/// Where files are kept on this machine that can be made again: `$XDG_CACHE_HOME/backsight`, else below `~/.cache`.
+pub fn cache_folder() -> PathBuf {
+    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
+    let cache = env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(home)
+        .unwrap_or_else(|| PathBuf::from("/var/tmp"));
+    cache.join("backsight")
+}
 
 /// Removes a folder, with what a step made to stay: mounts, files that can't be changed. Says what is left of it and why.
 pub(crate) fn remove_tree(folder: &Path) -> Option<String> {

@@ -20,10 +20,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::system::{RebootCommand, reboot, sethostname};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use crate::agent::{ServeError, serve_on};
+use crate::agent::{ServeError, bear_supervised_mark, serve_on};
+use crate::agent_mark;
 use crate::guest::{DONE, GuestInterface, GuestSetup, HERE, LINE_LIMIT};
 use crate::stream::ClaimedStream;
-use crate::{agent_mark, supervisor, uts_mark};
 
 /// How long the channel's device may take to appear.
 const DEVICE_LIMIT: Duration = Duration::from_secs(10);
@@ -109,15 +109,7 @@ fn serve(channel: &Path) -> Result<(), ServeError> {
 ///
 /// As [`serve_stdio`](crate::serve_stdio); or the device isn't there.
 pub fn serve_device(channel: &Path) -> Result<(), ServeError> {
-    if nix::unistd::gettid() != nix::unistd::getpid() {
-        return Err(ServeError::NotMainThread);
-    }
-    let token = agent_mark::random()?;
-    if agent_mark::ours().is_none() {
-        supervisor::supervise(token)?;
-    }
-    let mark = agent_mark::borne(token, &[])?;
-    uts_mark::bear(&mark);
+    let mark = bear_supervised_mark()?;
     let served = serve_channel(channel, mark);
     // The machine may be switched off without another word.
     rustix::fs::sync();

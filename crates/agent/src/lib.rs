@@ -77,6 +77,7 @@ pub use cleanup::{SweptProcesses, sweep, sweep_dead_agents};
 pub use client::{BarrierReports, Client, ClockOffset, RunningStep, StepOutcome};
 pub use error::AgentError;
 pub use file_tree::{PlanFiles, PlanFilesError};
+pub use folders::cache_folder;
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
 pub use init::{InitError, init_arguments, serve_device, serve_guest};
 pub use machine_lease::{

@@ -4,6 +4,7 @@
 //! container is shown this program, and a virtual machine finds it on a disk of its own, so that another version of this program needs
 //! no other system. What is made appears under its name only whole.
 
+use backsight_agent::cache_folder;
 use backsight_model::{HostKind, Recipe};
 use std::{
     env,
@@ -100,7 +101,7 @@ pub(crate) struct DebianSystem<'a> {
 impl<'a> DebianSystem<'a> {
     /// The system of a host of this kind.
     pub(crate) fn new(recipe: &'a Recipe, kind: HostKind) -> Self {
-        Self::in_folder(recipe, kind, &cache())
+        Self::in_folder(recipe, kind, &cache_folder().join("systems"))
     }
 
     fn in_folder(recipe: &'a Recipe, kind: HostKind, cache: &Path) -> Self {
@@ -247,17 +248,6 @@ impl<'a> DebianSystem<'a> {
         run(command, "util-linux")?;
         remove(&temporary)
     }
-}
-
-/// Where systems are kept.
-fn cache() -> PathBuf {
-    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
-    let cache = env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(home)
-        .unwrap_or_else(|| PathBuf::from("/var/tmp"));
-    cache.join("backsight/systems")
 }
 
 /// Puts the script that starts the agent into a root, and has it started: by systemd where the root has it, else by the kernel, whose

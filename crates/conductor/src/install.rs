@@ -283,13 +283,15 @@ impl Installation<'_> {
         step.output_limit = OUTPUT_LIMIT;
         let done = alone(&old, "reboot", step).await;
         old.bury().await;
-        match done.map(|done| done.ending) {
+        match done {
             // A command that is killed was in the way of what it asked for.
-            Err(_) | Ok(Ending::Exit(0) | Ending::Signal(_)) => Ok(()),
-            Ok(ending) => Err(InstallFault::NotRebooted {
-                command: command.to_owned(),
-                how: how(&ending),
-            }),
+            Ok(done) if !done.succeeded() && !matches!(done.ending, Ending::Signal(_)) => {
+                Err(InstallFault::NotRebooted {
+                    command: command.to_owned(),
+                    how: done.how_it_ended(),
+                })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -317,13 +319,13 @@ impl Installation<'_> {
                         Ok(done) => {
                             let printed = String::from_utf8_lossy(&done.stdout.bytes);
                             let printed = printed.trim().to_owned();
-                            if done.succeeded() && printed.contains(self.release.as_str()) {
+                            if done.succeeded() && names_release(&printed, self.release) {
                                 return Ok((printed, facts));
                             }
                             let words: String = printed.chars().take(200).collect();
                             *last = format!(
                                 "`{proof}` {} and printed `{}`",
-                                how(&done.ending),
+                                done.how_it_ended(),
                                 words.escape_debug()
                             );
                         }
@@ -336,14 +338,37 @@ impl Installation<'_> {
     }
 }
 
-/// How a command on the host ended.
-fn how(ending: &Ending) -> String {
-    match ending {
-        Ending::Exit(code) => format!("ended with status {code}"),
-        Ending::Signal(number) => format!("was killed by signal {number}"),
-        Ending::TimedOut => format!("took longer than {COMMAND_LIMIT:?}"),
-        Ending::NotFound => "isn't there".to_owned(),
-        Ending::Refused(why) => format!("can't be run: {why}"),
-        _ => "didn't end by itself".to_owned(),
+/// Whether a text has a release's name as a word of its own: `17.5` doesn't name `7.5`.
+fn names_release(text: &str, release: &ReleaseName) -> bool {
+    let is_apart = |beside: Option<char>| !beside.is_some_and(char::is_alphanumeric);
+    let mut found = text.match_indices(release.as_str());
+    found.any(|(start, word)| {
+        let (before, after) = (&text[..start], &text[start + word.len()..]);
+        is_apart(before.chars().next_back()) && is_apart(after.chars().next())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_proved_by_its_name_and_not_by_a_part_of_another() {
+        for (printed, release, proved) in [
+            ("7.5", "7.5", true),
+            ("VERSION_CODENAME=bookworm\n", "bookworm", true),
+            ("12.9", "12", true),
+            ("17.5", "7.5", false),
+            ("12.9", "2.9", false),
+            ("17.5 was 7.5", "7.5", true),
+            ("", "7.5", false),
+        ] {
+            let release = release.parse().unwrap();
+            assert_eq!(
+                names_release(printed, &release),
+                proved,
+                "{printed} {release}"
+            );
+        }
     }
 }

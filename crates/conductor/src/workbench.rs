@@ -48,6 +48,19 @@ impl CommandResult {
     pub fn succeeded(&self) -> bool {
         self.ending == Ending::Exit(0)
     }
+
+    /// How it ended, as words behind its name.
+    pub fn how_it_ended(&self) -> String {
+        match &self.ending {
+            Ending::Exit(code) => format!("exited with {code}"),
+            Ending::Signal(signal) => format!("was killed by signal {signal}"),
+            Ending::TimedOut => "took too long".to_owned(),
+            Ending::TooMuchOutput => "printed too much".to_owned(),
+            Ending::NotFound => "isn't there".to_owned(),
+            Ending::Refused(why) => format!("can't be started: {why}"),
+            Ending::NeverReady | Ending::Stopped | Ending::Lost => "was stopped".to_owned(),
+        }
+    }
 }
 
 /// An agent of this machine that runs one command after the other.

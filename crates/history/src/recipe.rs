@@ -219,7 +219,7 @@ impl Workshop {
                 return Err(WorkshopError::Recipe(format!(
                     "toolchain: `{}` {}: it must tell which tools build",
                     short(&command),
-                    how(&done)
+                    done.how_it_ended()
                 )));
             }
             said.push_str(&String::from_utf8_lossy(&done.stdout.bytes));
@@ -645,7 +645,7 @@ impl Workshop {
         Err(Stop::Broken(format!(
             "{name}: `{}` {}{}",
             short(text),
-            how(done),
+            done.how_it_ended(),
             match cause(done).as_str() {
                 "" => String::new(),
                 line => format!(": {line}"),
@@ -834,7 +834,7 @@ impl Log {
         for (pid, name) in &done.strays {
             log.extend(format!("[process {pid} ({name}) was left and was killed]\n").as_bytes());
         }
-        log.extend(format!("[{}, {:.1} s]\n", how(done), done.usage.wall).as_bytes());
+        log.extend(format!("[{}, {:.1} s]\n", done.how_it_ended(), done.usage.wall).as_bytes());
     }
 }
 
@@ -860,18 +860,6 @@ fn refused_in(done: &CommandResult) -> (String, String) {
         files => format!(" in {}", short(&files.join(", "))),
     };
     (place, why.unwrap_or_else(|| cause(done)))
-}
-
-fn how(done: &CommandResult) -> String {
-    match &done.ending {
-        Ending::Exit(code) => format!("exited with {code}"),
-        Ending::Signal(signal) => format!("was killed by signal {signal}"),
-        Ending::TimedOut => "took too long".to_owned(),
-        Ending::TooMuchOutput => "printed too much".to_owned(),
-        Ending::NotFound => "isn't there".to_owned(),
-        Ending::Refused(why) => format!("can't be started: {why}"),
-        Ending::NeverReady | Ending::Stopped | Ending::Lost => "was stopped".to_owned(),
-    }
 }
 
 /// What compilers, linkers and shells write on the line that says why, which seldom is their last one.

@@ -589,7 +589,7 @@ mod tests {
     async fn a_command_that_ignores_every_wish_is_gone_when_its_console_is_left() {
         let mark = format!("console-{}-ignores", std::process::id());
         let stubborn = format!(
-            "trap '' HUP TERM INT; sh -c 'trap \"\" HUP; sleep 600; : {mark}' & echo up; sleep 600; : {mark}"
+            "trap '' HUP TERM INT; sh -c 'trap \"\" HUP; echo up; sleep 600; : {mark}' & sleep 600; : {mark}"
         );
         let process = ConsoleProcess::start(&host(&stubborn)).unwrap();
         assert_eq!(process.read().await.unwrap(), b"up\n");

@@ -145,7 +145,7 @@ fn device_in(namespace: &str) -> File {
     made.join().unwrap()
 }
 
-/// When it arrives, the how manieth it is, and its bytes.
+/// When it arrives, its number in the order of sending, and its bytes.
 type Packet = (Instant, u64, Vec<u8>);
 
 /// Packets under way, the next one to arrive first.

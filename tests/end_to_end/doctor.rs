@@ -1,7 +1,7 @@
 //! `doctor` asks other machines themselves: through a real `sshd` on a loopback of its own, and where there is none.
 
 use backsight_test_needs::Need;
-use std::{fs, os::unix::fs::DirBuilderExt as _, process::Command};
+use std::{fs, process::Command};
 
 use crate::{
     far,
@@ -32,12 +32,7 @@ const PORT: u16 = 2222;
 fn place() -> Place {
     let place = Place::new();
     let here = place.at("").trim_end_matches('/').to_owned();
-    let mut private = fs::DirBuilder::new();
-    private.mode(0o700).recursive(true);
-    private.create(place.path("home/.ssh")).unwrap();
-    far::key(&place, "key");
-    far::key(&place, "host");
-    place.write("home/.ssh/authorized_keys", place.read("key.pub"));
+    far::home_and_keys(&place);
     place.write(
         "sshd_config",
         format!(

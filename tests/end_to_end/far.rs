@@ -104,19 +104,24 @@ pub fn key(place: &Place, file: &str) {
     assert!(made.unwrap().success());
 }
 
+/// The home of who logs in at a machine, with our key, and the machine's own.
+pub fn home_and_keys(place: &Place) {
+    let mut private = fs::DirBuilder::new();
+    private.mode(0o700).recursive(true);
+    private.create(place.path("home/.ssh")).unwrap();
+    key(place, "key");
+    key(place, "host");
+    unlock(place);
+}
+
 /// A place with a repository and the machine, on which its target is rebooted; none where that can't be.
 pub fn place() -> Option<Place> {
     if Need::Root.is_missing() {
         return None;
     }
     let place = stepping::place();
-    let mut private = fs::DirBuilder::new();
-    private.mode(0o700).recursive(true);
-    private.create(place.path("home/.ssh")).unwrap();
-    private.create(place.path("sessions")).unwrap();
-    key(&place, "key");
-    key(&place, "host");
-    unlock(&place);
+    home_and_keys(&place);
+    fs::create_dir(place.path("sessions")).unwrap();
     let here = place.at("").trim_end_matches('/').to_owned();
     let lab = LAB.replace("NAME", &place.name).replace("HERE", &here);
     place.write("lab.toml", lab);

@@ -6,7 +6,6 @@ use std::{
     fs,
     io::BufRead as _,
     net::TcpListener,
-    os::unix::fs::DirBuilderExt as _,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -31,12 +30,7 @@ impl FarMachine {
     fn new(ahead: i32) -> Option<Self> {
         let place = Place::new();
         let link = BadLink::new(&place)?;
-        let mut private = fs::DirBuilder::new();
-        private.mode(0o700).recursive(true);
-        private.create(place.path("home/.ssh")).unwrap();
-        far::key(&place, "key");
-        far::key(&place, "host");
-        place.write("home/.ssh/authorized_keys", place.read("key.pub"));
+        far::home_and_keys(&place);
         place.write("boot_id", "another-boot\n");
         let settings = format!(
             "ListenAddress {FAR}\nHostKey {}\nUsePAM no\nStrictModes no\nPrintMotd no\nPermitRootLogin prohibit-password\n\
@@ -105,17 +99,10 @@ impl FarMachine {
     fn assert_nothing_left(mut self) {
         // What still runs there was to end by itself, whether or not it was told to.
         let server = i32::try_from(self.server.id()).unwrap();
-        let sessions = || {
-            let processes = processes::below(server).into_iter();
-            processes
-                .filter(|it| it.command.contains("/agent-"))
-                .count()
-        };
-        let limit = Instant::now() + Duration::from_secs(60);
-        while sessions() > 0 {
-            assert!(Instant::now() < limit, "agents are left on the far machine");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        processes::until("no agent is left on the far machine", || {
+            let below = processes::below(server);
+            !below.iter().any(|it| it.command.contains("/agent-"))
+        });
         self.server.kill().unwrap();
         self.server.wait().unwrap();
         self.place.assert_nothing_left();

@@ -88,19 +88,21 @@ fn at_once(ended: &Ended) -> usize {
     most
 }
 
+/// The plan, measured on all four testbeds at once.
+const ON_FOUR: [&str; 7] = [
+    "run",
+    "plan.toml",
+    "--parallel",
+    "4",
+    "--name",
+    "p",
+    "--json",
+];
+
 #[test]
 fn four_testbeds_measure_a_plan_at_once_each_cell_as_often_on_each() {
     let place = four_testbeds("local");
-    let run = [
-        "run",
-        "plan.toml",
-        "--parallel",
-        "4",
-        "--name",
-        "p",
-        "--json",
-    ];
-    let ended = place.ends(&run);
+    let ended = place.ends(&ON_FOUR);
     ended.assert_code(0);
     assert_eq!(at_once(&ended), 4);
     assert_balanced(&place, &[ended]);
@@ -140,16 +142,7 @@ fn namespaces_measure_a_plan_at_once() {
     }
     let place = four_testbeds("netns");
     place.ends(&["lab", "up"]).assert_code(0);
-    let run = [
-        "run",
-        "plan.toml",
-        "--parallel",
-        "4",
-        "--name",
-        "p",
-        "--json",
-    ];
-    let ended = place.ends(&run);
+    let ended = place.ends(&ON_FOUR);
     ended.assert_code(0);
     assert_balanced(&place, &[ended]);
     place.ends(&["lab", "down"]).assert_code(0);

@@ -13,14 +13,10 @@ use std::{path::Path, process::Command, time::Duration};
 
 mod place;
 
-use place::{BINARY, Place, benchmark, median, milliseconds, on_runtime, row, sh, timed};
+use place::{BINARY, Place, benchmark, median, milliseconds, on_runtime, row, sh, timed, wanted};
 
 fn main() {
-    let wanted: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|a| !a.starts_with('-'))
-        .collect();
-    let want = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str()));
+    let want = wanted();
     row("figure", "measured", "asked", "beside it");
     if want("help") {
         help();

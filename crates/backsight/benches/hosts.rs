@@ -12,7 +12,7 @@ use std::{
 
 mod place;
 
-use place::{Place, benchmark, median, milliseconds, monotonic, on_runtime, row};
+use place::{Place, benchmark, median, milliseconds, monotonic, on_runtime, row, wanted};
 
 const STARTS: usize = 200;
 
@@ -22,11 +22,7 @@ fn main() {
         std::thread::sleep(Duration::from_millis(50));
         return;
     }
-    let wanted: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|a| !a.starts_with('-'))
-        .collect();
-    let want = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str()));
+    let want = wanted();
     row("figure", "measured", "asked", "beside it");
     let itself = std::env::current_exe().expect("this program");
     let living = format!("{} instant", itself.display());

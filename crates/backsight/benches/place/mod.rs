@@ -21,6 +21,15 @@ exec unshare -m --propagation private sh -c '
     mount -t tmpfs none /run && mkdir /run/sshd && exec /usr/sbin/sshd -i -e -f @/sshd_config'
 "#;
 
+/// Which figures are wanted: all of them, or those whose names have a word of the command line in them.
+pub fn wanted() -> impl Fn(&str) -> bool {
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
+    move |name| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()))
+}
+
 pub fn row(figure: &str, measured: &str, asked: &str, beside: &str) {
     println!("{figure:<52} {measured:>12} {asked:>12}   {beside}");
 }

@@ -53,6 +53,7 @@ mod power;
 mod questions;
 mod rebooting;
 mod recording;
+mod reference;
 mod restoring;
 mod same_plan;
 mod searching;

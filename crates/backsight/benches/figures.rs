@@ -180,6 +180,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
         };
         let study = store
             .create_study(&NewStudy {
+                questions: Vec::new(),
                 target: None,
                 name: name.parse().expect("a name"),
                 verb: "run".into(),

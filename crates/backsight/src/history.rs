@@ -48,6 +48,11 @@ const CONDITIONS: &NamedValues<HistoryCondition> = &[
         HistoryCondition::Stale,
         "The newest measured version of a series isn't the newest that is known, or is older than --stale-after",
     ),
+    (
+        "drift",
+        HistoryCondition::Drift,
+        "A reference that was measured beside moved; status 3 if it was measured too rarely to tell, or there is none",
+    ),
 ];
 
 /// Arguments of `history`.
@@ -62,6 +67,9 @@ pub struct HistoryArgs {
     /// Only this benchmark; may be repeated
     #[arg(long = "benchmark", value_name = "NAME")]
     only: Vec<String>,
+    /// Without the drift of the reference that was measured beside
+    #[arg(long)]
+    correct_drift: bool,
     /// Every version in the tables
     #[arg(long)]
     all: bool,
@@ -89,7 +97,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "AGE", requires = "fail_on")]
     stale_after: Option<Lookback>,
     /// Write the history's pages into this folder instead, as `publish` does
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["csv", "json", "all", "metrics", "only"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["csv", "json", "all", "metrics", "only", "correct_drift"])]
     page: Option<PathBuf>,
 }
 
@@ -103,7 +111,7 @@ impl HistoryArgs {
                 publish::into(&store, &[target], folder).await?;
                 return Ok(ExitCode::SUCCESS);
             }
-            let known = known_history(&store, &target).await?;
+            let known = known_history(&store, &target, self.correct_drift).await?;
             let along = SelectedHistory {
                 target: target.as_str(),
                 studies: &known.studies,
@@ -166,7 +174,7 @@ pub async fn write_history(
     target: &TargetName,
     output: &Output,
 ) -> miette::Result<()> {
-    let known = known_history(store, target).await?;
+    let known = known_history(store, target, false).await?;
     let along = SelectedHistory {
         target: target.as_str(),
         studies: &known.studies,
@@ -193,8 +201,12 @@ fn write(
 }
 
 /// What is known along a target's history; bisections that it leaves out are said.
-async fn known_history(store: &Store, target: &TargetName) -> miette::Result<KnownHistory> {
-    let known = KnownHistory::from_store(store, target, Timestamp::now()).await?;
+async fn known_history(
+    store: &Store,
+    target: &TargetName,
+    corrected: bool,
+) -> miette::Result<KnownHistory> {
+    let known = KnownHistory::from_store(store, target, Timestamp::now(), corrected).await?;
     known.left_out.iter().for_each(|why| files::print_note(why));
     Ok(known)
 }

@@ -5,7 +5,8 @@ use backsight_model::{TargetName, Version};
 use backsight_site::{VersionChanges, publish};
 use backsight_store::Store;
 use backsight_study::{
-    Intervals, OpenTarget, VersionInterval, find_target, no_history, verbs::bisect::named_changes,
+    Intervals, OpenTarget, VersionInterval, find_target, no_history, reference_drift,
+    verbs::bisect::named_changes,
 };
 use miette::IntoDiagnostic as _;
 use std::{
@@ -59,12 +60,16 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
     let between =
         |target: &TargetName, from: &Version, to: &Version| sources.between(target, from, to);
     let mut bisected = HashMap::new();
+    let mut drifts = HashMap::new();
     for target in targets {
+        let studies = store.target_history(target).await.into_diagnostic()?;
+        let drift = reference_drift(store, &studies).await?;
+        drifts.insert(target.clone(), drift);
         let (named, left_out) = named_changes(store, target).await?;
         left_out.iter().for_each(|why| files::print_note(why));
         bisected.insert(target.clone(), named);
     }
-    let published = publish(store, targets, &between, &bisected, folder).await;
+    let published = publish(store, targets, &between, &bisected, &drifts, folder).await;
     let published = published.into_diagnostic()?;
     sources.remove_unused();
     files::print(&format!(

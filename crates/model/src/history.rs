@@ -181,6 +181,8 @@ pub struct HistoryTrial {
     pub cell: usize,
     /// Its round within its boot, from 1.
     pub round: u32,
+    /// When it began.
+    pub began: Timestamp,
     /// How long it took.
     pub took: Duration,
     /// Why it failed, if it did.

@@ -548,11 +548,68 @@ impl JsonSchema for Address {
 }
 
 /// Roles, and the hosts that play them.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Testbed {
     /// Who plays each role, and on which addresses.
     pub roles: IndexMap<Located<RoleName>, Seat>,
+    /// Whether it always runs the same release, so that others are measured beside it.
+    pub reference: bool,
+}
+
+/// The key of a testbed that is no role.
+const REFERENCE_KEY: &str = "reference";
+
+impl<'de> Deserialize<'de> for Testbed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+
+        impl<'de> de::Visitor<'de> for Keys {
+            type Value = Testbed;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table: ROLE = \"HOST\", or reference = true")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Testbed, A::Error> {
+                let mut testbed = Testbed {
+                    roles: IndexMap::new(),
+                    reference: false,
+                };
+                while let Some(role) = map.next_key::<Located<RoleName>>()? {
+                    if role.as_str() == REFERENCE_KEY {
+                        testbed.reference = map.next_value()?;
+                    } else {
+                        testbed.roles.insert(role, map.next_value()?);
+                    }
+                }
+                Ok(testbed)
+            }
+        }
+
+        deserializer.deserialize_map(Keys)
+    }
+}
+
+impl JsonSchema for Testbed {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Testbed".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let seat = generator.subschema_for::<Seat>();
+        schemars::json_schema!({
+            "type": "object",
+            "description": "Roles, and the hosts that play them",
+            "properties": {
+                "reference": {
+                    "type": "boolean",
+                    "default": false,
+                    "description": "Whether it always runs the same release, so that others are measured beside it"
+                }
+            },
+            "additionalProperties": seat
+        })
+    }
 }
 
 impl Lab {
@@ -778,6 +835,13 @@ impl Lab {
         }
     }
 
+    /// The testbeds that are no reference.
+    pub fn measured_testbeds(&self) -> impl Iterator<Item = (&Located<TestbedName>, &Testbed)> {
+        self.testbed
+            .iter()
+            .filter(|(_, testbed)| !testbed.reference)
+    }
+
     /// The testbed of this name; without a name the only one there is. A lab without testbeds seats every
     /// role on its only host.
     ///
@@ -800,9 +864,9 @@ impl Lab {
                     did_you_mean(name, self.testbed.keys().map(|t| t.as_str())).or_else(|| Some(list())),
                 )),
             },
-            None => match (self.testbed.len(), self.host.len()) {
+            None => match (self.measured_testbeds().count(), self.host.len()) {
                 (1, _) => {
-                    let (name, testbed) = self.testbed.get_index(0).ok_or_else(|| ("no testbed".to_owned(), None))?;
+                    let (name, testbed) = self.measured_testbeds().next().ok_or_else(|| ("no testbed".to_owned(), None))?;
                     Ok(((**name).clone(), testbed.clone()))
                 }
                 (0, 1) => {
@@ -812,7 +876,7 @@ impl Lab {
                         .map(|role| (Located::nowhere(role.clone()), Seat::from(host.clone())))
                         .collect();
                     let name = TestbedName::new(host.as_str()).map_err(|e| (e.to_string(), None))?;
-                    Ok((name, Testbed { roles: seats }))
+                    Ok((name, Testbed { roles: seats, reference: false }))
                 }
                 (0, _) => Err((
                     "this lab has no testbed".into(),

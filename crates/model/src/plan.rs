@@ -80,6 +80,23 @@ pub struct Plan {
     /// Unless said all of its folder, but for what begins with a dot.
     #[serde(default)]
     pub files: Option<Vec<Located<String>>>,
+    /// How often the lab's reference is measured beside, by `run` and `step`.
+    #[serde(default)]
+    pub reference: Option<PlanReference>,
+}
+
+/// How a testbed of the lab that is marked `reference` is measured beside.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanReference {
+    /// After so many rounds of the plan it is measured once, in all cells; also before the first and after the last.
+    pub every: Located<NonZeroU32>,
+    /// Which one; needed where the lab marks several.
+    #[serde(default)]
+    pub testbed: Option<Located<TestbedName>>,
+    /// What `{build}` is on its hosts: the folder of the release that is always measured there.
+    #[serde(default)]
+    pub build: Option<PathBuf>,
 }
 
 /// Cells that are left out of the cross product: those with this benchmark, this variant and these parameters.
@@ -381,6 +398,66 @@ pub struct HostPreparation {
 }
 
 impl Plan {
+    /// The testbed that is the plan's reference in this lab, and after how many rounds it is measured; none where the plan asks
+    /// for none.
+    ///
+    /// # Errors
+    /// The lab marks none, or several and the plan doesn't say which; or the one that it names isn't marked.
+    pub fn reference(
+        &self,
+        document: &TomlDocument,
+        lab: &Lab,
+    ) -> Result<Option<(TestbedName, NonZeroU32)>, DocumentError> {
+        let Some(PlanReference { every, testbed, .. }) = &self.reference else {
+            return Ok(None);
+        };
+        let marked = lab.testbed.iter().filter(|(_, it)| it.reference);
+        let marked: Vec<&TestbedName> = marked.map(|(name, _)| &**name).collect();
+        let listed = || {
+            let names: Vec<&str> = marked.iter().map(|name| name.as_str()).collect();
+            names.join(", ")
+        };
+        let problem = |span, message: String, help: String| {
+            Err(document.problem(span, message, "here", Some(help)))
+        };
+        let name = match (testbed, &marked[..]) {
+            (Some(named), _) if marked.contains(&&**named) => (**named).clone(),
+            (Some(named), []) => {
+                return problem(
+                    named.span(),
+                    format!("testbed `{}` is no reference of this lab", **named),
+                    format!(
+                        "mark it in lab.toml: [testbed.{}] reference = true",
+                        **named
+                    ),
+                );
+            }
+            (Some(named), _) => {
+                return problem(
+                    named.span(),
+                    format!("testbed `{}` is no reference of this lab", **named),
+                    format!("this lab's references: {}", listed()),
+                );
+            }
+            (None, [only]) => (*only).clone(),
+            (None, []) => {
+                return problem(
+                    every.span(),
+                    "the lab has no reference to measure beside".to_owned(),
+                    "mark a testbed that always runs the same release in lab.toml: [testbed.NAME] reference = true".to_owned(),
+                );
+            }
+            (None, _) => {
+                return problem(
+                    every.span(),
+                    "the lab has several references, and the plan chooses none".to_owned(),
+                    format!("say testbed = \"NAME\": {}", listed()),
+                );
+            }
+        };
+        Ok(Some((name, **every)))
+    }
+
     /// The plan that this document holds.
     ///
     /// # Errors
@@ -844,7 +921,7 @@ impl Plan {
         let of_benchmarks: Vec<RoleName> = wanted.keys().cloned().collect();
         let span = self.testbed.as_ref().map_or(0..0, Located::span);
         let name = self.testbed.as_ref().map(|t| t.as_str());
-        let (testbed, Testbed { roles }) = lab
+        let (testbed, Testbed { roles, .. }) = lab
             .choose_testbed(name, &of_benchmarks)
             .map_err(|(message, help)| E::from(document.problem(span, message, "here", help)))?;
         let mut seats = IndexMap::new();

@@ -14,6 +14,7 @@ mod hidden_states;
 mod host_changes;
 mod nesting;
 mod pairwise;
+mod reference_drift;
 mod series_findings;
 mod session_spread;
 mod version_order;
@@ -25,8 +26,10 @@ pub use hidden_states::{HiddenStates, StateCause, StateHolder};
 pub use nesting::{
     BootSamples, BuildSamples, LevelSpread, RepeatCounts, TrialValues, VersionPoint,
 };
+pub use reference_drift::{ReferenceDrift, ReferencePoint, ReferenceSeries, ReferenceStudy};
 pub use series_findings::{
-    ChangeAcceptance, ChangePoint, DetectionMethod, NoiseEpoch, PendingChangePoint, SeriesFindings,
+    ChangeAcceptance, ChangePoint, DetectionMethod, NoiseEpoch, PendingChangePoint, ReferenceMove,
+    SeriesFindings,
 };
 
 use backsight_model::{
@@ -57,6 +60,10 @@ pub struct TargetHistory {
     pub failed: usize,
     /// Trials whose boot or build isn't known; they are in no series.
     pub unplaced: usize,
+    /// What references measured beside: see [`TargetHistory::tell_of_drift`].
+    pub references: Vec<ReferenceSeries>,
+    /// Whether their drift was taken out of what is here.
+    pub is_drift_removed: bool,
 }
 
 /// A version with what came of it.
@@ -229,6 +236,8 @@ pub fn history(studies: &[StudyHistory]) -> TargetHistory {
             .collect(),
         failed: drafts.failed,
         unplaced: drafts.unplaced,
+        references: Vec::new(),
+        is_drift_removed: false,
         series: drafts.series(),
     };
     history.tell_of_compilers();

@@ -74,8 +74,9 @@ pub use compare::{
 pub use history::{
     BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,
     HiddenStates, HistoryCondition, HistoryGap, HistoryGate, HistoryVersion, LevelSpread,
-    NamedChange, NoiseEpoch, PendingChangePoint, RepeatCounts, SeriesFindings, StateCause,
-    StateHolder, TargetHistory, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
+    NamedChange, NoiseEpoch, PendingChangePoint, ReferenceDrift, ReferenceMove, ReferencePoint,
+    ReferenceSeries, ReferenceStudy, RepeatCounts, SeriesFindings, StateCause, StateHolder,
+    TargetHistory, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
 pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts};
 pub use overhead::{

@@ -90,6 +90,20 @@ pub struct ChangeView<'a> {
     /// That other compilers made the builds after it than those before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compilers: Option<&'a RecordDifference>,
+    /// That a reference moved meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<ReferenceMoveView<'a>>,
+}
+
+/// A move of a reference while the versions around a change were measured.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ReferenceMoveView<'a> {
+    /// Its testbed.
+    pub testbed: &'a str,
+    /// By how many percent.
+    pub percent: f64,
+    /// The 95 % interval of the percentage; null where a trend is part of it.
+    pub percent_interval: Option<Interval>,
 }
 
 /// An acceptance of a change.
@@ -166,6 +180,7 @@ impl<'a> ChangeView<'a> {
             accepted: None,
             hosts: &[],
             compilers: None,
+            reference: None,
         }
     }
 

@@ -229,6 +229,14 @@ impl<'a> SeriesText<'a> {
                 "; the compiler changed there too, which may be why: was {was}, is {is}"
             );
         }
+        if let Some(reference) = &point.reference {
+            let moved = numbers::percent_in(reference.percent, reference.interval);
+            let testbed = &reference.testbed;
+            let _ = write!(
+                text,
+                "; meanwhile the reference {testbed} moved by {moved}: so much is no version's doing"
+            );
+        }
         text
     }
 

@@ -36,6 +36,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
             &targets,
             &commits::between,
             &Default::default(),
+            &Default::default(),
             Path::new(site),
         )
         .await?;

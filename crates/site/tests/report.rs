@@ -486,6 +486,7 @@ mod from_a_store {
         });
         let study = FinishedStudy {
             new: NewStudy {
+                questions: Vec::new(),
                 target: None,
                 name: "many".parse().unwrap(),
                 verb: "import".into(),
@@ -541,6 +542,7 @@ mod from_a_store {
         };
         let id = store
             .create_study(&NewStudy {
+                questions: Vec::new(),
                 target: None,
                 name: "first".parse().unwrap(),
                 verb: "run".into(),

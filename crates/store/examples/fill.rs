@@ -71,6 +71,7 @@ fn study(name: &str, cells: usize) -> Result<NewStudy, Box<dyn Error>> {
         simulator: None,
     };
     Ok(NewStudy {
+        questions: Vec::new(),
         target: None,
         name: name.parse()?,
         verb: "run".into(),

@@ -55,6 +55,7 @@ fn study() -> Result<NewStudy, Box<dyn Error>> {
         simulator: None,
     };
     Ok(NewStudy {
+        questions: Vec::new(),
         target: None,
         name: "record".parse()?,
         verb: "run".into(),

@@ -419,7 +419,7 @@ impl Store {
         let mut trials: Vec<HistoryTrial> = Vec::new();
         // In one statement, which sees the study as it is at one moment: trials may be recorded while this is read.
         let query = sqlx::query(
-            "SELECT t.number, t.boot, t.cell, t.round, t.failure, t.neighbours, t.took, s.metric, s.measured, s.measured_checksum \
+            "SELECT t.number, t.boot, t.cell, t.round, t.began, t.failure, t.neighbours, t.took, s.metric, s.measured, s.measured_checksum \
              FROM trial t LEFT JOIN sample s ON s.study = t.study AND s.trial = t.number \
              WHERE t.study = $1 ORDER BY t.number, s.metric",
         );
@@ -433,6 +433,7 @@ impl Store {
                     boot: db.whole(row, "boot")?,
                     cell,
                     round: db.whole(row, "round")?,
+                    began: db.parsed(row, "began", "a time")?,
                     took: Duration::from_nanos(db.whole(row, "took")?),
                     failure: db.json_if_any(row, "failure", "a failure")?,
                     samples: vec![Vec::new(); metrics],

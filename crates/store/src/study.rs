@@ -79,6 +79,8 @@ pub struct NewStudy {
     pub cells: Vec<Cell>,
     /// The metrics of each benchmark, in the definition's order.
     pub metrics: IndexMap<BenchmarkName, Vec<CellMetric>>,
+    /// What identifies each cell's question over studies, in the order of the cells; none where nobody asks.
+    pub questions: Vec<String>,
     /// The target whose history it is about, if it is about one.
     pub target: Option<NewTarget>,
 }
@@ -90,8 +92,6 @@ pub struct NewTarget {
     pub name: TargetName,
     /// The versions that the study may ask for, oldest first.
     pub versions: Vec<Version>,
-    /// What identifies each cell's question over studies, in the order of the cells.
-    pub questions: Vec<String>,
     /// The testbeds that it measures on at once, its plan's own first; none where it measures on that alone.
     pub testbeds: Vec<HistoryTestbed>,
 }
@@ -317,7 +317,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let question = |number: i64| {
             let number = usize::try_from(number).ok()?;
-            new.target.as_ref()?.questions.get(number).cloned()
+            new.questions.get(number).cloned()
         };
         for (chunk, from) in chunks(&new.cells) {
             let rows = chunk

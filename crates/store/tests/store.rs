@@ -66,6 +66,7 @@ fn new_study(name: &str) -> NewStudy {
         text: text.into(),
     };
     NewStudy {
+        questions: Vec::new(),
         target: None,
         name: name.parse().unwrap(),
         verb: "run".into(),
@@ -1458,6 +1459,7 @@ fn finished(name: &str) -> FinishedStudy {
     pings.each = vec![3.0, 3.5];
     FinishedStudy {
         new: NewStudy {
+            questions: Vec::new(),
             target: None,
             verb: "import".into(),
             ..new_study(name)
@@ -1750,11 +1752,11 @@ fn amended_versions_come_back_and_are_no_points_of_the_history() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).await.unwrap();
         let new = NewStudy {
+            questions: vec!["a".into(), "b".into(), "c".into()],
             target: Some(NewTarget {
                 testbeds: Vec::new(),
                 name: target.clone(),
                 versions: versions.clone(),
-                questions: vec!["a".into(), "b".into(), "c".into()],
             }),
             ..new_study("s")
         };

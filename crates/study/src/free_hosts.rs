@@ -31,8 +31,8 @@ pub(crate) async fn lease_free_hosts(
     let mut chosen = plan.clone();
     let mut busy: Vec<HostName> = Vec::new();
     loop {
-        let arrangements = std::slice::from_ref(&chosen.arrangement);
-        let fault = match Session::lease(arrangements, name, &at_once).await {
+        let testbeds = chosen.testbeds(&[])?;
+        let fault = match Session::lease(&testbeds, name, &at_once).await {
             Ok(lease) => {
                 let used = chosen.arrangement.hosts();
                 let taken = used.filter(|host| candidates.contains(host)).cloned();

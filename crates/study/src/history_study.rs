@@ -24,6 +24,7 @@ use crate::{
     host_records::{store_records_at_end, warn_of_other_hosts},
     open_target::no_target,
     question_identity::{QuestionPlace, question_identities},
+    reference::{BesideReference, Reference},
     resolved_plan::{Naming, metric_shapes},
     study_loop::run_study_loop,
     verbs::{Resumed, Verb},
@@ -205,7 +206,7 @@ struct LeasedStudy {
 /// A study that is about to be measured.
 struct MeasurableStudy<'a> {
     setup: StudySetup,
-    measurers: Vec<HistoryMeasurer<'a>>,
+    measurers: Vec<BesideReference<'a, HistoryMeasurer<'a>>>,
     events: Events,
     target: TargetName,
 }
@@ -228,8 +229,8 @@ impl HistoryPlan {
         options: &SessionOptions,
         leased: Option<Lease>,
     ) -> miette::Result<Session> {
-        let arrangements = self.arrangements()?;
-        let session = Session::open_along_history(&arrangements, name, options, leased).await?;
+        let testbeds = self.0.testbeds(&self.history()?.more_testbeds)?;
+        let session = Session::open_along_history(&testbeds, name, options, leased).await?;
         if let Err(why) = check_this_machine(&session, &site.workshop.target().activate) {
             session.finish().await;
             return Err(why);
@@ -409,7 +410,6 @@ impl HistoryPlan {
         let target = NewTarget {
             name: (*site.workshop.target().name).clone(),
             versions: site.workshop.versions().to_vec(),
-            questions: cells.iter().map(|cell| cell.key.clone()).collect(),
             testbeds,
         };
         let clock = site.workshop.target().activate.simulator();
@@ -417,19 +417,20 @@ impl HistoryPlan {
             .0
             .new_study(naming.name.clone(), &plain(cells), clock)?;
         new.documents.extend(site.documents());
+        new.questions = cells.iter().map(|cell| cell.key.clone()).collect();
         naming.create(store, new, Some(target)).await
     }
 
     /// Prepares the hosts, and makes the measurers of all testbeds.
-    async fn prepare(
-        &self,
-        store: &Store,
+    async fn prepare<'a>(
+        &'a self,
+        store: &'a Store,
         row: &StudyRow,
         site: BuildContext,
         mut session: Session,
         cells: Vec<Cell>,
         rounds: u32,
-    ) -> miette::Result<MeasurableStudy<'_>> {
+    ) -> miette::Result<MeasurableStudy<'a>> {
         let id = row.id;
         session.prepare(store, id, &cells, row.was_killed()).await?;
         let choices = self.history()?;
@@ -448,6 +449,9 @@ impl HistoryPlan {
                 false => None,
             },
         };
+        let reference = Reference::open(store, row, &self.0, &mut session, cells.len()).await?;
+        // What is built meanwhile on this machine would be measured too.
+        let is_undisturbed = (reference.as_ref()).is_none_or(Reference::is_elsewhere);
         let (events, stop) = (session.events.clone(), session.stop.clone());
         let target = (*site.workshop.target().name).clone();
         let mut own = HistoryMeasurer::new(
@@ -457,7 +461,7 @@ impl HistoryPlan {
             (cells, choices.layouts),
             events.clone(),
             stop,
-            choices.builds_ahead,
+            choices.builds_ahead && is_undisturbed,
         );
         let mut measurers = Vec::with_capacity(1 + session.others.len());
         for conductor in session.others {
@@ -468,6 +472,7 @@ impl HistoryPlan {
             own.events = events.on_testbed(own.conductor.arrangement().testbed.clone());
         }
         measurers.insert(0, own);
+        let measurers = BesideReference::all(measurers, reference, setup.trials);
         Ok(MeasurableStudy {
             setup,
             measurers,
@@ -592,10 +597,14 @@ impl<V: HistoryVerb> HistoryStudy<V> {
             warned.into_diagnostic()?;
         }
         for measurer in &mut measurers {
-            measurer.lays_out_ahead = V::lays_out_ahead();
+            measurer.measurer.lays_out_ahead = V::lays_out_ahead();
         }
         let ended = run_study_loop(&policy, setup, evidence, store, &mut measurers, &events).await;
+        let is_over = ended
+            .as_ref()
+            .is_ok_and(|progress| progress.stopped.is_none());
         for measurer in measurers {
+            let measurer = measurer.finish(is_over).await;
             store_records_at_end(store, id, &measurer.conductor, &events).await;
             measurer.finish().await;
         }

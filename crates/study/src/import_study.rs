@@ -253,6 +253,7 @@ fn finished_study(
     });
     Ok(FinishedStudy {
         new: NewStudy {
+            questions: Vec::new(),
             target: None,
             name,
             verb: IMPORT_VERB.to_owned(),

@@ -9,7 +9,8 @@ use miette::IntoDiagnostic as _;
 use std::collections::BTreeSet;
 
 use crate::{
-    OpenTarget, host_records::records_of_studies, resolve_version, verbs::bisect::named_changes,
+    OpenTarget, host_records::records_of_studies, reference::reference_drift, resolve_version,
+    verbs::bisect::named_changes,
 };
 
 /// Fewer characters of an identity don't name a version.
@@ -26,7 +27,7 @@ pub struct KnownHistory {
 }
 
 impl KnownHistory {
-    /// Reads what is known, as it is accepted `now`.
+    /// Reads what is known, as it is accepted `now`; where it is `corrected` without the drift of what was measured beside.
     ///
     /// # Errors
     /// The store's own.
@@ -34,8 +35,13 @@ impl KnownHistory {
         store: &Store,
         target: &TargetName,
         now: Timestamp,
+        corrected: bool,
     ) -> miette::Result<Self> {
-        let studies = store.target_history(target).await.into_diagnostic()?;
+        let mut studies = store.target_history(target).await.into_diagnostic()?;
+        let drift = reference_drift(store, &studies).await?;
+        if corrected {
+            studies = drift.removed_from(studies);
+        }
         let accepted = store.acceptances(target).await.into_diagnostic()?;
         let mut history = history(&studies);
         history.accept(&accepted, now);
@@ -45,6 +51,10 @@ impl KnownHistory {
         let records = records_of_studies(store, &numbers).await;
         history.tell_of_hosts(&records);
         history.look_for_states(&studies, &records);
+        match corrected {
+            true => history.tell_of_removed_drift(drift),
+            false => history.tell_of_drift(&studies, drift),
+        }
         Ok(Self {
             studies,
             history,

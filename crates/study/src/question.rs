@@ -3,10 +3,12 @@
 
 use backsight_catalog::{Catalog, CatalogError};
 use backsight_model::{
-    Arrangement, Benchmark, BenchmarkLookupError, BenchmarkName, DocumentError, HostName, Lab,
-    Located, Monitor, MonitorName, Plan, PlanMonitor, PlanParam, TestbedName, TomlDocument,
+    Arrangement, Benchmark, BenchmarkLookupError, BenchmarkName, DocumentError, HostKind, HostName,
+    Lab, Located, Monitor, MonitorName, Plan, PlanMonitor, PlanParam, TestbedName, TomlDocument,
     did_you_mean,
 };
+
+use std::num::NonZeroU32;
 
 use crate::Choices;
 use crate::wanted_settings::{UnresolvedSettings, check_settings};
@@ -23,6 +25,9 @@ pub struct Question {
     /// Whether versions of a target are measured, so that there are builds.
     pub along_history: bool,
 }
+
+/// What `{version}` is on a reference.
+const REFERENCE_BUILD: &str = "reference";
 
 /// What is wrong with a question.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -88,6 +93,7 @@ impl Question {
         if let Some(monitors) = self.choices.verb.monitors() {
             choose_monitors(&mut plan, monitors);
         }
+        plan.reference(&self.plan, &lab)?;
         let mut arrangement = plan.arrange(&self.plan, &lab, |name| match catalog.find(name) {
             Ok(Some(definition)) => Ok(definition.benchmark.clone()),
             Ok(None) => Err(BenchmarkLookupError::Unknown {
@@ -123,11 +129,74 @@ impl Question {
         Ok(arrangement)
     }
 
+    /// The plan on its reference, where the software is measured as it is found, and after how many rounds it is measured; none
+    /// where the plan asks for none.
+    ///
+    /// # Errors
+    /// The lab has no such reference; the plan can't be measured there, or is measured there anyway.
+    pub fn arrange_on_reference(
+        &self,
+        catalog: &Catalog,
+        own: &Arrangement,
+    ) -> Result<Option<(Arrangement, NonZeroU32)>, QuestionError> {
+        let plan = Plan::read(&self.plan)?;
+        let Some((name, every)) = plan.reference(&self.plan, &own.lab)? else {
+            return Ok(None);
+        };
+        let problem = |message: String, help: &str| {
+            let asked = plan.reference.as_ref();
+            let span = asked.map_or(0..0, |asked| asked.every.span());
+            let help = Some(help.to_owned());
+            Err(self.plan.problem(span, message, "here", help).into())
+        };
+        if name == own.testbed {
+            return problem(
+                format!("testbed `{name}` is the plan's own: it can't be measured beside itself"),
+                "leave out [reference] there, or measure on another testbed",
+            );
+        }
+        let build = plan
+            .reference
+            .as_ref()
+            .and_then(|asked| asked.build.clone());
+        let mut measured = own.benchmarks.iter();
+        if build.is_none()
+            && let Some((benchmark, _)) = measured.find(|(_, it)| it.needs_build())
+        {
+            return problem(
+                format!("`{benchmark}` measures a build of a target, and the reference has none"),
+                "say where its release is on the hosts of the reference: build = \"/opt/release\"",
+            );
+        }
+        let mut reference = self.arrange_on(catalog, Some(&name))?;
+        if let Some(folder) = build {
+            let hosts: Vec<HostName> = reference.hosts().cloned().collect();
+            let there = hosts.into_iter().map(|host| (host, folder.clone()));
+            reference.build_on = there.collect();
+            reference.build = Some((REFERENCE_BUILD.to_owned(), folder));
+        }
+        let is_made = |host: &&HostName| {
+            let kind = own.lab.host.get(*host).map(|settings| settings.kind);
+            kind.is_some_and(HostKind::is_part_of_this_machine)
+        };
+        let is_own = |host: &&HostName| own.hosts().any(|its| its == *host);
+        if let Some(host) = reference.hosts().filter(is_made).find(is_own) {
+            return problem(
+                format!(
+                    "host `{host}` is in testbed `{}` and in its reference `{name}`",
+                    own.testbed
+                ),
+                "namespaces and guests are made for one testbed: give the reference hosts of its own",
+            );
+        }
+        Ok(Some((reference, every)))
+    }
+
     /// The testbeds of the lab on which the plan can be measured while it is measured on this one: with the same roles, on
     /// hosts of the same kinds, of which none has two.
     pub fn arrangements_beside(&self, catalog: &Catalog, own: &Arrangement) -> Vec<Arrangement> {
         let mut all: Vec<Arrangement> = Vec::new();
-        for name in own.lab.testbed.keys() {
+        for (name, _) in own.lab.measured_testbeds() {
             let Ok(other) = self.arrange_on(catalog, Some(name)) else {
                 continue;
             };

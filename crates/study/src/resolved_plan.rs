@@ -7,10 +7,10 @@ use backsight_model::{
 };
 use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId};
 use miette::IntoDiagnostic as _;
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 use crate::{
-    Question, QuestionError,
+    Question, QuestionError, StudyTestbeds,
     verbs::{VerbChoices, try_patch::check_metrics},
 };
 
@@ -130,6 +130,30 @@ impl ResolvedPlan {
         ))
     }
 
+    /// The plan on its reference, and after how many rounds that is measured; none where the plan or the verb has none.
+    ///
+    /// # Errors
+    /// The plan can't be measured there.
+    pub fn reference(&self) -> Result<Option<(Arrangement, NonZeroU32)>, QuestionError> {
+        match self.question.choices.verb.has_reference() {
+            true => self
+                .question
+                .arrange_on_reference(&self.catalog, &self.arrangement),
+            false => Ok(None),
+        }
+    }
+
+    /// The plan on its own testbed, on these others, and on its reference.
+    ///
+    /// # Errors
+    /// The plan can't be measured on one of them.
+    pub fn testbeds(&self, more: &[TestbedName]) -> miette::Result<StudyTestbeds> {
+        Ok(StudyTestbeds {
+            measured: self.arrangements(more)?,
+            reference: self.reference()?.map(|(arrangement, _)| arrangement),
+        })
+    }
+
     /// The plan on its own testbed, and on these others.
     ///
     /// # Errors
@@ -169,6 +193,7 @@ impl ResolvedPlan {
         documents.extend(settings.map(|definition| document("setting", definition)));
         let benchmarks = self.arrangement.benchmarks.iter();
         Ok(NewStudy {
+            questions: Vec::new(),
             target: None,
             name,
             verb: question.choices.verb.name().to_owned(),
@@ -235,6 +260,24 @@ impl Naming {
             None => free_name(store, verb).await?,
         };
         Ok(Self { name, is_chosen })
+    }
+
+    /// The first of NAME-WHAT, NAME-WHAT-1, … that no study has, for what is measured beside the study NAME.
+    pub(crate) async fn beside(
+        store: &Store,
+        beside: &StudyName,
+        what: &str,
+    ) -> miette::Result<Self> {
+        let stem = format!("{beside}-{what}");
+        let is_free = store.study(&stem).await.is_err();
+        let name = match StudyName::new(stem.clone()) {
+            Ok(name) if is_free => name,
+            _ => free_name(store, &stem).await?,
+        };
+        Ok(Self {
+            name,
+            is_chosen: true,
+        })
     }
 
     /// Stores the study; under another name if this one was free a moment ago and nobody chose it.

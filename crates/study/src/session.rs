@@ -33,12 +33,29 @@ pub struct SessionOptions {
     pub wait: Duration,
 }
 
+/// The testbeds of a study.
+#[derive(Debug, Clone)]
+pub struct StudyTestbeds {
+    /// The plan on those that are measured, its own first.
+    pub measured: Vec<Arrangement>,
+    /// The plan on its reference.
+    pub reference: Option<Arrangement>,
+}
+
+impl StudyTestbeds {
+    fn all(&self) -> impl Iterator<Item = &Arrangement> {
+        self.measured.iter().chain(&self.reference)
+    }
+}
+
 /// A testbed that is leased, with agents on its hosts; and others, where several measure at once.
 pub struct Session {
     /// The plan's testbed.
     pub conductor: Conductor,
     /// The other testbeds, in their order.
     pub others: Vec<Conductor>,
+    /// The testbed that is measured beside them, so that what drifts shows.
+    pub reference: Option<Conductor>,
     /// Whoever shows what happens listens here.
     pub events: Events,
     /// Becomes true when the user wants to stop.
@@ -52,12 +69,12 @@ impl Session {
     /// # Errors
     /// A host is taken, or doesn't answer.
     pub async fn open(
-        arrangements: &[Arrangement],
+        testbeds: &StudyTestbeds,
         name: &StudyName,
         options: &SessionOptions,
         leased: Option<Lease>,
     ) -> miette::Result<Self> {
-        Self::on(arrangements, name, options, leased, false).await
+        Self::on(testbeds, name, options, leased, false).await
     }
 
     /// The same along a history: agents of guests come with each boot.
@@ -65,23 +82,23 @@ impl Session {
     /// # Errors
     /// As [`Session::open`].
     pub async fn open_along_history(
-        arrangements: &[Arrangement],
+        testbeds: &StudyTestbeds,
         name: &StudyName,
         options: &SessionOptions,
         leased: Option<Lease>,
     ) -> miette::Result<Self> {
-        Self::on(arrangements, name, options, leased, true).await
+        Self::on(testbeds, name, options, leased, true).await
     }
 
     /// Leases the hosts of these testbeds.
     pub(crate) async fn lease(
-        arrangements: &[Arrangement],
+        testbeds: &StudyTestbeds,
         name: &StudyName,
         options: &SessionOptions,
     ) -> Result<Lease, LeaseError> {
-        let prepared = arrangements.iter().flat_map(|it| &it.preparations);
+        let prepared = testbeds.all().flat_map(|it| &it.preparations);
         // Whose machine is prepared has it alone, also where its hosts are only parts of it.
-        let hosts = arrangements.iter().flat_map(Arrangement::hosts).cloned();
+        let hosts = testbeds.all().flat_map(Arrangement::hosts).cloned();
         let hosts: Vec<HostName> = hosts.chain(prepared.map(|it| it.host.clone())).collect();
         let work = format!("study `{name}`");
         let SessionOptions {
@@ -99,24 +116,24 @@ impl Session {
             });
         };
         // All testbeds are of one lab.
-        let lab = arrangements.first().map(|it| it.lab.clone());
+        let lab = testbeds.all().next().map(|it| it.lab.clone());
         let lab = lab.unwrap_or_else(Lab::this_machine);
         Lease::take(reach, &lab, &hosts, &work, *wait, awaited).await
     }
 
     async fn on(
-        arrangements: &[Arrangement],
+        testbeds: &StudyTestbeds,
         name: &StudyName,
         options: &SessionOptions,
         leased: Option<Lease>,
         along_history: bool,
     ) -> miette::Result<Self> {
-        let [arrangement, others @ ..] = arrangements else {
+        let [arrangement, others @ ..] = &testbeds.measured[..] else {
             return Err(miette::miette!("there is no testbed"));
         };
         let lease = match leased {
             Some(lease) => Ok(lease),
-            None => Self::lease(arrangements, name, options).await,
+            None => Self::lease(testbeds, name, options).await,
         };
         let lease = lease.map_err(|error| match error {
             LeaseError::NotReached(fault) => not_begun(*fault),
@@ -133,8 +150,9 @@ impl Session {
             arrangement.testbed.clone(),
             OnceLock::<WantedSettings>::new(),
         );
-        let begun = async |arrangement: &Arrangement| {
-            let events = match others.is_empty() {
+        let is_alone = testbeds.all().count() == 1;
+        let begun = async |arrangement: &Arrangement, along_history: bool| {
+            let events = match is_alone {
                 true => events.clone(),
                 false => events.on_testbed(arrangement.testbed.clone()),
             };
@@ -166,10 +184,12 @@ impl Session {
                 }
             }
         };
-        let conductor = begun(arrangement).await?;
-        let mut more = Vec::with_capacity(others.len());
-        for other in others {
-            match begun(other).await {
+        let conductor = begun(arrangement, along_history).await?;
+        let mut more = Vec::with_capacity(others.len() + 1);
+        let others = others.iter().map(|other| (other, along_history));
+        for (other, along_history) in others.chain(testbeds.reference.iter().map(|it| (it, false)))
+        {
+            match begun(other, along_history).await {
                 Ok(conductor) => more.push(conductor),
                 Err(fault) => {
                     for begun in more.into_iter().chain([conductor]) {
@@ -180,9 +200,11 @@ impl Session {
                 }
             }
         }
+        let reference = testbeds.reference.as_ref().and_then(|_| more.pop());
         Ok(Self {
             conductor,
             others: more,
+            reference,
             events: events.clone(),
             stop: (options.listen_for_stop)(),
             _lease: lease,
@@ -231,7 +253,8 @@ impl Session {
 
     /// Ends the agents where nothing is to be measured after all.
     pub async fn finish(self) {
-        for conductor in self.others.into_iter().chain([self.conductor]) {
+        let all = self.others.into_iter().chain(self.reference);
+        for conductor in all.chain([self.conductor]) {
             conductor.finish().await;
         }
     }
@@ -247,41 +270,53 @@ impl Session {
         cells: &[Cell],
         after_kill: bool,
     ) -> miette::Result<()> {
-        let mut known = Vec::new();
-        for conductor in std::iter::once(&mut self.conductor).chain(&mut self.others) {
-            if after_kill {
-                conductor.put_back_all(cells).await;
-            }
-            let (missing, versions) = conductor.survey().await;
-            for message in missing {
-                self.events.emit(&Event::Warning { message });
-            }
-            let facts = conductor.facts().into_iter();
-            known.extend(facts.map(|(host, facts)| (host, facts, versions.clone())));
-        }
-        for (host, mut facts, versions) in known {
-            facts.extend(versions.get(&host).cloned().unwrap_or_default());
-            let facts = facts.into_iter().collect();
-            for change in store
-                .record_facts(id, &host, &facts)
-                .await
-                .into_diagnostic()?
-            {
-                let shown =
-                    |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
-                let message = format!(
-                    "{host} is not what it was when the study began: {} was {}, is {}",
-                    change.fact,
-                    shown(&change.was),
-                    shown(&change.is)
-                );
-                self.events.emit(&Event::Warning { message });
-            }
-        }
-        let testbeds = std::iter::once(&self.conductor).chain(&self.others);
-        let stored = store_records_at_begin(store, id, testbeds, &self.events).await;
-        stored.into_diagnostic()
+        let testbeds = std::iter::once(&mut self.conductor).chain(&mut self.others);
+        let testbeds = testbeds.collect();
+        prepare_testbeds(testbeds, store, id, (cells, after_kill), &self.events).await
     }
+}
+
+/// [`Session::prepare`] of these testbeds.
+pub(crate) async fn prepare_testbeds(
+    mut testbeds: Vec<&mut Conductor>,
+    store: &Store,
+    id: StudyId,
+    (cells, after_kill): (&[Cell], bool),
+    events: &Events,
+) -> miette::Result<()> {
+    let mut known = Vec::new();
+    for conductor in &mut testbeds {
+        if after_kill {
+            conductor.put_back_all(cells).await;
+        }
+        let (missing, versions) = conductor.survey().await;
+        for message in missing {
+            events.emit(&Event::Warning { message });
+        }
+        let facts = conductor.facts().into_iter();
+        known.extend(facts.map(|(host, facts)| (host, facts, versions.clone())));
+    }
+    for (host, mut facts, versions) in known {
+        facts.extend(versions.get(&host).cloned().unwrap_or_default());
+        let facts = facts.into_iter().collect();
+        for change in store
+            .record_facts(id, &host, &facts)
+            .await
+            .into_diagnostic()?
+        {
+            let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
+            let message = format!(
+                "{host} is not what it was when the study began: {} was {}, is {}",
+                change.fact,
+                shown(&change.was),
+                shown(&change.is)
+            );
+            events.emit(&Event::Warning { message });
+        }
+    }
+    let testbeds = testbeds.iter().map(|conductor| &**conductor);
+    let stored = store_records_at_begin(store, id, testbeds, events).await;
+    stored.into_diagnostic()
 }
 
 /// Why no agent is there to measure with.

@@ -11,6 +11,7 @@ use crate::{
     StudySetup, TestbedMeasurer,
     free_hosts::lease_free_hosts,
     host_records::store_records_at_end,
+    reference::{BesideReference, Reference},
     resolved_plan::Naming,
     study_loop::{evidence_with_figures, run_study_loop},
     verbs::{Resumed, run::RunVerb},
@@ -46,8 +47,8 @@ impl<'a> LeasedPlan<'a> {
         let naming = Naming::new(store, name, verb).await?;
         let more = more_testbeds(&plan).to_vec();
         let leased = lease_free_hosts(&mut plan, &more, &naming.name, options).await?;
-        let arrangements = plan.arrangements(&more)?;
-        let session = Session::open(&arrangements, &naming.name, options, leased).await?;
+        let testbeds = plan.testbeds(&more)?;
+        let session = Session::open(&testbeds, &naming.name, options, leased).await?;
         Ok(Self {
             cells: session.cells()?,
             plan,
@@ -95,7 +96,7 @@ impl<'a> StudyAsFound<'a> {
         adapt(&mut plan)?;
         Ok(Self {
             session: Session::open(
-                &plan.arrangements(more_testbeds(&plan))?,
+                &plan.testbeds(more_testbeds(&plan))?,
                 &row.name,
                 options,
                 None,
@@ -148,6 +149,8 @@ impl<'a> StudyAsFound<'a> {
             testbeds: session.testbeds(),
             ..StudySetup::as_found(&row, cells.clone(), &evidence)
         };
+        let reference = Reference::open(store, &row, &plan, &mut session, cells.len());
+        let reference = reference.await?;
         let are_several = !session.others.is_empty();
         let conductors = std::iter::once(session.conductor).chain(session.others);
         let measurers = conductors.map(|conductor| {
@@ -159,11 +162,14 @@ impl<'a> StudyAsFound<'a> {
                 names_testbed: are_several,
             })
         });
-        let mut measurers: Vec<M> = measurers.collect();
+        let mut measurers = BesideReference::all(measurers, reference, study.trials);
         let events = &session.events;
         let ended = run_study_loop(policy, study, evidence, store, &mut measurers, events).await;
+        let is_over = ended
+            .as_ref()
+            .is_ok_and(|progress| progress.stopped.is_none());
         for measurer in measurers {
-            let conductor = measurer.into().conductor;
+            let conductor = measurer.finish(is_over).await.into().conductor;
             store_records_at_end(store, row.id, &conductor, events).await;
             conductor.finish().await;
         }

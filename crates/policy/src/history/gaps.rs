@@ -6,7 +6,8 @@
 use jiff::Timestamp;
 use std::{collections::HashSet, fmt};
 
-use super::{DetectionMethod, TargetHistory, VersionSeries, VersionStanding};
+use super::{DetectionMethod, ReferenceSeries, TargetHistory, VersionSeries, VersionStanding};
+use backsight_stats::changes::MIN_POINTS;
 
 /// Something that a history lacks.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +58,20 @@ pub enum HistoryGap {
         /// How many have a value.
         versions: usize,
     },
+    /// A reference that was measured beside moved.
+    Drift {
+        /// Its name.
+        reference: String,
+    },
+    /// Too few trials of a reference were measured to show that it moves.
+    ShortReference {
+        /// Its name.
+        reference: String,
+        /// How many have a value.
+        trials: usize,
+    },
+    /// No reference was measured beside.
+    NoReference,
 }
 
 impl fmt::Display for HistoryGap {
@@ -78,6 +93,14 @@ impl fmt::Display for HistoryGap {
             }
             Self::MissingCell { cell } => {
                 write!(f, "missing: nothing was measured of {cell}")
+            }
+            Self::Drift { reference } => write!(f, "drift: {reference} moved"),
+            Self::ShortReference { reference, trials } => write!(
+                f,
+                "undecided: {reference} was measured {trials} times, and {MIN_POINTS} can show a drift"
+            ),
+            Self::NoReference => {
+                f.write_str("undecided: no reference was measured beside, which would show a drift")
             }
             Self::NoSeries => f.write_str("missing: there is nothing to measure in any study"),
             Self::StaleVersion {
@@ -112,6 +135,42 @@ impl fmt::Display for HistoryGap {
 }
 
 impl TargetHistory {
+    /// References of the questions of these series that moved; of all metrics, or the primary ones.
+    pub(super) fn drifts(&self, series: &[&VersionSeries], all_metrics: bool) -> Vec<HistoryGap> {
+        let moved = self.references_of(series).filter(|it| it.drifts());
+        let counted = moved.filter(|it| it.metric.primary || all_metrics);
+        let drift = |it: &ReferenceSeries| HistoryGap::Drift {
+            reference: it.name(),
+        };
+        counted.map(drift).collect()
+    }
+
+    /// Why a move of a reference of these series wouldn't be seen.
+    pub(super) fn unseen_drift(&self, series: &[&VersionSeries]) -> Vec<HistoryGap> {
+        if self.references_of(series).next().is_none() {
+            return vec![HistoryGap::NoReference];
+        }
+        let short = self.references_of(series).filter(|it| it.is_too_short());
+        let short = short.map(|it| HistoryGap::ShortReference {
+            reference: it.name(),
+            trials: it.points.len(),
+        });
+        short.collect()
+    }
+
+    fn references_of<'a>(
+        &'a self,
+        series: &'a [&VersionSeries],
+    ) -> impl Iterator<Item = &'a ReferenceSeries> {
+        self.references.iter().filter(|reference| {
+            let mut series = series.iter();
+            series.any(|one| {
+                one.cell.benchmark == reference.cell.benchmark
+                    && one.metric.name == reference.metric.name
+            })
+        })
+    }
+
     fn name(&self, version: usize) -> String {
         let version = self.versions.get(version);
         version.map_or_else(String::new, |it| it.version.full_name())

@@ -18,6 +18,8 @@ pub enum HistoryCondition {
     Missing,
     /// The newest measured version of a series isn't the newest that is known, or is from before `oldest`.
     Stale,
+    /// A reference that was measured beside moved; undecided if it has too few trials to tell, or there is none.
+    Drift,
 }
 
 /// What a history fails on.
@@ -49,6 +51,9 @@ impl HistoryGate {
         if asks(HistoryCondition::Stale) {
             gaps.extend(history.stale(series, self.oldest));
         }
+        if asks(HistoryCondition::Drift) {
+            gaps.extend(history.drifts(series, self.all_metrics));
+        }
         let counts = |one: &&VersionSeries| one.metric.primary || self.all_metrics;
         let judged: Vec<&VersionSeries> = series.iter().copied().filter(counts).collect();
         let alarming = |change: &ChangePoint| {
@@ -60,10 +65,13 @@ impl HistoryGate {
             return (GateResult::Failed, gaps);
         }
         // Whether the changes that were asked for could be seen at all.
-        let unseen = match asks(HistoryCondition::Worse) || asks(HistoryCondition::AnyChange) {
+        let mut unseen = match asks(HistoryCondition::Worse) || asks(HistoryCondition::AnyChange) {
             true => history.too_short(&judged),
             false => Vec::new(),
         };
+        if asks(HistoryCondition::Drift) {
+            unseen.extend(history.unseen_drift(series));
+        }
         match unseen.is_empty() {
             true => (GateResult::Passed, unseen),
             false => (GateResult::Undecided, unseen),

@@ -3,9 +3,9 @@
 //! `detect` searches a series for lasting changes of level. Few versions are also compared (`pairwise`), because repeats of a
 //! version tell more than one value. A version alone, measured once, is no level.
 
-use backsight_model::{Acceptance, Better, RecordDifference};
+use backsight_model::{Acceptance, Better, RecordDifference, TestbedName};
 use backsight_stats::{
-    NestedSamples,
+    Interval, NestedSamples,
     changes::{
         ChangeKind, DetectedChange, DetectionOptions, Findings, MIN_POINTS, PendingLevel, Trend,
         VarianceChange, detect,
@@ -62,6 +62,19 @@ pub struct ChangePoint {
     pub hosts: Vec<RecordDifference>,
     /// That other compilers made the builds after it than those before it.
     pub compilers: Option<RecordDifference>,
+    /// That a reference moved meanwhile: see [`TargetHistory::tell_of_drift`](super::TargetHistory::tell_of_drift).
+    pub reference: Option<ReferenceMove>,
+}
+
+/// A reference moved while the versions around a change were measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReferenceMove {
+    /// The testbed.
+    pub testbed: TestbedName,
+    /// By how many percent, from where the versions before were measured to where those after were.
+    pub percent: f64,
+    /// Its 95 % interval; none where a trend is part of it.
+    pub interval: Option<Interval>,
 }
 
 /// That a change is accepted, or was.
@@ -275,6 +288,7 @@ impl ChangePoint {
             alike: false,
             hosts: Vec::new(),
             compilers: None,
+            reference: None,
             change,
         }
     }

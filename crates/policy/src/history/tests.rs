@@ -106,6 +106,7 @@ fn boot(study: &mut StudyHistory, build: u32, ordinal: u32) -> u32 {
 fn trial(study: &mut StudyHistory, boot: u32, value: Option<f64>) {
     let number = study.trials.len() as u32 + 1;
     study.trials.push(HistoryTrial {
+        began: study.began,
         number,
         boot,
         cell: 0,

@@ -2,7 +2,7 @@
 
 use backsight_policy::ChangeDirection;
 
-use super::SelectedHistory;
+use super::{SelectedHistory, reference_drift};
 use crate::{
     Body, Document, Section, SeriesText, Table, Tone, chart::version_plot, field, left, right,
 };
@@ -25,6 +25,10 @@ pub fn document(selected: &SelectedHistory<'_>) -> Document {
     );
     let mut document = Document::new("").with_sentence(headline, Tone::Plain);
     document = document.with_section(Section::table("", table(selected)));
+    let references = reference_drift::sentences(history);
+    if !references.is_empty() {
+        document = document.with_section(Section::list("References", references));
+    }
     for series in &selected.series {
         let words = SeriesText::new(history, series);
         let mut sentences: Vec<String> = series

@@ -3,13 +3,15 @@
 //! Every value is shown with its interval, every change with its interval and its probability.
 
 mod document;
+mod reference_drift;
 mod spreadsheet;
 mod text;
 mod view;
 
+pub use reference_drift::sentences as reference_sentences;
 pub use view::{
     BootView, BuildView, HistorySeriesView, HistoryStudyView, HistoryVersionView, HistoryView,
-    NamedChangeView, PointView, SpreadView, TrialView,
+    NamedChangeView, PointView, ReferencePointView, ReferenceView, SpreadView, TrialView,
 };
 
 use backsight_model::StudyHistory;

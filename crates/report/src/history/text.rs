@@ -5,7 +5,7 @@ use backsight_policy::{
 };
 use std::fmt::Write as _;
 
-use super::{HistoryTextOptions, SelectedHistory};
+use super::{HistoryTextOptions, SelectedHistory, reference_drift};
 use crate::{SeriesText, chart::version_plot, escape::line as shown, list_table};
 
 /// Versions of a table that are shown at its end.
@@ -37,6 +37,13 @@ pub fn render(selected: &SelectedHistory<'_>, options: &HistoryTextOptions) -> S
             text.push('\n');
             block(&mut text, selected.history, series, options);
         }
+    }
+    let references = reference_drift::sentences(selected.history);
+    if !references.is_empty() {
+        text.push('\n');
+    }
+    for sentence in &references {
+        wrapped(&mut text, sentence, options.columns());
     }
     let folded = match selected.series.len() - series.len() {
         0 => String::new(),

@@ -2,7 +2,8 @@
 
 use backsight_policy::{
     ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, HiddenStates, HistoryVersion,
-    LevelSpread, NamedChange, NoiseEpoch, StateHolder, TargetHistory, VersionPoint, VersionSeries,
+    LevelSpread, NamedChange, NoiseEpoch, ReferenceSeries, StateHolder, TargetHistory,
+    VersionPoint, VersionSeries,
 };
 use backsight_stats::{Interval, Level};
 use indexmap::IndexMap;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use super::SelectedHistory;
 use crate::findings::{
     AcceptanceView, ChangeRangeView, ChangeView, DoubtedView, EpochView, FindingsView, PendingView,
-    SeriesVersionView,
+    ReferenceMoveView, SeriesVersionView,
 };
 
 /// What was measured along a target's versions, and where it changed.
@@ -30,6 +31,43 @@ pub struct HistoryView<'a> {
     pub versions: Vec<HistoryVersionView<'a>>,
     /// A metric of a cell each.
     pub series: Vec<HistorySeriesView<'a>>,
+    /// What references measured beside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<ReferenceView<'a>>,
+    /// Whether their drift was taken out of the series.
+    pub drift_removed: bool,
+}
+
+/// One metric of one cell on a reference, in order of time.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ReferenceView<'a> {
+    /// Its name.
+    pub name: String,
+    /// Its testbed.
+    pub testbed: &'a str,
+    /// The cell's benchmark.
+    pub benchmark: &'a str,
+    /// The metric.
+    pub metric: &'a str,
+    /// The unit of its values.
+    pub unit: String,
+    /// Whether its level moved; null where it has too few trials to tell.
+    pub drifts: Option<bool>,
+    /// Its trials.
+    pub points: Vec<ReferencePointView>,
+}
+
+/// A trial of a reference.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ReferencePointView {
+    /// The number of the study that it was measured beside.
+    pub study: i64,
+    /// When it began: RFC 3339.
+    pub at: String,
+    /// The mean of its samples.
+    pub value: f64,
+    /// The level there, without the noise, as a ratio to the first one.
+    pub drift: f64,
 }
 
 /// A study of the history.
@@ -267,7 +305,27 @@ impl<'a> HistoryView<'a> {
                 .iter()
                 .map(|one| series(history, one))
                 .collect(),
+            references: history.references.iter().map(reference).collect(),
+            drift_removed: history.is_drift_removed,
         }
+    }
+}
+
+fn reference(reference: &ReferenceSeries) -> ReferenceView<'_> {
+    let points = reference.points.iter().map(|point| ReferencePointView {
+        study: point.beside,
+        at: point.at.to_string(),
+        value: point.value,
+        drift: point.drift,
+    });
+    ReferenceView {
+        name: reference.name(),
+        testbed: reference.testbed.as_str(),
+        benchmark: reference.cell.benchmark.as_str(),
+        metric: reference.metric.name.as_str(),
+        unit: reference.metric.unit.to_string(),
+        drifts: (!reference.is_too_short()).then(|| reference.drifts()),
+        points: points.collect(),
     }
 }
 
@@ -444,6 +502,11 @@ fn change<'a>(history: &'a TargetHistory, point: &'a ChangePoint) -> ChangeView<
         accepted: point.accepted.as_ref().map(accepted),
         hosts: &point.hosts,
         compilers: point.compilers.as_ref(),
+        reference: point.reference.as_ref().map(|it| ReferenceMoveView {
+            testbed: it.testbed.as_str(),
+            percent: it.percent,
+            percent_interval: it.interval,
+        }),
         ..ChangeView::new(&point.change, between, point.direction.as_str())
     };
     match point.alike {

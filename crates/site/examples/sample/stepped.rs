@@ -140,6 +140,7 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
         ]
         .into_iter()
         .collect(),
+        questions: vec!["tbench, as it is".into(), "hackbench, as it is".into()],
         target: Some(NewTarget {
             testbeds: Vec::new(),
             name: "linux".parse()?,
@@ -147,7 +148,6 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
                 .iter()
                 .map(|number| version(*number))
                 .collect::<Result<_, Fault>>()?,
-            questions: vec!["tbench, as it is".into(), "hackbench, as it is".into()],
         }),
     };
     Ok(store.create_study(&new).await?)

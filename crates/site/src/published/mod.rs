@@ -17,7 +17,7 @@ pub use folder::{FolderError, PublishedFiles};
 
 use askama::Template;
 use backsight_model::{Build, Change, StudyHistory, TargetName, Version};
-use backsight_policy::{BisectedChange, TargetHistory, VersionStanding, history};
+use backsight_policy::{BisectedChange, ReferenceDrift, TargetHistory, VersionStanding, history};
 use backsight_report::{clipped, numbers};
 use backsight_store::{RawRef, Store, StoreError};
 use jiff::Timestamp;
@@ -58,7 +58,7 @@ pub enum PublishError {
 }
 
 /// Publishes the histories of these targets into a folder, which then has these and no others. `bisected` is what bisections
-/// of each target named.
+/// of each target named, `drifts` what was measured beside its studies.
 ///
 /// # Errors
 /// The store's and the folder's own.
@@ -67,6 +67,7 @@ pub async fn publish(
     targets: &[TargetName],
     between: &ChangesBetween<'_>,
     bisected: &HashMap<TargetName, Vec<BisectedChange>>,
+    drifts: &HashMap<TargetName, ReferenceDrift>,
     root: &Path,
 ) -> Result<PublishedFiles, PublishError> {
     let mut press = Press {
@@ -82,6 +83,9 @@ pub async fn publish(
         book.history.accept(&accepted, Timestamp::now());
         let bisected = bisected.get(target).map_or(&[][..], Vec::as_slice);
         book.history.name_changes(bisected);
+        if let Some(drift) = drifts.get(target) {
+            book.history.tell_of_drift(&book.studies, drift.clone());
+        }
         // What is linked to is there before the link is.
         press.trials(&book).await?;
         press.boots(&book).await?;

@@ -6,6 +6,7 @@ use backsight_report::{
     SeriesText,
     chart::{AxisName, HistoryChart, axis_names},
     clipped,
+    history::reference_sentences,
     numbers::{counted, grouped},
 };
 use std::collections::HashMap;
@@ -33,6 +34,8 @@ struct TargetPage {
     /// How many of the charts, the last ones, are of secondary metrics without a change.
     folded: usize,
     charts_left_out: usize,
+    /// Whether references that were measured beside moved, a sentence each.
+    references: Vec<String>,
     names: Vec<AxisName>,
     columns: Vec<Column>,
     folds: Vec<Fold>,
@@ -169,6 +172,7 @@ impl Press<'_> {
             frame: Frame::new(book.target.as_str(), "../", crumbs),
             counts: counts(book),
             charts_left_out: history.series.len() - charts.len(),
+            references: reference_sentences(history),
             charts,
             folded,
             names: if history.versions.is_empty() {

@@ -58,9 +58,17 @@ impl Site {
     ) -> PublishedFiles {
         self.runtime.block_on(async {
             let targets = self.store.targets().await.unwrap();
-            publish(&self.store, &targets, between, bisected, &self.root())
-                .await
-                .unwrap()
+            let drifts = HashMap::new();
+            publish(
+                &self.store,
+                &targets,
+                between,
+                bisected,
+                &drifts,
+                &self.root(),
+            )
+            .await
+            .unwrap()
         })
     }
 

@@ -4,6 +4,7 @@
 pub mod bisect;
 pub mod noise;
 pub mod overhead;
+pub mod reference;
 pub mod run;
 pub mod search;
 pub mod step;
@@ -42,6 +43,8 @@ pub trait Verb: 'static {
     const NAME: &'static str;
     /// Whether rounds can be added to a study of it.
     const TAKES_ROUNDS: bool = false;
+    /// Whether the plan's reference is measured beside its studies. Those that compare side by side need none.
+    const HAS_REFERENCE: bool = false;
     /// The choices of its studies.
     type Choices;
 
@@ -166,6 +169,13 @@ macro_rules! registry {
                 }
             }
 
+            /// [`Verb::HAS_REFERENCE`].
+            pub fn has_reference(&self) -> bool {
+                match self {
+                    $($(#[$attribute])* Self::$variant(_) => <$verb>::HAS_REFERENCE,)*
+                }
+            }
+
             /// [`Verb::history`].
             pub fn history(&self) -> Option<HistoryChoices> {
                 match self {
@@ -211,6 +221,7 @@ registry! {
     Noise(noise::NoiseVerb),
     Overhead(overhead::OverheadVerb),
     Search(search::SearchVerb),
+    Reference(reference::ReferenceVerb),
     #[cfg(test)]
     Toy(toy::ToyVerb),
 }

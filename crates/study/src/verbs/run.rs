@@ -31,6 +31,7 @@ pub struct RunVerb;
 impl Verb for RunVerb {
     const NAME: &'static str = "run";
     const TAKES_ROUNDS: bool = true;
+    const HAS_REFERENCE: bool = true;
     type Choices = RunChoices;
 
     async fn resume(

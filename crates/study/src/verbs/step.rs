@@ -16,6 +16,7 @@ pub struct StepVerb;
 
 impl Verb for StepVerb {
     const NAME: &'static str = "step";
+    const HAS_REFERENCE: bool = true;
     type Choices = StepChoices;
 
     fn history(choices: &StepChoices) -> Option<HistoryChoices> {

@@ -127,13 +127,13 @@ impl World {
             seed: 1,
             cells: arrangement.cells(|_| None).unwrap(),
             metrics: [("tool".parse().unwrap(), vec![shape])].into(),
+            questions: vec!["one".into()],
             target: Some(NewTarget {
                 testbeds: Vec::new(),
                 name: (*target.name).clone(),
                 versions: ["v1", "v2", "v3"]
                     .map(|name| history.resolve(name).unwrap())
                     .to_vec(),
-                questions: vec!["one".into()],
             }),
         };
         let study = store.create_study(&study).await.unwrap();

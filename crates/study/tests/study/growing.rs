@@ -133,6 +133,7 @@ async fn cells_grow_while_a_study_is_pursued_and_are_the_same_after_it_was_resum
             seed: 1,
             cells: Vec::new(),
             metrics: [("climb".parse().unwrap(), vec![shape])].into(),
+            questions: Vec::new(),
             target: None,
         })
         .await

@@ -106,6 +106,7 @@ async fn what_is_booted_is_measured_whatever_the_other_testbed_does_by_then() {
             seed: 1,
             cells: vec![cell.clone()],
             metrics: [("climb".parse().unwrap(), vec![shape])].into(),
+            questions: Vec::new(),
             target: None,
         })
         .await

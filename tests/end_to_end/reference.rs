@@ -108,7 +108,8 @@ fn a_drift_of_the_lab_is_told_at_its_change_taken_out_and_fails_a_gate() {
     let target = pages.filter_map(|page| std::fs::read_to_string(page).ok());
     let target: String = target.collect();
     assert!(
-        target.contains("The reference tool value on guiding moved"),
+        target.contains("The reference tool value on guiding moved")
+            && target.contains("<path class=\"drift\""),
         "{target}"
     );
     place.assert_nothing_left();

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 mod culprits;
+mod drift;
 mod short_histories;
 mod statistics;
 
@@ -16,6 +17,7 @@ pub fn run(arguments: &[String]) -> bool {
         ("series", [folder]) => statistics::series_for_peers(Path::new(folder)),
         ("short-histories", _) => short_histories::print(rest),
         ("culprits", _) => culprits::print(rest),
+        ("drift", []) => drift::print(),
         (name, []) => match statistics::PARTS.iter().find(|(part, _)| *part == name) {
             Some((_, print)) => print(),
             None => return false,

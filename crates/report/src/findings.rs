@@ -90,7 +90,7 @@ pub struct ChangeView<'a> {
     /// That other compilers made the builds after it than those before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compilers: Option<&'a RecordDifference>,
-    /// That a reference moved meanwhile.
+    /// By how much a reference moved meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<ReferenceMoveView<'a>>,
 }
@@ -102,8 +102,10 @@ pub struct ReferenceMoveView<'a> {
     pub testbed: &'a str,
     /// By how many percent.
     pub percent: f64,
-    /// The 95 % interval of the percentage; null where a trend is part of it.
-    pub percent_interval: Option<Interval>,
+    /// The 95 % interval of the percentage.
+    pub percent_interval: Interval,
+    /// Whether that is a move: the interval leaves out zero.
+    pub moved: bool,
 }
 
 /// An acceptance of a change.

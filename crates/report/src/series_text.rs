@@ -230,12 +230,15 @@ impl<'a> SeriesText<'a> {
             );
         }
         if let Some(reference) = &point.reference {
-            let moved = numbers::percent_in(reference.percent, reference.interval);
+            let moved = numbers::percent_in(reference.percent, Some(reference.interval));
             let testbed = &reference.testbed;
-            let _ = write!(
-                text,
-                "; meanwhile the reference {testbed} moved by {moved}: so much is no version's doing"
-            );
+            let _ = match reference.is_move() {
+                true => write!(
+                    text,
+                    "; meanwhile the reference {testbed} moved by {moved}: so much is no version's doing"
+                ),
+                false => write!(text, "; meanwhile the reference {testbed} rested ({moved})"),
+            };
         }
         text
     }

@@ -13,6 +13,7 @@
 //! | how many repeats, at which level? | [`components`](fn@components) and [`advice`] |
 //! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
 //! | is there more than one mode? | [`two_modes`] |
+//! | what did a control do meanwhile? | [`control_move`] |
 //! | what goes with it? | [`strongest_association`] |
 //! | without assumptions about the distribution? | [`mann_whitney`], [`kolmogorov_smirnov`], [`hierarchical_bootstrap`], [`bca`] |
 //!
@@ -35,6 +36,7 @@ mod better;
 mod bootstrap;
 pub mod changes;
 mod confidence_sequence;
+mod control_series;
 pub mod culprits;
 mod difference;
 mod distributions;
@@ -61,6 +63,7 @@ pub use association::{Association, FactValues, strongest_association};
 pub use better::{Better, ParseBetterError};
 pub use bootstrap::{DEFAULT_RESAMPLES, bca, bca_of_two, hierarchical_bootstrap};
 pub use confidence_sequence::ConfidenceSequence;
+pub use control_series::{ControlMove, control_move};
 pub use difference::{
     gmean_of_ratios, gmean_of_ratios_interval, mmtests_percent, percent_change, ratio,
 };

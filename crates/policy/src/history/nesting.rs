@@ -35,6 +35,8 @@ pub struct VersionPoint {
     pub relink: Option<LevelSpread>,
     /// Whether its trials spread more than four times as much as those of half of the series' versions.
     pub unstable: bool,
+    /// The level of the reference beside its trials, as a ratio to its first one; none where none was measured beside.
+    pub drift: Option<f64>,
     /// How many of what there are.
     pub counts: RepeatCounts,
 }
@@ -159,6 +161,7 @@ impl VersionPoint {
             reboot: None,
             relink: None,
             unstable: false,
+            drift: None,
             counts,
         };
         if let Some(side) = point.side() {

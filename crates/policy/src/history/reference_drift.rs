@@ -1,16 +1,18 @@
 //! What drifted in the lab while versions were measured: a reference that always runs the same release shows it.
 //!
 //! The trials of a reference, in order of time, are a series like others, searched for lasting changes of level and for a trend. Its
-//! level at a trial of the study that it was measured beside, as a ratio to its first level, is the drift there. It can be told
-//! where versions changed meanwhile, or taken out of what was measured. What the search doesn't find is no drift: the noise of the
-//! reference never gets into the versions.
+//! level at a trial of the study that it was measured beside, as a ratio to its first level, is the drift there, and can be taken
+//! out of what was measured. What the search doesn't find is no drift: the noise of the reference never gets into the versions.
+//! Where the versions changed, a comparison needs no search: by how much the reference differs between the two sides is told with
+//! its interval.
 
 use backsight_model::{
     Cell, CellMetric, HistoryCell, HistoryTrial, MetricName, StudyHistory, TestbedName,
 };
 use backsight_stats::{
-    Interval,
+    Confidence, Interval,
     changes::{ChangeKind, DetectionOptions, Findings, MIN_POINTS, detect},
+    control_move,
 };
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -106,16 +108,16 @@ impl ReferenceSeries {
         self.found = Some(found);
     }
 
-    /// The drift at a time of a study beside it, with the place in `points`, from those beside that study: between two of them in
+    /// The drift at a time of a study beside it, from the points beside that study: between two of them in
     /// proportion. Unknown where the level moved in one step between the two.
-    fn drift_at(&self, beside: i64, at: Timestamp) -> Option<(f64, usize)> {
+    fn drift_at(&self, beside: i64, at: Timestamp) -> Option<f64> {
         let own = self.points.iter().enumerate();
         let own = own.filter(|(_, point)| point.beside == beside);
         let before = own.clone().rfind(|(_, point)| point.at <= at);
         let after = own.clone().find(|(_, point)| point.at > at);
         let (Some((from, start)), Some((to, end))) = (before, after) else {
-            let (place, only) = before.or(after)?;
-            return Some((only.drift, place));
+            let (_, only) = before.or(after)?;
+            return Some(only.drift);
         };
         let mut changes = self.found.iter().flat_map(|found| &found.changes);
         if changes.any(|it| it.kind == ChangeKind::Level && from < it.at && it.at <= to) {
@@ -123,30 +125,29 @@ impl ReferenceSeries {
         }
         let whole = end.at.duration_since(start.at).as_secs_f64();
         let share = at.duration_since(start.at).as_secs_f64() / whole;
-        Some((start.drift + share * (end.drift - start.drift), from))
+        Some(start.drift + share * (end.drift - start.drift))
     }
 
-    /// The interval of a ratio between two of its points, from the changes between them.
-    fn interval_of(&self, ratio: f64, (from, to): (f64, f64)) -> Option<Interval> {
-        let found = self.found.as_ref()?;
-        let is_of_levels = found.changes.iter().all(|it| it.kind == ChangeKind::Level);
-        if found.trend.is_some() || !is_of_levels {
-            return None;
-        }
-        let (from, to) = (from.min(to), from.max(to));
-        let between = found.changes.iter().filter(|change| {
-            let at = change.at as f64;
-            from < at && at <= to
-        });
-        let halves = between.map(|change| {
-            let half = (change.size_interval.high - change.size_interval.low) / 2.0;
-            half / change.before.abs()
-        });
-        let squared: f64 = halves.map(|half| half * half).sum();
-        let half = squared.sqrt();
-        Some(Interval {
-            low: 100.0 * (ratio - 1.0 - half),
-            high: 100.0 * (ratio - 1.0 + half),
+    /// Its point that is nearest in time among those beside a study.
+    fn nearest(&self, beside: i64, at: Timestamp) -> Option<usize> {
+        let own = self.points.iter().enumerate();
+        let own = own.filter(|(_, point)| point.beside == beside);
+        let nearest = own.min_by_key(|(_, point)| point.at.duration_since(at).abs());
+        nearest.map(|(place, _)| place)
+    }
+
+    /// By how much it moved from the points beside trials before a change to those beside trials after it.
+    fn moved(&self, before: &[usize], after: &[usize]) -> Option<ReferenceMove> {
+        let values: Vec<f64> = self.points.iter().map(|point| point.value).collect();
+        let moved = control_move(&values, before, after, Confidence::default())?;
+        let percent = |size: f64| 100.0 * size / moved.from;
+        (moved.from > 0.0).then(|| ReferenceMove {
+            testbed: self.testbed.clone(),
+            percent: percent(moved.size),
+            interval: Interval {
+                low: percent(moved.interval.low),
+                high: percent(moved.interval.high),
+            },
         })
     }
 }
@@ -253,7 +254,7 @@ impl ReferenceDrift {
                     };
                     let series = &self.series[series];
                     match series.drift_at(number, measured.at) {
-                        Some((drift, _)) => samples.iter_mut().for_each(|it| *it /= drift),
+                        Some(drift) => samples.iter_mut().for_each(|it| *it /= drift),
                         None if series.points.is_empty() => {}
                         None => samples.clear(),
                     }
@@ -300,46 +301,45 @@ impl TargetHistory {
         let trials: HashMap<(i64, u32), MeasuredTrial> = trials.collect();
         for series in &mut self.series {
             let name = &series.metric.name;
-            let drifts_of = |point: &VersionPoint| -> Vec<TrialDrift> {
+            let places_of = |point: &VersionPoint| -> Vec<(usize, usize)> {
                 let boots = point.builds.iter().flat_map(|build| &build.boots);
                 let measured = boots.flat_map(|boot| &boot.trials);
                 let measured = measured.filter(|trial| !trial.values.is_empty());
-                let drift_of = |trial: &super::TrialValues| {
+                let place = |trial: &super::TrialValues| {
                     let trial = trials.get(&(trial.study, trial.trial))?;
                     let series = drift.series_of(trial, name)?;
-                    let (drift, place) = drift.series[series].drift_at(trial.study, trial.at)?;
-                    Some(TrialDrift {
-                        series,
-                        place: place as f64,
-                        drift,
-                    })
+                    let reference = &drift.series[series];
+                    // Nobody can tell on which side of a step it is.
+                    reference.drift_at(trial.study, trial.at)?;
+                    Some((series, reference.nearest(trial.study, trial.at)?))
                 };
-                measured.filter_map(drift_of).collect()
+                measured.filter_map(place).collect()
             };
-            let moves = moves_at_changes(series, &drift, drifts_of);
+            let moves = moves_at_changes(series, &drift, places_of);
+            let drifts = series.points.iter().map(|point| {
+                let places = places_of(point);
+                let at =
+                    |(series, point): &(usize, usize)| drift.series[*series].points[*point].drift;
+                let sum: f64 = places.iter().map(at).sum();
+                (!places.is_empty()).then(|| sum / places.len() as f64)
+            });
+            let drifts: Vec<Option<f64>> = drifts.collect();
             for (change, reference) in series.found.changes.iter_mut().zip(moves) {
                 change.reference = reference;
+            }
+            for (point, drift) in series.points.iter_mut().zip(drifts) {
+                point.drift = drift;
             }
         }
         self.references = drift.series;
     }
 }
 
-/// The drift at a trial.
-#[derive(Clone, Copy)]
-struct TrialDrift {
-    /// The place of the reference's series.
-    series: usize,
-    /// The place of its point before the trial.
-    place: f64,
-    drift: f64,
-}
-
 /// For each change of a series: by how much the reference moved from the versions of the level before to those of the level after.
 fn moves_at_changes(
     series: &VersionSeries,
     drift: &ReferenceDrift,
-    drifts_of: impl Fn(&VersionPoint) -> Vec<TrialDrift>,
+    places_of: impl Fn(&VersionPoint) -> Vec<(usize, usize)>,
 ) -> Vec<Option<ReferenceMove>> {
     let changes = &series.found.changes;
     let level_between = |from: Option<&ChangePoint>, until: Option<&ChangePoint>| {
@@ -347,33 +347,22 @@ fn moves_at_changes(
             from.is_none_or(|change| change.at <= point.version)
                 && until.is_none_or(|change| point.version < change.at)
         });
-        points.flat_map(&drifts_of).collect::<Vec<_>>()
+        points.flat_map(&places_of).collect::<Vec<_>>()
     };
     let of_change = |at: usize| {
         let before = at.checked_sub(1).and_then(|at| changes.get(at));
         let before = level_between(before, changes.get(at));
         let after = level_between(changes.get(at), changes.get(at + 1));
+        let reference = before.first()?.0;
         // Where the question of the reference changed between, nothing is known.
-        let of = before.first()?.series;
-        let is_same =
-            |drifts: &[TrialDrift]| !drifts.is_empty() && drifts.iter().all(|it| it.series == of);
-        if !is_same(&before) || !is_same(&after) {
-            return None;
-        }
-        let reference = &drift.series[of];
-        let mean = |drifts: &[TrialDrift], value: fn(&TrialDrift) -> f64| {
-            drifts.iter().map(value).sum::<f64>() / drifts.len() as f64
+        let own = |places: &[(usize, usize)]| -> Option<Vec<usize>> {
+            let own = places
+                .iter()
+                .map(|(of, point)| (*of == reference).then_some(*point));
+            own.collect::<Option<Vec<usize>>>()
+                .filter(|own| !own.is_empty())
         };
-        let ratio = mean(&after, |it| it.drift) / mean(&before, |it| it.drift);
-        if (ratio - 1.0).abs() < f64::EPSILON.sqrt() {
-            return None;
-        }
-        let ends = (mean(&before, |it| it.place), mean(&after, |it| it.place));
-        Some(ReferenceMove {
-            testbed: reference.testbed.clone(),
-            percent: 100.0 * (ratio - 1.0),
-            interval: reference.interval_of(ratio, ends),
-        })
+        drift.series[reference].moved(&own(&before)?, &own(&after)?)
     };
     (0..changes.len()).map(of_change).collect()
 }
@@ -445,7 +434,11 @@ mod tests {
         };
         let told = change.reference.as_ref().unwrap();
         assert!((told.percent + 5.0).abs() < 0.5, "{told:?}");
-        let interval = told.interval.unwrap();
+        assert!(told.is_move());
+        let points = &history.series[0].points;
+        assert_eq!(points[0].drift, Some(1.0));
+        assert!((points[39].drift.unwrap() - 0.95).abs() < 0.005);
+        let interval = told.interval;
         assert!(interval.low < -5.0 && -5.0 < interval.high, "{interval:?}");
         assert!(history.references[0].drifts());
     }
@@ -478,7 +471,8 @@ mod tests {
         let [change] = &history.series[0].found.changes[..] else {
             panic!("one change");
         };
-        assert_eq!(change.reference, None);
+        let told = change.reference.as_ref().unwrap();
+        assert!(!told.is_move() && told.percent.abs() < 0.5, "{told:?}");
         assert!(!history.references[0].drifts());
         let drift = ReferenceDrift::new(&[reference]);
         assert_eq!(drift.removed_from(vec![beside.clone()]), [beside]);
@@ -510,9 +504,26 @@ mod tests {
     }
 
     #[test]
+    fn versions_that_are_measured_in_turns_are_told_apart_whatever_the_lab_does() {
+        let (mut beside, reference) = drifting(10, 60, 0.95);
+        // The trials of versions before and after the change alternate in time.
+        let count = beside.trials.len();
+        let times: Vec<Timestamp> = beside.trials.iter().map(|trial| trial.began).collect();
+        for (number, trial) in beside.trials.iter_mut().enumerate() {
+            trial.began = times[number * 7 % count];
+        }
+        let history = told(&beside, &reference);
+        let changes = history.series[0].found.changes.iter();
+        let at_change = changes.filter(|change| change.at == 10);
+        for change in at_change {
+            assert!(!change.reference.as_ref().unwrap().is_move(), "{change:?}");
+        }
+    }
+
+    #[test]
     fn few_trials_tell_nothing() {
         let (beside, mut reference) = drifting(usize::MAX, 60, 0.5);
-        reference.measured.trials.truncate(MIN_POINTS - 1);
+        reference.measured.trials.truncate(3);
         let history = told(&beside, &reference);
         assert!(history.references[0].is_too_short() && !history.references[0].drifts());
         assert!(

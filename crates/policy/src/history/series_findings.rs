@@ -62,19 +62,26 @@ pub struct ChangePoint {
     pub hosts: Vec<RecordDifference>,
     /// That other compilers made the builds after it than those before it.
     pub compilers: Option<RecordDifference>,
-    /// That a reference moved meanwhile: see [`TargetHistory::tell_of_drift`](super::TargetHistory::tell_of_drift).
+    /// By how much a reference moved meanwhile: see [`TargetHistory::tell_of_drift`](super::TargetHistory::tell_of_drift).
     pub reference: Option<ReferenceMove>,
 }
 
-/// A reference moved while the versions around a change were measured.
+/// By how much a reference moved while the versions around a change were measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceMove {
     /// The testbed.
     pub testbed: TestbedName,
-    /// By how many percent, from where the versions before were measured to where those after were.
+    /// In percent, from where the versions before were measured to where those after were.
     pub percent: f64,
-    /// Its 95 % interval; none where a trend is part of it.
-    pub interval: Option<Interval>,
+    /// Its 95 % interval.
+    pub interval: Interval,
+}
+
+impl ReferenceMove {
+    /// Whether it moved: the interval leaves out zero.
+    pub fn is_move(&self) -> bool {
+        self.interval.low > 0.0 || self.interval.high < 0.0
+    }
 }
 
 /// That a change is accepted, or was.

@@ -81,6 +81,7 @@ impl HistoryChart {
         drawing.changes(&mut svg, words, &range_of);
         drawing.named(&mut svg, words, &range_of);
         drawing.levels(&mut svg);
+        drawing.drift(&mut svg);
         drawing.points(&mut svg);
         drawing.unmeasured(&mut svg);
         svg.push_str("</svg>");
@@ -220,6 +221,28 @@ impl Drawing<'_> {
             if let Some(level) = level {
                 let _ = write!(svg, "M{start} {}H{end}", hundredth(self.y(level)));
             }
+        }
+        svg.push_str("\"/>");
+    }
+
+    /// What the drift of the reference by itself would have made of the series, where it drifted.
+    fn drift(&self, svg: &mut String) {
+        let beside = self.series.points.iter();
+        let beside = beside.filter_map(|point| Some((point.version, point.value?, point.drift?)));
+        let beside: Vec<(usize, f64, f64)> = beside.collect();
+        if beside.iter().all(|(.., drift)| *drift == beside[0].2) {
+            return;
+        }
+        let undrifted: f64 = beside.iter().map(|(_, value, drift)| value / drift).sum();
+        let undrifted = undrifted / beside.len() as f64;
+        svg.push_str("<path class=\"drift\" d=\"");
+        for (number, (version, _, drift)) in beside.iter().enumerate() {
+            let step = if number == 0 { 'M' } else { 'L' };
+            let _ = write!(
+                svg,
+                "{step}{version} {}",
+                hundredth(self.y(undrifted * drift))
+            );
         }
         svg.push_str("\"/>");
     }

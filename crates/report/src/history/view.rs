@@ -225,6 +225,8 @@ pub struct PointView<'a> {
     pub relink: Option<SpreadView>,
     /// Whether it varies far more than the other versions.
     pub unstable: bool,
+    /// The level of the reference beside its trials, as a ratio to its first one; null where none was measured beside.
+    pub drift: Option<f64>,
     /// Layouts that were measured.
     pub layouts: usize,
     /// Boots that were measured.
@@ -484,6 +486,7 @@ fn point<'a>(history: &'a TargetHistory, point: &'a VersionPoint) -> PointView<'
         reboot: spread(point.reboot),
         relink: spread(point.relink),
         unstable: point.unstable,
+        drift: point.drift,
         layouts: point.counts.layouts,
         boots: point.counts.boots,
         sessions: point.counts.sessions,
@@ -506,6 +509,7 @@ fn change<'a>(history: &'a TargetHistory, point: &'a ChangePoint) -> ChangeView<
             testbed: it.testbed.as_str(),
             percent: it.percent,
             percent_interval: it.interval,
+            moved: it.is_move(),
         }),
         ..ChangeView::new(&point.change, between, point.direction.as_str())
     };

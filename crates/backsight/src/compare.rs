@@ -10,12 +10,12 @@ use backsight_policy::{
 };
 use backsight_report::{
     Format,
-    comparison::{ComparisonFormat, DisplayOptions, render},
+    comparison::{ComparedBackground, ComparisonFormat, DisplayOptions, render},
 };
 use backsight_site::ReportContent;
 use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
-use backsight_study::{ComparedStudies, more_rounds};
+use backsight_study::{ComparedStudies, compared_background};
 use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
 use std::{path::Path, path::PathBuf, process::ExitCode};
@@ -195,18 +195,18 @@ impl CompareArgs {
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let format = self.table()?;
         crate::block_on(async {
-            let (comparison, more, page) = match self.named(shared).await? {
+            let (comparison, background, page) = match self.named(shared).await? {
                 Named::Files(sources) => {
                     let comparison = self.compare_files(&sources)?;
                     let page = format.is_none().then(|| ReportContent {
                         title: self.sides.join(" and "),
                         studies: Vec::new(),
                         comparison: Some(comparison.clone()),
-                        more_rounds: None,
+                        background: ComparedBackground::default(),
                         overhead: None,
                         notes: Vec::new(),
                     });
-                    (comparison, None, page)
+                    (comparison, ComparedBackground::default(), page)
                 }
                 Named::Studies => {
                     let store = files::existing_store(shared).await?;
@@ -218,23 +218,23 @@ impl CompareArgs {
                         comparison,
                         ..
                     } = compared;
-                    let more = more_rounds(&store, &studies, &comparison).await?;
+                    let background = compared_background(&store, &studies, &comparison).await?;
                     let page = match format {
                         Some(_) => None,
                         None => {
                             let page = self.page(&store, &studies, comparison.clone()).await?;
                             Some(ReportContent {
-                                more_rounds: more.clone(),
+                                background: background.clone(),
                                 ..page
                             })
                         }
                     };
-                    (comparison, more, page)
+                    (comparison, background, page)
                 }
             };
             let text = match (&page, format) {
                 (None, Some(format)) => {
-                    render(&comparison, more.as_ref(), format, &self.display()).into_diagnostic()?
+                    render(&comparison, &background, format, &self.display()).into_diagnostic()?
                 }
                 (Some(page), _) => backsight_site::report(page).into_diagnostic()?,
                 (None, None) => String::new(),

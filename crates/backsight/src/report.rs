@@ -4,11 +4,11 @@ use backsight_model::ResultSet;
 use backsight_policy::{CompareOptions, Comparison, SplitKey, compare, compare_by};
 use backsight_report::{
     Format, TerminalStyle,
-    comparison::{ComparisonFormat, DisplayOptions, render},
+    comparison::{ComparedBackground, ComparisonFormat, DisplayOptions, render},
 };
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    VerdictReport, compare_parts, more_rounds, refuse_sides, result_sets,
+    VerdictReport, compare_parts, compared_background, refuse_sides, result_sets,
     verbs::{Verb as _, overhead::known_costs, run::RunVerb, step::StepVerb},
 };
 use miette::IntoDiagnostic as _;
@@ -63,13 +63,13 @@ impl ReportArgs {
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
             let (comparison, sets) = self.comparison(&store, &studies).await?;
-            let more = match &comparison {
-                Some(comparison) => more_rounds(&store, &ids, comparison).await?,
+            let background = match &comparison {
+                Some(comparison) => Some(compared_background(&store, &ids, comparison).await?),
                 None => None,
             };
-            let known = |comparison: &Comparison| {
+            let known = |(comparison, background): (&Comparison, &ComparedBackground)| {
                 let options = DisplayOptions::default();
-                let write = |format| render(comparison, more.as_ref(), format, &options);
+                let write = |format| render(comparison, background, format, &options);
                 match format {
                     Format::Text => Some(write(ComparisonFormat::Text)),
                     Format::Markdown => Some(write(ComparisonFormat::Markdown)),
@@ -77,13 +77,15 @@ impl ReportArgs {
                     Format::Html => None,
                 }
             };
-            if let Some(text) = comparison.as_ref().and_then(known) {
+            if let Some(text) = comparison.as_ref().zip(background.as_ref()).and_then(known) {
                 return self.write(&names.join("-"), &text.into_diagnostic()?);
             }
             let title = names.join(" and ");
             let collected = backsight_site::report_of_sets(&store, title, sets, comparison).await;
             let mut collected = collected.into_diagnostic()?;
-            collected.more_rounds = more;
+            if let Some(background) = background {
+                collected.background = background;
+            }
             let sets: Vec<_> = collected
                 .studies
                 .iter()

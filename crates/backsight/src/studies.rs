@@ -218,7 +218,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         study,
         history: history.as_ref(),
         verdict: &verdict,
-        shared: &stored_study::shared_metrics_of(store, study).await?,
+        instances: stored_study::instances(store, study).await?,
         testbeds: stored_study::result_set_of_testbeds(store, study).await?,
         cells: &store.cells(study.id).await.into_diagnostic()?,
         trials: &store.trials(study.id).await.into_diagnostic()?,

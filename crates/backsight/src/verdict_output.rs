@@ -35,7 +35,7 @@ pub fn render(
                 Format::Json => ComparisonFormat::Json,
                 Format::Text | Format::Html => ComparisonFormat::Text,
             };
-            comparison::render(&results.comparison(), None, format, &options)
+            comparison::render(&results.comparison(), &results.background, format, &options)
         }
         VerdictReport::History(_) | VerdictReport::None => Ok(String::new()),
     }
@@ -93,7 +93,7 @@ async fn page_of_trials(
     let collected = backsight_site::report_of_sets(store, title, vec![set], comparison).await;
     let mut collected = collected.into_diagnostic()?;
     if let Some(comparison) = &collected.comparison {
-        collected.more_rounds =
+        collected.background.more_rounds =
             backsight_study::more_rounds(store, &[study.id], comparison).await?;
     }
     if let Some(VerdictReport::Overhead(overhead)) = verdict {

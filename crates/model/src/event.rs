@@ -4,7 +4,10 @@
 
 use serde::Serialize;
 
-use crate::{Cell, Ending, Failure, HostName, Layout, MetricSamples, Phase, RoleName, StudyName};
+use crate::{
+    Cell, Ending, Failure, HostClock, HostName, Layout, Meeting, MetricSamples, Phase, RoleName,
+    StudyName,
+};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -170,6 +173,12 @@ pub enum Event {
         cell: Cell,
         /// Its samples; none if it failed.
         samples: Vec<MetricSamples>,
+        /// How exactly its programs began and passed barriers together.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        meetings: Vec<Meeting>,
+        /// The clocks of hosts that don't have the controller's.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        clocks: Vec<HostClock>,
         /// Why it failed, if it did.
         failure: Option<Failure>,
         /// Seconds that it took.

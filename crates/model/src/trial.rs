@@ -3,6 +3,7 @@
 //! Nothing is lost: what a step printed is kept as it was, and a failure has a place and a reason.
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, net::IpAddr, time::Duration};
 
@@ -624,7 +625,7 @@ impl MachineLoad {
 }
 
 /// The monotonic clock of a host that doesn't have the controller's, as it was when a trial began.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostClock {
     /// The host.
     pub host: HostName,
@@ -638,7 +639,9 @@ pub struct HostClock {
 pub type DrawnSettings = IndexMap<HostName, std::collections::BTreeMap<String, String>>;
 
 /// What programs of a trial did together at agreed instants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum MeetingKind {
     /// Steps began.

@@ -86,7 +86,8 @@ impl Section {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether it has nothing.
+    pub fn is_empty(&self) -> bool {
         match &self.body {
             Body::Table(table) => table.is_empty(),
             Body::List(list) => list.is_empty(),

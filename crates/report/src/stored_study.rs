@@ -2,7 +2,7 @@
 
 use backsight_model::{
     Boot, Build, Cell, Ending, HostClock, HostName, Layout, Meeting, MeetingKind, ResultSet,
-    StudyHistory, Time, Version, counted,
+    RoleName, StudyHistory, Time, Version, counted,
 };
 use backsight_store::{StepRow, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::{
     TerminalStyle,
-    instances::{SharedMetric, shared_metrics_text},
+    instances::{StudyInstances, meeting_name, milliseconds},
     list_table,
     testbeds::testbeds_text,
     wrapped,
@@ -85,8 +85,8 @@ pub struct StudyOverview<'a> {
     pub history: Option<&'a StudyHistory>,
     /// Its verdict, as text.
     pub verdict: &'a str,
-    /// What hosts that play one role measured together.
-    pub shared: &'a [SharedMetric],
+    /// What several hosts did beside each other, where they did.
+    pub instances: Option<StudyInstances>,
     /// What was measured, where several testbeds measured at once.
     pub testbeds: Option<ResultSet>,
     /// Its cells.
@@ -129,8 +129,8 @@ impl StudyOverview<'_> {
         if let Some(set) = &self.testbeds {
             text.push_str(&format!("\n{}", testbeds_text(set, &look)));
         }
-        if !self.shared.is_empty() {
-            text.push_str(&format!("\n{}", shared_metrics_text(self.shared, &look)));
+        if let Some(instances) = &self.instances {
+            text.push_str(&format!("\n{}", instances.text(&look)));
         }
         let version = history.map(|_| "version");
         let several = history.filter(|history| !history.testbeds.is_empty());
@@ -344,31 +344,25 @@ pub fn clocks_text(clocks: &[HostClock]) -> String {
 /// How exactly programs of a trial began and passed barriers together, a line each.
 pub fn meetings_text(meetings: &[Meeting]) -> String {
     let line = |meeting: &Meeting| {
-        let whose = meeting.role.as_ref();
-        let whose = whose.map_or_else(String::new, |role| format!(" of {role}"));
-        let what = match meeting.kind {
-            MeetingKind::Start => {
-                format!("start of {}, {} together", meeting.name, meeting.parties)
+        let role = meeting.role.as_ref().map(RoleName::as_str);
+        let name = meeting_name(meeting.kind, role, &meeting.name);
+        let what = match (meeting.kind, meeting.times) {
+            (MeetingKind::Start, _) => format!("{name}, {} together", meeting.parties),
+            (MeetingKind::Barrier, 1) => format!("{name}, passed once by {}", meeting.parties),
+            (MeetingKind::Barrier, times) => {
+                format!("{name}, passed {times} times by {}", meeting.parties)
             }
-            MeetingKind::Barrier => format!(
-                "barrier {}{whose}, passed {} by {}",
-                meeting.name,
-                match meeting.times {
-                    1 => "once".to_owned(),
-                    times => format!("{times} times"),
-                },
-                meeting.parties
-            ),
         };
-        let time = |ns: u64| format!("{:.3} ms", ns as f64 * 1e-6);
         let apart = match meeting.skew {
             None => String::new(),
-            Some(skew) if meeting.times == 1 => format!(": within {}", time(skew.largest_ns)),
+            Some(skew) if meeting.times == 1 => {
+                format!(": within {}", milliseconds(skew.largest_ns))
+            }
             Some(skew) => format!(
                 ": within {} (median), {} (p99), {} (largest)",
-                time(skew.median_ns),
-                time(skew.p99_ns),
-                time(skew.largest_ns)
+                milliseconds(skew.median_ns),
+                milliseconds(skew.p99_ns),
+                milliseconds(skew.largest_ns)
             ),
         };
         format!("{what}{apart}\n")

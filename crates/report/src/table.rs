@@ -262,11 +262,9 @@ impl Table {
     pub fn html(&self) -> String {
         let mut text = "<table>\n<thead><tr>".to_owned();
         for column in &self.columns {
-            let _ = write!(
-                text,
-                "<th scope=\"col\">{}</th>",
-                escape::html(&column.title)
-            );
+            let class = if column.right { " class=\"n\"" } else { "" };
+            let title = escape::html(&column.title);
+            let _ = write!(text, "<th scope=\"col\"{class}>{title}</th>");
         }
         text.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.lines {

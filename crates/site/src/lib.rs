@@ -14,7 +14,7 @@
 //!     title: "<b>nightly</b>".to_owned(),
 //!     studies: Vec::new(),
 //!     comparison: None,
-//!     more_rounds: None,
+//!     background: Default::default(),
 //!     overhead: None,
 //!     notes: vec!["nothing was measured".to_owned()],
 //! };

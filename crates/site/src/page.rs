@@ -201,7 +201,7 @@ impl<'a> Page<'a> {
                 .collect(),
             bars_left_out,
             compared,
-            more_rounds: report.more_rounds.as_ref(),
+            more_rounds: report.background.more_rounds.as_ref(),
             overhead: report.overhead.as_ref().map(OverheadSection::new),
             statistics: summaries(&sets),
             notes,

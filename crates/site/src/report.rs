@@ -4,9 +4,12 @@
 
 use backsight_model::{Cell, ResultSet};
 use backsight_policy::Comparison;
-use backsight_report::{MoreRounds, overhead::OverheadStudy};
+use backsight_report::{
+    comparison::ComparedBackground, instances::StudyInstances, overhead::OverheadStudy,
+};
 use backsight_store::{
-    KeptOutput, RawRef, StepRow, Store, StoreError, StudyDocument, StudyId, StudyRow, TrialRow,
+    InstanceRecords, KeptOutput, RawRef, StepRow, Store, StoreError, StudyDocument, StudyId,
+    StudyRow, TrialInstances, TrialRow,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -28,8 +31,9 @@ pub struct ReportContent {
     pub studies: Vec<ReportStudy>,
     /// How they, or the variants of the only one, compare; none if there is nothing to compare.
     pub comparison: Option<Comparison>,
-    /// How many more rounds would tell what isn't decided.
-    pub more_rounds: Option<MoreRounds>,
+    /// What is known of the studies beside their metrics: what several hosts did beside each other, and the rounds that would tell
+    /// what isn't decided.
+    pub background: ComparedBackground,
     /// What watching costs, if the only study asked that.
     pub overhead: Option<OverheadStudy>,
     /// What a reader should know before believing it, beside what is seen here.
@@ -60,6 +64,8 @@ pub struct ReportTrial {
     pub shown: bool,
     /// Every step that was begun; none where it isn't shown.
     pub steps: Vec<ReportStep>,
+    /// What its hosts did beside each other; nothing where it isn't shown.
+    pub instances: TrialInstances,
 }
 
 /// A step with what it printed.
@@ -105,8 +111,15 @@ pub async fn report_of_sets(
 ) -> Result<ReportContent, StoreError> {
     let mut collected = Vec::new();
     let most = MOST_TRIALS / sets.len().max(1);
+    let mut instances = Vec::new();
     for set in sets {
-        collected.push(WithoutOutputs::read(store, set, most).await?);
+        let mut study = WithoutOutputs::read(store, set, most).await?;
+        let row = &study.study.row;
+        if let Some(records) = store.instance_records(row.id).await? {
+            instances.push(StudyInstances::new(row.id, &row.name, &records));
+            study.study.add_instances(records);
+        }
+        collected.push(study);
     }
     let lengths: Vec<usize> = collected
         .iter()
@@ -122,10 +135,23 @@ pub async fn report_of_sets(
         title,
         studies,
         comparison,
-        more_rounds: None,
+        background: ComparedBackground {
+            more_rounds: None,
+            instances,
+        },
         overhead: None,
         notes: Vec::new(),
     })
+}
+
+impl ReportStudy {
+    /// Adds to the trials that are shown what their hosts did beside each other.
+    pub(crate) fn add_instances(&mut self, records: InstanceRecords) {
+        let mut by_trial = records.into_trials();
+        for trial in self.trials.iter_mut().filter(|trial| trial.shown) {
+            trial.instances = by_trial.remove(&trial.row.number).unwrap_or_default();
+        }
+    }
 }
 
 /// A study of which no output has been read yet.
@@ -161,6 +187,7 @@ impl WithoutOutputs {
                 shown: false,
                 row,
                 steps: Vec::new(),
+                instances: TrialInstances::default(),
             });
         };
         store.each_trial(study, add).await?;

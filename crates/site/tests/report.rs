@@ -269,7 +269,7 @@ fn lists(names: [&str; 2], cell: &str) -> ReportContent {
         title: names.join(" and "),
         studies: Vec::new(),
         comparison: Some(comparison),
-        more_rounds: None,
+        background: Default::default(),
         overhead: None,
         notes: Vec::new(),
     }

@@ -34,6 +34,7 @@ mod finished;
 mod history;
 mod holder;
 mod host_records;
+mod instance_records;
 mod packed;
 mod raw;
 mod raw_ref;
@@ -48,6 +49,7 @@ pub use error::StoreError;
 pub use finished::{FinishedFile, FinishedStudy, FinishedTrial};
 pub use history::{RequestRecord, StoredOutcome};
 pub use host_records::StoredHostRecord;
+pub use instance_records::{InstanceRecords, InstanceSamplesByTrial, TrialInstances};
 pub use raw::SweptObjects;
 pub use raw_ref::RawRef;
 pub use runner::Runner;
@@ -55,7 +57,7 @@ pub use self_test::StoredSelfTest;
 pub use study::{
     ChangedFact, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow, earlier_log_path, log_path,
 };
-pub use trial::{InstanceSamplesByTrial, KeptOutput, ObservedTrial, StepRow, TrialRow};
+pub use trial::{KeptOutput, ObservedTrial, StepRow, TrialRow};
 
 use database::Database;
 use raw::RawFolder;

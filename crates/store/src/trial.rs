@@ -3,11 +3,9 @@
 //! The same cell twice in one round, and samples of a metric that the cell's benchmark doesn't have, are errors.
 
 use backsight_model::{
-    DrawnSettings, Ending, Failure, HostClock, HostName, InstanceSamples, MachineLoad, Meeting,
-    MeetingKind, MetricName, MetricSamples, MonitorName, MonitorSample, Phase, ResourceUsage,
-    RoleName, Skew, StepRecord, TrialRecord,
+    DrawnSettings, Ending, Failure, HostName, MachineLoad, MetricName, MetricSamples, MonitorName,
+    MonitorSample, Phase, ResourceUsage, RoleName, Skew, StepRecord, TrialRecord,
 };
-use indexmap::IndexMap;
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Transaction};
 use std::{collections::HashSet, time::Duration};
@@ -466,31 +464,6 @@ impl Store {
         Ok(())
     }
 
-    /// The clocks of hosts that didn't have the controller's when a trial began, in the order of their names.
-    ///
-    /// # Errors
-    /// The store's own.
-    pub async fn host_clocks(
-        &self,
-        study: StudyId,
-        trial: u32,
-    ) -> Result<Vec<HostClock>, StoreError> {
-        let query = sqlx::query(
-            "SELECT host, ahead, uncertainty FROM host_clock WHERE study = $1 AND trial = $2 ORDER BY host",
-        );
-        let db = &self.database;
-        let rows = db.rows(query.bind(study.0).bind(i64::from(trial))).await?;
-        rows.iter()
-            .map(|row| {
-                Ok(HostClock {
-                    host: db.parsed(row, "host", "a host's name")?,
-                    ahead_ns: db.column(row, "ahead")?,
-                    uncertainty_ns: db.whole(row, "uncertainty")?,
-                })
-            })
-            .collect()
-    }
-
     async fn insert_meetings(
         &self,
         tx: &mut Transaction<'static, DatabaseKind>,
@@ -517,45 +490,6 @@ impl Store {
             self.execute(tx, insert).await?;
         }
         Ok(())
-    }
-
-    /// How exactly programs of a trial began and passed barriers together.
-    ///
-    /// # Errors
-    /// The store's own.
-    pub async fn meetings(&self, study: StudyId, trial: u32) -> Result<Vec<Meeting>, StoreError> {
-        let query = sqlx::query(
-            "SELECT kind, role, name, parties, times, median, p99, largest FROM meeting \
-             WHERE study = $1 AND trial = $2 ORDER BY position",
-        );
-        let db = &self.database;
-        let rows = db.rows(query.bind(study.0).bind(i64::from(trial))).await?;
-        rows.iter()
-            .map(|row| {
-                let kind: String = db.column(row, "kind")?;
-                let skew = |name| -> Result<Option<u64>, StoreError> {
-                    let stored: Option<i64> = db.column(row, name)?;
-                    Ok(stored.map(i64::unsigned_abs))
-                };
-                let skew = (skew("median")?, skew("p99")?, skew("largest")?);
-                Ok(Meeting {
-                    // A kind of a later version is something that was passed together.
-                    kind: MeetingKind::from_name(&kind).unwrap_or(MeetingKind::Barrier),
-                    role: db.parsed_if_any(row, "role", "a role's name")?,
-                    name: db.column(row, "name")?,
-                    parties: db.whole(row, "parties")?,
-                    times: db.whole(row, "times")?,
-                    skew: match skew {
-                        (Some(median_ns), Some(p99_ns), Some(largest_ns)) => Some(Skew {
-                            median_ns,
-                            p99_ns,
-                            largest_ns,
-                        }),
-                        _ => None,
-                    },
-                })
-            })
-            .collect()
     }
 
     async fn insert_steps(
@@ -782,50 +716,6 @@ impl Store {
         Ok(samples)
     }
 
-    /// What each of several hosts that play a role measured, by trial and metric, in the order of the trials; of one trial only, if it
-    /// is named. Nothing of roles that one host plays.
-    ///
-    /// # Errors
-    /// The store's own.
-    pub async fn instance_samples(
-        &self,
-        study: StudyId,
-        trial: Option<u32>,
-    ) -> Result<InstanceSamplesByTrial, StoreError> {
-        let query = sqlx::query(
-            "SELECT m.name, s.trial, s.metric, s.host, s.measured, s.measured_checksum, s.within, s.within_checksum \
-             FROM instance_sample s \
-             JOIN trial t ON t.study = s.study AND t.number = s.trial \
-             JOIN cell c ON c.study = t.study AND c.number = t.cell \
-             JOIN metric m ON m.study = s.study AND m.benchmark = c.benchmark AND m.position = s.metric \
-             WHERE s.study = $1 AND s.trial BETWEEN $2 AND $3 ORDER BY s.trial, s.metric, s.position",
-        );
-        let (from, to) = match trial {
-            Some(trial) => (i64::from(trial), i64::from(trial)),
-            None => (0, i64::from(u32::MAX)),
-        };
-        let db = &self.database;
-        let mut found = InstanceSamplesByTrial::new();
-        db.each_row(query.bind(study.0).bind(from).bind(to), |row| {
-            let trial: u32 = db.whole(row, "trial")?;
-            let metric: MetricName = db.parsed(row, "name", "a metric's name")?;
-            let key = SampleKey {
-                study: study.0,
-                trial: i64::from(trial),
-                metric: db.column(row, "metric")?,
-            };
-            let samples = InstanceSamples {
-                host: db.parsed(row, "host", "a host's name")?,
-                values: self.sound_samples(row, key, SampleKind::Measured)?,
-                each: self.sound_samples(row, key, SampleKind::Within)?,
-            };
-            found.entry((trial, metric)).or_default().push(samples);
-            Ok(())
-        })
-        .await?;
-        Ok(found)
-    }
-
     /// Packed samples of a row, which must have their checksum, if there is one.
     pub(crate) fn sound_samples(
         &self,
@@ -951,9 +841,6 @@ impl Store {
         }
     }
 }
-
-/// What hosts that play a role together measured, by trial and metric.
-pub type InstanceSamplesByTrial = IndexMap<(u32, MetricName), Vec<InstanceSamples>>;
 
 /// The samples of one metric in one trial, about to be written.
 pub(crate) struct SampleRow {

@@ -4,7 +4,7 @@ use backsight_model::{BenchmarkName, ResultSet};
 use backsight_policy::{
     CompareOptions, Comparison, SplitKey, compare, compare_by, compare_with_spreads,
 };
-use backsight_report::MoreRounds;
+use backsight_report::{MoreRounds, comparison::ComparedBackground};
 use backsight_store::{Store, StudyId, StudyRow};
 use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
@@ -12,6 +12,7 @@ use miette::IntoDiagnostic as _;
 use crate::{
     host_records::records_of_studies,
     result_sets::{refuse_sides, result_sets},
+    stored_study,
     verbs::{
         Verb as _,
         overhead::known_costs,
@@ -107,6 +108,26 @@ pub async fn compare_parts(
     };
     let comparison = compare_by(set, by, options).into_diagnostic()?;
     run::at_every_look(store, study, comparison).await
+}
+
+/// What is known of the studies of a comparison beside their metrics.
+///
+/// # Errors
+/// The store's own.
+pub async fn compared_background(
+    store: &Store,
+    studies: &[StudyId],
+    comparison: &Comparison,
+) -> miette::Result<ComparedBackground> {
+    let mut instances = Vec::new();
+    for study in studies {
+        let row = store.study_of(*study).await.into_diagnostic()?;
+        instances.extend(stored_study::instances(store, &row).await?);
+    }
+    Ok(ComparedBackground {
+        more_rounds: more_rounds(store, studies, comparison).await?,
+        instances,
+    })
 }
 
 /// How to measure what isn't decided in a comparison of these studies.

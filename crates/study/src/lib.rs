@@ -58,7 +58,7 @@ pub use choices::{
     BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
     SearchChoices, StepChoices, TryChoices, UntilChoices,
 };
-pub use comparison::{ComparedStudies, compare_parts, more_rounds};
+pub use comparison::{ComparedStudies, compare_parts, compared_background, more_rounds};
 pub use doctor::{
     ExaminationOptions, ExaminedMachine, check_lab, check_question, examine_machines,
 };

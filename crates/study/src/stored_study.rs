@@ -2,12 +2,12 @@
 
 use backsight_model::ResultSet;
 use backsight_report::{
-    instances::{SharedMetric, shared_metrics},
+    instances::StudyInstances,
     stored_study::{
         boot_heading, build_heading, clocks_text, meetings_text, step_heading, trial_heading,
     },
 };
-use backsight_store::{KeptOutput, RawRef, Store, StudyRow};
+use backsight_store::{KeptOutput, RawRef, Store, StudyRow, TrialInstances};
 use miette::IntoDiagnostic as _;
 
 use crate::{
@@ -75,10 +75,12 @@ pub async fn trial(
     let cells = store.cells(study.id).await.into_diagnostic()?;
     let trial = numbered(study, "trial", number, &trials, |trial| trial.number)?;
     let mut page = trial_heading(study, &cells, trial).into_bytes();
-    let clocks = store.host_clocks(study.id, number).await;
-    page.extend(clocks_text(&clocks.into_diagnostic()?).bytes());
-    let meetings = store.meetings(study.id, number).await;
-    page.extend(meetings_text(&meetings.into_diagnostic()?).bytes());
+    let of_trial = store.trial_instances(study.id, number).await;
+    let TrialInstances {
+        meetings, clocks, ..
+    } = of_trial.into_diagnostic()?;
+    page.extend(clocks_text(&clocks).bytes());
+    page.extend(meetings_text(&meetings).bytes());
     for step in store.steps(study.id, number).await.into_diagnostic()? {
         page.extend(step_heading(&step).bytes());
         for (name, kept) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
@@ -88,23 +90,13 @@ pub async fn trial(
     Ok(page)
 }
 
-/// The metrics that several hosts measured together in a study, by cell.
+/// What several hosts did beside each other in a study, where they did.
 ///
 /// # Errors
 /// The store's own.
-pub async fn shared_metrics_of(
-    store: &Store,
-    study: &StudyRow,
-) -> miette::Result<Vec<SharedMetric>> {
-    let samples = store.instance_samples(study.id, None).await;
-    let samples = samples.into_diagnostic()?;
-    if samples.is_empty() {
-        return Ok(Vec::new());
-    }
-    let cells = store.cells(study.id).await.into_diagnostic()?;
-    let metrics = store.metrics(study.id).await.into_diagnostic()?;
-    let trials = store.trials(study.id).await.into_diagnostic()?;
-    Ok(shared_metrics(&cells, &metrics, &trials, &samples))
+pub async fn instances(store: &Store, study: &StudyRow) -> miette::Result<Option<StudyInstances>> {
+    let records = store.instance_records(study.id).await.into_diagnostic()?;
+    Ok(records.map(|records| StudyInstances::new(study.id, &study.name, &records)))
 }
 
 /// What was measured in a study whose trials were made on several testbeds at once; none of any other.

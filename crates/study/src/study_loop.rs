@@ -803,6 +803,8 @@ impl StudyLoop<'_> {
             of: trial as usize + self.remaining_trials().await,
             cell,
             samples,
+            meetings: record.meetings,
+            clocks: record.clocks,
             failure,
             seconds: record.took.as_secs_f64(),
         });

@@ -3,18 +3,21 @@
 
 use backsight_model::{Event, ResultSet, TargetName};
 use backsight_policy::{CompareOptions, Comparison, Warning, compare};
-use backsight_report::{Render as _, overhead::OverheadStudy};
+use backsight_report::{Render as _, comparison::ComparedBackground, overhead::OverheadStudy};
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
 
-use crate::verbs::{
-    Verb as _,
-    bisect::{BisectReport, BisectVerb},
-    noise::{NoiseReport, NoiseVerb},
-    overhead::{OverheadVerb, known_costs},
-    search::{SearchReport, SearchVerb},
-    try_patch::TryReport,
-    verb,
+use crate::{
+    stored_study,
+    verbs::{
+        Verb as _,
+        bisect::{BisectReport, BisectVerb},
+        noise::{NoiseReport, NoiseVerb},
+        overhead::{OverheadVerb, known_costs},
+        search::{SearchReport, SearchVerb},
+        try_patch::TryReport,
+        verb,
+    },
 };
 
 /// The verdict of a study with everything that is shown of it.
@@ -72,6 +75,8 @@ pub struct ResultsReport {
     pub set: ResultSet,
     /// What a reader should know of the monitors that watched.
     pub known_costs: Vec<Warning>,
+    /// What several hosts did beside each other.
+    pub background: ComparedBackground,
 }
 
 impl ResultsReport {
@@ -82,7 +87,16 @@ impl ResultsReport {
     pub async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
         let set = store.result_set(study.id).await.into_diagnostic()?;
         let known_costs = known_costs(store, [&set]).await?;
-        Ok(VerdictReport::Results(Box::new(Self { set, known_costs })))
+        let instances = stored_study::instances(store, study).await?;
+        let background = ComparedBackground {
+            more_rounds: None,
+            instances: instances.into_iter().collect(),
+        };
+        Ok(VerdictReport::Results(Box::new(Self {
+            set,
+            known_costs,
+            background,
+        })))
     }
 
     /// The results as a comparison with nothing.

@@ -2,6 +2,7 @@
 
 mod bands;
 mod bars;
+mod fairness;
 mod history_chart;
 mod levels;
 mod load_curve;
@@ -12,6 +13,7 @@ mod version_plot;
 
 pub use bands::{Band, bands};
 pub use bars::{Bar, BarChart, BarGroup, mark, spark};
+pub use fairness::{FairnessPoint, fairness_chart};
 pub use history_chart::{AxisName, HistoryChart, axis_names};
 pub use levels::{LevelChart, sparks};
 pub use load_curve::{LoadCurve, LoadGoal, LoadMark};

@@ -22,7 +22,16 @@ pub use view::{
 
 use backsight_policy::Comparison;
 
-use crate::MoreRounds;
+use crate::{MoreRounds, instances::StudyInstances};
+
+/// What is known of the studies of a comparison beside their metrics.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ComparedBackground {
+    /// The rounds that would decide what isn't decided.
+    pub more_rounds: Option<MoreRounds>,
+    /// What several hosts did beside each other, of each study in which they did.
+    pub instances: Vec<StudyInstances>,
+}
 
 /// Format of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,16 +67,18 @@ pub struct DisplayOptions {
     pub digits: Option<usize>,
 }
 
-/// The comparison as a text that ends with a line's end, with the rounds that would decide what isn't decided.
+/// The comparison as a text that ends with a line's end, with what is known of its studies: in JSON all of it, else the rounds that
+/// would decide what isn't decided.
 ///
 /// # Errors
 /// None that is known: everything in a comparison has a form in JSON.
 pub fn render(
     comparison: &Comparison,
-    more_rounds: Option<&MoreRounds>,
+    background: &ComparedBackground,
     format: ComparisonFormat,
     options: &DisplayOptions,
 ) -> Result<String, serde_json::Error> {
+    let more_rounds = background.more_rounds.as_ref();
     Ok(match format {
         ComparisonFormat::Text => {
             let mut text = text::render(comparison, options);
@@ -84,7 +95,7 @@ pub fn render(
             text
         }
         ComparisonFormat::Csv => spreadsheet::render(comparison),
-        ComparisonFormat::Json => crate::json(&ComparisonView::new(comparison, more_rounds))?,
+        ComparisonFormat::Json => crate::json(&ComparisonView::new(comparison, background))?,
     })
 }
 

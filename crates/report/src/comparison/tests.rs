@@ -148,7 +148,7 @@ fn demo() -> ResultSet {
 }
 
 fn render(comparison: &Comparison, format: ComparisonFormat, look: &DisplayOptions) -> String {
-    rendered(comparison, None, format, look).unwrap()
+    rendered(comparison, &ComparedBackground::default(), format, look).unwrap()
 }
 
 fn compared() -> Comparison {

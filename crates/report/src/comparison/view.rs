@@ -12,8 +12,8 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{spreadsheet::unit_of, statistics};
-use crate::MoreRounds;
+use super::{ComparedBackground, spreadsheet::unit_of, statistics};
+use crate::{MoreRounds, instances::StudyInstances};
 
 /// The number of this format.
 const FORMAT: u32 = 3;
@@ -43,6 +43,10 @@ pub struct ComparisonView<'a> {
     /// About so many more rounds would tell what isn't decided of primary metrics, and the commands that add them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_rounds: Option<&'a MoreRounds>,
+    /// What several hosts did beside each other, of each study in which they did: what each measured, how evenly they shared,
+    /// how exactly they began together, and their clocks.
+    #[serde(skip_serializing_if = "<[StudyInstances]>::is_empty")]
+    pub instances: &'a [StudyInstances],
 }
 
 /// Something that was seen in the samples of a row.
@@ -306,8 +310,8 @@ pub struct RatioView {
 }
 
 impl<'a> ComparisonView<'a> {
-    /// The view of a comparison, with the rounds that would decide what isn't decided.
-    pub fn new(comparison: &Comparison, more_rounds: Option<&'a MoreRounds>) -> Self {
+    /// The view of a comparison, with what is known of its studies.
+    pub fn new(comparison: &Comparison, background: &'a ComparedBackground) -> Self {
         Self {
             format: FORMAT,
             confidence: comparison.options.confidence.share(),
@@ -348,7 +352,8 @@ impl<'a> ComparisonView<'a> {
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
-            more_rounds,
+            more_rounds: background.more_rounds.as_ref(),
+            instances: &background.instances,
         }
     }
 }

@@ -242,6 +242,7 @@ impl Draft {
         };
         ReportTrial {
             shown: true,
+            instances: Default::default(),
             steps: steps(&cell, number, failure.is_some(), &printed),
             row: TrialRow {
                 boot: 0,
@@ -519,7 +520,7 @@ pub fn report() -> ReportContent {
         title: "through-dut".into(),
         comparison: comparison.ok(),
         studies: vec![study],
-        more_rounds: None,
+        background: Default::default(),
         overhead: None,
         notes: Vec::new(),
     }
@@ -534,7 +535,7 @@ pub fn report_of_two() -> ReportContent {
         title: "new against base".into(),
         comparison: Some(comparison),
         studies,
-        more_rounds: None,
+        background: Default::default(),
         overhead: None,
         notes: Vec::new(),
     }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use backsight_model::StudyHistory;
-use backsight_store::{KeptOutput, StudyId, TrialRow};
+use backsight_store::{KeptOutput, StudyId, TrialInstances, TrialRow};
 use std::collections::HashMap;
 
 use super::{
@@ -29,16 +29,19 @@ impl Press<'_> {
         for study in &book.studies {
             let id = StudyId(study.study);
             let rows = self.store.trials(id).await?;
-            let whole = ReportStudy {
+            let mut whole = ReportStudy {
                 row: self.store.study_of(id).await?,
                 results: self.store.result_set(id).await?,
                 cells: self.store.cells(id).await?,
                 documents: Vec::new(),
                 trials: rows.into_iter().map(without_steps).collect(),
             };
+            if let Some(records) = self.store.instance_records(id).await? {
+                whole.add_instances(records);
+            }
             let views = Trials::new(&whole, 0, 1);
             for trial in &whole.trials {
-                self.trial_page(book, study, &views, &trial.row).await?;
+                self.trial_page(book, study, &views, trial).await?;
             }
         }
         Ok(())
@@ -49,8 +52,9 @@ impl Press<'_> {
         book: &Book,
         study: &StudyHistory,
         views: &Trials<'_>,
-        row: &TrialRow,
+        without_steps: &ReportTrial,
     ) -> Result<(), PublishError> {
+        let row = &without_steps.row;
         let mut links = HashMap::new();
         let mut steps = Vec::new();
         for step in self.store.steps(StudyId(study.study), row.number).await? {
@@ -62,9 +66,8 @@ impl Press<'_> {
         }
         let outputs = 2 * steps.len().max(1);
         let trial = ReportTrial {
-            row: row.clone(),
-            shown: true,
             steps,
+            ..without_steps.clone()
         };
         let page = TrialPage {
             frame: Frame::new(
@@ -103,6 +106,7 @@ fn without_steps(row: TrialRow) -> ReportTrial {
         row,
         shown: true,
         steps: Vec::new(),
+        instances: TrialInstances::default(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! A role that several hosts play: each does its steps, what they measured is put together, and how evenly is said.
 
-use crate::place::Place;
+use serde_json::Value;
+
+use crate::{place::Place, verdicts::assert_has_schema};
 
 /// A server and three clients, of which each says ten times its number, plus `more`.
 fn place(more: &str) -> Place {
@@ -52,6 +54,76 @@ fn each_host_of_a_role_is_measured_and_the_metric_says_what_becomes_of_all() {
     }
     // What was printed gives the same again.
     place.ends(&["check", "--repair"]).assert_code(0);
+    place.assert_nothing_left();
+}
+
+/// What the clients have in iteration 1 is even; in iteration 3 the third has 3 times as much as the first.
+const ITERATIONS: &str = "for i in 1 2 3; do backsight barrier iteration; echo each $((10 + {instance} * (i - 1) * 5)); done";
+
+#[test]
+fn iterations_and_barriers_are_shown_to_people_and_to_programs() {
+    let place = place(ITERATIONS);
+    let definition = place.read("benchmarks/share.toml");
+    let each = "across = \"sum\"\neach = 'each (?<value>\\d+)'\n";
+    let definition = definition.replacen("across = \"sum\"\n", each, 1);
+    place.write("benchmarks/share.toml", definition);
+    let events = place.prints_of(&["run", "plan.toml", "--name", "s", "--json"]);
+    let finished = events.lines().find(|it| it.contains("trial-finished"));
+    let finished: Value = serde_json::from_str(finished.unwrap()).unwrap();
+    assert_eq!(finished["samples"][0]["instances"][2]["each"][2], 40.0);
+    assert_eq!(finished["meetings"][1]["times"], 3);
+
+    let json = place.prints_of(&["show", "s", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_has_schema("comparison", &json);
+    let instances = &json["instances"][0];
+    let rate = &instances["metrics"][0];
+    assert_eq!(
+        (&rate["metric"], &rate["hosts"][1]["host"]),
+        (&"rate".into(), &"b".into())
+    );
+    assert_eq!(rate["hosts"][1]["mean"], 20.0);
+    let over = rate["fairness_over_iterations"].as_array().unwrap();
+    let over: Vec<f64> = over
+        .iter()
+        .map(|it| it["fairness"].as_f64().unwrap())
+        .collect();
+    // (20 + 30 + 40)² / (3 · (20² + 30² + 40²))
+    assert_eq!(over.len(), 3);
+    assert!(
+        over[0] == 1.0 && (over[2] - 8100.0 / 8700.0).abs() < 1e-12,
+        "{over:?}"
+    );
+    let barrier = &instances["meetings"][1];
+    assert_eq!(
+        (&barrier["name"], &barrier["times"]),
+        (&"iteration".into(), &9.into())
+    );
+    let skew = &barrier["skew"];
+    assert!(skew["largest_ns"].as_u64().unwrap() >= skew["median_ns"].as_u64().unwrap());
+    let compared = place.prints_of(&["compare", "s", "s", "--format", "json"]);
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    assert_eq!(compared["instances"][1], *instances);
+
+    let page = place.prints_of(&["show", "s"]);
+    for said in [
+        "barrier iteration of client",
+        "over 3 iterations",
+        "0.9310 to 1",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    place.ends(&["report", "s", "-o", "s.html"]).assert_code(0);
+    let page = place.read("s.html");
+    for said in [
+        "<h2 id=\"hosts-h\">Hosts beside each other</h2>",
+        "fairness of rate over iterations",
+        "iteration 3: 0.9310, n=3",
+        "barrier iteration of client, passed 3 times by 3: within ",
+        "<th scope=\"row\">rate</th><td>c</td><td>30 Mbit/s</td>",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
     place.assert_nothing_left();
 }
 

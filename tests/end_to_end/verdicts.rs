@@ -26,7 +26,7 @@ struct Verb<'a> {
 }
 
 /// The JSON is as the schema of its kind says, and has no field more.
-fn assert_has_schema(kind: &str, json: &Value) {
+pub fn assert_has_schema(kind: &str, json: &Value) {
     let errors = against_schema(kind, json);
     assert!(errors.is_empty(), "{kind}: {errors:#?}");
 }

@@ -25,6 +25,7 @@
 
 mod doubts;
 mod escape;
+mod instances;
 mod machine;
 mod overhead;
 mod page;

@@ -17,6 +17,7 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     doubts::doubts,
+    instances::InstancesSection,
     machine::Machines,
     overhead::OverheadSection,
     printed::{PAGE_LIMIT, PrintedOutput, share_out},
@@ -123,6 +124,7 @@ struct Page<'a> {
     compared: Option<ComparisonTables>,
     more_rounds: Option<&'a MoreRounds>,
     overhead: Option<OverheadSection>,
+    instances: Option<InstancesSection>,
     statistics: Summaries,
     notes: Vec<String>,
     notes_left_out: usize,
@@ -203,6 +205,7 @@ impl<'a> Page<'a> {
             compared,
             more_rounds: report.background.more_rounds.as_ref(),
             overhead: report.overhead.as_ref().map(OverheadSection::new),
+            instances: InstancesSection::new(&report.background.instances),
             statistics: summaries(&sets),
             notes,
             notes_left_out,

@@ -4,11 +4,13 @@
 //! doesn't fit on the page is named, with the command that shows it.
 
 use askama::Template;
-use backsight_model::{Ending, HostName, MachineLoad, TrialSamples};
+use backsight_model::{Ending, HostName, InstanceSamples, MachineLoad, MetricName, TrialSamples};
 use backsight_report::{
     chart, clipped,
     numbers::{self, Scale},
+    stored_study::{clocks_text, meetings_text},
 };
+use backsight_store::TrialInstances;
 use std::collections::{HashMap, HashSet};
 
 use crate::{
@@ -42,6 +44,10 @@ pub(crate) struct TrialView<'a> {
     loads: Vec<String>,
     warnings: Vec<String>,
     metrics: &'a [MetricView],
+    /// What each of several hosts measured.
+    hosts: Vec<HostRow>,
+    /// How exactly programs went on together, and clocks.
+    together: Vec<String>,
     steps: Vec<StepView>,
     /// The command that prints everything of it.
     command: String,
@@ -56,6 +62,14 @@ struct MetricView {
     values: String,
     /// What the interval samples are, and their picture; both empty without any.
     each: String,
+    spark: String,
+}
+
+/// What a host of a role that several play measured.
+struct HostRow {
+    metric: String,
+    host: String,
+    values: String,
     spark: String,
 }
 
@@ -160,6 +174,8 @@ impl<'a> Trials<'a> {
                 .map(|warning| clipped(warning, LONGEST_REASON))
                 .collect(),
             metrics,
+            hosts: self.hosts(trial),
+            together: together(&trial.instances),
             steps: trial
                 .steps
                 .iter()
@@ -168,6 +184,26 @@ impl<'a> Trials<'a> {
             command,
             open: false,
         }
+    }
+
+    /// What each of several hosts measured in a trial, metric by metric.
+    fn hosts(&self, trial: &ReportTrial) -> Vec<HostRow> {
+        let cell = self.study.cells.get(trial.row.cell);
+        let series = |metric: &MetricName| {
+            let mut all = self.study.results.series.iter();
+            all.find(|series| Some(&series.cell) == cell && series.metric == *metric)
+        };
+        let of_metric = trial
+            .instances
+            .samples
+            .iter()
+            .filter_map(|(metric, hosts)| {
+                let all = hosts.iter().flat_map(|host| host.values.iter().copied());
+                let scale = Scale::fitting(series(metric)?.unit, all);
+                let row = move |host| HostRow::new(metric, host, &scale);
+                Some(hosts.iter().map(row))
+            });
+        of_metric.flatten().collect()
     }
 }
 
@@ -234,17 +270,10 @@ fn load(load: &MachineLoad) -> String {
 
 impl MetricView {
     fn new(name: &str, scale: &Scale, trial: &TrialSamples) -> Self {
-        let written: Vec<String> = trial
-            .values
-            .iter()
-            .take(MOST_VALUES)
-            .map(|value| numbers::value(scale.convert(*value), 6))
-            .collect();
         let more = |count: usize| match count {
             0 => String::new(),
             count => format!(" and {count} more"),
         };
-        let unwritten = trial.values.len() - written.len();
         let brief = trial.values.first().map_or_else(
             || format!("{name}: none"),
             |first| {
@@ -269,12 +298,7 @@ impl MetricView {
         Self {
             name: name.to_owned(),
             brief,
-            values: format!(
-                "{}{}{}",
-                written.join(", "),
-                scale.unit_after(),
-                more(unwritten)
-            ),
+            values: values_text(&trial.values, scale),
             each: ends.map_or_else(String::new, |(low, high)| {
                 let [low, high] = [low, high].map(|end| numbers::value(end, 4));
                 let count = numbers::counted(each.len(), "interval sample");
@@ -283,6 +307,36 @@ impl MetricView {
             spark: chart::spark(&each, 160.0, 18.0),
         }
     }
+}
+
+impl HostRow {
+    fn new(metric: &MetricName, of_host: &InstanceSamples, scale: &Scale) -> Self {
+        let each = of_host.each.iter().map(|value| scale.convert(*value));
+        Self {
+            metric: metric.to_string(),
+            host: of_host.host.to_string(),
+            values: values_text(&of_host.values, scale),
+            spark: chart::spark(&each.collect::<Vec<_>>(), 160.0, 18.0),
+        }
+    }
+}
+
+/// The values of a trial with their unit, some of very many.
+fn values_text(values: &[f64], scale: &Scale) -> String {
+    let written = values.iter().take(MOST_VALUES);
+    let written = written.map(|value| numbers::value(scale.convert(*value), 6));
+    let written: Vec<String> = written.collect();
+    let more = match values.len() - written.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{}{more}", written.join(", "), scale.unit_after())
+}
+
+/// How exactly the programs of a trial went on together, and the clocks of its hosts: a line each.
+fn together(instances: &TrialInstances) -> Vec<String> {
+    let text = meetings_text(&instances.meetings) + &clocks_text(&instances.clocks);
+    text.lines().map(str::to_owned).collect()
 }
 
 impl StepView {

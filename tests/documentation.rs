@@ -354,21 +354,23 @@ fn targets_with_a_change_of_their_own_are_otherwise_those_without() {
     }
 }
 
-#[test]
-fn the_barrier_of_the_how_to_is_passed_by_all() {
+/// What `show` says of a trial on two hosts of the benchmark that is this one of the page's definitions.
+fn trial_on_two_hosts(definition: usize) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let definition = &blocks("docs/how-to/add-a-benchmark.md", "toml")[1];
+    let definition = &blocks("docs/how-to/add-a-benchmark.md", "toml")[definition];
+    let name = definition.split('"').nth(1).unwrap();
     let write = |file: &str, text: &str| std::fs::write(folder.path().join(file), text).unwrap();
-    write("paced.toml", definition);
+    write(&format!("{name}.toml"), definition);
     write(
         "lab.toml",
         "[host.doc-a]\nkind = \"local\"\n[host.doc-b]\nkind = \"local\"\n[testbed.t]\nclient = [\"doc-a\", \"doc-b\"]\n",
     );
-    write("plan.toml", "use = [\"paced\"]\nrounds = 1\n");
+    write("plan.toml", &format!("use = [\"{name}\"]\nrounds = 1\n"));
     let prints = |arguments: &str| {
         let output = Command::new(BINARY)
             .args(arguments.split(' '))
             .args(["--store", "store"])
+            .env("BACKSIGHT_LEASES", folder.path().join("leases"))
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .output()
@@ -379,9 +381,24 @@ fn the_barrier_of_the_how_to_is_passed_by_all() {
         said
     };
     prints("run plan.toml --benchmarks . --name docs");
-    let said = prints("show docs --trial 1");
-    let passed = "barrier iteration of client, passed 10 times by 2: within ";
-    assert!(said.contains(passed), "{said}");
+    prints("show docs --trial 1")
+}
+
+#[test]
+fn iterations_and_the_barrier_of_the_how_to_are_passed_by_all() {
+    for (definition, passed) in [
+        (
+            1,
+            "iterations of client in run, begun 20 times by 2 together: within ",
+        ),
+        (
+            2,
+            "barrier iteration of client, passed 10 times by 2: within ",
+        ),
+    ] {
+        let said = trial_on_two_hosts(definition);
+        assert!(said.contains(passed), "{said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `backsight barrier`: programs on several hosts wait for each other, pass together, and fail together when one won't come.
 
+use backsight_test_needs::Need;
 use std::{collections::BTreeMap, fs, time::Instant};
 
 use crate::place::Place;
@@ -156,4 +157,151 @@ fn nonsense_on_the_socket_harms_nobody() {
     let said = "barrier after of client, passed once by 3";
     assert!(trial.contains(said), "{trial}");
     place.assert_nothing_left();
+}
+
+/// Clients a, b and c of this kind, whose step has iterations; each runs this with its host's name and the iteration's number.
+fn iterated(kind: &str, script: &str) -> Place {
+    let place = Place::new();
+    let hosts: String = ["a", "b", "c"]
+        .iter()
+        .map(|host| format!("[host.{host}]\nkind = \"{kind}\"\n"))
+        .collect();
+    let testbed = "[testbed.t]\nclient = [\"a\", \"b\", \"c\"]\n";
+    place.write(
+        "lab.toml",
+        format!("name = \"{}\"\n{hosts}{testbed}", place.name),
+    );
+    place.script("client", &format!("#!/bin/sh\nset -e\n{script}\n"));
+    place.write(
+        "benchmarks/paced.toml",
+        format!(
+            "name = \"paced\"\nabout = \"x\"\nroles = [\"client\"]\n[params]\ntimes = {{ default = 10, about = \"x\" }}\n\
+             [client]\nrun = {{ run = \"{} {{client.host}} {{iteration}}\", iterations = \"{{times}}\" }}\n\
+             [metric.size]\nunit = \"B\"\nbetter = \"higher\"\nregex = 'size (?<value>\\d+)'\neach = 'size (?<value>\\d+)'\npick = \"sum\"\n",
+            place.at("client")
+        ),
+    );
+    place.plan("use = [\"paced\"]\nrounds = 1\n");
+    place
+}
+
+/// Each instant by what happened and the iteration's number, from lines such as `began 3 1790000000000000000`.
+fn instants(printed: &str) -> BTreeMap<(&str, u32), Vec<u64>> {
+    let mut instants: BTreeMap<(&str, u32), Vec<u64>> = BTreeMap::new();
+    for line in printed.lines() {
+        if let [what @ ("began" | "ended"), number, at] = line.split(' ').collect::<Vec<_>>()[..] {
+            let of_iteration = instants.entry((what, number.parse().unwrap())).or_default();
+            of_iteration.push(at.parse().unwrap());
+        }
+    }
+    instants
+}
+
+#[test]
+fn iterations_of_a_step_begin_on_all_hosts_together_without_a_word_of_the_program() {
+    for kind in ["local", "netns"] {
+        if kind == "netns" && Need::Root.is_missing() {
+            return;
+        }
+        // One is slower each time.
+        let place = iterated(
+            kind,
+            "echo began $2 $(date +%s%N)\n\
+             test $1 != c || i=0; while [ ${i:-3000} -lt 3000 ]; do i=$((i + 1)); done\n\
+             echo size $2; echo ended $2 $(date +%s%N)",
+        );
+        place.ends(&["lab", "up"]).assert_code(0);
+        place
+            .ends(&["run", "plan.toml", "--name", "s"])
+            .assert_code(0);
+        let trial = place.prints_of(&["show", "s", "--trial", "1", "--raw"]);
+        let instants = instants(&trial);
+        for number in 1..=10 {
+            let (began, ended) = (&instants[&("began", number)], &instants[&("ended", number)]);
+            assert_eq!((began.len(), ended.len()), (3, 3), "{trial}");
+            if let Some(next) = instants.get(&("began", number + 1)) {
+                assert!(ended.iter().max() <= next.iter().min(), "{number}: {trial}");
+            }
+        }
+        for said in [
+            "start of run, 3 together: within ",
+            "iterations of client in run, begun 10 times by 3 together: within ",
+            "(p99)",
+        ] {
+            assert!(trial.contains(said), "{said}: {trial}");
+        }
+        let page = place.prints_of(&["show", "s"]);
+        for said in [
+            "55.0 ±? n=1",
+            "fairness of size over iterations",
+            "over 10 iterations",
+        ] {
+            assert!(page.contains(said), "{said}: {page}");
+        }
+        place.ends(&["check"]).assert_code(0);
+        place.ends(&["lab", "down"]).assert_code(0);
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
+fn no_further_iteration_begins_when_one_host_has_failed_in_any_way() {
+    for (dies, says) in [
+        ("kill -KILL $$", "was killed by signal 9"),
+        ("exit 3", "exited with code 3"),
+    ] {
+        let place = iterated(
+            "local",
+            &format!(
+                "echo began $2 $(date +%s%N)\n\
+                 test $1$2 != b4 || {dies}\n\
+                 echo size 1"
+            ),
+        );
+        let begun = Instant::now();
+        let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+        ended.assert_code(1);
+        assert!(begun.elapsed().as_secs() < 50, "{:?}", begun.elapsed());
+        let trial = place.prints_of(&["show", "s", "--trial", "1", "--raw"]);
+        for said in ["failed: run of client on b: ", says] {
+            assert!(trial.contains(said), "{said}: {trial}");
+        }
+        let instants = instants(&trial);
+        assert_eq!(instants[&("began", 4)].len(), 3, "{trial}");
+        assert!(!instants.contains_key(&("began", 5)), "{trial}");
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
+fn numbers_of_iterations_that_cannot_be_are_refused_before_any_program_begins() {
+    for (iterations, status, says) in [
+        ("0", 2, "0 iterations: expected 1 to 1000"),
+        (
+            "\"{times}\"",
+            1,
+            "run of role `client`, `{times}`: `many` is no number of iterations: expected 1 to 1000",
+        ),
+        (
+            "\"{instance}\"",
+            1,
+            "a and b would do different numbers of them",
+        ),
+    ] {
+        let place = iterated("local", "echo began 1 1");
+        let definition = place.read("benchmarks/paced.toml");
+        let definition = definition
+            .replace(
+                "iterations = \"{times}\"",
+                &format!("iterations = {iterations}"),
+            )
+            .replace("default = 10", "default = \"many\"");
+        place.write("benchmarks/paced.toml", definition);
+        let ended = place.ends(&["run", "plan.toml", "--name", "s", "--json"]);
+        ended.assert_code(status);
+        // A fault of the file is a complaint, one of its values a trial that fails.
+        let said = ended.stdout() + &ended.words();
+        assert!(said.contains(says), "{said}");
+        assert!(!said.contains("step-started"), "{said}");
+    }
 }

@@ -615,6 +615,7 @@ mod tests {
             None => FilledAction::Run,
         };
         FilledStep {
+            iteration: None,
             action,
             command: command.into(),
             timeout: Duration::from_secs(1),

@@ -367,16 +367,16 @@ impl<'a> RunningTrial<'a> {
             .map_or(&[][..], Vec::as_slice);
         let mut first_failure = Ok(());
         for (number, step) in steps.iter().enumerate() {
-            let done = match (&step.action, meetings.barriers.get(&(role, number))) {
-                (FilledAction::Barrier(_), Some(barrier)) => {
-                    let mut cancelled = cancel.subscribe();
-                    tokio::select! {
-                        _ = barrier.wait() => Ok(()),
-                        () = until_true(&mut cancelled) => Err(Halt::Cancelled),
-                    }
+            if let Some(barrier) = meetings.barriers.get(&(role, number)) {
+                let mut cancelled = cancel.subscribe();
+                tokio::select! {
+                    _ = barrier.wait() => {}
+                    () = until_true(&mut cancelled) => return Err(Halt::Cancelled),
                 }
-                (FilledAction::Barrier(_), None) => Ok(()),
-                _ => {
+            }
+            let done = match &step.action {
+                FilledAction::Barrier(_) => Ok(()),
+                FilledAction::Run | FilledAction::Spawn { .. } => {
                     let place = StepPosition {
                         role,
                         phase,
@@ -509,7 +509,10 @@ impl<'a> RunningTrial<'a> {
             match event {
                 Ok(Some(event @ (StepEvent::Started { at, .. } | StepEvent::Begun(at)))) => {
                     if let (Some(line), StepEvent::Begun(_)) = (&line, event) {
-                        line.begin(host.on_our_clock(at.monotonic_ns));
+                        line.begin(
+                            (place.role, place.number),
+                            host.on_our_clock(at.monotonic_ns),
+                        );
                     }
                     let held_first = line.is_some() && started.monotonic_ns == 0;
                     started = Started {

@@ -2,7 +2,7 @@
 //!
 //! Nobody starts before everybody is there.
 
-use backsight_model::{FilledAction, Meeting, MeetingKind, Phase, RoleTrial, Skew};
+use backsight_model::{FilledAction, Meeting, MeetingKind, Phase, RoleName, RoleTrial, Skew};
 use indexmap::IndexMap;
 use std::{
     collections::HashMap,
@@ -12,6 +12,9 @@ use tokio::sync::watch;
 
 use crate::notice::Notice;
 
+/// A step in a phase: the number of its instance among the trial's, and its own.
+type StepPlace = (usize, usize);
+
 /// Where some roles wait for each other to start together.
 #[derive(Debug)]
 pub(crate) struct StartLine {
@@ -19,8 +22,8 @@ pub(crate) struct StartLine {
     name: String,
     expected: usize,
     arrived: Mutex<usize>,
-    /// When they began, on our monotonic clock in nanoseconds.
-    began: Mutex<Vec<u64>>,
+    /// When each began, on our monotonic clock in nanoseconds.
+    began: Mutex<HashMap<StepPlace, u64>>,
     instant: watch::Sender<Option<Agreed>>,
     notice: Arc<Mutex<Notice>>,
 }
@@ -71,23 +74,17 @@ impl StartLine {
     }
 
     /// One has begun, at this instant of our monotonic clock in nanoseconds.
-    pub(crate) fn begin(&self, at_ns: u64) {
+    pub(crate) fn begin(&self, step: StepPlace, at_ns: u64) {
         let mut began = self.began.lock().unwrap_or_else(PoisonError::into_inner);
-        began.push(at_ns);
+        began.insert(step, at_ns);
     }
 
-    /// How exactly they began together, if all have.
-    fn meeting(&self) -> Option<Meeting> {
+    /// By how much the last of some steps began after the first, if all have begun.
+    fn skew_of(&self, steps: &[StepPlace]) -> Option<u64> {
         let began = self.began.lock().unwrap_or_else(PoisonError::into_inner);
-        let (first, last) = (began.iter().min()?, began.iter().max()?);
-        (began.len() == self.expected).then(|| Meeting {
-            kind: MeetingKind::Start,
-            role: None,
-            name: self.name.clone(),
-            parties: u32::try_from(self.expected).unwrap_or(u32::MAX),
-            times: 1,
-            skew: Skew::new(vec![last - first]),
-        })
+        let instants = steps.iter().map(|step| began.get(step).copied());
+        let instants: Vec<u64> = instants.collect::<Option<_>>()?;
+        Some(instants.iter().max()? - instants.iter().min()?)
     }
 
     /// The instant, as soon as it is known.
@@ -114,21 +111,24 @@ pub(crate) fn monotonic_now() -> u64 {
 /// A barrier or a start line that some step of some role comes to in a phase.
 #[derive(Debug, Default)]
 pub(crate) struct MeetingPoints {
-    /// Where a role waits for the others, by (role's number, step's number).
-    pub(crate) barriers: HashMap<(usize, usize), Arc<tokio::sync::Barrier>>,
+    /// Where a role waits for the others before its step, or as its step.
+    pub(crate) barriers: HashMap<StepPlace, Arc<tokio::sync::Barrier>>,
     /// Where a role's program is held until all of them go.
-    pub(crate) starts: HashMap<(usize, usize), Arc<StartLine>>,
-    /// Each of them once.
-    lines: Vec<Arc<StartLine>>,
+    pub(crate) starts: HashMap<StepPlace, Arc<StartLine>>,
+    /// The starts that are told of: each line with all of its steps.
+    lines: Vec<(Arc<StartLine>, Vec<StepPlace>)>,
+    /// The iterations of each role that several hosts play: the same one on all of them.
+    iterations: IndexMap<RoleName, Vec<Vec<StepPlace>>>,
+    phase: Option<Phase>,
 }
 
 impl MeetingPoints {
-    /// The meetings of a phase. The first programs of `run` start together, and so do the next ones after
-    /// a barrier; a program that would start together with no other isn't held.
+    /// The meetings of a phase. The first programs of `run` start together, so do the next ones after
+    /// a barrier, and each iteration of a step on all hosts of its role; a program that would start together with no other isn't held.
     pub(crate) fn new(roles: &[RoleTrial], phase: Phase, notice: &Arc<Mutex<Notice>>) -> Self {
-        let mut at_barrier: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
-        let mut together: Vec<(String, Vec<(usize, usize)>)> = Vec::new();
-        let mut after_barrier: IndexMap<&str, Vec<(usize, usize)>> = IndexMap::new();
+        let mut at_barrier: HashMap<&str, Vec<StepPlace>> = HashMap::new();
+        let mut together: Vec<(String, Vec<StepPlace>)> = Vec::new();
+        let mut after_barrier: IndexMap<&str, Vec<StepPlace>> = IndexMap::new();
         let mut first = Vec::new();
         for (role, steps) in roles
             .iter()
@@ -159,7 +159,10 @@ impl MeetingPoints {
         together.push((phase.to_string(), first));
         let after_barrier = after_barrier.into_iter();
         together.extend(after_barrier.map(|(name, places)| (name.to_owned(), places)));
-        let mut meetings = Self::default();
+        let mut meetings = Self {
+            phase: Some(phase),
+            ..Self::default()
+        };
         for places in at_barrier.into_values() {
             let barrier = Arc::new(tokio::sync::Barrier::new(places.len()));
             meetings.barriers.extend(
@@ -170,27 +173,94 @@ impl MeetingPoints {
         }
         for (name, places) in together.into_iter().filter(|(_, places)| places.len() > 1) {
             let line = Arc::new(StartLine::new(name, places.len(), Arc::clone(notice)));
-            meetings.lines.push(Arc::clone(&line));
+            let steps = places.iter();
             meetings
                 .starts
-                .extend(places.into_iter().map(|place| (place, Arc::clone(&line))));
+                .extend(steps.map(|place| (*place, Arc::clone(&line))));
+            meetings.lines.push((line, places));
+        }
+        for (role, places) in iterations(roles, phase) {
+            // One that begins with the phase, or after a barrier, is at a line already.
+            if !meetings.starts.contains_key(&places[0]) {
+                // A program that is held is loaded, and held for a limited time: first all are there.
+                let barrier = Arc::new(tokio::sync::Barrier::new(places.len()));
+                let line = StartLine::new(phase.to_string(), places.len(), Arc::clone(notice));
+                let line = Arc::new(line);
+                for place in &places {
+                    meetings.barriers.insert(*place, Arc::clone(&barrier));
+                    meetings.starts.insert(*place, Arc::clone(&line));
+                }
+            }
+            meetings.iterations.entry(role).or_default().push(places);
         }
         meetings
     }
 
     /// How exactly programs began together.
     pub(crate) fn kept(&self) -> Vec<Meeting> {
-        self.lines
-            .iter()
-            .filter_map(|line| line.meeting())
-            .collect()
+        let of_lines = self.lines.iter().filter_map(|(line, steps)| {
+            let skew_ns = line.skew_of(steps)?;
+            Some(meeting(
+                MeetingKind::Start,
+                None,
+                line.name.clone(),
+                steps,
+                vec![skew_ns],
+            ))
+        });
+        let of_iterations = self.iterations.iter().filter_map(|(role, iterations)| {
+            let skew = |steps: &Vec<StepPlace>| self.starts.get(&steps[0])?.skew_of(steps);
+            let skews_ns: Vec<u64> = iterations.iter().filter_map(skew).collect();
+            let name = self.phase?.to_string();
+            let role = Some(role.clone());
+            let any = iterations.first().filter(|_| !skews_ns.is_empty())?;
+            Some(meeting(MeetingKind::Iteration, role, name, any, skews_ns))
+        });
+        of_lines.chain(of_iterations).collect()
     }
+}
+
+fn meeting(
+    kind: MeetingKind,
+    role: Option<RoleName>,
+    name: String,
+    steps: &[StepPlace],
+    skews_ns: Vec<u64>,
+) -> Meeting {
+    Meeting {
+        kind,
+        role,
+        name,
+        parties: u32::try_from(steps.len()).unwrap_or(u32::MAX),
+        times: skews_ns.len() as u64,
+        skew: Skew::new(skews_ns),
+    }
+}
+
+/// The iterations of a phase on all hosts of their role, of roles that several hosts play.
+fn iterations(roles: &[RoleTrial], phase: Phase) -> Vec<(RoleName, Vec<StepPlace>)> {
+    // Where a host is put back, nobody waits.
+    if phase.always() {
+        return Vec::new();
+    }
+    let mut same: IndexMap<(&RoleName, usize), Vec<StepPlace>> = IndexMap::new();
+    for (instance, role) in roles.iter().enumerate() {
+        let steps = role.steps.get(&phase).into_iter().flatten().enumerate();
+        for (number, _) in steps.filter(|(_, step)| step.iteration.is_some()) {
+            let of_all = same.entry((&role.role, number)).or_default();
+            of_all.push((instance, number));
+        }
+    }
+    let several = same.into_iter().filter(|(_, places)| places.len() > 1);
+    several
+        .map(|((role, _), places)| (role.clone(), places))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::{FilledStep, HostName, RoleName};
+    use backsight_model::{FilledStep, HostName};
     use std::time::Duration;
 
     fn role(name: &str, steps: &[&str]) -> RoleTrial {
@@ -203,6 +273,9 @@ mod tests {
                 };
                 FilledStep {
                     action,
+                    iteration: text
+                        .strip_prefix('#')
+                        .and_then(|number| number.parse().ok()),
                     command: (*text).into(),
                     timeout: Duration::from_secs(1),
                     expect: vec![0],
@@ -253,6 +326,51 @@ mod tests {
             )
             .starts
             .is_empty()
+        );
+    }
+    #[test]
+    fn each_iteration_begins_on_all_hosts_of_its_role_and_its_skew_is_kept() {
+        let mut roles = [
+            role("client", &["#1", "#2", "x"]),
+            role("client", &["#1", "#2", "x"]),
+            role("server", &["y"]),
+        ];
+        roles[1].host = HostName::new("other").unwrap();
+        let meetings = MeetingPoints::new(&roles, Phase::Run, &Default::default());
+        let line = |instance, number| &meetings.starts[&(instance, number)];
+        // The first begins with the phase.
+        assert!(Arc::ptr_eq(line(0, 0), line(2, 0)));
+        assert!(Arc::ptr_eq(line(0, 1), line(1, 1)));
+        let mut waits: Vec<_> = meetings.barriers.keys().copied().collect();
+        waits.sort_unstable();
+        assert_eq!(waits, [(0, 1), (1, 1)]);
+        for (step, at_ns) in [((0, 0), 10), ((1, 0), 14), ((2, 0), 30), ((0, 1), 50)] {
+            meetings.starts[&step].begin(step, at_ns);
+        }
+        let kept = |meetings: &MeetingPoints| {
+            let kept = meetings.kept().into_iter();
+            kept.map(|it| (it.kind, it.parties, it.times, it.skew.unwrap().largest_ns))
+                .collect::<Vec<_>>()
+        };
+        // The second hasn't begun on all.
+        let start = (MeetingKind::Start, 3, 1, 20);
+        assert_eq!(kept(&meetings), [start, (MeetingKind::Iteration, 2, 1, 4)]);
+        meetings.starts[&(1, 1)].begin((1, 1), 57);
+        assert_eq!(kept(&meetings), [start, (MeetingKind::Iteration, 2, 2, 7)]);
+
+        // In a phase whose first programs don't begin together, the first iteration does.
+        let steps = roles
+            .each_mut()
+            .map(|role| role.steps.shift_remove(&Phase::Run));
+        for (role, steps) in roles.iter_mut().zip(steps) {
+            role.steps.insert(Phase::Startup, steps.unwrap());
+        }
+        let meetings = MeetingPoints::new(&roles, Phase::Startup, &Default::default());
+        assert_eq!((meetings.barriers.len(), meetings.starts.len()), (4, 4));
+        assert!(
+            MeetingPoints::new(&roles[..1], Phase::Startup, &Default::default())
+                .starts
+                .is_empty()
         );
     }
 }

@@ -24,15 +24,21 @@ use crate::{
 const OF_BUILD: &[&str] = &["build", "version"];
 /// What a host is among those that play its role.
 const OF_INSTANCE: &[&str] = &["instance", "instances"];
+/// The number of the program among the iterations of its step; 1 where that has none.
+const ITERATION: &str = "iteration";
 
 /// Whether placeholders may use a name in every command.
 pub(crate) fn is_built_in(name: &str) -> bool {
-    OF_BUILD.contains(&name) || OF_INSTANCE.contains(&name) || is_machine_placeholder(name)
+    name == ITERATION
+        || OF_BUILD.contains(&name)
+        || OF_INSTANCE.contains(&name)
+        || is_machine_placeholder(name)
 }
 
 /// The names that placeholders may use in every command.
 pub(crate) fn built_in_placeholders() -> impl Iterator<Item = &'static str> {
-    machine_placeholders().chain(OF_BUILD.iter().chain(OF_INSTANCE).copied())
+    let of_step = OF_BUILD.iter().chain(OF_INSTANCE).chain([&ITERATION]);
+    machine_placeholders().chain(of_step.copied())
 }
 
 /// How many metrics of a benchmark can be primary.

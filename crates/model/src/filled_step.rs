@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
-use crate::{HostName, StopSignal, TemplateError};
+use crate::{HostName, Iterations, StopSignal, TemplateError};
 
 /// Time limit of a step that nobody limits otherwise.
 pub const STEP_LIMIT: Duration = Duration::from_secs(600);
@@ -49,6 +49,8 @@ pub enum FilledAction {
 pub struct FilledStep {
     /// What it does.
     pub action: FilledAction,
+    /// Which iteration of its step it is, from 1, where the step has iterations.
+    pub iteration: Option<u32>,
     /// The command; empty for a barrier.
     pub command: String,
     /// How long it may take.
@@ -77,6 +79,14 @@ pub enum FillFault {
     /// What it gives isn't a port.
     #[error("`{0}` is no port: expected 1 to 65535")]
     Port(String),
+    /// What it gives isn't a number of iterations.
+    #[error("`{0}` is no number of iterations: expected 1 to {most}", most = Iterations::MOST)]
+    Iterations(String),
+    /// Hosts of a role would do different numbers of iterations.
+    #[error(
+        "the hosts of a role begin each iteration together, and {0} and {1} would do different numbers of them"
+    )]
+    UnlikeIterations(HostName, HostName),
     /// No interface of a machine has the address that the lab says.
     #[error("no interface of host `{host}` has its address {address}: its addresses are {there}")]
     NoInterface {

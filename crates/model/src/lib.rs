@@ -108,7 +108,7 @@ pub use self_test::{
 };
 pub use simulator::{Simulator, SimulatorError};
 pub use span::{Size, SizeError, Time, TimeError};
-pub use step::{Action, Phase, Port, Ready, ReadyCondition, Step, Steps, StopSignal};
+pub use step::{Action, Iterations, Phase, Port, Ready, ReadyCondition, Step, Steps, StopSignal};
 pub use target::{
     Activate, BootKind, BuildStage, CvsSource, GitSource, Layout, LayoutKind, ListSource,
     PackageKind, PackageSource, Quirk, Relayout, Stage, Target, TargetSource, target_placeholders,

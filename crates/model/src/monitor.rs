@@ -184,6 +184,7 @@ impl Monitor {
             _ => machine.and_then(|machine| machine.lookup(name)),
         };
         Ok(FilledStep {
+            iteration: None,
             action: FilledAction::Spawn {
                 ready: self.ready.clone().map(ReadyWhen::Line),
                 within: READY_LIMIT,

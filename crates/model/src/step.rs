@@ -165,6 +165,63 @@ impl<'de> Deserialize<'de> for Port {
     }
 }
 
+/// How often a step runs its command: a number, or the placeholder that gives it (`"{iterations}"`).
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Iterations {
+    /// The number itself.
+    Number(u32),
+    /// A template that gives the number.
+    Given(Template),
+}
+
+impl Iterations {
+    /// Most of them: each is a program of its own that is kept with its output.
+    pub const MOST: u32 = 1000;
+
+    /// Whether a step may run its command so often.
+    pub fn is_possible(number: u32) -> bool {
+        (1..=Self::MOST).contains(&number)
+    }
+}
+
+struct IterationsVisitor;
+
+impl de::Visitor<'_> for IterationsVisitor {
+    type Value = Iterations;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of iterations or a placeholder such as \"{iterations}\"")
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Iterations, E> {
+        let possible = u32::try_from(number).ok();
+        possible
+            .filter(|number| Iterations::is_possible(*number))
+            .map(Iterations::Number)
+            .ok_or_else(|| {
+                let most = Iterations::MOST;
+                E::custom(format!("{number} iterations: expected 1 to {most}"))
+            })
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Iterations, E> {
+        self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Iterations, E> {
+        Template::parse(text)
+            .map(Iterations::Given)
+            .map_err(E::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Iterations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IterationsVisitor)
+    }
+}
+
 /// The signal that ends a spawned program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
@@ -208,6 +265,9 @@ pub struct Step {
     /// What it does.
     #[serde(flatten)]
     pub action: Action,
+    /// How often it runs its command, one after the other: each iteration begins at one instant on all hosts of its role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<Iterations>,
     /// How long it may take; the benchmark's limit unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Template>,
@@ -245,6 +305,7 @@ impl Step {
     fn plain(action: Action) -> Self {
         Self {
             action,
+            iterations: None,
             timeout: None,
             expect: SUCCESS.to_vec(),
             env: IndexMap::new(),
@@ -265,6 +326,9 @@ impl Step {
     pub fn templates(&self) -> Vec<&Template> {
         let mut found: Vec<&Template> = self.command().into_iter().collect();
         found.extend(&self.timeout);
+        if let Some(Iterations::Given(template)) = &self.iterations {
+            found.push(template);
+        }
         found.extend(self.env.values());
         if let Action::Spawn {
             ready: Some(ready), ..
@@ -293,11 +357,14 @@ struct StepTable {
     spawn: Option<Spawn>,
     /// Wait here for every other role that names this barrier in this phase.
     barrier: Option<String>,
+    /// Run the command so often (1 to 1000), one after the other: where several hosts play the role, each iteration begins at one
+    /// agreed instant on all of them.
+    iterations: Option<Iterations>,
     /// When the spawned program is ready.
     ready: Option<Ready>,
     /// The signal that ends the spawned program; TERM unless said.
     stop: Option<StopSignal>,
-    /// How long it may take.
+    /// How long it may take; of several iterations each.
     timeout: Option<Template>,
     /// Exit codes that are fine; only 0 unless said.
     expect: Option<Vec<i32>>,
@@ -374,8 +441,12 @@ impl TryFrom<StepTable> for Step {
         {
             return Err("`ready` and `stop` belong to a `spawn`");
         }
+        if !matches!(action, Action::Run(_)) && table.iterations.is_some() {
+            return Err("`iterations` belongs to a `run`");
+        }
         Ok(Self {
             action,
+            iterations: table.iterations,
             timeout: table.timeout,
             expect: table.expect.unwrap_or_else(|| SUCCESS.to_vec()),
             env: table.env,
@@ -557,5 +628,18 @@ mod tests {
                 .contains("no port")
         );
         assert!(steps("phase = 3").is_err());
+        for (what, says) in [
+            ("spawn = 'a', iterations = 2", "belongs to a `run`"),
+            ("barrier = 'a', iterations = 2", "belongs to a `run`"),
+            (
+                "run = 'a', iterations = 0",
+                "0 iterations: expected 1 to 1000",
+            ),
+            ("run = 'a', iterations = 1001", "expected 1 to 1000"),
+            ("run = 'a', iterations = true", "a number of iterations"),
+        ] {
+            let said = steps(&format!("phase = {{{what}}}")).unwrap_err();
+            assert!(said.contains(says), "{what}: {said}");
+        }
     }
 }

@@ -9,9 +9,9 @@ use std::{collections::BTreeSet, net::IpAddr, time::Duration};
 
 use crate::{
     Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostKind, HostName,
-    InstanceSamples, InterfaceAddress, Machine, MetricName, MonitorName, OUTPUT_LIMIT, ParamName,
-    Phase, READY_LIMIT, ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost, RoleName,
-    STEP_LIMIT, Seat, Step, Template, TemplateError, Unit, Value, VariantName,
+    InstanceSamples, InterfaceAddress, Iterations, Machine, MetricName, MonitorName, OUTPUT_LIMIT,
+    ParamName, Phase, READY_LIMIT, ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost,
+    RoleName, STEP_LIMIT, Seat, Step, Template, TemplateError, Unit, Value, VariantName,
     is_machine_placeholder,
 };
 
@@ -24,6 +24,24 @@ pub struct RoleTrial {
     pub host: HostName,
     /// Its steps by phase; phases without steps are missing.
     pub steps: IndexMap<Phase, Vec<FilledStep>>,
+}
+
+impl RoleTrial {
+    /// Why this and another instance can't begin all iterations together: the same steps make different numbers of them.
+    fn unlike_iterations(&self, other: &Self) -> Option<FillError> {
+        let mut phases = self.steps.iter();
+        let (phase, steps) = phases.find(|(phase, steps)| {
+            let others = other.steps.get(*phase);
+            others.is_some_and(|others| others.len() != steps.len())
+        })?;
+        let repeated = steps.iter().find(|step| step.iteration.is_some())?;
+        Some(FillError {
+            role: self.role.clone(),
+            phase: *phase,
+            text: repeated.command.clone(),
+            cause: FillFault::UnlikeIterations(other.host.clone(), self.host.clone()),
+        })
+    }
 }
 
 /// A step that can't be filled.
@@ -64,6 +82,7 @@ impl Arrangement {
                 role,
                 host,
                 instance,
+                iteration: 1,
                 machine: machine(host),
                 limit: benchmark.timeout.as_ref(),
             };
@@ -79,27 +98,33 @@ impl Arrangement {
                     false => self.folder_on.get(host),
                 };
                 let folder = folder.filter(|_| of_variant);
-                let filled = plain
-                    .map(|step| {
-                        let mut filled = filler.step(step).map_err(|(text, cause)| FillError {
-                            role: role.clone(),
-                            phase,
-                            text,
-                            cause,
-                        })?;
-                        filled.folder = folder.cloned();
-                        Ok(filled)
-                    })
-                    .collect::<Result<Vec<_>, _>>()?;
+                let mut filled = Vec::new();
+                for step in plain {
+                    let programs = filler.step(step).map_err(|(text, cause)| FillError {
+                        role: role.clone(),
+                        phase,
+                        text,
+                        cause,
+                    })?;
+                    filled.extend(programs.into_iter().map(|program| FilledStep {
+                        folder: folder.cloned(),
+                        ..program
+                    }));
+                }
                 if !filled.is_empty() {
                     steps.insert(phase, filled);
                 }
             }
-            trials.push(RoleTrial {
+            let trial = RoleTrial {
                 role: role.clone(),
                 host: host.clone(),
                 steps,
-            });
+            };
+            let first = trials.iter().find(|other: &&RoleTrial| other.role == *role);
+            if let Some(unlike) = first.and_then(|first| trial.unlike_iterations(first)) {
+                return Err(unlike);
+            }
+            trials.push(trial);
         }
         Ok(trials)
     }
@@ -278,6 +303,8 @@ struct Filler<'a> {
     host: &'a HostName,
     /// Its number among the hosts of the role, from 0.
     instance: usize,
+    /// Which iteration of its step is filled, from 1.
+    iteration: u32,
     machine: Option<Machine>,
     limit: Option<&'a Template>,
 }
@@ -307,6 +334,7 @@ impl Filler<'_> {
         let number = match name {
             "instance" => Some(self.instance + 1),
             "instances" => Some(instances()),
+            "iteration" => usize::try_from(self.iteration).ok(),
             _ => None,
         };
         if let Some(number) = number {
@@ -368,7 +396,32 @@ impl Filler<'_> {
         })
     }
 
-    fn step(&self, step: &Step) -> Result<FilledStep, Fault> {
+    /// The programs of a step: one, or one an iteration.
+    fn step(&self, step: &Step) -> Result<Vec<FilledStep>, Fault> {
+        let Some(iterations) = &step.iterations else {
+            return Ok(vec![self.program(step)?]);
+        };
+        let count = match iterations {
+            Iterations::Number(number) => *number,
+            Iterations::Given(template) => {
+                let text = self.text(template)?;
+                let number = text.parse().ok();
+                number
+                    .filter(|number| Iterations::is_possible(*number))
+                    .ok_or_else(|| (template.source().to_owned(), FillFault::Iterations(text)))?
+            }
+        };
+        let program = |iteration| {
+            let filler = Self { iteration, ..*self };
+            Ok(FilledStep {
+                iteration: Some(iteration),
+                ..filler.program(step)?
+            })
+        };
+        (1..=count).map(program).collect()
+    }
+
+    fn program(&self, step: &Step) -> Result<FilledStep, Fault> {
         let command = match step.command() {
             None => String::new(),
             Some(template) => template
@@ -398,6 +451,7 @@ impl Filler<'_> {
             .collect::<Result<_, Fault>>()?;
         Ok(FilledStep {
             action,
+            iteration: None,
             command,
             timeout,
             expect: step.expect.clone(),
@@ -648,6 +702,8 @@ pub enum MeetingKind {
     Start,
     /// Programs passed a barrier.
     Barrier,
+    /// An iteration of a step began.
+    Iteration,
 }
 
 impl MeetingKind {
@@ -656,12 +712,13 @@ impl MeetingKind {
         match self {
             Self::Start => "start",
             Self::Barrier => "barrier",
+            Self::Iteration => "iteration",
         }
     }
 
     /// The kind of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Start, Self::Barrier]
+        [Self::Start, Self::Barrier, Self::Iteration]
             .into_iter()
             .find(|kind| kind.as_str() == name)
     }
@@ -675,7 +732,7 @@ pub struct Meeting {
     /// Whose they are, where they are of one role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<RoleName>,
-    /// The barrier's name; of a start, the phase or the barrier after which they began.
+    /// The barrier's name; of a start, the phase or the barrier after which they began; of iterations, their phase.
     pub name: String,
     /// How many came each time.
     pub parties: u32,

@@ -98,12 +98,12 @@ pub struct IterationFairness {
 pub struct MeetingSummary {
     /// The cell.
     pub cell: String,
-    /// `start` of steps, or `barrier`.
+    /// `start` of steps, `barrier`, or `iteration` of a step.
     pub kind: MeetingKind,
     /// Whose programs they are, where they are of one role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The barrier's name; of a start, the phase or the barrier after which they began.
+    /// The barrier's name; of a start, the phase or the barrier after which they began; of iterations, their phase.
     pub name: String,
     /// How many went on together each time; the most, where trials differ.
     pub parties: u32,
@@ -474,6 +474,7 @@ pub(crate) fn meeting_name(kind: MeetingKind, role: Option<&str>, name: &str) ->
     match kind {
         MeetingKind::Start => format!("start of {name}"),
         MeetingKind::Barrier => format!("barrier {name}{whose}"),
+        MeetingKind::Iteration => format!("iterations{whose} in {name}"),
     }
 }
 

@@ -346,12 +346,15 @@ pub fn meetings_text(meetings: &[Meeting]) -> String {
     let line = |meeting: &Meeting| {
         let role = meeting.role.as_ref().map(RoleName::as_str);
         let name = meeting_name(meeting.kind, role, &meeting.name);
-        let what = match (meeting.kind, meeting.times) {
-            (MeetingKind::Start, _) => format!("{name}, {} together", meeting.parties),
-            (MeetingKind::Barrier, 1) => format!("{name}, passed once by {}", meeting.parties),
-            (MeetingKind::Barrier, times) => {
-                format!("{name}, passed {times} times by {}", meeting.parties)
-            }
+        let parties = meeting.parties;
+        let times = match meeting.times {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
+        let what = match meeting.kind {
+            MeetingKind::Start => format!("{name}, {parties} together"),
+            MeetingKind::Barrier => format!("{name}, passed {times} by {parties}"),
+            MeetingKind::Iteration => format!("{name}, begun {times} by {parties} together"),
         };
         let apart = match meeting.skew {
             None => String::new(),

@@ -10,7 +10,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::{place::Place, processes};
+use crate::{place::Place, processes, verdicts::assert_has_schema};
 
 /// What the BMC switches: it is on while there is a file. One that lies obeys and does nothing.
 const CHASSIS: &str = r#"#!/bin/sh
@@ -271,5 +271,25 @@ fn a_check_of_a_lab_says_of_every_host_whether_it_is_on_and_its_console_heard() 
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
+    let ended = place.ends(&["lab", "check", "--json", "two", &place.name]);
+    ended.assert_code(1);
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout()).unwrap();
+    assert_has_schema("lab-check", &json);
+    assert_eq!(json["faults"], 3);
+    let hosts = json["hosts"].as_array().unwrap();
+    assert_eq!(hosts.len(), 1);
+    assert_eq!(hosts[0]["host"], place.name.as_str());
+    assert!(hosts[0]["free"].as_u64().unwrap() > 0 && hosts[0]["clock_ahead"].is_f64());
+    let findings = json["findings"].as_array().unwrap();
+    let found = findings
+        .iter()
+        .map(|it| (it["host"].as_str(), it["kind"].as_str()));
+    let of_two: Vec<_> = found.filter(|(host, _)| *host == Some("two")).collect();
+    let kinds = ["failed", "off", "console"];
+    assert_eq!(of_two, kinds.map(|kind| (Some("two"), Some(kind))));
+    place.ends(&["lab", "check", &place.name]).assert_code(0);
+    let ended = place.ends(&["lab", "check", "tag:10g"]);
+    ended.assert_code(2);
+    ended.assert_says(&["tag `10g`"]);
     place.assert_nothing_left();
 }

@@ -6,7 +6,7 @@ use backsight_conductor::{
 };
 use backsight_exchange::inventory::ImportedLab;
 use backsight_model::{GroupName, HostName, HostPattern, Lab, ReleaseName, TagName, Time};
-use backsight_report::lab::LabView;
+use backsight_report::lab::{LabCheckView, LabView};
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
@@ -58,8 +58,15 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Ask all hosts at once: whether they answer, are fit to measure and on, and their consoles heard
-    Check,
+    /// Ask hosts, all at once: whether they answer, are fit to measure and on, and their consoles heard
+    Check {
+        /// Which hosts: names, host sets, groups, tags (`tag:10g`); all hosts unless said
+        #[arg(value_name = "HOST")]
+        hosts: Vec<HostPattern>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Switch machines on and off, all at once, until their status says so
     Power {
         #[arg(value_parser = one_of(PowerAction::NAMED))]
@@ -111,7 +118,7 @@ impl LabArgs {
             return Ok(ExitCode::SUCCESS);
         }
         let lab = Lab::read(&Lab::open(&self.file)?)?;
-        if lab.host.is_empty() && matches!(self.what, What::Check | What::Power { .. }) {
+        if lab.host.is_empty() && matches!(self.what, What::Check { .. } | What::Power { .. }) {
             return Err(miette::miette!(
                 help = "describe one: [host.NAME]",
                 "the lab has no host: there is nothing to ask"
@@ -149,10 +156,21 @@ impl LabArgs {
                         .into_diagnostic()?,
                 )?;
             }
-            What::Check => {
+            What::Check { hosts, json } => {
+                let hosts = lab.select_among(&hosts, &[], &[])?;
                 let reach = HostAccess::with_this_program().into_diagnostic()?;
-                let found = crate::block_on(async { Ok(check_hosts(&reach, &lab).await) })?;
-                files::print(&found.to_string())?;
+                let checking = async { Ok(check_hosts(&reach, &lab, &hosts).await) };
+                let found = crate::block_on(checking)?;
+                let view = LabCheckView {
+                    lab: lab.name.as_str(),
+                    faults: found.faults,
+                    hosts: &found.hosts,
+                    findings: &found.findings,
+                };
+                files::print(&match json {
+                    true => backsight_report::json(&view).into_diagnostic()?,
+                    false => found.to_string(),
+                })?;
                 return Ok(ExitStatus::failed_if(found.faults > 0));
             }
             What::Power {

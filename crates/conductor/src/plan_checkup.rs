@@ -5,14 +5,11 @@
 //! a study reaches them. Namespaces that are down and guests, which are booted later, have this machine's programs.
 
 use backsight_model::{
-    Arrangement, Benchmark, HostKind, HostName, Lab, PlannedMonitor, PowerState, Seat,
+    Arrangement, Benchmark, CheckFinding, CheckKind, CheckedHost, HostKind, HostName, Lab,
+    PlannedMonitor, PowerState, Seat,
 };
 use indexmap::IndexMap;
-use std::{
-    collections::BTreeSet,
-    fmt::{self, Write as _},
-    net::IpAddr,
-};
+use std::{collections::BTreeSet, fmt, net::IpAddr};
 
 use crate::{
     HostAccess,
@@ -53,14 +50,12 @@ pub async fn check_plan(reach: &HostAccess, arrangement: &Arrangement, plan: &st
     findings
 }
 
-/// Checks the hosts of a lab, all at once: whether each answers and is fit to measure, whether it is on, and whether its console can
+/// Checks these hosts of a lab, all at once: whether each answers and is fit to measure, whether it is on, and whether its console can
 /// be heard; and the links between them: whether each end has its address and reaches the other.
-pub async fn check_hosts(reach: &HostAccess, lab: &Lab) -> PlanCheckup {
+pub async fn check_hosts(reach: &HostAccess, lab: &Lab, hosts: &[HostName]) -> PlanCheckup {
     let mut examined = ExaminedHosts::default();
-    let asked = lab
-        .host
-        .keys()
-        .filter_map(|host| examined.prepare(lab, host));
+    let hosts = hosts.iter();
+    let asked = hosts.filter_map(|host| examined.prepare(lab, host));
     let asked = asked.map(|host| (host, Vec::new())).collect();
     examined.ask(reach, lab, asked).await;
     let mut findings = PlanCheckup::default();
@@ -206,7 +201,10 @@ impl ExaminedHosts {
 /// What is missing for a plan, and what is to be done about it, in sentences.
 #[derive(Debug, Default)]
 pub struct PlanCheckup {
-    text: String,
+    /// What was found out, in the order in which it is told.
+    pub findings: Vec<CheckFinding>,
+    /// The hosts that answered.
+    pub hosts: Vec<CheckedHost>,
     /// How many things are missing.
     pub faults: usize,
     /// Hosts that can't be asked.
@@ -218,13 +216,13 @@ pub struct PlanCheckup {
 }
 
 impl PlanCheckup {
-    fn good(&mut self, what: &str) {
-        let _ = writeln!(self.text, "ok       {what}");
-    }
-
-    fn fault(&mut self, kind: &str, what: &str) {
-        self.faults += 1;
-        let _ = writeln!(self.text, "{kind:<8} {what}");
+    fn add(&mut self, kind: CheckKind, host: Option<&HostName>, text: String) {
+        self.faults += usize::from(kind != CheckKind::Ok);
+        self.findings.push(CheckFinding {
+            kind,
+            host: host.cloned(),
+            text,
+        });
     }
 
     /// Says which programs of something are missing, and on which host; or which of its hosts can't be asked.
@@ -262,12 +260,13 @@ impl PlanCheckup {
         let listed = |names: Vec<&str>| names.join(", ");
         if !missing.is_empty() {
             let missing = listed(missing.iter().map(String::as_str).collect());
-            self.fault("missing", &format!("{subject}: {missing}"));
+            self.add(CheckKind::Missing, None, format!("{subject}: {missing}"));
         } else if !silent.is_empty() {
             let silent = listed(silent.into_iter().collect());
-            self.fault("unknown", &format!("{subject}: {silent} can't be asked"));
+            let text = format!("{subject}: {silent} can't be asked");
+            self.add(CheckKind::Unknown, None, text);
         } else {
-            self.good(subject);
+            self.add(CheckKind::Ok, None, subject.to_owned());
         }
     }
 
@@ -277,15 +276,24 @@ impl PlanCheckup {
             Known::Checked(checkup) => checkup,
             Known::Silent(why) => {
                 self.silent.insert(host.clone());
-                return self.fault("failed", why);
+                return self.add(CheckKind::Failed, Some(host), why.clone());
             }
             Known::Down => {
-                return self.fault("down", &format!("host {host}: run `backsight lab up`"));
+                let text = format!("host {host}: run `backsight lab up`");
+                return self.add(CheckKind::Down, Some(host), text);
             }
             Known::Booted | Known::Emulated => {
-                return self.good(&format!("host {host}: booted with each build"));
+                let text = format!("host {host}: booted with each build");
+                return self.add(CheckKind::Ok, Some(host), text);
             }
         };
+        self.hosts.push(CheckedHost {
+            host: host.clone(),
+            facts: checkup.facts.clone(),
+            clock_ahead: checkup.clock_ahead.map(|(ahead, _)| ahead),
+            clock_uncertainty: checkup.clock_ahead.map(|(_, unsure)| unsure),
+            free: checkup.free,
+        });
         let faults = self.faults;
         if let Some((ahead, unsure)) = checkup.clock_ahead
             && ahead.abs() > CLOCK_LIMIT + unsure
@@ -295,7 +303,7 @@ impl PlanCheckup {
                 "host {host}: its clock is {:.0} s {way} this machine's; there: timedatectl set-ntp true",
                 ahead.abs()
             );
-            self.fault("clock", &what);
+            self.add(CheckKind::Clock, Some(host), what);
         }
         if let Some(free) = checkup.free.filter(|free| *free < LEAST_ROOM) {
             let what = format!(
@@ -303,7 +311,7 @@ impl PlanCheckup {
                 free >> 20,
                 LEAST_ROOM >> 20
             );
-            self.fault("full", &what);
+            self.add(CheckKind::Full, Some(host), what);
         }
         for address in addresses {
             let own = &checkup.addresses.own;
@@ -313,11 +321,12 @@ impl PlanCheckup {
                     "host {host}: {address}, which the lab says, isn't one of its addresses: {}",
                     own.join(", ")
                 );
-                self.fault("address", &what);
+                self.add(CheckKind::Address, Some(host), what);
             }
         }
         if self.faults == faults {
-            self.good(&format!("host {host}{}", standing(checkup)));
+            let text = format!("host {host}{}", standing(checkup));
+            self.add(CheckKind::Ok, Some(host), text);
         }
     }
 
@@ -331,11 +340,12 @@ impl PlanCheckup {
                 _ => None,
             });
         for finding in check_links(lab, &known.collect()) {
-            match finding {
-                LinkFinding::Good(what) => self.good(&what),
-                LinkFinding::Address(what) => self.fault("address", &what),
-                LinkFinding::Route(what) => self.fault("route", &what),
-            }
+            let (kind, text) = match finding {
+                LinkFinding::Good(text) => (CheckKind::Ok, text),
+                LinkFinding::Address(text) => (CheckKind::Address, text),
+                LinkFinding::Route(text) => (CheckKind::Route, text),
+            };
+            self.add(kind, None, text);
         }
     }
 
@@ -344,19 +354,22 @@ impl PlanCheckup {
         let Some(OutOfBand { power, console }) = examined.out_of_band.get(host) else {
             return;
         };
+        let mut say = |kind, what: String| {
+            self.add(kind, Some(host), format!("host {host}: {what}"));
+        };
         match power {
             None => {}
-            Some(Ok(PowerState::On)) => self.good(&format!("host {host}: its power is on")),
+            Some(Ok(PowerState::On)) => say(CheckKind::Ok, "its power is on".to_owned()),
             Some(Ok(PowerState::Off)) => {
-                let what = format!("host {host}: its power is off: backsight lab power on {host}");
-                self.fault("off", &what);
+                let what = format!("its power is off: backsight lab power on {host}");
+                say(CheckKind::Off, what);
             }
-            Some(Err(fault)) => self.fault("power", &format!("host {host}: {fault}")),
+            Some(Err(fault)) => say(CheckKind::Power, fault.to_string()),
         }
         match console {
             None => {}
-            Some(Ok(())) => self.good(&format!("host {host}: its console is heard")),
-            Some(Err(fault)) => self.fault("console", &format!("host {host}: {fault}")),
+            Some(Ok(())) => say(CheckKind::Ok, "its console is heard".to_owned()),
+            Some(Err(fault)) => say(CheckKind::Console, fault.to_string()),
         }
     }
 
@@ -378,7 +391,7 @@ impl PlanCheckup {
             ("ssh", "openssh-client", has(HostKind::Ssh)),
         ] {
             if needed && find_program(program).is_none() {
-                self.fault("missing", program);
+                self.add(CheckKind::Missing, None, program.to_owned());
                 self.packages.insert(package.to_owned());
             }
         }
@@ -390,7 +403,9 @@ impl fmt::Display for PlanCheckup {
         let own = (!self.packages.is_empty()).then_some((String::new(), &self.packages));
         let far = self.far_packages.iter();
         let far = far.map(|(host, packages)| (format!(" on {host}"), packages));
-        f.write_str(&self.text)?;
+        for finding in &self.findings {
+            writeln!(f, "{:<8} {}", finding.kind, finding.text)?;
+        }
         for (place, packages) in own.into_iter().chain(far) {
             let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
             let packages = packages.join(" ");

@@ -27,6 +27,7 @@ mod history;
 mod install;
 mod instances;
 mod lab;
+mod lab_check;
 mod machine;
 mod monitor;
 mod name;
@@ -77,6 +78,7 @@ pub use lab::{
     host_set::{HostSet, HostSetError, HostSets, MOST_HOSTS},
     toml_quoted,
 };
+pub use lab_check::{CheckFinding, CheckKind, CheckedHost};
 pub use machine::{
     MACHINE_PLACEHOLDERS, Machine, RAM_DISK, is_machine_placeholder, machine_placeholders,
 };

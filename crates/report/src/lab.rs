@@ -1,6 +1,6 @@
-//! The hosts of a lab: what groups, defaults and variables made of them.
+//! The hosts of a lab: what groups, defaults and variables made of them, and what a check of them found out.
 
-use backsight_model::{HostKind, HostName, Lab};
+use backsight_model::{CheckFinding, CheckedHost, HostKind, HostName, Lab};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,6 +13,19 @@ pub struct LabView {
     pub lab: String,
     /// Its hosts, in the lab's order.
     pub hosts: Vec<LabHostView>,
+}
+
+/// What a check of a lab's hosts found out.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LabCheckView<'a> {
+    /// The lab's name.
+    pub lab: &'a str,
+    /// How many findings are faults.
+    pub faults: usize,
+    /// The hosts that answered, in the lab's order.
+    pub hosts: &'a [CheckedHost],
+    /// What was found out: of hosts, of their power and consoles, of the links between them.
+    pub findings: &'a [CheckFinding],
 }
 
 /// A host of a lab.

@@ -8,7 +8,7 @@ use crate::{
     comparison::ComparisonView,
     doctor::{DoctorHistoryView, DoctorView},
     history::HistoryView,
-    lab::LabView,
+    lab::{LabCheckView, LabView},
     noise::NoiseView,
     overhead::OverheadView,
     search::SearchView,
@@ -31,6 +31,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("doctor", "What `doctor --json` prints."),
     ("doctor-history", "What `doctor --history --json` prints."),
     ("lab-hosts", "What `lab show --json` prints."),
+    ("lab-check", "What `lab check --json` prints."),
 ];
 
 /// The JSON schema of this kind, if there is such a kind.
@@ -46,6 +47,7 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "history" => schema_of::<HistoryView<'_>>(),
         "doctor" => schema_of::<DoctorView>(),
         "lab-hosts" => schema_of::<LabView>(),
+        "lab-check" => schema_of::<LabCheckView<'_>>(),
         "doctor-history" => schema_of::<DoctorHistoryView>(),
         _ => return None,
     })

@@ -963,7 +963,9 @@ fn is_default_for(key: &str, kind: &str) -> bool {
     let is_kernel = matches!(kind, "uml" | "qemu" | "vm");
     let is_made = matches!(kind, "container" | "vm");
     match key {
-        "login" | "options" | "ssh-reboot" | "kexec" | "install" => kind == "ssh",
+        "login" | "options" | "ssh-reboot" | "kexec" | "install" | "power" | "console" => {
+            kind == "ssh"
+        }
         "prepare" => matches!(kind, "local" | "ssh"),
         "memory" => is_kernel,
         "cpus" | "kvm" => matches!(kind, "qemu" | "vm"),
@@ -1280,6 +1282,8 @@ domain = "lab.example.org"
 
 [defaults]
 options = ["-p", "2222"]
+console = "conserver {host}"
+power = { on = "pdu {switch} on", off = "pdu {switch} off" }
 
 [group.clients]
 hosts = "client[01-30]"
@@ -1317,8 +1321,10 @@ client = "client01"
         let (slow, _) = host("client07");
         assert_eq!(tags(slow), ["slow", "10g", "x86"]);
         assert!(slow.options.is_empty());
-        // It can't have options of ssh, which the others have by default.
-        assert!(host("here").0.options.is_empty());
+        assert!(first.power.is_some() && slow.console.is_some());
+        // It can't have options of ssh, power or a console, which the others have by default.
+        let (here, _) = host("here");
+        assert!(here.options.is_empty() && here.power.is_none() && here.console.is_none());
         assert_eq!(lab.group["clients"].members().len(), 30);
     }
 

@@ -150,17 +150,8 @@ pub async fn install_release(
     let settings = lab.host.get(host).ok_or(fail(InstallFault::NoHost))?;
     let install = settings.install.as_ref();
     let install = install.ok_or(fail(InstallFault::NotGiven))?;
-    let lease = match force {
-        true => None,
-        false => {
-            let hosts = std::slice::from_ref(host);
-            match Lease::try_take(reach, lab, hosts, "`backsight lab install`").await {
-                // A machine on which nothing runs is nobody's.
-                Err(LeaseError::NotReached(_)) => None,
-                lease => Some(lease.map_err(|error| fail(InstallFault::Leased(error)))?),
-            }
-        }
-    };
+    let lease = Lease::for_order(reach, lab, host, "`backsight lab install`", force).await;
+    let lease = lease.map_err(|error| fail(InstallFault::Leased(error)))?;
     let under_lease = lease.as_ref().map(|lease| lease.reach(reach));
     let reach = under_lease.as_ref().unwrap_or(reach);
     let console = match settings.console {

@@ -195,6 +195,27 @@ impl Lease {
         Self::take(reach, lab, hosts, work, Duration::ZERO, |_, _| {}).await
     }
 
+    /// Takes a host for an order from outside, such as to switch it, now or not at all; nothing where the order is forced. A machine that
+    /// is off, or stands still, is nobody's.
+    ///
+    /// # Errors
+    /// As [`Lease::take`].
+    pub(crate) async fn for_order(
+        reach: &HostAccess,
+        lab: &Lab,
+        host: &HostName,
+        work: &str,
+        force: bool,
+    ) -> Result<Option<Self>, LeaseError> {
+        if force {
+            return Ok(None);
+        }
+        match Self::try_take(reach, lab, std::slice::from_ref(host), work).await {
+            Err(LeaseError::NotReached(_)) => Ok(None),
+            lease => lease.map(Some),
+        }
+    }
+
     /// The way to its hosts: agents that are started on other machines hold their leases.
     #[must_use]
     pub fn reach(&self, reach: &HostAccess) -> HostAccess {

@@ -271,18 +271,10 @@ async fn switch_host(
     if power.is_none() && settings.kind != HostKind::Vm {
         return Err(PowerFault::NotGiven);
     }
-    let _lease = match force || action == PowerAction::Status {
-        true => None,
-        false => {
-            let holder = format!("`backsight lab {action}`");
-            let hosts = std::slice::from_ref(host);
-            match Lease::try_take(reach, lab, hosts, &holder).await {
-                // A machine that is off, or stands still, is nobody's.
-                Err(LeaseError::NotReached(_)) => None,
-                lease => Some(lease.map_err(PowerFault::Leased)?),
-            }
-        }
-    };
+    let work = format!("`backsight lab {action}`");
+    let is_free = force || action == PowerAction::Status;
+    let lease = Lease::for_order(reach, lab, host, &work, is_free).await;
+    let _lease = lease.map_err(PowerFault::Leased)?;
     match power {
         Some(power) => PowerSwitch::new(power)?.act(action).await,
         None => switch_machine(lab, host, action).await,

@@ -187,8 +187,14 @@ fn a_machine_is_rebooted_into_every_version_and_nothing_of_ours_stays_there() {
     version(&place, 1, INSTALL, REBOOT);
     version(&place, 2, INSTALL, REBOOT);
     let modes = ["--modes", "again,reboot", "--repeat", "2", "--name", "s"];
-    let ended = ends(&place, &step("v1", "v2", &modes));
+    let ended = begins(&place, &step("v1", "v2", &modes)).ends();
     ended.assert_code(0);
+    // The home is empty after each reboot, so that the build is sent again.
+    let uploads = ended.events().into_iter();
+    let uploads = uploads.filter(|event| event["event"] == "build-uploading");
+    let whole = uploads
+        .filter(|event| event["host"] == place.name.as_str() && event["sent"] == event["of"]);
+    assert!(whole.count() >= 4);
     assert_eq!(place.study("s")["measured"], 8, "{}", ended.stderr);
     assert_eq!(place.read("power-log").lines().count(), 4);
     assert!(place.raw("s", 1).contains("10.1"), "{}", place.raw("s", 1));

@@ -7,6 +7,7 @@
 //!
 //! A path that leads out of the files' own folder is an error.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -318,7 +319,10 @@ fn entries(folder: &Path) -> Vec<(PathBuf, SystemTime)> {
         .collect()
 }
 
-/// Sends the pieces of files, until nobody takes them any more. Blocking.
+/// How much of the content of files has been sent: so many bytes, of so many.
+pub(crate) type OnSent<'a> = dyn Fn(u64, u64) + 'a;
+
+/// Sends the pieces of files, until nobody takes them any more; `on_sent` hears of each. Blocking.
 ///
 /// # Errors
 ///
@@ -328,8 +332,21 @@ pub(crate) fn send(
     name: String,
     tree: &FileTree,
     to: &mpsc::Sender<PutRequest>,
+    on_sent: &OnSent<'_>,
 ) -> io::Result<()> {
-    let told = |piece| to.blocking_send(PutRequest { piece: Some(piece) }).is_ok();
+    let (size, sent) = (tree.content_size()?, Cell::new(0));
+    let told = |piece: Piece| {
+        let length = match &piece {
+            Piece::Content(bytes) => bytes.len() as u64,
+            _ => 0,
+        };
+        let is_taken = to.blocking_send(PutRequest { piece: Some(piece) }).is_ok();
+        if is_taken && length > 0 {
+            sent.set(sent.get() + length);
+            on_sent(sent.get(), size);
+        }
+        is_taken
+    };
     let first = match kind {
         UploadKind::Build => Piece::Name(name),
         UploadKind::Plan => Piece::Plan(name),
@@ -400,7 +417,7 @@ mod tests {
     fn sent(name: &str, folder: &Path) -> Vec<Piece> {
         let (to, mut from) = mpsc::channel(1024);
         let tree = FileTree::whole(folder).unwrap();
-        send(UploadKind::Build, name.into(), &tree, &to).unwrap();
+        send(UploadKind::Build, name.into(), &tree, &to, &|_, _| ()).unwrap();
         drop(to);
         std::iter::from_fn(|| from.try_recv().ok()?.piece).collect()
     }
@@ -491,9 +508,11 @@ mod tests {
         let sent = |name: &str| {
             let (to, mut from) = mpsc::channel(1024);
             let (name, tree) = (name.to_owned(), tree.clone());
-            std::thread::spawn(move || send(UploadKind::Plan, name, &tree, &to).unwrap())
-                .join()
-                .unwrap();
+            std::thread::spawn(move || {
+                send(UploadKind::Plan, name, &tree, &to, &|_, _| ()).unwrap()
+            })
+            .join()
+            .unwrap();
             pieces(std::iter::from_fn(|| from.try_recv().ok()?.piece).collect())
         };
         let wrong = receive_in(there.path(), sent("plan-0")).await.unwrap_err();

@@ -553,16 +553,21 @@ impl Client {
 
     /// Puts the files below a folder on the agent's host, under a name (letters, digits, `-`, `_`, `.`) by which they
     /// are found again; they are on its disk when this returns. What is there under that name already isn't sent again.
-    /// Returns their folder there.
+    /// `on_sent` hears how many bytes of the files have been sent, and how many they are. Returns their folder there.
     ///
     /// # Errors
     ///
     /// [`AgentError::Unreadable`] if they can't be read here, [`AgentError::Refused`] if they can't be written there;
     /// [`AgentError::Lost`], [`AgentError::Deadline`].
-    pub async fn upload_folder(&self, name: &str, folder: &Path) -> Result<PathBuf, AgentError> {
+    pub async fn upload_folder(
+        &self,
+        name: &str,
+        folder: &Path,
+        on_sent: impl Fn(u64, u64) + Send + 'static,
+    ) -> Result<PathBuf, AgentError> {
         let folder = folder.to_owned();
         let tree = move || FileTree::whole(&folder);
-        self.upload(UploadKind::Build, name, tree).await
+        self.upload(UploadKind::Build, name, tree, on_sent).await
     }
 
     /// Puts the files beside a plan on the agent's host, unless they are there, and makes a copy of them for this agent: its folder
@@ -573,7 +578,8 @@ impl Client {
     /// As [`Client::upload_folder`].
     pub async fn upload_plan(&self, files: &PlanFiles) -> Result<PathBuf, AgentError> {
         let tree = files.tree.clone();
-        self.upload(UploadKind::Plan, &files.name, move || Ok(tree))
+        let tree = move || Ok(tree);
+        self.upload(UploadKind::Plan, &files.name, tree, |_, _| ())
             .await
     }
 
@@ -582,6 +588,7 @@ impl Client {
         kind: UploadKind,
         name: &str,
         tree: impl FnOnce() -> io::Result<FileTree> + Send + 'static,
+        on_sent: impl Fn(u64, u64) + Send + 'static,
     ) -> Result<PathBuf, AgentError> {
         let asked = proto::FindRequest {
             name: name.into(),
@@ -597,8 +604,9 @@ impl Client {
         }
         let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
         let name = name.to_owned();
-        let sent =
-            tokio::task::spawn_blocking(move || build_upload::send(kind, name, &tree()?, &sender));
+        let sent = tokio::task::spawn_blocking(move || {
+            build_upload::send(kind, name, &tree()?, &sender, &on_sent)
+        });
         let pieces = ReceiverStream::new(pieces);
         let reply = self
             .call("put the files there", PUT_LIMIT, |mut calls| async move {

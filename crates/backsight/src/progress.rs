@@ -154,6 +154,11 @@ impl Listener for TerminalProgress {
                 self.ahead = None;
                 self.show_step(testbed, &format!(" · building {version}, layout {layout}"));
             }
+            Event::BuildUploading { host, sent, of } => {
+                let [sent, of] = [sent, of].map(|bytes| bytes >> 20);
+                let step = format!(" · sending the build to {host}: {sent} of {of} MiB");
+                self.show_step(testbed, &step);
+            }
             Event::BuildStarted { version, .. } => self.ahead = Some(version.clone()),
             Event::BootStarted { version, .. } => {
                 self.show_step(testbed, &format!(" · booting {version}"));

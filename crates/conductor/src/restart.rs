@@ -15,7 +15,7 @@ use backsight_agent::{
 use backsight_model::{ConsoleAction, ConsoleState, Event, HostName, Lab};
 use futures_util::future::join_all;
 use indexmap::IndexMap;
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{cell::Cell, collections::BTreeMap, path::PathBuf, time::Duration};
 use tokio::{
     sync::watch,
     time::{Instant, sleep, timeout, timeout_at},
@@ -36,6 +36,8 @@ const PAUSE_SHARE: f64 = 0.05;
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// By how much a host's clock has to have gone back for it to be another boot's, where boots have no ids, in nanoseconds.
 const CLOCK_BACK: i64 = 1_000_000_000;
+/// How often it is told how far the upload of a build is.
+const UPLOAD_TOLD_EACH: Duration = Duration::from_secs(1);
 /// How much of what the command prints is kept, in bytes.
 const OUTPUT_LIMIT: u64 = 1 << 20;
 
@@ -336,30 +338,45 @@ impl Conductor {
         far
     }
 
-    /// Puts the files of the build that is measured on a host that doesn't see this machine's, unless they are there:
-    /// `name` is unlike that of any other build. Commands on that host find them from now on; returns their folder there.
+    /// Puts the files of the build that is measured on all hosts that don't see this machine's, at once, unless they are there:
+    /// `name` is unlike that of any other build. Commands on these hosts find them from now on.
     ///
     /// # Errors
-    /// The host isn't there, is lost, or has no room for them.
-    pub async fn upload_build(
-        &mut self,
-        host: &HostName,
-        name: &str,
-    ) -> Result<PathBuf, ConnectError> {
+    /// A host isn't there, is lost, or has no room for them.
+    pub async fn upload_build(&mut self, name: &str) -> Result<(), ConnectError> {
+        let uploads = self.remote_hosts().into_iter().map(|host| async {
+            let there = self.upload_build_to(&host, name).await;
+            (host, there)
+        });
+        let uploaded = join_all(uploads).await;
+        for (host, there) in uploaded {
+            self.arrangement.build_on.insert(host, there?);
+        }
+        Ok(())
+    }
+
+    /// Puts it on one of them: returns its folder there.
+    async fn upload_build_to(&self, host: &HostName, name: &str) -> Result<PathBuf, ConnectError> {
         let (Some((_, folder)), Some(connected)) = (&self.arrangement.build, self.hosts.get(host))
         else {
             return Err(ConnectError::NotUsed { host: host.clone() });
         };
-        let put = connected.client.upload_folder(name, folder).await;
-        let there = put.map_err(|cause| ConnectError::Agent {
+        let (events, to) = (self.events.clone(), host.clone());
+        let told: Cell<Option<Instant>> = Cell::new(None);
+        let on_sent = move |sent: u64, of: u64| {
+            let is_due = told.get().is_none_or(|at| at.elapsed() >= UPLOAD_TOLD_EACH);
+            if is_due || sent >= of {
+                told.set(Some(Instant::now()));
+                let host = to.clone();
+                events.emit(&Event::BuildUploading { host, sent, of });
+            }
+        };
+        let put = connected.client.upload_folder(name, folder, on_sent).await;
+        put.map_err(|cause| ConnectError::Agent {
             host: host.clone(),
             cause,
             message: String::new(),
-        })?;
-        self.arrangement
-            .build_on
-            .insert(host.clone(), there.clone());
-        Ok(there)
+        })
     }
 }
 

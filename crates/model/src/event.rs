@@ -79,6 +79,15 @@ pub enum Event {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         ahead: bool,
     },
+    /// Files of a build are on their way to a host that doesn't see those of the controller.
+    BuildUploading {
+        /// The host.
+        host: HostName,
+        /// Bytes that have been sent.
+        sent: u64,
+        /// How many they are.
+        of: u64,
+    },
     /// A build is being booted or installed.
     BootStarted {
         /// The version.

@@ -30,8 +30,7 @@ impl HistoryMeasurer<'_> {
 
     /// Puts the build on every host that doesn't see this machine's files. A host that is booting is awaited.
     pub(crate) async fn upload_build(&mut self, place: &BuildLocation) -> Result<(), Activation> {
-        let far = self.conductor.remote_hosts();
-        if far.is_empty() {
+        if self.conductor.remote_hosts().is_empty() {
             return Ok(());
         }
         let hindered =
@@ -40,11 +39,8 @@ impl HistoryMeasurer<'_> {
             .reach_or_power_cycle(self.limit())
             .await
             .map_err(hindered)?;
-        for host in far {
-            let put = self.conductor.upload_build(&host, &place.key).await;
-            put.map_err(hindered)?;
-        }
-        Ok(())
+        let put = self.conductor.upload_build(&place.key).await;
+        put.map_err(hindered)
     }
 
     /// The hosts that the target is on.

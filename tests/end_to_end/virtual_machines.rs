@@ -160,6 +160,7 @@ fn a_machine_is_switched_off_and_ends_with_a_conductor_that_is_killed() {
         return;
     };
     let text = place.read("benchmarks/answer.toml");
+    let text = text.replace("uname -n;", "echo heard > /dev/ttyS0;");
     place.write(
         "benchmarks/answer.toml",
         text.replace("echo value 42", "sleep 1000"),
@@ -178,12 +179,15 @@ fn a_machine_is_switched_off_and_ends_with_a_conductor_that_is_killed() {
         ends(&place, &words)
     };
     power("status", &[]).assert_says(&["vm: on"]);
+    let console = ends(&place, &["lab", "console", "vm", "--for", "1s"]);
+    assert!(console.stdout().contains("heard"), "{}", console.words());
     power("off", &[]).assert_says(&["is leased to study `s`"]);
     power("cycle", &["--force"]).assert_says(&["on while somebody measures"]);
     power("off", &["--force"]).assert_says(&["vm: off (was on)"]);
     run.after_sigkill();
     processes::until_gone(&place.name);
     power("status", &[]).assert_says(&["vm: off"]);
+    ends(&place, &["lab", "console", "vm"]).assert_says(&["it is off"]);
     assert_down(&place);
 }
 

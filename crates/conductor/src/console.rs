@@ -6,7 +6,8 @@
 //! What is captured is bounded: the beginning and the end of it are kept, and how much is missing between them is said.
 
 use backsight_model::{
-    Console, ConsoleRecognizer, ConsoleState, Host, PowerMeans, console_words, shell_quoted,
+    Console, ConsoleRecognizer, ConsoleState, Host, HostKind, HostName, Lab, PowerMeans,
+    console_words, shell_quoted,
 };
 use rustix::{
     fs::{Mode, OFlags},
@@ -30,7 +31,10 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::power::{PowerFault, ipmitool_words};
+use crate::{
+    hosts::vm::RunningMachine,
+    power::{PowerFault, ipmitool_words},
+};
 
 /// How much of the beginning and of the end of a console is kept, in bytes.
 const HEAD_KEPT: usize = 64 << 10;
@@ -55,6 +59,9 @@ pub enum ConsoleError {
         "the lab doesn't say where its console is: add console = \"the command whose output it is\" or console = {{ serial = \"/dev/ttyUSB0\" }} to it"
     )]
     NotGiven,
+    /// It is a virtual machine of ours that is off.
+    #[error("it is off: it is on while somebody measures on it")]
+    Off,
     /// There is no such host.
     #[error("the lab has no such host")]
     NoHost,
@@ -135,7 +142,22 @@ impl ConsoleProcess {
     /// # Errors
     /// The host has none; there is no terminal; the command's shell can't be started.
     pub fn start(host: &Host) -> Result<Self, ConsoleError> {
-        let command = console_line(host)?;
+        Self::run(console_line(host)?)
+    }
+
+    /// The same of a host of a lab, which may be a virtual machine of ours.
+    pub(crate) fn start_of_lab(lab: &Lab, host: &HostName) -> Result<Self, ConsoleError> {
+        let settings = lab.host.get(host).ok_or(ConsoleError::NoHost)?;
+        match settings.kind {
+            HostKind::Vm => {
+                let machine = RunningMachine::find(lab, host).ok_or(ConsoleError::Off)?;
+                Self::run(machine.console_line())
+            }
+            _ => Self::start(settings),
+        }
+    }
+
+    fn run(command: String) -> Result<Self, ConsoleError> {
         let (ours, theirs) = open_terminal().map_err(ConsoleError::Terminal)?;
         let duplicate = || theirs.try_clone().map_err(ConsoleError::Terminal);
         let child = Command::new("setsid")

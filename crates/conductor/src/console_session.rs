@@ -29,8 +29,7 @@ pub async fn attach_console(
     host: &HostName,
     limit: Option<Duration>,
 ) -> Result<(), ConsoleError> {
-    let settings = lab.host.get(host);
-    let mut process = ConsoleProcess::start(settings.ok_or(ConsoleError::NoHost)?)?;
+    let mut process = ConsoleProcess::start_of_lab(lab, host)?;
     let stop = |kind| signal(kind).map_err(ConsoleError::Start);
     let mut stops = [
         stop(SignalKind::interrupt())?,

@@ -24,7 +24,7 @@ use tokio::{
 
 use crate::{
     HostAccess, Lease, LeaseError,
-    hosts::vm::{running_machine, switch_off},
+    hosts::vm::{RunningMachine, switch_off},
 };
 
 /// The longest that one command may take, within what the whole change may.
@@ -288,17 +288,17 @@ async fn switch_machine(
     action: PowerAction,
 ) -> Result<PowerOutcome, PowerFault> {
     let began = Instant::now();
-    let running = running_machine(lab, host);
+    let running = RunningMachine::find(lab, host);
     let before = match &running {
         Some(_) => PowerState::On,
         None => PowerState::Off,
     };
     let now = match (action, running) {
         (PowerAction::On | PowerAction::Cycle, _) => return Err(PowerFault::OfStudy),
-        (PowerAction::Off, Some(control)) => {
-            let told = switch_off(&control).await;
+        (PowerAction::Off, Some(machine)) => {
+            let told = switch_off(&machine.control).await;
             // A study may have booted it again: then it is another one.
-            while running_machine(lab, host).as_ref() == Some(&control) {
+            while RunningMachine::find(lab, host).as_ref() == Some(&machine) {
                 if began.elapsed() > KILL_LIMIT {
                     let said = told.err().map(|error| error.to_string());
                     return Err(PowerFault::Unchanged {

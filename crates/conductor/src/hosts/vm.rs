@@ -7,7 +7,7 @@
 //!
 //! KVM is used where it works: some machines have the device and can't run a processor on it, which is tried once.
 
-use backsight_model::{Host, HostName, Lab, Restore};
+use backsight_model::{Host, HostName, Lab, Restore, shell_quoted};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use std::{
@@ -38,6 +38,8 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// The emulator.
 const QEMU: &str = "qemu-system-x86_64";
+/// The file beside the control socket to which the console is written.
+const CONSOLE: &str = "console";
 /// The port of virtio-serial on which the agent speaks, and the serial number of the disk with its program.
 const AGENT: &str = "backsight";
 
@@ -193,7 +195,12 @@ impl Machine<'_> {
         add("-smp", cpus.to_string());
         add("-m", format!("{}M", memory(self.settings) >> 20));
         add("-display", "none".into());
-        add("-chardev", "stdio,id=console,signal=off".into());
+        // The file is for those who look at it while it runs.
+        let log = text(&self.control.with_file_name(CONSOLE));
+        add(
+            "-chardev",
+            format!("stdio,id=console,signal=off,logfile={log}"),
+        );
         add("-serial", "chardev:console".into());
         add("-device", "virtio-serial-pci".into());
         add(
@@ -313,12 +320,37 @@ fn process_name(lab: &Lab, host: &HostName) -> String {
     format!("backsight:{}:{host}", lab.name)
 }
 
-/// The control socket of a host's machine that runs now, whoever measures on it.
-pub(crate) fn running_machine(lab: &Lab, host: &HostName) -> Option<PathBuf> {
-    let name = process_name(lab, host);
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    let mut lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-    lines.find_map(|line| control_in(&String::from_utf8_lossy(&line), &name))
+/// A host's machine that runs now, whoever measures on it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RunningMachine {
+    /// Its folder below `/proc`.
+    process: PathBuf,
+    /// Its control socket.
+    pub(crate) control: PathBuf,
+}
+
+impl RunningMachine {
+    pub(crate) fn find(lab: &Lab, host: &HostName) -> Option<Self> {
+        let name = process_name(lab, host);
+        let mut processes = fs::read_dir("/proc").ok()?.flatten();
+        processes.find_map(|process| {
+            let process = process.path();
+            let line = fs::read(process.join("cmdline")).ok()?;
+            let control = control_in(&String::from_utf8_lossy(&line), &name)?;
+            Some(Self { process, control })
+        })
+    }
+
+    /// The line for a shell that tells its console until its end.
+    pub(crate) fn console_line(&self) -> String {
+        let process = self.process.file_name().unwrap_or_default();
+        let log = self.control.with_file_name(CONSOLE);
+        format!(
+            "exec tail -c +1 -f --pid={} {}",
+            process.to_string_lossy(),
+            shell_quoted(&log.to_string_lossy())
+        )
+    }
 }
 
 /// The control socket in a command line, if it is that of the machine of this name.

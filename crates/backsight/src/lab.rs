@@ -181,7 +181,7 @@ impl LabArgs {
                 if hosts.is_empty() && action != PowerAction::Status {
                     return Err(miette::miette!(
                         help = "name the hosts, a group, or a tag: `tag:10g`",
-                        "`lab power {action}` switches the hosts that it names, and it names none"
+                        "`lab {action}` switches the hosts that it names, and it names none"
                     ));
                 }
                 let hosts = lab.select(&hosts, &[])?;

@@ -27,6 +27,7 @@ mod describing;
 mod detecting;
 mod disk;
 mod doctor;
+mod domains;
 mod exchanging;
 mod exit_statuses;
 mod far;

@@ -1,7 +1,12 @@
 //! Virtual machines as hosts: made of a recipe, booted for a study, back to what they were as the lab says, and gone whatever happens.
 
 use backsight_test_needs::Need;
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 use crate::{
     place::Place,
@@ -66,6 +71,24 @@ fn assert_down(place: &Place) {
     place.assert_nothing_left();
 }
 
+/// Where the system of this page's recipe is, which is made unless it is there.
+pub fn made_system() -> PathBuf {
+    let newest = || {
+        let systems = fs::read_dir(systems().join("backsight/systems"));
+        let systems = systems.into_iter().flatten().flatten();
+        let made = systems.filter(|system| system.path().join("disk.img").exists());
+        let newest = made.max_by_key(|system| system.metadata().unwrap().modified().unwrap());
+        newest.map(|system| system.path())
+    };
+    newest().unwrap_or_else(|| {
+        let place = place(RECIPE);
+        place.ends(&["lab", "up"]).assert_code(0);
+        ends(&place, &["lab", "provision", "vm"]).assert_code(0);
+        assert_down(&place);
+        newest().unwrap()
+    })
+}
+
 /// A place whose machine's system is made.
 fn provisioned(made_of: &str) -> Option<Place> {
     if Need::Root.is_missing() || Need::Qemu.is_missing() {
@@ -121,10 +144,7 @@ fn what_a_machine_writes_stays_for_a_study_or_for_ever_as_the_lab_says() {
     assert!(place.raw("s", 1).contains("clean"));
     assert!(place.raw("s", 2).contains("marked"));
     // Its disk as one of a person's own, which is kept.
-    let systems = systems().join("backsight/systems");
-    let entries = fs::read_dir(systems).unwrap().flatten();
-    let mut made = entries.filter(|entry| entry.path().join("disk.img").exists());
-    let made = made.next().unwrap().path();
+    let made = made_system();
     let copied = Command::new("cp")
         .args(["--sparse=always", "--reflink=auto"])
         .arg(made.join("disk.img"))

@@ -29,8 +29,8 @@ const CHANNEL: i32 = 3;
 /// What the machine that was booted is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestSetup {
-    /// Its host name.
-    pub hostname: String,
+    /// Its host name; the one that it has if none.
+    pub hostname: Option<String>,
     /// The folder that is its root; what it was booted with if none.
     pub root: Option<PathBuf>,
     /// Folders below its folders for temporary files that have to stay in sight.
@@ -44,6 +44,9 @@ pub struct GuestSetup {
     /// Whether its folders for temporary files stay on its disk; else they are in memory.
     #[serde(default)]
     pub keeps_disk: bool,
+    /// Whether it goes on when the conductor has gone, and waits for the next one, also where the agent is its first process.
+    #[serde(default)]
+    pub stays_on: bool,
 }
 
 /// An interface of a guest.
@@ -143,7 +146,7 @@ mod tests {
 
     fn setup() -> GuestSetup {
         GuestSetup {
-            hostname: "client".into(),
+            hostname: Some("client".into()),
             sysctl: vec![("net/ipv4/ip_forward".into(), "1".into())],
             ..GuestSetup::default()
         }

@@ -1,5 +1,5 @@
 //! The agent as the first process of a guest: makes a machine of a kernel that has just booted, serves its conductor,
-//! and ends the guest with the stream.
+//! and ends the guest with the stream, unless it is told to wait for the next conductor.
 //!
 //! No file is kept: everything that can be written lies in memory.
 
@@ -9,6 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -80,8 +81,16 @@ pub fn serve_guest(channel: &Path, restart: bool) -> Result<(), InitError> {
     if std::process::id() != 1 {
         return Err(InitError::NotFirst);
     }
-    if let Err(error) = serve(channel) {
-        log(&format!("the agent can't serve: {error}"));
+    match serve(channel) {
+        Ok(true) => {
+            // Whatever the last conductor has left in this process goes with it.
+            let again = Command::new("/proc/self/exe")
+                .args(std::env::args_os().skip(1))
+                .exec();
+            log(&format!("the agent can't begin anew: {again}"));
+        }
+        Ok(false) => {}
+        Err(error) => log(&format!("the agent can't serve: {error}")),
     }
     rustix::fs::sync();
     let end = if restart {
@@ -94,7 +103,7 @@ pub fn serve_guest(channel: &Path, restart: bool) -> Result<(), InitError> {
     Ok(())
 }
 
-fn serve(channel: &Path) -> Result<(), ServeError> {
+fn serve(channel: &Path) -> Result<bool, ServeError> {
     if agent_mark::ours().is_none() {
         furnish(Path::new("/"));
     }
@@ -113,32 +122,36 @@ pub fn serve_device(channel: &Path) -> Result<(), ServeError> {
     let served = serve_channel(channel, mark);
     // The machine may be switched off without another word.
     rustix::fs::sync();
-    served
+    served.map(drop)
 }
 
-/// Says that it is there, becomes what it is told to be, and serves.
-fn serve_channel(channel: &Path, mark: String) -> Result<(), ServeError> {
+/// Says that it is there, becomes what it is told to be, and serves. Whether the machine is to stay on.
+fn serve_channel(channel: &Path, mark: String) -> Result<bool, ServeError> {
     let mut channel = open(channel)?;
     await_other_end(&channel)?;
     channel.write_all(HERE)?;
     let line = line(&mut channel)?;
-    let done = serde_json::from_slice(&line)
+    let done = serde_json::from_slice::<GuestSetup>(&line)
         .map_err(|error| format!("its agent doesn't understand what it is to be: {error}"))
-        .and_then(|setup| become_it(&setup));
+        .and_then(|setup| become_it(&setup).map(|()| setup.stays_on));
     let answer = match &done {
-        Ok(()) => format!("{DONE}\n"),
+        Ok(_) => format!("{DONE}\n"),
         Err(why) => format!("{}\n", why.replace('\n', "; ")),
     };
     channel.write_all(answer.as_bytes())?;
-    if done.is_err() {
+    let Ok(stays_on) = done else {
         // The conductor closes the channel when it has read why.
         let _until_then = line_or_end(&mut channel);
-        return Ok(());
-    }
+        return Ok(false);
+    };
     let claimed = ClaimedStream::both(OwnedFd::from(channel)).map_err(ServeError::Stream)?;
     // Who ends a guest is whoever keeps it. To itself it must not seem left alone: when nothing runs in it, an emulated
     // machine whose time is counted in instructions passes minutes at once.
-    serve_on(claimed, mark, None)
+    match serve_on(claimed, mark, None) {
+        Err(error) if stays_on => log(&format!("the agent can't serve: {error}")),
+        served => served?,
+    }
+    Ok(stays_on)
 }
 
 /// Into the kernel's log, which is its console.
@@ -261,7 +274,9 @@ fn become_it(setup: &GuestSetup) -> Result<(), String> {
         keep_in_memory(&setup.shown)?;
     }
     let fault = |what: &str, error: &dyn Display| format!("can't set {what}: {error}");
-    sethostname(setup.hostname.as_bytes()).map_err(|error| fault("its name", &error))?;
+    if let Some(name) = &setup.hostname {
+        sethostname(name.as_bytes()).map_err(|error| fault("its name", &error))?;
+    }
     bring_up_loopback().map_err(|error| fault("`lo` up", &error))?;
     let mut commands = String::new();
     for interface in &setup.interfaces {

@@ -87,7 +87,7 @@ enum What {
         #[arg(long)]
         force: bool,
     },
-    /// Make the systems of containers and virtual machines from their recipes, and prove that they run
+    /// Make the systems of containers and virtual machines from their recipes, let the agent into domains, and prove that they run
     Provision {
         /// Which hosts: names, host sets, groups, tags
         #[arg(value_name = "HOST", required = true)]

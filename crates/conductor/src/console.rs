@@ -34,6 +34,7 @@ use tokio::{
 use crate::{
     hosts::vm::RunningMachine,
     power::{PowerFault, ipmitool_words},
+    virsh::Domain,
 };
 
 /// How much of the beginning and of the end of a console is kept, in bytes.
@@ -96,7 +97,10 @@ fn says(said: &str) -> String {
 /// The line for a shell that tells a host's console.
 fn console_line(host: &Host) -> Result<String, ConsoleError> {
     match host.console.as_deref() {
-        None => Err(ConsoleError::NotGiven),
+        None => match Domain::new(host) {
+            Some(domain) => Ok(format!("exec {}", domain.line("console"))),
+            None => Err(ConsoleError::NotGiven),
+        },
         Some(Console::Command(line)) => Ok(line.clone()),
         Some(Console::Serial { device, baud }) => {
             let device = shell_quoted(device);
@@ -406,6 +410,11 @@ impl ConsoleCapture {
         };
         capture.quiet().await;
         Ok(capture)
+    }
+
+    /// What it has said so far, as far as that is kept.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        lock(&self.captured).log.bytes()
     }
 
     /// From now on states are recognised.

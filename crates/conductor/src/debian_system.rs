@@ -32,6 +32,7 @@ const AGENT_PLACE: &str = "usr/local/lib/backsight/agent";
 const SERVICE: &str = "[Unit]
 Description=Backsight's agent
 After=local-fs.target systemd-modules-load.service
+StartLimitIntervalSec=0
 
 [Service]
 ExecStart=/usr/local/lib/backsight/start

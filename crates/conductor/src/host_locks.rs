@@ -106,8 +106,8 @@ pub(crate) fn own_locks<'a>(lab: &Lab, hosts: &'a [HostName]) -> Vec<(String, &'
 fn lock_name(lab: &Lab, host: &HostName) -> Option<String> {
     let settings = lab.host.get(host);
     let name = match settings.map(|h| h.kind) {
+        // The same machine, whatever labs call it.
         Some(HostKind::Ssh) => {
-            // The same machine, whatever labs call it.
             let words = settings.map(|s| {
                 let options = s.options.iter().map(|option| option.as_str());
                 std::iter::once(s.login(host))
@@ -115,20 +115,14 @@ fn lock_name(lab: &Lab, host: &HostName) -> Option<String> {
                     .collect::<Vec<_>>()
                     .join("-")
             });
-            let plain = |c: char| {
-                if c.is_ascii_alphanumeric() || c == '.' {
-                    c
-                } else {
-                    '-'
-                }
-            };
-            let name: String = words
-                .unwrap_or_default()
-                .chars()
-                .map(plain)
-                .take(LOCK_NAME)
-                .collect();
-            format!("ssh-{name}.lock")
+            format!("ssh-{}.lock", plain(&words.unwrap_or_default()))
+        }
+        Some(HostKind::Domain) => {
+            let words = settings.map(|s| {
+                let words = s.connect.iter().chain(&s.domain);
+                words.map(|it| it.as_str()).collect::<Vec<_>>().join("-")
+            });
+            format!("domain-{}.lock", plain(&words.unwrap_or_default()))
         }
         Some(HostKind::Netns | HostKind::Container) => format!("netns-{}-{host}.lock", lab.name),
         Some(HostKind::Uml | HostKind::Qemu | HostKind::Vm) => {
@@ -137,6 +131,15 @@ fn lock_name(lab: &Lab, host: &HostName) -> Option<String> {
         Some(HostKind::Local) | None => return None,
     };
     Some(name)
+}
+
+/// A text as a part of a file's name.
+fn plain(text: &str) -> String {
+    let plain = |c: char| match c.is_ascii_alphanumeric() || c == '.' {
+        true => c,
+        false => '-',
+    };
+    text.chars().map(plain).take(LOCK_NAME).collect()
 }
 
 /// Keeps others from making or removing the namespaces of this lab, for as long as the file is there. Waits for them:

@@ -9,6 +9,7 @@
 mod agent_process;
 mod agent_programs;
 mod container;
+pub(crate) mod domain;
 pub(crate) mod guests;
 mod local;
 mod netns;
@@ -227,6 +228,16 @@ pub enum ConnectError {
         /// What its console had printed: at most its last 256 KiB.
         console: Vec<u8>,
     },
+    /// Its domain can't be used.
+    #[error("host `{host}`: {message}{}", guests::quoted(.console))]
+    Domain {
+        /// The host.
+        host: HostName,
+        /// What is in the way.
+        message: String,
+        /// What its console had printed.
+        console: Vec<u8>,
+    },
     /// Its container can't be started.
     #[error("host `{host}`: its container can't be started: {message}")]
     Container {
@@ -353,6 +364,7 @@ async fn start(
         HostKind::Ssh => ssh::start(reach, settings, host).await,
         HostKind::Container => container::start(reach, lab, host, settings).await,
         HostKind::Vm => vm::start(reach, lab, host).await,
+        HostKind::Domain => domain::start(reach, host, settings).await,
         HostKind::Uml | HostKind::Qemu => Err(ConnectError::NotBooted { host: host.clone() }),
     }
 }

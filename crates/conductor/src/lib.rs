@@ -57,6 +57,7 @@ mod record;
 mod restart;
 mod start_line;
 mod trial;
+mod virsh;
 mod workbench;
 
 pub use backsight_agent::{Examination, ExaminationOrder, LeaseInForce};
@@ -74,7 +75,7 @@ pub use plan_checkup::{PlanCheckup, check_hosts, check_plan};
 pub use power::{HostPower, PowerAction, PowerError, PowerFault, PowerOutcome, switch_hosts};
 pub use preparation::{change_boot_units, restore_hosts};
 pub use program_search::find_program;
-pub use provision::{ProvisionError, Provisioned, provision_host};
+pub use provision::{Made, ProvisionError, Provisioned, provision_host};
 pub use record::{RecordedHost, record_hosts};
 pub use restart::{RestartError, RestartFault, RestartRecord};
 pub use trial::{Conductor, TrialOutcome};

@@ -76,6 +76,7 @@ pub fn state(lab: &Lab, host: &HostName) -> &'static str {
         Some(kind) if kind.is_guest() && !is_namespace(lab, host) => "booted by step",
         Some(HostKind::Vm) if !is_namespace(lab, host) => "booted when it measures",
         Some(HostKind::Ssh) => "reached with ssh",
+        Some(HostKind::Domain) => "a domain of libvirt",
         Some(HostKind::Local) => "up",
         _ if is_up(&lab.name, host) => "up",
         _ => "down",

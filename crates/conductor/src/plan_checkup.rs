@@ -5,7 +5,7 @@
 //! a study reaches them. Namespaces that are down and guests, which are booted later, have this machine's programs.
 
 use backsight_model::{
-    Arrangement, Benchmark, CheckFinding, CheckKind, CheckedHost, HostKind, HostName, Lab,
+    Arrangement, Benchmark, CheckFinding, CheckKind, CheckedHost, Host, HostKind, HostName, Lab,
     PlannedMonitor, PowerState, Seat,
 };
 use indexmap::IndexMap;
@@ -383,12 +383,17 @@ impl PlanCheckup {
             })
         };
         let needs_qemu = has(HostKind::Qemu) || has(HostKind::Vm);
+        let needs_ssh = arrangement.hosts().any(|host| {
+            let host = arrangement.lab.host.get(host);
+            host.is_some_and(Host::is_reached_by_ssh)
+        });
         let needs_ip = netns::hosts(&arrangement.lab).next().is_some();
         for (program, package, needed) in [
             ("ip", "iproute2", needs_ip),
             ("nft", "nftables", plan.contains("nft ")),
             ("qemu-system-x86_64", "qemu-system-x86", needs_qemu),
-            ("ssh", "openssh-client", has(HostKind::Ssh)),
+            ("ssh", "openssh-client", needs_ssh),
+            ("virsh", "libvirt-clients", has(HostKind::Domain)),
         ] {
             if needed && find_program(program).is_none() {
                 self.add(CheckKind::Missing, None, program.to_owned());

@@ -25,6 +25,7 @@ use tokio::{
 use crate::{
     HostAccess, Lease, LeaseError,
     hosts::vm::{RunningMachine, switch_off},
+    virsh::Domain,
 };
 
 /// The longest that one command may take, within what the whole change may.
@@ -237,7 +238,9 @@ pub async fn switch_hosts(
 ) -> Vec<Result<HostPower, PowerError>> {
     let mut chosen = hosts.to_vec();
     if chosen.is_empty() {
-        let can_be_asked = |host: &Host| host.power.is_some() || host.kind == HostKind::Vm;
+        let can_be_asked = |host: &Host| {
+            host.power.is_some() || matches!(host.kind, HostKind::Vm | HostKind::Domain)
+        };
         let any_has_power = lab.host.values().any(can_be_asked);
         // Where none has it, each says so.
         let meant = lab
@@ -267,7 +270,8 @@ async fn switch_host(
     force: bool,
 ) -> Result<PowerOutcome, PowerFault> {
     let settings = lab.host.get(host).ok_or(PowerFault::NoHost)?;
-    let power = settings.power.as_deref();
+    let of_domain = Domain::new(settings).map(|domain| domain.power());
+    let power = settings.power.as_deref().or(of_domain.as_ref());
     if power.is_none() && settings.kind != HostKind::Vm {
         return Err(PowerFault::NotGiven);
     }

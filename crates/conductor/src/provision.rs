@@ -1,6 +1,6 @@
-//! `backsight lab provision`: makes the systems that recipes of a lab describe, and proves that they run.
+//! `backsight lab provision`: makes the systems that recipes of a lab describe, lets the agent into domains of libvirt, and proves that they run.
 
-use backsight_model::{HostName, Lab};
+use backsight_model::{Host, HostName, Lab};
 use std::{
     fmt,
     time::{Duration, Instant},
@@ -10,6 +10,8 @@ use crate::{
     ConnectError, HostAccess, Lease, LeaseError,
     debian_system::{DebianSystem, SystemError},
     host_query::ask_host,
+    hosts::domain::add_agent_devices,
+    virsh::Domain,
 };
 
 /// How long a system may take to boot and to say what it is.
@@ -21,6 +23,14 @@ pub enum ProvisionError {
     /// It has no recipe.
     #[error("host `{0}` has no recipe: recipe = {{ debian = \"bookworm\" }}")]
     NoRecipe(HostName),
+    /// libvirt says no.
+    #[error("host `{host}`: {message}")]
+    Domain {
+        /// The host.
+        host: HostName,
+        /// Why not.
+        message: String,
+    },
     /// It is measured on.
     #[error(transparent)]
     Leased(#[from] LeaseError),
@@ -37,13 +47,13 @@ pub enum ProvisionError {
     Proof(#[from] ConnectError),
 }
 
-/// What was made of a recipe.
+/// What was made of a recipe, or of a domain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provisioned {
     /// The host.
     pub host: HostName,
-    /// How long it took to make; none if it was there.
-    pub made: Option<Duration>,
+    /// What was done.
+    pub made: Made,
     /// How long it took until its agent had said what it is.
     pub answered: Duration,
     /// Its system, in its own words.
@@ -52,11 +62,26 @@ pub struct Provisioned {
     pub kernel: String,
 }
 
+/// What was done to provision a host.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Made {
+    /// Nothing was missing.
+    Already,
+    /// Its system was made, in this time.
+    System(Duration),
+    /// The definition of its domain got the agent's channel and disk.
+    Devices,
+}
+
 impl fmt::Display for Provisioned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.host)?;
         match self.made {
-            None => write!(f, "{}: made already", self.host)?,
-            Some(took) => write!(f, "{}: made in {:.0} s", self.host, took.as_secs_f64())?,
+            Made::Already => f.write_str("made already")?,
+            Made::System(took) => write!(f, "made in {:.0} s", took.as_secs_f64())?,
+            Made::Devices => {
+                f.write_str("its domain's definition has the agent's channel and disk now")?
+            }
         }
         write!(
             f,
@@ -68,33 +93,37 @@ impl fmt::Display for Provisioned {
     }
 }
 
-/// Makes the system of a host's recipe, unless it is there, then starts it and asks what it is.
+/// Makes the system of a host's recipe, or adds what the agent needs to its domain, unless that is there; then starts it and asks what it
+/// is.
 ///
 /// # Errors
-/// The host has no recipe, or is measured on; the system can't be made, or doesn't run.
+/// The host has no recipe and is no domain, or is measured on; the system can't be made, or doesn't run.
 pub async fn provision_host(
     reach: &HostAccess,
     lab: &Lab,
     host: &HostName,
 ) -> Result<Provisioned, ProvisionError> {
-    let settings = lab.host.get(host);
-    let recipe = settings.and_then(|settings| Some((settings.recipe.clone()?, settings.kind)));
-    let Some((recipe, kind)) = recipe else {
-        return Err(ProvisionError::NoRecipe(host.clone()));
+    let no_recipe = || ProvisionError::NoRecipe(host.clone());
+    let settings = lab.host.get(host).ok_or_else(no_recipe)?;
+    let lease = async || {
+        let holder = "`backsight lab provision`";
+        Lease::try_take(reach, lab, std::slice::from_ref(host), holder).await
     };
-    let began = Instant::now();
-    let making = tokio::task::spawn_blocking(move || DebianSystem::new(&recipe, kind).make());
-    let made = match making.await {
-        Ok(made) => made,
-        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    let (_lease, made) = match Domain::new(settings) {
+        Some(domain) => {
+            let lease = lease().await?;
+            let added = add_agent_devices(&reach.program, &domain).await;
+            let is_new = added.map_err(|message| ProvisionError::Domain {
+                host: host.clone(),
+                message,
+            })?;
+            (lease, if is_new { Made::Devices } else { Made::Already })
+        }
+        None => {
+            let made = make_system(host, settings).await?;
+            (lease().await?, made)
+        }
     };
-    let is_new = made.map_err(|fault| ProvisionError::System {
-        host: host.clone(),
-        fault,
-    })?;
-    let made = is_new.then(|| began.elapsed());
-    let holder = "`backsight lab provision`";
-    let _lease = Lease::try_take(reach, lab, std::slice::from_ref(host), holder).await?;
     let began = Instant::now();
     let facts = ask_host(reach, lab, host, PROOF_LIMIT, async |connected| {
         Ok(connected.facts.clone())
@@ -108,4 +137,23 @@ pub async fn provision_host(
         system: fact("os.name"),
         kernel: fact("kernel.release"),
     })
+}
+
+async fn make_system(host: &HostName, settings: &Host) -> Result<Made, ProvisionError> {
+    let recipe = settings.recipe.clone();
+    let recipe = recipe.ok_or_else(|| ProvisionError::NoRecipe(host.clone()))?;
+    let (began, kind) = (Instant::now(), settings.kind);
+    let making = tokio::task::spawn_blocking(move || DebianSystem::new(&recipe, kind).make());
+    let made = match making.await {
+        Ok(made) => made,
+        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    };
+    match made {
+        Ok(true) => Ok(Made::System(began.elapsed())),
+        Ok(false) => Ok(Made::Already),
+        Err(fault) => Err(ProvisionError::System {
+            host: host.clone(),
+            fault,
+        }),
+    }
 }

@@ -21,7 +21,7 @@ use std::{collections::BTreeMap, fmt, net::IpAddr};
 pub(crate) use self::file::file_schema;
 pub use self::file::{LabFileError, toml_quoted};
 use self::host_set::HostSets;
-pub use self::virtual_host::{ContainerEngine, Recipe, Restore};
+pub use self::virtual_host::{Channel, ContainerEngine, Recipe, Restore};
 use crate::{
     Console, DocumentError, GroupName, HostName, HostPattern, Install, LabName, LinkName, Located,
     Power, PowerMeans, Preparation, RoleName, Seat, Size, TagName, Template, TestbedName,
@@ -71,6 +71,10 @@ pub enum HostKind {
     Container,
     /// A virtual machine of this machine, with a disk of its own.
     Vm,
+    /// A virtual machine that libvirt has: a host of kind "vm" with `domain`.
+    #[serde(rename = "vm", skip_deserializing)]
+    #[schemars(skip)]
+    Domain,
 }
 
 impl HostKind {
@@ -99,12 +103,17 @@ impl HostKind {
 
     /// Whether it doesn't see the files of this machine.
     pub fn has_own_files(self) -> bool {
-        matches!(self, Self::Ssh | Self::Container | Self::Vm)
+        matches!(self, Self::Ssh | Self::Container | Self::Vm | Self::Domain)
     }
 
     /// Whether it is a machine that is there without us, as a whole.
     pub fn is_machine(self) -> bool {
-        matches!(self, Self::Local | Self::Ssh)
+        matches!(self, Self::Local | Self::Ssh | Self::Domain)
+    }
+
+    /// Whether it is such a machine and not this one.
+    pub fn is_other_machine(self) -> bool {
+        matches!(self, Self::Ssh | Self::Domain)
     }
 }
 
@@ -117,7 +126,7 @@ impl fmt::Display for HostKind {
             Self::Qemu => "qemu",
             Self::Ssh => "ssh",
             Self::Container => "container",
-            Self::Vm => "vm",
+            Self::Vm | Self::Domain => "vm",
         })
     }
 }
@@ -193,7 +202,7 @@ pub struct Host {
     /// or names that this machine's `PATH` finds.
     #[serde(default)]
     pub programs: Vec<Located<String>>,
-    /// For a host of kind "ssh", who logs in and where, as `ssh` takes it: `root@dut.example.org`; the host's own name
+    /// For a host that `ssh` reaches, who logs in and where, as `ssh` takes it: `root@dut.example.org`; the host's own name
     /// unless said, which `~/.ssh/config` may explain.
     #[serde(default)]
     pub login: Option<Located<String>>,
@@ -201,7 +210,7 @@ pub struct Host {
     #[serde(default)]
     pub options: Vec<Located<String>>,
     /// Settings that it has while a study measures, and that are put back after it: a table of settings, or a list of sets and
-    /// such tables. For hosts of kind "local" and "ssh".
+    /// such tables. For hosts of kind "local" and "ssh", and domains of libvirt.
     #[serde(default)]
     pub prepare: Option<Preparation>,
     /// Where the login isn't root: the command that makes a program root's without asking for anything, word by word, for settings
@@ -214,10 +223,11 @@ pub struct Host {
     /// The same for targets with `boot = "kexec"`.
     #[serde(default)]
     pub kexec: Option<Located<HostCommands>>,
-    /// How a host of kind "ssh" is switched on and off: its BMC, or commands.
+    /// How a host of kind "ssh" or a domain of libvirt is switched on and off: its BMC, or commands; a domain by `virsh` unless said.
     #[serde(default)]
     pub power: Option<Located<Power>>,
-    /// Where the console of a host of kind "ssh" is heard: the command whose output it is, a serial line, or its BMC.
+    /// Where the console of such a host is heard: the command whose output it is, a serial line, or its BMC; a domain's by `virsh` unless
+    /// said.
     #[serde(default)]
     pub console: Option<Located<Console>>,
     /// How a host of kind "ssh" gets another release of its system: what `lab install` does.
@@ -248,10 +258,22 @@ pub struct Host {
     /// The system that `backsight lab provision` makes a container or a virtual machine of.
     #[serde(default)]
     pub recipe: Option<Located<Recipe>>,
-    /// When a container or a virtual machine goes back to what it is made of: before each "trial", for each "study" (unless said),
-    /// or "never".
+    /// When a container or a virtual machine goes back to what it is made of, or to its snapshot: before each "trial", for each "study"
+    /// (unless said), or "never".
     #[serde(default)]
     pub restore: Option<Located<Restore>>,
+    /// The domain of libvirt that a host of kind "vm" is, by its name; in place of a disk.
+    #[serde(default)]
+    pub domain: Option<Located<String>>,
+    /// The libvirt that has the domain, as `virsh --connect` takes it: `qemu:///system`; virsh's own choice unless said.
+    #[serde(default)]
+    pub connect: Option<Located<String>>,
+    /// The snapshot that the domain goes back to.
+    #[serde(default)]
+    pub snapshot: Option<Located<String>>,
+    /// How the agent in a domain is reached: "virtio-serial" (unless said), which needs no network of it, or "ssh".
+    #[serde(default)]
+    pub channel: Option<Located<Channel>>,
 }
 
 impl Host {
@@ -271,12 +293,13 @@ impl Host {
                 format!("a host of kind \"{}\" can't be prepared", self.kind),
                 "has `prepare`",
                 Some(
-                    "`prepare` is for hosts of kind \"local\" and \"ssh\"; namespaces and guests are parts of this machine, which the \
+                    "`prepare` is for hosts of kind \"local\" and \"ssh\" and domains of libvirt; namespaces and guests are parts of this machine, which the \
                      plan's `prepare` or that of a host of kind \"local\" is for"
                         .into(),
                 ),
             ));
         }
+        self.check_domain(document)?;
         self.check_guest(document)?;
         self.check_virtual(name, document)?;
         self.check_far(name, document)
@@ -368,7 +391,7 @@ impl Host {
             Err(document.problem(span, message, "here", Some(help.to_owned())))
         };
         let commands = [&self.ssh_reboot, &self.kexec];
-        if self.kind == HostKind::Ssh {
+        if self.kind.is_other_machine() {
             if let Some(login) = &self.login
                 && (login.is_empty()
                     || login.starts_with('-')
@@ -410,23 +433,35 @@ impl Host {
                     crate::target::check_placeholders(document, commands.span(), template)?;
                 }
             }
+        }
+        if self.kind == HostKind::Ssh {
             return Ok(());
         }
-        let options = match self.kind {
-            HostKind::Container | HostKind::Vm => None,
-            _ => self.options.first().map(Located::span),
-        };
+        let takes_options = matches!(self.kind, HostKind::Container | HostKind::Vm);
+        let (by_ssh, is_domain) = (self.is_reached_by_ssh(), self.kind == HostKind::Domain);
         let only_far = [
-            ("login", self.login.as_ref().map(Located::span)),
-            ("options", options),
-            ("ssh-reboot", self.ssh_reboot.as_ref().map(Located::span)),
-            ("kexec", self.kexec.as_ref().map(Located::span)),
-            ("power", self.power.as_ref().map(Located::span)),
-            ("console", self.console.as_ref().map(Located::span)),
-            ("install", self.install.as_ref().map(Located::span)),
+            ("login", self.login.as_ref().map(Located::span), by_ssh),
+            (
+                "options",
+                self.options.first().map(Located::span),
+                takes_options || by_ssh,
+            ),
+            (
+                "ssh-reboot",
+                self.ssh_reboot.as_ref().map(Located::span),
+                false,
+            ),
+            ("kexec", self.kexec.as_ref().map(Located::span), false),
+            ("power", self.power.as_ref().map(Located::span), is_domain),
+            (
+                "console",
+                self.console.as_ref().map(Located::span),
+                is_domain,
+            ),
+            ("install", self.install.as_ref().map(Located::span), false),
         ];
-        for (key, span) in only_far {
-            if let Some(span) = span {
+        for (key, span, fits) in only_far {
+            if let (Some(span), false) = (span, fits) {
                 return fault(
                     span,
                     format!("a host of kind \"{}\" isn't reached with `ssh`", self.kind),
@@ -435,6 +470,12 @@ impl Host {
             }
         }
         Ok(())
+    }
+
+    /// Whether its agent is started by `ssh`.
+    pub fn is_reached_by_ssh(&self) -> bool {
+        let by_ssh = self.channel.as_deref() == Some(&Channel::Ssh);
+        self.kind == HostKind::Ssh || (self.kind == HostKind::Domain && by_ssh)
     }
 
     /// Who logs in and where, as `ssh` takes it.
@@ -476,6 +517,10 @@ impl Host {
             append: None,
             recipe: None,
             restore: None,
+            domain: None,
+            connect: None,
+            snapshot: None,
+            channel: None,
         }
     }
 }
@@ -630,6 +675,11 @@ impl Lab {
         preferred: &[HostName],
     ) -> Result<Self, DocumentError> {
         let mut lab: Self = document.read()?;
+        for host in lab.host.values_mut() {
+            if host.kind == HostKind::Vm && host.domain.is_some() {
+                host.kind = HostKind::Domain;
+            }
+        }
         lab.fill_seats(document, preferred)?;
         lab.check(document)?;
         Ok(lab)
@@ -750,7 +800,7 @@ impl Lab {
                 let kind = |host: &HostName| self.host.get(host).map(|host| host.kind);
                 let itself = match kind(host) {
                     Some(HostKind::Local) => Some("this machine itself"),
-                    Some(HostKind::Ssh) => Some("a machine of its own"),
+                    Some(kind) if kind.is_other_machine() => Some("a machine of its own"),
                     _ => None,
                 };
                 let is_made =
@@ -762,7 +812,7 @@ impl Lab {
                         host.span(),
                         format!("host `{host}` is {itself}: no link can be made between it and `{other}`"),
                         "here",
-                        Some("links are made between hosts of kind \"netns\", \"container\", \"vm\", \"uml\" and \"qemu\", and those that are there are described between hosts of kind \"ssh\" and \"local\"".into()),
+                        Some("links are made between hosts of kind \"netns\", \"container\", \"vm\", \"uml\" and \"qemu\", and those that are there are described between hosts of kind \"ssh\" and \"local\" and domains of libvirt".into()),
                     ));
                 }
                 if let Some(owner) = owners.insert(address.ip, host) {
@@ -828,7 +878,7 @@ impl Lab {
         }
         match self.addresses(host).next() {
             Some(first) => Ok(of(first)),
-            None if kind == Some(HostKind::Ssh) => Err(format!(
+            None if kind.is_some_and(HostKind::is_other_machine) => Err(format!(
                 "host `{host}` has no address for what is measured: give it a link, or data = \"…\""
             )),
             None => Ok((IpAddr::from([127, 0, 0, 1]), Some("lo".into()))),

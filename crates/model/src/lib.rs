@@ -72,8 +72,8 @@ pub use history::{
 pub use install::Install;
 pub use instances::{Across, InstanceSamples, across_instances, fairness_metric, jain_index};
 pub use lab::{
-    Address, ContainerEngine, Group, Host, HostCommands, HostKind, Lab, LabFileError, Link, Recipe,
-    Restore, Testbed,
+    Address, Channel, ContainerEngine, Group, Host, HostCommands, HostKind, Lab, LabFileError,
+    Link, Recipe, Restore, Testbed,
     host_pattern::{HostPattern, HostPatternError, UnknownHostError},
     host_set::{HostSet, HostSetError, HostSets, MOST_HOSTS},
     toml_quoted,

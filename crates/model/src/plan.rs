@@ -1020,7 +1020,11 @@ impl Arrangement {
             .is_none_or(|settings| match settings.kind {
                 HostKind::Local | HostKind::Netns => true,
                 HostKind::Uml => settings.root.is_none(),
-                HostKind::Qemu | HostKind::Ssh | HostKind::Container | HostKind::Vm => false,
+                HostKind::Qemu
+                | HostKind::Ssh
+                | HostKind::Container
+                | HostKind::Vm
+                | HostKind::Domain => false,
             })
     }
 

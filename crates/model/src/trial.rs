@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, net::IpAddr, time::Duration};
 
 use crate::{
-    Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostKind, HostName,
+    Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostName,
     InstanceSamples, InterfaceAddress, Iterations, Machine, MetricName, MonitorName, OUTPUT_LIMIT,
     ParamName, Phase, READY_LIMIT, ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost,
     RoleName, STEP_LIMIT, Seat, Step, Template, TemplateError, Unit, Value, VariantName,
@@ -138,7 +138,7 @@ impl Arrangement {
     /// Where a host is reached, on the control plane.
     fn control(&self, host: &HostName) -> String {
         match self.lab.host.get(host) {
-            Some(settings) if settings.kind == HostKind::Ssh => {
+            Some(settings) if settings.is_reached_by_ssh() => {
                 let login = settings.login(host);
                 let place = login.rsplit_once('@').map_or(login, |(_, place)| place);
                 place.to_owned()

@@ -82,7 +82,9 @@ impl LabView {
                 state: state(name),
                 tags: host.tags.iter().map(ToString::to_string).collect(),
                 groups: lab.groups_of(name).map(ToString::to_string).collect(),
-                login: (host.kind == HostKind::Ssh).then(|| host.login(name).to_owned()),
+                login: host
+                    .is_reached_by_ssh()
+                    .then(|| host.login(name).to_owned()),
                 addresses: own.into_iter().chain(linked).collect(),
             })
         };

@@ -73,7 +73,7 @@ impl ExaminedMachine {
         };
         let hosts = || arrangement.hosts();
         let mut machines: Vec<Self> = Vec::new();
-        for host in hosts().filter(|host| kind(host) == HostKind::Ssh) {
+        for host in hosts().filter(|host| kind(host).is_other_machine()) {
             if !machines.iter().any(|machine| machine.host == *host) {
                 machines.extend(Self::of_lab(&arrangement.lab, std::slice::from_ref(host)));
             }

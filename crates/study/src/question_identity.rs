@@ -191,6 +191,12 @@ struct MeasuredHost<'a> {
     recipe: Option<&'a Recipe>,
     #[serde(skip_serializing_if = "Option::is_none")]
     restore: Option<Restore>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domain: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connect: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     options: Vec<&'a str>,
 }
@@ -218,6 +224,9 @@ fn measured_host(host: &Host) -> MeasuredHost<'_> {
         append,
         recipe,
         restore,
+        domain,
+        connect,
+        snapshot,
         options,
         // How it is found, reached, comes back, is switched and heard.
         become_root: _,
@@ -227,6 +236,7 @@ fn measured_host(host: &Host) -> MeasuredHost<'_> {
         power: _,
         console: _,
         install: _,
+        channel: _,
         // Among the settings, resolved.
         prepare: _,
     } = host;
@@ -257,6 +267,9 @@ fn measured_host(host: &Host) -> MeasuredHost<'_> {
         append: text(append),
         recipe: recipe.as_deref(),
         restore: restore.as_ref().map(|it| **it),
+        domain: text(domain),
+        connect: text(connect),
+        snapshot: text(snapshot),
         // Those of `ssh` say how it is reached; those of an engine and an emulator what it is.
         options: match kind {
             HostKind::Container | HostKind::Vm => options.iter().map(|it| it.as_str()).collect(),

@@ -11,10 +11,11 @@ pub(crate) fn leave_out_made(
     made: &IndexMap<HostName, Vec<WantedSetting>>,
     wanted: &mut IndexMap<HostName, Vec<WantedSetting>>,
 ) {
-    // All hosts but those that ssh reaches are this machine or parts of it.
+    // All others are this machine or parts of it.
     let machine = |host: &HostName| {
         let kind = lab.host.get(host).map(|settings| settings.kind);
-        (kind == Some(HostKind::Ssh)).then(|| host.clone())
+        kind.is_some_and(HostKind::is_other_machine)
+            .then(|| host.clone())
     };
     for (host, settings) in wanted.iter_mut() {
         let there = made

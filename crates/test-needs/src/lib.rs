@@ -48,10 +48,12 @@ pub enum Need {
     Docker,
     /// `systemd-nspawn`, as root.
     Nspawn,
+    /// libvirt's daemon and `virsh`, and `qemu-img`.
+    Libvirt,
 }
 
 impl Need {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -65,6 +67,7 @@ impl Need {
         Self::Podman,
         Self::Docker,
         Self::Nspawn,
+        Self::Libvirt,
     ];
 
     fn name(self) -> &'static str {
@@ -82,6 +85,7 @@ impl Need {
             Self::Podman => "podman",
             Self::Docker => "docker",
             Self::Nspawn => "nspawn",
+            Self::Libvirt => "libvirt",
         }
     }
 
@@ -115,6 +119,9 @@ impl Need {
             Self::Podman => exists("/usr/bin/podman").and_then(|()| exists("/usr/sbin/runc")),
             Self::Docker => exists("/usr/sbin/dockerd"),
             Self::Nspawn => exists("/usr/bin/systemd-nspawn"),
+            Self::Libvirt => exists("/usr/sbin/libvirtd")
+                .and_then(|()| exists("/usr/bin/virsh"))
+                .and_then(|()| exists("/usr/bin/qemu-img")),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
         self.is_missing_in(found)

@@ -45,6 +45,14 @@ impl AgentProgram {
         })
     }
 
+    /// This program.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(crate) fn own(path: &Path) -> io::Result<Self> {
+        Self::new(env::consts::ARCH, path.to_owned())
+    }
+
     /// All that are here: this program for machines like this one, then those for others.
     ///
     /// # Errors
@@ -53,7 +61,7 @@ impl AgentProgram {
         let named = env::var_os(FOLDER_VARIABLE).map(PathBuf::from);
         let installed = || Some(own.parent()?.join(INSTALLED));
         let folder = named.or_else(installed).unwrap_or_default();
-        let mut all = vec![Self::new(env::consts::ARCH, own.to_owned())?];
+        let mut all = vec![Self::own(own)?];
         all.extend(Self::in_folder(&folder));
         Ok(all)
     }

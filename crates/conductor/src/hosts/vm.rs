@@ -57,7 +57,7 @@ pub(super) async fn start(
     let command_line = |folder: &Path, socket: &Path| {
         let disk = disk_of(settings, host).map_err(parts)?;
         let agent = folder.join("agent.img");
-        write_agent_disk(&reach.program, folder, &agent).map_err(parts)?;
+        write_agent_disk(&reach.program, folder, &agent, &[]).map_err(parts)?;
         let machine = Machine {
             name: process_name(lab, host),
             settings,
@@ -270,8 +270,13 @@ fn disk_format(disk: &Path) -> &'static str {
         .map_or("raw", |(_, format)| format)
 }
 
-/// Writes a file system with this program in it.
-fn write_agent_disk(program: &Path, folder: &Path, disk: &Path) -> Result<(), String> {
+/// Writes a file system with this program in it, made with these options besides; the folder is for what that needs.
+pub(super) fn write_agent_disk(
+    program: &Path,
+    folder: &Path,
+    disk: &Path,
+    more: &[&str],
+) -> Result<(), String> {
     let fault = |error: io::Error| format!("the disk with the agent can't be made: {error}");
     let content = folder.join("agent-disk");
     fs::create_dir(&content).map_err(fault)?;
@@ -280,7 +285,7 @@ fn write_agent_disk(program: &Path, folder: &Path, disk: &Path) -> Result<(), St
         fs::copy(program, &within).map_err(fault)?;
     }
     let size = program.metadata().map_err(fault)?.len();
-    let options = ["-O", "^has_journal", "-N", "16"];
+    let options = [&["-O", "^has_journal", "-N", "16"], more].concat();
     let made = make_file_system(&content, disk, size + size / 16 + (2 << 20), &options);
     fs::remove_dir_all(&content).map_err(fault)?;
     made.map_err(|error| error.to_string())

@@ -52,6 +52,17 @@ pub enum Restore {
     Never,
 }
 
+/// The way to the agent in a domain of libvirt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
+    /// A port of virtio-serial.
+    #[default]
+    VirtioSerial,
+    /// A login by `ssh`.
+    Ssh,
+}
+
 /// A system of Debian to make a host of, by `backsight lab provision`.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -104,7 +115,81 @@ impl Recipe {
 impl Host {
     /// How often it goes back to what it is made of.
     pub fn restores(&self) -> Restore {
-        self.restore.as_deref().copied().unwrap_or_default()
+        match self.kind == HostKind::Domain && self.snapshot.is_none() {
+            true => Restore::Never,
+            false => self.restore.as_deref().copied().unwrap_or_default(),
+        }
+    }
+
+    /// What only a domain of libvirt has, and what it has already.
+    pub(super) fn check_domain(&self, document: &TomlDocument) -> Result<(), DocumentError> {
+        let fault = |span, message: String, help: &str| {
+            Err(document.problem(span, message, "here", Some(help.to_owned())))
+        };
+        fn span<T>(key: &Option<Located<T>>) -> Option<std::ops::Range<usize>> {
+            key.as_ref().map(Located::span)
+        }
+        let Some(domain) = &self.domain else {
+            let of_domain = [
+                ("connect", span(&self.connect)),
+                ("snapshot", span(&self.snapshot)),
+                ("channel", span(&self.channel)),
+            ];
+            let stray = of_domain
+                .into_iter()
+                .find_map(|(key, span)| Some((key, span?)));
+            return stray.map_or(Ok(()), |(key, place)| {
+                fault(
+                    place,
+                    format!("`{key}` is for a domain of libvirt, and this host is none"),
+                    "say which it is: kind = \"vm\" and domain = \"bookworm-1\"",
+                )
+            });
+        };
+        if self.kind != HostKind::Domain {
+            return fault(
+                domain.span(),
+                format!("a host of kind \"{}\" has no `domain`", self.kind),
+                "`domain` is for hosts of kind \"vm\"",
+            );
+        }
+        let own = [
+            ("disk", span(&self.disk)),
+            ("recipe", span(&self.recipe)),
+            ("kernel", span(&self.kernel)),
+            ("initrd", span(&self.initrd)),
+            ("append", span(&self.append)),
+            ("memory", span(&self.memory)),
+            ("cpus", span(&self.cpus)),
+            ("kvm", span(&self.kvm)),
+        ];
+        if let Some((key, place)) = own.into_iter().find_map(|(key, span)| Some((key, span?))) {
+            return fault(
+                place,
+                format!("a domain of libvirt is as libvirt has it: it can't be given `{key}`"),
+                &format!("change it there: virsh edit {}", **domain),
+            );
+        }
+        for name in [&self.domain, &self.connect, &self.snapshot]
+            .into_iter()
+            .flatten()
+        {
+            if name.is_empty() || name.starts_with('-') || name.contains(char::is_control) {
+                return fault(
+                    name.span(),
+                    format!("`{}` can't be told to virsh", **name),
+                    "expected for example domain = \"bookworm-1\", snapshot = \"clean\", connect = \"qemu:///system\"",
+                );
+            }
+        }
+        match &self.restore {
+            Some(restore) if self.snapshot.is_none() && **restore != Restore::Never => fault(
+                restore.span(),
+                "there is no snapshot that it could go back to".into(),
+                "add snapshot = \"clean\", which `virsh snapshot-create-as` makes",
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// What only a container or a virtual machine has.
@@ -116,7 +201,8 @@ impl Host {
         let fault = |span, message: String, help: &str| {
             Err(document.problem(span, message, "here", Some(help.to_owned())))
         };
-        let (container, vm) = (self.kind == HostKind::Container, self.kind == HostKind::Vm);
+        let container = self.kind == HostKind::Container;
+        let vm = matches!(self.kind, HostKind::Vm | HostKind::Domain);
         let span = |text: &Option<Located<String>>| text.as_ref().map(Located::span);
         let keys = [
             ("image", span(&self.image), container),
@@ -154,7 +240,7 @@ impl Host {
         if !container && !vm {
             return Ok(());
         }
-        let made_of = [&self.image, &self.folder, &self.disk];
+        let made_of = [&self.image, &self.folder, &self.disk, &self.domain];
         let ways =
             made_of.iter().filter(|it| it.is_some()).count() + usize::from(self.recipe.is_some());
         if ways != 1 {
@@ -166,7 +252,7 @@ impl Host {
                         "say image = \"debian:12\", folder = \"/srv/rootfs\", or recipe = { debian = \"bookworm\" }"
                     }
                     false => {
-                        "say disk = \"/srv/bookworm.qcow2\", or recipe = { debian = \"bookworm\" }"
+                        "say disk = \"/srv/bookworm.qcow2\", recipe = { debian = \"bookworm\" }, or domain = \"bookworm-1\""
                     }
                 },
             );
@@ -258,6 +344,22 @@ mod tests {
     }
 
     #[test]
+    fn a_domain_is_a_machine_of_its_own_that_goes_back_to_its_snapshot_if_it_has_one() {
+        let lab = read("kind = \"vm\"\ndomain = \"a\"").unwrap();
+        let host = &lab.host["a"];
+        assert_eq!(host.kind, HostKind::Domain);
+        assert_eq!(host.kind.to_string(), "vm");
+        assert!(host.kind.is_machine() && !host.is_reached_by_ssh());
+        assert_eq!(host.restores(), Restore::Never);
+        let lab = read(
+            "kind = \"vm\"\ndomain = \"a\"\nsnapshot = \"clean\"\nchannel = \"ssh\"\nlogin = \"root@10.0.0.2\"",
+        )
+        .unwrap();
+        assert_eq!(lab.host["a"].restores(), Restore::Study);
+        assert!(lab.host["a"].is_reached_by_ssh());
+    }
+
+    #[test]
     fn what_does_not_fit_is_said_with_the_way_out() {
         for (host, said) in [
             ("kind = \"container\"", "made of one thing"),
@@ -288,6 +390,28 @@ mod tests {
             ),
             (
                 "kind = \"vm\"\nlogin = \"a\"\ndisk = \"/x\"",
+                "isn't reached",
+            ),
+            (
+                "kind = \"vm\"\ndisk = \"/x\"\nsnapshot = \"clean\"",
+                "this host is none",
+            ),
+            ("kind = \"ssh\"\ndomain = \"a\"", "has no `domain`"),
+            (
+                "kind = \"vm\"\ndomain = \"a\"\ndisk = \"/x\"",
+                "as libvirt has it",
+            ),
+            (
+                "kind = \"vm\"\ndomain = \"a\"\nmemory = \"1GiB\"",
+                "can't be given `memory`",
+            ),
+            ("kind = \"vm\"\ndomain = \"-a\"", "told to virsh"),
+            (
+                "kind = \"vm\"\ndomain = \"a\"\nrestore = \"trial\"",
+                "no snapshot",
+            ),
+            (
+                "kind = \"vm\"\ndomain = \"a\"\nlogin = \"a\"",
                 "isn't reached",
             ),
         ] {

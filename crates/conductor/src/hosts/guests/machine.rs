@@ -75,7 +75,7 @@ pub(crate) fn setup(lab: &Lab, host: &HostName, shown: &[PathBuf]) -> GuestSetup
     };
     let links = lab.link.iter().enumerate();
     GuestSetup {
-        hostname: host.to_string(),
+        hostname: Some(host.to_string()),
         root: settings.root.as_ref().map(|root| PathBuf::from(&**root)),
         // What isn't on this machine's own root can't be shown there.
         shown: if settings.kind == HostKind::Uml && settings.root.is_none() {
@@ -95,6 +95,7 @@ pub(crate) fn setup(lab: &Lab, host: &HostName, shown: &[PathBuf]) -> GuestSetup
             .map(|(key, value)| (netns::sysctl_path(key), value.to_owned()))
             .collect(),
         keeps_disk: settings.kind == HostKind::Vm,
+        stays_on: false,
     }
 }
 

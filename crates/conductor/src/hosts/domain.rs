@@ -1,0 +1,444 @@
+//! Domains of libvirt: started where they are off, set back to a snapshot as the lab says, and left on or off as they were found.
+//!
+//! The agent speaks on a port of virtio-serial and finds its program on a second disk, as in a machine of our own (`vm`), or `ssh`
+//! carries it. A domain outlives this program, so that a process of its own watches over it: when this program dies, it switches off what
+//! was off before.
+//!
+//! Nothing is measured on a domain that can't go back to its snapshot. Whoever only asks a host something doesn't set it back.
+
+use backsight_agent::{Client, GuestError, GuestSetup, cache_folder, set_up};
+use backsight_model::{Host, HostName, Located, Restore};
+use futures_util::future::BoxFuture;
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Seek as _, SeekFrom},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+use tokio::{
+    io::AsyncWriteExt as _,
+    net::UnixStream,
+    process::{Child, ChildStdin, Command},
+    time::{sleep, timeout},
+};
+
+use super::{
+    AgentKeeper, ConnectError, HostAccess, Started, agent_programs::AgentProgram, ssh,
+    vm::write_agent_disk,
+};
+use crate::{
+    console::ConsoleCapture,
+    virsh::{Definition, Domain, how_to_add_devices},
+};
+
+/// How long a domain may take until its agent says hello.
+const BOOT_LIMIT: Duration = Duration::from_secs(300);
+/// How long the agent in a domain that runs already may take to notice us, until the channel is opened anew: it may not have noticed yet
+/// that somebody else has closed it.
+const NOTICE_LIMIT: Duration = Duration::from_secs(15);
+/// How long a domain whose disk is kept may take to shut down in order.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
+/// The pause between two logins at a system that boots.
+const LOGIN_PAUSE: Duration = Duration::from_secs(1);
+/// Where the label of an ext4 file system is, and how long it is, in bytes.
+const LABEL: (u64, usize) = (1024 + 120, 16);
+
+/// Starts a domain, unless it runs, and greets the agent in it.
+///
+/// # Errors
+/// libvirt says no; the domain can't go back to its snapshot; it ends, stands still or says nothing in time. It is on or off as it was.
+pub(super) async fn start(
+    reach: &HostAccess,
+    host: &HostName,
+    settings: &Host,
+) -> Result<Started, ConnectError> {
+    let fault = |message: String, console: Vec<u8>| ConnectError::Domain {
+        host: host.clone(),
+        message,
+        console,
+    };
+    let domain =
+        Domain::new(settings).ok_or_else(|| fault("it is no domain".into(), Vec::new()))?;
+    let starting = StartingDomain {
+        reach,
+        host,
+        settings,
+        domain,
+    };
+    let running = starting
+        .bring_up()
+        .await
+        .map_err(|m| fault(m, Vec::new()))?;
+    let greeted = tokio::select! {
+        greeted = timeout(BOOT_LIMIT, starting.greet(running.was_on)) => match greeted {
+            Ok(greeted) => greeted,
+            Err(_) => Err(fault(starting.silence(), Vec::new())),
+        },
+        state = running.console.end_of_boot() => {
+            Err(fault(format!("{}: {}", state.meaning, state.advice), Vec::new()))
+        }
+    };
+    match greeted {
+        Ok((client, over_ssh)) => Ok((
+            client,
+            Box::new(RunningDomain {
+                over_ssh,
+                ..running
+            }),
+        )),
+        Err(cause) => {
+            let said = running.console.bytes();
+            running.give_up().await;
+            Err(match cause {
+                ConnectError::Domain { message, .. } => fault(message, said),
+                of_ssh => of_ssh,
+            })
+        }
+    }
+}
+
+/// Adds what the agent needs to the definition of a domain. Whether something was missing.
+///
+/// # Errors
+/// libvirt's; the disk with the agent can't be written.
+pub(crate) async fn add_agent_devices(program: &Path, domain: &Domain) -> Result<bool, String> {
+    let uuid = domain.run("domuuid", &[]).await?;
+    let folder = disk_folder();
+    let disk = folder.join(format!("{}.img", uuid.trim()));
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let is_new = domain.add_agent_devices(&disk).await?;
+    // It has to be there for the domain to start at all, whoever starts it.
+    let definition = Definition(domain.run("dumpxml", &["--inactive"]).await?);
+    let disk = definition.agent_disk().unwrap_or(disk);
+    if !disk.exists() {
+        refresh_agent_disk(program, &disk)?;
+    }
+    Ok(is_new)
+}
+
+/// Where disks with agents lie, which the user of libvirt's QEMU has to reach.
+fn disk_folder() -> PathBuf {
+    let own = std::env::var_os("XDG_CACHE_HOME").is_some() || !rustix::process::geteuid().is_root();
+    let cache = match own {
+        true => cache_folder(),
+        false => PathBuf::from("/var/cache/backsight"),
+    };
+    cache.join("domains")
+}
+
+type GreetedAgent = (Client, Option<Box<dyn AgentKeeper>>);
+
+/// A host whose domain is to run.
+struct StartingDomain<'a> {
+    reach: &'a HostAccess,
+    host: &'a HostName,
+    settings: &'a Host,
+    domain: Domain,
+}
+
+impl StartingDomain<'_> {
+    /// Has it run, as new where the lab says so.
+    async fn bring_up(&self) -> Result<RunningDomain, String> {
+        let domain = &self.domain;
+        let state = domain.state().await?;
+        let was_on = state.is_on();
+        // Who measures has a lease.
+        let restores = self.settings.restores() != Restore::Never && self.reach.lease.is_some();
+        let snapshot = self.settings.snapshot.as_ref().filter(|_| restores);
+        if was_on && snapshot.is_none() && state.0 != "running" {
+            return Err(format!(
+                "its domain is {}: {}",
+                state.0,
+                domain.line("resume")
+            ));
+        }
+        let off_switch = match was_on {
+            true => None,
+            false => Some(OffSwitch::new(domain)?),
+        };
+        let is_paused = match snapshot {
+            Some(snapshot) => {
+                if let Err(said) = self.go_back(snapshot).await {
+                    if was_on {
+                        let _it_ran_all_the_time = domain.run("start", &[]).await;
+                    }
+                    return Err(format!(
+                        "it can't go back to its snapshot `{}`, and isn't measured on as it is: {said}",
+                        **snapshot
+                    ));
+                }
+                true
+            }
+            None if was_on => false,
+            None => {
+                let definition = Definition(domain.run("dumpxml", &["--inactive"]).await?);
+                self.refresh_agent(&definition)?;
+                domain.run("start", &["--paused"]).await?;
+                true
+            }
+        };
+        let console = ConsoleCapture::start(self.settings)
+            .await
+            .map_err(|error| error.to_string())?;
+        let running = RunningDomain {
+            domain: domain.clone(),
+            was_on,
+            is_kept: self.settings.restores() == Restore::Never,
+            console,
+            off_switch,
+            over_ssh: None,
+        };
+        if is_paused {
+            running.console.recognize();
+            if let Err(said) = domain.run("resume", &[]).await {
+                running.give_up().await;
+                return Err(said);
+            }
+        }
+        Ok(running)
+    }
+
+    /// Sets it back to a snapshot, in which it stands still.
+    async fn go_back(&self, snapshot: &Located<String>) -> Result<(), String> {
+        let domain = &self.domain;
+        let definition = Definition(domain.run("snapshot-dumpxml", &[snapshot]).await?);
+        if domain.state().await?.is_on() {
+            domain.switch_off().await?;
+        }
+        if let Some(disk) = self.refresh_agent(&definition)?
+            && let Some(taken) = definition.taken_while_it_ran()
+            && disk
+                .metadata()
+                .is_ok_and(|it| u64::try_from(it.mtime()).is_ok_and(|t| t > taken))
+        {
+            return Err(format!(
+                "it was taken while the domain ran an older agent: take it anew, or while the domain is off: {}",
+                domain.line("snapshot-create-as")
+            ));
+        }
+        domain
+            .run("snapshot-revert", &[snapshot, "--paused"])
+            .await
+            .map(drop)
+    }
+
+    /// Has the disk of a domain that is off bring this program along. The disk; none where `ssh` does that.
+    fn refresh_agent(&self, definition: &Definition) -> Result<Option<PathBuf>, String> {
+        if self.settings.is_reached_by_ssh() {
+            return Ok(None);
+        }
+        let disk = definition.agent_disk().ok_or_else(|| {
+            let how = how_to_add_devices(self.host);
+            format!("the agent can't get into it: no disk of the domain brings it along: {how}")
+        })?;
+        refresh_agent_disk(&self.reach.program, &disk)?;
+        Ok(Some(disk))
+    }
+
+    /// The agent, and the process that carries its stream where `ssh` does.
+    async fn greet(&self, was_on: bool) -> Result<GreetedAgent, ConnectError> {
+        let fault = |message: String| ConnectError::Domain {
+            host: self.host.clone(),
+            message,
+            console: Vec::new(),
+        };
+        if !self.settings.is_reached_by_ssh() {
+            let greeted = self.greet_on_channel(was_on).await;
+            return greeted.map(|client| (client, None)).map_err(fault);
+        }
+        loop {
+            match ssh::start(self.reach, self.settings, self.host).await {
+                Ok((client, process)) => return Ok((client, Some(process))),
+                // Its system boots.
+                Err(ConnectError::Unreachable { .. }) if !was_on => {}
+                Err(other) => return Err(other),
+            }
+            self.require_on().await.map_err(fault)?;
+            sleep(LOGIN_PAUSE).await;
+        }
+    }
+
+    async fn greet_on_channel(&self, was_on: bool) -> Result<Client, String> {
+        let definition = Definition(self.domain.run("dumpxml", &[]).await?);
+        let socket = definition.channel_socket().ok_or_else(|| {
+            let how = how_to_add_devices(self.host);
+            format!("it has no channel for the agent: {how}, which has it from its next start on")
+        })?;
+        let setup = GuestSetup {
+            keeps_disk: true,
+            stays_on: was_on,
+            ..GuestSetup::default()
+        };
+        // A domain that was started here has nobody to notice, and an agent that is its first process ends it with its channel.
+        let patience = match was_on {
+            true => NOTICE_LIMIT,
+            false => BOOT_LIMIT,
+        };
+        loop {
+            let stream = UnixStream::connect(&socket).await;
+            let mut stream = stream.map_err(|error| {
+                format!("its channel {} can't be opened: {error}", socket.display())
+            })?;
+            match timeout(patience, set_up(&mut stream, &setup)).await {
+                Ok(Ok(())) => {
+                    let greeted = Client::connect(stream, BOOT_LIMIT).await;
+                    return greeted.map_err(|error| error.to_string());
+                }
+                Ok(Err(GuestError::Channel(_))) => self.require_on().await?,
+                Ok(Err(other)) => return Err(other.to_string()),
+                Err(_) => {}
+            }
+        }
+    }
+
+    async fn require_on(&self) -> Result<(), String> {
+        let state = self.domain.state().await?;
+        match state.is_on() {
+            true => Ok(()),
+            false => Err(format!(
+                "its domain ended before its agent said hello: it is {}",
+                state.0
+            )),
+        }
+    }
+
+    fn silence(&self) -> String {
+        let start = match self.settings.is_reached_by_ssh() {
+            true => "",
+            false => {
+                ": its system has to start it (see \"Measure in virtual machines and containers\")"
+            }
+        };
+        format!("its agent hasn't said hello within {BOOT_LIMIT:?}{start}")
+    }
+}
+
+/// Writes the disk with an agent where it isn't that with this program, by the label of its file system.
+fn refresh_agent_disk(program: &Path, disk: &Path) -> Result<(), String> {
+    let fault = |error: io::Error| format!("the disk with the agent {}: {error}", disk.display());
+    let own = AgentProgram::own(program).map_err(fault)?;
+    let label = blake3::hash(own.file.as_bytes()).to_hex()[..LABEL.1].to_owned();
+    if label_of(disk).is_ok_and(|there| there == label.as_bytes()) {
+        return Ok(());
+    }
+    let folder = disk.with_extension("making");
+    let removed = match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    removed
+        .and_then(|()| fs::create_dir_all(&folder))
+        .map_err(fault)?;
+    let new = folder.join("disk.img");
+    write_agent_disk(program, &folder, &new, &["-L", &label])?;
+    fs::set_permissions(&new, fs::Permissions::from_mode(0o644))
+        .and_then(|()| fs::rename(&new, disk))
+        .and_then(|()| fs::remove_dir_all(&folder))
+        .map_err(fault)
+}
+
+fn label_of(disk: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(disk)?;
+    file.seek(SeekFrom::Start(LABEL.0))?;
+    let mut label = vec![0; LABEL.1];
+    file.read_exact(&mut label)?;
+    Ok(label)
+}
+
+/// A domain that runs.
+struct RunningDomain {
+    domain: Domain,
+    /// Whether it ran when it was found.
+    was_on: bool,
+    /// Whether what it writes stays on its disk.
+    is_kept: bool,
+    console: ConsoleCapture,
+    /// What switches it off when this program dies; none where it was on.
+    off_switch: Option<OffSwitch>,
+    /// The process that carries its agent's stream, where `ssh` does.
+    over_ssh: Option<Box<dyn AgentKeeper>>,
+}
+
+impl RunningDomain {
+    /// Switches it off: nobody knows how it is. One that was on is started anew. Its console's last words.
+    async fn give_up(self) -> String {
+        if let Some(process) = self.over_ssh {
+            process.bury().await;
+        }
+        let state = self.domain.state().await;
+        let _libvirt_is_gone = self.domain.switch_off().await;
+        let mut words = self.console.finish().await.words;
+        if let Some(state) = state.ok().filter(|state| !state.is_on()) {
+            words = format!("its domain ended by itself: it is {}; {words}", state.0);
+        }
+        match self.off_switch {
+            Some(off_switch) => off_switch.disarm().await,
+            None => {
+                let _said_when_it_is_used_next = self.domain.run("start", &[]).await;
+            }
+        }
+        words
+    }
+
+    /// Leaves it as it was found.
+    async fn leave(self) {
+        if let Some(process) = self.over_ssh {
+            process.dismiss().await;
+        }
+        if let Some(off_switch) = self.off_switch {
+            let shuts_down = self.is_kept && self.domain.run("shutdown", &[]).await.is_ok();
+            if !shuts_down || !self.domain.until_off(SHUTDOWN_LIMIT).await {
+                let _libvirt_is_gone = self.domain.switch_off().await;
+            }
+            off_switch.disarm().await;
+        }
+        self.console.finish().await;
+    }
+}
+
+impl AgentKeeper for RunningDomain {
+    fn console(&self) -> Option<Vec<u8>> {
+        Some(self.console.bytes())
+    }
+
+    fn bury(self: Box<Self>) -> BoxFuture<'static, String> {
+        Box::pin(self.give_up())
+    }
+
+    fn dismiss(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(self.leave())
+    }
+}
+
+/// A process that switches a domain off when this program, or whoever holds this, is gone. It has the host's lock until then, as all that
+/// is started here.
+struct OffSwitch {
+    process: Child,
+    hold: Option<ChildStdin>,
+}
+
+impl OffSwitch {
+    fn new(domain: &Domain) -> Result<Self, String> {
+        let mut process = Command::new("/bin/sh")
+            .args(["-c", "read -r _ || exec \"$@\"", "sh"])
+            .args(domain.words("destroy", &[]))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("can't run /bin/sh: {error}"))?;
+        let hold = process.stdin.take();
+        Ok(Self { process, hold })
+    }
+
+    /// Lets the domain be as it is.
+    async fn disarm(mut self) {
+        if let Some(mut hold) = self.hold.take() {
+            let _it_has_gone = hold.write_all(b"\n").await;
+        }
+        let _ = self.process.wait().await;
+    }
+}

@@ -1,15 +1,15 @@
 //! The command line: its verbs and what all of them share. Help, completions and manual pages are made
 //! from it.
 
-use backsight_agent::wait_at_barrier;
+use backsight_agent_program::HostVerb;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 use crate::{
-    accept, agent, barrier, bisect, check, common_options::CommonOptions, compare, detect, doctor,
-    examples, exit_status, export, history, history_log, import, init, lab, list, log, manual,
-    monitor, noise, overhead, publish, record, report, restore, resume, run, schema, search, step,
-    studies, trace, try_patch,
+    accept, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
+    exit_status, export, history, history_log, import, init, lab, list, log, manual, noise,
+    overhead, publish, record, report, restore, resume, run, schema, search, step, studies, trace,
+    trace::syscall_monitor, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -49,8 +49,8 @@ enum Verb {
     Search(Box<search::SearchArgs>),
     /// Every system call of a command or a process, with strace's options
     Trace(Box<trace::TraceArgs>),
-    /// Wait for the other hosts of a role: for the programs of a benchmark
-    Barrier(barrier::BarrierArgs),
+    #[command(flatten)]
+    OnHost(HostVerb),
     /// The commits between two versions of a target: authors, messages, files
     Log(history_log::LogArgs),
     /// Go on with a study that was stopped or killed
@@ -96,18 +96,12 @@ enum Verb {
     /// Write the reference pages of the documentation
     #[command(hide = true)]
     Reference(manual::ReferenceArgs),
-    /// What runs on a host; started by the conductor, not by people
-    #[command(hide = true)]
-    Agent(agent::AgentArgs),
-    /// A sampler of /proc, as a monitor of a trial; prints a sample a line
-    #[command(hide = true)]
-    Monitor(monitor::MonitorArgs),
 }
 
 impl Verb {
     /// Whether agents and definitions start it: it has no time for the leftovers of others.
     fn runs_in_trials(&self) -> bool {
-        matches!(self, Self::Agent(_) | Self::Monitor(_) | Self::Trace(_))
+        matches!(self, Self::OnHost(_) | Self::Trace(_))
     }
 }
 
@@ -143,7 +137,7 @@ impl Arguments {
             Verb::Noise(verb) => verb.execute(&shared),
             Verb::Search(verb) => verb.execute(&shared),
             Verb::Trace(verb) => verb.execute(),
-            Verb::Barrier(verb) => Ok(wait_at_barrier(&verb.name, verb.of)),
+            Verb::OnHost(verb) => verb.execute(syscall_monitor::execute),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),
@@ -166,8 +160,6 @@ impl Arguments {
             Verb::Completions(verb) => verb.execute(command()),
             Verb::Man(verb) => verb.execute(command()),
             Verb::Reference(verb) => verb.execute(command()),
-            Verb::Agent(verb) => verb.execute(),
-            Verb::Monitor(verb) => verb.execute(),
         }
     }
 }

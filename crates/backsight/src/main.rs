@@ -4,8 +4,6 @@
 //! user can mend is a message with a way out and never a backtrace.
 
 mod accept;
-mod agent;
-mod barrier;
 mod bisect;
 mod check;
 mod cli;
@@ -25,7 +23,6 @@ mod lab;
 mod list;
 mod log;
 mod manual;
-mod monitor;
 mod noise;
 mod open_target;
 mod outcome;
@@ -58,23 +55,11 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    if let Some(ended) = agent::as_first_process() {
-        return ended;
-    }
-    if let Some(ended) = backsight_agent::pass_barrier() {
+    if let Some(ended) = backsight_agent_program::execute_early() {
         return ended;
     }
     let arguments = cli::Arguments::read();
-    // Fixed: a message is as wide in a log as on a terminal, and asks nothing of the environment.
-    let _ = miette::set_hook(Box::new(|_| {
-        Box::new(
-            miette::MietteHandlerOpts::new()
-                .width(100)
-                .color(false)
-                .context_lines(1)
-                .build(),
-        )
-    }));
+    let _ = backsight_agent_program::set_message_style();
     match arguments.execute() {
         Ok(status) => status,
         Err(report) => {

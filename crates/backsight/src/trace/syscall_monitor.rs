@@ -5,6 +5,7 @@
 //! already is attached to.
 
 use backsight_agent::{MonitoredProcesses, is_monitor, monitored_processes};
+use backsight_agent_program::SYSCALLS;
 use backsight_syscall_decode::{EventKind, TraceEvent};
 use backsight_tracer::engine;
 use backsight_tracer::interrupt::Interrupt;
@@ -21,15 +22,12 @@ use std::{
 use super::{ENDS, chain};
 use crate::files;
 
-/// The name of this monitor.
-pub const NAME: &str = "syscalls";
-
 /// Watches until it is stopped.
 pub fn execute() -> miette::Result<ExitCode> {
     let MonitoredProcesses { agent, steps } = monitored_processes().ok_or_else(|| {
         miette::miette!(
             help = format!(
-                "a plan starts it: monitors = [\"{NAME}\"]; for a command there is `backsight trace -c`"
+                "a plan starts it: monitors = [\"{SYSCALLS}\"]; for a command there is `backsight trace -c`"
             ),
             "no trial is here to be watched"
         )

@@ -1,11 +1,11 @@
-//! `backsight monitor`: a sampler of ours, or the monitor of system calls, as the definitions of monitors start it.
+//! `monitor`: a sampler of ours, or the monitor of system calls, as the definitions of monitors start it.
 
 use backsight_model::Time;
 use backsight_monitor::{RecordError, Sampler, record, sampler, samplers};
 use std::{io::ErrorKind, process::ExitCode, time::Duration};
 
-use crate::trace::syscall_monitor;
-
+/// The monitor of system calls.
+pub const SYSCALLS: &str = "syscalls";
 /// Time between two samples unless somebody says otherwise.
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -25,20 +25,26 @@ pub struct MonitorArgs {
 
 fn names() -> impl Iterator<Item = &'static str> {
     let samplers = samplers().iter().map(|sampler| sampler.name);
-    samplers.chain([syscall_monitor::NAME])
+    samplers.chain([SYSCALLS])
 }
 
 impl MonitorArgs {
-    /// Samples until it is stopped.
-    pub fn execute(self) -> miette::Result<ExitCode> {
-        if self.name == syscall_monitor::NAME {
+    /// Samples until it is stopped; `count_syscalls` does so for system calls.
+    ///
+    /// # Errors
+    /// It can't sample here, or what it samples can't be written.
+    pub fn execute(
+        self,
+        count_syscalls: impl FnOnce() -> miette::Result<ExitCode>,
+    ) -> miette::Result<ExitCode> {
+        if self.name == SYSCALLS {
             if self.interval.is_some() || self.count.is_some() {
                 return Err(miette::miette!(
                     "`{}` has no samples: it counts all the time",
                     self.name
                 ));
             }
-            return syscall_monitor::execute();
+            return count_syscalls();
         }
         let interval = self.interval.map_or(USUAL_INTERVAL, |time| time.0);
         let unknown = || miette::miette!("there is no sampler `{}`", self.name);

@@ -1,17 +1,7 @@
-//! `backsight agent`: what runs on a host, speaking to its conductor over standard input and output.
+//! `agent`: what runs on a host, speaking to its conductor over standard input and output.
 
 use miette::IntoDiagnostic as _;
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
-
-/// Serves as the first process of a guest, if a kernel has started this program so. Before any argument is read: a
-/// kernel adds some of its own.
-pub fn as_first_process() -> Option<ExitCode> {
-    let (device, restart) = backsight_agent::init_arguments()?;
-    Some(match backsight_agent::serve_guest(&device, restart) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    })
-}
 
 /// Arguments of `agent`.
 #[derive(Debug, clap::Args)]
@@ -43,6 +33,9 @@ pub struct AgentArgs {
 
 impl AgentArgs {
     /// Serves one conductor, then ends.
+    ///
+    /// # Errors
+    /// It can't serve here, or isn't asked to.
     pub fn execute(self) -> miette::Result<ExitCode> {
         use std::io::IsTerminal as _;
         if let (Some(socket), Some(program)) = (&self.channel, &self.program) {

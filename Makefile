@@ -1,10 +1,13 @@
 # Two promises (README.md): `make demo` and `make test` work on a fresh Debian 12 with Rust and Node.
 TARGET := $(shell uname -m)-unknown-linux-musl
 BINARY := target/$(TARGET)/release/backsight
+# The machines that a release has agents for, and where these are built.
+AGENTS := x86_64 aarch64
+AGENTS_FOLDER := target/agents
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build check unit browser quality aa bench bench-trace kills faults fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
+.PHONY: demo demo-history test missing-needs build agents check unit browser quality aa bench bench-trace kills faults fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -21,6 +24,13 @@ missing-needs:              ## what tests need and this machine lacks: they are 
 build: setup-build          ## the release binary: one static file
 	cargo build --release --locked --target $(TARGET) -p backsight
 	@echo "built $(BINARY)"
+
+agents: setup-build         ## the agents for other machines, static and small: target/agents/backsight-agent-MACHINE
+	mkdir -p $(AGENTS_FOLDER)
+	for machine in $(AGENTS); do \
+		cargo build --profile agent --locked --features pure --target $$machine-unknown-linux-musl -p backsight-agent-program && \
+		cp target/$$machine-unknown-linux-musl/agent/backsight-agent $(AGENTS_FOLDER)/backsight-agent-$$machine || exit 1; \
+	done
 
 check:                      ## format, lints, that the static binary compiles; licences, duplicates and sources of dependencies
 	cargo fmt --all --check

@@ -21,8 +21,8 @@ pub struct ControlMove {
 /// nothing, whatever the series does.
 ///
 /// The move is a linear contrast: the mean over `new` less that over `base`, so that a point weighs the difference w of its shares of
-/// the two. Its variance is s²·Σw². For s² stands the larger of two estimates: around the two means, and half of the mean square
-/// of the differences of neighbours (J. von Neumann, "Distribution of the ratio of the mean square successive difference to the
+/// the two. Its variance is s²·Σw². For s² stands the larger of two estimates: around the two means, and half of the mean square of
+/// the differences of neighbours there (J. von Neumann, "Distribution of the ratio of the mean square successive difference to the
 /// variance", Ann. Math. Stat. 12, 1941), so that neither a drift nor an alternation makes it too small. The interval is Student's with two degrees of
 /// freedom fewer than points that weigh anything.
 ///
@@ -53,13 +53,13 @@ pub fn control_move(
     let weighs = |place: &usize| base[*place] + new[*place] > 0.0;
     let used: Vec<usize> = (0..series.len()).filter(weighs).collect();
     let freedom = used.len().checked_sub(2).filter(|freedom| *freedom >= 2)? as f64;
-    let around = used.iter().map(|place| {
+    let residual = |place: &usize| {
         let share = new[*place] / (base[*place] + new[*place]);
-        (series[*place] - from - share * (to - from)).powi(2)
-    });
-    let around = around.sum::<f64>() / freedom;
-    let steps = used.windows(2);
-    let steps = steps.map(|pair| (series[pair[1]] - series[pair[0]]).powi(2));
+        series[*place] - from - share * (to - from)
+    };
+    let residuals: Vec<f64> = used.iter().map(residual).collect();
+    let around = residuals.iter().map(|it| it * it).sum::<f64>() / freedom;
+    let steps = residuals.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
     let steps = steps.sum::<f64>() / 2.0 / (used.len() - 1) as f64;
     let reach: f64 = base
         .iter()

@@ -7,7 +7,7 @@ AGENTS_FOLDER := target/agents
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build agents check unit browser quality aa bench bench-trace kills faults fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
+.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa bench bench-trace kills faults fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -25,6 +25,9 @@ build: setup-build          ## the release binary: one static file
 	cargo build --release --locked --target $(TARGET) -p backsight
 	@echo "built $(BINARY)"
 
+release: build agents       ## the same with the agents for other machines in it: still one file
+	scripts/add-agents $(BINARY) $(AGENTS_FOLDER)
+
 agents: setup-build         ## the agents for other machines, static and small: target/agents/backsight-agent-MACHINE
 	mkdir -p $(AGENTS_FOLDER)
 	for machine in $(AGENTS); do \
@@ -38,7 +41,7 @@ check:                      ## format, lints, that the static binary compiles; l
 	cargo check --locked --target $(TARGET) -p backsight
 	cargo deny --locked --log-level error check licenses bans sources
 
-unit:                       ## unit, property and end-to-end tests; without those whose needs this machine lacks, which it says
+unit: agents                ## unit, property and end-to-end tests; without those whose needs this machine lacks, which it says
 	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo nextest run --workspace --locked
 	cargo test --workspace --doc --locked --quiet
 
@@ -52,8 +55,8 @@ aa: setup-aa build          ## identical code measured by real tools: how often 
 	scripts/aa $(BINARY)
 	scripts/aa $(BINARY) --load busy
 
-bench: setup-bench          ## our figures beside the peers', measured here and now
-	cargo bench --locked --target $(TARGET) -p backsight --bench figures --bench hosts --bench peers
+bench: setup-bench agents   ## our figures beside the peers', measured here and now
+	BACKSIGHT_AGENTS=$(CURDIR)/$(AGENTS_FOLDER) cargo bench --locked --target $(TARGET) -p backsight --bench figures --bench hosts --bench peers
 	cargo bench --locked --target $(TARGET) -p backsight-settings --bench settings
 
 bench-trace: setup-bench build ## the tracer beside strace, measured here and now

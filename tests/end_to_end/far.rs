@@ -3,7 +3,7 @@
 //! The machine is this one seen through a real `sshd`, in a mount namespace with a home and a boot id of its own. A script
 //! switches it off, on, and over; what a real kernel does in its place is in `rebooting`.
 
-use backsight_test_needs::Need;
+use backsight_test_needs::{Need, qemu_aarch64};
 use nix::sys::signal::Signal;
 use std::{
     fs,
@@ -64,7 +64,7 @@ name = "NAME"
 kind = "ssh"
 login = "root@far"
 data = "127.0.0.1"
-options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ProxyCommand=HERE/dial"]
+options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ProxyCommand=HERE/dial", "-o", "ControlMaster=no"]
 "#;
 
 /// The program without what only a debugger reads: it is sent to the machine.
@@ -244,6 +244,21 @@ fn programs_are_run_and_builds_installed_on_a_machine_that_is_not_rebooted() {
     place.assert_nothing_left();
 }
 
+/// The names of the agents that the machine has.
+fn agents_there(place: &Place) -> Vec<String> {
+    let kept = fs::read_dir(place.path("home/.cache/backsight")).unwrap();
+    let kept = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    kept.collect()
+}
+
+/// An agent for other machines, which `make agents` builds.
+fn built_agent(machine: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/agents");
+    let agent = folder.join(format!("backsight-agent-{machine}"));
+    assert!(agent.exists(), "{}: `make agents`", agent.display());
+    agent
+}
+
 #[test]
 fn a_machine_of_another_architecture_gets_the_agent_that_is_for_it() {
     let Some(place) = place() else { return };
@@ -265,11 +280,112 @@ fn a_machine_of_another_architecture_gets_the_agent_that_is_for_it() {
     let mut command = place.put(Command::new(slim()), &["run", "number.toml", "--name", "r"]);
     command.env("BACKSIGHT_AGENTS", place.path("agents"));
     Running::start(command).ends().assert_code(0);
-    let kept = fs::read_dir(place.path("home/.cache/backsight")).unwrap();
-    let kept: Vec<String> = kept
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let kept = agents_there(&place);
     assert!(kept.len() == 1 && kept[0].ends_with("-aarch64"), "{kept:?}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn an_agent_for_machines_of_arm_serves_a_study() {
+    /// The machine's shells live where its kernel starts programs of Arm by an emulator.
+    const SHELL: &str = r#"#!/bin/sh
+exec unshare --user --map-root-user --mount sh -c 'mount -t binfmt_misc none /proc/sys/fs/binfmt_misc &&
+printf %s ":aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:QEMU:F" \
+    > /proc/sys/fs/binfmt_misc/register && exec sh -c "$SSH_ORIGINAL_COMMAND"'
+"#;
+    let qemu = qemu_aarch64();
+    if Need::Aarch64.is_missing_in(qemu.as_ref().map(drop)) {
+        return;
+    }
+    let qemu = qemu.unwrap().display().to_string();
+    let Some(place) = place() else { return };
+    place.script(
+        "uname",
+        "#!/bin/sh\ncase $1 in -s) echo Linux ;; -m) echo aarch64 ;; esac\n",
+    );
+    place.script("shell", &SHELL.replace("QEMU", &qemu));
+    let server = place.read("sshd_config") + &format!("ForceCommand {}\n", place.at("shell"));
+    place.write("sshd_config", server);
+    place.prints("number", "backsight barrier together && echo 42");
+    place.write(
+        "number.toml",
+        "use = [\"number\"]\nrounds = 2\nmonitors = [\"proc-stat\"]\n",
+    );
+    let agents = built_agent("aarch64");
+    let mut command = place.put(Command::new(slim()), &["run", "number.toml", "--name", "r"]);
+    command.env("BACKSIGHT_AGENTS", agents.parent().unwrap());
+    Running::start(command).ends().assert_code(0);
+    assert_eq!(place.study("r")["measured"], 2);
+    let kept = agents_there(&place);
+    assert!(kept.len() == 1 && kept[0].ends_with("-aarch64"), "{kept:?}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_release_sends_its_small_agent_and_the_whole_program_where_its_tracer_is_needed() {
+    let Some(place) = place() else { return };
+    let agents = built_agent(std::env::consts::ARCH);
+    let release = place.path("release");
+    fs::copy(slim(), &release).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/add-agents");
+    let added = Command::new(script)
+        .args([release.as_path(), agents.parent().unwrap()])
+        .status();
+    assert!(added.unwrap().success());
+    place.prints("number", "backsight barrier together && echo 42");
+    for (plan, monitors) in [("plain", "proc-stat"), ("traced", "syscalls")] {
+        place.write(
+            &format!("{plan}.toml"),
+            format!("use = [\"number\"]\nrounds = 1\nmonitors = [\"{monitors}\"]\n"),
+        );
+    }
+    let run = |plan: &str| {
+        let file = format!("{plan}.toml");
+        let command = place.put(Command::new(&release), &["run", &file, "--name", plan]);
+        let ended = Running::start(command).ends();
+        ended.assert_code(0);
+        assert_eq!(place.study(plan)["measured"], 1, "{}", ended.stderr);
+        let cache = place.path("home/.cache/backsight");
+        let sizes = agents_there(&place).into_iter();
+        let mut sizes: Vec<u64> = sizes
+            .map(|file| cache.join(file).metadata().unwrap().len())
+            .collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    let size = |path: &Path| path.metadata().unwrap().len();
+    assert_eq!(run("plain"), [size(&agents)]);
+    assert_eq!(run("traced"), [size(&agents), size(&release)]);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_login_outlives_its_study_for_the_next_one_and_ends_by_itself() {
+    let Some(place) = place() else { return };
+    let lab = place.read("lab.toml");
+    let keeps = lab.replace("ControlMaster=no", "ControlPersist=2s");
+    assert_ne!(lab, keeps);
+    place.write("lab.toml", keeps);
+    place.prints("number", "echo 42");
+    place.write("number.toml", "use = [\"number\"]\nrounds = 1\n");
+    let logins = || fs::read_dir(place.path("sessions")).unwrap().count();
+    let run = |study: &str| {
+        let arguments = ["run", "number.toml", "--name", study];
+        let mut command = place.put(Command::new(slim()), &arguments);
+        command.env("XDG_RUNTIME_DIR", place.path("run"));
+        Running::start(command).ends().assert_code(0);
+        logins()
+    };
+    assert_eq!([run("first"), run("second")], [1, 1]);
+    // The machine was switched off and on since: the sessions of its old boot are gone.
+    let power = |what: &str| Command::new(place.path("power")).arg(what).status();
+    assert!(power("off").unwrap().success() && power("on").unwrap().success());
+    assert_eq!(run("third"), 1);
+    // A socket that nobody listens at is no login.
+    place.assert_nothing_left();
+    let sockets = place.path("run/backsight/ssh");
+    assert_eq!(fs::read_dir(&sockets).unwrap().count(), 0);
+    assert_eq!(run("fourth"), 2);
     place.assert_nothing_left();
 }
 

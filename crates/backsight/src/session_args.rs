@@ -47,6 +47,7 @@ impl SessionArgs {
             .into_diagnostic()
             .wrap_err("which program is this?")?;
         log::list_open_spans_on_signal();
+        reach.keeps_logins = true;
         reach.host_wait = self.host_wait.map_or(Duration::ZERO, |wait| wait.0);
         Ok(SessionOptions {
             reach,

@@ -14,22 +14,25 @@ pub(crate) mod guests;
 mod local;
 mod netns;
 mod ssh;
+mod ssh_login;
 pub(crate) mod vm;
 
 use backsight_agent::{AgentError, Client, ClockOffset, LeaseHolder, LeaseInForce, PlanFilesError};
-use backsight_model::{Host, HostClock, HostKind, HostName, Lab, Machine};
+use backsight_model::{Arrangement, Host, HostClock, HostKind, HostName, Lab, Machine};
 use backsight_settings::MachineConflict;
 use futures_util::future::BoxFuture;
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
+    fmt, io,
     net::IpAddr,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
+use tokio::{sync::OnceCell, task::spawn_blocking};
 
 use agent_process::{GreetingError, Process};
+use agent_programs::AgentProgram;
 use guests::Guest;
 
 /// Round trips by which a far clock is compared.
@@ -42,17 +45,66 @@ pub struct HostAccess {
     pub program: PathBuf,
     /// How long a host that doesn't answer is waited for, at the start and before each trial.
     pub host_wait: Duration,
+    /// Whether logins by `ssh` are kept for a while, for whoever needs one next.
+    pub keeps_logins: bool,
+    /// Whether agents of other machines need the tracer, which only the whole program has.
+    needs_tracer: bool,
+    /// The agents of other machines, once they are needed.
+    agents: Arc<OnceCell<Vec<AgentProgram>>>,
     /// What agents of other machines hold as long as they are there.
-    pub(crate) lease: Option<Arc<LeaseClaim>>,
+    lease: Option<Arc<LeaseClaim>>,
 }
 
 impl HostAccess {
-    /// With this program as the agent; no host is waited for.
+    /// With this program as the agent; no host is waited for, and no login kept.
     pub fn with_program(program: PathBuf) -> Self {
         Self {
             program,
             host_wait: Duration::ZERO,
+            keeps_logins: false,
+            needs_tracer: false,
+            agents: Arc::default(),
             lease: None,
+        }
+    }
+
+    /// The same for these plans: some monitors need the tracer on their hosts.
+    #[must_use]
+    pub fn for_monitors(&self, arrangements: &[Arrangement]) -> Self {
+        let mut monitors = arrangements.iter().flat_map(|it| &it.monitors);
+        match monitors.any(|planned| planned.monitor.tracer) {
+            true => Self {
+                needs_tracer: true,
+                agents: Arc::default(),
+                ..self.clone()
+            },
+            false => self.clone(),
+        }
+    }
+
+    /// The same with a login of its own for every agent.
+    pub(crate) fn with_own_logins(&self) -> Self {
+        Self {
+            keeps_logins: false,
+            ..self.clone()
+        }
+    }
+
+    /// The programs that can be agents of other machines; looked for once.
+    async fn agents(&self) -> io::Result<&[AgentProgram]> {
+        let found = self.agents.get_or_try_init(async || {
+            let (program, needs_tracer) = (self.program.clone(), self.needs_tracer);
+            let found = spawn_blocking(move || AgentProgram::all(&program, needs_tracer)).await;
+            found.map_err(io::Error::from)?
+        });
+        found.await.map(Vec::as_slice)
+    }
+
+    /// The same for agents that hold this.
+    pub(crate) fn with_lease(&self, claim: &Arc<LeaseClaim>) -> Self {
+        Self {
+            lease: Some(Arc::clone(claim)),
+            ..self.clone()
         }
     }
 
@@ -68,7 +120,7 @@ impl HostAccess {
     ///
     /// # Errors
     /// The system doesn't tell which program that is.
-    pub fn with_this_program() -> std::io::Result<Self> {
+    pub fn with_this_program() -> io::Result<Self> {
         Ok(Self::with_program(std::env::current_exe()?))
     }
 }
@@ -252,7 +304,7 @@ pub enum ConnectError {
         /// The host.
         host: HostName,
         /// What the system said.
-        cause: std::io::Error,
+        cause: io::Error,
     },
     /// The agent doesn't answer as it should.
     #[error("host `{host}`: {cause}{}", complaint(.message))]
@@ -267,6 +319,17 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
+    /// Whether a way to a host failed for a reason that nobody knows.
+    fn is_unexplained(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable {
+                why: UnreachableReason::Other,
+                ..
+            }
+        )
+    }
+
     /// What an agent that was greeted doesn't do.
     pub(crate) fn agent(host: &Connected, cause: AgentError) -> Self {
         Self::Agent {

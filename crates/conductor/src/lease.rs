@@ -219,10 +219,7 @@ impl Lease {
     /// The way to its hosts: agents that are started on other machines hold their leases.
     #[must_use]
     pub fn reach(&self, reach: &HostAccess) -> HostAccess {
-        HostAccess {
-            lease: Some(Arc::clone(&self.claim)),
-            ..reach.clone()
-        }
+        reach.with_lease(&self.claim)
     }
 }
 

@@ -125,6 +125,8 @@ impl Conductor {
             conductor.finish().await;
             return Err(fault);
         }
+        // A host that goes away may have rebooted: a login from before is of no use then.
+        conductor.reach = conductor.reach.with_own_logins();
         conductor.look_at_machines();
         Ok(conductor)
     }

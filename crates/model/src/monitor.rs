@@ -61,6 +61,9 @@ pub struct Monitor {
     /// Programs that must be in the path of a host.
     #[serde(default)]
     pub programs: Vec<String>,
+    /// Whether `{backsight}` needs its tracer there: another machine gets the whole of this program for it, not the small agent.
+    #[serde(default)]
+    pub tracer: bool,
     /// The command, which goes on until it is stopped. `{interval}` is the time between two samples, in seconds;
     /// `{backsight}` is this program on that host. What it prints is kept with the trial.
     pub run: Located<Template>,

@@ -118,7 +118,15 @@ impl Session {
         // All testbeds are of one lab.
         let lab = testbeds.all().next().map(|it| it.lab.clone());
         let lab = lab.unwrap_or_else(Lab::this_machine);
-        Lease::take(reach, &lab, &hosts, &work, *wait, awaited).await
+        Lease::take(
+            &reach.for_monitors(arrangements),
+            &lab,
+            &hosts,
+            &work,
+            *wait,
+            awaited,
+        )
+        .await
     }
 
     async fn on(
@@ -144,7 +152,7 @@ impl Session {
             other => miette::Report::msg(other.to_string()),
         })?;
         let SessionOptions { reach, events, .. } = options;
-        let reach = &lease.reach(reach);
+        let reach = &lease.reach(&reach.for_monitors(arrangements));
         // Testbeds that are parts of one machine have its settings made once.
         let (first, made) = (
             arrangement.testbed.clone(),

@@ -14,6 +14,7 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// The names of what is missing and may be, with commas between.
@@ -50,6 +51,9 @@ pub enum Need {
     Nspawn,
     /// libvirt's daemon and `virsh`, and `qemu-img`.
     Libvirt,
+    /// `qemu-aarch64` of QEMU 10 (7.2 refuses what an agent asks of its kernel), and a kernel that starts it for programs of Arm in a
+    /// user namespace of its own (Linux 6.7).
+    Aarch64,
 }
 
 impl Need {
@@ -68,6 +72,7 @@ impl Need {
         Self::Docker,
         Self::Nspawn,
         Self::Libvirt,
+        Self::Aarch64,
     ];
 
     fn name(self) -> &'static str {
@@ -86,6 +91,7 @@ impl Need {
             Self::Docker => "docker",
             Self::Nspawn => "nspawn",
             Self::Libvirt => "libvirt",
+            Self::Aarch64 => "aarch64",
         }
     }
 
@@ -122,6 +128,7 @@ impl Need {
             Self::Libvirt => exists("/usr/sbin/libvirtd")
                 .and_then(|()| exists("/usr/bin/virsh"))
                 .and_then(|()| exists("/usr/bin/qemu-img")),
+            Self::Aarch64 => qemu_aarch64().map(drop),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
         self.is_missing_in(found)
@@ -158,6 +165,27 @@ pub fn debian_cloud_kernel() -> Option<(PathBuf, PathBuf)> {
         (release.ends_with("-cloud-amd64") && modules.is_dir()).then(|| (file.path(), modules))
     });
     kernels.next()
+}
+
+/// What runs programs of Arm, which [`Need::Aarch64`] is about.
+///
+/// # Errors
+/// It isn't there, or is too old.
+pub fn qemu_aarch64() -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut programs = std::env::split_paths(&path).map(|folder| folder.join("qemu-aarch64"));
+    let program = programs.find(|program| program.exists());
+    let program = program.ok_or("qemu-aarch64 isn't there")?;
+    let asked = Command::new(&program).arg("--version").output();
+    let said = String::from_utf8(asked.map_err(|error| error.to_string())?.stdout);
+    let said = said.unwrap_or_default();
+    let words = said.split_whitespace();
+    let major = words.skip_while(|word| *word != "version").nth(1);
+    let major = major.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+    match major {
+        Some(10..) => Ok(program),
+        _ => Err(format!("{} is older than 10", program.display())),
+    }
 }
 
 /// Whether a value of the variable names something.

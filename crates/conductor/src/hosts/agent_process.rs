@@ -5,6 +5,7 @@ use backsight_model::HostName;
 use futures_util::future::BoxFuture;
 use std::{
     collections::VecDeque,
+    io,
     path::Path,
     process::{ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
@@ -12,7 +13,7 @@ use std::{
 };
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, Command},
+    process::{Child, ChildStdin, ChildStdout, Command},
     task::JoinHandle,
 };
 use tracing::Instrument as _;
@@ -40,7 +41,7 @@ pub(crate) struct Process {
 /// Why no agent was greeted.
 pub(crate) enum GreetingError {
     /// There is no process.
-    NotStarted(std::io::Error),
+    NotStarted(io::Error),
     /// There is one, and no agent answers.
     Silent(backsight_agent::AgentError, Box<Process>),
 }
@@ -76,19 +77,28 @@ impl Process {
 
     /// Starts a program whose standard input and output are the stream of an agent, and greets that.
     pub(crate) async fn greet(
-        mut command: Command,
+        command: Command,
         limit: Duration,
     ) -> Result<(Client, Self), GreetingError> {
+        let started = Self::with_stream(command);
+        let (process, stdout, stdin) = started.map_err(GreetingError::NotStarted)?;
+        match Client::connect(tokio::io::join(stdout, stdin), limit).await {
+            Ok(client) => Ok((client, process)),
+            Err(cause) => Err(GreetingError::Silent(cause, Box::new(process))),
+        }
+    }
+
+    /// Starts a program whose standard output and input come to be the stream of an agent.
+    pub(crate) fn with_stream(mut command: Command) -> io::Result<(Self, ChildStdout, ChildStdin)> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // ^C at the terminal is for the conductor, which ends its agents in order.
             .process_group(0);
-        let mut child = command.spawn().map_err(GreetingError::NotStarted)?;
+        let mut child = command.spawn()?;
         let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else {
-            let missing = std::io::Error::other("no pipe to its standard streams");
-            return Err(GreetingError::NotStarted(missing));
+            return Err(io::Error::other("no pipe to its standard streams"));
         };
         let complaints = Arc::default();
         let reader = child
@@ -102,10 +112,7 @@ impl Process {
             complaints,
             reader,
         };
-        match Client::connect(tokio::io::join(stdout, stdin), limit).await {
-            Ok(client) => Ok((client, process)),
-            Err(cause) => Err(GreetingError::Silent(cause, Box::new(process))),
-        }
+        Ok((process, stdout, stdin))
     }
 
     /// Waits for its end, at most this long each for it and for its last words, and says how it was. Nothing of it is

@@ -1,11 +1,18 @@
-//! The programs that are agents of other machines: this one for machines like this, and for others those that somebody put into a
-//! folder, by the machine's name as `uname -m` says it.
+//! The programs that are agents of other machines, by the machine's name as `uname -m` says it.
+//!
+//! Looked for in this order: `backsight-agent-MACHINE` in a folder, for who builds agents; small agents inside of this program, which a
+//! release has; this program itself, for machines like this one. Where a host has to have the tracer, this program goes before the others.
 
+use object::{Object as _, ObjectSection as _, ReadCache};
 use std::{
-    env, fs, io,
+    env,
+    fs::{self, File},
+    io::{self, Read as _},
     path::{Path, PathBuf},
-    time::UNIX_EPOCH,
+    sync::Arc,
 };
+use tokio::{sync::OnceCell, task::spawn_blocking};
+use zlib_rs::{DeflateConfig, ReturnCode, compress_bound, compress_slice};
 
 /// The folder of agents for other machines, if it isn't where this program is installed.
 const FOLDER_VARIABLE: &str = "BACKSIGHT_AGENTS";
@@ -13,35 +20,50 @@ const FOLDER_VARIABLE: &str = "BACKSIGHT_AGENTS";
 const INSTALLED: &str = "../share/backsight/agents";
 /// What their files are called, before the machine's name.
 const PREFIX: &str = "backsight-agent-";
+/// What the sections of this program with the others in it are called, before the machine's name: `make build` makes them. Each is
+/// a program as gzip packs it.
+const SECTION_PREFIX: &str = ".backsight.agent.";
+/// What gzip adds to what zlib makes, at most.
+const GZIP_WRAPPER: usize = 32;
 
 /// A program that is an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct AgentProgram {
     /// The machines that it is for: `x86_64`, `aarch64`.
     pub(crate) machine: String,
-    /// Where it is here.
-    pub(crate) path: PathBuf,
-    /// The name of its file there: another program, another name.
+    /// The name of its file there, by content: other content, another name.
     pub(crate) file: String,
-    /// Its size, in bytes.
+    /// Where it is here; none if it was packed from the first.
+    path: Option<PathBuf>,
+    packed: Arc<OnceCell<PackedProgram>>,
+}
+
+/// A program as it is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct PackedProgram {
+    /// What gzip unpacks.
+    pub(crate) bytes: Arc<[u8]>,
+    /// The size of the program, in bytes.
     pub(crate) size: u64,
 }
 
 impl AgentProgram {
-    fn new(machine: &str, path: PathBuf) -> io::Result<Self> {
-        let meta = path.metadata()?;
-        let changed = meta.modified()?.duration_since(UNIX_EPOCH);
-        let changed = changed.unwrap_or_default().as_nanos();
-        let (version, size) = (env!("CARGO_PKG_VERSION"), meta.len());
-        let suffix = match machine {
-            env::consts::ARCH => String::new(),
-            other => format!("-{other}"),
-        };
-        Ok(Self {
+    fn new(machine: &str, content: &blake3::Hash) -> Self {
+        let (version, hash) = (env!("CARGO_PKG_VERSION"), content.to_hex());
+        Self {
             machine: machine.to_owned(),
-            path,
-            file: format!("agent-{version}-{size}-{changed}{suffix}"),
-            size,
+            file: format!("agent-{version}-{}-{machine}", &hash[..16]),
+            path: None,
+            packed: Arc::default(),
+        }
+    }
+
+    fn from_file(machine: &str, path: PathBuf) -> io::Result<Self> {
+        let mut content = blake3::Hasher::new();
+        io::copy(&mut File::open(&path)?, &mut content)?;
+        Ok(Self {
+            path: Some(path),
+            ..Self::new(machine, &content.finalize())
         })
     }
 
@@ -50,73 +72,205 @@ impl AgentProgram {
     /// # Errors
     /// It can't be read.
     pub(crate) fn own(path: &Path) -> io::Result<Self> {
-        Self::new(env::consts::ARCH, path.to_owned())
+        Self::from_file(env::consts::ARCH, path.to_owned())
     }
 
-    /// All that are here: this program for machines like this one, then those for others.
+    fn from_section(machine: &str, packed: &[u8]) -> Option<Self> {
+        // The last word that gzip writes.
+        let size = packed.last_chunk().copied().map(u32::from_le_bytes)?;
+        let packed = PackedProgram {
+            bytes: packed.into(),
+            size: size.into(),
+        };
+        Some(Self {
+            packed: Arc::new(OnceCell::new_with(Some(packed.clone()))),
+            ..Self::new(machine, &blake3::hash(&packed.bytes))
+        })
+    }
+
+    /// All that are here, one a machine.
     ///
     /// # Errors
     /// This program can't be read.
-    pub(crate) fn all(own: &Path) -> io::Result<Vec<Self>> {
+    pub(crate) fn all(own: &Path, needs_tracer: bool) -> io::Result<Vec<Self>> {
         let named = env::var_os(FOLDER_VARIABLE).map(PathBuf::from);
         let installed = || Some(own.parent()?.join(INSTALLED));
         let folder = named.or_else(installed).unwrap_or_default();
-        let mut all = vec![Self::own(own)?];
+        let mut all = Vec::new();
+        if needs_tracer {
+            all.push(Self::own(own)?);
+        }
         all.extend(Self::in_folder(&folder));
-        Ok(all)
+        all.extend(Self::in_program(own));
+        let is_known = |all: &[Self], machine: &str| all.iter().any(|it| it.machine == machine);
+        if !is_known(&all, env::consts::ARCH) {
+            all.push(Self::own(own)?);
+        }
+        let mut kept: Vec<Self> = Vec::new();
+        for program in all {
+            if !is_known(&kept, &program.machine) {
+                kept.push(program);
+            }
+        }
+        kept.sort_by(|one, other| one.machine.cmp(&other.machine));
+        Ok(kept)
     }
 
-    /// Those for other machines in a folder, which needn't be there.
+    /// Those in a folder, which needn't be there.
     fn in_folder(folder: &Path) -> Vec<Self> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut all: Vec<Self> = entries
-            .filter_map(|entry| {
-                let name = entry.file_name().into_string().ok()?;
-                let machine = name.strip_prefix(PREFIX)?;
-                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                let is_other = machine != env::consts::ARCH && !machine.is_empty();
-                let fits = is_other && machine.chars().all(is_name) && entry.path().is_file();
-                fits.then(|| Self::new(machine, entry.path()).ok())?
-            })
-            .collect();
-        all.sort_by(|one, other| one.machine.cmp(&other.machine));
-        all
+        let all = entries.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let machine = name.strip_prefix(PREFIX)?;
+            let fits = is_machine(machine) && entry.path().is_file();
+            fits.then(|| Self::from_file(machine, entry.path()).ok())?
+        });
+        all.collect()
+    }
+
+    /// Those inside of a program.
+    fn in_program(program: &Path) -> Vec<Self> {
+        let Ok(file) = File::open(program) else {
+            return Vec::new();
+        };
+        let file = ReadCache::new(file);
+        let Ok(elf) = object::File::parse(&file) else {
+            return Vec::new();
+        };
+        let agents = elf.sections().filter_map(|section| {
+            let machine = section.name().ok()?.strip_prefix(SECTION_PREFIX)?;
+            is_machine(machine).then(|| Self::from_section(machine, section.data().ok()?))?
+        });
+        agents.collect()
+    }
+
+    /// The program as it is sent; packed once, whoever asks.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(crate) async fn packed(&self) -> io::Result<PackedProgram> {
+        let packed = self.packed.get_or_try_init(async || {
+            let path = self.path.clone().unwrap_or_default();
+            let packed = spawn_blocking(move || pack(&path)).await;
+            packed.map_err(io::Error::from)?
+        });
+        packed.await.cloned()
     }
 
     /// What to do where there is none for a machine.
     pub(crate) fn missing(machine: &str) -> String {
         format!(
-            "it is {machine}, and there is no agent for that here: build this program for it, and put it as `{PREFIX}ARCHITECTURE` into the \
-             folder that {FOLDER_VARIABLE} names"
+            "it is {machine}, and there is no agent for that here: build `backsight-agent` for it, and put it as `{PREFIX}ARCHITECTURE` into \
+             the folder that {FOLDER_VARIABLE} names"
         )
+    }
+}
+
+/// Whether `uname -m` may say this; a shell is told of it.
+fn is_machine(name: &str) -> bool {
+    let mut characters = name.chars();
+    !name.is_empty() && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Packs a program as gzip does: fast, since it is done while hosts wait.
+fn pack(path: &Path) -> io::Result<PackedProgram> {
+    let mut program = Vec::new();
+    File::open(path)?.read_to_end(&mut program)?;
+    let config = DeflateConfig {
+        // The largest window, and a header of gzip, as zlib's deflateInit2 has them.
+        window_bits: 15 + 16,
+        ..DeflateConfig::new(1)
+    };
+    let mut packed = vec![0; compress_bound(program.len()) + GZIP_WRAPPER];
+    let (packed, ending) = compress_slice(&mut packed, &program, config);
+    match ending {
+        ReturnCode::Ok => Ok(PackedProgram {
+            bytes: (&*packed).into(),
+            size: program.len() as u64,
+        }),
+        other => Err(io::Error::other(format!("it can't be packed: {other:?}"))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Command, Stdio};
 
-    #[test]
-    fn agents_for_other_machines_are_known_by_their_names() {
+    fn machines(programs: &[AgentProgram]) -> Vec<&str> {
+        programs.iter().map(|it| it.machine.as_str()).collect()
+    }
+
+    /// What gzip itself makes of it.
+    fn unpacked(packed: &PackedProgram) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
-        let own = env::consts::ARCH;
+        let file = folder.path().join("packed");
+        fs::write(&file, &packed.bytes).unwrap();
+        let output = Command::new("gzip")
+            .arg("-dc")
+            .stdin(Stdio::from(File::open(file).unwrap()))
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        output.stdout
+    }
+
+    #[tokio::test]
+    async fn agents_in_a_folder_are_known_by_their_names_and_named_there_by_their_content() {
+        let folder = tempfile::tempdir().unwrap();
         for file in [
             "backsight-agent-aarch64x",
             "backsight-agent-riscv64",
-            &format!("backsight-agent-{own}"),
             "backsight-agent-",
             "backsight-agent-a;b",
             "other",
         ] {
-            fs::write(folder.path().join(file), "x").unwrap();
+            fs::write(folder.path().join(file), file).unwrap();
         }
-        let found = AgentProgram::in_folder(folder.path());
-        let machines: Vec<&str> = found.iter().map(|it| it.machine.as_str()).collect();
-        assert_eq!(machines, ["aarch64x", "riscv64"]);
-        assert!(found[1].file.ends_with("-riscv64") && found[1].file.starts_with("agent-0"));
+        let found = || {
+            let mut found = AgentProgram::in_folder(folder.path());
+            found.sort_by(|one, other| one.machine.cmp(&other.machine));
+            found
+        };
+        let before = found();
+        assert_eq!(machines(&before), ["aarch64x", "riscv64"]);
+        assert!(before[1].file.ends_with("-riscv64") && before[1].file.starts_with("agent-0"));
+        let packed = before[1].packed().await.unwrap();
+        assert_eq!(unpacked(&packed), b"backsight-agent-riscv64");
+        assert_eq!(packed.size, 23);
+        fs::write(folder.path().join("backsight-agent-riscv64"), "new").unwrap();
+        let after = found();
+        assert_eq!(after[0].file, before[0].file);
+        assert_ne!(after[1].file, before[1].file);
         assert!(AgentProgram::in_folder(&folder.path().join("gone")).is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_release_has_its_agents_inside_and_without_any_this_program_is_one() {
+        let (own, folder) = (env::consts::ARCH, tempfile::tempdir().unwrap());
         let this = env::current_exe().unwrap();
-        let all = AgentProgram::all(&this).unwrap();
-        assert_eq!((all[0].machine.as_str(), &all[0].path), (own, &this));
+        let all = AgentProgram::all(&this, false).unwrap();
+        assert_eq!((machines(&all), &all[0].path), (vec![own], &Some(this)));
+
+        let (agent, release) = (folder.path().join("agent"), folder.path().join("release"));
+        fs::write(&agent, "an agent").unwrap();
+        let script = "gzip -9nc \"$1\" > \"$1.gz\" && objcopy --add-section .backsight.agent.$3=\"$1.gz\" \
+             --add-section .backsight.agent.riscv64=\"$1.gz\" /bin/true \"$2\"";
+        let made = Command::new("sh")
+            .args(["-ec", script, "sh"])
+            .args([agent.as_path(), &release])
+            .arg(own)
+            .status();
+        assert!(made.unwrap().success());
+        let ours = |needs_tracer| {
+            let all = AgentProgram::all(&release, needs_tracer).unwrap();
+            assert_eq!(all.len(), 2, "{:?}", machines(&all));
+            let mut all = all.into_iter();
+            all.find(|it| it.machine == own).unwrap()
+        };
+        let packed = ours(false).packed().await.unwrap();
+        assert_eq!(unpacked(&packed), b"an agent");
+        assert_eq!(packed.size, 8);
+        assert_eq!(ours(true).path, Some(release.clone()));
     }
 }

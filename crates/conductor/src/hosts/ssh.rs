@@ -1,35 +1,38 @@
-//! Hosts that `ssh` reaches: an agent is started there by it, after it was put there if it isn't there yet.
+//! Hosts that `ssh` reaches: an agent is started there by it, after it was put there if it isn't there yet; all of it in one login.
 //!
 //! The system's own `ssh` does it, so that `~/.ssh/config`, agents for keys and known hosts are what they are for
-//! everybody else on this machine. Each agent has a connection of its own: one that is shared would outlive the host's
-//! reboot.
+//! everybody else on this machine. A study's login may outlive it ([`KeptLogin`]). Who asks whether a login works, or whether a host
+//! has rebooted, has one of its own.
+//!
+//! The far shell says a line when it knows which machine it is: that an agent is there, or that one has to come. Then it gets that as
+//! gzip packs it, says a line again, and becomes it.
 //!
 //! No password and no host key is asked for. Which program is the agent, the machine's architecture says.
 
-use backsight_agent::Client;
+use backsight_agent::{AgentError, Client};
 use backsight_model::{Host, HostName, shell_quoted};
 use std::{
-    fs::File,
     hash::{BuildHasher as _, Hasher as _, RandomState},
     io,
-    process::Stdio,
     time::Duration,
 };
-use tokio::process::Command;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    process::{ChildStdin, ChildStdout, Command},
+    time::timeout,
+};
 
 use crate::{
     ConnectError, HostAccess, UnreachableReason,
-    hosts::{GreetingError, Process, Started, agent_programs::AgentProgram},
+    hosts::{Process, Started, agent_programs::AgentProgram, ssh_login::KeptLogin},
 };
 
-/// How long it may take from `ssh`'s start to the agent's hello.
+/// How long it may take from `ssh`'s start to the far shell's first line, and from its last one to the agent's hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(40);
 /// How long after its stream `ssh` may end, for the one to explain the other.
 const EXPLANATION_LIMIT: Duration = Duration::from_secs(5);
 /// How long the agent may take on its way to a host.
 const PUT_LIMIT: Duration = Duration::from_secs(300);
-/// What the far shell ends with if there is no agent; no program of a system ends so.
-const MISSING: i32 = 79;
 /// What `ssh` ends with for reasons of its own.
 const SSH_FAILED: i32 = 255;
 /// Connections of our own that ask for nothing, and end when the host is gone.
@@ -38,15 +41,21 @@ const SETTINGS: &[&str] = &[
     "ConnectTimeout=10",
     "ServerAliveInterval=5",
     "ServerAliveCountMax=4",
-    "ControlMaster=no",
-    "ControlPath=none",
     "ClearAllForwardings=yes",
     "LogLevel=ERROR",
 ];
+/// That nobody else uses.
+const OWN: &[&str] = &["ControlMaster=no", "ControlPath=none"];
 /// How many days an agent that nobody uses stays on a host.
 const KEPT_DAYS: u32 = 7;
 /// Where our files are on a host.
 const FOLDER: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/backsight";
+/// What the far shell says before a machine's system and architecture, where there is no agent that could be that of the machine.
+const MACHINE: &str = "backsight-machine:";
+/// What it says before it becomes the agent.
+const READY: &str = "backsight-agent:";
+/// The longest line of a far shell that is read, in bytes: others have come before ours.
+const LINE_LIMIT: u64 = 4096;
 
 /// Starts an agent on a host and greets it.
 ///
@@ -60,19 +69,26 @@ pub(super) async fn start(
     let mut far = Far {
         settings,
         host,
-        programs: Vec::new(),
+        programs: &[],
+        kept: None,
     };
-    let programs = AgentProgram::all(&reach.program);
+    let programs = reach.agents().await;
     far.programs =
         programs.map_err(|cause| far.not_put(&format!("{}: {cause}", reach.program.display())))?;
-    let machine = match far.greet().await? {
-        Greeted::Agent(client, process) => return Ok((client, process)),
-        Greeted::Missing { machine } => machine,
-    };
-    far.put_agent(&machine).await?;
-    match far.greet().await? {
-        Greeted::Agent(client, process) => Ok((client, process)),
-        Greeted::Missing { .. } => Err(far.not_put("it was put there and is gone")),
+    if reach.keeps_logins && !far.has_own_sharing() {
+        far.kept = KeptLogin::new(&far.words(), far.login());
+    }
+    let was_there = far.kept.as_ref().is_some_and(KeptLogin::is_there);
+    let started = far.start().await;
+    match (started, far.kept.take()) {
+        // The login is perhaps one to a host that has gone away since. Why a way to a host fails, `ssh` says only where nobody else shall
+        // use it.
+        (Err(fault), Some(kept)) if was_there || fault.is_unexplained() => {
+            tracing::debug!("a login of its own is tried: {fault}");
+            kept.forget();
+            far.start().await
+        }
+        (started, _) => started,
     }
 }
 
@@ -80,18 +96,19 @@ pub(super) async fn start(
 struct Far<'a> {
     settings: &'a Host,
     host: &'a HostName,
-    programs: Vec<AgentProgram>,
+    programs: &'a [AgentProgram],
+    /// The login that is used, if others may use it too.
+    kept: Option<KeptLogin>,
 }
 
-/// What came of looking for an agent on a host.
-enum Greeted {
-    /// It is there and answers.
-    Agent(Client, Box<Process>),
-    /// There is none that could be.
-    Missing {
-        /// The system and the architecture, as `uname` says them.
-        machine: String,
-    },
+/// Why no agent was started.
+enum StartFault {
+    /// We know.
+    Known(ConnectError),
+    /// The far shell has ended or is silent, which `ssh` explains.
+    Silent(AgentError),
+    /// The same while it took the agent.
+    Cut(io::Error),
 }
 
 impl Far<'_> {
@@ -99,14 +116,20 @@ impl Far<'_> {
         self.settings.login(self.host)
     }
 
+    /// Whether its options say themselves who shares a login.
+    fn has_own_sharing(&self) -> bool {
+        let mut options = self.settings.options.iter();
+        options.any(|option| option.to_ascii_lowercase().contains("controlmaster"))
+    }
+
     /// The words before the command for the far shell.
     fn words(&self) -> Vec<&str> {
         let mut words = vec!["-T", "-x", "-a"];
-        for setting in SETTINGS {
+        let own = OWN.iter().filter(|_| self.kept.is_none());
+        for setting in SETTINGS.iter().chain(own) {
             words.extend(["-o", setting]);
         }
         words.extend(self.settings.options.iter().map(|option| option.as_str()));
-        words.extend(["--", self.login()]);
         words
     }
 
@@ -114,6 +137,10 @@ impl Far<'_> {
     fn ssh(&self, script: &str) -> Command {
         let mut command = Command::new("ssh");
         command.args(self.words());
+        for option in self.kept.iter().flat_map(KeptLogin::options) {
+            command.args(["-o", &option]);
+        }
+        command.args(["--", self.login()]);
         // Whatever shell it is that reads this, it hands it on to one that we know.
         command.arg(format!("exec /bin/sh -c '{script}'"));
         command
@@ -121,8 +148,8 @@ impl Far<'_> {
 
     /// The command that repeats what was tried, with `true` in the place of the agent.
     fn tried(&self) -> String {
-        let words = self.words().into_iter().map(shell_quoted);
-        let words: Vec<String> = words.collect();
+        let words = self.words().into_iter().chain(["--", self.login()]);
+        let words: Vec<String> = words.map(shell_quoted).collect();
         format!("ssh {} true", words.join(" "))
     }
 
@@ -169,103 +196,126 @@ impl Far<'_> {
         }
     }
 
-    /// Greets the agent there, if there is one for its architecture.
-    async fn greet(&self) -> Result<Greeted, ConnectError> {
-        let greeted = Process::greet(self.ssh(&greet_script(&self.programs)), HELLO_LIMIT).await;
-        let (cause, process) = match greeted {
-            Ok((client, process)) => return Ok(Greeted::Agent(client, Box::new(process))),
-            Err(GreetingError::NotStarted(cause)) => return Err(self.unstartable(cause)),
-            Err(GreetingError::Silent(cause, process)) => (cause, process),
+    /// Starts the agent there and greets it.
+    async fn start(&self) -> Result<Started, ConnectError> {
+        let ssh = self.ssh(&start_script(self.programs, random()));
+        let started = Process::with_stream(ssh).map_err(|cause| self.unstartable(cause))?;
+        let (process, stdout, mut stdin) = started;
+        let mut stdout = BufReader::new(stdout);
+        let fault = match self.put_agent(&mut stdout, &mut stdin).await {
+            Ok(()) => {
+                let stream = tokio::io::join(stdout, stdin);
+                match Client::connect(stream, HELLO_LIMIT).await {
+                    Ok(client) => return Ok((client, Box::new(process))),
+                    Err(cause) => StartFault::Silent(cause),
+                }
+            }
+            Err(fault) => {
+                // The end of its input ends the far shell.
+                drop(stdin);
+                fault
+            }
+        };
+        let fault = match fault {
+            StartFault::Known(known) => {
+                process.bury().await;
+                return Err(known);
+            }
+            unknown => unknown,
         };
         let (status, message) = process.explain(EXPLANATION_LIMIT).await;
-        match status.and_then(|status| status.code()) {
-            Some(MISSING) => Ok(Greeted::Missing {
-                machine: machine_in(&message),
-            }),
-            Some(SSH_FAILED) => Err(self.refusal(message)),
-            _ => Err(ConnectError::Agent {
+        let status_code = status.and_then(|status| status.code());
+        Err(match fault {
+            _ if status_code == Some(SSH_FAILED) => self.refusal(message),
+            StartFault::Cut(cause) if message.is_empty() => self.not_put(&cause.to_string()),
+            StartFault::Cut(_) => self.not_put(&message),
+            StartFault::Known(known) => known,
+            StartFault::Silent(cause) => ConnectError::Agent {
                 host: self.host.clone(),
                 cause,
                 message,
-            }),
-        }
+            },
+        })
     }
 
-    /// Puts the program there that is the agent of such a machine.
-    async fn put_agent(&self, machine: &str) -> Result<(), ConnectError> {
+    /// Puts the program there that is the agent of the machine, if it isn't there; the far shell becomes it.
+    async fn put_agent(
+        &self,
+        stdout: &mut BufReader<ChildStdout>,
+        stdin: &mut ChildStdin,
+    ) -> Result<(), StartFault> {
+        let lost = |why| StartFault::Silent(AgentError::Lost { why });
+        let late = |_| lost(format!("nothing came within {HELLO_LIMIT:?}"));
+        let answer = timeout(HELLO_LIMIT, answer(stdout)).await.map_err(late)?;
+        let answer = answer.map_err(|cause| lost(cause.to_string()))?;
+        let Some(machine) = answer else {
+            return Ok(());
+        };
         let mut programs = self.programs.iter();
-        let agent = programs
-            .find(|program| format!("Linux {}", program.machine) == machine)
-            .ok_or_else(|| self.not_put(&AgentProgram::missing(machine)))?;
-        let program = File::open(&agent.path)
-            .map_err(|cause| self.not_put(&format!("{}: {cause}", agent.path.display())))?;
-        let child = self
-            .ssh(&upload_script(&agent.file, agent.size, random()))
-            .stdin(Stdio::from(program))
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|cause| self.unstartable(cause))?;
-        let output = tokio::time::timeout(PUT_LIMIT, child.wait_with_output())
-            .await
-            .map_err(|_| self.not_put(&format!("it takes longer than {PUT_LIMIT:?}")))?
-            .map_err(|cause| self.unstartable(cause))?;
-        let message: String = String::from_utf8_lossy(&output.stderr)
-            .trim()
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .take(300)
-            .collect();
-        match output.status.code() {
-            Some(0) => Ok(()),
-            Some(SSH_FAILED) => Err(self.refusal(message)),
-            _ if message.is_empty() => Err(self.not_put(&output.status.to_string())),
-            _ => Err(self.not_put(&message)),
+        let agent = programs.find(|program| format!("Linux {}", program.machine) == machine);
+        let agent = agent.ok_or_else(|| self.not_put(&AgentProgram::missing(&machine)));
+        let agent = agent.map_err(StartFault::Known)?;
+        let packed = agent.packed().await.map_err(|cause| {
+            StartFault::Known(self.not_put(&format!("its program can't be read: {cause}")))
+        })?;
+        let put = async {
+            let sizes = format!("{} {}\n", packed.bytes.len(), packed.size);
+            stdin.write_all(sizes.as_bytes()).await?;
+            stdin.write_all(&packed.bytes).await?;
+            stdin.flush().await?;
+            match self::answer(stdout).await? {
+                None => Ok(()),
+                Some(_) => Err(io::Error::other("it was put there and is gone")),
+            }
+        };
+        match timeout(PUT_LIMIT, put).await {
+            Ok(put) => put.map_err(StartFault::Cut),
+            Err(_) => {
+                let late = self.not_put(&format!("it takes longer than {PUT_LIMIT:?}"));
+                Err(StartFault::Known(late))
+            }
         }
     }
 }
 
-/// What the far shell says before a machine's system and architecture.
-const MACHINE: &str = "backsight-machine:";
-
-/// A script that becomes the agent for the machine, or says which machine it is.
-fn greet_script(programs: &[AgentProgram]) -> String {
-    let arm =
-        |program: &AgentProgram| format!("\"Linux {}\") a={};; ", program.machine, program.file);
-    let arms: String = programs.iter().map(arm).collect();
-    // Its time says when it was last of use: see `upload_script`.
-    format!(
-        "s=\"$(uname -s) $(uname -m)\"; case \"$s\" in {arms}*) a=none;; esac; a=\"{FOLDER}/$a\"; \
-         test -x \"$a\" || {{ echo \"{MACHINE}$s\" >&2; exit {MISSING}; }}; \
-         touch -c \"$a\" 2> /dev/null; exec \"$a\" agent"
-    )
+/// What the far shell says next, whatever its system prints before: the machine that needs an agent, or none.
+async fn answer(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
+    loop {
+        let mut line = Vec::new();
+        let mut bounded = (&mut *stdout).take(LINE_LIMIT);
+        if bounded.read_until(b'\n', &mut line).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let line = String::from_utf8_lossy(&line);
+        if line.trim_end() == READY {
+            return Ok(None);
+        }
+        if let Some(machine) = line.strip_prefix(MACHINE) {
+            return Ok(Some(machine.trim().to_owned()));
+        }
+    }
 }
 
-/// The machine that the far shell has named.
-fn machine_in(message: &str) -> String {
-    let mut lines = message.lines();
-    let named = lines.find_map(|line| line.trim().split_once(MACHINE));
-    named.map_or_else(
-        || "a system without `uname`".to_owned(),
-        |(_, name)| name.trim().to_owned(),
-    )
-}
-
-/// A script that takes the agent from standard input.
+/// A script that becomes the agent for the machine. Where that is missing it says which machine it is and takes it from standard
+/// input: a line with its size as it is sent and its own, then what gzip has packed.
 ///
 /// Several hosts may have one home, and several conductors one host, all of which upload at the same moment. So each
 /// upload has a file of its own, `token`; it gets the agent's name only whole and on the disk, because what comes next
 /// may be a reboot; and it never takes the place of an agent that is there, which another host may have begun to run.
 /// Of others' files only those are removed that nobody has used for [`KEPT_DAYS`], which a slow upload isn't.
-fn upload_script(agent: &str, size: u64, token: u64) -> String {
+fn start_script(programs: &[AgentProgram], token: u64) -> String {
+    let arm =
+        |program: &AgentProgram| format!("\"Linux {}\") f={};; ", program.machine, program.file);
+    let arms: String = programs.iter().map(arm).collect();
     format!(
-        "umask 077; d=\"{FOLDER}\"; n=\"$d/.agent.{token:016x}\"; a=\"$d/{agent}\"; \
-         mkdir -p \"$d\" && cat > \"$n\" && test $(wc -c < \"$n\") -eq {size} && chmod 700 \"$n\" && sync \"$n\" && \
+        "s=\"$(uname -s) $(uname -m)\"; case \"$s\" in {arms}*) f=none;; esac; d=\"{FOLDER}\"; a=\"$d/$f\"; \
+         if test -x \"$a\"; then touch -c \"$a\" 2> /dev/null; else ( umask 077; n=\"$d/.agent.{token:016x}\"; \
+         echo \"{MACHINE}$s\"; read -r p z && mkdir -p \"$d\" && head -c \"$p\" | gzip -dc > \"$n\" && \
+         test \"$(wc -c < \"$n\")\" -eq \"$z\" && chmod 700 \"$n\" && sync \"$n\" && \
          {{ ln \"$n\" \"$a\" 2> /dev/null || test -x \"$a\" || mv \"$n\" \"$a\"; }}; e=$?; rm -f \"$n\"; \
-         test $e -eq 0 && find \"$d\" -type f \\( -name \"agent-*\" -o -name \".agent.*\" \\) ! -name \"{agent}\" \
-         -mtime +{KEPT_DAYS} -exec rm -f {{}} + 2> /dev/null; exit $e"
+         test $e -eq 0 && find \"$d\" -type f \\( -name \"agent-*\" -o -name \".agent.*\" \\) ! -name \"$f\" \
+         -mtime +{KEPT_DAYS} -exec rm -f {{}} + 2> /dev/null; exit $e ) || exit 1; fi; \
+         echo {READY}; exec \"$a\" agent"
     )
 }
 
@@ -327,20 +377,27 @@ impl Refusal {
 mod tests {
     use super::*;
     use backsight_model::{HostKind, Located};
-    use std::path::Path;
+    use std::{
+        env,
+        fs::{self, File},
+        io::Write as _,
+        path::{Path, PathBuf},
+        process::{Command as Shell, Output, Stdio},
+    };
 
     #[test]
     fn a_login_is_no_option_and_a_script_has_no_quote_of_its_own() {
         let host = HostName::new("dut").unwrap();
         let settings = Host::new(HostKind::Ssh);
-        let programs = AgentProgram::all(Path::new("/bin/sh")).unwrap();
-        let far = Far {
-            settings: &settings,
-            host: &host,
-            programs: programs.clone(),
-        };
-        for script in [upload_script("agent-1", 5, 7), greet_script(&programs)] {
-            let command = far.ssh(&script);
+        let programs = AgentProgram::all(Path::new("/bin/sh"), false).unwrap();
+        for kept in [None, KeptLogin::new(&[], "dut")] {
+            let far = Far {
+                settings: &settings,
+                host: &host,
+                programs: &programs,
+                kept,
+            };
+            let command = far.ssh(&start_script(&programs, 7));
             let words: Vec<_> = command
                 .as_std()
                 .get_args()
@@ -351,21 +408,95 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_machine_says_what_it_is_where_its_agent_is_missing() {
-        let mut programs = AgentProgram::all(Path::new("/bin/sh")).unwrap();
-        programs[0].file = "no-such-agent".into();
-        let said = std::process::Command::new("/bin/sh")
-            .args(["-c", &greet_script(&programs)])
+    /// A home of somebody on a machine.
+    struct Home {
+        folder: tempfile::TempDir,
+        script: String,
+        sent: Vec<u8>,
+    }
+
+    impl Home {
+        /// With an agent to come that says who it is.
+        async fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let agent = folder.path().join("program");
+            fs::write(&agent, "#!/bin/sh\numask; echo \"I am an $1\"\n").unwrap();
+            let programs = AgentProgram::all(&agent, true).unwrap();
+            let packed = programs[0].packed().await.unwrap();
+            let mut sent = format!("{} {}\n", packed.bytes.len(), packed.size).into_bytes();
+            sent.extend_from_slice(&packed.bytes);
+            Self {
+                folder,
+                script: start_script(&programs, 7),
+                sent,
+            }
+        }
+
+        /// What the far shell does when this comes, and then the end.
+        fn hears(&self, sent: &[u8]) -> Output {
+            let input = self.folder.path().join("input");
+            File::create(&input).unwrap().write_all(sent).unwrap();
+            Shell::new("/bin/sh")
+                .args(["-c", &self.script])
+                .env("HOME", self.folder.path())
+                .env_remove("XDG_CACHE_HOME")
+                .stdin(Stdio::from(File::open(input).unwrap()))
+                .output()
+                .unwrap()
+        }
+
+        fn files(&self) -> Vec<PathBuf> {
+            let cache = self.folder.path().join(".cache/backsight");
+            let entries = fs::read_dir(cache).into_iter().flatten();
+            entries.map(|entry| entry.unwrap().path()).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn an_agent_is_put_there_once_and_says_which_machine_it_is_for() {
+        let home = Home::new().await;
+        let first = home.hears(&home.sent);
+        let machine = format!("{MACHINE}Linux {}\n", env::consts::ARCH);
+        let own_umask = Shell::new("/bin/sh")
+            .args(["-c", "umask"])
             .output()
             .unwrap();
-        assert_eq!(said.status.code(), Some(MISSING));
-        let message = format!("a banner\n{}", String::from_utf8_lossy(&said.stderr));
-        assert_eq!(
-            machine_in(&message),
-            format!("Linux {}", std::env::consts::ARCH)
-        );
-        assert!(machine_in("sh: 1: uname: not found").contains("without"));
+        let umask = String::from_utf8(own_umask.stdout).unwrap();
+        let serves = format!("{READY}\n{umask}I am an agent\n");
+        let said = String::from_utf8(first.stdout).unwrap();
+        assert_eq!(said, machine + &serves, "{:?}", first.stderr);
+        let files = home.files();
+        assert_eq!(files.len(), 1, "{files:?}");
+        assert_eq!(String::from_utf8(home.hears(b"").stdout).unwrap(), serves);
+        assert_eq!(home.files(), files);
+    }
+
+    #[tokio::test]
+    async fn half_an_agent_is_never_run_and_leaves_nothing() {
+        let home = Home::new().await;
+        let header = home.sent.iter().position(|byte| *byte == b'\n').unwrap();
+        let mut damaged = home.sent.clone();
+        damaged[header + 15] ^= 0x55;
+        let short = home.sent.len();
+        for sent in [
+            &home.sent[..0],
+            &home.sent[..header],
+            &home.sent[..header + 1],
+            &home.sent[..header + 12],
+            &home.sent[..short - 9],
+            &home.sent[..short - 1],
+            &damaged,
+        ] {
+            let output = home.hears(sent);
+            assert_eq!(output.status.code(), Some(1));
+            let said = String::from_utf8(output.stdout).unwrap();
+            assert!(
+                said.starts_with(MACHINE) && said.lines().count() == 1,
+                "{said}"
+            );
+            assert_eq!(home.files(), Vec::<PathBuf>::new());
+        }
+        assert_eq!(home.hears(&home.sent).status.code(), Some(0));
     }
 
     #[test]
@@ -403,6 +534,26 @@ mod tests {
     }
 
     #[test]
+    fn who_says_himself_who_shares_a_login_is_left_alone() {
+        let host = HostName::new("dut").unwrap();
+        let mut settings = Host::new(HostKind::Ssh);
+        let shares = |settings: &Host| {
+            let far = Far {
+                settings,
+                host: &host,
+                programs: &[],
+                kept: None,
+            };
+            far.has_own_sharing()
+        };
+        assert!(!shares(&settings));
+        settings.options = ["-o", "controlMaster=no"]
+            .map(|word| Located::nowhere(word.to_owned()))
+            .into();
+        assert!(shares(&settings));
+    }
+
+    #[test]
     fn what_was_tried_is_repeated_with_all_options() {
         let host = HostName::new("dut").unwrap();
         let mut settings = Host::new(HostKind::Ssh);
@@ -412,7 +563,8 @@ mod tests {
         let far = Far {
             settings: &settings,
             host: &host,
-            programs: Vec::new(),
+            programs: &[],
+            kept: None,
         };
         let tried = far.tried();
         assert!(

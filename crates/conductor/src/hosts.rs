@@ -70,8 +70,8 @@ impl HostAccess {
 
     /// The same for these plans: some monitors need the tracer on their hosts.
     #[must_use]
-    pub fn for_monitors(&self, arrangements: &[Arrangement]) -> Self {
-        let mut monitors = arrangements.iter().flat_map(|it| &it.monitors);
+    pub fn for_monitors<'a>(&self, arrangements: impl Iterator<Item = &'a Arrangement>) -> Self {
+        let mut monitors = arrangements.flat_map(|it| &it.monitors);
         match monitors.any(|planned| planned.monitor.tracer) {
             true => Self {
                 needs_tracer: true,

@@ -119,7 +119,7 @@ impl Session {
         let lab = testbeds.all().next().map(|it| it.lab.clone());
         let lab = lab.unwrap_or_else(Lab::this_machine);
         Lease::take(
-            &reach.for_monitors(arrangements),
+            &reach.for_monitors(testbeds.all()),
             &lab,
             &hosts,
             &work,
@@ -152,7 +152,7 @@ impl Session {
             other => miette::Report::msg(other.to_string()),
         })?;
         let SessionOptions { reach, events, .. } = options;
-        let reach = &lease.reach(&reach.for_monitors(arrangements));
+        let reach = &lease.reach(&reach.for_monitors(testbeds.all()));
         // Testbeds that are parts of one machine have its settings made once.
         let (first, made) = (
             arrangement.testbed.clone(),

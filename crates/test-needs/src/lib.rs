@@ -57,7 +57,7 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,

@@ -164,8 +164,8 @@ fn levels(values: &[f64], found: &Findings) -> Vec<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let first = found.changes.first().map_or(mean, |change| change.before);
     let level = |place: usize| {
-        let before = found.changes.iter().filter(|change| change.at <= place);
-        let stepped = before.last().map_or(first, |change| change.after);
+        let before = found.changes.iter().rfind(|change| change.at <= place);
+        let stepped = before.map_or(first, |change| change.after);
         let trend = found.trend.as_ref();
         stepped
             + trend.map_or(0.0, |it| {

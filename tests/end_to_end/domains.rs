@@ -277,6 +277,11 @@ fn a_domain_that_can_not_go_back_is_not_measured_on() {
         "no disk of the domain brings it along",
         "backsight lab provision dom",
     ]);
+    // One that runs may be somebody's.
+    libvirt.virsh(&["start", DOMAIN]);
+    run().assert_says(&["it has no channel for the agent"]);
+    libvirt.assert_is("on");
+    libvirt.virsh(&["destroy", DOMAIN]);
     libvirt.lab("snapshot = \"gone\"");
     let refused = run();
     refused.assert_code(2);

@@ -2,7 +2,7 @@
 //!
 //! The agent speaks on a port of virtio-serial and finds its program on a second disk, as in a machine of our own (`vm`), or `ssh`
 //! carries it. A domain outlives this program, so that a process of its own watches over it: when this program dies, it switches off what
-//! was off before.
+//! was off before. What ran before may be somebody's: it is switched off only to go back to its snapshot.
 //!
 //! Nothing is measured on a domain that can't go back to its snapshot. Whoever only asks a host something doesn't set it back.
 
@@ -362,24 +362,23 @@ struct RunningDomain {
 }
 
 impl RunningDomain {
-    /// Switches it off: nobody knows how it is. One that was on is started anew. Its console's last words.
+    /// Switches it off, since nobody knows how it is; one that ran before is left alone. Its console's last words.
     async fn give_up(self) -> String {
         if let Some(process) = self.over_ssh {
             process.bury().await;
         }
         let state = self.domain.state().await;
-        let _libvirt_is_gone = self.domain.switch_off().await;
-        let mut words = self.console.finish().await.words;
-        if let Some(state) = state.ok().filter(|state| !state.is_on()) {
-            words = format!("its domain ended by itself: it is {}; {words}", state.0);
+        if let Some(off_switch) = self.off_switch {
+            let _libvirt_is_gone = self.domain.switch_off().await;
+            off_switch.disarm().await;
         }
-        match self.off_switch {
-            Some(off_switch) => off_switch.disarm().await,
-            None => {
-                let _said_when_it_is_used_next = self.domain.run("start", &[]).await;
+        let words = self.console.finish().await.words;
+        match state {
+            Ok(state) if !state.is_on() => {
+                format!("its domain ended by itself: it is {}; {words}", state.0)
             }
+            _ => words,
         }
-        words
     }
 
     /// Leaves it as it was found.

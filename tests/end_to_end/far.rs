@@ -64,7 +64,7 @@ name = "NAME"
 kind = "ssh"
 login = "root@far"
 data = "127.0.0.1"
-options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ProxyCommand=HERE/dial", "-o", "ControlMaster=no"]
+options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ProxyCommand=HERE/dial"]
 "#;
 
 /// The program without what only a debugger reads: it is sent to the machine.
@@ -363,7 +363,7 @@ fn a_release_sends_its_small_agent_and_the_whole_program_where_its_tracer_is_nee
 fn a_login_outlives_its_study_for_the_next_one_and_ends_by_itself() {
     let Some(place) = place() else { return };
     let lab = place.read("lab.toml");
-    let keeps = lab.replace("ControlMaster=no", "ControlPersist=2s");
+    let keeps = lab.replace("options = [", "options = [\"-o\", \"ControlPersist=2s\", ");
     assert_ne!(lab, keeps);
     place.write("lab.toml", keeps);
     place.prints("number", "echo 42");

@@ -45,7 +45,7 @@ impl FarMachine {
         let login = format!(
             "name = \"{0}\"\n[host.near-{0}]\nkind = \"local\"\n\
              [host.far-{0}]\nkind = \"ssh\"\nlogin = \"root@{FAR}\"\n\
-             options = [\"-i\", \"{1}\", \"-o\", \"StrictHostKeyChecking=no\", \"-o\", \"UserKnownHostsFile=/dev/null\", \"-o\", \"ControlMaster=no\"]\n\
+             options = [\"-i\", \"{1}\", \"-o\", \"StrictHostKeyChecking=no\", \"-o\", \"UserKnownHostsFile=/dev/null\"]\n\
              [testbed.alone]\ntester = \"far-{0}\"\n[testbed.both]\none = \"near-{0}\"\ntwo = \"far-{0}\"\n",
             place.name,
             place.at("key"),

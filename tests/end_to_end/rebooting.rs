@@ -70,7 +70,7 @@ name = "NAME"
 kind = "ssh"
 login = "root@127.0.0.1"
 data = "127.0.0.1"
-options = ["-i", "HERE/key", "-p", "PORT", "-o", "UserKnownHostsFile=HERE/known", "-o", "StrictHostKeyChecking=yes", "-o", "ControlMaster=no"]
+options = ["-i", "HERE/key", "-p", "PORT", "-o", "UserKnownHostsFile=HERE/known", "-o", "StrictHostKeyChecking=yes"]
 "#;
 
 /// A port that nobody has, below those that the system gives out. Should somebody else get it before the machine does:

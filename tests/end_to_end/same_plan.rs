@@ -84,7 +84,7 @@ server = { host = "right", data = "10.77.2.2" }
 const NETNS: &str = "kind = \"netns\"";
 const SSH: &str = r#"kind = "ssh"
 login = "root@192.0.2.NUMBER"
-options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ControlMaster=no"]"#;
+options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]"#;
 /// Measures what is left of packets' time to live, and asserts what commands are told of interfaces.
 const BENCHMARK: &str = r#"
 name = "reach"

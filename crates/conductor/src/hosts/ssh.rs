@@ -75,7 +75,7 @@ pub(super) async fn start(
     let programs = reach.agents().await;
     far.programs =
         programs.map_err(|cause| far.not_put(&format!("{}: {cause}", reach.program.display())))?;
-    if reach.keeps_logins && !far.has_own_sharing() {
+    if reach.keeps_logins && far.asks_to_keep_login() {
         far.kept = KeptLogin::new(&far.words(), far.login());
     }
     let was_there = far.kept.as_ref().is_some_and(KeptLogin::is_there);
@@ -116,10 +116,12 @@ impl Far<'_> {
         self.settings.login(self.host)
     }
 
-    /// Whether its options say themselves who shares a login.
-    fn has_own_sharing(&self) -> bool {
-        let mut options = self.settings.options.iter();
-        options.any(|option| option.to_ascii_lowercase().contains("controlmaster"))
+    /// Whether its options ask for a login that outlives its study, and leave it to us how.
+    fn asks_to_keep_login(&self) -> bool {
+        let options = self.settings.options.iter();
+        let options: Vec<String> = options.map(|it| it.to_ascii_lowercase()).collect();
+        let says = |word: &str| options.iter().any(|option| option.contains(word));
+        says("controlpersist") && !says("controlpersist=no") && !says("controlmaster")
     }
 
     /// The words before the command for the far shell.

@@ -1,7 +1,8 @@
-//! Logins by `ssh` that outlive their study for a while, so that the next one finds the way open: a login costs more than all else of
-//! starting an agent.
+//! Logins by `ssh` that outlive their study for a while, where a lab asks for that, so that the next one finds the way open: a login
+//! costs more than all else of starting an agent.
 //!
-//! `ssh` does it itself: its first login to a host goes on in the background (`ControlPersist`), and the next ones are streams of it.
+//! `ssh` does it itself: its first login to a host goes on in the background for as long as the host's `ControlPersist` says, and the
+//! next ones are streams of it.
 //! Whoever can speak to its socket is logged in, so that this lies in a folder that only we can enter.
 
 use backsight_agent::cache_folder;
@@ -16,8 +17,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How long a login is kept that nobody uses.
-const KEPT: &str = "10m";
 /// The longest path of a socket that `ssh` can make: it adds a name of its own while it does.
 const PATH_LIMIT: usize = 107 - 17;
 
@@ -47,11 +46,10 @@ impl KeptLogin {
     }
 
     /// Options for `ssh`, after those of the host: the first word on a thing counts, so that a lab can say otherwise.
-    pub(super) fn options(&self) -> [String; 3] {
+    pub(super) fn options(&self) -> [String; 2] {
         [
             "ControlMaster=auto".to_owned(),
             format!("ControlPath={}", self.0.display()),
-            format!("ControlPersist={KEPT}"),
         ]
     }
 

@@ -113,7 +113,7 @@ impl Place {
         let keys = format!(
             "kind = \"ssh\"\nlogin = \"root@{{host}}\"\ndata = \"127.0.0.1\"\n\
              options = [\"-i\", \"{here}/key\", \"-o\", \"StrictHostKeyChecking=no\", \"-o\", \
-             \"UserKnownHostsFile=/dev/null\", \"-o\", \"ProxyCommand={here}/dial %h\"]"
+             \"UserKnownHostsFile=/dev/null\", \"-o\", \"ProxyCommand={here}/dial %h\", \"-o\", \"ControlPersist=20s\"]"
         );
         place.fill(hosts, &keys, benchmark, plan);
         place

@@ -536,23 +536,29 @@ mod tests {
     }
 
     #[test]
-    fn who_says_himself_who_shares_a_login_is_left_alone() {
+    fn a_login_is_kept_where_it_is_asked_for_and_nobody_says_how() {
         let host = HostName::new("dut").unwrap();
-        let mut settings = Host::new(HostKind::Ssh);
-        let shares = |settings: &Host| {
+        let keeps = |options: &[&str]| {
+            let mut settings = Host::new(HostKind::Ssh);
+            let options = options.iter().map(|word| (*word).to_owned());
+            settings.options = options.map(Located::nowhere).collect();
             let far = Far {
-                settings,
+                settings: &settings,
                 host: &host,
                 programs: &[],
                 kept: None,
             };
-            far.has_own_sharing()
+            far.asks_to_keep_login()
         };
-        assert!(!shares(&settings));
-        settings.options = ["-o", "controlMaster=no"]
-            .map(|word| Located::nowhere(word.to_owned()))
-            .into();
-        assert!(shares(&settings));
+        assert!(!keeps(&[]) && !keeps(&["-p", "2222"]));
+        assert!(keeps(&["-o", "controlPersist=10m"]));
+        assert!(!keeps(&["-o", "ControlPersist=no"]));
+        assert!(!keeps(&[
+            "-o",
+            "ControlPersist=10m",
+            "-o",
+            "ControlMaster=auto"
+        ]));
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::{
     os::unix::fs::{PermissionsExt as _, symlink},
     path::Path,
     process::{Child, Command, Stdio},
-    time::UNIX_EPOCH,
 };
 
 use crate::{
@@ -171,13 +170,12 @@ fn disk(place: &Place, kernel: &Path) {
     fs::set_permissions(home.join(".ssh"), private).unwrap();
     far::key(place, "key");
     fs::copy(place.path("key.pub"), home.join(".ssh/authorized_keys")).unwrap();
-    let meta = slim().metadata().unwrap();
-    let changed = meta.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
+    let content = blake3::hash(&fs::read(slim()).unwrap()).to_hex();
     let agent = format!(
         "agent-{}-{}-{}",
         env!("CARGO_PKG_VERSION"),
-        meta.len(),
-        changed.as_nanos()
+        &content[..16],
+        std::env::consts::ARCH
     );
     fs::copy(slim(), home.join(".cache/backsight").join(agent)).unwrap();
     fs::copy(kernel, home.join("boot/vmlinuz")).unwrap();

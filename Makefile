@@ -35,13 +35,14 @@ agents: setup-build         ## the agents for other machines, static and small: 
 		cp target/$$machine-unknown-linux-musl/agent/backsight-agent $(AGENTS_FOLDER)/backsight-agent-$$machine || exit 1; \
 	done
 
-check:                      ## format, lints, that the static binary compiles; licences, duplicates and sources of dependencies
+check:                      ## format, lints, that the static binary and the agents compile; licences, duplicates and sources of dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo check --locked --target $(TARGET) -p backsight
+	for machine in $(AGENTS); do cargo check --locked --features pure --target $$machine-unknown-linux-musl -p backsight-agent-program || exit 1; done
 	cargo deny --locked --log-level error check licenses bans sources
 
-unit: agents                ## unit, property and end-to-end tests; without those whose needs this machine lacks, which it says
+unit:                       ## unit, property and end-to-end tests; without those whose needs this machine lacks, which it says
 	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo nextest run --workspace --locked
 	cargo test --workspace --doc --locked --quiet
 

@@ -69,9 +69,13 @@ options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownH
 
 /// The program without what only a debugger reads: it is sent to the machine.
 pub fn slim() -> PathBuf {
-    let whole = Path::new(env!("CARGO_BIN_EXE_backsight"));
+    stripped(Path::new(env!("CARGO_BIN_EXE_backsight")), "backsight-slim")
+}
+
+/// A program without what only a debugger reads.
+fn stripped(whole: &Path, name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let slim = folder.join("backsight-slim");
+    let slim = folder.join(name);
     let changed = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
     // Tests are processes that run at once: what one of them runs, no other may replace.
     let alone = fs::File::create(folder.join("slim.lock")).unwrap();
@@ -251,14 +255,6 @@ fn agents_there(place: &Place) -> Vec<String> {
     kept.collect()
 }
 
-/// An agent for other machines, which `make agents` builds.
-fn built_agent(machine: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/agents");
-    let agent = folder.join(format!("backsight-agent-{machine}"));
-    assert!(agent.exists(), "{}: `make agents`", agent.display());
-    agent
-}
-
 #[test]
 fn a_machine_of_another_architecture_gets_the_agent_that_is_for_it() {
     let Some(place) = place() else { return };
@@ -311,9 +307,10 @@ printf %s ":aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x
         "number.toml",
         "use = [\"number\"]\nrounds = 2\nmonitors = [\"proc-stat\"]\n",
     );
-    let agents = built_agent("aarch64");
+    let agents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/agents");
+    assert!(agents.exists(), "{}: `make agents`", agents.display());
     let mut command = place.put(Command::new(slim()), &["run", "number.toml", "--name", "r"]);
-    command.env("BACKSIGHT_AGENTS", agents.parent().unwrap());
+    command.env("BACKSIGHT_AGENTS", agents);
     Running::start(command).ends().assert_code(0);
     assert_eq!(place.study("r")["measured"], 2);
     let kept = agents_there(&place);
@@ -324,12 +321,21 @@ printf %s ":aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x
 #[test]
 fn a_release_sends_its_small_agent_and_the_whole_program_where_its_tracer_is_needed() {
     let Some(place) = place() else { return };
-    let agents = built_agent(std::env::consts::ARCH);
+    let small = Path::new(env!("CARGO_BIN_EXE_backsight")).with_file_name("backsight-agent");
+    assert!(
+        small.exists(),
+        "it is built with the package backsight-agent-program"
+    );
+    let agents = place.path("agents");
+    fs::create_dir(&agents).unwrap();
+    let small = stripped(&small, "backsight-agent-slim");
+    let machine = std::env::consts::ARCH;
+    fs::copy(&small, agents.join(format!("backsight-agent-{machine}"))).unwrap();
     let release = place.path("release");
     fs::copy(slim(), &release).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/add-agents");
     let added = Command::new(script)
-        .args([release.as_path(), agents.parent().unwrap()])
+        .args([release.as_path(), &agents])
         .status();
     assert!(added.unwrap().success());
     place.prints("number", "backsight barrier together && echo 42");
@@ -354,8 +360,8 @@ fn a_release_sends_its_small_agent_and_the_whole_program_where_its_tracer_is_nee
         sizes
     };
     let size = |path: &Path| path.metadata().unwrap().len();
-    assert_eq!(run("plain"), [size(&agents)]);
-    assert_eq!(run("traced"), [size(&agents), size(&release)]);
+    assert_eq!(run("plain"), [size(&small)]);
+    assert_eq!(run("traced"), [size(&small), size(&release)]);
     place.assert_nothing_left();
 }
 

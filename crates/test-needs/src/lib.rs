@@ -51,7 +51,7 @@ pub enum Need {
     Nspawn,
     /// libvirt's daemon and `virsh`, and `qemu-img`.
     Libvirt,
-    /// `qemu-aarch64` of QEMU 10 (7.2 refuses what an agent asks of its kernel), and a kernel that starts it for programs of Arm in a
+    /// An agent that `make agents` built, `qemu-aarch64` of QEMU 10 (7.2 refuses what an agent asks of its kernel), and a kernel that starts it for programs of Arm in a
     /// user namespace of its own (Linux 6.7).
     Aarch64,
 }

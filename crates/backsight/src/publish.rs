@@ -62,9 +62,7 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
     let mut bisected = HashMap::new();
     let mut drifts = HashMap::new();
     for target in targets {
-        let studies = store.target_history(target).await.into_diagnostic()?;
-        let drift = reference_drift(store, &studies).await?;
-        drifts.insert(target.clone(), drift);
+        drifts.insert(target.clone(), reference_drift(store, target).await?);
         let (named, left_out) = named_changes(store, target).await?;
         left_out.iter().for_each(|why| files::print_note(why));
         bisected.insert(target.clone(), named);

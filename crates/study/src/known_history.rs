@@ -38,7 +38,7 @@ impl KnownHistory {
         corrected: bool,
     ) -> miette::Result<Self> {
         let mut studies = store.target_history(target).await.into_diagnostic()?;
-        let drift = reference_drift(store, &studies).await?;
+        let drift = reference_drift(store, target).await?;
         if corrected {
             studies = drift.removed_from(studies);
         }

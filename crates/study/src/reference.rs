@@ -5,7 +5,7 @@
 //! the first trial, after every so many rounds of the study beside it, and after the last.
 
 use backsight_conductor::{Conductor, Events, Listener};
-use backsight_model::{BuildRecord, Cell, Event, StudyHistory, StudyName, TestbedName};
+use backsight_model::{BuildRecord, Cell, Event, StudyName, TargetName, TestbedName};
 use backsight_policy::{ReferenceDrift, ReferenceStudy, Request, RunPolicy};
 use backsight_store::{Store, StudyId, StudyRow};
 use miette::IntoDiagnostic as _;
@@ -348,20 +348,21 @@ async fn reference_studies(store: &Store) -> miette::Result<Vec<(StudyRow, Refer
     read.collect()
 }
 
-/// The drift of what was measured beside these studies.
+/// The drift of what was measured beside the studies of a target.
 ///
 /// # Errors
 /// The store's own.
-pub async fn reference_drift(
-    store: &Store,
-    studies: &[StudyHistory],
-) -> miette::Result<ReferenceDrift> {
+pub async fn reference_drift(store: &Store, target: &TargetName) -> miette::Result<ReferenceDrift> {
     let mut references = Vec::new();
     for (study, choices) in reference_studies(store).await? {
-        let mut beside = studies.iter().filter(|it| it.name == choices.beside);
-        let Some(beside) = beside.next().map(|it| it.study) else {
+        // It may have been deleted.
+        let Ok(beside) = store.study(choices.beside.as_str()).await else {
             continue;
         };
+        if beside.target.as_ref() != Some(target) {
+            continue;
+        }
+        let beside = beside.id.0;
         references.push(ReferenceStudy {
             beside,
             testbed: choices.testbed,

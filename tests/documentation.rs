@@ -208,6 +208,11 @@ fn the_page_about_bisecting_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_references_works_to_the_letter() {
+    follow("docs/how-to/measure-a-reference.md");
+}
+
+#[test]
 fn the_page_about_several_testbeds_works_to_the_letter() {
     follow("docs/how-to/measure-on-several-testbeds.md");
 }

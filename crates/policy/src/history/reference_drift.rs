@@ -46,6 +46,8 @@ pub struct ReferenceSeries {
     pub points: Vec<ReferencePoint>,
     /// How the level moved; none where there are too few points to say.
     pub found: Option<Findings>,
+    /// By study beside it: the places of its points, in order of time.
+    places: HashMap<i64, Vec<usize>>,
 }
 
 /// A trial of a reference.
@@ -85,11 +87,15 @@ impl ReferenceSeries {
             metric: metric.clone(),
             points: Vec::new(),
             found: None,
+            places: HashMap::new(),
         }
     }
 
     fn search(&mut self) {
         self.points.sort_by_key(|point| point.at);
+        for (place, point) in self.points.iter().enumerate() {
+            self.places.entry(point.beside).or_default().push(place);
+        }
         if self.is_too_short() {
             return;
         }
@@ -108,32 +114,36 @@ impl ReferenceSeries {
         self.found = Some(found);
     }
 
-    /// The drift at a time of a study beside it, from the points beside that study: between two of them in
-    /// proportion. Unknown where the level moved in one step between the two.
+    /// The places of the last point up to a time and of the first one after it, of those beside a study.
+    fn neighbours(&self, beside: i64, at: Timestamp) -> (Option<usize>, Option<usize>) {
+        let places = self.places.get(&beside).map_or(&[][..], Vec::as_slice);
+        let after = places.partition_point(|place| self.points[*place].at <= at);
+        let before = after.checked_sub(1).map(|before| places[before]);
+        (before, places.get(after).copied())
+    }
+
+    /// The drift at a time of a study beside it: between two points in proportion. Unknown where the level moved in one step between
+    /// the two.
     fn drift_at(&self, beside: i64, at: Timestamp) -> Option<f64> {
-        let own = self.points.iter().enumerate();
-        let own = own.filter(|(_, point)| point.beside == beside);
-        let before = own.clone().rfind(|(_, point)| point.at <= at);
-        let after = own.clone().find(|(_, point)| point.at > at);
-        let (Some((from, start)), Some((to, end))) = (before, after) else {
-            let (_, only) = before.or(after)?;
-            return Some(only.drift);
+        let (from, to) = match self.neighbours(beside, at) {
+            (Some(from), Some(to)) => (from, to),
+            (before, after) => return Some(self.points[before.or(after)?].drift),
         };
         let mut changes = self.found.iter().flat_map(|found| &found.changes);
         if changes.any(|it| it.kind == ChangeKind::Level && from < it.at && it.at <= to) {
             return None;
         }
+        let (start, end) = (self.points[from], self.points[to]);
         let whole = end.at.duration_since(start.at).as_secs_f64();
         let share = at.duration_since(start.at).as_secs_f64() / whole;
         Some(start.drift + share * (end.drift - start.drift))
     }
 
-    /// Its point that is nearest in time among those beside a study.
+    /// The place of its point that is nearest in time among those beside a study.
     fn nearest(&self, beside: i64, at: Timestamp) -> Option<usize> {
-        let own = self.points.iter().enumerate();
-        let own = own.filter(|(_, point)| point.beside == beside);
-        let nearest = own.min_by_key(|(_, point)| point.at.duration_since(at).abs());
-        nearest.map(|(place, _)| place)
+        let (before, after) = self.neighbours(beside, at);
+        let near = before.into_iter().chain(after);
+        near.min_by_key(|place| self.points[*place].at.duration_since(at).abs())
     }
 
     /// By how much it moved from the points beside trials before a change to those beside trials after it.
@@ -239,34 +249,37 @@ impl ReferenceDrift {
     #[must_use]
     pub fn removed_from(&self, mut studies: Vec<StudyHistory>) -> Vec<StudyHistory> {
         for study in &mut studies {
-            let number = study.study;
-            for trial in &mut study.trials {
-                let measured = MeasuredTrial {
-                    study: number,
-                    cell: trial.cell,
-                    at: trial.began,
-                };
-                let cell = study.cells.get(trial.cell);
-                let metrics = cell.map_or(&[][..], |cell| &cell.metrics);
-                for (metric, samples) in metrics.iter().zip(&mut trial.samples) {
-                    let Some(series) = self.series_of(&measured, &metric.name) else {
-                        continue;
-                    };
-                    let series = &self.series[series];
-                    match series.drift_at(number, measured.at) {
-                        Some(drift) => samples.iter_mut().for_each(|it| *it /= drift),
-                        None if series.points.is_empty() => {}
-                        None => samples.clear(),
-                    }
-                }
-            }
-            // A trial without any sample would be told as one that failed.
-            let is_left = |trial: &HistoryTrial| {
-                trial.failure.is_some() || trial.samples.iter().any(|it| !it.is_empty())
-            };
-            study.trials.retain(is_left);
+            let (number, cells) = (study.study, &study.cells);
+            study.trials.retain_mut(|trial| {
+                let has_samples =
+                    |trial: &HistoryTrial| trial.samples.iter().any(|it| !it.is_empty());
+                let had_samples = has_samples(trial);
+                self.remove_from(number, cells, trial);
+                // One that loses all of them would be told as one that failed.
+                !had_samples || has_samples(trial)
+            });
         }
         studies
+    }
+
+    fn remove_from(&self, study: i64, cells: &[HistoryCell], trial: &mut HistoryTrial) {
+        let measured = MeasuredTrial {
+            study,
+            cell: trial.cell,
+            at: trial.began,
+        };
+        let metrics = cells.get(trial.cell).map_or(&[][..], |cell| &cell.metrics);
+        for (metric, samples) in metrics.iter().zip(&mut trial.samples) {
+            let Some(series) = self.series_of(&measured, &metric.name) else {
+                continue;
+            };
+            let series = &self.series[series];
+            match series.drift_at(study, measured.at) {
+                Some(drift) => samples.iter_mut().for_each(|it| *it /= drift),
+                None if !series.places.contains_key(&study) => {}
+                None => samples.clear(),
+            }
+        }
     }
 }
 
@@ -315,9 +328,9 @@ impl TargetHistory {
                 };
                 measured.filter_map(place).collect()
             };
-            let moves = moves_at_changes(series, &drift, places_of);
-            let drifts = series.points.iter().map(|point| {
-                let places = places_of(point);
+            let places: Vec<Vec<(usize, usize)>> = series.points.iter().map(places_of).collect();
+            let moves = moves_at_changes(series, &drift, &places);
+            let drifts = places.iter().map(|places| {
                 let at =
                     |(series, point): &(usize, usize)| drift.series[*series].points[*point].drift;
                 let sum: f64 = places.iter().map(at).sum();
@@ -336,18 +349,20 @@ impl TargetHistory {
 }
 
 /// For each change of a series: by how much the reference moved from the versions of the level before to those of the level after.
+/// `places` has, for each point of the series, the reference's series and point beside each of its trials.
 fn moves_at_changes(
     series: &VersionSeries,
     drift: &ReferenceDrift,
-    places_of: impl Fn(&VersionPoint) -> Vec<(usize, usize)>,
+    places: &[Vec<(usize, usize)>],
 ) -> Vec<Option<ReferenceMove>> {
     let changes = &series.found.changes;
     let level_between = |from: Option<&ChangePoint>, until: Option<&ChangePoint>| {
-        let points = series.points.iter().filter(|point| {
+        let points = series.points.iter().zip(places).filter(|(point, _)| {
             from.is_none_or(|change| change.at <= point.version)
                 && until.is_none_or(|change| point.version < change.at)
         });
-        points.flat_map(&places_of).collect::<Vec<_>>()
+        let places = points.flat_map(|(_, places)| places);
+        places.copied().collect::<Vec<_>>()
     };
     let of_change = |at: usize| {
         let before = at.checked_sub(1).and_then(|at| changes.get(at));
@@ -462,6 +477,28 @@ mod tests {
         assert_eq!(change.at, 10);
         history.tell_of_removed_drift(drift);
         assert!(history.is_drift_removed && history.references[0].drifts());
+    }
+
+    #[test]
+    fn a_trial_without_samples_stays_one_where_the_drift_is_taken_out() {
+        let (mut beside, reference) = drifting(usize::MAX, 60, 0.95);
+        beside.trials[3].samples = vec![Vec::new()];
+        let empty = beside.trials[3].clone();
+        let drift = ReferenceDrift::new(&[reference]);
+        let corrected = drift.removed_from(vec![beside]);
+        assert!(corrected[0].trials.contains(&empty));
+    }
+
+    #[test]
+    fn what_was_measured_beside_a_reference_that_always_failed_stays_as_it_is() {
+        let (beside, reference) = drifting(usize::MAX, 60, 0.95);
+        let mut failed = reference.clone();
+        failed.beside = 7;
+        failed.measured.study = 8;
+        failed.measured.trials.clear();
+        let other = StudyHistory { study: 7, ..beside };
+        let drift = ReferenceDrift::new(&[reference, failed]);
+        assert_eq!(drift.removed_from(vec![other.clone()]), [other]);
     }
 
     #[test]

@@ -44,8 +44,6 @@ pub struct ReferenceChoices {
 pub(crate) struct Reference<'a> {
     store: &'a Store,
     study: StudyId,
-    testbed: TestbedName,
-    cells: Vec<Cell>,
     seed: u32,
     measurer: TestbedMeasurer,
     events: Events,
@@ -81,22 +79,20 @@ impl<'a> Reference<'a> {
             Ok((study, own, every)) => Ok(Some(Self {
                 store,
                 study: study.id,
-                testbed: conductor.arrangement().testbed.clone(),
                 seed: study.seed,
                 measurer: TestbedMeasurer {
                     conductor,
                     catalog: Arc::clone(&plan.catalog),
-                    cells: own.clone(),
+                    cells: own,
                     stop: session.stop.clone(),
                     names_testbed: false,
                 },
                 events: session.events.clone(),
                 block: every
                     .get()
-                    .saturating_mul(u32::try_from(own.len()).unwrap_or(u32::MAX))
+                    .saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX))
                     .max(1),
                 rounds: 0,
-                cells: own,
             })),
             Err(fault) => {
                 conductor.finish().await;
@@ -173,6 +169,10 @@ impl<'a> Reference<'a> {
         Ok((study, own, every))
     }
 
+    fn testbed(&self) -> &TestbedName {
+        &self.measurer.conductor.arrangement().testbed
+    }
+
     /// Whether nothing of it runs on this machine.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.measurer.conductor.is_elsewhere()
@@ -194,14 +194,14 @@ impl<'a> Reference<'a> {
         let row = self.store.study_of(self.study).await;
         let row = row.map_err(|error| unkept(error.to_string()))?;
         let policy = RunPolicy {
-            cells: self.cells.len(),
+            cells: self.measurer.cells.len(),
             from: 1,
             rounds,
             seed: self.seed,
             testbeds: 1,
         };
         let failed_before = row.failed;
-        let setup = StudySetup::as_found(&row, self.cells.clone(), &evidence);
+        let setup = StudySetup::as_found(&row, self.measurer.cells.clone(), &evidence);
         // The study beside it is what is watched; of this one only what is wrong.
         let quiet = Events::default();
         quiet.listen(Warnings(self.events.clone()));
@@ -213,7 +213,7 @@ impl<'a> Reference<'a> {
         if progress.interrupted {
             return Ok(Next::Interrupted);
         }
-        let testbed = &self.testbed;
+        let testbed = self.testbed();
         if let Some(why) = progress.stopped {
             let message = format!("the reference {testbed} can't be measured now: {why}");
             self.events.emit(&Event::Warning { message });
@@ -221,7 +221,7 @@ impl<'a> Reference<'a> {
             let message = format!(
                 "the reference {testbed}: {} of {} trials failed",
                 progress.failed - failed_before,
-                self.cells.len()
+                self.measurer.cells.len()
             );
             self.events.emit(&Event::Warning { message });
         }
@@ -239,7 +239,7 @@ impl<'a> Reference<'a> {
         if let Ok(row) = self.store.study_of(self.study).await {
             let message = format!(
                 "the reference {} was measured beside: study {}, {} of {} trials failed",
-                self.testbed,
+                self.testbed(),
                 row.name,
                 row.failed,
                 row.measured + row.failed

@@ -168,3 +168,23 @@ fn modules_form_no_circles_but_parent_and_child() {
     let found: BTreeSet<&str> = circular.keys().map(String::as_str).collect();
     assert_eq!(found, known, "modules in circles: {circular:#?}");
 }
+
+/// The modules that are compiled otherwise on another system: doors of their crates (docs/architecture.md), and the tracer's, which has
+/// an engine that is Linux's alone.
+const ASK_FOR_THE_SYSTEM: [&str; 4] = ["agent", "platform", "tracer", "tracer::fuzzing"];
+
+#[test]
+fn only_doors_ask_which_system_they_are_compiled_for() {
+    let mut asking = BTreeSet::new();
+    for entry in std::fs::read_dir(super::project().join("crates")).unwrap() {
+        let folder = entry.unwrap().path();
+        let root = vec![folder.file_name().unwrap().to_str().unwrap().to_owned()];
+        let mut all = BTreeMap::new();
+        modules(&folder.join("src"), &root, &mut all);
+        let found = all
+            .into_iter()
+            .filter(|(_, code)| code.contains("target_os"));
+        asking.extend(found.map(|(module, _)| module.join("::")));
+    }
+    assert_eq!(asking, ASK_FOR_THE_SYSTEM.map(str::to_owned).into());
+}

@@ -2,6 +2,8 @@
 
 use backsight_model::Time;
 use backsight_monitor::{RecordError, Sampler, record, sampler, samplers};
+use backsight_platform::needs_linux;
+use miette::IntoDiagnostic as _;
 use std::{io::ErrorKind, process::ExitCode, time::Duration};
 
 /// The monitor of system calls.
@@ -46,6 +48,7 @@ impl MonitorArgs {
             }
             return count_syscalls();
         }
+        needs_linux(&format!("the monitor `{}`", self.name)).into_diagnostic()?;
         let interval = self.interval.map_or(USUAL_INTERVAL, |time| time.0);
         let unknown = || miette::miette!("there is no sampler `{}`", self.name);
         let sampler: &Sampler = sampler(&self.name).ok_or_else(unknown)?;

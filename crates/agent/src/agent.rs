@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use backsight_settings::WantedSetting;
 use nix::libc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, MutexGuard, Notify, mpsc, watch};
@@ -18,6 +19,7 @@ use tonic::{Request, Response, Status};
 
 use crate::build_upload::UploadKind;
 use crate::cgroup::Cgroup;
+use crate::examination::{StopFlag, StopWhenDropped};
 use crate::folders::with_path;
 use crate::machine_lease::{
     LeaseFault, LeaseHolder, LeaseInForce, LockMode, MachineLease, lease_folder,
@@ -25,14 +27,13 @@ use crate::machine_lease::{
 use crate::preparation::Preparations;
 use crate::proto::{self, agent_server::AgentServer};
 use crate::record::Recorder;
-use crate::self_test::{self, StopFlag, StopWhenDropped};
 use crate::step::{Condition, StepId, StepSpec};
 use crate::step_supervisor::StepOrder;
 use crate::stream::{self, Stream};
 use crate::trial::{self, SharedTrialState, Trial};
 use crate::{
-    PROTOCOL, addresses, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs, sizes,
-    supervisor, uts_mark, wire,
+    PROTOCOL, addresses, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs,
+    self_test, sizes, supervisor, uts_mark, wire,
 };
 
 /// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
@@ -98,7 +99,7 @@ pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
 /// Has this process supervised, and makes it bear the mark of an agent, which it returns. To be called on the main thread, before
 /// anything has started a thread or process.
 pub(crate) fn bear_supervised_mark() -> Result<String, ServeError> {
-    if nix::unistd::gettid() != nix::unistd::getpid() {
+    if !backsight_platform::is_main_thread() {
         return Err(ServeError::NotMainThread);
     }
     let token = agent_mark::random()?;
@@ -123,7 +124,7 @@ pub(crate) fn serve_on(
 ) -> Result<(), ServeError> {
     keep_to_ourselves();
     obey_all_signals();
-    nix::sys::prctl::set_child_subreaper(true).map_err(io::Error::from)?;
+    backsight_platform::adopt_orphans()?;
     let ground = Arc::new(ground(mark)?);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -139,12 +140,7 @@ pub(crate) fn serve_on(
 /// Descriptors that we were given beside the standard ones (locks that last as long as we do) are not for the
 /// programs that we start.
 fn keep_to_ourselves() {
-    let open = std::fs::read_dir("/proc/self/fd")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    for number in numbers.filter(|number| *number > 2).collect::<Vec<_>>() {
+    for number in backsight_platform::descriptors() {
         // SAFETY: a plain system call on a number; a descriptor that is gone meanwhile is refused by the kernel.
         let _gone = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
@@ -152,7 +148,7 @@ fn keep_to_ourselves() {
 
 /// Signals that whoever started us ignores would be ignored by every program that we start.
 fn obey_all_signals() {
-    for number in 1..=libc::SIGRTMAX() {
+    for number in 1..=backsight_platform::last_signal() {
         // SAFETY: a zeroed sigaction is valid, the pointers are to a live variable; the runtime's handlers are left.
         unsafe {
             let mut action = std::mem::zeroed::<libc::sigaction>();
@@ -358,6 +354,12 @@ fn opened<'a>(open: &'a mut MutexGuard<'_, Open>) -> Result<&'a mut Trial, Statu
         .ok_or_else(|| Status::failed_precondition("no trial is open: begin one first"))
 }
 
+/// Refuses what only Linux has.
+fn needs_linux(what: &str) -> Result<(), Status> {
+    let refused = backsight_platform::needs_linux(what);
+    refused.map_err(|error| Status::failed_precondition(error.to_string()))
+}
+
 type Reply<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
@@ -369,7 +371,7 @@ impl proto::agent_server::Agent for Agent {
             protocol: PROTOCOL,
             agent_version: env!("CARGO_PKG_VERSION").to_owned(),
             boot_id: facts::boot_id(),
-            machine_id: facts::machine_id().unwrap_or_default(),
+            machine_id: backsight_platform::machine_id().unwrap_or_default(),
             pid,
             sizes: sizes::all(&self.ground.folder),
             now: Some(clocks::now().into()),
@@ -459,7 +461,11 @@ impl proto::agent_server::Agent for Agent {
             become_root,
             session,
         } = request.into_inner();
-        let (settings, policy) = (wire::from_json(&settings)?, wire::from_json(&policy)?);
+        let settings: Vec<WantedSetting> = wire::from_json(&settings)?;
+        let policy = wire::from_json(&policy)?;
+        if let Some(setting) = settings.first() {
+            needs_linux(&format!("the setting `{}`", setting.setting))?;
+        }
         let made = self
             .preparations
             .make(study, session, settings, policy, become_root);
@@ -480,6 +486,7 @@ impl proto::agent_server::Agent for Agent {
     }
 
     async fn examine(&self, request: Request<proto::ExamineRequest>) -> Reply<proto::ExamineReply> {
+        needs_linux("an examination of a host")?;
         let order = wire::from_json(&request.into_inner().order)?;
         let stop = StopFlag::default();
         if let Some(earlier) = self.self_test.lock().await.replace(stop.clone()) {
@@ -501,6 +508,7 @@ impl proto::agent_server::Agent for Agent {
         &self,
         request: Request<proto::ChangeBootUnitRequest>,
     ) -> Reply<proto::ChangeBootUnitReply> {
+        needs_linux("a unit that puts settings back")?;
         let action = wire::from_json(&request.into_inner().action)?;
         let changed = self.preparations.change_boot_unit(action).await;
         let report = changed.map_err(|error| Status::failed_precondition(error.to_string()))?;
@@ -574,9 +582,15 @@ impl proto::agent_server::Agent for Agent {
 
     async fn run(&self, request: Request<proto::RunRequest>) -> Reply<Self::RunStream> {
         let step = wire::step(request.into_inner()).map_err(Status::invalid_argument)?;
-        if let Some(Condition::Line(pattern)) = step.ready.as_ref().map(|ready| &ready.condition) {
-            regex::bytes::Regex::new(pattern)
-                .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        match step.ready.as_ref().map(|ready| &ready.condition) {
+            Some(Condition::Line(pattern)) => {
+                let pattern = regex::bytes::Regex::new(pattern);
+                pattern.map_err(|error| Status::invalid_argument(error.to_string()))?;
+            }
+            Some(condition @ (Condition::Listens(_) | Condition::Binds(_))) => {
+                needs_linux(&format!("waiting for a step {condition}"))?;
+            }
+            Some(Condition::File(_)) | None => {}
         }
         let (sender, events) = trial::events();
         opened(&mut self.open.lock().await)?

@@ -10,7 +10,6 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::future::Future;
 use std::io;
-use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -325,7 +324,7 @@ pub(crate) fn short_path(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = File::from(rustix::fs::open(folder, flags, Mode::empty())?);
-    let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
+    let short = backsight_platform::short_path(&folder)?;
     Ok((short.join(name), Some(folder)))
 }
 

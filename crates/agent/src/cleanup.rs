@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use backsight_platform::environment;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::agent_mark::{AgentMark, PREFIX};
@@ -291,7 +292,7 @@ fn marked(mark: &str) -> Vec<Process> {
     let variable = format!("{MARK_VARIABLE}={mark}/");
     let mut bearers = uts_mark::MarkBearers::new(mark);
     let mut bears = |process: &Process| {
-        let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        let environment = environment(process.pid);
         let named = environment
             .split(|byte| *byte == 0)
             .any(|entry| entry.starts_with(variable.as_bytes()));

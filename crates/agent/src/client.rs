@@ -32,10 +32,10 @@ use crate::addresses::HostAddresses;
 use crate::build_upload::UploadKind;
 use crate::clocks;
 use crate::error::AgentError;
+use crate::examination::{Examination, ExaminationOrder};
 use crate::file_tree::{FileTree, PlanFiles};
 use crate::machine_lease::{LeaseHolder, LeaseInForce};
 use crate::proto::{self, agent_client::AgentClient};
-use crate::self_test::{Examination, ExaminationOrder};
 use crate::step::{
     BarrierAnswer, BarrierReport, BeginTrial, Finished, Hello, StepEvent, StepId, StepSpec,
     TrialBegun, TrialEnded,

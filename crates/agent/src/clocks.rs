@@ -23,6 +23,5 @@ fn nanoseconds(clock: ClockId) -> i64 {
 
 /// The kernel's id of this boot.
 pub(crate) fn boot_id() -> Option<String> {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(id.trim().to_owned())
+    backsight_platform::boot_id().ok()
 }

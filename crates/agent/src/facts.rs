@@ -85,7 +85,7 @@ pub(crate) fn all() -> BTreeMap<String, String> {
     add("cpus", Some(cpus().to_string()));
     add(
         "memory.bytes",
-        memory_bytes().map(|bytes| bytes.to_string()),
+        backsight_platform::memory_bytes().map(|bytes| bytes.to_string()),
     );
     add("architecture", Some(std::env::consts::ARCH.to_owned()));
     add(
@@ -94,6 +94,7 @@ pub(crate) fn all() -> BTreeMap<String, String> {
     );
     add("virtualisation", virtualisation(&cpu));
     facts.extend(vulnerabilities());
+    facts.extend(backsight_platform::facts());
     facts
 }
 
@@ -133,23 +134,6 @@ fn virtualisation(cpu: &str) -> Option<String> {
 pub(crate) fn cpus() -> u32 {
     std::thread::available_parallelism()
         .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX))
-}
-
-/// The machine's memory.
-pub(crate) fn memory_bytes() -> Option<u64> {
-    let kilobytes: u64 = labelled(&MachineFiles::here().text("/proc/meminfo")?, "MemTotal")?
-        .strip_suffix(" kB")?
-        .trim()
-        .parse()
-        .ok()?;
-    Some(kilobytes * 1024)
-}
-
-/// The machine's own id, if it has one.
-pub(crate) fn machine_id() -> Option<String> {
-    let here = MachineFiles::here();
-    here.value("/etc/machine-id")
-        .or_else(|| here.value("/var/lib/dbus/machine-id"))
 }
 
 /// This boot's id; empty if the kernel has none.

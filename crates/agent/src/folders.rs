@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags};
+use rustix::fs::{Mode, OFlags};
 
 use crate::mounts;
 
@@ -45,7 +45,7 @@ pub(crate) fn remove_tree(folder: &Path) -> Option<String> {
     }
 }
 
-/// Makes all in a folder removable: takes the flags away that `chattr +i` and `+a` set, and gives its folders' owner the
+/// Makes all in a folder removable: takes the flags away by which files can't be changed, and gives its folders' owner the
 /// right to change them. What can't be changed is left as it is.
 fn unlock(folder: &Path) {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir());
@@ -54,11 +54,8 @@ fn unlock(folder: &Path) {
         // First: without it nothing in it can be opened.
         let _not_ours = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     }
-    if let Ok(file) = rustix::fs::open(folder, flags, Mode::empty())
-        && let Ok(set) = ioctl_getflags(&file)
-        && set.intersects(IFlags::IMMUTABLE | IFlags::APPEND)
-    {
-        let _no_right = ioctl_setflags(&file, set - (IFlags::IMMUTABLE | IFlags::APPEND));
+    if let Ok(file) = rustix::fs::open(folder, flags, Mode::empty()) {
+        backsight_platform::clear_immutable(file);
     }
     if is_folder {
         let _again = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));

@@ -20,6 +20,9 @@
 //! assert_eq!((step.id, step.command), (StepId(1), StepCommand::Text("ping -c 3 server".into())));
 //! ```
 
+// What only modules behind the door call.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+
 mod account;
 mod addresses;
 mod agent;
@@ -32,27 +35,24 @@ mod cleanup;
 mod client;
 mod clocks;
 mod error;
+mod examination;
 mod facts;
 mod file_tree;
 mod folders;
 #[doc(hidden)]
 pub mod fuzzing;
 mod guest;
-mod init;
 mod launch;
-mod launch_conditions;
 mod machine_files;
 mod machine_lease;
 mod monitored_processes;
 mod mounts;
-mod namespace;
 mod neighbours;
 mod preparation;
 mod procs;
 mod ready;
 mod reap;
 mod record;
-mod self_test;
 mod shell;
 mod sizes;
 mod spool;
@@ -66,8 +66,26 @@ mod trial;
 mod trial_launch;
 mod trial_limits;
 mod trial_user;
-mod uts_mark;
 mod wire;
+
+// What needs Linux, and what refuses in its place elsewhere: the one door. What systems do in a way of their own is in
+// `backsight-platform`.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod init;
+#[cfg(target_os = "linux")]
+mod launch_conditions;
+#[cfg(target_os = "linux")]
+mod namespace;
+#[cfg(target_os = "linux")]
+mod self_test;
+#[cfg(target_os = "linux")]
+mod tracee;
+#[cfg(target_os = "linux")]
+mod uts_mark;
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{init, launch_conditions, namespace, self_test, tracee, uts_mark};
 
 pub use addresses::{HostAddresses, PeerRoute};
 pub use agent::{ServeError, serve_stdio};
@@ -76,6 +94,7 @@ pub use barrier_client::{pass_barrier, wait_at_barrier};
 pub use cleanup::{SweptProcesses, sweep, sweep_dead_agents};
 pub use client::{BarrierReports, Client, ClockOffset, RunningStep, StepOutcome};
 pub use error::AgentError;
+pub use examination::{Examination, ExaminationOrder};
 pub use file_tree::{PlanFiles, PlanFilesError};
 pub use folders::cache_folder;
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
@@ -87,7 +106,6 @@ pub use machine_lease::{
 pub use monitored_processes::{MonitoredProcesses, is_monitor, monitored_processes};
 pub use neighbours::{CpuUse, ProcessSnapshot};
 pub use preparation::serve_settings;
-pub use self_test::{Examination, ExaminationOrder};
 pub use shell::shell_needed;
 pub use step::{
     AtBarrier, BarrierAnswer, BarrierReport, BeginTrial, Condition, CpuAccount, EndReason,

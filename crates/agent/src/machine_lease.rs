@@ -12,17 +12,16 @@
 use std::fmt;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use backsight_platform::FileWatch;
 use jiff::Timestamp;
-use rustix::fs::inotify;
 use serde::{Deserialize, Serialize};
-use tokio::io::unix::AsyncFd;
+use tokio::io::{Interest, unix::AsyncFd};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
@@ -88,7 +87,7 @@ impl LeaseHolder {
     pub fn is_dead_here(&self) -> bool {
         let here = nix::unistd::gethostname().unwrap_or_default();
         self.controller == here.to_string_lossy()
-            && !Path::new(&format!("/proc/{}", self.process)).exists()
+            && backsight_platform::process(self.process.cast_signed()).is_none()
     }
 }
 
@@ -302,44 +301,33 @@ async fn await_lock(
         .spawn(move || {
             let _nobody_waits = sender.send(block_on_lock(&file, mode));
         })?;
-    let watch = FileWatch::new(path);
+    // Where the kernel has no more watches, nothing is seen.
+    let watch = FileWatch::new(path).ok().and_then(|watch| {
+        // SAFETY: a watch keeps its number until it is dropped.
+        unsafe { AsyncFd::register_with_interest(watch, Interest::READABLE) }.ok()
+    });
     loop {
         tokio::select! {
             locked = &mut locked => {
                 let locked = locked.map_err(|_| io::Error::other("the thread that waits has ended"))?;
                 return locked.map(Some);
             }
-            () = watch.changed() => changed(),
+            () = written(watch.as_ref()) => changed(),
             () = sleep_until(until) => return Ok(None),
         }
     }
 }
 
-/// Sees when a file is written to.
-struct FileWatch(Option<AsyncFd<OwnedFd>>);
-
-impl FileWatch {
-    /// Where the kernel has no more watches, nothing is seen.
-    fn new(path: &Path) -> Self {
-        let flags = inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC;
-        let watch = inotify::init(flags).ok();
-        let watch = watch
-            .filter(|watch| inotify::add_watch(watch, path, inotify::WatchFlags::MODIFY).is_ok());
-        // SAFETY: an OwnedFd keeps its number until it is dropped.
-        Self(watch.and_then(|watch| unsafe { AsyncFd::register(watch) }.ok()))
-    }
-
-    async fn changed(&self) {
-        let Some(watch) = &self.0 else {
-            return std::future::pending().await;
-        };
-        let Ok(mut ready) = watch.readable().await else {
-            return std::future::pending().await;
-        };
-        let mut events = [0; 4096];
-        let _all_taken_in = rustix::io::read(watch, &mut events);
-        ready.clear_ready();
-    }
+/// Until somebody writes to the file; for ever, where nobody sees that.
+async fn written(watch: Option<&AsyncFd<FileWatch>>) {
+    let Some(watch) = watch else {
+        return std::future::pending().await;
+    };
+    let Ok(mut ready) = watch.readable().await else {
+        return std::future::pending().await;
+    };
+    watch.get_ref().take_events();
+    ready.clear_ready();
 }
 
 /// Who has the lock of a file, as it and others beside it say.

@@ -4,9 +4,6 @@
 //! started watches nothing.
 
 use std::env;
-use std::fs;
-
-use nix::libc;
 
 use crate::agent_mark;
 use crate::{MONITOR_VARIABLE, procs};
@@ -39,18 +36,12 @@ pub fn monitored_processes() -> Option<MonitoredProcesses> {
 /// Whether a process is a monitor, or was started by one.
 #[must_use]
 pub fn is_monitor(pid: i32) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|entry| {
-        let value = entry.strip_prefix(MONITOR_VARIABLE.as_bytes());
-        value.is_some_and(|value| value.starts_with(b"="))
-    })
-}
-
-/// Lets monitors that this process starts see what it starts: where the system lets nobody trace but forebears (Yama), a
-/// process may say who else may trace it.
-pub(crate) fn allow_tracing() {
-    // SAFETY: the call takes numbers. A kernel without Yama refuses it, and needs no leave.
-    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+    backsight_platform::environment(pid)
+        .split(|byte| *byte == 0)
+        .any(|entry| {
+            let value = entry.strip_prefix(MONITOR_VARIABLE.as_bytes());
+            value.is_some_and(|value| value.starts_with(b"="))
+        })
 }
 
 #[cfg(test)]

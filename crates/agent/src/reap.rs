@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use backsight_platform::{ALL_CHILDREN, CHILDREN_OF_THREAD};
 use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::Pid;
@@ -33,8 +34,8 @@ pub(crate) struct Reaper {
 
 struct PendingCondition {
     sender: oneshot::Sender<Death>,
-    /// It is another thread's child, which `wait` for any child doesn't see.
-    elsewhere: bool,
+    /// It is waited for by its number: it is another thread's child, or threads have none of their own here.
+    by_number: bool,
 }
 
 impl Reaper {
@@ -55,7 +56,7 @@ impl Reaper {
             pid,
             PendingCondition {
                 sender,
-                elsewhere: false,
+                by_number: CHILDREN_OF_THREAD.is_none(),
             },
         );
         Ok((Pid::from_raw(pid), death))
@@ -68,7 +69,7 @@ impl Reaper {
             pid.as_raw(),
             PendingCondition {
                 sender,
-                elsewhere: false,
+                by_number: false,
             },
         );
         death
@@ -78,7 +79,7 @@ impl Reaper {
     /// any moment, and with its thread gone it is the main thread's child.
     pub(crate) fn let_go(&self, pid: Pid) {
         if let Some(awaited) = self.awaited().get_mut(&pid.as_raw()) {
-            awaited.elsewhere = true;
+            awaited.by_number = true;
         }
         self.reap();
     }
@@ -90,20 +91,35 @@ impl Reaper {
 
     /// Waits for all that have ended; to be called at each SIGCHLD.
     pub(crate) fn reap(&self) {
-        // Without __WNOTHREAD this would take the stops of children that other threads trace.
-        while let Ok(Some(waited)) = wait4(-1, libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD) {
-            self.report_death(waited);
+        // Other threads' children are theirs: the stops of those that they trace, the ends of those that they wait for.
+        if let Some(of_thread) = CHILDREN_OF_THREAD {
+            self.reap_any(of_thread);
         }
-        let elsewhere: Vec<i32> = self
+        let by_number: Vec<i32> = self
             .awaited()
             .iter()
-            .filter(|(_, awaited)| awaited.elsewhere)
+            .filter(|(_, awaited)| awaited.by_number)
             .map(|(pid, _)| *pid)
             .collect();
-        for pid in elsewhere {
-            if let Ok(Some(waited)) = wait4(pid, libc::WNOHANG | libc::__WALL) {
+        for pid in by_number {
+            if let Ok(Some(waited)) = wait4(pid, libc::WNOHANG | ALL_CHILDREN) {
                 self.report_death(waited);
             }
+        }
+    }
+
+    /// The same at the end of a trial, also for orphans: where threads have no children of their own, these can't be told from
+    /// children that another thread waits for, and by then none does.
+    pub(crate) fn reap_all(&self) {
+        self.reap();
+        if CHILDREN_OF_THREAD.is_none() {
+            self.reap_any(0);
+        }
+    }
+
+    fn reap_any(&self, options: i32) {
+        while let Ok(Some(waited)) = wait4(-1, libc::WNOHANG | ALL_CHILDREN | options) {
+            self.report_death(waited);
         }
     }
 
@@ -126,45 +142,14 @@ impl Reaper {
 /// Whether this process has any child at all, dead ones that nobody waited for included.
 pub(crate) fn childless() -> bool {
     let mut nothing = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | ALL_CHILDREN;
     // SAFETY: the pointer is to a live variable of the right type.
     let waited = unsafe { libc::waitid(libc::P_ALL, 0, nothing.as_mut_ptr(), options) };
     Errno::result(waited) == Err(Errno::ECHILD)
 }
 
-/// What a traced child did.
-pub(crate) enum Stop {
-    /// It stopped with this signal, which it hasn't got yet.
-    Signal(i32),
-    /// It ended.
-    Dead(Death),
-}
-
-/// Waits until a child that this thread traces stops or ends.
-///
-/// # Errors
-///
-/// The system's: it isn't this thread's child.
-pub(crate) fn wait_traced(pid: Pid) -> io::Result<Stop> {
-    loop {
-        let Some((_, status, usage)) = wait4(pid.as_raw(), libc::__WALL)? else {
-            continue;
-        };
-        if libc::WIFSTOPPED(status) {
-            return Ok(Stop::Signal(libc::WSTOPSIG(status)));
-        }
-        if let Some(exit) = exit(status) {
-            return Ok(Stop::Dead(Death {
-                exit,
-                usage,
-                at: clocks::now(),
-            }));
-        }
-    }
-}
-
 /// None: it stopped or went on, it didn't end.
-fn exit(status: i32) -> Option<ProcessExit> {
+pub(crate) fn exit(status: i32) -> Option<ProcessExit> {
     if libc::WIFEXITED(status) {
         Some(ProcessExit::Code(libc::WEXITSTATUS(status)))
     } else if libc::WIFSIGNALED(status) {
@@ -175,7 +160,7 @@ fn exit(status: i32) -> Option<ProcessExit> {
 }
 
 /// `wait4`, which alone tells what one child used. None: `WNOHANG`, and nothing has happened.
-fn wait4(pid: i32, options: i32) -> nix::Result<Option<(i32, i32, ProcessUsage)>> {
+pub(crate) fn wait4(pid: i32, options: i32) -> nix::Result<Option<(i32, i32, ProcessUsage)>> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     loop {
@@ -215,5 +200,5 @@ fn duration(time: libc::timeval) -> Duration {
 /// Takes in every child that has ended. For processes that adopt orphans and have nothing else to wait for.
 pub(crate) fn reap_orphans() {
     // SAFETY: no pointer is given.
-    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) } > 0 {}
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | ALL_CHILDREN) } > 0 {}
 }

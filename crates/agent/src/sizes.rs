@@ -13,7 +13,7 @@ use crate::machine_files::MachineFiles;
 pub(crate) fn all(folder: &Path) -> BTreeMap<String, u64> {
     let mut sizes = Sizes::default();
     sizes.add("cpus", Some(u64::from(facts::cpus())));
-    sizes.add("memory", facts::memory_bytes());
+    sizes.add("memory", backsight_platform::memory_bytes());
     sizes.add("page_size", Some(rustix::param::page_size() as u64));
     sizes.add_topology(&MachineFiles::here());
     if let Ok(file_system) = statvfs(folder) {

@@ -11,7 +11,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use nix::fcntl::{FcntlArg, fcntl};
 use tokio::net::unix::pipe;
 
 use crate::ready::LineSearch;
@@ -59,7 +58,7 @@ impl Spool {
         limit: u64,
         sought: Option<LineSearch>,
     ) -> io::Result<Self> {
-        let _as_large_as_it_is = fcntl(&pipe, FcntlArg::F_SETPIPE_SZ(PIPE));
+        backsight_platform::enlarge_pipe(&pipe, PIPE);
         let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(pipe))?;
         Ok(Self {
             pipe: Some(pipe),

@@ -1,24 +1,23 @@
 //! The supervisor: the parent process of an agent, which kills whatever the agent leaves when it ends.
 //!
 //! A step may leave its cgroup, empty its environment and kill its agent. Its processes then have no parent but the
-//! nearest ancestor that adopts orphans (`PR_SET_CHILD_SUBREAPER`): the supervisor, which does nothing else. It outlives
-//! the agent, and it outlives the conductor too: an agent that stands still when its conductor dies is made to go on,
-//! so that it puts its host back and ends.
+//! nearest ancestor that adopts orphans: the supervisor, which does nothing else. It outlives the agent, and it outlives
+//! the conductor too: an agent that stands still when its conductor dies is made to go on, so that it puts its host back
+//! and ends.
 //!
 //! In: one agent. Out: the agent's exit status, when nothing of it runs. What doesn't belong here: ending steps of an
 //! agent that lives (`trial.rs`), and the folders, which a conductor may still want to read (`mark.rs`).
 
 use std::fs::OpenOptions;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
+use backsight_platform::{ALL_CHILDREN, ProcessHandle, SignalQueue};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal, kill};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout, fork, getppid};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::{agent_mark, cleanup};
 
@@ -36,13 +35,12 @@ const ENDINGS: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
 ///
 /// The system's.
 pub(crate) fn supervise(token: u64) -> io::Result<()> {
-    let conductor = rustix::process::Pid::from_raw(getppid().as_raw());
     // None: its parent is in another PID namespace.
-    let conductor = conductor.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let conductor = ProcessHandle::open(getppid().as_raw()).ok();
     let mut heard = SigSet::from_iter(ENDINGS);
     heard.add(Signal::SIGCHLD);
     let before = heard.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK)?;
-    nix::sys::prctl::set_child_subreaper(true)?;
+    backsight_platform::adopt_orphans()?;
     // SAFETY: this process has one thread, so that the child may do whatever the parent may.
     match unsafe { fork() }? {
         ForkResult::Child => {
@@ -64,22 +62,21 @@ pub(crate) fn supervise(token: u64) -> io::Result<()> {
 struct Supervisor {
     agent: Pid,
     /// The process that started the agent, until it ends.
-    conductor: Option<OwnedFd>,
+    conductor: Option<ProcessHandle>,
 }
 
 impl Supervisor {
     /// Waits for the agent's end; returns its exit status, as a shell gives it.
     fn run(mut self, heard: &SigSet) -> io::Result<i32> {
-        let _unnamed = nix::sys::prctl::set_name(NAME);
-        let signals = SignalFd::with_flags(heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+        backsight_platform::set_process_name(NAME);
+        let signals = SignalQueue::new(heard)?;
         release_standard_streams()?;
         loop {
             if let Some(status) = self.reap() {
                 return Ok(status);
             }
             self.wait(&signals)?;
-            while let Ok(Some(signal)) = signals.read_signal() {
-                let number = i32::try_from(signal.ssi_signo).unwrap_or_default();
+            while let Some(number) = signals.take() {
                 if let Some(ending) = ENDINGS.into_iter().find(|s| *s as i32 == number) {
                     let _it_has_ended = kill(self.agent, ending);
                     self.let_agent_go_on();
@@ -89,7 +86,7 @@ impl Supervisor {
     }
 
     /// Until a child changes, a signal comes, or the conductor ends.
-    fn wait(&mut self, signals: &SignalFd) -> io::Result<()> {
+    fn wait(&mut self, signals: &SignalQueue) -> io::Result<()> {
         let mut awaited = vec![PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
         if let Some(conductor) = &self.conductor {
             awaited.push(PollFd::from_borrowed_fd(conductor.as_fd(), PollFlags::IN));
@@ -107,7 +104,8 @@ impl Supervisor {
 
     /// Takes in all children that have changed. Some: the agent has ended, with this status.
     fn reap(&self) -> Option<i32> {
-        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::__WALL;
+        let all = WaitPidFlag::from_bits_retain(ALL_CHILDREN);
+        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | all;
         loop {
             match waitpid(None, Some(flags)) {
                 Ok(WaitStatus::StillAlive) => return None,

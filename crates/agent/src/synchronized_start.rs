@@ -10,26 +10,22 @@
 //! Not here: steps and streams.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc as blocking;
 use std::time::Duration;
 
-use nix::errno::Errno;
+use backsight_platform::ProcessHandle;
 use nix::libc;
-use nix::sys::ptrace;
 use nix::unistd::Pid;
-use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::sync::mpsc;
 
 use crate::clocks;
-use crate::reap::{self, Death, Stop};
+use crate::reap::Death;
 use crate::step::{HoldState, Moment};
 use crate::timed_wake;
+use crate::tracee::{Loaded, Tracee};
 
 /// How long the agent keeps still after it let a program go: other programs of this machine begin at the same instant,
 /// and nothing that it could do now is worth making one of them wait for a processor. As long as it had notice, within
@@ -55,7 +51,7 @@ pub(crate) enum StartMessage {
 pub(crate) struct Started {
     pub(crate) pid: Pid,
     /// A handle to kill it by: its thread may already have waited for it, and its number be another's.
-    handle: Option<OwnedFd>,
+    handle: Option<ProcessHandle>,
     pub(crate) at: Moment,
 }
 
@@ -63,7 +59,7 @@ impl Started {
     /// Sends it SIGKILL. Nothing else reaches a program that is held.
     pub(crate) fn kill(&self) {
         let _dead_already = match &self.handle {
-            Some(handle) => pidfd_send_signal(handle, Signal::KILL).map_err(io::Error::from),
+            Some(handle) => handle.kill(),
             None => {
                 nix::sys::signal::kill(self.pid, nix::sys::signal::SIGKILL).map_err(io::Error::from)
             }
@@ -90,7 +86,7 @@ pub(crate) fn start_held(
             let _nobody_listens = sender.send(message);
         };
         let ended = match make().and_then(|command| held_by_tracing(command, &opened, send)) {
-            // No tracing here (a container's filter, a tracer on ourselves), or not of this program.
+            // No tracing here, or not of this program.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 make().and_then(|command| held_before_exec(command, &opened, send))
             }
@@ -111,13 +107,10 @@ fn held_by_tracing(
     opened: &blocking::Receiver<u64>,
     send: &mut impl FnMut(StartMessage),
 ) -> io::Result<()> {
-    if gains_privileges(Path::new(command.get_program())) {
-        return Err(io::ErrorKind::PermissionDenied.into());
-    }
-    let tracee = start_traced(&mut command)?;
+    let tracee = Tracee::start(&mut command)?;
     // The child's ends of its streams are the child's alone.
     drop(command);
-    send(StartMessage::Started(started(tracee.pid)));
+    send(StartMessage::Started(started(tracee.pid())));
     let (tracee, held) = match tracee.load()? {
         Loaded::Died(death) => {
             send(StartMessage::Died(death));
@@ -128,7 +121,7 @@ fn held_by_tracing(
     send(StartMessage::Held(held));
     match wait_for_release(opened) {
         Some(release) => {
-            let begun = tracee.release(release);
+            let begun = at_instant(release, || tracee.detach());
             send(StartMessage::Begun(begun));
         }
         None => send(StartMessage::Died(tracee.bury()?)),
@@ -137,11 +130,9 @@ fn held_by_tracing(
 }
 
 fn started(pid: Pid) -> Started {
-    let handle = rustix::process::Pid::from_raw(pid.as_raw())
-        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     Started {
         pid,
-        handle,
+        handle: ProcessHandle::open(pid.as_raw()).ok(),
         at: clocks::now(),
     }
 }
@@ -186,130 +177,6 @@ fn at_instant(release: Release, let_go: impl FnOnce()) -> Moment {
     std::thread::sleep(release.quiet_period);
     timed_wake::become_ordinary();
     begun
-}
-
-/// Whether the kernel would take a program's privileges away if we traced it: it has more than we have.
-fn gains_privileges(program: &Path) -> bool {
-    if nix::unistd::geteuid().is_root() {
-        return false;
-    }
-    let by_mode = std::fs::metadata(program)
-        .is_ok_and(|file| file.permissions().mode() & (libc::S_ISUID | libc::S_ISGID) != 0);
-    by_mode || has_capabilities(program)
-}
-
-fn has_capabilities(program: &Path) -> bool {
-    let mut value = [0_u8; 64];
-    rustix::fs::getxattr(
-        program.as_os_str().as_bytes(),
-        "security.capability",
-        &mut value[..],
-    )
-    .is_ok()
-}
-
-/// A child that this thread traces.
-struct Tracee {
-    pid: Pid,
-}
-
-/// How far a traced child came.
-enum Loaded {
-    /// It waits.
-    Waits(Tracee, HoldState),
-    /// It ended before its first instruction: the linker gave up, or somebody killed it.
-    Died(Death),
-}
-
-/// Starts a program that stops itself at its `exec`.
-fn start_traced(command: &mut Command) -> io::Result<Tracee> {
-    let traced = || Ok(ptrace::traceme()?);
-    // SAFETY: between fork and exec the closure makes one system call and touches no memory but errno.
-    unsafe { command.pre_exec(traced) };
-    let child = command.spawn()?;
-    Ok(Tracee {
-        pid: Pid::from_raw(child.id().cast_signed()),
-    })
-}
-
-impl Tracee {
-    /// Takes the child from its `exec` to its first instruction.
-    fn load(self) -> io::Result<Loaded> {
-        if let Stop::Dead(death) = reap::wait_traced(self.pid)? {
-            return Ok(Loaded::Died(death));
-        }
-        match self.run_to_entry() {
-            Ok(held) => Ok(Loaded::Waits(self, held)),
-            // Killed between two requests.
-            Err(Failure::Tracing(Errno::ESRCH)) => Ok(Loaded::Died(self.bury()?)),
-            Err(Failure::Tracing(errno)) => {
-                let _gone_already = nix::sys::signal::kill(self.pid, nix::sys::signal::SIGKILL);
-                self.bury()?;
-                Err(io::Error::other(format!("it can't be held: {errno}")))
-            }
-            Err(Failure::Died(death)) => Ok(Loaded::Died(death)),
-        }
-    }
-
-    fn run_to_entry(&self) -> Result<HoldState, Failure> {
-        // Should this process die, the child dies with it instead of being stuck.
-        ptrace::setoptions(self.pid, ptrace::Options::PTRACE_O_EXITKILL)?;
-        let Some(entry) = entry_point(self.pid) else {
-            return Ok(HoldState::Exec);
-        };
-        let Ok(original) = breakpoint::set(self.pid, entry) else {
-            return Ok(HoldState::Exec);
-        };
-        let mut pass_on = 0;
-        loop {
-            resume(self.pid, pass_on)?;
-            match reap::wait_traced(self.pid)
-                .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?
-            {
-                Stop::Dead(death) => return Err(Failure::Died(death)),
-                Stop::Signal(libc::SIGTRAP) if breakpoint::reached(self.pid, entry)? => break,
-                // Somebody else's signal: it is the program's business.
-                Stop::Signal(signal) => pass_on = signal,
-            }
-        }
-        breakpoint::clear(self.pid, entry, original)?;
-        Ok(HoldState::Entry)
-    }
-
-    /// Sleeps until an instant, lets the child go, and says when. That somebody killed it meanwhile is no error.
-    fn release(self, release: Release) -> Moment {
-        at_instant(release, || {
-            let _killed_meanwhile = ptrace::detach(self.pid, None);
-        })
-    }
-
-    /// Waits for the end of a child that was killed or is going to be.
-    fn bury(self) -> io::Result<Death> {
-        loop {
-            if let Stop::Dead(death) = reap::wait_traced(self.pid)? {
-                return Ok(death);
-            }
-        }
-    }
-}
-
-enum Failure {
-    Tracing(Errno),
-    Died(Death),
-}
-
-impl From<Errno> for Failure {
-    fn from(errno: Errno) -> Self {
-        Self::Tracing(errno)
-    }
-}
-
-/// Lets a stopped child go on, with a signal if not 0. By number: real-time signals have no name.
-fn resume(pid: Pid, signal: i32) -> nix::Result<()> {
-    // SAFETY: the request takes two numbers and touches no memory of ours.
-    let resumed =
-        unsafe { libc::ptrace(libc::PTRACE_CONT, pid.as_raw(), 0_usize, signal as usize) };
-    Errno::result(resumed).map(drop)
 }
 
 /// Holds a child between `fork` and `exec`, where it waits for a byte.
@@ -388,100 +255,4 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Re
     thread
         .join()
         .unwrap_or_else(|_| Err(io::Error::other("the starting thread failed")))
-}
-
-/// The address of the program's first instruction, as the kernel told the child.
-/// None if the program isn't of this machine's word size.
-fn entry_point(pid: Pid) -> Option<u64> {
-    const ELF_CLASS_64: u8 = 2;
-    const WORD: usize = size_of::<u64>();
-    let mut ident = [0_u8; 5];
-    std::fs::File::open(format!("/proc/{pid}/exe"))
-        .ok()?
-        .read_exact(&mut ident)
-        .ok()?;
-    if &ident[..4] != b"\x7fELF" || ident[4] != ELF_CLASS_64 {
-        return None;
-    }
-    let vector = std::fs::read(format!("/proc/{pid}/auxv")).ok()?;
-    let word = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).ok();
-    vector.chunks_exact(2 * WORD).find_map(|pair| {
-        let (key, value) = pair.split_at(WORD);
-        (word(key)? == libc::AT_ENTRY).then(|| word(value))?
-    })
-}
-
-/// A stop at one instruction of a traced child.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod breakpoint {
-    use nix::Result;
-    use nix::libc::{self, c_long};
-    use nix::sys::ptrace;
-    use nix::unistd::Pid;
-
-    /// The instruction that traps, and how many bytes of a word it takes.
-    #[cfg(target_arch = "x86_64")]
-    const TRAP: (c_long, c_long) = (0xcc, 0xff);
-    #[cfg(target_arch = "aarch64")]
-    const TRAP: (c_long, c_long) = (0xd420_0000, 0xffff_ffff);
-
-    /// How far the program counter is behind the trap when the child stops.
-    #[cfg(target_arch = "x86_64")]
-    const PAST: u64 = 1;
-    #[cfg(target_arch = "aarch64")]
-    const PAST: u64 = 0;
-
-    #[cfg(target_arch = "x86_64")]
-    fn counter(registers: &mut libc::user_regs_struct) -> &mut u64 {
-        &mut registers.rip
-    }
-    #[cfg(target_arch = "aarch64")]
-    fn counter(registers: &mut libc::user_regs_struct) -> &mut u64 {
-        &mut registers.pc
-    }
-
-    fn address(entry: u64) -> ptrace::AddressType {
-        std::ptr::without_provenance_mut(entry as usize)
-    }
-
-    /// Sets the trap and returns the word that was there.
-    pub(super) fn set(pid: Pid, entry: u64) -> Result<c_long> {
-        let original = ptrace::read(pid, address(entry))?;
-        let (instruction, mask) = TRAP;
-        ptrace::write(pid, address(entry), (original & !mask) | instruction)?;
-        Ok(original)
-    }
-
-    /// Whether the child stopped at the trap.
-    pub(super) fn reached(pid: Pid, entry: u64) -> Result<bool> {
-        let mut registers = ptrace::getregs(pid)?;
-        Ok(*counter(&mut registers) == entry + PAST)
-    }
-
-    /// Takes the trap away and sets the child before the instruction that was there.
-    pub(super) fn clear(pid: Pid, entry: u64, original: c_long) -> Result<()> {
-        ptrace::write(pid, address(entry), original)?;
-        let mut registers = ptrace::getregs(pid)?;
-        *counter(&mut registers) = entry;
-        ptrace::setregs(pid, registers)?;
-        Ok(())
-    }
-}
-
-/// Elsewhere programs are held at their `exec`.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod breakpoint {
-    use nix::Result;
-    use nix::errno::Errno;
-    use nix::unistd::Pid;
-
-    pub(super) fn set(_: Pid, _: u64) -> Result<()> {
-        Err(Errno::ENOSYS)
-    }
-    pub(super) fn reached(_: Pid, _: u64) -> Result<bool> {
-        Ok(false)
-    }
-    pub(super) fn clear(_: Pid, _: u64, (): ()) -> Result<()> {
-        Ok(())
-    }
 }

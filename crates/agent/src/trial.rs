@@ -17,7 +17,6 @@ use crate::cgroup::Cgroup;
 use crate::folders::{BARRIER_SOCKET, PROGRAMS, remove_tree, with_path};
 use crate::launch::DEFAULT_PATH;
 use crate::launch_conditions::LaunchConditions;
-use crate::monitored_processes;
 use crate::mounts::Mounts;
 use crate::neighbours::ProcessSnapshot;
 use crate::procs::{self, Process};
@@ -190,7 +189,8 @@ impl Trial {
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
         if is_monitor {
-            monitored_processes::allow_tracing();
+            // Monitors may look into what they didn't start.
+            backsight_platform::allow_tracing();
         } else {
             env.insert(BARRIER_VARIABLE.to_owned(), self.barriers.admit(id));
             env.insert("PATH".to_owned(), self.path_of(env.get("PATH")));
@@ -346,7 +346,7 @@ async fn kill_all(
 ) -> Vec<u32> {
     let mut looks = 0;
     loop {
-        ground.reaper.reap();
+        ground.reaper.reap_all();
         if childless() {
             return Vec::new();
         }

@@ -6,12 +6,13 @@
 //!
 //! A process has at most one such file for a journal, however many studies it prepares for.
 
+use backsight_platform::process;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File, OpenOptions},
-    io,
+    io::{self, Read as _},
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -176,25 +177,15 @@ fn options() -> OpenOptions {
 }
 
 fn random_number() -> io::Result<u64> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
-    let digits: String = text
-        .chars()
-        .filter(char::is_ascii_hexdigit)
-        .take(16)
-        .collect();
-    u64::from_str_radix(&digits, 16).map_err(io::Error::other)
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes))
 }
 
 /// When a process was started; none if there is none, or it is dead and only not yet waited for.
 fn start_of(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The program's name may have spaces and brackets.
-    let mut fields = text.rsplit_once(") ")?.1.split(' ');
-    let state = fields.next()?;
-    if state == "Z" || state == "X" {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
+    let process = process(pid.cast_signed()).filter(|process| !process.zombie);
+    Some(process?.start_ticks)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Running a program of the machine's for a bounded time, without a shell and without input.
 
+use backsight_platform::ProcessHandle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     io::{self, Read},
     os::{fd::AsFd, unix::process::CommandExt as _},
@@ -99,7 +100,7 @@ fn hear(
     limit: Duration,
 ) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let deadline = Instant::now() + limit;
-    let ended = pidfd_open(pid, PidfdFlags::empty())?;
+    let ended = ProcessHandle::open(pid.as_raw_pid())?;
     rustix::io::ioctl_fionbio(&out, true)?;
     rustix::io::ioctl_fionbio(&err, true)?;
     let (mut printed, mut said) = (Vec::new(), Vec::new());

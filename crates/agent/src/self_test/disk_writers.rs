@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
 use backsight_model::{NoiseKind, NoiseSource};
+use backsight_platform::stat_fields;
 
 use super::attribution::{LEAST, service, source};
 use super::noise::nearest_living;
 use crate::machine_files::MachineFiles;
-use crate::procs;
 
 /// Most programs that are named.
 const MOST: usize = 4;
@@ -40,7 +40,7 @@ impl WriteCounters {
                 Some(String::from_utf8_lossy(&bytes).into_owned())
             };
             let stat = text("stat")?;
-            let (_, name, fields) = procs::stat_fields(&stat)?;
+            let (_, name, fields) = stat_fields(&stat)?;
             let written = ProcessWrites {
                 name: name.to_owned(),
                 parent: fields.get(1)?.parse().ok()?,

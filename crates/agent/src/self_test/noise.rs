@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 
+use backsight_platform::stat_fields;
 use nix::unistd::{SysconfVar, sysconf};
 
 use crate::machine_files::MachineFiles;
-use crate::procs;
 
 /// A thread of a process, for good: its number, the process's, and when it began.
 type ThreadId = (i32, i32, u64);
@@ -99,7 +99,7 @@ fn thread_use(
     schedstat: Option<&str>,
     ticks: f64,
 ) -> Option<(u64, ThreadUse)> {
-    let (_, name, fields) = procs::stat_fields(stat)?;
+    let (_, name, fields) = stat_fields(stat)?;
     let number = |n: usize| fields.get(n)?.parse::<u64>().ok();
     let scheduled = |n: usize| {
         schedstat?

@@ -256,29 +256,39 @@ fn agents_there(place: &Place) -> Vec<String> {
 }
 
 #[test]
-fn a_machine_of_another_architecture_gets_the_agent_that_is_for_it() {
-    let Some(place) = place() else { return };
-    place.script(
-        "uname",
-        "#!/bin/sh\ncase $1 in -s) echo Linux ;; -m) echo aarch64 ;; esac\n",
-    );
-    place.prints("number", "echo 42");
-    place.write("number.toml", "use = [\"number\"]\nrounds = 1\n");
-    let ended = ends(&place, &["run", "number.toml", "--name", "none"]);
-    assert!(!ended.status.success());
-    ended.assert_says(&[
-        "it is Linux aarch64, and there is no agent for that here",
-        "BACKSIGHT_AGENTS",
-    ]);
-    // What is called so is one of this architecture, which alone runs here.
-    fs::create_dir(place.path("agents")).unwrap();
-    fs::copy(slim(), place.path("agents/backsight-agent-aarch64")).unwrap();
-    let mut command = place.put(Command::new(slim()), &["run", "number.toml", "--name", "r"]);
-    command.env("BACKSIGHT_AGENTS", place.path("agents"));
-    Running::start(command).ends().assert_code(0);
-    let kept = agents_there(&place);
-    assert!(kept.len() == 1 && kept[0].ends_with("-aarch64"), "{kept:?}");
-    place.assert_nothing_left();
+fn a_machine_of_another_architecture_or_system_gets_the_agent_that_is_for_it() {
+    for (system, architecture, machine) in [
+        ("Linux", "aarch64", "aarch64"),
+        ("FreeBSD", "amd64", "FreeBSD-amd64"),
+    ] {
+        let Some(place) = place() else { return };
+        place.script(
+            "uname",
+            &format!(
+                "#!/bin/sh\ncase $1 in -s) echo {system} ;; -m) echo {architecture} ;; esac\n"
+            ),
+        );
+        place.prints("number", "echo 42");
+        place.write("number.toml", "use = [\"number\"]\nrounds = 1\n");
+        let ended = ends(&place, &["run", "number.toml", "--name", "none"]);
+        assert!(!ended.status.success());
+        ended.assert_says(&[
+            &format!("it is {system} {architecture}, and there is no agent for that here"),
+            &format!("`backsight-agent-{machine}`"),
+            "BACKSIGHT_AGENTS",
+        ]);
+        // What is called so is one of this machine, which alone runs here.
+        fs::create_dir(place.path("agents")).unwrap();
+        let agent = format!("agents/backsight-agent-{machine}");
+        fs::copy(slim(), place.path(&agent)).unwrap();
+        let mut command = place.put(Command::new(slim()), &["run", "number.toml", "--name", "r"]);
+        command.env("BACKSIGHT_AGENTS", place.path("agents"));
+        Running::start(command).ends().assert_code(0);
+        let kept = agents_there(&place);
+        let is_it = |name: &String| name.ends_with(&format!("-{machine}"));
+        assert!(kept.len() == 1 && is_it(&kept[0]), "{kept:?}");
+        place.assert_nothing_left();
+    }
 }
 
 #[test]

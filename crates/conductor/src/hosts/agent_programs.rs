@@ -1,4 +1,5 @@
-//! The programs that are agents of other machines, by the machine's name as `uname -m` says it.
+//! The programs that are agents of other machines, by the machine's name: what `uname -m` says on Linux (`aarch64`), what `uname -s` and
+//! `uname -m` say elsewhere (`FreeBSD-amd64`).
 //!
 //! Looked for in this order: `backsight-agent-MACHINE` in a folder, for who builds agents; small agents inside of this program, which a
 //! release has; this program itself, for machines like this one. Where a host has to have the tracer, this program goes before the others.
@@ -23,13 +24,17 @@ const PREFIX: &str = "backsight-agent-";
 /// What the sections of this program with the others in it are called, before the machine's name: `make build` makes them. Each is
 /// a program as gzip packs it.
 const SECTION_PREFIX: &str = ".backsight.agent.";
+/// The system whose agents are named by their architecture alone.
+const LINUX: &str = "Linux";
+/// The system that agents have only been compiled for.
+const COMPILED: &str = "FreeBSD";
 /// What gzip adds to what zlib makes, at most.
 const GZIP_WRAPPER: usize = 32;
 
 /// A program that is an agent.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentProgram {
-    /// The machines that it is for: `x86_64`, `aarch64`.
+    /// The machines that it is for: `x86_64`, `aarch64`, `FreeBSD-amd64`.
     pub(crate) machine: String,
     /// The name of its file there, by content: other content, another name.
     pub(crate) file: String,
@@ -157,19 +162,48 @@ impl AgentProgram {
         packed.await.cloned()
     }
 
-    /// What to do where there is none for a machine.
-    pub(crate) fn missing(machine: &str) -> String {
-        format!(
-            "it is {machine}, and there is no agent for that here: build `backsight-agent` for it, and put it as `{PREFIX}ARCHITECTURE` into \
-             the folder that {FOLDER_VARIABLE} names"
-        )
+    /// What `uname -s` and `uname -m` say on its machines, with a blank between.
+    pub(crate) fn system_and_architecture(&self) -> String {
+        match self.machine.split_once('-') {
+            Some((system, architecture)) => format!("{system} {architecture}"),
+            None => format!("{LINUX} {}", self.machine),
+        }
+    }
+
+    /// What to do where there is none for a machine whose `uname -s` and `uname -m` say this.
+    pub(crate) fn missing(system_and_architecture: &str) -> String {
+        let (system, architecture) = system_and_architecture
+            .split_once(' ')
+            .unwrap_or((system_and_architecture, ""));
+        let put = |machine: &str| {
+            format!(
+                "it is {system_and_architecture}, and there is no agent for that here: build `backsight-agent` for it, and put it as \
+                 `{PREFIX}{machine}` into the folder that {FOLDER_VARIABLE} names"
+            )
+        };
+        match system {
+            LINUX => put(architecture),
+            COMPILED => format!(
+                "{}; agents have been compiled for {COMPILED} and never run there",
+                put(&format!("{system}-{architecture}"))
+            ),
+            _ => format!(
+                "it is {system_and_architecture}, and agents are for {LINUX} and {COMPILED} alone"
+            ),
+        }
     }
 }
 
-/// Whether `uname -m` may say this; a shell is told of it.
+/// Whether a machine may be called so; a shell is told of it.
 fn is_machine(name: &str) -> bool {
-    let mut characters = name.chars();
-    !name.is_empty() && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+    let is_word = |word: &str| {
+        let mut characters = word.chars();
+        !word.is_empty() && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    match name.split_once('-') {
+        Some((system, architecture)) => is_word(system) && is_word(architecture),
+        None => is_word(name),
+    }
 }
 
 /// Packs a program as gzip does: fast, since it is done while hosts wait.
@@ -221,6 +255,8 @@ mod tests {
         for file in [
             "backsight-agent-aarch64x",
             "backsight-agent-riscv64",
+            "backsight-agent-FreeBSD-amd64",
+            "backsight-agent-a-b-c",
             "backsight-agent-",
             "backsight-agent-a;b",
             "other",
@@ -233,16 +269,41 @@ mod tests {
             found
         };
         let before = found();
-        assert_eq!(machines(&before), ["aarch64x", "riscv64"]);
-        assert!(before[1].file.ends_with("-riscv64") && before[1].file.starts_with("agent-0"));
-        let packed = before[1].packed().await.unwrap();
+        assert_eq!(machines(&before), ["FreeBSD-amd64", "aarch64x", "riscv64"]);
+        let said: Vec<String> = before
+            .iter()
+            .map(AgentProgram::system_and_architecture)
+            .collect();
+        assert_eq!(said, ["FreeBSD amd64", "Linux aarch64x", "Linux riscv64"]);
+        assert!(before[2].file.ends_with("-riscv64") && before[2].file.starts_with("agent-0"));
+        let packed = before[2].packed().await.unwrap();
         assert_eq!(unpacked(&packed), b"backsight-agent-riscv64");
         assert_eq!(packed.size, 23);
         fs::write(folder.path().join("backsight-agent-riscv64"), "new").unwrap();
         let after = found();
-        assert_eq!(after[0].file, before[0].file);
-        assert_ne!(after[1].file, before[1].file);
+        assert_eq!(after[1].file, before[1].file);
+        assert_ne!(after[2].file, before[2].file);
         assert!(AgentProgram::in_folder(&folder.path().join("gone")).is_empty());
+    }
+
+    #[test]
+    fn a_machine_without_an_agent_is_told_which_file_would_be_one() {
+        for (machine, expected) in [
+            ("Linux riscv64", "put it as `backsight-agent-riscv64` into"),
+            (
+                "FreeBSD amd64",
+                "put it as `backsight-agent-FreeBSD-amd64` into",
+            ),
+            ("FreeBSD amd64", "compiled for FreeBSD and never run there"),
+            ("Darwin arm64", "agents are for Linux and FreeBSD alone"),
+        ] {
+            let said = AgentProgram::missing(machine);
+            assert!(
+                said.starts_with(&format!("it is {machine}, and ")),
+                "{said}"
+            );
+            assert!(said.contains(expected), "{said}");
+        }
     }
 
     #[tokio::test]

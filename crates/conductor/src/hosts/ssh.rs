@@ -7,7 +7,7 @@
 //! The far shell says a line when it knows which machine it is: that an agent is there, or that one has to come. Then it gets that as
 //! gzip packs it, says a line again, and becomes it.
 //!
-//! No password and no host key is asked for. Which program is the agent, the machine's architecture says.
+//! No password and no host key is asked for. Which program is the agent, the machine's system and architecture say.
 
 use backsight_agent::{AgentError, Client};
 use backsight_model::{Host, HostName, shell_quoted};
@@ -254,7 +254,7 @@ impl Far<'_> {
             return Ok(());
         };
         let mut programs = self.programs.iter();
-        let agent = programs.find(|program| format!("Linux {}", program.machine) == machine);
+        let agent = programs.find(|program| program.system_and_architecture() == machine);
         let agent = agent.ok_or_else(|| self.not_put(&AgentProgram::missing(&machine)));
         let agent = agent.map_err(StartFault::Known)?;
         let packed = agent.packed().await.map_err(|cause| {
@@ -306,8 +306,10 @@ async fn answer(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<String
 /// may be a reboot; and it never takes the place of an agent that is there, which another host may have begun to run.
 /// Of others' files only those are removed that nobody has used for [`KEPT_DAYS`], which a slow upload isn't.
 fn start_script(programs: &[AgentProgram], token: u64) -> String {
-    let arm =
-        |program: &AgentProgram| format!("\"Linux {}\") f={};; ", program.machine, program.file);
+    let arm = |program: &AgentProgram| {
+        let machine = program.system_and_architecture();
+        format!("\"{machine}\") f={};; ", program.file)
+    };
     let arms: String = programs.iter().map(arm).collect();
     format!(
         "s=\"$(uname -s) $(uname -m)\"; case \"$s\" in {arms}*) f=none;; esac; d=\"{FOLDER}\"; a=\"$d/$f\"; \

@@ -102,10 +102,15 @@ impl Libvirt {
 
     /// The lab, with these keys of its host besides.
     fn lab(&self, keys: &str) {
+        self.lab_of(DOMAIN, keys);
+    }
+
+    /// The same with another name of its domain.
+    fn lab_of(&self, domain: &str, keys: &str) {
         self.place.write(
             "lab.toml",
             format!(
-                "name = \"{}\"\n[host.dom]\nkind = \"vm\"\ndomain = \"{DOMAIN}\"\nconnect = \"qemu:///system\"\n{keys}\n\
+                "name = \"{}\"\n[host.dom]\nkind = \"vm\"\ndomain = \"{domain}\"\nconnect = \"qemu:///system\"\n{keys}\n\
                  [testbed.alone]\ntester = \"dom\"\n",
                 self.place.name
             ),
@@ -152,9 +157,15 @@ impl Libvirt {
     /// Its domain with the agent's devices and a snapshot `warm`, taken while its agent waited: going back to it takes a second.
     fn with_snapshot() -> Option<Self> {
         let libvirt = Self::new()?;
-        let provisioned = libvirt.ends(&["lab", "provision", "dom"]);
+        let provision = || libvirt.ends(&["lab", "provision", "dom"]);
+        libvirt.virsh(&["undefine", DOMAIN]);
+        libvirt.lab_of(&libvirt.place.at("domain.xml"), "");
+        let provisioned = provision();
         provisioned.assert_code(0);
-        provisioned.assert_says(&["has the agent's channel and disk now", "Linux 6.1"]);
+        provisioned.assert_says(&[
+            "libvirt has its domain now, as its file defines it",
+            "Linux 6.1",
+        ]);
         libvirt
             .ends(&["lab", "power", "on", "dom"])
             .assert_says(&["dom: on (was off)"]);
@@ -271,6 +282,19 @@ fn a_domain_that_can_not_go_back_is_not_measured_on() {
         return;
     };
     let run = || libvirt.ends(&["run", "plan.toml"]);
+    // Nobody has told libvirt yet what the lab names by its file.
+    libvirt.virsh(&["undefine", DOMAIN]);
+    libvirt.lab_of(&libvirt.place.at("domain.xml"), "channel = \"ssh\"");
+    let refused = run();
+    refused.assert_code(2);
+    refused.assert_says(&[
+        "failed to get domain",
+        "`backsight lab provision` defines it",
+    ]);
+    libvirt.lab_of(&libvirt.place.at("gone.xml"), "");
+    run().assert_says(&["gone.xml: No such file"]);
+    libvirt.virsh(&["define", &libvirt.place.at("domain.xml")]);
+    libvirt.lab("");
     let refused = run();
     refused.assert_code(2);
     refused.assert_says(&[

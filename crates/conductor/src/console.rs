@@ -60,6 +60,9 @@ pub enum ConsoleError {
         "the lab doesn't say where its console is: add console = \"the command whose output it is\" or console = {{ serial = \"/dev/ttyUSB0\" }} to it"
     )]
     NotGiven,
+    /// The file that defines its domain can't be read.
+    #[error("{0}")]
+    Domain(String),
     /// It is a virtual machine of ours that is off.
     #[error("it is off: it is on while somebody measures on it")]
     Off,
@@ -97,9 +100,10 @@ fn says(said: &str) -> String {
 /// The line for a shell that tells a host's console.
 fn console_line(host: &Host) -> Result<String, ConsoleError> {
     match host.console.as_deref() {
-        None => match Domain::new(host) {
-            Some(domain) => Ok(format!("exec {}", domain.line("console"))),
-            None => Err(ConsoleError::NotGiven),
+        None => match Domain::of(host) {
+            Ok(Some(domain)) => Ok(format!("exec {}", domain.line("console"))),
+            Ok(None) => Err(ConsoleError::NotGiven),
+            Err(message) => Err(ConsoleError::Domain(message)),
         },
         Some(Console::Command(line)) => Ok(line.clone()),
         Some(Console::Serial { device, baud }) => {

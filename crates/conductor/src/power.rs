@@ -150,6 +150,9 @@ pub enum PowerFault {
         "the lab doesn't say how it is switched: add power = {{ ipmi = \"…\", user = \"…\", password-file = \"…\" }} or {{ on = \"…\", off = \"…\", status = \"…\" }} to it"
     )]
     NotGiven,
+    /// The file that defines its domain can't be read.
+    #[error("{0}")]
+    Domain(String),
     /// It is a virtual machine of ours.
     #[error("it is on while somebody measures on it, and switched on by that")]
     OfStudy,
@@ -270,7 +273,8 @@ async fn switch_host(
     force: bool,
 ) -> Result<PowerOutcome, PowerFault> {
     let settings = lab.host.get(host).ok_or(PowerFault::NoHost)?;
-    let of_domain = Domain::new(settings).map(|domain| domain.power());
+    let of_domain = Domain::of(settings).map_err(PowerFault::Domain)?;
+    let of_domain = of_domain.map(|domain| domain.power());
     let power = settings.power.as_deref().or(of_domain.as_ref());
     if power.is_none() && settings.kind != HostKind::Vm {
         return Err(PowerFault::NotGiven);

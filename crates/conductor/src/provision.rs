@@ -69,6 +69,8 @@ pub enum Made {
     Already,
     /// Its system was made, in this time.
     System(Duration),
+    /// libvirt has its domain now, by the file that defines it, with the agent's channel and disk where it needs them.
+    Domain,
     /// The definition of its domain got the agent's channel and disk.
     Devices,
 }
@@ -79,6 +81,7 @@ impl fmt::Display for Provisioned {
         match self.made {
             Made::Already => f.write_str("made already")?,
             Made::System(took) => write!(f, "made in {:.0} s", took.as_secs_f64())?,
+            Made::Domain => f.write_str("libvirt has its domain now, as its file defines it")?,
             Made::Devices => {
                 f.write_str("its domain's definition has the agent's channel and disk now")?
             }
@@ -109,15 +112,25 @@ pub async fn provision_host(
         let holder = "`backsight lab provision`";
         Lease::try_take(reach, lab, std::slice::from_ref(host), holder).await
     };
-    let (_lease, made) = match Domain::new(settings) {
+    let of_domain = |message| ProvisionError::Domain {
+        host: host.clone(),
+        message,
+    };
+    let (_lease, made) = match Domain::of(settings).map_err(of_domain)? {
         Some(domain) => {
             let lease = lease().await?;
-            let added = add_agent_devices(&reach.program, &domain).await;
-            let is_new = added.map_err(|message| ProvisionError::Domain {
-                host: host.clone(),
-                message,
-            })?;
-            (lease, if is_new { Made::Devices } else { Made::Already })
+            let is_new = domain.define().await.map_err(of_domain)?;
+            let needs_devices = !settings.is_reached_by_ssh();
+            let has_more = match needs_devices {
+                true => add_agent_devices(&reach.program, &domain).await,
+                false => Ok(false),
+            };
+            let made = match (is_new, has_more.map_err(of_domain)?) {
+                (true, _) => Made::Domain,
+                (false, true) => Made::Devices,
+                (false, false) => Made::Already,
+            };
+            (lease, made)
         }
         None => {
             let made = make_system(host, settings).await?;

@@ -5,7 +5,7 @@
 
 use backsight_model::{Host, HostName, Power, PowerCommands, PowerMeans, shell_quoted};
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -30,25 +30,67 @@ const AGENT: &str = "backsight";
 pub(crate) struct Domain {
     name: String,
     connect: Option<String>,
+    /// The file with its definition, where the lab names that.
+    file: Option<PathBuf>,
 }
 
 impl Domain {
     /// The domain that a host is; none of another host.
-    pub(crate) fn new(settings: &Host) -> Option<Self> {
-        let text = |it: &backsight_model::Located<String>| (**it).clone();
-        Some(Self {
-            name: settings.domain.as_ref().map(text)?,
-            connect: settings.connect.as_ref().map(text),
-        })
+    ///
+    /// # Errors
+    /// The file that defines it can't be read or names no domain.
+    pub(crate) fn of(settings: &Host) -> Result<Option<Self>, String> {
+        let Some(domain) = settings.domain.as_deref() else {
+            return Ok(None);
+        };
+        let connect = settings.connect.as_ref().map(|it| (**it).clone());
+        let (name, file) = match Host::is_definition(domain) {
+            false => (domain.clone(), None),
+            true => {
+                let text = fs::read_to_string(domain).map_err(|it| format!("{domain}: {it}"))?;
+                let name = Definition(text).name();
+                let name = name.ok_or_else(|| {
+                    format!("{domain}: it defines no domain: there is no <name> in it")
+                })?;
+                (name, Some(PathBuf::from(domain)))
+            }
+        };
+        Ok(Some(Self {
+            name,
+            connect,
+            file,
+        }))
+    }
+
+    /// Has libvirt know it by its file, unless it knows a domain of that name. Whether it was new.
+    ///
+    /// # Errors
+    /// virsh's.
+    pub(crate) async fn define(&self) -> Result<bool, String> {
+        let Some(file) = &self.file else {
+            return Ok(false);
+        };
+        match self.run("domstate", &[]).await {
+            Err(said) if is_unknown(&said) => {}
+            other => return other.map(|_| false),
+        }
+        let text = fs::read_to_string(file).map_err(|it| format!("{}: {it}", file.display()))?;
+        let words = self.words_of("define", &["/dev/stdin"]);
+        run_words(&words, &text).await.map(|_| true)
     }
 
     /// The words of a command about it.
     pub(crate) fn words(&self, verb: &str, more: &[&str]) -> Vec<String> {
+        self.words_of(verb, &[&[self.name.as_str()], more].concat())
+    }
+
+    /// The words of a command to its libvirt.
+    fn words_of(&self, verb: &str, more: &[&str]) -> Vec<String> {
         let mut words = vec!["virsh".to_owned()];
         if let Some(connect) = &self.connect {
             words.extend(["--connect".to_owned(), connect.clone()]);
         }
-        words.extend([verb.to_owned(), self.name.clone()]);
+        words.push(verb.to_owned());
         words.extend(more.iter().map(|word| (*word).to_owned()));
         words
     }
@@ -82,51 +124,18 @@ impl Domain {
     /// # Errors
     /// What it said.
     pub(crate) async fn run(&self, verb: &str, more: &[&str]) -> Result<String, String> {
-        self.run_with(verb, more, "").await
-    }
-
-    async fn run_with(&self, verb: &str, more: &[&str], input: &str) -> Result<String, String> {
-        let words = self.words(verb, more);
-        let quoted = words.iter().map(|word| shell_quoted(word));
-        let shown = quoted.collect::<Vec<_>>().join(" ");
-        let said = async {
-            let mut child = Command::new(&words[0])
-                .args(&words[1..])
-                .env("LC_ALL", "C")
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .process_group(0)
-                .kill_on_drop(true)
-                .spawn()?;
-            if let Some(mut stdin) = child.stdin.take() {
-                // If it has gone, its own words say why.
-                let _ = stdin.write_all(input.as_bytes()).await;
-            }
-            child.wait_with_output().await
-        };
-        let output = timeout(COMMAND_LIMIT, said).await.map_err(|_| {
-            format!("`{shown}` hasn't ended within {COMMAND_LIMIT:?} and was killed")
-        })?;
-        let output = output.map_err(|cause| match cause.kind() {
-            io::ErrorKind::NotFound => {
-                "this machine has no program `virsh`: apt-get install libvirt-clients".to_owned()
-            }
-            _ => format!("can't run `{shown}`: {cause}"),
-        })?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let lines: Vec<&str> = said.lines().map(str::trim).collect();
-        let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
-        Err(format!("`{shown}` failed: {}", lines.join("; ")))
+        run_words(&self.words(verb, more), "").await
     }
 
     /// Its state, in virsh's words.
     pub(crate) async fn state(&self) -> Result<DomainState, String> {
-        let said = self.run("domstate", &[]).await?;
-        Ok(DomainState(said.trim().to_owned()))
+        match self.run("domstate", &[]).await {
+            Ok(said) => Ok(DomainState(said.trim().to_owned())),
+            Err(said) if self.file.is_some() && is_unknown(&said) => Err(format!(
+                "{said}: `backsight lab provision` defines it as its file says"
+            )),
+            Err(said) => Err(said),
+        }
     }
 
     /// Waits until it is off; false if that takes longer than this.
@@ -175,10 +184,53 @@ impl Domain {
         }
         for device in &missing {
             let more = ["/dev/stdin", "--config"];
-            self.run_with("attach-device", &more, device).await?;
+            run_words(&self.words("attach-device", &more), device).await?;
         }
         Ok(!missing.is_empty())
     }
+}
+
+/// Runs virsh with this as its input; what it printed.
+async fn run_words(words: &[String], input: &str) -> Result<String, String> {
+    let quoted = words.iter().map(|word| shell_quoted(word));
+    let shown = quoted.collect::<Vec<_>>().join(" ");
+    let said = async {
+        let mut child = Command::new(&words[0])
+            .args(&words[1..])
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // If it has gone, its own words say why.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+        child.wait_with_output().await
+    };
+    let output = timeout(COMMAND_LIMIT, said)
+        .await
+        .map_err(|_| format!("`{shown}` hasn't ended within {COMMAND_LIMIT:?} and was killed"))?;
+    let output = output.map_err(|cause| match cause.kind() {
+        io::ErrorKind::NotFound => {
+            "this machine has no program `virsh`: apt-get install libvirt-clients".to_owned()
+        }
+        _ => format!("can't run `{shown}`: {cause}"),
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    Err(format!("`{shown}` failed: {}", lines.join("; ")))
+}
+
+/// Whether it says that there is no such domain.
+fn is_unknown(said: &str) -> bool {
+    said.contains("failed to get domain")
 }
 
 /// What virsh calls the state of a domain.
@@ -202,6 +254,13 @@ impl Definition {
     /// The socket of the agent's channel, of a domain that runs.
     pub(crate) fn channel_socket(&self) -> Option<PathBuf> {
         attribute(self.channel()?, "<source ", "path")
+    }
+
+    /// What the domain is called.
+    fn name(&self) -> Option<String> {
+        let (_, rest) = self.0.split_once("<name>")?;
+        let (name, _) = rest.split_once("</name>")?;
+        Some(unescaped(name.trim())).filter(|name| !name.is_empty())
     }
 
     /// The file of the disk with the agent's program.

@@ -262,7 +262,8 @@ pub struct Host {
     /// (unless said), or "never".
     #[serde(default)]
     pub restore: Option<Located<Restore>>,
-    /// The domain of libvirt that a host of kind "vm" is, by its name; in place of a disk.
+    /// The domain of libvirt that a host of kind "vm" is, by its name, or by the file with its definition, of which `backsight lab
+    /// provision` has libvirt make it; in place of a disk.
     #[serde(default)]
     pub domain: Option<Located<String>>,
     /// The libvirt that has the domain, as `virsh --connect` takes it: `qemu:///system`; virsh's own choice unless said.

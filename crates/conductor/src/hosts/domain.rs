@@ -59,8 +59,9 @@ pub(super) async fn start(
         message,
         console,
     };
-    let domain =
-        Domain::new(settings).ok_or_else(|| fault("it is no domain".into(), Vec::new()))?;
+    let domain = Domain::of(settings)
+        .and_then(|domain| domain.ok_or_else(|| "it is no domain".to_owned()))
+        .map_err(|message| fault(message, Vec::new()))?;
     let starting = StartingDomain {
         reach,
         host,

@@ -121,6 +121,11 @@ impl Host {
         }
     }
 
+    /// Whether this `domain` is a file with its definition: names of domains have no slash.
+    pub fn is_definition(domain: &str) -> bool {
+        domain.contains('/')
+    }
+
     /// What only a domain of libvirt has, and what it has already.
     pub(super) fn check_domain(&self, document: &TomlDocument) -> Result<(), DocumentError> {
         let fault = |span, message: String, help: &str| {
@@ -167,7 +172,10 @@ impl Host {
             return fault(
                 place,
                 format!("a domain of libvirt is as libvirt has it: it can't be given `{key}`"),
-                &format!("change it there: virsh edit {}", **domain),
+                &match Self::is_definition(domain) {
+                    false => format!("change it there: virsh edit {}", **domain),
+                    true => format!("say it in its file {}", **domain),
+                },
             );
         }
         for name in [&self.domain, &self.connect, &self.snapshot]
@@ -181,6 +189,13 @@ impl Host {
                     "expected for example domain = \"bookworm-1\", snapshot = \"clean\", connect = \"qemu:///system\"",
                 );
             }
+        }
+        if Self::is_definition(domain) && !domain.starts_with('/') {
+            return fault(
+                domain.span(),
+                format!("`{}` is neither a name nor a path here", **domain),
+                "expected for example domain = \"bookworm-1\", or the file that defines it, from `/` on: domain = \"/srv/bookworm-1.xml\"",
+            );
         }
         match &self.restore {
             Some(restore) if self.snapshot.is_none() && **restore != Restore::Never => fault(
@@ -406,6 +421,10 @@ mod tests {
                 "can't be given `memory`",
             ),
             ("kind = \"vm\"\ndomain = \"-a\"", "told to virsh"),
+            (
+                "kind = \"vm\"\ndomain = \"a/b.xml\"",
+                "neither a name nor a path",
+            ),
             (
                 "kind = \"vm\"\ndomain = \"a\"\nrestore = \"trial\"",
                 "no snapshot",

@@ -9,7 +9,7 @@ ALSO_COMPILED := $(patsubst %,%-unknown-linux-musl,$(filter-out $(shell uname -m
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa bench bench-trace kills faults fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
+.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa bench bench-trace kills faults images fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -73,6 +73,9 @@ faults: setup-test          ## every fault of tests/end_to_end/faults.tsv TIMES 
 
 fuzz: setup-fuzz            ## each fuzz target for SECONDS (60), with libFuzzer: what breaks one is in fuzz/artifacts
 	scripts/fuzz $(or $(SECONDS),60)
+
+images: setup-test          ## an image of a cloud: made, set up by itself, measured on: about ten minutes without KVM
+	cargo nextest run -p backsight --locked --run-ignored only --no-capture -E 'test(an_image_of_a_cloud)'
 
 coverage: setup-coverage    ## which lines the tests run: of PACKAGES ("-p backsight-stats -p …"), else of all; the pages are in target/llvm-cov/html
 	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo llvm-cov nextest --locked $(or $(PACKAGES),--workspace) --html

@@ -212,6 +212,59 @@ fn a_machine_is_switched_off_and_ends_with_a_conductor_that_is_killed() {
 }
 
 #[test]
+#[ignore = "ten minutes: `make images`"]
+fn an_image_of_a_cloud_sets_itself_up_once_and_is_measured_on() {
+    if Need::Root.is_missing() || Need::Qemu.is_missing() || Need::Libvirt.is_missing() {
+        return;
+    }
+    let maker = Place::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/cloud_image.sh");
+    let made = Command::new("sh")
+        .arg(script)
+        .arg(maker.path(""))
+        .status();
+    assert!(made.unwrap().success());
+    let image = maker.at("cloud.qcow2");
+    let place = place(&format!("recipe = {{ image = \"{image}\", packages = [\"iperf3\"] }}"));
+    place.ends(&["lab", "up"]).assert_code(0);
+    let own = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env("XDG_CACHE_HOME", place.path("cache"));
+        Running::start(command).ends_within(Duration::from_secs(1800))
+    };
+    let provision = || own(&["lab", "provision", "vm"]);
+    let provisioned = provision();
+    provisioned.assert_code(0);
+    provisioned.assert_says(&["vm: made in", "Debian GNU/Linux 12", "Linux 6.1"]);
+    // What counts is its content.
+    let lab = place.read("lab.toml");
+    fs::rename(&image, maker.path("moved.qcow2")).unwrap();
+    place.write("lab.toml", lab.replace("cloud.qcow2", "moved.qcow2"));
+    let command = place.read("benchmarks/answer.toml");
+    place.write(
+        "benchmarks/answer.toml",
+        command.replace("uname -n;", "iperf3 --version; systemctl is-active cloud-init;"),
+    );
+    own(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    place.assert_complete("s", 1, 2);
+    let said = place.raw("s", 1);
+    for part in ["iperf 3", "inactive", "10.92.1.2/24", "clean"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    provision().assert_says(&["vm: made already"]);
+    // One that can't do what it is told says so, and nothing of it is kept.
+    let lab = place.read("lab.toml");
+    place.write("lab.toml", lab.replace("iperf3", "no-such-package"));
+    let failed = provision();
+    failed.assert_code(2);
+    failed.assert_says(&["moved.qcow2: cloud-init says", "no-such-package"]);
+    let systems = fs::read_dir(place.path("cache/backsight/systems")).unwrap();
+    let folders = systems.filter(|it| it.as_ref().unwrap().path().is_dir());
+    assert_eq!(folders.count(), 1);
+    assert_down(&place);
+}
+
+#[test]
 fn a_machine_that_can_not_be_says_why() {
     if Need::Root.is_missing() || Need::Qemu.is_missing() {
         return;

@@ -8,9 +8,9 @@ use std::{
 
 use crate::{
     ConnectError, HostAccess, Lease, LeaseError,
-    debian_system::{DebianSystem, SystemError},
     host_query::ask_host,
     hosts::domain::add_agent_devices,
+    made_system::{MadeSystem, SystemError},
     virsh::Domain,
 };
 
@@ -156,7 +156,7 @@ async fn make_system(host: &HostName, settings: &Host) -> Result<Made, Provision
     let recipe = settings.recipe.clone();
     let recipe = recipe.ok_or_else(|| ProvisionError::NoRecipe(host.clone()))?;
     let (began, kind) = (Instant::now(), settings.kind);
-    let making = tokio::task::spawn_blocking(move || DebianSystem::new(&recipe, kind).make());
+    let making = tokio::task::spawn_blocking(move || MadeSystem::new(&recipe, kind).make());
     let made = match making.await {
         Ok(made) => made,
         Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),

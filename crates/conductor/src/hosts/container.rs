@@ -21,7 +21,7 @@ use tokio::{process::Command, time::timeout};
 use super::{
     AgentKeeper, ConnectError, GreetingError, HostAccess, Process, Started, netns::namespace,
 };
-use crate::{debian_system::DebianSystem, program_search::find_program};
+use crate::{made_system::MadeSystem, program_search::find_program};
 
 /// How long a container may take until its agent says hello: its image may have to be fetched first.
 const HELLO_LIMIT: Duration = Duration::from_secs(300);
@@ -292,7 +292,7 @@ fn shown(file: &Path, place: &str) -> String {
 fn root_folder(settings: &Host) -> Option<PathBuf> {
     let of_recipe = || {
         let recipe = settings.recipe.as_deref()?;
-        let system = DebianSystem::new(recipe, settings.kind);
+        let system = MadeSystem::new(recipe, settings.kind);
         Some(
             system
                 .root()

@@ -3,19 +3,14 @@
 //! The machine is there from an agent's start to its end, also when this program is killed. Its disk is only read, unless the lab says
 //! that it never goes back: what is written goes to a file that QEMU has unlinked before it begins. The guest's agent speaks on a port
 //! of virtio-serial, so that no network is needed; it is this program itself, which the machine finds on a second disk, and which a
-//! script in the guest (`debian_system/start.sh`) starts.
-//!
-//! KVM is used where it works: some machines have the device and can't run a processor on it, which is tried once.
+//! script in the guest (`made_system/start.sh`) starts.
 
 use backsight_model::{Host, HostName, Lab, Restore, shell_quoted};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use std::{
-    fs::{self, File},
-    io::{self, Read as _, Write as _},
+    fs, io,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::OnceLock,
     time::Duration,
 };
 use tokio::{
@@ -28,7 +23,10 @@ use super::{
     AgentKeeper, ConnectError, HostAccess, Started,
     guests::{Guest, PartsError, bring_up, memory, network_words, setup},
 };
-use crate::debian_system::{DebianSystem, Disk, make_file_system};
+use crate::{
+    emulator::{QEMU, disk_format, kvm_works, option_text},
+    made_system::{Disk, MadeSystem, make_file_system},
+};
 
 /// How long a machine may take until its agent says hello.
 const BOOT_LIMIT: Duration = Duration::from_secs(300);
@@ -36,8 +34,6 @@ const BOOT_LIMIT: Duration = Duration::from_secs(300);
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
 /// How long QEMU may take to answer at its socket.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
-/// The emulator.
-const QEMU: &str = "qemu-system-x86_64";
 /// The file beside the control socket to which the console is written.
 const CONSOLE: &str = "console";
 /// The port of virtio-serial on which the agent speaks, and the serial number of the disk with its program.
@@ -89,7 +85,7 @@ pub(super) async fn start(
 /// The disk of a host, and what boots from it.
 fn disk_of(settings: &Host, host: &HostName) -> Result<Disk, String> {
     if let Some(recipe) = &settings.recipe {
-        let made = DebianSystem::new(recipe, settings.kind).disk();
+        let made = MadeSystem::new(recipe, settings.kind).disk();
         return made.ok_or_else(|| format!("it isn't made yet: backsight lab provision {host}"));
     }
     let path = |key: &Option<backsight_model::Located<String>>| {
@@ -123,46 +119,6 @@ fn has_kvm(settings: &Host) -> bool {
     settings.kvm.as_deref().copied().unwrap_or_else(kvm_works)
 }
 
-/// Whether KVM runs a processor as our machines have it: some systems have the device and refuse one of its registers, on which QEMU
-/// aborts. It is tried once, by a machine that is ended before it begins.
-fn kvm_works() -> bool {
-    static WORKS: OnceLock<bool> = OnceLock::new();
-    *WORKS.get_or_init(|| {
-        File::options()
-            .read(true)
-            .write(true)
-            .open("/dev/kvm")
-            .is_ok()
-            && tries_kvm().is_ok()
-    })
-}
-
-fn tries_kvm() -> io::Result<()> {
-    let words = [
-        "-nodefaults",
-        "-no-user-config",
-        "-machine",
-        "q35",
-        "-accel",
-        "kvm",
-    ];
-    let mut child = Command::new("timeout")
-        .args(["--signal=KILL", "10", QEMU])
-        .args(words)
-        .args(["-cpu", "max", "-S", "-display", "none", "-qmp", "stdio"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let ending = b"{\"execute\":\"qmp_capabilities\"}\n{\"execute\":\"quit\"}\n";
-    let told = child.stdin.take().map(|mut input| input.write_all(ending));
-    let ended = child.wait()?;
-    match (told, ended.success()) {
-        (Some(Ok(())), true) => Ok(()),
-        _ => Err(io::ErrorKind::Unsupported.into()),
-    }
-}
-
 /// A machine that is to run.
 struct Machine<'a> {
     name: String,
@@ -176,7 +132,7 @@ struct Machine<'a> {
 impl Machine<'_> {
     /// The emulator and its arguments, but for interfaces and what the lab adds.
     fn words(&self, has_kvm: bool) -> Vec<String> {
-        let text = |path: &Path| path.to_string_lossy().replace(',', ",,");
+        let text = option_text;
         let Disk {
             disk,
             kernel,
@@ -252,22 +208,6 @@ impl Machine<'_> {
         }
         words
     }
-}
-
-/// The format of a disk's file: guessed by QEMU itself, a plain file could become another format by what its guest writes.
-fn disk_format(disk: &Path) -> &'static str {
-    const FORMATS: [(&[u8], &str); 4] = [
-        (b"QFI\xfb", "qcow2"),
-        (b"KDMV", "vmdk"),
-        (b"vhdxfile", "vhdx"),
-        (b"<<< ", "vdi"),
-    ];
-    let mut start = [0; 8];
-    let read = File::open(disk).and_then(|mut file| file.read_exact(&mut start));
-    let found = FORMATS.iter().find(|(magic, _)| start.starts_with(magic));
-    found
-        .filter(|_| read.is_ok())
-        .map_or("raw", |(_, format)| format)
 }
 
 /// Writes a file system with this program in it, made with these options besides; the folder is for what that needs.
@@ -461,16 +401,5 @@ mod tests {
             control_in("sh\0-name\0backsight:lab:vm", "backsight:lab:vm"),
             None
         );
-    }
-
-    #[test]
-    fn a_format_is_told_by_its_first_bytes() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("disk");
-        fs::write(&file, b"QFI\xfb\0\0\0\x03").unwrap();
-        assert_eq!(disk_format(&file), "qcow2");
-        fs::write(&file, b"\xeb\x63\x90\0\0\0\0\0").unwrap();
-        assert_eq!(disk_format(&file), "raw");
-        assert_eq!(disk_format(&folder.path().join("none")), "raw");
     }
 }

@@ -63,13 +63,18 @@ pub enum Channel {
     Ssh,
 }
 
-/// A system of Debian to make a host of, by `backsight lab provision`.
+/// A system to make a host of, by `backsight lab provision`: one of Debian's packages, or a cloud's image.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// The release: `bookworm`, `trixie`.
-    pub debian: Located<String>,
-    /// Packages beside the smallest system; with `systemd-sysv` a virtual machine boots systemd, and the agent is a service of it.
+    /// The release of Debian: `bookworm`, `trixie`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debian: Option<Located<String>>,
+    /// The file of a cloud's image, which `cloud-init` sets up once; in place of a release, for virtual machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<Located<String>>,
+    /// Packages beside the smallest system, or beside the image's; with `systemd-sysv` a virtual machine of Debian's packages boots
+    /// systemd, and the agent is a service of it.
     #[serde(default)]
     pub packages: Vec<Located<String>>,
     /// The package of a virtual machine's kernel; `linux-image-cloud-amd64` unless said.
@@ -78,7 +83,7 @@ pub struct Recipe {
     /// Where packages come from, as `sources.list` has it: the mirrors of this machine unless said.
     #[serde(default)]
     pub sources: Vec<Located<String>>,
-    /// The size of a virtual machine's disk; 4 GiB unless said. What isn't used of it takes no room.
+    /// The size of a virtual machine's disk; 4 GiB, or the image's, unless said. What isn't used of it takes no room.
     #[serde(default)]
     pub size: Option<Located<Size>>,
 }
@@ -90,7 +95,42 @@ impl Recipe {
         own.unwrap_or("linux-image-cloud-amd64")
     }
 
-    fn check(&self, document: &TomlDocument) -> Result<(), DocumentError> {
+    fn check(
+        &self,
+        place: std::ops::Range<usize>,
+        kind: HostKind,
+        document: &TomlDocument,
+    ) -> Result<(), DocumentError> {
+        let fault = |span, message: String, help: &str| {
+            Err(document.problem(span, message, "here", Some(help.to_owned())))
+        };
+        if self.debian.is_some() == self.image.is_some() {
+            return fault(
+                place,
+                "a recipe begins with one thing: a release of Debian, or a cloud's image".into(),
+                "expected for example debian = \"bookworm\", or image = \"/srv/debian-12-genericcloud-amd64.qcow2\"",
+            );
+        }
+        if let Some(image) = &self.image {
+            if kind != HostKind::Vm {
+                return fault(
+                    image.span(),
+                    format!("a cloud's image is a disk, and a host of kind \"{kind}\" has none"),
+                    "it is for hosts of kind \"vm\"",
+                );
+            }
+            check_path(image, document)?;
+            let sources = self.sources.first().map(Located::span);
+            let kernel = self.kernel.as_ref().map(Located::span);
+            if let Some(stray) = kernel.or(sources) {
+                return fault(
+                    stray,
+                    "a cloud's image has its own kernel and knows where its packages come from"
+                        .into(),
+                    "leave it out",
+                );
+            }
+        }
         // They are words of a command's line, and parts of lists that commas separate.
         let is_plain = |word: &str| {
             !word.starts_with('-')
@@ -99,16 +139,28 @@ impl Recipe {
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-' | ':' | '~'))
         };
-        let words = std::iter::once(&self.debian).chain(&self.packages);
+        let words = self.debian.iter().chain(&self.packages);
         match words.chain(&self.kernel).find(|word| !is_plain(word)) {
-            Some(word) => Err(document.problem(
+            Some(word) => fault(
                 word.span(),
                 format!("`{}` is no name of a release or a package", **word),
-                "here",
-                Some("expected for example debian = \"bookworm\", packages = [\"iperf3\"]".into()),
-            )),
+                "expected for example debian = \"bookworm\", packages = [\"iperf3\"]",
+            ),
             None => Ok(()),
         }
+    }
+}
+
+/// Refuses what can't be told to an emulator or an engine as a path.
+fn check_path(path: &Located<String>, document: &TomlDocument) -> Result<(), DocumentError> {
+    match !path.starts_with('/') || path.contains([',', ':', '\0']) {
+        false => Ok(()),
+        true => Err(document.problem(
+            path.span(),
+            format!("`{}` can't be used as a path here", **path),
+            "here",
+            Some("expected a path from `/` on, without commas and colons".into()),
+        )),
     }
 }
 
@@ -274,13 +326,7 @@ impl Host {
         }
         let paths = [&self.folder, &self.disk, &self.kernel, &self.initrd];
         for path in paths.into_iter().flatten() {
-            if !path.starts_with('/') || path.contains([',', ':', '\0']) {
-                return fault(
-                    path.span(),
-                    format!("`{}` can't be used as a path here", **path),
-                    "expected a path from `/` on, without commas and colons",
-                );
-            }
+            check_path(path, document)?;
         }
         if let (Some(part), None) = (self.initrd.as_ref().or(self.append.as_ref()), &self.kernel) {
             return fault(
@@ -326,9 +372,9 @@ impl Host {
                 "expected restore = \"study\" or \"trial\"; \"never\" is for `folder` and `disk`",
             );
         }
-        self.recipe
-            .as_ref()
-            .map_or(Ok(()), |recipe| recipe.check(document))
+        self.recipe.as_ref().map_or(Ok(()), |recipe| {
+            recipe.check(recipe.span(), self.kind, document)
+        })
     }
 }
 
@@ -419,6 +465,23 @@ mod tests {
             (
                 "kind = \"vm\"\ndomain = \"a\"\nmemory = \"1GiB\"",
                 "can't be given `memory`",
+            ),
+            ("kind = \"vm\"\nrecipe = {}", "begins with one thing"),
+            (
+                "kind = \"vm\"\nrecipe = { debian = \"bookworm\", image = \"/a.qcow2\" }",
+                "begins with one thing",
+            ),
+            (
+                "kind = \"container\"\nrecipe = { image = \"/a.qcow2\" }",
+                "is a disk",
+            ),
+            (
+                "kind = \"vm\"\nrecipe = { image = \"a.qcow2\" }",
+                "can't be used as a path",
+            ),
+            (
+                "kind = \"vm\"\nrecipe = { image = \"/a.qcow2\", kernel = \"linux-image-amd64\" }",
+                "its own kernel",
             ),
             ("kind = \"vm\"\ndomain = \"-a\"", "told to virsh"),
             (

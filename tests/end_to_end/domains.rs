@@ -3,7 +3,7 @@
 use backsight_test_needs::Need;
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -191,7 +191,7 @@ impl Libvirt {
 }
 
 /// The definition of the domain, whose clock is an hour ahead.
-fn domain(place: &Place, system: &std::path::Path) -> String {
+fn domain(place: &Place, system: &Path) -> String {
     let at = |file: &str| system.join(file).display().to_string();
     let append = fs::read_to_string(system.join("append")).unwrap();
     format!(
@@ -293,6 +293,16 @@ fn a_domain_that_can_not_go_back_is_not_measured_on() {
     ]);
     libvirt.lab_of(&libvirt.place.at("gone.xml"), "");
     run().assert_says(&["gone.xml: No such file"]);
+    // Sockets need a device of this machine's kernel, which not all have.
+    libvirt.lab_of(&libvirt.place.at("domain.xml"), "channel = \"vsock\"");
+    let provisioned = libvirt.ends(&["lab", "provision", "dom"]);
+    match Path::new("/dev/vhost-vsock").exists() {
+        true => provisioned.assert_code(0),
+        false => provisioned.assert_says(&["virsh", "vhost-vsock"]),
+    }
+    let definition = libvirt.virsh(&["dumpxml", DOMAIN]);
+    assert!(definition.contains("<vsock"), "{definition}");
+    libvirt.virsh(&["undefine", DOMAIN]);
     libvirt.virsh(&["define", &libvirt.place.at("domain.xml")]);
     libvirt.lab("");
     let refused = run();

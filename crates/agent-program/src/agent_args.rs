@@ -9,7 +9,7 @@ pub struct AgentArgs {
     /// Live in this network namespace: a file such as /run/netns/NAME
     #[arg(long, value_name = "FILE")]
     netns: Option<PathBuf>,
-    /// Serve on this port of a virtual machine, as a service of it
+    /// Serve on this port of a virtual machine (vsock:NUMBER is one of its sockets), as a service of it
     #[arg(long, value_name = "DEVICE", conflicts_with_all = ["netns", "channel"])]
     port: Option<PathBuf>,
     /// Change settings of this machine as standard input says, once

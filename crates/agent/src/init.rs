@@ -25,6 +25,7 @@ use crate::agent::{ServeError, bear_supervised_mark, serve_on};
 use crate::agent_mark;
 use crate::guest::{DONE, GuestInterface, GuestSetup, HERE, LINE_LIMIT};
 use crate::stream::ClaimedStream;
+use crate::vsock;
 
 /// How long the channel's device may take to appear.
 const DEVICE_LIMIT: Duration = Duration::from_secs(10);
@@ -185,8 +186,15 @@ fn furnish(root: &Path) {
     }
 }
 
-/// Opens the channel's device as soon as it is there; a terminal is made to carry bytes as they are.
+/// Opens the channel's device as soon as it is there, or waits for the conductor's call (`vsock:PORT`); a terminal is made to carry bytes
+/// as they are.
 fn open(device: &Path) -> io::Result<File> {
+    let words = device
+        .to_str()
+        .and_then(|text| text.strip_prefix(vsock::PREFIX));
+    if let Some(port) = words.and_then(|port| port.parse().ok()) {
+        return vsock::await_caller(port).map(File::from);
+    }
     let until = Instant::now() + DEVICE_LIMIT;
     let file = loop {
         let found = port(device);

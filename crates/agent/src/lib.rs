@@ -84,8 +84,12 @@ mod self_test;
 mod tracee;
 #[cfg(target_os = "linux")]
 mod uts_mark;
+#[cfg(target_os = "linux")]
+mod vsock;
 #[cfg(not(target_os = "linux"))]
 use elsewhere::{init, launch_conditions, namespace, self_test, tracee, uts_mark};
+#[cfg(target_os = "linux")]
+pub use vsock::{VSOCK_PORT, connect_vsock};
 
 pub use addresses::{HostAddresses, PeerRoute};
 pub use agent::{ServeError, serve_stdio};

@@ -122,7 +122,7 @@ pub async fn provision_host(
             let is_new = domain.define().await.map_err(of_domain)?;
             let needs_devices = !settings.is_reached_by_ssh();
             let has_more = match needs_devices {
-                true => add_agent_devices(&reach.program, &domain).await,
+                true => add_agent_devices(&reach.program, &domain, settings.agent_channel()).await,
                 false => Ok(false),
             };
             let made = match (is_new, has_more.map_err(of_domain)?) {

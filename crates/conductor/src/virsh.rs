@@ -3,7 +3,7 @@
 //! Domains belong to whoever made them: here is what starts and ends one, sets it back, and looks at its definition, and two devices that
 //! are added to it when somebody asks for that. Messages are those of virsh, with the command that repeats what was tried.
 
-use backsight_model::{Host, HostName, Power, PowerCommands, PowerMeans, shell_quoted};
+use backsight_model::{Channel, Host, HostName, Power, PowerCommands, PowerMeans, shell_quoted};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -167,13 +167,21 @@ impl Domain {
     ///
     /// # Errors
     /// virsh's.
-    pub(crate) async fn add_agent_devices(&self, agent_disk: &Path) -> Result<bool, String> {
+    pub(crate) async fn add_agent_devices(
+        &self,
+        agent_disk: &Path,
+        channel: Channel,
+    ) -> Result<bool, String> {
         let definition = Definition(self.run("dumpxml", &["--inactive"]).await?);
         let mut missing = Vec::new();
-        if !definition.has_channel() {
-            missing.push(format!(
+        match channel {
+            Channel::Vsock if !definition.has_vsock() => {
+                missing.push("<vsock model='virtio'><cid auto='yes'/></vsock>".to_owned());
+            }
+            Channel::VirtioSerial if !definition.has_channel() => missing.push(format!(
                 "<channel type='unix'><target type='virtio' name='{AGENT}'/></channel>"
-            ));
+            )),
+            _ => {}
         }
         if definition.agent_disk().is_none() {
             missing.push(format!(
@@ -249,6 +257,20 @@ impl Definition {
     /// Whether it has the agent's channel.
     pub(crate) fn has_channel(&self) -> bool {
         self.channel().is_some()
+    }
+
+    /// Whether it has sockets to the machine that runs it.
+    fn has_vsock(&self) -> bool {
+        self.0.contains("<vsock")
+    }
+
+    /// The number by which such sockets find it, of a domain that runs.
+    pub(crate) fn vsock_guest(&self) -> Option<u32> {
+        let device = self.elements("vsock").next()?;
+        attribute(device, "<cid ", "address")?
+            .to_str()?
+            .parse()
+            .ok()
     }
 
     /// The socket of the agent's channel, of a domain that runs.
@@ -360,6 +382,17 @@ mod tests {
         );
         assert!(off.has_channel() && off.channel_socket().is_none() && off.agent_disk().is_none());
         assert!(!Definition("<channel type='pty'>\n</channel>".into()).has_channel());
+    }
+
+    #[test]
+    fn a_guest_that_runs_has_a_number() {
+        let running = Definition(
+            "<vsock model='virtio'>\n  <cid auto='yes' address='3'/>\n  <alias name='vsock0'/>\n</vsock>"
+                .into(),
+        );
+        assert_eq!(running.vsock_guest(), Some(3));
+        let off = Definition("<vsock model='virtio'>\n  <cid auto='yes'/>\n</vsock>".into());
+        assert!(off.has_vsock() && off.vsock_guest().is_none());
     }
 
     #[test]

@@ -272,7 +272,7 @@ pub struct Host {
     /// The snapshot that the domain goes back to.
     #[serde(default)]
     pub snapshot: Option<Located<String>>,
-    /// How the agent in a domain is reached: "virtio-serial" (unless said), which needs no network of it, or "ssh".
+    /// How the agent in a domain is reached: "virtio-serial" (unless said) or "vsock", which need no network of it, or "ssh".
     #[serde(default)]
     pub channel: Option<Located<Channel>>,
 }
@@ -475,8 +475,13 @@ impl Host {
 
     /// Whether its agent is started by `ssh`.
     pub fn is_reached_by_ssh(&self) -> bool {
-        let by_ssh = self.channel.as_deref() == Some(&Channel::Ssh);
+        let by_ssh = self.agent_channel() == Channel::Ssh;
         self.kind == HostKind::Ssh || (self.kind == HostKind::Domain && by_ssh)
+    }
+
+    /// How the agent in a domain of libvirt is reached.
+    pub fn agent_channel(&self) -> Channel {
+        self.channel.as_deref().copied().unwrap_or_default()
     }
 
     /// Who logs in and where, as `ssh` takes it.

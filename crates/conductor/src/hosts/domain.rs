@@ -1,14 +1,17 @@
 //! Domains of libvirt: started where they are off, set back to a snapshot as the lab says, and left on or off as they were found.
 //!
-//! The agent speaks on a port of virtio-serial and finds its program on a second disk, as in a machine of our own (`vm`), or `ssh`
+//! The agent speaks on a port of virtio-serial or a socket of the guest's (vsock) and finds its program on a second disk, as in a machine of our own (`vm`), or `ssh`
 //! carries it. A domain outlives this program, so that a process of its own watches over it: when this program dies, it switches off what
 //! was off before. What ran before may be somebody's: it is switched off only to go back to its snapshot.
 //!
 //! Nothing is measured on a domain that can't go back to its snapshot. Whoever only asks a host something doesn't set it back.
 
-use backsight_agent::{Client, GuestError, GuestSetup, cache_folder, set_up};
-use backsight_model::{Host, HostName, Located, Restore};
+use backsight_agent::{
+    Client, GuestError, GuestSetup, VSOCK_PORT, cache_folder, connect_vsock, set_up,
+};
+use backsight_model::{Channel, Host, HostName, Located, Restore};
 use futures_util::future::BoxFuture;
+use rustix::io::Errno;
 use std::{
     fs::{self, File},
     io::{self, Read as _, Seek as _, SeekFrom},
@@ -104,17 +107,21 @@ pub(super) async fn start(
 ///
 /// # Errors
 /// libvirt's; the disk with the agent can't be written.
-pub(crate) async fn add_agent_devices(program: &Path, domain: &Domain) -> Result<bool, String> {
+pub(crate) async fn add_agent_devices(
+    program: &Path,
+    domain: &Domain,
+    channel: Channel,
+) -> Result<bool, String> {
     let uuid = domain.run("domuuid", &[]).await?;
     let folder = disk_folder();
     let disk = folder.join(format!("{}.img", uuid.trim()));
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let is_new = domain.add_agent_devices(&disk).await?;
+    let is_new = domain.add_agent_devices(&disk, channel).await?;
     // It has to be there for the domain to start at all, whoever starts it.
     let definition = Definition(domain.run("dumpxml", &["--inactive"]).await?);
     let disk = definition.agent_disk().unwrap_or(disk);
     if !disk.exists() {
-        refresh_agent_disk(program, &disk)?;
+        refresh_agent_disk(program, channel, &disk)?;
     }
     Ok(is_new)
 }
@@ -234,7 +241,7 @@ impl StartingDomain<'_> {
             let how = how_to_add_devices(self.host);
             format!("the agent can't get into it: no disk of the domain brings it along: {how}")
         })?;
-        refresh_agent_disk(&self.reach.program, &disk)?;
+        refresh_agent_disk(&self.reach.program, self.settings.agent_channel(), &disk)?;
         Ok(Some(disk))
     }
 
@@ -263,10 +270,6 @@ impl StartingDomain<'_> {
 
     async fn greet_on_channel(&self, was_on: bool) -> Result<Client, String> {
         let definition = Definition(self.domain.run("dumpxml", &[]).await?);
-        let socket = definition.channel_socket().ok_or_else(|| {
-            let how = how_to_add_devices(self.host);
-            format!("it has no channel for the agent: {how}, which has it from its next start on")
-        })?;
         let setup = GuestSetup {
             keeps_disk: true,
             stays_on: was_on,
@@ -278,10 +281,7 @@ impl StartingDomain<'_> {
             false => BOOT_LIMIT,
         };
         loop {
-            let stream = UnixStream::connect(&socket).await;
-            let mut stream = stream.map_err(|error| {
-                format!("its channel {} can't be opened: {error}", socket.display())
-            })?;
+            let mut stream = self.open_channel(&definition).await?;
             match timeout(patience, set_up(&mut stream, &setup)).await {
                 Ok(Ok(())) => {
                     let greeted = Client::connect(stream, BOOT_LIMIT).await;
@@ -291,6 +291,45 @@ impl StartingDomain<'_> {
                 Ok(Err(other)) => return Err(other.to_string()),
                 Err(_) => {}
             }
+        }
+    }
+
+    /// A stream to where its agent serves.
+    async fn open_channel(&self, definition: &Definition) -> Result<UnixStream, String> {
+        let no_channel = || {
+            let how = how_to_add_devices(self.host);
+            format!("it has no channel for the agent: {how}, which has it from its next start on")
+        };
+        if self.settings.agent_channel() == Channel::Vsock {
+            let guest = definition.vsock_guest().ok_or_else(no_channel)?;
+            return self.call_guest(guest).await;
+        }
+        let socket = definition.channel_socket().ok_or_else(no_channel)?;
+        let stream = UnixStream::connect(&socket).await;
+        stream.map_err(|error| format!("its channel {} can't be opened: {error}", socket.display()))
+    }
+
+    /// Calls its agent until that listens.
+    async fn call_guest(&self, guest: u32) -> Result<UnixStream, String> {
+        loop {
+            let calling = tokio::task::spawn_blocking(move || connect_vsock(guest));
+            let called = calling.await.map_err(io::Error::other).flatten();
+            let opened = called.and_then(|stream| {
+                stream.set_nonblocking(true)?;
+                UnixStream::from_std(stream)
+            });
+            match opened.map_err(|error| (Errno::from_io_error(&error), error)) {
+                Ok(stream) => return Ok(stream),
+                Err((Some(Errno::AFNOSUPPORT | Errno::NODEV), error)) => {
+                    return Err(format!(
+                        "this machine can't call guests by vsock ({error}): modprobe vhost_vsock"
+                    ));
+                }
+                // Its system boots, or its agent begins anew.
+                Err(_) => {}
+            }
+            self.require_on().await?;
+            sleep(LOGIN_PAUSE).await;
         }
     }
 
@@ -316,11 +355,13 @@ impl StartingDomain<'_> {
     }
 }
 
-/// Writes the disk with an agent where it isn't that with this program, by the label of its file system.
-fn refresh_agent_disk(program: &Path, disk: &Path) -> Result<(), String> {
+/// Writes the disk with an agent where it isn't that with this program and this channel, by the label of its file system.
+fn refresh_agent_disk(program: &Path, channel: Channel, disk: &Path) -> Result<(), String> {
     let fault = |error: io::Error| format!("the disk with the agent {}: {error}", disk.display());
     let own = AgentProgram::own(program).map_err(fault)?;
-    let label = blake3::hash(own.file.as_bytes()).to_hex()[..LABEL.1].to_owned();
+    let channel = (channel == Channel::Vsock).then(|| format!("vsock:{VSOCK_PORT}"));
+    let content = [own.file.as_str(), channel.as_deref().unwrap_or_default()].concat();
+    let label = blake3::hash(content.as_bytes()).to_hex()[..LABEL.1].to_owned();
     if label_of(disk).is_ok_and(|there| there == label.as_bytes()) {
         return Ok(());
     }
@@ -333,7 +374,7 @@ fn refresh_agent_disk(program: &Path, disk: &Path) -> Result<(), String> {
         .and_then(|()| fs::create_dir_all(&folder))
         .map_err(fault)?;
     let new = folder.join("disk.img");
-    write_agent_disk(program, &folder, &new, &["-L", &label])?;
+    write_agent_disk(program, channel.as_deref(), &folder, &new, &["-L", &label])?;
     fs::set_permissions(&new, fs::Permissions::from_mode(0o644))
         .and_then(|()| fs::rename(&new, disk))
         .and_then(|()| fs::remove_dir_all(&folder))

@@ -53,7 +53,7 @@ pub(super) async fn start(
     let command_line = |folder: &Path, socket: &Path| {
         let disk = disk_of(settings, host).map_err(parts)?;
         let agent = folder.join("agent.img");
-        write_agent_disk(&reach.program, folder, &agent, &[]).map_err(parts)?;
+        write_agent_disk(&reach.program, None, folder, &agent, &[]).map_err(parts)?;
         let machine = Machine {
             name: process_name(lab, host),
             settings,
@@ -210,9 +210,11 @@ impl Machine<'_> {
     }
 }
 
-/// Writes a file system with this program in it, made with these options besides; the folder is for what that needs.
+/// Writes a file system with this program in it, and the channel on which it is to serve where that isn't its port, made with these options
+/// besides; the folder is for what that needs.
 pub(super) fn write_agent_disk(
     program: &Path,
+    channel: Option<&str>,
     folder: &Path,
     disk: &Path,
     more: &[&str],
@@ -223,6 +225,9 @@ pub(super) fn write_agent_disk(
     let within = content.join(AGENT);
     if fs::hard_link(program, &within).is_err() {
         fs::copy(program, &within).map_err(fault)?;
+    }
+    if let Some(channel) = channel {
+        fs::write(content.join("channel"), channel).map_err(fault)?;
     }
     let size = program.metadata().map_err(fault)?.len();
     let options = [&["-O", "^has_journal", "-N", "16"], more].concat();

@@ -9,7 +9,7 @@ if [ $$ = 1 ]; then
     mount -t devtmpfs devtmpfs /dev
     mount -o remount,rw /
 fi 2> /dev/null
-for module in virtio_console virtio_net; do
+for module in virtio_console virtio_net vmw_vsock_virtio_transport; do
     modprobe "$module" 2> /dev/null
 done
 folder=/usr/local/lib/backsight/agent
@@ -19,7 +19,8 @@ for disk in /sys/block/*; do
         mount -t ext4 -o ro "/dev/${disk##*/}" "$folder"
     fi
 done
+channel=$(cat "$folder/channel" 2> /dev/null || echo /dev/virtio-ports/backsight)
 if [ $$ = 1 ]; then
-    exec "$folder/backsight" agent --init /dev/virtio-ports/backsight
+    exec "$folder/backsight" agent --init "$channel"
 fi
-exec "$folder/backsight" agent --port /dev/virtio-ports/backsight
+exec "$folder/backsight" agent --port "$channel"

@@ -59,6 +59,8 @@ pub enum Channel {
     /// A port of virtio-serial.
     #[default]
     VirtioSerial,
+    /// A socket between the domain and the machine that runs it.
+    Vsock,
     /// A login by `ssh`.
     Ssh,
 }

@@ -27,6 +27,7 @@ exec unshare -m --propagation private sh -c '
     mount --bind @/home /root && mount --bind @/boot_id /proc/sys/kernel/random/boot_id &&
     { [ ! -e @/swappiness ] || { mkdir -p /var/lib/backsight && mount --bind @/lib /var/lib/backsight &&
     mount --bind @/swappiness /proc/sys/vm/swappiness; }; } &&
+    { [ ! -e @/small ] || mount -t tmpfs -o size=8m none /root/.cache/backsight/builds; } &&
     { [ ! -e @/uname ] || mount --bind @/uname "$(command -v uname)"; } &&
     mount -t tmpfs none /run && mkdir /run/sshd && exec /usr/sbin/sshd -i -e -f @/sshd_config'
 "#;
@@ -95,7 +96,8 @@ pub fn ends(place: &Place, arguments: &[&str]) -> Ended {
     Running::start(place.put(Command::new(slim()), arguments)).ends()
 }
 
-fn begins(place: &Place, arguments: &[&str]) -> Running {
+/// Starts the program, which tells its events.
+pub fn begins(place: &Place, arguments: &[&str]) -> Running {
     let with_events = [arguments, &["--json"]].concat();
     Running::start(place.put(Command::new(slim()), &with_events))
 }

@@ -68,5 +68,6 @@ mod studies;
 mod terminal;
 mod tracing;
 mod trying;
+mod uploads;
 mod verdicts;
 mod virtual_machines;

@@ -20,12 +20,12 @@ use tonic::{Request, Response, Status};
 use crate::build_upload::UploadKind;
 use crate::cgroup::Cgroup;
 use crate::examination::{StopFlag, StopWhenDropped};
-use crate::folders::with_path;
+use crate::folders::{cache_folder, with_path};
 use crate::machine_lease::{
     LeaseFault, LeaseHolder, LeaseInForce, LockMode, MachineLease, lease_folder,
 };
 use crate::preparation::Preparations;
-use crate::proto::{self, agent_server::AgentServer};
+use crate::proto::{self, agent_server::AgentServer, put_reply};
 use crate::record::Recorder;
 use crate::step::{Condition, StepId, StepSpec};
 use crate::step_supervisor::StepOrder;
@@ -36,6 +36,8 @@ use crate::{
     self_test, sizes, supervisor, uts_mark, wire,
 };
 
+/// Pieces of files that are taken from the stream before they are written.
+const PIECES_AHEAD: usize = 4;
 /// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
 /// that was suspended for a moment comes back.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(20);
@@ -330,18 +332,6 @@ impl Agent {
         trial.end().await;
     }
 
-    /// Where commands find what is kept here: a plan's files in a copy of this agent's own. None if what is kept is damaged.
-    async fn usable(&self, kind: UploadKind, kept: PathBuf) -> Result<Option<PathBuf>, Status> {
-        if kind == UploadKind::Build {
-            return Ok(Some(kept));
-        }
-        let own = self.ground.folder.clone();
-        let copied =
-            tokio::task::spawn_blocking(move || build_upload::copy_plan(&kept, &own)).await;
-        let copied = copied.map_err(|error| Status::internal(error.to_string()))?;
-        copied.map_err(|error| Status::resource_exhausted(error.to_string()))
-    }
-
     async fn end_open_trial(&self) -> Option<crate::step::TrialEnded> {
         let trial = self.open.lock().await.trial.take()?;
         Some(trial.end().await)
@@ -627,6 +617,7 @@ impl proto::agent_server::Agent for Agent {
     }
 
     type WatchBarriersStream = ReceiverStream<Result<proto::BarrierReport, Status>>;
+    type PutStream = ReceiverStream<Result<proto::PutReply, Status>>;
 
     async fn watch_barriers(
         &self,
@@ -652,7 +643,7 @@ impl proto::agent_server::Agent for Agent {
         let proto::FindRequest { name, plan } = request.into_inner();
         let kind = UploadKind::of_plan(plan);
         let found = match build_upload::find(kind, &name)? {
-            Some(kept) => self.usable(kind, kept).await?,
+            Some(kept) => usable(kind, kept, self.ground.folder.clone()).await?,
             None => None,
         };
         Ok(Response::new(proto::FindReply {
@@ -663,12 +654,64 @@ impl proto::agent_server::Agent for Agent {
     async fn put(
         &self,
         request: Request<tonic::Streaming<proto::PutRequest>>,
-    ) -> Reply<proto::PutReply> {
-        let (kind, kept) = build_upload::receive(request.into_inner()).await?;
-        let folder = self.usable(kind, kept).await?;
-        let folder = folder.ok_or_else(|| Status::aborted("they went away as they came"))?;
-        Ok(Response::new(proto::PutReply {
-            folder: folder.display().to_string(),
-        }))
+    ) -> Reply<Self::PutStream> {
+        let (replies, stream) = mpsc::channel(2);
+        let own = self.ground.folder.clone();
+        tokio::spawn(async move {
+            let told = replies.clone();
+            let folder = take_files(request.into_inner(), own, move |missing| {
+                let _nobody_listens = told.blocking_send(Ok(proto::PutReply {
+                    reply: Some(put_reply::Reply::Missing(missing.into())),
+                }));
+            });
+            let reply = folder.await.map(|folder| proto::PutReply {
+                reply: Some(put_reply::Reply::Folder(folder.display().to_string())),
+            });
+            let _nobody_listens = replies.send(reply).await;
+        });
+        Ok(Response::new(ReceiverStream::new(stream)))
     }
+}
+
+/// Takes in files that come; `ask` hears which chunks of them are missing. Where commands find them.
+async fn take_files(
+    mut pieces: tonic::Streaming<proto::PutRequest>,
+    own: PathBuf,
+    ask: impl FnOnce(Vec<u8>) + Send + 'static,
+) -> Result<PathBuf, Status> {
+    let (to, mut from) = mpsc::channel(PIECES_AHEAD);
+    let next = move || {
+        let piece = from.blocking_recv().transpose()?;
+        piece
+            .and_then(|request: proto::PutRequest| request.piece)
+            .ok_or_else(|| Status::aborted("they end before they are whole"))
+    };
+    // A disk may take its time, and we have other things to answer meanwhile.
+    let mut receiving =
+        tokio::task::spawn_blocking(move || build_upload::receive(&cache_folder(), next, ask));
+    let forwarding = async move {
+        while let Some(piece) = pieces.next().await {
+            if to.send(piece).await.is_err() {
+                break;
+            }
+        }
+        drop(to);
+    };
+    let received = tokio::select! {
+        received = &mut receiving => received,
+        () = forwarding => receiving.await,
+    };
+    let (kind, kept) = received.map_err(|error| Status::internal(error.to_string()))??;
+    let folder = usable(kind, kept, own).await?;
+    folder.ok_or_else(|| Status::aborted("they went away as they came"))
+}
+
+/// Where commands find what is kept here: a plan's files in a copy below the agent's own folder. None if what is kept is damaged.
+async fn usable(kind: UploadKind, kept: PathBuf, own: PathBuf) -> Result<Option<PathBuf>, Status> {
+    if kind == UploadKind::Build {
+        return Ok(Some(kept));
+    }
+    let copied = tokio::task::spawn_blocking(move || build_upload::copy_plan(&kept, &own)).await;
+    let copied = copied.map_err(|error| Status::internal(error.to_string()))?;
+    copied.map_err(|error| Status::resource_exhausted(error.to_string()))
 }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -33,14 +33,14 @@ use crate::build_upload::UploadKind;
 use crate::clocks;
 use crate::error::AgentError;
 use crate::examination::{Examination, ExaminationOrder};
-use crate::file_tree::{FileTree, PlanFiles};
 use crate::machine_lease::{LeaseHolder, LeaseInForce};
 use crate::proto::{self, agent_client::AgentClient};
 use crate::step::{
     BarrierAnswer, BarrierReport, BeginTrial, Finished, Hello, StepEvent, StepId, StepSpec,
     TrialBegun, TrialEnded,
 };
-use crate::{PROTOCOL, build_upload, cleanup, wire};
+use crate::upload_files::{STALL_LIMIT, SendFault, UploadFiles, UploadProgress};
+use crate::{PROTOCOL, cleanup, wire};
 
 /// How often an agent is asked whether it is still there.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
@@ -58,10 +58,8 @@ const SETTINGS_LIMIT: Duration = Duration::from_secs(300);
 const EXAMINE_MARGIN: Duration = Duration::from_secs(60);
 /// How long ending a trial may take: the agent itself gives up before.
 const END_LIMIT: Duration = Duration::from_secs(40);
-/// How long a build may take on its way to a host.
-const PUT_LIMIT: Duration = Duration::from_secs(1800);
-/// Pieces of it that are read ahead.
-const PIECES_AHEAD: usize = 4;
+/// Pieces of files to a host that are read ahead.
+const PIECES_AHEAD: usize = 2;
 /// What a step's stream may take beyond the step's own limits: to kill it and to carry its output.
 const RUN_MARGIN: Duration = Duration::from_secs(60);
 
@@ -551,48 +549,23 @@ impl Client {
         Ok(())
     }
 
-    /// Puts the files below a folder on the agent's host, under a name (letters, digits, `-`, `_`, `.`) by which they
-    /// are found again; they are on its disk when this returns. What is there under that name already isn't sent again.
-    /// `on_sent` hears how many bytes of the files have been sent, and how many they are. Returns their folder there.
+    /// Puts files on the agent's host, where they are found again by their name, and are on its disk when this returns. Files that are
+    /// there already aren't sent again, and of others not the chunks that are there. `on_progress` hears how far it is. Returns their
+    /// folder there: of a plan's files a copy for this agent.
     ///
     /// # Errors
     ///
     /// [`AgentError::Unreadable`] if they can't be read here, [`AgentError::Refused`] if they can't be written there;
     /// [`AgentError::Lost`], [`AgentError::Deadline`].
-    pub async fn upload_folder(
+    pub async fn upload(
         &self,
-        name: &str,
-        folder: &Path,
-        on_sent: impl Fn(u64, u64) + Send + 'static,
+        files: &UploadFiles,
+        on_progress: impl Fn(UploadProgress) + Sync,
     ) -> Result<PathBuf, AgentError> {
-        let folder = folder.to_owned();
-        let tree = move || FileTree::whole(&folder);
-        self.upload(UploadKind::Build, name, tree, on_sent).await
-    }
-
-    /// Puts the files beside a plan on the agent's host, unless they are there, and makes a copy of them for this agent: its folder
-    /// there.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::upload_folder`].
-    pub async fn upload_plan(&self, files: &PlanFiles) -> Result<PathBuf, AgentError> {
-        let tree = files.tree.clone();
-        let tree = move || Ok(tree);
-        self.upload(UploadKind::Plan, &files.name, tree, |_, _| ())
-            .await
-    }
-
-    async fn upload(
-        &self,
-        kind: UploadKind,
-        name: &str,
-        tree: impl FnOnce() -> io::Result<FileTree> + Send + 'static,
-        on_sent: impl Fn(u64, u64) + Send + 'static,
-    ) -> Result<PathBuf, AgentError> {
+        const CALL: &str = "put the files there";
         let asked = proto::FindRequest {
-            name: name.into(),
-            plan: kind == UploadKind::Plan,
+            name: files.name.clone(),
+            plan: files.kind == UploadKind::Plan,
         };
         let found = self
             .call("find the files", FIND_LIMIT, |mut calls| async move {
@@ -602,22 +575,25 @@ impl Client {
         if !found.folder.is_empty() {
             return Ok(found.folder.into());
         }
+        let listed = files.listed().await.map_err(AgentError::Unreadable)?;
         let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
-        let name = name.to_owned();
-        let sent = tokio::task::spawn_blocking(move || {
-            build_upload::send(kind, name, &tree()?, &sender, &on_sent)
-        });
+        let _there_is_room = sender.try_send(files.beginning(listed));
         let pieces = ReceiverStream::new(pieces);
-        let reply = self
-            .call("put the files there", PUT_LIMIT, |mut calls| async move {
+        let replies = self
+            .call(CALL, CALL_LIMIT, |mut calls| async move {
                 calls.put(pieces).await
             })
-            .await;
-        // The pieces are all sent, or nobody takes them any more.
-        if let Ok(Err(unread)) = sent.await {
-            return Err(AgentError::Unreadable(unread));
-        }
-        Ok(reply?.folder.into())
+            .await?;
+        let sent = listed.send(sender, replies, &on_progress);
+        let span = self.request(CALL);
+        sent.instrument(span).await.map_err(|fault| match fault {
+            SendFault::Unreadable(cause) => AgentError::Unreadable(cause),
+            SendFault::Ended(status) => failure(CALL, &status),
+            SendFault::Stalled => AgentError::Deadline {
+                call: CALL,
+                after: STALL_LIMIT,
+            },
+        })
     }
 
     async fn call<T, F>(
@@ -897,6 +873,7 @@ mod tests {
         type LeaseStream = tokio_stream::Pending<Result<proto::LeaseEvent, Status>>;
         type RunStream = tokio_stream::Pending<Result<proto::StepEvent, Status>>;
         type WatchBarriersStream = tokio_stream::Pending<Result<proto::BarrierReport, Status>>;
+        type PutStream = tokio_stream::Pending<Result<proto::PutReply, Status>>;
 
         async fn hello(&self, _: Request<proto::HelloRequest>) -> Reply<proto::HelloReply> {
             let (protocol, agent_version) = (PROTOCOL + 1, "9.9".to_owned());
@@ -975,7 +952,7 @@ mod tests {
         async fn find(&self, _: Request<proto::FindRequest>) -> Reply<proto::FindReply> {
             unknown()
         }
-        async fn put(&self, _: Request<Streaming<proto::PutRequest>>) -> Reply<proto::PutReply> {
+        async fn put(&self, _: Request<Streaming<proto::PutRequest>>) -> Reply<Self::PutStream> {
             unknown()
         }
     }

@@ -232,22 +232,6 @@ impl FileTree {
         Ok(tree)
     }
 
-    /// Bytes of all of its files. Blocking.
-    ///
-    /// # Errors
-    ///
-    /// One isn't there.
-    pub(crate) fn content_size(&self) -> io::Result<u64> {
-        let sizes = self.entries.iter().map(|entry| match &entry.kind {
-            EntryKind::File { source, .. } => {
-                let meta = fs::metadata(source).map_err(|error| with_path(source, &error))?;
-                Ok(meta.len())
-            }
-            EntryKind::Folder | EntryKind::Link(_) => Ok(0),
-        });
-        sizes.sum()
-    }
-
     fn walk(&mut self, root: &Path, below: &Path) -> io::Result<()> {
         for name in names(&root.join(below))? {
             let path = below.join(name);

@@ -24,27 +24,26 @@ pub fn messages(bytes: &[u8]) {
     }
 }
 
-/// Pieces of a build that are taken in: what comes later is taken as these are, and each is a file or a folder of a file system.
+/// Pieces of a build that are taken in: what comes later is taken as these are.
 const PIECES: usize = 32;
 
 /// Takes a build in, in this folder: bytes as messages, each as its length in two bytes (little-endian) and itself.
 pub fn receive_build(builds: &std::path::Path, mut bytes: &[u8]) {
-    let mut pieces = Vec::new();
-    while let [low, high, rest @ ..] = bytes {
+    let mut pieces = 0;
+    let next = || {
+        let ended = || tonic::Status::aborted("no more");
+        let [low, high, rest @ ..] = bytes else {
+            return Err(ended());
+        };
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
         let (piece, rest) = rest.split_at(length);
-        let piece = proto::PutRequest::decode(piece);
-        pieces.push(piece.map_err(|error| tonic::Status::internal(error.to_string())));
         bytes = rest;
-        if pieces.len() == PIECES {
-            break;
-        }
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    if let Ok(runtime) = runtime {
-        let _put_or_refused = runtime.block_on(crate::build_upload::receive_in(
-            builds,
-            tokio_stream::iter(pieces),
-        ));
-    }
+        pieces += 1;
+        let piece = proto::PutRequest::decode(piece).ok();
+        piece
+            .filter(|_| pieces <= PIECES)
+            .and_then(|request| request.piece)
+            .ok_or_else(ended)
+    };
+    let _put_or_refused = crate::build_upload::receive(builds, next, |_| ());
 }

@@ -31,6 +31,7 @@ mod barrier_client;
 mod barrier_socket;
 mod build_upload;
 mod cgroup;
+mod chunks;
 mod cleanup;
 mod client;
 mod clocks;
@@ -66,6 +67,7 @@ mod trial;
 mod trial_launch;
 mod trial_limits;
 mod trial_user;
+mod upload_files;
 mod wire;
 
 // What needs Linux, and what refuses in its place elsewhere: the one door. What systems do in a way of their own is in
@@ -116,9 +118,10 @@ pub use step::{
     Finished, Hello, HoldState, Moment, ProcessExit, ProcessUsage, ReadyCheck, StepCommand,
     StepEvent, StepId, StepSpec, Survivor, TrialBegun, TrialEnded,
 };
+pub use upload_files::{UploadFiles, UploadProgress};
 
 /// The protocol's version. An agent and a client work together only if theirs are equal.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial. The agent has it
 /// too, with `agent` for the trial.

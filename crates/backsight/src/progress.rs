@@ -154,9 +154,19 @@ impl Listener for TerminalProgress {
                 self.ahead = None;
                 self.show_step(testbed, &format!(" · building {version}, layout {layout}"));
             }
-            Event::BuildUploading { host, sent, of } => {
-                let [sent, of] = [sent, of].map(|bytes| bytes >> 20);
-                let step = format!(" · sending the build to {host}: {sent} of {of} MiB");
+            Event::BuildUploading {
+                host,
+                sent,
+                of,
+                there,
+                ..
+            } => {
+                let [sent, of, there] = [sent, of, there].map(|bytes| bytes >> 20);
+                let there = match there {
+                    0 => String::new(),
+                    some => format!(", {some} MiB were there"),
+                };
+                let step = format!(" · sending the build to {host}: {sent} of {of} MiB{there}");
                 self.show_step(testbed, &step);
             }
             Event::BuildStarted { version, .. } => self.ahead = Some(version.clone()),

@@ -2,7 +2,7 @@
 //!
 //! They are read once, when the study begins, so that every trial has the same.
 
-use backsight_agent::{AgentError, PlanFiles, PlanFilesError};
+use backsight_agent::{AgentError, PlanFiles, PlanFilesError, UploadFiles};
 use backsight_model::Arrangement;
 use std::{path::PathBuf, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::hosts::Connected;
 /// They can't be read or sent.
 pub(crate) async fn read_plan_files(
     arrangement: &Arrangement,
-) -> Result<Option<Arc<PlanFiles>>, PlanFilesError> {
+) -> Result<Option<Arc<UploadFiles>>, PlanFilesError> {
     let Some(folder) = arrangement
         .hosts()
         .find_map(|host| arrangement.folder_for(host))
@@ -27,7 +27,7 @@ pub(crate) async fn read_plan_files(
         only.map(|files| files.iter().map(|file| (**file).clone()).collect());
     let read = tokio::task::spawn_blocking(move || PlanFiles::read(&folder, only.as_deref()));
     let read = read.await.map_err(std::io::Error::other)?;
-    Ok(Some(Arc::new(read?)))
+    Ok(Some(Arc::new(UploadFiles::of_plan(read?))))
 }
 
 /// Puts the plan's files on a host, if its commands need them there: their folder.
@@ -35,12 +35,12 @@ pub(crate) async fn read_plan_files(
 /// # Errors
 /// The host's agent.
 pub(crate) async fn put_plan_files(
-    files: Option<&PlanFiles>,
+    files: Option<&UploadFiles>,
     arrangement: &Arrangement,
     host: &Connected,
 ) -> Result<Option<PathBuf>, AgentError> {
     match (files, arrangement.folder_for(&host.name)) {
-        (Some(files), Some(_)) => host.client.upload_plan(files).await.map(Some),
+        (Some(files), Some(_)) => host.client.upload(files, |_| ()).await.map(Some),
         _ => Ok(None),
     }
 }

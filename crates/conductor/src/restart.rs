@@ -10,12 +10,18 @@
 //! default runs when it is awaited next.
 
 use backsight_agent::{
-    BeginTrial, EndReason, Finished, ProcessExit, RunningStep, StepEvent, StepSpec,
+    BeginTrial, EndReason, Finished, ProcessExit, RunningStep, StepEvent, StepSpec, UploadFiles,
+    UploadProgress,
 };
 use backsight_model::{ConsoleAction, ConsoleState, Event, HostName, Lab};
 use futures_util::future::join_all;
 use indexmap::IndexMap;
-use std::{cell::Cell, collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::{
     sync::watch,
     time::{Instant, sleep, timeout, timeout_at},
@@ -344,8 +350,12 @@ impl Conductor {
     /// # Errors
     /// A host isn't there, is lost, or has no room for them.
     pub async fn upload_build(&mut self, name: &str) -> Result<(), ConnectError> {
+        let Some((_, folder)) = &self.arrangement.build else {
+            return Ok(());
+        };
+        let files = UploadFiles::of_build(name, folder);
         let uploads = self.remote_hosts().into_iter().map(|host| async {
-            let there = self.upload_build_to(&host, name).await;
+            let there = self.upload_build_to(&host, &files).await;
             (host, there)
         });
         let uploaded = join_all(uploads).await;
@@ -356,22 +366,30 @@ impl Conductor {
     }
 
     /// Puts it on one of them: returns its folder there.
-    async fn upload_build_to(&self, host: &HostName, name: &str) -> Result<PathBuf, ConnectError> {
-        let (Some((_, folder)), Some(connected)) = (&self.arrangement.build, self.hosts.get(host))
-        else {
+    async fn upload_build_to(
+        &self,
+        host: &HostName,
+        files: &UploadFiles,
+    ) -> Result<PathBuf, ConnectError> {
+        let Some(connected) = self.hosts.get(host) else {
             return Err(ConnectError::NotUsed { host: host.clone() });
         };
-        let (events, to) = (self.events.clone(), host.clone());
-        let told: Cell<Option<Instant>> = Cell::new(None);
-        let on_sent = move |sent: u64, of: u64| {
-            let is_due = told.get().is_none_or(|at| at.elapsed() >= UPLOAD_TOLD_EACH);
-            if is_due || sent >= of {
-                told.set(Some(Instant::now()));
-                let host = to.clone();
-                events.emit(&Event::BuildUploading { host, sent, of });
+        let told: Mutex<Option<Instant>> = Mutex::new(None);
+        let on_progress = |progress: UploadProgress| {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_due = told.is_none_or(|at| at.elapsed() >= UPLOAD_TOLD_EACH);
+            if is_due || progress.sent >= progress.of {
+                *told = Some(Instant::now());
+                self.events.emit(&Event::BuildUploading {
+                    host: host.clone(),
+                    sent: progress.sent,
+                    of: progress.of,
+                    there: progress.there,
+                    packed: progress.packed,
+                });
             }
         };
-        let put = connected.client.upload_folder(name, folder, on_sent).await;
+        let put = connected.client.upload(files, on_progress).await;
         put.map_err(|cause| ConnectError::Agent {
             host: host.clone(),
             cause,

@@ -5,7 +5,7 @@
 
 mod monitors;
 
-use backsight_agent::{AgentError, BeginTrial, CpuAccount, PlanFiles, ProcessSnapshot};
+use backsight_agent::{AgentError, BeginTrial, CpuAccount, ProcessSnapshot, UploadFiles};
 use backsight_catalog::Catalog;
 use backsight_model::{
     Arrangement, Cell, DrawnSettings, Event, Failure, HostName, InterfaceAddress, Lab, Machine,
@@ -71,7 +71,7 @@ pub struct Conductor {
     machines: HashMap<HostName, Machine>,
     pub(crate) settings: MachineSettings,
     /// The files beside the plan, where a host needs them that doesn't see them.
-    pub(crate) plan_files: Option<Arc<PlanFiles>>,
+    pub(crate) plan_files: Option<Arc<UploadFiles>>,
     trials: u64,
     /// How long telling the hosts of an instant takes.
     notice: Arc<Mutex<Notice>>,

@@ -83,10 +83,14 @@ pub enum Event {
     BuildUploading {
         /// The host.
         host: HostName,
-        /// Bytes that have been sent.
+        /// Bytes of their content that have been sent.
         sent: u64,
-        /// How many they are.
+        /// Bytes that are to be sent: what the host hasn't.
         of: u64,
+        /// Bytes that the host has already, from files that came before or from an upload that was cut off.
+        there: u64,
+        /// Bytes that `sent` took on the wire, some of them compressed.
+        packed: u64,
     },
     /// A build is being booted or installed.
     BootStarted {

@@ -12,9 +12,12 @@ use std::{
 
 mod place;
 
-use place::{Place, benchmark, median, milliseconds, monotonic, on_runtime, row, wanted};
+use place::{Place, benchmark, median, milliseconds, monotonic, on_runtime, row, sh, wanted};
 
 const STARTS: usize = 200;
+/// A metric of any trial.
+const WALL: &str =
+    "[metric.wall]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\nfrom = \"r1.run\"\n";
 
 fn main() {
     if std::env::args().nth(1).as_deref() == Some("instant") {
@@ -47,6 +50,9 @@ fn main() {
     if want("check") {
         check(Place::local, "", 30);
         check(Place::ssh, "ssh ", 30);
+    }
+    if want("bulk") {
+        bulk(1 << 30, 5);
     }
     if want("agents") {
         for hosts in [50, 100, 200] {
@@ -203,6 +209,89 @@ fn logins(place: &Place, hosts: usize) -> Duration {
         assert!(child.wait().expect("it ends").success(), "a login failed");
     }
     begin.elapsed()
+}
+
+/// How long a build of one file that can't be packed takes to a machine that `ssh` reaches until it is on its disk, beside the same file
+/// by `ssh` and `cat`, and by `scp`; one after the other, each with the file as it was before.
+fn bulk(size: u64, times: usize) {
+    let place = Place::ssh(
+        1,
+        &benchmark(1, "\"true\"", WALL),
+        "use = [\"bench\"]\nrounds = 1\n",
+    );
+    let here = place.path().display().to_string();
+    let done = |script: &str| {
+        let begin = Instant::now();
+        let script = script.replace('@', &here);
+        let done = sh(&script).current_dir(place.path()).output().expect("sh");
+        assert!(done.status.success(), "{script}: {done:?}");
+        begin.elapsed()
+    };
+    done(&format!("head -c {size} /dev/urandom > noise"));
+    done(
+        "mkdir repo && cd repo && git init -q -b main && echo 1 > speed && git add . && \
+         git -c user.name=A -c user.email=a@example.org commit -q -m v1 && git tag v1",
+    );
+    let target = "name = \"app\"\nsource = { git = { url = \"repo\" } }\n\
+         build = { run = \"ln @/noise noise || cp @/noise noise\", keep = [\"noise\"] }\n\
+         activate = { boot = \"install\", run = \"true\" }\n";
+    place.write("app.toml", &target.replace('@', &here));
+    let options = "-o BatchMode=yes -o LogLevel=ERROR -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -i @/key \
+         -o 'ProxyCommand=@/dial %h'";
+    let ours = |study: &str| {
+        let step = "step plan.toml --target app --from v1 --to v1 --json --name";
+        let mut command = Command::new(place::BINARY);
+        command.args(step.split(' ').chain([study, "--store", study]));
+        let done = command
+            .current_dir(place.path())
+            .output()
+            .expect("it starts");
+        assert!(done.status.success(), "{done:?}");
+        let lines = String::from_utf8(done.stdout).expect("text");
+        let events: Vec<serde_json::Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("an event"))
+            .collect();
+        let time = |name: &str| {
+            let event = events.iter().find(|event| event["event"] == name);
+            let time = event.expect("the event")["time"].as_str().expect("a time");
+            time.parse::<jiff::Timestamp>().expect("a time")
+        };
+        let took = time("boot-finished").duration_since(time("boot-started"));
+        Duration::try_from(took).expect("later")
+    };
+    let (mut own, mut cat, mut scp) = (Vec::new(), Vec::new(), Vec::new());
+    for time in 0..times {
+        own.push(ours(&format!("bulk-{time}")));
+        done("rm -rf @/home-bench-1/.cache/backsight/builds @/bulk-*");
+        cat.push(done(&format!(
+            "ssh {options} root@bench-1 'cat > copy && sync copy && rm copy' < noise"
+        )));
+        scp.push(done(&format!(
+            "scp -q {options} noise root@bench-1:copy && sync @/home-bench-1/copy && rm @/home-bench-1/copy"
+        )));
+    }
+    let ratio = |beside: &[Duration]| {
+        let ratios = own.iter().zip(beside);
+        let mut ratios: Vec<f64> = ratios
+            .map(|(own, beside)| own.as_secs_f64() / beside.as_secs_f64())
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios[ratios.len() / 2]
+    };
+    let beside = format!(
+        "`cat | ssh`: {}, {:.2} times; `scp`: {}, {:.2} times (medians of {times}, interleaved)",
+        milliseconds(median(cat.clone())),
+        ratio(&cat),
+        milliseconds(median(scp.clone())),
+        ratio(&scp),
+    );
+    row(
+        &format!("a build of {} MiB to one ssh host", size >> 20),
+        &milliseconds(median(own.clone())),
+        "",
+        &beside,
+    );
 }
 
 fn check(make: Make, kind: &str, hosts: usize) {

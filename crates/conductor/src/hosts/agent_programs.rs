@@ -8,12 +8,14 @@ use object::{Object as _, ObjectSection as _, ReadCache};
 use std::{
     env,
     fs::{self, File},
-    io::{self, Read as _},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 use tokio::{sync::OnceCell, task::spawn_blocking};
-use zlib_rs::{DeflateConfig, ReturnCode, compress_bound, compress_slice};
+use zlib_rs::{
+    DeflateConfig, InflateConfig, ReturnCode, compress_bound, compress_slice, decompress_slice,
+};
 
 /// The folder of agents for other machines, if it isn't where this program is installed.
 const FOLDER_VARIABLE: &str = "BACKSIGHT_AGENTS";
@@ -156,10 +158,27 @@ impl AgentProgram {
     pub(crate) async fn packed(&self) -> io::Result<PackedProgram> {
         let packed = self.packed.get_or_try_init(async || {
             let path = self.path.clone().unwrap_or_default();
-            let packed = spawn_blocking(move || pack(&path)).await;
+            let packed = spawn_blocking(move || pack(&fs::read(path)?)).await;
             packed.map_err(io::Error::from)?
         });
         packed.await.cloned()
+    }
+
+    /// The rest of the program behind so many bytes as it is sent, and the checksum of the whole.
+    ///
+    /// # Errors
+    /// It can't be read, or isn't longer.
+    pub(crate) async fn rest(&self, there: usize) -> io::Result<(PackedProgram, u32)> {
+        let (path, packed) = (self.path.clone(), self.packed().await?);
+        let rest = spawn_blocking(move || {
+            let program = match path {
+                Some(path) => fs::read(path)?,
+                None => unpack(&packed)?,
+            };
+            let rest = program.get(there..).ok_or(io::ErrorKind::UnexpectedEof)?;
+            Ok((pack(rest)?, cksum(&program)))
+        });
+        rest.await?
     }
 
     /// What `uname -s` and `uname -m` say on its machines, with a blank between.
@@ -206,17 +225,17 @@ fn is_machine(name: &str) -> bool {
     }
 }
 
+/// The largest window, and a header of gzip, as zlib's deflateInit2 and inflateInit2 have them.
+const GZIP_WINDOW: i32 = 15 + 16;
+
 /// Packs a program as gzip does: fast, since it is done while hosts wait.
-fn pack(path: &Path) -> io::Result<PackedProgram> {
-    let mut program = Vec::new();
-    File::open(path)?.read_to_end(&mut program)?;
+fn pack(program: &[u8]) -> io::Result<PackedProgram> {
     let config = DeflateConfig {
-        // The largest window, and a header of gzip, as zlib's deflateInit2 has them.
-        window_bits: 15 + 16,
+        window_bits: GZIP_WINDOW,
         ..DeflateConfig::new(1)
     };
     let mut packed = vec![0; compress_bound(program.len()) + GZIP_WRAPPER];
-    let (packed, ending) = compress_slice(&mut packed, &program, config);
+    let (packed, ending) = compress_slice(&mut packed, program, config);
     match ending {
         ReturnCode::Ok => Ok(PackedProgram {
             bytes: (&*packed).into(),
@@ -224,6 +243,38 @@ fn pack(path: &Path) -> io::Result<PackedProgram> {
         }),
         other => Err(io::Error::other(format!("it can't be packed: {other:?}"))),
     }
+}
+
+fn unpack(packed: &PackedProgram) -> io::Result<Vec<u8>> {
+    let mut program = vec![0; usize::try_from(packed.size).map_err(io::Error::other)?];
+    let config = InflateConfig {
+        window_bits: GZIP_WINDOW,
+    };
+    match decompress_slice(&mut program, &packed.bytes, config).1 {
+        ReturnCode::Ok => Ok(program),
+        other => Err(io::Error::other(format!("it can't be unpacked: {other:?}"))),
+    }
+}
+
+/// The checksum of the program `cksum`, as POSIX has it.
+fn cksum(bytes: &[u8]) -> u32 {
+    const POLYNOMIAL: u32 = 0x04c1_1db7;
+    let mut table = [0; 256];
+    for (byte, entry) in (0..).zip(&mut table) {
+        *entry = (0..8).fold(byte << 24, |sum: u32, _| {
+            sum << 1 ^ if sum >> 31 == 1 { POLYNOMIAL } else { 0 }
+        });
+    }
+    // The length without its leading zeros, the lowest byte first.
+    let length = bytes.len().to_le_bytes();
+    let used = length
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |at| at + 1);
+    let all = bytes.iter().chain(&length[..used]);
+    !all.fold(0, |sum: u32, byte| {
+        sum << 8 ^ table[(sum >> 24) as usize ^ usize::from(*byte)]
+    })
 }
 
 #[cfg(test)]
@@ -332,6 +383,15 @@ mod tests {
         let packed = ours(false).packed().await.unwrap();
         assert_eq!(unpacked(&packed), b"an agent");
         assert_eq!(packed.size, 8);
+        let (rest, sum) = ours(false).rest(3).await.unwrap();
+        assert_eq!(unpacked(&rest), b"agent");
+        let said = Command::new("cksum").arg(&agent).output().unwrap().stdout;
+        assert!(
+            String::from_utf8(said)
+                .unwrap()
+                .starts_with(&format!("{sum} 8 "))
+        );
+        assert!(ours(false).rest(9).await.is_err());
         assert_eq!(ours(true).path, Some(release.clone()));
     }
 }

@@ -4,8 +4,8 @@
 //! everybody else on this machine. A study's login may outlive it ([`KeptLogin`]). Who asks whether a login works, or whether a host
 //! has rebooted, has one of its own.
 //!
-//! The far shell says a line when it knows which machine it is: that an agent is there, or that one has to come. Then it gets that as
-//! gzip packs it, says a line again, and becomes it.
+//! The far shell says a line when it knows which machine it is: that an agent is there, or that one has to come, and which parts of it
+//! connections that were cut have left. Then it gets the rest as gzip packs it, says a line again, and becomes it.
 //!
 //! No password and no host key is asked for. Which program is the agent, the machine's system and architecture say.
 
@@ -14,6 +14,7 @@ use backsight_model::{Host, HostName, shell_quoted};
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},
     io,
+    sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -50,7 +51,8 @@ const OWN: &[&str] = &["ControlMaster=no", "ControlPath=none"];
 const KEPT_DAYS: u32 = 7;
 /// Where our files are on a host.
 const FOLDER: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/backsight";
-/// What the far shell says before a machine's system and architecture, where there is no agent that could be that of the machine.
+/// What the far shell says before a machine's system and architecture, where there is no agent that could be that of the machine. After
+/// them come the parts that it has, each with its size: `UPLOAD.PROGRAM:1048576`.
 const MACHINE: &str = "backsight-machine:";
 /// What it says before it becomes the agent.
 const READY: &str = "backsight-agent:";
@@ -250,20 +252,19 @@ impl Far<'_> {
         let late = |_| lost(format!("nothing came within {HELLO_LIMIT:?}"));
         let answer = timeout(HELLO_LIMIT, answer(stdout)).await.map_err(late)?;
         let answer = answer.map_err(|cause| lost(cause.to_string()))?;
-        let Some(machine) = answer else {
+        let Some(wanted) = answer else {
             return Ok(());
         };
         let mut programs = self.programs.iter();
-        let agent = programs.find(|program| program.system_and_architecture() == machine);
-        let agent = agent.ok_or_else(|| self.not_put(&AgentProgram::missing(&machine)));
+        let agent = programs.find(|program| program.system_and_architecture() == wanted.machine);
+        let agent = agent.ok_or_else(|| self.not_put(&AgentProgram::missing(&wanted.machine)));
         let agent = agent.map_err(StartFault::Known)?;
-        let packed = agent.packed().await.map_err(|cause| {
+        let (header, bytes) = wanted.rest_of(agent).await.map_err(|cause| {
             StartFault::Known(self.not_put(&format!("its program can't be read: {cause}")))
         })?;
         let put = async {
-            let sizes = format!("{} {}\n", packed.bytes.len(), packed.size);
-            stdin.write_all(sizes.as_bytes()).await?;
-            stdin.write_all(&packed.bytes).await?;
+            stdin.write_all(header.as_bytes()).await?;
+            stdin.write_all(&bytes).await?;
             stdin.flush().await?;
             match self::answer(stdout).await? {
                 None => Ok(()),
@@ -280,8 +281,47 @@ impl Far<'_> {
     }
 }
 
-/// What the far shell says next, whatever its system prints before: the machine that needs an agent, or none.
-async fn answer(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
+/// What a far shell says that needs an agent.
+struct WantedAgent {
+    machine: String,
+    /// Names of parts of programs there, and their sizes in bytes.
+    parts: Vec<(String, usize)>,
+}
+
+impl WantedAgent {
+    /// Out of a line without its beginning.
+    fn from_line(line: &str) -> Self {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (machine, parts) = words.split_at(words.len().min(2));
+        let parts = parts.iter().filter_map(|part| {
+            let (name, size) = part.split_once(':')?;
+            Some((name.to_owned(), size.parse().ok()?))
+        });
+        Self {
+            machine: machine.join(" "),
+            parts: parts.collect(),
+        }
+    }
+
+    /// What a far shell gets that goes on from its largest part: the line that it reads, and what gzip has packed.
+    async fn rest_of(&self, agent: &AgentProgram) -> io::Result<(String, Arc<[u8]>)> {
+        let whole = agent.packed().await?;
+        let (size, parts) = (whole.size, self.parts.iter());
+        let largest = parts
+            .filter(|(_, there)| (*there as u64) < size)
+            .max_by_key(|(_, there)| *there);
+        let Some((part, there)) = largest else {
+            let header = format!("{} {size} 0 - -\n", whole.bytes.len());
+            return Ok((header, whole.bytes));
+        };
+        let (rest, sum) = agent.rest(*there).await?;
+        let header = format!("{} {size} {there} {part} {sum}\n", rest.bytes.len());
+        Ok((header, rest.bytes))
+    }
+}
+
+/// What the far shell says next, whatever its system prints before: which agent it needs, or none.
+async fn answer(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<WantedAgent>> {
     loop {
         let mut line = Vec::new();
         let mut bounded = (&mut *stdout).take(LINE_LIMIT);
@@ -292,19 +332,23 @@ async fn answer(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<String
         if line.trim_end() == READY {
             return Ok(None);
         }
-        if let Some(machine) = line.strip_prefix(MACHINE) {
-            return Ok(Some(machine.trim().to_owned()));
+        if let Some(wanted) = line.strip_prefix(MACHINE) {
+            return Ok(Some(WantedAgent::from_line(wanted)));
         }
     }
 }
 
-/// A script that becomes the agent for the machine. Where that is missing it says which machine it is and takes it from standard
-/// input: a line with its size as it is sent and its own, then what gzip has packed.
+/// A script that becomes the agent for the machine. Where that is missing it says which machine it is and which parts of it are there, and
+/// takes the rest from standard input: a line with its size as it is sent and the agent's own, size and name of the part that it continues,
+/// and the checksum of the whole; then what gzip has packed.
 ///
 /// Several hosts may have one home, and several conductors one host, all of which upload at the same moment. So each
-/// upload has a file of its own, `token`; it gets the agent's name only whole and on the disk, because what comes next
-/// may be a reboot; and it never takes the place of an agent that is there, which another host may have begun to run.
-/// Of others' files only those are removed that nobody has used for [`KEPT_DAYS`], which a slow upload isn't.
+/// upload has a file of its own, `token`, and begins with a copy of the part, which somebody else perhaps still writes to. It gets the
+/// agent's name only whole and on the disk, because what comes next may be a reboot; and it never takes the place of an agent that is
+/// there, which another host may have begun to run. One that is cut off leaves its file as a part. Where a part was continued, the whole is
+/// compared with its checksum, and both go where they differ.
+/// Of others' files only those are removed that are parts of this agent, once it is there, and those that nobody has used for
+/// [`KEPT_DAYS`], which a slow upload isn't.
 fn start_script(programs: &[AgentProgram], token: u64) -> String {
     let arm = |program: &AgentProgram| {
         let machine = program.system_and_architecture();
@@ -313,12 +357,18 @@ fn start_script(programs: &[AgentProgram], token: u64) -> String {
     let arms: String = programs.iter().map(arm).collect();
     format!(
         "s=\"$(uname -s) $(uname -m)\"; case \"$s\" in {arms}*) f=none;; esac; d=\"{FOLDER}\"; a=\"$d/$f\"; \
-         if test -x \"$a\"; then touch -c \"$a\" 2> /dev/null; else ( umask 077; n=\"$d/.agent.{token:016x}\"; \
-         echo \"{MACHINE}$s\"; read -r p z && mkdir -p \"$d\" && head -c \"$p\" | gzip -dc > \"$n\" && \
-         test \"$(wc -c < \"$n\")\" -eq \"$z\" && chmod 700 \"$n\" && sync \"$n\" && \
-         {{ ln \"$n\" \"$a\" 2> /dev/null || test -x \"$a\" || mv \"$n\" \"$a\"; }}; e=$?; rm -f \"$n\"; \
-         test $e -eq 0 && find \"$d\" -type f \\( -name \"agent-*\" -o -name \".agent.*\" \\) ! -name \"$f\" \
-         -mtime +{KEPT_DAYS} -exec rm -f {{}} + 2> /dev/null; exit $e ) || exit 1; fi; \
+         if test -x \"$a\"; then touch -c \"$a\" 2> /dev/null; else ( umask 077; n=\"$d/.agent.{token:016x}.$f\"; \
+         for o in \"$d\"/.agent.*.\"$f\"; do test -s \"$o\" && s=\"$s ${{o##*/.agent.}}:$(wc -c < \"$o\")\"; done; \
+         echo \"{MACHINE}$s\"; read -r p z u o k && mkdir -p \"$d\" || exit 1; \
+         {{ {{ test \"$u\" -eq 0 || head -c \"$u\" \"$d/.agent.$o\"; }} && head -c \"$p\" | gzip -dc; }} > \"$n\" || {{ \
+         set -- $(df -Pk \"$d\" | tail -n 1); test \"$4\" -gt $((z / 1024)) || {{ rm -f \"$n\"; \
+         echo \"$d has no room for the agent: $z bytes are wanted, $((1024 * $4)) were free\" >&2; }}; \
+         test -s \"$n\" || rm -f \"$n\"; test -x \"$a\"; exit; }}; \
+         test \"$(wc -c < \"$n\")\" -eq \"$z\" && {{ test \"$k\" = - || test \"$(cksum < \"$n\")\" = \"$k $z\"; }} && \
+         chmod 700 \"$n\" && sync \"$n\" && {{ ln \"$n\" \"$a\" 2> /dev/null || test -x \"$a\" || mv \"$n\" \"$a\"; }} || \
+         test -x \"$a\"; e=$?; if test $e -ne 0; then rm -f \"$n\" \"$d/.agent.$o\"; else rm -f \"$d\"/.agent.*.\"$f\"; \
+         find \"$d\" -type f \\( -name \"agent-*\" -o -name \".agent.*\" \\) ! -name \"$f\" \
+         -mtime +{KEPT_DAYS} -exec rm -f {{}} + 2> /dev/null; fi; exit $e ) || exit 1; fi; \
          echo {READY}; exec \"$a\" agent"
     )
 }
@@ -415,8 +465,8 @@ mod tests {
     /// A home of somebody on a machine.
     struct Home {
         folder: tempfile::TempDir,
+        programs: Vec<AgentProgram>,
         script: String,
-        sent: Vec<u8>,
     }
 
     impl Home {
@@ -424,16 +474,35 @@ mod tests {
         async fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let agent = folder.path().join("program");
-            fs::write(&agent, "#!/bin/sh\numask; echo \"I am an $1\"\n").unwrap();
+            // What gzip has to write more than once, and can't pack.
+            let mut noise = vec![0; 300_000];
+            blake3::Hasher::new().finalize_xof().fill(&mut noise);
+            let program = b"#!/bin/sh\numask; echo \"I am an $1\"; exit\n".as_slice();
+            fs::write(&agent, [program, &noise].concat()).unwrap();
             let programs = AgentProgram::all(&agent, true).unwrap();
-            let packed = programs[0].packed().await.unwrap();
-            let mut sent = format!("{} {}\n", packed.bytes.len(), packed.size).into_bytes();
-            sent.extend_from_slice(&packed.bytes);
             Self {
                 folder,
-                script: start_script(&programs, 7),
-                sent,
+                script: start_script(&programs, random()),
+                programs,
             }
+        }
+
+        /// Another upload, which has files of its own.
+        fn renew(&mut self) {
+            self.script = start_script(&self.programs, random());
+        }
+
+        /// What it is sent that says this: a line, and bytes.
+        async fn sent(&self, said: &str) -> (String, Vec<u8>) {
+            let wanted = WantedAgent::from_line(said.strip_prefix(MACHINE).unwrap());
+            let (header, bytes) = wanted.rest_of(&self.programs[0]).await.unwrap();
+            (header, bytes.to_vec())
+        }
+
+        /// Goes on from what it has.
+        async fn goes_on(&self) -> Output {
+            let (header, bytes) = self.sent(&self.says()).await;
+            self.hears(&[header.as_bytes(), &bytes].concat())
         }
 
         /// What the far shell does when this comes, and then the end.
@@ -449,6 +518,13 @@ mod tests {
                 .unwrap()
         }
 
+        /// What it says that hears nothing.
+        fn says(&self) -> String {
+            let output = self.hears(b"");
+            assert_eq!(output.status.code(), Some(1));
+            String::from_utf8(output.stdout).unwrap()
+        }
+
         fn files(&self) -> Vec<PathBuf> {
             let cache = self.folder.path().join(".cache/backsight");
             let entries = fs::read_dir(cache).into_iter().flatten();
@@ -459,8 +535,9 @@ mod tests {
     #[tokio::test]
     async fn an_agent_is_put_there_once_and_says_which_machine_it_is_for() {
         let home = Home::new().await;
-        let first = home.hears(&home.sent);
         let machine = format!("{MACHINE}Linux {}\n", env::consts::ARCH);
+        assert_eq!(home.says(), machine);
+        let first = home.goes_on().await;
         let own_umask = Shell::new("/bin/sh")
             .args(["-c", "umask"])
             .output()
@@ -476,31 +553,48 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn half_an_agent_is_never_run_and_leaves_nothing() {
-        let home = Home::new().await;
-        let header = home.sent.iter().position(|byte| *byte == b'\n').unwrap();
-        let mut damaged = home.sent.clone();
-        damaged[header + 15] ^= 0x55;
-        let short = home.sent.len();
-        for sent in [
-            &home.sent[..0],
-            &home.sent[..header],
-            &home.sent[..header + 1],
-            &home.sent[..header + 12],
-            &home.sent[..short - 9],
-            &home.sent[..short - 1],
-            &damaged,
-        ] {
-            let output = home.hears(sent);
-            assert_eq!(output.status.code(), Some(1));
-            let said = String::from_utf8(output.stdout).unwrap();
-            assert!(
-                said.starts_with(MACHINE) && said.lines().count() == 1,
-                "{said}"
-            );
+    async fn an_agent_that_is_cut_off_is_never_run_and_goes_on_where_it_was() {
+        let mut home = Home::new().await;
+        let (header, bytes) = home.sent(&home.says()).await;
+        let sent = [header.as_bytes(), &bytes].concat();
+        // At most the head of what gzip has packed.
+        for cut in [0, header.len() - 1, header.len(), header.len() + 9] {
+            assert_eq!(home.hears(&sent[..cut]).status.code(), Some(1));
             assert_eq!(home.files(), Vec::<PathBuf>::new());
         }
-        assert_eq!(home.hears(&home.sent).status.code(), Some(0));
+        let mut last = bytes.len();
+        for _ in 0..2 {
+            home.renew();
+            let (header, bytes) = home.sent(&home.says()).await;
+            let half = [header.as_bytes(), &bytes[..bytes.len() / 2]].concat();
+            assert_eq!(home.hears(&half).status.code(), Some(1));
+            let (_, rest) = home.sent(&home.says()).await;
+            assert!(rest.len() < last * 2 / 3, "{} of {last}", rest.len());
+            last = rest.len();
+        }
+        home.renew();
+        assert_eq!(home.goes_on().await.status.code(), Some(0));
+        assert_eq!(home.files().len(), 1, "{:?}", home.files());
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_is_damaged_leaves_nothing_and_neither_does_its_part() {
+        let home = Home::new().await;
+        let cache = home.folder.path().join(".cache/backsight");
+        fs::create_dir_all(&cache).unwrap();
+        // A part whose bytes a power failure has taken.
+        let part = cache.join(format!(".agent.7.{}", home.programs[0].file));
+        fs::write(part, [0; 2000]).unwrap();
+        let (header, _) = home.sent(&home.says()).await;
+        assert!(header.contains(" 2000 7."), "{header}");
+        assert_eq!(home.goes_on().await.status.code(), Some(1));
+        assert_eq!(home.files(), Vec::<PathBuf>::new());
+        let (header, mut bytes) = home.sent(&home.says()).await;
+        *bytes.last_mut().unwrap() ^= 0x55;
+        let damaged = [header.as_bytes(), &bytes].concat();
+        assert_eq!(home.hears(&damaged).status.code(), Some(1));
+        assert_eq!(home.goes_on().await.status.code(), Some(0));
+        assert_eq!(home.files().len(), 1);
     }
 
     #[test]

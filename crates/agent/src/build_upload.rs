@@ -259,9 +259,11 @@ impl Part {
         let prefix = format!("{PART}{}.", &name[..32]);
         let found = entries(kept).into_iter().find_map(|(folder, _)| {
             let name = folder.file_name()?.as_bytes();
-            let lock = name.starts_with(prefix.as_bytes()).then(|| lock(&folder))?;
-            let is_it = fs::read(folder.join(LIST)).is_ok_and(|list| list == encoded);
-            Some((folder, lock.ok().filter(|_| is_it)?))
+            // Looked at before it is locked: whoever makes it now needs the lock.
+            let is_it = name.starts_with(prefix.as_bytes())
+                && fs::read(folder.join(LIST)).is_ok_and(|list| list == encoded);
+            let lock = is_it.then(|| lock(&folder).ok()).flatten()?;
+            Some((folder, lock))
         });
         let (folder, lock) = match found {
             Some(found) => found,
@@ -730,6 +732,21 @@ mod tests {
         let filled = fs::read(part.join("tree/disk")).unwrap();
         assert_eq!(filled[..3 * CHUNK], noise(1, 4)[..3 * CHUNK]);
         drop(other);
+    }
+
+    #[test]
+    fn several_agents_that_get_the_same_at_once_do_no_harm() {
+        let (there, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(here.path().join("disk"), noise(1, 4)).unwrap();
+        let places = std::thread::scope(|scope| {
+            let agent = || send_build(there.path(), "one", here.path()).0;
+            let agents = [(); 6].map(|()| scope.spawn(agent));
+            agents.map(|agent| agent.join().unwrap())
+        });
+        for place in &places {
+            assert_eq!(fs::read(place.join("disk")).unwrap(), noise(1, 4));
+        }
+        assert_eq!(kept_and_parts(there.path()), (1, 0));
     }
 
     #[test]

@@ -236,7 +236,7 @@ fn bulk(size: u64, times: usize) {
          build = { run = \"ln @/noise noise || cp @/noise noise\", keep = [\"noise\"] }\n\
          activate = { boot = \"install\", run = \"true\" }\n";
     place.write("app.toml", &target.replace('@', &here));
-    let options = "-o BatchMode=yes -o LogLevel=ERROR -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -i @/key \
+    let options = "-o User=root -o BatchMode=yes -o LogLevel=ERROR -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -i @/key \
          -o 'ProxyCommand=@/dial %h'";
     let ours = |study: &str| {
         let step = "step plan.toml --target app --from v1 --to v1 --json --name";
@@ -265,10 +265,10 @@ fn bulk(size: u64, times: usize) {
         own.push(ours(&format!("bulk-{time}")));
         done("rm -rf @/home-bench-1/.cache/backsight/builds @/bulk-*");
         cat.push(done(&format!(
-            "ssh {options} root@bench-1 'cat > copy && sync copy && rm copy' < noise"
+            "ssh {options} bench-1 'cat > copy && sync copy && rm copy' < noise"
         )));
         scp.push(done(&format!(
-            "scp -q {options} noise root@bench-1:copy && sync @/home-bench-1/copy && rm @/home-bench-1/copy"
+            "scp -O -q {options} noise bench-1:copy && sync @/home-bench-1/copy && rm @/home-bench-1/copy"
         )));
     }
     let ratio = |beside: &[Duration]| {

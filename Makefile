@@ -6,6 +6,8 @@ AGENTS := x86_64 aarch64
 AGENTS_FOLDER := target/agents
 # Where agents have to compile besides: those of other architectures, and FreeBSD's, which no release has.
 ALSO_COMPILED := $(patsubst %,%-unknown-linux-musl,$(filter-out $(shell uname -m),$(AGENTS))) x86_64-unknown-freebsd
+# Many tests wait more than they work: three at a time for two processors.
+export NEXTEST_TEST_THREADS ?= $(shell expr $$(nproc) \* 3 / 2)
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 

@@ -91,12 +91,23 @@ pub(super) fn make_disk(
         ])
         .args(words(recipe, &disk, &seed, &said, &console))
         .stdin(lock.try_clone().map_err(in_file(folder))?);
-    run(machine, QEMU, "qemu-system-x86")?;
+    let ended = run(machine, QEMU, "qemu-system-x86");
     let text = |path: &Path| match fs::read(path) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(_) => String::new(),
     };
-    require_done(image, &text(&said), &text(&console))?;
+    let (words, last) = (text(&said), text(&console));
+    if let Err(SystemError::Failed { said, .. }) = &ended {
+        return Err(SystemError::Image {
+            image: image.to_owned(),
+            said: format!(
+                "its machine was not done within {LIMIT} seconds, or failed ({said}); its console: {}",
+                last_lines(&last)
+            ),
+        });
+    }
+    ended?;
+    require_done(image, &words, &last)?;
     for file in [&said, &console] {
         fs::remove_file(file).map_err(in_file(file))?;
     }
@@ -171,21 +182,23 @@ fn require_done(image: &Path, said: &str, console: &str) -> Result<(), SystemErr
     if said.contains("ended with 0") || said.contains("ended with 2") {
         return Ok(());
     }
-    let lines = |text: &str| {
-        let lines: Vec<&str> = text.lines().map(str::trim).collect();
-        let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
-        lines[lines.len().saturating_sub(QUOTED)..].join("; ")
-    };
     Err(SystemError::Image {
         image: image.to_owned(),
         said: match said.trim() {
             "" => format!(
                 "it ended before cloud-init had said what came of it; its console: {}",
-                lines(console)
+                last_lines(console)
             ),
-            said => format!("cloud-init says: {}", lines(said)),
+            said => format!("cloud-init says: {}", last_lines(said)),
         },
     })
+}
+
+/// The last lines of a text, as one.
+fn last_lines(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.collect();
+    lines[lines.len().saturating_sub(QUOTED)..].join("; ")
 }
 
 /// What is known of the content of an image that was read once.

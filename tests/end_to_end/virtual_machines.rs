@@ -296,6 +296,45 @@ fn a_machine_that_can_not_be_says_why() {
 }
 
 #[test]
+fn an_image_whose_maker_is_killed_leaves_no_machine_and_one_that_can_not_boot_is_refused() {
+    if Need::Qemu.is_missing() || Need::Libvirt.is_missing() {
+        return;
+    }
+    let place = Place::new();
+    let provision = |image: &[u8]| {
+        place.write("image", image);
+        place.write(
+            "lab.toml",
+            format!(
+                "[host.vm]\nkind = \"vm\"\nrecipe = {{ image = \"{}\" }}\n",
+                place.at("image")
+            ),
+        );
+        let mut command = place.command(&["lab", "provision", "vm"]);
+        command.env("XDG_CACHE_HOME", place.path("cache"));
+        Running::start(command)
+    };
+    let refused = provision(&[0; 4096]).ends();
+    refused.assert_code(2);
+    refused.assert_says(&["image: its first sector has no boot loader"]);
+    // One that jumps to where it is.
+    let mut forever = [0; 4096];
+    forever[..2].copy_from_slice(b"\xeb\xfe");
+    forever[510..512].copy_from_slice(b"\x55\xaa");
+    let making = provision(&forever);
+    let systems = place.path("cache/backsight/systems");
+    let runs = || {
+        let systems = fs::read_dir(&systems).into_iter().flatten().flatten();
+        let mut consoles = systems.map(|system| system.path().join("console"));
+        consoles.any(|console| console.exists())
+    };
+    processes::until("the machine runs", runs);
+    making.after_sigkill();
+    processes::until_gone(&place.name);
+    place.assert_nothing_left();
+}
+
+#[test]
 fn a_system_whose_maker_is_killed_leaves_no_process_and_no_mount() {
     if Need::Root.is_missing() || Need::Qemu.is_missing() {
         return;

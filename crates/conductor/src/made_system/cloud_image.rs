@@ -58,6 +58,7 @@ pub(super) fn make_disk(
         .args([image, &disk])
         .stdin(Stdio::null());
     run(convert, "qemu-img", "qemu-utils")?;
+    require_boot_loader(image, &disk, folder)?;
     if let Some(size) = recipe.size.as_deref() {
         let mut resize = Command::new("qemu-img");
         resize
@@ -79,16 +80,15 @@ pub(super) fn make_disk(
         "instance-id: backsight\nlocal-hostname: backsight\n".into(),
     )?;
     let (said, console) = (folder.join("said"), folder.join("console"));
-    let mut machine = Command::new("setpriv");
+    // Who dies takes along what it has started.
+    let with_parent = ["setpriv", "--pdeathsig", "KILL"];
+    let bounded = ["timeout", "--signal=KILL", LIMIT];
+    let mut machine = Command::new(with_parent[0]);
     machine
-        .args([
-            "--pdeathsig",
-            "KILL",
-            "timeout",
-            "--signal=KILL",
-            LIMIT,
-            QEMU,
-        ])
+        .args(&with_parent[1..])
+        .args(bounded)
+        .args(with_parent)
+        .arg(QEMU)
         .args(words(recipe, &disk, &seed, &said, &console))
         .stdin(lock.try_clone().map_err(in_file(folder))?);
     let ended = run(machine, QEMU, "qemu-system-x86");
@@ -112,6 +112,32 @@ pub(super) fn make_disk(
         fs::remove_file(file).map_err(in_file(file))?;
     }
     remove(&seed)
+}
+
+/// Refuses a disk that a BIOS can't boot, which would look for something to boot until its time is up.
+fn require_boot_loader(image: &Path, disk: &Path, folder: &Path) -> Result<(), SystemError> {
+    let sector = folder.join("sector");
+    let mut copy = Command::new("qemu-img");
+    copy.args(["dd", "-f", "qcow2", "-O", "raw", "bs=512", "count=1"])
+        .arg(format!("if={}", disk.display()))
+        .arg(format!("of={}", sector.display()))
+        .stdin(Stdio::null());
+    run(copy, "qemu-img", "qemu-utils")?;
+    let first = fs::read(&sector).map_err(in_file(&sector))?;
+    fs::remove_file(&sector).map_err(in_file(&sector))?;
+    if boots(&first) {
+        return Ok(());
+    }
+    Err(SystemError::Image {
+        image: image.to_owned(),
+        said: "its first sector has no boot loader: one that boots by UEFI alone, or is no disk, doesn't run here".into(),
+    })
+}
+
+/// Whether a disk's first sector has a program and the mark of one.
+fn boots(sector: &[u8]) -> bool {
+    let program = sector.get(..440).unwrap_or_default();
+    program.iter().any(|byte| *byte != 0) && sector.get(510..512) == Some(&[0x55, 0xaa])
 }
 
 /// What cloud-init is told.
@@ -246,6 +272,18 @@ fn hash_of(file: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_disk_boots_by_a_program_in_its_first_sector() {
+        let mut sector = [0; 512];
+        assert!(!boots(&sector));
+        sector[510..].copy_from_slice(&[0x55, 0xaa]);
+        // The table of a disk that boots by UEFI alone.
+        assert!(!boots(&sector));
+        sector[0] = 0xeb;
+        assert!(boots(&sector));
+        assert!(!boots(b"junk"));
+    }
 
     #[test]
     fn what_came_of_it_is_read_from_what_cloud_init_says() {

@@ -221,6 +221,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_missing_is_only_looked_for() {
+        use std::{env, fs, os::unix::fs::PermissionsExt as _, process::Command};
+        let folder = env::temp_dir().join(format!("backsight-needs-{}", std::process::id()));
+        fs::create_dir(&folder).expect("a folder");
+        let (make, called) = (folder.join("make"), folder.join("called"));
+        fs::write(&make, format!("#!/bin/sh\ntouch {}\n", called.display())).expect("a program");
+        fs::set_permissions(&make, fs::Permissions::from_mode(0o755)).expect("its mode");
+        let path = env::var("PATH").unwrap_or_default();
+        let output = Command::new("scripts/missing-needs")
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+            .env("PATH", format!("{}:{path}", folder.display()))
+            .output()
+            .expect("the script runs");
+        let was_called = called.exists();
+        fs::remove_dir_all(&folder).expect("it goes");
+        assert!(output.status.success() && !was_called);
+        let names = String::from_utf8_lossy(&output.stdout);
+        let names = names.trim().split(',').filter(|name| !name.is_empty());
+        for name in names {
+            assert!(Need::ALL.iter().any(|need| need.name() == name), "{name}");
+        }
+    }
+
+    #[test]
     fn the_script_that_probes_knows_the_same_names() {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/missing-needs");
         let text = std::fs::read_to_string(script).expect("the script is there");

@@ -8,7 +8,7 @@ mod cloud_image;
 mod debian;
 
 use backsight_agent::cache_folder;
-use backsight_model::{HostKind, Recipe};
+use backsight_model::{HostKind, Located, Recipe};
 use std::{
     env,
     fs::{self, File},
@@ -108,11 +108,19 @@ impl<'a> MadeSystem<'a> {
 
     fn in_folder(recipe: &'a Recipe, kind: HostKind, cache: &Path) -> Self {
         let is_machine = kind == HostKind::Vm;
-        let recipe_text = serde_json::to_string(recipe).unwrap_or_default();
+        // An image counts by its content, wherever it lies.
+        let by_content = |image: &Located<String>| {
+            let known = cache.with_file_name("images");
+            let hash = cloud_image::content_hash(Path::new(&**image), &known);
+            Located::nowhere(hash.unwrap_or_else(|| (**image).clone()))
+        };
+        let described = Recipe {
+            image: recipe.image.as_ref().map(by_content),
+            ..recipe.clone()
+        };
+        let recipe_text = serde_json::to_string(&described).unwrap_or_default();
         let parts = [&recipe_text, START, SERVICE, &is_machine.to_string()];
-        let mut text = format!("{VERSION}\n{}", parts.join("\n"));
-        let image = recipe.image.as_ref().map(|image| Path::new(&**image));
-        text.extend(image.and_then(cloud_image::content_hash));
+        let text = format!("{VERSION}\n{}", parts.join("\n"));
         let hash = blake3::hash(text.as_bytes()).to_hex();
         Self {
             recipe,
@@ -268,7 +276,6 @@ fn remove(folder: &Path) -> Result<(), SystemError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::Located;
 
     fn recipe() -> Recipe {
         Recipe {
@@ -296,6 +303,21 @@ mod tests {
         let mut other = recipe();
         other.packages.push(Located::nowhere("iperf3".into()));
         assert_ne!(name(&other, HostKind::Vm), known);
+        // Of an image its content counts.
+        let images = tempfile::tempdir().unwrap();
+        let of_image = |file: &str, content: &str| {
+            let path = images.path().join(file);
+            fs::write(&path, content).unwrap();
+            let mut of_image = recipe();
+            of_image.debian = None;
+            of_image.image = Some(Located::nowhere(path.display().to_string()));
+            let cache = images.path().join("systems");
+            let system = MadeSystem::in_folder(&of_image, HostKind::Vm, &cache);
+            system.place().to_path_buf()
+        };
+        let known = of_image("a", "one");
+        assert_eq!(of_image("b", "one"), known);
+        assert_ne!(of_image("a", "another"), known);
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! second disk, as "NoCloud" of cloud-init has it; what came of it is said on a port of virtio-serial. The machine has a network only to
 //! fetch packages, and only the one that QEMU itself makes.
 
-use backsight_agent::cache_folder;
 use backsight_model::Recipe;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -237,9 +236,8 @@ struct KnownImage {
 }
 
 /// The hash of an image's content, which is read again only when the file has changed; that of a file that is gone is what it was. None of
-/// one that was never there.
-pub(super) fn content_hash(image: &Path) -> Option<String> {
-    let folder = cache_folder().join("images");
+/// one that was never there. What was read is kept in this folder.
+pub(super) fn content_hash(image: &Path, folder: &Path) -> Option<String> {
     let place = folder.join(&blake3::hash(image.as_os_str().as_encoded_bytes()).to_hex()[..32]);
     let known: Option<KnownImage> = fs::read(&place)
         .ok()
@@ -259,7 +257,7 @@ pub(super) fn content_hash(image: &Path) -> Option<String> {
     };
     let text = serde_json::to_vec(&known).unwrap_or_default();
     // It's read again if that fails.
-    let _ = fs::create_dir_all(&folder).and_then(|()| fs::write(&place, text));
+    let _ = fs::create_dir_all(folder).and_then(|()| fs::write(&place, text));
     Some(hash)
 }
 

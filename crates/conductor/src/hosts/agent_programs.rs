@@ -4,6 +4,7 @@
 //! Looked for in this order: `backsight-agent-MACHINE` in a folder, for who builds agents; small agents inside of this program, which a
 //! release has; this program itself, for machines like this one. Where a host has to have the tracer, this program goes before the others.
 
+use crc::{CRC_32_CKSUM, Crc};
 use object::{Object as _, ObjectSection as _, ReadCache};
 use std::{
     env,
@@ -256,25 +257,16 @@ fn unpack(packed: &PackedProgram) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The checksum of the program `cksum`, as POSIX has it.
+/// The checksum of the program `cksum`, as POSIX has it: of the bytes and of their number.
 fn cksum(bytes: &[u8]) -> u32 {
-    const POLYNOMIAL: u32 = 0x04c1_1db7;
-    let mut table = [0; 256];
-    for (byte, entry) in (0..).zip(&mut table) {
-        *entry = (0..8).fold(byte << 24, |sum: u32, _| {
-            sum << 1 ^ if sum >> 31 == 1 { POLYNOMIAL } else { 0 }
-        });
-    }
-    // The length without its leading zeros, the lowest byte first.
+    let cksum = Crc::<u32>::new(&CRC_32_CKSUM);
+    let mut sum = cksum.digest();
+    sum.update(bytes);
+    // The lowest byte first, without the leading zeros.
     let length = bytes.len().to_le_bytes();
-    let used = length
-        .iter()
-        .rposition(|byte| *byte != 0)
-        .map_or(0, |at| at + 1);
-    let all = bytes.iter().chain(&length[..used]);
-    !all.fold(0, |sum: u32, byte| {
-        sum << 8 ^ table[(sum >> 24) as usize ^ usize::from(*byte)]
-    })
+    let zeros = length.iter().rev().take_while(|byte| **byte == 0).count();
+    sum.update(&length[..length.len() - zeros]);
+    sum.finalize()
 }
 
 #[cfg(test)]

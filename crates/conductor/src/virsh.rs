@@ -30,8 +30,8 @@ const AGENT: &str = "backsight";
 pub(crate) struct Domain {
     name: String,
     connect: Option<String>,
-    /// The file with its definition, where the lab names that.
-    file: Option<PathBuf>,
+    /// What the file that defines it says, where the lab names that.
+    definition: Option<String>,
 }
 
 impl Domain {
@@ -44,21 +44,21 @@ impl Domain {
             return Ok(None);
         };
         let connect = settings.connect.as_ref().map(|it| (**it).clone());
-        let (name, file) = match Host::is_definition(domain) {
+        let (name, definition) = match Host::is_definition(domain) {
             false => (domain.clone(), None),
             true => {
                 let text = fs::read_to_string(domain).map_err(|it| format!("{domain}: {it}"))?;
-                let name = Definition(text).name();
-                let name = name.ok_or_else(|| {
+                let definition = Definition(text);
+                let name = definition.name().ok_or_else(|| {
                     format!("{domain}: it defines no domain: there is no <name> in it")
                 })?;
-                (name, Some(PathBuf::from(domain)))
+                (name, Some(definition.0))
             }
         };
         Ok(Some(Self {
             name,
             connect,
-            file,
+            definition,
         }))
     }
 
@@ -67,16 +67,15 @@ impl Domain {
     /// # Errors
     /// virsh's.
     pub(crate) async fn define(&self) -> Result<bool, String> {
-        let Some(file) = &self.file else {
+        let Some(definition) = &self.definition else {
             return Ok(false);
         };
         match self.run("domstate", &[]).await {
             Err(said) if is_unknown(&said) => {}
             other => return other.map(|_| false),
         }
-        let text = fs::read_to_string(file).map_err(|it| format!("{}: {it}", file.display()))?;
         let words = self.words_of("define", &["/dev/stdin"]);
-        run_words(&words, &text).await.map(|_| true)
+        run_words(&words, definition).await.map(|_| true)
     }
 
     /// The words of a command about it.
@@ -131,7 +130,7 @@ impl Domain {
     pub(crate) async fn state(&self) -> Result<DomainState, String> {
         match self.run("domstate", &[]).await {
             Ok(said) => Ok(DomainState(said.trim().to_owned())),
-            Err(said) if self.file.is_some() && is_unknown(&said) => Err(format!(
+            Err(said) if self.definition.is_some() && is_unknown(&said) => Err(format!(
                 "{said}: `backsight lab provision` defines it as its file says"
             )),
             Err(said) => Err(said),
@@ -261,7 +260,7 @@ impl Definition {
 
     /// Whether it has sockets to the machine that runs it.
     fn has_vsock(&self) -> bool {
-        self.0.contains("<vsock")
+        self.elements("vsock").next().is_some()
     }
 
     /// The number by which such sockets find it, of a domain that runs.
@@ -280,9 +279,8 @@ impl Definition {
 
     /// What the domain is called.
     fn name(&self) -> Option<String> {
-        let (_, rest) = self.0.split_once("<name>")?;
-        let (name, _) = rest.split_once("</name>")?;
-        Some(unescaped(name.trim())).filter(|name| !name.is_empty())
+        let name = unescaped(self.content("name")?.trim());
+        Some(name).filter(|name| !name.is_empty())
     }
 
     /// The file of the disk with the agent's program.
@@ -298,14 +296,16 @@ impl Definition {
 
     /// Of a snapshot: when it was taken, in seconds of the epoch, if the domain ran then.
     pub(crate) fn taken_while_it_ran(&self) -> Option<u64> {
-        let content = |name: &str| {
-            let (_, rest) = self.0.split_once(&format!("<{name}>"))?;
-            Some(rest.split_once('<')?.0)
-        };
-        match content("state")? {
-            "running" | "paused" => content("creationTime")?.parse().ok(),
+        match self.content("state")? {
+            "running" | "paused" => self.content("creationTime")?.parse().ok(),
             _ => None,
         }
+    }
+
+    /// The text of the first element of this name.
+    fn content(&self, name: &str) -> Option<&str> {
+        let (_, rest) = self.0.split_once(&format!("<{name}>"))?;
+        Some(rest.split_once('<')?.0)
     }
 
     fn channel(&self) -> Option<&str> {

@@ -317,6 +317,15 @@ fn an_image_whose_maker_is_killed_leaves_no_machine_and_one_that_can_not_boot_is
     let refused = provision(&[0; 4096]).ends();
     refused.assert_code(2);
     refused.assert_says(&["image: its first sector has no boot loader"]);
+    // A machine without the emulator is told its package.
+    let no_programs = place.path("cache");
+    let mut without = place.command(&["lab", "provision", "vm"]);
+    without
+        .env("XDG_CACHE_HOME", place.path("cache"))
+        .env("PATH", no_programs);
+    let refused = Running::start(without).ends();
+    refused.assert_code(2);
+    refused.assert_says(&["no program `qemu-system-x86_64`: apt-get install qemu-system-x86"]);
     // One that jumps to where it is.
     let mut forever = [0; 4096];
     forever[..2].copy_from_slice(b"\xeb\xfe");

@@ -12,6 +12,8 @@ use std::{
 
 /// The emulator.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
+/// The package of Debian that has it.
+pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";
 
 /// A path within an option, whose parts commas separate.
 pub(crate) fn option_text(path: &Path) -> String {

@@ -17,6 +17,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use crate::program_search::find_program;
+
 /// Changes when another system is made of the same recipe.
 const VERSION: u32 = 1;
 /// The script that a virtual machine starts its agent with, and where it lies there.
@@ -259,6 +261,14 @@ fn run(
     let lines: Vec<String> = BufReader::new(said).lines().map_while(Result::ok).collect();
     let last = &lines[lines.len().saturating_sub(QUOTED)..];
     Err(failed(format!("{status}: {}", last.join("; "))))
+}
+
+/// Refuses where this machine has no program of this package.
+fn require_program(program: &'static str, package: &'static str) -> Result<(), SystemError> {
+    match find_program(program) {
+        Some(_) => Ok(()),
+        None => Err(SystemError::Missing { program, package }),
+    }
 }
 
 fn in_file(path: &Path) -> impl FnOnce(io::Error) -> SystemError {

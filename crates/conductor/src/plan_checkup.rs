@@ -14,6 +14,7 @@ use std::{collections::BTreeSet, fmt, net::IpAddr};
 use crate::{
     HostAccess,
     checkup::{HostCheckup, OutOfBand, check_up},
+    emulator::{QEMU, QEMU_PACKAGE},
     link_checkup::{LinkFinding, check_links},
     netns,
     program_search::find_program,
@@ -391,7 +392,7 @@ impl PlanCheckup {
         for (program, package, needed) in [
             ("ip", "iproute2", needs_ip),
             ("nft", "nftables", plan.contains("nft ")),
-            ("qemu-system-x86_64", "qemu-system-x86", needs_qemu),
+            (QEMU, QEMU_PACKAGE, needs_qemu),
             ("ssh", "openssh-client", needs_ssh),
             ("virsh", "libvirt-clients", has(HostKind::Domain)),
         ] {

@@ -8,6 +8,7 @@ use backsight_model::Recipe;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{
+    ffi::OsStr,
     fs::{self, File},
     io,
     os::unix::fs::MetadataExt as _,
@@ -15,8 +16,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::{SERVICE, SERVICE_PLACE, START, START_PLACE, SystemError, in_file, remove, run};
-use crate::emulator::{QEMU, disk_format, kvm_works, option_text};
+use super::{
+    SERVICE, SERVICE_PLACE, START, START_PLACE, SystemError, in_file, remove, require_program, run,
+};
+use crate::emulator::{QEMU, QEMU_PACKAGE, disk_format, kvm_works, option_text};
 
 /// The disk that is made.
 pub(super) const DISK: &str = "disk.qcow2";
@@ -50,22 +53,13 @@ pub(super) fn make_disk(
     lock: &File,
 ) -> Result<(), SystemError> {
     File::open(image).map_err(in_file(image))?;
+    require_program(QEMU, QEMU_PACKAGE)?;
     let disk = folder.join(DISK);
-    let mut convert = Command::new("qemu-img");
-    convert
-        .args(["convert", "-f", disk_format(image), "-O", "qcow2"])
-        .args([image, &disk])
-        .stdin(Stdio::null());
-    run(convert, "qemu-img", "qemu-utils")?;
+    let from = disk_format(image);
+    qemu_img(&[&"convert", &"-f", &from, &"-O", &"qcow2", &image, &disk])?;
     require_boot_loader(image, &disk, folder)?;
     if let Some(size) = recipe.size.as_deref() {
-        let mut resize = Command::new("qemu-img");
-        resize
-            .args(["resize", "-q"])
-            .arg(&disk)
-            .arg(size.0.to_string())
-            .stdin(Stdio::null());
-        run(resize, "qemu-img", "qemu-utils")?;
+        qemu_img(&[&"resize", &"-q", &disk, &size.0.to_string()])?;
     }
     let seed = folder.join("seed");
     fs::create_dir(&seed).map_err(in_file(&seed))?;
@@ -90,7 +84,7 @@ pub(super) fn make_disk(
         .arg(QEMU)
         .args(words(recipe, &disk, &seed, &said, &console))
         .stdin(lock.try_clone().map_err(in_file(folder))?);
-    let ended = run(machine, QEMU, "qemu-system-x86");
+    let ended = run(machine, with_parent[0], "util-linux");
     let text = |path: &Path| match fs::read(path) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(_) => String::new(),
@@ -113,15 +107,22 @@ pub(super) fn make_disk(
     remove(&seed)
 }
 
+/// Runs `qemu-img` with these words.
+fn qemu_img(words: &[&dyn AsRef<OsStr>]) -> Result<(), SystemError> {
+    let mut command = Command::new("qemu-img");
+    command.args(words.iter().map(|word| word.as_ref()));
+    command.stdin(Stdio::null());
+    run(command, "qemu-img", "qemu-utils")
+}
+
 /// Refuses a disk that a BIOS can't boot, which would look for something to boot until its time is up.
 fn require_boot_loader(image: &Path, disk: &Path, folder: &Path) -> Result<(), SystemError> {
     let sector = folder.join("sector");
-    let mut copy = Command::new("qemu-img");
-    copy.args(["dd", "-f", "qcow2", "-O", "raw", "bs=512", "count=1"])
-        .arg(format!("if={}", disk.display()))
-        .arg(format!("of={}", sector.display()))
-        .stdin(Stdio::null());
-    run(copy, "qemu-img", "qemu-utils")?;
+    let from = format!("if={}", disk.display());
+    let to = format!("of={}", sector.display());
+    qemu_img(&[
+        &"dd", &"-f", &"qcow2", &"-O", &"raw", &"bs=512", &"count=1", &from, &to,
+    ])?;
     let first = fs::read(&sector).map_err(in_file(&sector))?;
     fs::remove_file(&sector).map_err(in_file(&sector))?;
     if boots(&first) {

@@ -9,9 +9,9 @@ use std::{
 };
 
 use super::{
-    SERVICE, SERVICE_PLACE, START, START_PLACE, SystemError, in_file, make_file_system, remove, run,
+    SERVICE, SERVICE_PLACE, START, START_PLACE, SystemError, in_file, make_file_system, remove,
+    require_program, run,
 };
-use crate::program_search::find_program;
 
 /// The size of a disk unless the recipe says it, in bytes.
 const DISK_SIZE: u64 = 4 << 30;
@@ -56,12 +56,7 @@ fn install(recipe: &Recipe, is_machine: bool, root: &Path, lock: &File) -> Resul
         packages.push(recipe.kernel_package());
     }
     let program = "mmdebstrap";
-    if find_program(program).is_none() {
-        return Err(SystemError::Missing {
-            program,
-            package: program,
-        });
-    }
+    require_program(program, program)?;
     if !rustix::process::geteuid().is_root() {
         return Err(SystemError::NotRoot);
     }

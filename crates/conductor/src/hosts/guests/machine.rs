@@ -5,12 +5,10 @@ use backsight_model::{Host, HostKind, HostName, Lab, Link, Machine};
 use std::path::{Path, PathBuf};
 
 use super::{Kernel, initramfs};
-use crate::{HostAccess, netns};
+use crate::{HostAccess, emulator::QEMU, netns};
 
 /// A guest's memory unless the lab says otherwise, in bytes.
 const MEMORY: u64 = 256 << 20;
-/// The emulator.
-const QEMU: &str = "qemu-system-x86_64";
 /// What a kernel of User Mode Linux calls its channel.
 const SERIAL: &str = "/dev/ttyS0";
 /// What a kernel in an emulated machine calls it.

@@ -137,7 +137,12 @@ impl Libvirt {
     fn virsh(&self, arguments: &[&str]) -> String {
         let output = self.virsh_command(arguments).output().unwrap();
         let words = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "virsh {arguments:?}: {words}");
+        let log = fs::read_to_string(self.place.path(&format!("libvirt/log/qemu/{DOMAIN}.log")));
+        assert!(
+            output.status.success(),
+            "virsh {arguments:?}: {words}; its emulator: {}",
+            log.unwrap_or_default()
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 

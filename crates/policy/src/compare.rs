@@ -113,6 +113,8 @@ pub struct Tally {
     pub worse: usize,
     /// Better.
     pub better: usize,
+    /// Another, of what is neither better nor worse.
+    pub changed: usize,
     /// No change larger than the margin.
     pub no_change: usize,
     /// Can't tell.
@@ -208,6 +210,7 @@ impl Comparison {
                 Some(BaselineRelation::Compared(difference)) => match difference.call {
                     DifferenceCall::Worse => &mut tally.worse,
                     DifferenceCall::Better => &mut tally.better,
+                    DifferenceCall::Changed => &mut tally.changed,
                     DifferenceCall::NoChange { .. } => &mut tally.no_change,
                     DifferenceCall::CannotTell(_) => &mut tally.cannot_tell,
                 },
@@ -589,7 +592,7 @@ fn side(set: &ResultSet, origin: Origin) -> ComparisonSide {
     }
 }
 
-/// The rows of a benchmark together, primary metrics before the others; of either first those in which a side became worse, then better, then all others.
+/// The rows of a benchmark together, primary metrics before the others; of either first those in which a side became worse, then better, then another, then all others.
 fn changed_first(rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     let benchmarks: IndexSet<String> = rows
         .iter()
@@ -600,9 +603,10 @@ fn changed_first(rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
         let least = calls.map(|difference| match difference.call {
             DifferenceCall::Worse => 0,
             DifferenceCall::Better => 1,
-            _ => 2,
+            DifferenceCall::Changed => 2,
+            _ => 3,
         });
-        least.min().unwrap_or(2)
+        least.min().unwrap_or(3)
     };
     let mut rows = rows;
     rows.sort_by_key(|row| {

@@ -318,7 +318,7 @@ mod tests {
                     * (1.0 + costs.get(side).unwrap_or(&0.0))
                     * (1.0 + drift + spread * random.normal());
                 let value = match better {
-                    Better::Lower => time,
+                    Better::Lower | Better::Neither => time,
                     Better::Higher => 1e6 / time,
                 };
                 (metric.clone(), value)

@@ -180,6 +180,7 @@ impl Document {
             let code = match (look.colour, sentence.tone) {
                 (true, Tone::Good) => "\u{1b}[32m",
                 (true, Tone::Bad) => "\u{1b}[31m",
+                (true, Tone::Changed) => "\u{1b}[33m",
                 _ => "",
             };
             let end = if code.is_empty() { "" } else { "\u{1b}[0m" };

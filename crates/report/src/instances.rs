@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::{
     chart::{FairnessPoint, fairness_chart, span, sparks},
     document::{Body, Document, Section},
-    numbers::{MeanEstimate, value},
+    numbers::{MeanEstimate, direction_arrow, value},
     table::{Table, TerminalStyle, field, left, right},
 };
 
@@ -283,10 +283,7 @@ impl SharedMetric {
 
     /// `share: rate, Gbit/s ↑, fairness 0.8571 ±0.0012`.
     fn heading(&self) -> String {
-        let arrow = match self.direction {
-            Better::Higher => "↑",
-            Better::Lower => "↓",
-        };
+        let arrow = direction_arrow(self.direction);
         let unit = self.scale.unit_after();
         let mut heading = format!("{}: {}{unit} {arrow}", self.cell, self.metric);
         if let Some(evenness) = &self.evenness {

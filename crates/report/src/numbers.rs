@@ -5,6 +5,26 @@
 pub use backsight_model::numbers::*;
 use backsight_stats::{Better, Confidence, Interval, Samples, Undefined, welch};
 
+/// The arrow that stands beside a metric: up or down where that is better.
+#[must_use]
+pub fn direction_arrow(better: Better) -> char {
+    match better {
+        Better::Higher => '↑',
+        Better::Lower => '↓',
+        Better::Neither => '↕',
+    }
+}
+
+/// Which direction is better, as a clause for titles and axes.
+#[must_use]
+pub fn direction_words(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+        Better::Neither => "neither direction is better",
+    }
+}
+
 /// A mean, how sure it is, and of how many.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanEstimate {

@@ -1,7 +1,7 @@
 //! A series of a history as text: its numbers with their spread, its changes with their interval and probability, and the
 //! notes that qualify them. Pages and terminals show the same.
 
-use backsight_model::{Better, RecordDifference, numbers::Rounding};
+use backsight_model::{RecordDifference, numbers::Rounding};
 use backsight_policy::{
     ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, HiddenStates, LevelSpread,
     NamedChange, StateHolder, TargetHistory, VersionPoint, VersionSeries, change_percent,
@@ -14,7 +14,7 @@ use jiff::{Timestamp, tz::TimeZone};
 
 use std::fmt::Write as _;
 
-use crate::numbers::{self, MeanEstimate, Scale, counted, significant};
+use crate::numbers::{self, MeanEstimate, Scale, counted, direction_words, significant};
 
 /// Measured versions of a series that is long enough to tell a trend from levels.
 const LONG: usize = 60;
@@ -58,10 +58,7 @@ impl<'a> SeriesText<'a> {
 
     /// `Gbit/s, higher is better`; and what counted it, if it wasn't a real machine's clock.
     pub fn axis(&self) -> String {
-        let better = match self.series.metric.better {
-            Better::Higher => "higher is better",
-            Better::Lower => "lower is better",
-        };
+        let better = direction_words(self.series.metric.better);
         let unit = self
             .scale
             .unit

@@ -18,6 +18,8 @@ pub enum Tone {
     Good,
     /// A change for the worse.
     Bad,
+    /// A change that is neither.
+    Changed,
     /// Something missing or not known.
     Faint,
 }
@@ -70,6 +72,7 @@ pub(crate) fn class(tone: Tone) -> &'static str {
         Tone::Plain => "",
         Tone::Good => "good",
         Tone::Bad => "bad",
+        Tone::Changed => "changed",
         Tone::Faint => "unsure",
     }
 }
@@ -215,6 +218,7 @@ impl Table {
                                 Tone::Plain => cell,
                                 Tone::Good => cell.fg(Color::Green),
                                 Tone::Bad => cell.fg(Color::Red),
+                                Tone::Changed => cell.fg(Color::Yellow),
                                 Tone::Faint => cell.add_attribute(Attribute::Dim),
                             }
                         },

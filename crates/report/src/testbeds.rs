@@ -1,11 +1,11 @@
 //! What each of several testbeds measured that share a study, and what each differs by from the others.
 
 use backsight_model::{CellSeries, HostName, ResultSet, numbers::Scale};
-use backsight_stats::{Better, Samples};
+use backsight_stats::Samples;
 use indexmap::IndexMap;
 
 use crate::{
-    numbers::MeanEstimate,
+    numbers::{MeanEstimate, direction_arrow},
     table::{Table, TerminalStyle, field, left, right},
 };
 
@@ -28,10 +28,7 @@ pub fn testbeds_text(set: &ResultSet, look: &TerminalStyle) -> String {
         // Testbeds count alike, however often each measured.
         let all = by_host.values().map(|it| it.mean).sum::<f64>() / by_host.len() as f64;
         let scale = Scale::fitting(series.unit, by_host.values().map(|it| it.mean));
-        let arrow = match series.better {
-            Better::Higher => "↑",
-            Better::Lower => "↓",
-        };
+        let arrow = direction_arrow(series.better);
         let unit = scale.unit_after();
         table.group(format!("{}: {}{unit} {arrow}", series.cell, series.metric));
         for (host, estimate) in by_host {

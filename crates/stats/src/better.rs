@@ -1,4 +1,4 @@
-//! The better direction of a metric. There is no default.
+//! The better direction of a metric, or that it has none. There is no default.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The direction in which a metric gets better, as a definition says it: `higher` (rates) or `lower` (durations).
+/// The direction in which a metric gets better, as a definition says it: `higher` (rates), `lower` (durations) or `neither`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -15,22 +15,26 @@ pub enum Better {
     Higher,
     /// Less is better: latency, run time, loss.
     Lower,
+    /// Neither: context switches, memory in use. It changes, and is neither better nor worse; where samples are put in order, the
+    /// least is first.
+    Neither,
 }
 
 impl Better {
-    /// The word for it in files and tables: `higher` or `lower`.
+    /// The word for it in files and tables: `higher`, `lower` or `neither`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Better::Higher => "higher",
             Better::Lower => "lower",
+            Better::Neither => "neither",
         }
     }
 
     /// Whether `new` is a better value than `base`; equal values are not better.
     #[must_use]
     pub fn prefers(self, new: f64, base: f64) -> bool {
-        self.best_first(&new, &base) == Ordering::Less
+        self != Better::Neither && self.best_first(&new, &base) == Ordering::Less
     }
 
     /// The order that puts the best value first.
@@ -38,7 +42,7 @@ impl Better {
     pub fn best_first(self, a: &f64, b: &f64) -> Ordering {
         match self {
             Better::Higher => b.total_cmp(a),
-            Better::Lower => a.total_cmp(b),
+            Better::Lower | Better::Neither => a.total_cmp(b),
         }
     }
 }
@@ -49,9 +53,11 @@ impl fmt::Display for Better {
     }
 }
 
-/// A direction was asked for by a word that is neither `higher` nor `lower`.
+/// A direction was asked for by a word that is none of `higher`, `lower` and `neither`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no direction: say `higher` (more is better) or `lower` (less is better)")]
+#[error(
+    "`{0}` is no direction: say `higher` (more is better), `lower` (less is better) or `neither`"
+)]
 pub struct ParseBetterError(pub String);
 
 impl FromStr for Better {
@@ -61,6 +67,7 @@ impl FromStr for Better {
         match word {
             "higher" => Ok(Better::Higher),
             "lower" => Ok(Better::Lower),
+            "neither" => Ok(Better::Neither),
             other => Err(ParseBetterError(other.to_owned())),
         }
     }
@@ -72,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_word_of_a_direction_is_read_back() {
-        for better in [Better::Higher, Better::Lower] {
+        for better in [Better::Higher, Better::Lower, Better::Neither] {
             assert_eq!(better.as_str().parse(), Ok(better));
             assert_eq!(better.to_string(), better.as_str());
         }
@@ -90,5 +97,6 @@ mod tests {
         assert!(!Better::Higher.prefers(1.0, 1.0));
         assert!(Better::Lower.prefers(1.0, 2.0));
         assert!(!Better::Lower.prefers(2.0, 1.0));
+        assert!(!Better::Neither.prefers(2.0, 1.0) && !Better::Neither.prefers(1.0, 2.0));
     }
 }

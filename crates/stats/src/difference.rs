@@ -22,7 +22,7 @@ pub fn mmtests_percent(base: f64, new: f64, better: Better) -> Result<f64, Undef
     let change = percent_change(base, new)?;
     Ok(match better {
         Better::Higher => change,
-        Better::Lower => -change,
+        Better::Lower | Better::Neither => -change,
     })
 }
 

@@ -234,7 +234,7 @@ fn best_count(samples: &Samples, percent: u8) -> usize {
 fn best(samples: &Samples, count: usize, better: Better) -> &[f64] {
     let all = samples.ascending();
     match better {
-        Better::Lower => &all[..count],
+        Better::Lower | Better::Neither => &all[..count],
         Better::Higher => &all[all.len() - count..],
     }
 }
@@ -243,7 +243,7 @@ fn best(samples: &Samples, count: usize, better: Better) -> &[f64] {
 fn nth_best(samples: &Samples, nth: usize, better: Better) -> f64 {
     let all = samples.ascending();
     match better {
-        Better::Lower => all[nth - 1],
+        Better::Lower | Better::Neither => all[nth - 1],
         Better::Higher => all[all.len() - nth],
     }
 }

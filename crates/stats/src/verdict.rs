@@ -95,6 +95,8 @@ pub enum VerdictOutcome {
     Better,
     /// The same on the worse side.
     Worse,
+    /// The same on either side, of what is neither better nor worse.
+    Changed,
     /// The interval lies inside of the margin.
     NoChange {
         /// No change larger than this, in percent of the base: the end of the interval further from no change.
@@ -626,6 +628,17 @@ fn outcome(welch: &Welch, fewest: usize, question: &VerdictOptions) -> VerdictOu
     }
 }
 
+impl VerdictOutcome {
+    /// What a change to more (`higher`) or less is.
+    fn changed(higher: bool, better: Better) -> Self {
+        match better {
+            Better::Neither => Self::Changed,
+            better if higher == (better == Better::Higher) => Self::Better,
+            _ => Self::Worse,
+        }
+    }
+}
+
 /// On which side of `none` the whole interval lies.
 fn side_of(interval: Interval, none: f64, better: Better) -> Option<VerdictOutcome> {
     let higher = match (interval.low > none, interval.high < none) {
@@ -633,11 +646,7 @@ fn side_of(interval: Interval, none: f64, better: Better) -> Option<VerdictOutco
         (_, true) => false,
         _ => return None,
     };
-    Some(if higher == (better == Better::Higher) {
-        VerdictOutcome::Better
-    } else {
-        VerdictOutcome::Worse
-    })
+    Some(VerdictOutcome::changed(higher, better))
 }
 
 /// How many more units a side until the half width is short enough either to exclude 1 or to fit into the margin, if the
@@ -714,10 +723,8 @@ fn without_spread(
         VerdictOutcome::NoChange {
             larger_than_percent: 0.0,
         }
-    } else if question.better.prefers(new[0], base[0]) {
-        VerdictOutcome::Better
     } else {
-        VerdictOutcome::Worse
+        VerdictOutcome::changed(new[0] > base[0], question.better)
     };
     (interval, Err(Undefined::NoSpread), outcome)
 }
@@ -794,11 +801,7 @@ impl ModeShares {
             return None;
         }
         let higher = self.new_high_share > self.base_high_share;
-        Some(if higher == (question.better == Better::Higher) {
-            VerdictOutcome::Better
-        } else {
-            VerdictOutcome::Worse
-        })
+        Some(VerdictOutcome::changed(higher, question.better))
     }
 }
 

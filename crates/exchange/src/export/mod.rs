@@ -147,7 +147,7 @@ fn of_trial(trial: &TrialSamples, better: Better) -> Option<f64> {
 
 fn mean(summary: &Summary, better: Better) -> f64 {
     match better {
-        Better::Lower => summary.amean,
+        Better::Lower | Better::Neither => summary.amean,
         Better::Higher => summary.hmean.unwrap_or(summary.amean),
     }
 }

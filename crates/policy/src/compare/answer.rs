@@ -20,6 +20,8 @@ pub enum DifferenceCall {
     Better,
     /// The same for worse.
     Worse,
+    /// The interval excludes no change, of what is neither better nor worse.
+    Changed,
     /// The interval lies inside of the margin.
     NoChange {
         /// No change larger than this, in percent of the baseline.
@@ -59,16 +61,17 @@ pub enum Doubt {
 }
 
 impl DifferenceCall {
-    /// Whether something became better or worse.
+    /// Whether something became better, worse or another.
     pub fn changed(self) -> bool {
-        matches!(self, Self::Better | Self::Worse)
+        matches!(self, Self::Better | Self::Worse | Self::Changed)
     }
 
-    /// The answer without its numbers, for programs: `better`, `worse`, `no change` or `can't tell`.
+    /// The answer without its numbers, for programs: `better`, `worse`, `changed`, `no change` or `can't tell`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Better => "better",
             Self::Worse => "worse",
+            Self::Changed => "changed",
             Self::NoChange { .. } => "no change",
             Self::CannotTell(_) => "can't tell",
         }
@@ -78,7 +81,7 @@ impl DifferenceCall {
 impl fmt::Display for DifferenceCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Better | Self::Worse => f.pad(self.as_str()),
+            Self::Better | Self::Worse | Self::Changed => f.pad(self.as_str()),
             Self::NoChange {
                 larger_than_percent,
             } if *larger_than_percent == 0.0 => f.pad("no change: all alike"),
@@ -249,6 +252,7 @@ impl Difference {
         match outcome {
             VerdictOutcome::Better => DifferenceCall::Better,
             VerdictOutcome::Worse => DifferenceCall::Worse,
+            VerdictOutcome::Changed => DifferenceCall::Changed,
             VerdictOutcome::NoChange {
                 larger_than_percent,
             } => DifferenceCall::NoChange {

@@ -9,8 +9,7 @@ use backsight_model::{
 use backsight_stats::{Level, OrderEffects};
 
 use super::{
-    BaselineRelation, Comparison, ComparisonRow, Difference, DifferenceCall, MeasuredEntry, Origin,
-    RowEntry,
+    BaselineRelation, Comparison, ComparisonRow, Difference, MeasuredEntry, Origin, RowEntry,
 };
 
 /// Outliers that are named by number.
@@ -164,7 +163,7 @@ impl<'a> About<'a> {
             share(modes.new_high_share),
             self.names[1],
             match self.difference.call {
-                DifferenceCall::Better | DifferenceCall::Worse if self.difference.by_share() =>
+                call if call.changed() && self.difference.by_share() =>
                     format!(", and that is the change ({})", numbers::p_equals(modes.p)),
                 _ => "; no mean stands for both".to_owned(),
             }

@@ -1047,7 +1047,7 @@ proptest! {
                 (difference.ratio_interval, 1.0),
             ];
             match difference.call {
-                DifferenceCall::Better | DifferenceCall::Worse => {
+                DifferenceCall::Better | DifferenceCall::Worse | DifferenceCall::Changed => {
                     for (interval, none) in all {
                         prop_assert!(interval.is_err() || !interval.unwrap().contains(none), "{difference:?}");
                     }
@@ -1369,7 +1369,7 @@ proptest! {
         prop_assert!(interval.contains(percent), "{} in {:?}", percent, interval);
         match difference.call {
             _ if difference.by_share() => {}
-            DifferenceCall::Better | DifferenceCall::Worse => {
+            DifferenceCall::Better | DifferenceCall::Worse | DifferenceCall::Changed => {
                 let higher = percent > 0.0;
                 prop_assert!(!interval.contains(0.0), "{:?}", interval);
                 prop_assert_eq!(difference.call == DifferenceCall::Better, higher == (shape.2 == Better::Higher));

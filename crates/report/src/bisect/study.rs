@@ -418,6 +418,7 @@ impl<'a> BisectStudy<'a> {
             let improved = match better {
                 backsight_stats::Better::Higher => up,
                 backsight_stats::Better::Lower => down,
+                backsight_stats::Better::Neither => false,
             };
             if improved {
                 let (first, last) = self.ends();

@@ -5,7 +5,7 @@
 use crate::{
     chart::{Bar, BarChart, BarGroup},
     clipped,
-    numbers::{self, MeanEstimate, Scale, counted},
+    numbers::{self, MeanEstimate, Scale, counted, direction_words},
 };
 use backsight_model::{Better, CellSeries, ResultSet, Simulator};
 use backsight_policy::{self as policy, Comparison};
@@ -33,10 +33,7 @@ impl BarFigure {
         scale: &Scale,
         groups: Vec<BarGroup>,
     ) -> Self {
-        let better = match better {
-            Better::Higher => "higher is better",
-            Better::Lower => "lower is better",
-        };
+        let better = direction_words(better);
         let unit = scale.unit.map_or(String::new(), |unit| format!("{unit}, "));
         Self {
             chart: BarChart {

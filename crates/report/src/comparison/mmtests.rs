@@ -47,11 +47,11 @@ pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
 /// The rows that MMTests has: arithmetic means where lower is better, harmonic ones where higher is.
 fn shown(summary: &Summary) -> Vec<SideStatistic> {
     let names: &[&str] = match summary.better {
-        Better::Lower => &["Min", "Amean", "Stddev", "CoeffVar", "Max"],
+        Better::Lower | Better::Neither => &["Min", "Amean", "Stddev", "CoeffVar", "Max"],
         Better::Higher => &["Min", "Hmean", "HStddev", "HCoeffVar", "Max"],
     };
     let trimmed = match summary.better {
-        Better::Lower => "BAmean.",
+        Better::Lower | Better::Neither => "BAmean.",
         Better::Higher => "BHmean.",
     };
     let all = statistics::summary_statistics(summary);
@@ -164,14 +164,14 @@ fn count_of(measured: &MeasuredEntry) -> String {
 fn signed_as_mmtests(difference: &Difference, better: Better, scale: &RowScale) -> String {
     let turned = |interval: Interval| match better {
         Better::Higher => interval,
-        Better::Lower => Interval {
+        Better::Lower | Better::Neither => Interval {
             low: -interval.high,
             high: -interval.low,
         },
     };
     let sign = match better {
         Better::Higher => 1.0,
-        Better::Lower => -1.0,
+        Better::Lower | Better::Neither => -1.0,
     };
     let signed = Difference {
         percent: difference.percent.map(|percent| sign * percent),

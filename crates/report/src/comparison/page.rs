@@ -342,6 +342,7 @@ fn class(call: DifferenceCall) -> &'static str {
     match call {
         DifferenceCall::Better => "good",
         DifferenceCall::Worse => "bad",
+        DifferenceCall::Changed => "changed",
         DifferenceCall::NoChange { .. } => "soft-word",
         DifferenceCall::CannotTell(_) => "unsure",
     }
@@ -651,6 +652,7 @@ fn tally(tally: Tally) -> Vec<Piece> {
     let words = [
         (tally.worse, "bad", "worse"),
         (tally.better, "good", "better"),
+        (tally.changed, "changed", "changed"),
         (tally.no_change, "", "without a change"),
         (tally.cannot_tell, "", "undecided"),
         (tally.not_comparable, "", "not comparable"),

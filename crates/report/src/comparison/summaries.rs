@@ -103,7 +103,7 @@ fn row(set: &ResultSet, series: &CellSeries) -> SummaryRow {
         ),
         best.map_or_else(String::new, |best| match series.better {
             Better::Higher => or_why(best.hmean),
-            Better::Lower => number(best.amean),
+            Better::Lower | Better::Neither => number(best.amean),
         }),
     ];
     row

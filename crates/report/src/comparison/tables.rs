@@ -12,6 +12,7 @@ use super::{
     numbers::{self, RowScale},
     statistics::{self, SideStatistic},
 };
+use crate::numbers::direction_arrow;
 use crate::{Field, Line, Table, Tone, field, left, right};
 
 fn toned(text: impl Into<String>, tone: Tone) -> Field {
@@ -59,10 +60,7 @@ fn label(row: &ComparisonRow) -> String {
 
 /// `throughput Gbit/s ↑`.
 fn metric(row: &ComparisonRow, scale: &RowScale) -> String {
-    let arrow = match row.better {
-        Better::Higher => '↑',
-        Better::Lower => '↓',
-    };
+    let arrow = direction_arrow(row.better);
     format!("{}{} {arrow}", row.metric, scale.unit_after())
 }
 
@@ -95,6 +93,7 @@ fn tone(call: DifferenceCall) -> Tone {
     match call {
         DifferenceCall::Better => Tone::Good,
         DifferenceCall::Worse => Tone::Bad,
+        DifferenceCall::Changed => Tone::Changed,
         DifferenceCall::NoChange { .. } => Tone::Plain,
         DifferenceCall::CannotTell(_) => Tone::Faint,
     }
@@ -230,7 +229,8 @@ pub fn ratios(comparison: &Comparison, digits: Option<usize>) -> Table {
         table.lines.push(Line::Fields(fields));
     }
     table.lines.push(Line::Group("geometric mean".to_owned()));
-    for (better, arrow) in [(Better::Higher, '↑'), (Better::Lower, '↓')] {
+    for better in [Better::Higher, Better::Lower] {
+        let arrow = direction_arrow(better);
         let means: Vec<_> = comparison
             .ratios
             .iter()
@@ -302,6 +302,7 @@ pub fn tallies(comparison: &Comparison) -> Vec<String> {
         let counts = [
             (tally.worse, "worse".to_owned()),
             (tally.better, "better".to_owned()),
+            (tally.changed, "changed".to_owned()),
             (tally.no_change, format!("no change larger than {margin} %")),
             (tally.cannot_tell, "can't tell".to_owned()),
             (tally.not_comparable, "not comparable".to_owned()),
@@ -471,7 +472,7 @@ fn statistic_name(statistic: &SideStatistic, better: Better) -> String {
         return statistic.name.clone();
     }
     let end = match better {
-        Better::Lower => "high end",
+        Better::Lower | Better::Neither => "high end",
         Better::Higher => "low end",
     };
     format!("{} ({end})", statistic.name)

@@ -67,6 +67,8 @@ pub struct TallyView {
     pub worse: usize,
     /// Better than the baseline.
     pub better: usize,
+    /// Another than the baseline, of what is neither better nor worse.
+    pub changed: usize,
     /// No change larger than the margin.
     pub no_change: usize,
     /// Too few measurements for an answer.
@@ -222,7 +224,7 @@ pub enum ComparisonDifferenceView {
         p_over_table: Option<f64>,
         /// Of the rank test (Mann and Whitney).
         p_ranks: f64,
-        /// `better`, `worse`, `no change` or `can't tell`.
+        /// `better`, `worse`, `changed`, `no change` or `can't tell`.
         verdict: &'static str,
         /// The verdict with its numbers: `no change larger than 0.52%`.
         sentence: String,
@@ -382,6 +384,7 @@ impl From<Tally> for TallyView {
         Self {
             worse: tally.worse,
             better: tally.better,
+            changed: tally.changed,
             no_change: tally.no_change,
             cannot_tell: tally.cannot_tell,
             not_comparable: tally.not_comparable,

@@ -286,7 +286,7 @@ impl Draft {
             let Some(measure) = measure else { continue };
             let factor = match measure.better {
                 Better::Higher => self.factor,
-                Better::Lower => 1.0 / self.factor,
+                Better::Lower | Better::Neither => 1.0 / self.factor,
             };
             let mean = measure.means[variant] * factor;
             let value = self.noise.sample(measure, mean);

@@ -22,6 +22,7 @@ mod monitor_samples;
 mod monitors;
 mod pattern;
 mod query;
+pub mod sampled_series;
 mod samples;
 
 pub use definition_files::CatalogError;

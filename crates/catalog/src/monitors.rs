@@ -115,7 +115,8 @@ mod tests {
         assert!(monitors.names().is_sorted());
         for name in monitors.names() {
             let monitor = monitors.find(&name).unwrap().unwrap();
-            let ours = monitor.run.source().starts_with("{backsight}");
+            let run = monitor.run.as_ref();
+            let ours = run.is_none_or(|run| run.source().starts_with("{backsight}"));
             assert_eq!(
                 monitor.programs.is_empty(),
                 ours,

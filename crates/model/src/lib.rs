@@ -83,7 +83,8 @@ pub use machine::{
     MACHINE_PLACEHOLDERS, Machine, RAM_DISK, is_machine_placeholder, machine_placeholders,
 };
 pub use monitor::{
-    Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Watches, monitor_placeholders,
+    Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Reduction, SeriesNames, Watches,
+    monitor_placeholders,
 };
 pub use name::{
     BarrierName, BenchmarkName, GroupName, HostName, LabName, LinkName, MetricName, MonitorName,

@@ -9,8 +9,8 @@ use std::{fmt, time::Duration};
 use crate::{
     Better, DocumentError, FillFault, FilledAction, FilledStep, Located, Machine, MetricName,
     MonitorName, OUTPUT_LIMIT, READY_LIMIT, ReadyWhen, RoleName, STEP_LIMIT, Size, StopSignal,
-    Template, Time, TomlDocument, Unit, Value, benchmark::BetterWord, document::did_you_mean,
-    machine_placeholders,
+    Template, Time, TomlDocument, Unit, Value, document::did_you_mean, machine_placeholders,
+    template::shell_quoted,
 };
 
 /// Names that placeholders may use in a monitor's command, beside what they ask of the machine.
@@ -66,7 +66,12 @@ pub struct Monitor {
     pub tracer: bool,
     /// The command, which goes on until it is stopped. `{interval}` is the time between two samples, in seconds;
     /// `{backsight}` is this program on that host. What it prints is kept with the trial.
-    pub run: Located<Template>,
+    #[serde(default)]
+    pub run: Option<Located<Template>>,
+    /// The sampler of this program that it is, in place of `run`: a name that `backsight monitor` knows. All samplers of a host
+    /// with one interval are one process.
+    #[serde(default)]
+    pub sampler: Option<Located<String>>,
     /// A line of its output that matches this regular expression says that it watches, and `run` begins only then (a monitor
     /// that doesn't say it within 10 s is ended); unless said, `run` begins as soon as it is started.
     #[serde(default)]
@@ -86,26 +91,158 @@ pub struct Monitor {
     /// How much of each output stream is kept (32 MiB unless said); a monitor that prints more is ended.
     #[serde(default)]
     pub output_limit: Option<Size>,
-    /// What it measures: metrics of every trial that it watches. Its standard output is JSON then.
+    /// What it measures: metrics of every trial that it watches. The standard output of `run` is JSON then.
     #[serde(default, rename = "metric")]
     pub metrics: IndexMap<MetricName, MonitorMetric>,
 }
 
-/// A metric that a monitor measures, or a kind of metrics: one for each thing that it saw.
+/// A metric that a monitor measures, or a kind of metrics: one for each thing that it saw. In a benchmark of several roles `ROLE.`
+/// stands before its name, the role on whose host it ran.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MonitorMetric {
     /// The unit of its samples.
     pub unit: Unit,
-    /// Which direction is good: `higher` or `lower`.
-    #[schemars(with = "BetterWord")]
+    /// Which direction is good: `higher`, `lower` or `neither`.
+    #[schemars(with = "MonitorBetterWord")]
     pub better: Better,
     /// One line about it.
     #[serde(default)]
     pub about: String,
-    /// A jq program that gives a number, which is a sample of `MONITOR.METRIC`; or an object of numbers, each a sample of
-    /// `KEY.METRIC`. In a benchmark of several roles `ROLE.` stands before, the role on whose host it ran.
-    pub json: Located<String>,
+    /// Of a command: a jq program that gives a number, which is a sample of `MONITOR.METRIC`; or an object of numbers, each a
+    /// sample of `KEY.METRIC`.
+    #[serde(default)]
+    pub json: Option<Located<String>>,
+    /// Of a sampler: the series that it is made of, whose sum is taken where these are several. A `*` in one stands for a part of
+    /// its name without dots: each series that fits is a metric `PART.METRIC` then, PART being all between two dots that has the
+    /// `*`.
+    #[serde(default)]
+    pub series: Option<SeriesNames>,
+    /// Of a sampler: what becomes of the series' samples; their `rate` unless said.
+    #[serde(default, rename = "as")]
+    pub reduction: Reduction,
+    /// Of a sampler: with a `*`, the sum over all parts is one metric `MONITOR.METRIC`.
+    #[serde(default)]
+    pub sum: bool,
+    /// Of a sampler: the series whose increase the increase of `series` is divided by, in place of the time; their sum where these
+    /// are several.
+    #[serde(default)]
+    pub per: Option<SeriesNames>,
+    /// Of a sampler: what the result is multiplied by; 1 unless said.
+    #[serde(default)]
+    pub scale: Option<f64>,
+}
+
+impl MonitorMetric {
+    /// What is wrong with it, and the way out.
+    fn mistake(&self, sampled: bool) -> Option<(&'static str, &'static str)> {
+        let names = |names: &Option<SeriesNames>| {
+            let names = names.iter().flat_map(SeriesNames::names);
+            names.cloned().collect::<Vec<_>>()
+        };
+        let (series, per) = (names(&self.series), names(&self.per));
+        let stars = |name: &String| name.matches('*').count();
+        let starred = series.iter().filter(|name| stars(name) > 0).count();
+        if series.is_empty() == sampled || self.json.is_some() == sampled {
+            return Some((
+                "lacks what it is made of",
+                "a metric of `run` has `json`, one of a `sampler` has `series`",
+            ));
+        }
+        let reduced = self.reduction != Reduction::default();
+        if !sampled && (reduced || self.sum || self.scale.is_some() || !per.is_empty()) {
+            return Some((
+                "has what only metrics of samplers have",
+                "leave out `as`, `sum`, `per` and `scale`: its jq program can do that",
+            ));
+        }
+        if series.iter().any(|name| stars(name) > 1) || (starred > 0 && starred < series.len()) {
+            return Some((
+                "has series with more than one `*`, or some with and some without",
+                "give each of its series one `*`, or none of them",
+            ));
+        }
+        if per.iter().any(|name| stars(name) > starred.min(1)) {
+            return Some((
+                "is divided by series with a `*` that its own don't have",
+                "the `*` of `per` is the part that the one of `series` stands for",
+            ));
+        }
+        if !per.is_empty() && reduced {
+            return Some((
+                "has `per` and `as`",
+                "leave out `as`: with `per` it is the ratio of two increases",
+            ));
+        }
+        if self
+            .scale
+            .is_some_and(|scale| !scale.is_finite() || scale == 0.0)
+        {
+            return Some((
+                "has a `scale` that nothing can be multiplied by",
+                "write a finite number that isn't zero",
+            ));
+        }
+        None
+    }
+}
+
+/// The words for the direction of a monitor's metric.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "the schema is made of it")]
+enum MonitorBetterWord {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// It changes, and is neither better nor worse.
+    Neither,
+}
+
+/// Names of a sampler's series: one, or several whose sum is meant.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SeriesNames {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl SeriesNames {
+    /// The names, each perhaps with a `*`.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
+}
+
+/// What becomes of the samples of a series in a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// Of a counter: by how much it rose a second.
+    #[default]
+    Rate,
+    /// Of a counter: by how much it rose.
+    Increase,
+    /// Of a counter: its highest rate between two samples.
+    PeakRate,
+    /// The mean of the samples.
+    Mean,
+    /// The least sample.
+    Min,
+    /// The greatest sample.
+    Max,
+    /// The median of the samples.
+    Median,
+    /// What 95 of 100 samples are at most.
+    P95,
+    /// What 99 of 100 samples are at most.
+    P99,
 }
 
 impl Monitor {
@@ -115,11 +252,13 @@ impl Monitor {
     /// It isn't TOML of the right shape, or its command asks for what nobody defines; the problem points at the place.
     pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
         let monitor: Self = document.read()?;
-        let names = monitor.run.names();
-        if let Some(name) = names
-            .iter()
-            .find(|n| !monitor_placeholders().any(|known| known == **n))
-        {
+        monitor.check_source(document)?;
+        let unknown = monitor.run.as_ref().and_then(|run| {
+            let mut names = run.names().into_iter();
+            let name = names.find(|name| !monitor_placeholders().any(|known| known == *name))?;
+            Some((run, name))
+        });
+        if let Some((run, name)) = unknown {
             let help = did_you_mean(name, monitor_placeholders()).unwrap_or_else(|| {
                 format!(
                     "known here: {}; write {{{{ and }}}} for literal braces",
@@ -127,7 +266,7 @@ impl Monitor {
                 )
             });
             let message = format!("`{{{name}}}` is not defined in a monitor");
-            return Err(document.problem(monitor.run.span(), message, "here", Some(help)));
+            return Err(document.problem(run.span(), message, "here", Some(help)));
         }
         let usual = monitor.usual_interval();
         if usual.is_zero() || monitor.least.is_some_and(|least| usual < least.0) {
@@ -141,9 +280,64 @@ impl Monitor {
         Ok(monitor)
     }
 
+    /// It is a command or a sampler, and its metrics come from what that prints.
+    fn check_source(&self, document: &TomlDocument) -> Result<(), DocumentError> {
+        let fault = |message: String, help: &str| {
+            document.problem(self.name.span(), message, "this monitor", Some(help.into()))
+        };
+        let name = &self.name;
+        if self.run.is_some() == self.sampler.is_some() {
+            return Err(fault(
+                format!("`{name}` has to have either `run` or `sampler`"),
+                "`run` is a command; `sampler` names what `backsight monitor` samples",
+            ));
+        }
+        for (metric, of) in &self.metrics {
+            if let Some((wrong, help)) = of.mistake(self.sampler.is_some()) {
+                return Err(fault(
+                    format!("metric `{metric}` of `{name}` {wrong}"),
+                    help,
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether it takes samples at an interval.
     pub fn has_interval(&self) -> bool {
-        self.run.names().contains(&"interval")
+        match &self.run {
+            Some(run) => run.names().contains(&"interval"),
+            None => true,
+        }
+    }
+
+    /// Whether it needs this program on the hosts that it watches.
+    pub fn needs_program(&self) -> bool {
+        match &self.run {
+            Some(run) => run.names().contains(&"backsight"),
+            None => true,
+        }
+    }
+
+    /// Samplers of one host and one interval as one step that goes on until it is stopped. `program` is this program there.
+    pub fn fill_samplers(monitors: &[&Self], interval: Duration, program: &str) -> FilledStep {
+        let names = monitors.iter().filter_map(|it| it.sampler.as_deref());
+        let names: Vec<String> = names.map(|name| shell_quoted(name)).collect();
+        let command = format!(
+            "{} monitor {} --interval {}s",
+            shell_quoted(program),
+            names.join(" "),
+            interval.as_secs_f64()
+        );
+        let limits = monitors.iter().map(|it| it.output_limit());
+        FilledStep {
+            output_limit: limits.sum(),
+            ..monitor_step(command)
+        }
+    }
+
+    fn output_limit(&self) -> u64 {
+        self.output_limit.map_or(OUTPUT_LIMIT, |size| size.0)
     }
 
     /// Time between two samples unless a plan says otherwise.
@@ -180,27 +374,44 @@ impl Monitor {
         machine: Option<Machine>,
         program: &str,
     ) -> Result<FilledStep, FillFault> {
-        let seconds = interval.unwrap_or_else(|| self.usual_interval());
+        let interval = interval.unwrap_or_else(|| self.usual_interval());
+        let Some(run) = &self.run else {
+            return Ok(Self::fill_samplers(&[self], interval, program));
+        };
         let lookup = |name: &str| match name {
-            "interval" => Some(number(seconds.as_secs_f64())),
+            "interval" => Some(number(interval.as_secs_f64())),
             "backsight" => Some(Value::Text(program.to_owned())),
             _ => machine.and_then(|machine| machine.lookup(name)),
         };
         Ok(FilledStep {
-            iteration: None,
             action: FilledAction::Spawn {
                 ready: self.ready.clone().map(ReadyWhen::Line),
                 within: READY_LIMIT,
                 stop: self.stop,
             },
-            command: self.run.fill_command(&lookup)?,
-            timeout: STEP_LIMIT,
-            expect: vec![0],
-            env: Vec::new(),
             shell: self.shell,
-            output_limit: self.output_limit.map_or(OUTPUT_LIMIT, |size| size.0),
-            folder: None,
+            output_limit: self.output_limit(),
+            ..monitor_step(run.fill_command(&lookup)?)
         })
+    }
+}
+
+/// A step that goes on until it is stopped.
+fn monitor_step(command: String) -> FilledStep {
+    FilledStep {
+        iteration: None,
+        action: FilledAction::Spawn {
+            ready: None,
+            within: READY_LIMIT,
+            stop: StopSignal::Term,
+        },
+        command,
+        timeout: STEP_LIMIT,
+        expect: vec![0],
+        env: Vec::new(),
+        shell: None,
+        output_limit: OUTPUT_LIMIT,
+        folder: None,
     }
 }
 
@@ -347,6 +558,47 @@ mod tests {
         let why = always.check_interval(Duration::from_secs(2)).unwrap_err();
         assert!(why.contains("no interval"), "{why}");
         assert!(read(&VMSTAT.replace("least = '1s'", "least = '2s'")).is_err());
+    }
+
+    #[test]
+    fn a_sampler_and_a_command_each_have_metrics_of_their_kind() {
+        let sampler = "name = 'cpu'\nabout = 'x'\nsampler = 'cpu'\n[metric.m]\nunit = 'count'\nbetter = 'neither'\n";
+        let good = format!("{sampler}series = ['a.*', 'b.*']\nper = 'c.*'\nscale = 2.0\n");
+        let step = read(&good).unwrap().fill(None, None, "/a b/x").unwrap();
+        assert_eq!(step.command, "'/a b/x' monitor cpu --interval 1s");
+        for (text, said) in [
+            (sampler.to_owned(), "lacks what it is made of"),
+            (
+                format!("{sampler}json = '.x'\n"),
+                "lacks what it is made of",
+            ),
+            (
+                format!("{sampler}series = ['a.*', 'b']\n"),
+                "some with and some without",
+            ),
+            (format!("{sampler}series = '*.*'\n"), "more than one `*`"),
+            (
+                format!("{sampler}series = 'a'\nper = 'b.*'\n"),
+                "a `*` that its own don't have",
+            ),
+            (
+                format!("{sampler}series = 'a'\nper = 'b'\nas = 'mean'\n"),
+                "`per` and `as`",
+            ),
+            (format!("{sampler}series = 'a'\nscale = 0\n"), "a `scale`"),
+            (
+                good.replace("sampler = 'cpu'", "sampler = 'cpu'\nrun = 'x'"),
+                "either `run` or",
+            ),
+            (good.replace("sampler = 'cpu'", ""), "either `run` or"),
+            (
+                good.replace("sampler = 'cpu'", "run = 'x'"),
+                "lacks what it is made of",
+            ),
+        ] {
+            let fault = read(&text).unwrap_err();
+            assert!(fault.contains(said), "{text}: {fault}");
+        }
     }
 
     #[test]

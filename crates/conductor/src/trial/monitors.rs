@@ -162,7 +162,7 @@ fn watcher(planned: &PlannedMonitor, host: &Connected, role: usize, number: usiz
     let monitor = &planned.monitor;
     let program = host.client.hello().program.clone();
     let step = match program {
-        None if monitor.run.names().contains(&"backsight") => Err(
+        None if monitor.needs_program() => Err(
             "the agent there is older than this program: install the same version on both".into(),
         ),
         program => monitor

@@ -48,6 +48,15 @@ pub fn split_by_sampler(printed: &[u8], count: usize) -> Vec<Vec<u8>> {
     split
 }
 
+/// The samplers that ended before they were stopped, by their place, and why.
+pub fn sampler_faults(printed: &[u8]) -> Vec<(usize, String)> {
+    let headers = whole_lines(printed).filter(|line| line.starts_with(b"{"));
+    let headers = headers.filter_map(|line| serde_json::from_slice(line).ok());
+    headers
+        .filter_map(|header: Header| Some((header.sampler, header.fault?)))
+        .collect()
+}
+
 fn whole_lines(printed: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = printed.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let lines = printed[..whole].split(|byte| *byte == b'\n');

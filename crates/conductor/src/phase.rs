@@ -52,6 +52,12 @@ pub(crate) struct SpawnedProgram {
     outcome: Arc<OnceLock<Result<StepOutcome, AgentError>>>,
 }
 
+/// A program that goes on and is one monitor or several.
+pub(crate) struct RunningMonitors {
+    pub(crate) program: SpawnedProgram,
+    pub(crate) members: Vec<StepPosition>,
+}
+
 /// Whose step it is.
 #[derive(Clone)]
 pub(crate) struct StepPosition {
@@ -103,7 +109,7 @@ pub(crate) struct RunningTrial<'a> {
     pub(crate) next_step: AtomicU64,
     spawned: Mutex<Vec<SpawnedProgram>>,
     /// Monitors that go on.
-    pub(crate) watching: Mutex<Vec<SpawnedProgram>>,
+    pub(crate) watching: Mutex<Vec<RunningMonitors>>,
     /// How many spawned programs have ended.
     pub(crate) ended: watch::Sender<usize>,
     records: Mutex<Vec<StepRecord>>,

@@ -3,6 +3,7 @@
 //! A monitor never fails a trial: one that can't be started or that ends by itself is a warning with its reason.
 
 use backsight_agent::{BeginTrial, EndReason, Finished, MONITOR_VARIABLE, StepEvent};
+use backsight_catalog::sampled_series::{sampler_faults, split_by_sampler};
 use backsight_model::{
     Arrangement, Cell, FilledAction, FilledStep, HostName, Monitor, MonitorName, Phase,
     PlannedMonitor, RoleTrial, Watches,
@@ -11,7 +12,7 @@ use futures_util::future::join_all;
 use indexmap::{IndexMap, IndexSet};
 use std::{
     collections::HashMap,
-    sync::{PoisonError, atomic::Ordering},
+    sync::{MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
 use tokio::{sync::watch, time::timeout};
@@ -19,16 +20,16 @@ use tokio::{sync::watch, time::timeout};
 use crate::{
     Conductor, ConnectError, Events,
     hosts::Connected,
-    phase::{RunningTrial, SpawnedProgram, Started, StepPosition, agent_step},
+    phase::{RunningMonitors, RunningTrial, SpawnedProgram, Started, StepPosition, agent_step},
 };
 
 /// How long a monitor is tried before it counts as one that runs here.
 const TRY_LIMIT: Duration = Duration::from_millis(500);
 
-/// A monitor on one host.
+/// A program on one host that watches: one monitor, or all that are samplers with one interval.
 pub(crate) struct Watcher {
-    place: StepPosition,
-    name: MonitorName,
+    /// Each monitor that it is; at least one.
+    members: Vec<StepPosition>,
     /// What is run there, or why it can't be said.
     step: Result<FilledStep, String>,
 }
@@ -79,7 +80,10 @@ impl Conductor {
         roles: &[RoleTrial],
         takes_part: impl Fn(&RoleTrial) -> bool,
     ) -> Vec<Watcher> {
-        let mut found = Vec::new();
+        let mut found: Vec<Watcher> = Vec::new();
+        // Samplers of a host, by their interval: one process takes all samples.
+        let mut together: IndexMap<(&str, Duration), Sampling<'_>> = IndexMap::new();
+        let mut monitors = 0;
         for planned in planned {
             let mut watched = IndexSet::new();
             for (number, role) in roles.iter().enumerate() {
@@ -95,12 +99,40 @@ impl Conductor {
                     Watches::Machine => host.boot_id(),
                     Watches::Host => host.name.as_str(),
                 };
-                if watched.insert(what) {
-                    let before = role.steps.get(&Phase::Run).map_or(0, Vec::len);
-                    found.push(watcher(planned, host, number, before + found.len()));
+                if !watched.insert(what) {
+                    continue;
                 }
+                let before = role.steps.get(&Phase::Run).map_or(0, Vec::len);
+                let place = StepPosition {
+                    role: number,
+                    phase: Phase::Run,
+                    number: before + monitors,
+                    command: String::new(),
+                    monitor: Some((*planned.monitor.name).clone()),
+                };
+                monitors += 1;
+                if planned.monitor.sampler.is_none() {
+                    let step = command_step(planned, host);
+                    found.push(Watcher::new(vec![place], step));
+                    continue;
+                }
+                let usual = planned.monitor.usual_interval();
+                let interval = planned.interval.unwrap_or(usual);
+                let sampling = together.entry((host.name.as_str(), interval));
+                let sampling = sampling.or_insert_with(|| Sampling {
+                    host,
+                    monitors: Vec::new(),
+                    members: Vec::new(),
+                });
+                sampling.monitors.push(&planned.monitor);
+                sampling.members.push(place);
             }
         }
+        found.extend(together.into_iter().map(|((_, interval), sampling)| {
+            let step = program_on(sampling.host)
+                .map(|program| Monitor::fill_samplers(&sampling.monitors, interval, program));
+            Watcher::new(sampling.members, step)
+        }));
         found
     }
 
@@ -158,37 +190,46 @@ impl Conductor {
     }
 }
 
-fn watcher(planned: &PlannedMonitor, host: &Connected, role: usize, number: usize) -> Watcher {
-    let monitor = &planned.monitor;
-    let program = host.client.hello().program.clone();
-    let step = match program {
-        None if monitor.needs_program() => Err(
-            "the agent there is older than this program: install the same version on both".into(),
-        ),
-        program => monitor
-            .fill(
-                planned.interval,
-                Some(host.machine()),
-                &program.unwrap_or_default(),
-            )
-            .map(|mut step| {
-                let name = monitor.name.to_string();
-                step.env.push((MONITOR_VARIABLE.to_owned(), name));
-                step
-            })
-            .map_err(|fault| fault.to_string()),
+/// Monitors of one host that are samplers with one interval.
+struct Sampling<'a> {
+    host: &'a Connected,
+    monitors: Vec<&'a Monitor>,
+    members: Vec<StepPosition>,
+}
+
+/// This program on a host.
+fn program_on(host: &Connected) -> Result<&str, String> {
+    host.client.hello().program.as_deref().ok_or_else(|| {
+        "the agent there is older than this program: install the same version on both".into()
+    })
+}
+
+fn command_step(planned: &PlannedMonitor, host: &Connected) -> Result<FilledStep, String> {
+    let program = match planned.monitor.needs_program() {
+        true => program_on(host)?,
+        false => "",
     };
-    let command = step.as_ref().map(|step| step.command.clone());
-    Watcher {
-        place: StepPosition {
-            role,
-            phase: Phase::Run,
-            number,
-            command: command.unwrap_or_default(),
-            monitor: Some((*monitor.name).clone()),
-        },
-        name: (*monitor.name).clone(),
-        step,
+    let filled = planned
+        .monitor
+        .fill(planned.interval, Some(host.machine()), program);
+    filled.map_err(|fault| fault.to_string())
+}
+
+impl Watcher {
+    fn new(mut members: Vec<StepPosition>, step: Result<FilledStep, String>) -> Self {
+        let names = members.iter().filter_map(|member| member.monitor.as_ref());
+        let names: Vec<&str> = names.map(MonitorName::as_str).collect();
+        let variable = (MONITOR_VARIABLE.to_owned(), names.join(","));
+        let step = step.map(|mut step| {
+            step.env.push(variable);
+            step
+        });
+        for member in &mut members {
+            member.command = step
+                .as_ref()
+                .map_or(String::new(), |step| step.command.clone());
+        }
+        Self { members, step }
     }
 }
 
@@ -218,30 +259,39 @@ impl RunningTrial<'_> {
         let mut complaints = Vec::new();
         for (watcher, started) in watchers.iter().zip(started) {
             match started {
-                Ok(Some(spawned)) => self
-                    .watching
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(spawned),
+                Ok(Some(program)) => self.lock_watching().push(RunningMonitors {
+                    program,
+                    members: watcher.members.clone(),
+                }),
                 Ok(None) => {}
-                Err(reason) => {
-                    complaints.push(self.complaint(watcher.place.role, &watcher.name, reason))
-                }
+                Err(reason) => complaints.extend(self.complaints(&watcher.members, &reason)),
             }
         }
         complaints
     }
 
-    fn complaint(&self, role: usize, name: &MonitorName, reason: String) -> MonitorFailure {
-        MonitorFailure {
-            name: name.clone(),
-            reason: format!("{}: {reason}", self.roles[role].host),
-        }
+    fn lock_watching(&self) -> MutexGuard<'_, Vec<RunningMonitors>> {
+        let watching = self.watching.lock();
+        watching.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same reason for each.
+    fn complaints(&self, members: &[StepPosition], reason: &str) -> Vec<MonitorFailure> {
+        let complaints = members.iter().map(|member| self.complaint(member, reason));
+        complaints.flatten().collect()
+    }
+
+    fn complaint(&self, member: &StepPosition, reason: &str) -> Option<MonitorFailure> {
+        Some(MonitorFailure {
+            name: member.monitor.clone()?,
+            reason: format!("{}: {reason}", self.roles[member.role].host),
+        })
     }
 
     async fn start_monitor(&self, watcher: &Watcher) -> Result<Option<SpawnedProgram>, String> {
         let step = watcher.step.as_ref().map_err(Clone::clone)?;
-        let Some(host) = self.host_of(watcher.place.role) else {
+        let place = &watcher.members[0];
+        let Some(host) = self.host_of(place.role) else {
             return Ok(None);
         };
         let id = self.next_step.fetch_add(1, Ordering::Relaxed);
@@ -258,18 +308,18 @@ impl RunningTrial<'_> {
                         monotonic_ns: at.monotonic_ns,
                     };
                     if !awaits_ready {
-                        return Ok(Some(self.keep(run, watcher.place.clone(), started, step)));
+                        return Ok(Some(self.keep(run, place.clone(), started, step)));
                     }
                 }
                 Ok(Some(StepEvent::Ready(_))) => {
-                    return Ok(Some(self.keep(run, watcher.place.clone(), started, step)));
+                    return Ok(Some(self.keep(run, place.clone(), started, step)));
                 }
                 Ok(Some(StepEvent::Stdout(piece))) => output.0.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Stderr(piece))) => output.1.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Finished(finished))) => {
                     let printed = (&output.0[..], &output.1[..]);
-                    let why = self.why_it_ended(&watcher.place, &finished, printed, &step.expect);
-                    self.finish(&watcher.place, true, started, &finished, output);
+                    let why = self.why_it_ended(place, &finished, printed, &step.expect);
+                    self.finish_monitors(&watcher.members, started, &finished, output);
                     return why.map_or(Ok(None), Err);
                 }
                 Ok(Some(_)) => {}
@@ -279,17 +329,43 @@ impl RunningTrial<'_> {
         }
     }
 
+    /// Keeps what a program printed that is these monitors, each with its part.
+    fn finish_monitors(
+        &self,
+        members: &[StepPosition],
+        started: Started,
+        finished: &Finished,
+        output: (Vec<u8>, Vec<u8>),
+    ) {
+        if let [only] = members {
+            self.finish(only, true, started, finished, output);
+            return;
+        }
+        let (stdout, stderr) = output;
+        let split = split_by_sampler(&stdout, members.len());
+        // What the process used and said to nobody's name is kept once.
+        let mut once = Some((finished.usage, stderr));
+        for (member, stdout) in members.iter().zip(split) {
+            let (usage, stderr) = once.take().unwrap_or_default();
+            let finished = Finished {
+                usage,
+                stdout_bytes: stdout.len() as u64,
+                stderr_bytes: stderr.len() as u64,
+                ..finished.clone()
+            };
+            self.finish(member, true, started, &finished, (stdout, stderr));
+        }
+    }
+
     /// Resolves when no monitor is left.
     async fn all_monitors_ended(&self) {
         let mut ended = self.ended.subscribe();
         loop {
             ended.borrow_and_update();
             let all = self
-                .watching
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
+                .lock_watching()
                 .iter()
-                .all(SpawnedProgram::has_ended);
+                .all(|running| running.program.has_ended());
             if all || ended.changed().await.is_err() {
                 return;
             }
@@ -298,31 +374,45 @@ impl RunningTrial<'_> {
 
     /// Stops every monitor and takes in what it printed.
     pub(crate) async fn stop_monitors(&self) -> Vec<MonitorFailure> {
-        let watching =
-            std::mem::take(&mut *self.watching.lock().unwrap_or_else(PoisonError::into_inner));
+        let watching = std::mem::take(&mut *self.lock_watching());
         let stopped = join_all(watching.into_iter().map(|one| self.stop_monitor(one))).await;
         stopped.into_iter().flatten().collect()
     }
 
-    async fn stop_monitor(&self, spawned: SpawnedProgram) -> Option<MonitorFailure> {
-        let (place, started, number) = (spawned.place.clone(), spawned.started, spawned.number());
-        let expect = spawned.expect.clone();
-        let host = self.host_of(place.role)?;
-        let why = match spawned.end(host).await {
+    async fn stop_monitor(&self, running: RunningMonitors) -> Vec<MonitorFailure> {
+        let RunningMonitors { program, members } = running;
+        let (place, started, number) = (program.place.clone(), program.started, program.number());
+        let expect = program.expect.clone();
+        let Some(host) = self.host_of(place.role) else {
+            return Vec::new();
+        };
+        match program.end(host).await {
             Ok(outcome) => {
                 let (stdout, stderr) = (outcome.stdout, outcome.stderr);
-                let why = self.why_it_ended(&place, &outcome.finished, (&stdout, &stderr), &expect);
-                self.finish(&place, true, started, &outcome.finished, (stdout, stderr));
-                why
+                let printed = (&stdout[..], &stderr[..]);
+                let why = self.why_it_ended(&place, &outcome.finished, printed, &expect);
+                let complaints = match why {
+                    Some(why) => self.complaints(&members, &why),
+                    None => {
+                        let faults = sampler_faults(&stdout).into_iter();
+                        let faults = faults.filter_map(|(sampler, fault)| {
+                            self.complaint(members.get(sampler)?, &fault)
+                        });
+                        faults.collect()
+                    }
+                };
+                self.finish_monitors(&members, started, &outcome.finished, (stdout, stderr));
+                complaints
             }
             Err(error) => {
                 self.lost_step(&place, number, started, host);
                 let failure = self.agent_failure(&place, &error);
-                (!failure.host_lost).then_some(failure.reason)
+                match failure.host_lost {
+                    true => Vec::new(),
+                    false => self.complaints(&members, &failure.reason),
+                }
             }
-        };
-        let name = place.monitor.as_ref()?;
-        why.map(|why| self.complaint(place.role, name, why))
+        }
     }
 
     /// What is amiss with a monitor that has ended; nothing if it was stopped.

@@ -176,6 +176,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
             better: Better::Higher,
             about: String::new(),
             primary: true,
+            monitor: None,
             simulator: None,
         };
         let study = store

@@ -60,6 +60,9 @@ pub struct CompareArgs {
     /// Every metric: show secondary ones that don't differ, too, and let each of them count for the exit status
     #[arg(long)]
     all_metrics: bool,
+    /// Compare what monitors measured, too: what changed first, the largest change before the others
+    #[arg(long)]
+    monitors: bool,
     /// Show every summary of the samples, and the p-values
     #[arg(long)]
     stats: bool,
@@ -355,6 +358,7 @@ impl CompareArgs {
             margin_percent: self.margin,
             other_machines: self.other_machines,
             other_definitions: self.despite == Some(Despite::Definition),
+            monitors: self.monitors,
         }
     }
 

@@ -1,7 +1,6 @@
 //! `backsight overhead`: what each monitor costs, alone and together with the others.
 
-use backsight_catalog::Catalog;
-use backsight_model::{MonitorName, StudyName, Time, did_you_mean};
+use backsight_model::{StudyName, Time};
 use backsight_study::{
     OverheadChoices, ResolvedPlan,
     verbs::{
@@ -21,15 +20,6 @@ pub struct OverheadArgs {
     // Its --rounds fixes the number of rounds beforehand.
     #[command(flatten)]
     plan: PlanArgs,
-    /// The monitors, with a comma between them; `all` that run here
-    #[arg(
-        id = "monitor-names",
-        long = "monitors",
-        value_name = "NAMES",
-        value_delimiter = ',',
-        default_value = "all"
-    )]
-    monitors: Vec<String>,
     /// What the trials may take in all; else until every cost is decided, 32 rounds at most
     #[arg(long, value_name = "TIME")]
     budget: Option<Time>,
@@ -48,9 +38,15 @@ impl OverheadArgs {
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         let (mut question, catalog) = self.plan.question(shared, OverheadVerb::NAME)?;
-        let asked = self.monitors(&catalog)?;
+        let is_named = !question.choices.monitors.is_empty() && !self.plan.asks_for_all_monitors();
+        if !is_named {
+            question.choices.monitors = catalog.monitors().names();
+        }
+        let asked = RequestedMonitors {
+            names: question.choices.monitors.clone(),
+            leave_out_broken: !is_named,
+        };
         let choices = OverheadChoices {
-            monitors: asked.names.clone(),
             budget: self.budget.map(|time| time.0.as_secs_f64()),
             margin_percent: self.margin,
             looked: 0,
@@ -64,35 +60,4 @@ impl OverheadArgs {
             outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
     }
-
-    /// The monitors that were asked for.
-    fn monitors(&self, catalog: &Catalog) -> miette::Result<RequestedMonitors> {
-        let known = catalog.monitors().names();
-        if self.monitors == ["all"] {
-            return Ok(RequestedMonitors {
-                names: known,
-                leave_out_broken: true,
-            });
-        }
-        let find = |name: &String| {
-            let found = known.iter().find(|known| known.as_str() == name);
-            found.cloned().ok_or_else(|| no_monitor(catalog, name))
-        };
-        let found = self.monitors.iter().map(find);
-        let mut names = found.collect::<miette::Result<Vec<_>>>()?;
-        let mut seen = std::collections::HashSet::new();
-        names.retain(|name| seen.insert(name.clone()));
-        Ok(RequestedMonitors {
-            names,
-            leave_out_broken: false,
-        })
-    }
-}
-
-/// What is said where no monitor has such a name.
-pub fn no_monitor(catalog: &Catalog, name: &str) -> miette::Report {
-    let names = catalog.monitors().names();
-    let near = did_you_mean(name, names.iter().map(MonitorName::as_str));
-    let help = near.unwrap_or_else(|| "`backsight list monitors` shows what there is".into());
-    miette::miette!(help = help, "no monitor `{name}` in the catalogue")
 }

@@ -1,9 +1,10 @@
 //! Arguments of a plan: its file, or benchmarks by name; and the question that they make.
 
 use backsight_catalog::Catalog;
-use backsight_model::{BenchmarkName, Plan, TomlDocument, did_you_mean};
+use backsight_model::{BenchmarkName, MonitorName, Plan, TomlDocument, did_you_mean};
 use backsight_study::{Choices, Question, ResolvedPlan, RunChoices, drawn_seed};
 use std::{
+    collections::HashSet,
     num::NonZeroU32,
     path::{Path, PathBuf},
 };
@@ -19,6 +20,15 @@ pub struct PlanArgs {
     // Named, or it would be taken for the shared `--benchmarks`.
     #[arg(id = "use", long = "use", value_name = "NAMES", value_delimiter = ',')]
     benchmarks: Vec<BenchmarkName>,
+    /// Monitors to watch with, instead of the plan's; with a comma between them. `overhead` takes `all` that run here, unless it is
+    /// said
+    #[arg(
+        id = "monitor-names",
+        long = "monitors",
+        value_name = "NAMES",
+        value_delimiter = ','
+    )]
+    monitors: Vec<MonitorName>,
     /// How often each cell is measured, instead of the plan's rounds
     #[arg(long, value_name = "N")]
     rounds: Option<NonZeroU32>,
@@ -53,7 +63,28 @@ impl PlanArgs {
         let (mut question, catalog) =
             question_of(shared, (verb, plan), &self.benchmarks, self.lab.as_deref())?;
         question.choices.rounds = self.rounds;
+        question.choices.monitors = self.monitors_of(&catalog)?;
         Ok((question, catalog))
+    }
+
+    /// The monitors that were named, once each; every one of the catalogue for `all`.
+    fn monitors_of(&self, catalog: &Catalog) -> miette::Result<Vec<MonitorName>> {
+        let known = catalog.monitors().names();
+        if self.asks_for_all_monitors() {
+            return Ok(known);
+        }
+        if let Some(name) = self.monitors.iter().find(|name| !known.contains(name)) {
+            return Err(no_monitor(catalog, name.as_str()));
+        }
+        let mut once = self.monitors.clone();
+        let mut seen = HashSet::new();
+        once.retain(|name| seen.insert(name.clone()));
+        Ok(once)
+    }
+
+    /// Whether `all` monitors were asked for.
+    pub fn asks_for_all_monitors(&self) -> bool {
+        matches!(&self.monitors[..], [name] if name.as_str() == "all")
     }
 
     /// The plan with everything that it names. Its seed is the given one, else the plan's, else drawn; the choices of `verb`
@@ -70,6 +101,14 @@ impl PlanArgs {
         let seed = seed_of(&question.plan, seed)?;
         Ok(ResolvedPlan::new(question, catalog, seed)?)
     }
+}
+
+/// What is said where no monitor has such a name.
+pub fn no_monitor(catalog: &Catalog, name: &str) -> miette::Report {
+    let names = catalog.monitors().names();
+    let near = did_you_mean(name, names.iter().map(MonitorName::as_str));
+    let help = near.unwrap_or_else(|| "`backsight list monitors` shows what there is".into());
+    miette::miette!(help = help, "no monitor `{name}` in the catalogue")
 }
 
 /// The seed that is given, else the plan's, else one that is drawn.

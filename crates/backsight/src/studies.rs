@@ -16,7 +16,7 @@ use backsight_study::{
 use miette::IntoDiagnostic as _;
 use std::{path::Path, process::ExitCode};
 
-use crate::{common_options::CommonOptions, files, output::Output, overhead, verdict_output};
+use crate::{common_options::CommonOptions, files, output::Output, plan_args, verdict_output};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -183,7 +183,7 @@ fn show_monitor(shared: &CommonOptions, name: &str) -> miette::Result<()> {
     let document = known.as_ref().and_then(|name| monitors.document(name));
     let found = known.as_ref().map(|name| monitors.find(name)).transpose()?;
     let (Some(monitor), Some(document)) = (found.flatten(), document) else {
-        return Err(overhead::no_monitor(&catalog, name));
+        return Err(plan_args::no_monitor(&catalog, name));
     };
     files::print(&monitor_text(&monitor, document))
 }

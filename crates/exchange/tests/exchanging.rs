@@ -1143,6 +1143,7 @@ fn series(trials: Vec<(u32, Vec<f64>)>) -> CellSeries {
         better: Better::Lower,
         about: String::new(),
         primary: true,
+        monitor: None,
         simulator: None,
         trials: trials
             .into_iter()

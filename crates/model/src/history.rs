@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::{collections::HashSet, time::Duration};
 
 use crate::{
-    Better, Cell, Failure, HostRecordMap, Layout, MetricName, Simulator, StudyName, StudyState,
-    TestbedName, Unit, Version, fairness_metric,
+    Better, Cell, Failure, HostRecordMap, Layout, MetricName, MonitorName, Simulator, StudyName,
+    StudyState, TestbedName, Unit, Version, fairness_metric,
 };
 
 /// Why there is no build of a version.
@@ -138,6 +138,8 @@ pub struct CellMetric {
     pub about: String,
     /// Whether the benchmark is run for it.
     pub primary: bool,
+    /// The monitor that measured it; none if its benchmark declares it.
+    pub monitor: Option<MonitorName>,
     /// What counted it, where it wasn't a real machine's clock.
     pub simulator: Option<Simulator>,
 }
@@ -154,6 +156,7 @@ impl CellMetric {
                 1.0 / hosts as f64
             ),
             primary: false,
+            monitor: None,
             simulator: None,
         })
     }

@@ -6,7 +6,10 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use crate::{Better, Cell, Definitions, Failure, HostName, MetricName, Simulator, StudyName, Unit};
+use crate::{
+    Better, Cell, Definitions, Failure, HostName, MetricName, MonitorName, Simulator, StudyName,
+    Unit,
+};
 
 /// Where a study stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +70,8 @@ pub struct CellSeries {
     pub about: String,
     /// Whether the benchmark is run for this metric.
     pub primary: bool,
+    /// The monitor that measured it; none if its benchmark declares it.
+    pub monitor: Option<MonitorName>,
     /// What counted it, where it wasn't a real machine's clock.
     pub simulator: Option<Simulator>,
     /// The samples, by trial.

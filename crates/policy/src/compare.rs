@@ -31,8 +31,8 @@ pub use split::{SplitError, SplitKey, VariantQuestion, compare_by, questions_by_
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{
-    Better, Cell, CellSeries, HostName, KeyDifference, MetricName, ParamName, ResultSet, Simulator,
-    StudyName, StudyState, TrialSamples, Unit,
+    Better, Cell, CellSeries, HostName, KeyDifference, MetricName, MonitorName, ParamName,
+    ResultSet, Simulator, StudyName, StudyState, TrialSamples, Unit,
 };
 use backsight_stats::{
     Confidence, Interval, Level, Mean, NestedSample, Samples, SamplesError, Summary, Undefined,
@@ -40,7 +40,7 @@ use backsight_stats::{
     gmean_of_ratios_interval, mean_interval, on_common_hosts, verdict, warm_up,
 };
 use indexmap::{IndexMap, IndexSet};
-use std::{collections::HashSet, fmt};
+use std::{cmp::Ordering, collections::HashSet, fmt};
 
 use crate::pooled_spread::{self, PooledSpread, is_one_machine};
 
@@ -59,6 +59,8 @@ pub struct CompareOptions {
     pub other_machines: bool,
     /// Compare also what was measured by another definition, version of the tool or with other monitors.
     pub other_definitions: bool,
+    /// Compare also what monitors measured.
+    pub monitors: bool,
 }
 
 impl Default for CompareOptions {
@@ -68,6 +70,7 @@ impl Default for CompareOptions {
             margin_percent: 1.0,
             other_machines: false,
             other_definitions: false,
+            monitors: false,
         }
     }
 }
@@ -102,6 +105,8 @@ pub struct Comparison {
     pub warnings: Vec<Warning>,
     /// What was seen in the samples of single rows.
     pub remarks: Vec<Remark>,
+    /// How many metrics of monitors were left out, since nobody asked for them.
+    pub monitored: usize,
     /// What was asked.
     pub options: CompareOptions,
 }
@@ -193,7 +198,12 @@ impl Comparison {
 
     /// The same by secondary metrics.
     pub fn tally_of_secondary(&self, side: usize) -> Tally {
-        self.tally_of(side, |row| !row.primary)
+        self.tally_of(side, |row| row.family() == RowFamily::Secondary)
+    }
+
+    /// The same by what monitors measured.
+    pub fn tally_of_monitors(&self, side: usize) -> Tally {
+        self.tally_of(side, |row| row.family() == RowFamily::Monitors)
     }
 
     fn tally_of(&self, side: usize, of: impl Fn(&ComparisonRow) -> bool) -> Tally {
@@ -293,6 +303,8 @@ pub struct ComparisonRow {
     pub about: String,
     /// Whether the benchmark is run for this metric, as some side says.
     pub primary: bool,
+    /// The monitor that measured it; none if its benchmark declares it.
+    pub monitor: Option<MonitorName>,
     /// What counted it on the first side that has it, where it wasn't a real machine's clock.
     pub simulator: Option<Simulator>,
     /// The mean that is shown: harmonic where higher is better, unless a sample is zero or negative.
@@ -301,7 +313,37 @@ pub struct ComparisonRow {
     pub entries: Vec<RowEntry>,
 }
 
+/// Rows whose answers are believed or not among each other, in the order in which they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowFamily {
+    /// What the benchmark is run for.
+    Primary,
+    /// What it measures besides.
+    Secondary,
+    /// What monitors measured meanwhile.
+    Monitors,
+}
+
 impl ComparisonRow {
+    /// The rows that it stands among.
+    pub fn family(&self) -> RowFamily {
+        match (self.primary, &self.monitor) {
+            (true, _) => RowFamily::Primary,
+            (false, None) => RowFamily::Secondary,
+            (false, Some(_)) => RowFamily::Monitors,
+        }
+    }
+
+    /// How far the furthest side is from the baseline, as the logarithm of their ratio; infinite where one of them is nothing.
+    fn furthest(&self) -> f64 {
+        let differences = self.entries.iter().filter_map(RowEntry::difference);
+        let logarithms = differences.map(|difference| match difference.ratio {
+            Ok(ratio) if ratio > 0.0 => ratio.ln().abs(),
+            _ => f64::INFINITY,
+        });
+        logarithms.fold(0.0, f64::max)
+    }
+
     /// Whether it is of a secondary metric that every side has and none has differently: of little interest.
     pub fn is_secondary_and_quiet(&self) -> bool {
         let is_quiet = |entry: &RowEntry| match entry {
@@ -313,6 +355,12 @@ impl ComparisonRow {
             },
         };
         !self.primary && self.entries.iter().all(is_quiet)
+    }
+
+    /// Whether a side differs from the baseline.
+    pub fn has_changed(&self) -> bool {
+        let mut differences = self.entries.iter().filter_map(RowEntry::difference);
+        differences.any(|difference| difference.call.changed())
     }
 
     /// See [`Comparison::unjudged`].
@@ -538,11 +586,14 @@ fn compare_sets(
         origin,
     };
     let mut drafts = context.drafts();
-    for primary in [true, false] {
-        let family = drafts
-            .iter_mut()
-            .filter(|draft| draft.row.primary == primary);
-        context.correct_for_many(&mut family.collect::<Vec<_>>());
+    for family in [
+        RowFamily::Primary,
+        RowFamily::Secondary,
+        RowFamily::Monitors,
+    ] {
+        let drafts = drafts.iter_mut();
+        let of_family = drafts.filter(|draft| draft.row.family() == family);
+        context.correct_for_many(&mut of_family.collect::<Vec<_>>());
     }
     let rows = drafts.into_iter().map(|draft| draft.row).collect();
     let mut comparison = Comparison {
@@ -553,12 +604,21 @@ fn compare_sets(
         ratios: Vec::new(),
         warnings: Vec::new(),
         remarks: Vec::new(),
+        monitored: left_out_metrics(sets, options),
         options,
     };
     comparison.ratios = ratio_means(&comparison);
     comparison.warnings = warning::all(sets, &comparison);
     comparison.remarks = remark::all(&comparison);
     comparison
+}
+
+/// How many metrics of monitors are there and weren't asked for.
+fn left_out_metrics(sets: &[ResultSet], options: CompareOptions) -> usize {
+    let series = sets.iter().flat_map(|set| &set.series);
+    let left_out = series.filter(|series| series.monitor.is_some() && !options.monitors);
+    let names: HashSet<&MetricName> = left_out.map(|series| &series.metric).collect();
+    names.len()
 }
 
 fn side(set: &ResultSet, origin: Origin) -> ComparisonSide {
@@ -612,10 +672,22 @@ fn changed_first(rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     rows.sort_by_key(|row| {
         (
             benchmarks.get_index_of(row.cell.benchmark.as_str()),
-            !row.primary,
+            row.family(),
             rank(row),
         )
     });
+    // Of what monitors saw, the largest change first: there is much of it, and its order says nothing.
+    let by_size = |one: &ComparisonRow, other: &ComparisonRow| match one.family() {
+        RowFamily::Monitors if one.has_changed() && other.has_changed() => {
+            other.furthest().total_cmp(&one.furthest())
+        }
+        _ => Ordering::Equal,
+    };
+    rows.chunk_by_mut(|one, other| {
+        (one.family(), rank(one), &one.cell.benchmark)
+            == (other.family(), rank(other), &other.cell.benchmark)
+    })
+    .for_each(|alike| alike.sort_by(by_size));
     rows
 }
 
@@ -730,7 +802,8 @@ impl RowContext<'_> {
     fn drafts(&self) -> Vec<Draft> {
         let mut found: IndexMap<(String, &MetricName), Vec<Vec<&CellSeries>>> = IndexMap::new();
         for (side, set) in self.sets.iter().enumerate() {
-            for series in &set.series {
+            let asked = |series: &&CellSeries| self.options.monitors || series.monitor.is_none();
+            for series in set.series.iter().filter(asked) {
                 let key = (question(&series.cell), &series.metric);
                 let sides = found
                     .entry(key)
@@ -858,6 +931,7 @@ impl RowContext<'_> {
             better: shape.better,
             about: shape.about.clone(),
             primary: series.iter().flatten().any(|series| series.primary),
+            monitor: shape.monitor.clone(),
             simulator: shape.simulator,
             mean,
             entries: entries.collect(),

@@ -520,6 +520,7 @@ mod tests {
             better: Better::Higher,
             about: String::new(),
             primary: true,
+            monitor: None,
             simulator: None,
         };
         let first = vec![

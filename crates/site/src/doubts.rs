@@ -201,6 +201,7 @@ mod tests {
             better: Better::Lower,
             about: String::new(),
             primary: true,
+            monitor: None,
             simulator: None,
             trials: values.iter().enumerate().map(trial).collect(),
         }

@@ -413,6 +413,7 @@ mod from_a_store {
             better: Better::Higher,
             about: String::new(),
             primary: true,
+            monitor: None,
             simulator: None,
         }
     }

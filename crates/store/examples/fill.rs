@@ -68,6 +68,7 @@ fn study(name: &str, cells: usize) -> Result<NewStudy, Box<dyn Error>> {
         better: Better::Lower,
         about: String::new(),
         primary: true,
+        monitor: None,
         simulator: None,
     };
     Ok(NewStudy {

@@ -52,6 +52,7 @@ fn study() -> Result<NewStudy, Box<dyn Error>> {
         better: Better::Lower,
         about: String::new(),
         primary: true,
+        monitor: None,
         simulator: None,
     };
     Ok(NewStudy {

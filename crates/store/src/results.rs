@@ -40,6 +40,7 @@ impl Store {
                     better: metric.better,
                     about: metric.about.clone(),
                     primary: metric.primary,
+                    monitor: metric.monitor.clone(),
                     simulator: metric.simulator,
                     trials: Vec::new(),
                 });

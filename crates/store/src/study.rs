@@ -179,7 +179,7 @@ macro_rules! studies {
 macro_rules! metrics {
     ($which:literal) => {
         concat!(
-            "SELECT benchmark, name, unit, better, about, simulator, is_primary FROM metric WHERE study = $1 ",
+            "SELECT benchmark, name, unit, better, about, simulator, is_primary, monitor FROM metric WHERE study = $1 ",
             $which,
             " ORDER BY benchmark, position"
         )
@@ -564,9 +564,10 @@ impl Store {
             let shape = CellMetric {
                 name: db.parsed(row, "name", "a metric's name")?,
                 unit: Unit::parse(unit).map_err(|_| db.strange("a unit", unit))?,
-                better: db.parsed(row, "better", "`higher` or `lower`")?,
+                better: db.parsed(row, "better", "`higher`, `lower` or `neither`")?,
                 about: db.column(row, "about")?,
                 primary: db.column(row, "is_primary")?,
+                monitor: db.parsed_if_any(row, "monitor", "a monitor's name")?,
                 simulator: db.parsed_if_any(row, "simulator", "a simulator")?,
             };
             let benchmark = db.parsed(row, "benchmark", "a benchmark's name")?;

@@ -55,6 +55,7 @@ fn metric(name: &str, unit: &str, better: Better) -> CellMetric {
         better,
         about: format!("what {name} is"),
         primary: true,
+        monitor: None,
         simulator: None,
     }
 }

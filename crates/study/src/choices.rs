@@ -19,6 +19,8 @@ pub struct Choices {
     pub rounds: Option<NonZeroU32>,
     /// Benchmarks, instead of the plan's; the plan's if empty.
     pub benchmarks: Vec<BenchmarkName>,
+    /// Monitors, instead of the plan's; the plan's if empty.
+    pub monitors: Vec<MonitorName>,
     /// The plan's folder, where the commands of its variants run.
     pub folder: Option<PathBuf>,
     /// The hosts that it took for roles that any of several can play; those that were free.
@@ -34,6 +36,8 @@ struct Stored {
     rounds: Option<NonZeroU32>,
     #[serde(default, rename = "use", skip_serializing_if = "Vec::is_empty")]
     benchmarks: Vec<BenchmarkName>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    monitors: Vec<MonitorName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -47,6 +51,7 @@ impl Serialize for Choices {
         let stored = Stored {
             rounds: self.rounds,
             benchmarks: self.benchmarks.clone(),
+            monitors: self.monitors.clone(),
             folder: self.folder.clone(),
             hosts: self.hosts.clone(),
             verb: self.verb.to_stored().map_err(S::Error::custom)?,
@@ -61,6 +66,7 @@ impl<'de> Deserialize<'de> for Choices {
         Ok(Self {
             rounds: stored.rounds,
             benchmarks: stored.benchmarks,
+            monitors: stored.monitors,
             folder: stored.folder,
             hosts: stored.hosts,
             verb: VerbChoices::from_stored(stored.verb).map_err(D::Error::custom)?,
@@ -74,6 +80,7 @@ impl Choices {
         Self {
             rounds: None,
             benchmarks: Vec::new(),
+            monitors: Vec::new(),
             folder: None,
             hosts: Vec::new(),
             verb: verb.into(),
@@ -141,8 +148,6 @@ pub struct SearchChoices {
 /// Choices of `overhead`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverheadChoices {
-    /// The monitors whose cost is measured.
-    pub monitors: Vec<MonitorName>,
     /// What the trials may take in all, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,

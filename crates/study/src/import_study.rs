@@ -234,6 +234,7 @@ fn finished_study(
                 better: metric.better,
                 about: metric.about,
                 primary: metric.primary,
+                monitor: None,
                 simulator: None,
             });
             (benchmark, shapes.collect())

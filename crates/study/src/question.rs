@@ -90,8 +90,8 @@ impl Question {
         if !self.choices.benchmarks.is_empty() {
             narrow(&mut plan, &self.choices.benchmarks, catalog);
         }
-        if let Some(monitors) = self.choices.verb.monitors() {
-            choose_monitors(&mut plan, monitors);
+        if !self.choices.monitors.is_empty() {
+            choose_monitors(&mut plan, &self.choices.monitors);
         }
         plan.reference(&self.plan, &lab)?;
         let mut arrangement = plan.arrange(&self.plan, &lab, |name| match catalog.find(name) {

@@ -225,6 +225,7 @@ pub fn metric_shapes(
         better: metric.better,
         about: metric.about.clone(),
         primary: metric.primary,
+        monitor: None,
         simulator: match metric.simulated {
             true => Some(Simulator::Program),
             false => clock,

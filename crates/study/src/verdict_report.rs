@@ -101,7 +101,11 @@ impl ResultsReport {
 
     /// The results as a comparison with nothing.
     pub fn comparison(&self) -> Comparison {
-        let mut alone = compare(std::slice::from_ref(&self.set), CompareOptions::default());
+        let options = CompareOptions {
+            monitors: true,
+            ..CompareOptions::default()
+        };
+        let mut alone = compare(std::slice::from_ref(&self.set), options);
         alone.warnings.extend(self.known_costs.iter().cloned());
         alone
     }

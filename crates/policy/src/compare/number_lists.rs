@@ -53,6 +53,7 @@ fn set(number: usize, list: NumberList, better: Better, unit: Unit) -> Option<Re
                 better,
                 about: String::new(),
                 primary: true,
+                monitor: None,
                 simulator: None,
                 trials: vec![TrialSamples {
                     trial: 1,

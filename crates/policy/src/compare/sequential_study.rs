@@ -145,6 +145,7 @@ mod tests {
             better: Better::Lower,
             about: String::new(),
             primary: true,
+            monitor: None,
             simulator: None,
             trials: values
                 .iter()

@@ -27,6 +27,7 @@ fn series(
         better,
         about: String::new(),
         primary: true,
+        monitor: None,
         simulator: None,
         trials: trials
             .iter()

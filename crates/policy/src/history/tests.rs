@@ -50,6 +50,7 @@ fn cell(key: &str) -> HistoryCell {
             better: Better::Higher,
             about: String::new(),
             primary: true,
+            monitor: None,
             simulator: None,
         }],
     }

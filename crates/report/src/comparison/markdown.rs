@@ -24,7 +24,7 @@ pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
         2 => tables::two_sides(comparison, look.digits).markdown(),
         _ => tables::stacked(comparison, look.digits).markdown(),
     });
-    if let Some(folded) = tables::folded(comparison, folded) {
+    for folded in tables::folded(comparison, folded) {
         let _ = writeln!(text, "\n{}", escaped(&folded));
     }
     text.push_str(&legend(comparison));

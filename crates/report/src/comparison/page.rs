@@ -8,7 +8,7 @@ use backsight_policy::{
 };
 use backsight_stats::{Better, Undefined};
 
-use super::bar_figures;
+use super::{bar_figures, tables::group_heading};
 use crate::{
     chart,
     numbers::{self, Rounding, Scale},
@@ -187,10 +187,10 @@ impl ComparisonTables {
 impl BenchmarkRows {
     /// The rows of each benchmark, in their order.
     fn each(rows: &[&ComparisonRow], reach: f64) -> Vec<Self> {
-        let of_one = rows.chunk_by(|a, b| a.cell.benchmark == b.cell.benchmark);
+        let of_one = rows.chunk_by(|a, b| group_heading(a) == group_heading(b));
         of_one
             .map(|rows| Self {
-                name: rows[0].cell.benchmark.to_string(),
+                name: group_heading(rows[0]),
                 rows: rows.iter().map(|row| TableRow::new(row, reach)).collect(),
             })
             .collect()

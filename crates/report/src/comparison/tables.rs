@@ -1,9 +1,10 @@
 //! The tables of a comparison: the fields of each column, without layout. The terminal and the pull request draw the same
 //! ones.
 
-use backsight_model::{Better, numbers as shown};
+use backsight_model::{Better, counted, numbers as shown};
 use backsight_policy::{
-    BaselineRelation, Comparison, ComparisonRow, DifferenceCall, MeasuredEntry, RatioMean, RowEntry,
+    BaselineRelation, Comparison, ComparisonRow, DifferenceCall, MeasuredEntry, RatioMean,
+    RowEntry, RowFamily,
 };
 use backsight_stats::{Undefined, percent_change};
 use indexmap::IndexMap;
@@ -22,18 +23,15 @@ fn toned(text: impl Into<String>, tone: Tone) -> Field {
 /// Rows in which a side has something, those of one benchmark together, with what a table needs to say where each is:
 /// the benchmark where it is a new one, the rest of the cell where that is.
 fn places(comparison: &Comparison) -> Vec<(Option<String>, String, &ComparisonRow)> {
-    let mut benchmarks: IndexMap<&str, Vec<&ComparisonRow>> = IndexMap::new();
+    let mut groups: IndexMap<String, Vec<&ComparisonRow>> = IndexMap::new();
     for row in &comparison.rows {
         if row.entries.iter().any(|entry| entry.measured().is_some()) {
-            benchmarks
-                .entry(row.cell.benchmark.as_str())
-                .or_default()
-                .push(row);
+            groups.entry(group_heading(row)).or_default().push(row);
         }
     }
     let mut places = Vec::new();
-    for (benchmark, rows) in benchmarks {
-        let mut heading = Some(benchmark.to_owned());
+    for (heading, rows) in groups {
+        let mut heading = Some(heading);
         let mut last = None;
         for row in rows {
             let label = label(row);
@@ -47,6 +45,15 @@ fn places(comparison: &Comparison) -> Vec<(Option<String>, String, &ComparisonRo
         }
     }
     places
+}
+
+/// What stands above the rows of a benchmark, and above those of its monitors.
+pub fn group_heading(row: &ComparisonRow) -> String {
+    let benchmark = &row.cell.benchmark;
+    match row.family() {
+        RowFamily::Primary | RowFamily::Secondary => benchmark.to_string(),
+        RowFamily::Monitors => format!("{benchmark}: monitors"),
+    }
 }
 
 /// A cell without its benchmark.
@@ -318,14 +325,28 @@ pub fn tallies(comparison: &Comparison) -> Vec<String> {
         } else {
             said.join(", ")
         };
-        let secondary = comparison.tally_of_secondary(number + 1);
-        let changed = [(secondary.worse, "worse"), (secondary.better, "better")];
-        let changed: Vec<String> = (changed.iter())
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
-        if !changed.is_empty() {
-            said.push_str(&format!("; of secondary metrics {}", changed.join(", ")));
+        for (tally, of) in [
+            (
+                comparison.tally_of_secondary(number + 1),
+                "secondary metrics",
+            ),
+            (
+                comparison.tally_of_monitors(number + 1),
+                "monitors' metrics",
+            ),
+        ] {
+            let changed = [
+                (tally.worse, "worse"),
+                (tally.better, "better"),
+                (tally.changed, "changed"),
+            ];
+            let changed: Vec<String> = (changed.iter())
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, word)| format!("{count} {word}"))
+                .collect();
+            if !changed.is_empty() {
+                said.push_str(&format!("; of {of} {}", changed.join(", ")));
+            }
         }
         format!("{} against {}: {said}", side.name, base.name)
     };
@@ -333,19 +354,23 @@ pub fn tallies(comparison: &Comparison) -> Vec<String> {
 }
 
 /// What is said of rows that aren't shown: `… and 12 secondary metrics, none different; --all-metrics shows them`.
-pub fn folded(comparison: &Comparison, rows: usize) -> Option<String> {
-    let what = match rows {
-        0 => return None,
-        1 => "1 secondary metric".to_owned(),
-        rows => format!("{rows} secondary metrics"),
-    };
-    Some(match comparison.sides.len() {
-        1 => format!(
+pub fn folded(comparison: &Comparison, rows: usize) -> Vec<String> {
+    let what = counted(rows, "secondary metric");
+    let folded = match (rows, comparison.sides.len()) {
+        (0, _) => None,
+        (_, 1) => Some(format!(
             "… and {what}: backsight show {} has them",
             comparison.sides[0].name
-        ),
-        _ => format!("… and {what}, none different; --all-metrics shows them"),
-    })
+        )),
+        _ => Some(format!(
+            "… and {what}, none different; --all-metrics shows them"
+        )),
+    };
+    let monitored = (comparison.monitored > 0).then(|| {
+        let what = counted(comparison.monitored, "metric");
+        format!("… and {what} of monitors; --monitors compares them")
+    });
+    folded.into_iter().chain(monitored).collect()
 }
 
 /// How a verdict is come by, in a sentence or two.

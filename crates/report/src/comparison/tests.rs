@@ -34,6 +34,7 @@ fn series(cell: Cell, (metric, unit, better): Metric, trials: &[&[f64]]) -> Cell
         better,
         about: format!("what {metric} is"),
         primary: true,
+        monitor: None,
         simulator: None,
         trials: trials
             .iter()

@@ -34,7 +34,7 @@ pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
         wrapped(&mut text, &tally, look.width);
     }
     let _ = write!(text, "\n{main}\n");
-    if let Some(folded) = tables::folded(comparison, folded) {
+    for folded in tables::folded(comparison, folded) {
         wrapped(&mut text, &escape::line(&folded), look.width);
     }
     text.push('\n');

@@ -710,6 +710,7 @@ mod tests {
                 about: String::new(),
                 simulator: None,
                 primary: true,
+                monitor: None,
             }],
         };
         StudyHistory {

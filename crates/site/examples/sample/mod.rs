@@ -213,6 +213,7 @@ impl Draft {
                     better: measure.better,
                     about: measure.about.clone(),
                     primary: series.iter().all(|own: &CellSeries| own.cell != *cell),
+                    monitor: None,
                     simulator: None,
                     trials: Vec::new(),
                 });

@@ -108,6 +108,7 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
             better,
             about: format!("what {name} says"),
             primary: true,
+            monitor: None,
             simulator: None,
         })
     };

@@ -13,7 +13,6 @@ mod toy;
 pub mod try_patch;
 
 use backsight_catalog::Catalog;
-use backsight_model::MonitorName;
 use backsight_store::{Store, StudyDocument, StudyRow};
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::{Map, Value};
@@ -50,11 +49,6 @@ pub trait Verb: 'static {
 
     /// The choices along a history; none where the software is measured as it is found.
     fn history(_choices: &Self::Choices) -> Option<HistoryChoices> {
-        None
-    }
-
-    /// The monitors that are chosen over the plan's own.
-    fn monitors(_choices: &Self::Choices) -> Option<&[MonitorName]> {
         None
     }
 
@@ -180,13 +174,6 @@ macro_rules! registry {
             pub fn history(&self) -> Option<HistoryChoices> {
                 match self {
                     $($(#[$attribute])* Self::$variant(choices) => <$verb>::history(choices),)*
-                }
-            }
-
-            /// [`Verb::monitors`].
-            pub fn monitors(&self) -> Option<&[MonitorName]> {
-                match self {
-                    $($(#[$attribute])* Self::$variant(choices) => <$verb>::monitors(choices),)*
                 }
             }
 

@@ -34,10 +34,6 @@ impl Verb for OverheadVerb {
     const TAKES_ROUNDS: bool = true;
     type Choices = OverheadChoices;
 
-    fn monitors(choices: &OverheadChoices) -> Option<&[MonitorName]> {
-        Some(&choices.monitors)
-    }
-
     async fn resume(
         mut resumed: Resumed<'_>,
         options: &SessionOptions,
@@ -83,11 +79,7 @@ pub async fn begin(
         }
     };
     let cells = watched_cells(&leased.cells, &monitors);
-    let chosen = leased.plan.question.choices.of_verb::<OverheadVerb>()?;
-    leased.plan = leased.plan.with_verb(OverheadChoices {
-        monitors,
-        ..chosen.clone()
-    })?;
+    leased.plan.question.choices.monitors = monitors;
     measure(leased.create_study(&cells).await?).await
 }
 
@@ -334,7 +326,7 @@ impl OverheadQuestion {
                     asked.collect()
                 })
                 .collect(),
-            monitors: asked.monitors.len(),
+            monitors: choices.monitors.len(),
             rounds: choices.rounds.map(NonZeroU32::get),
             looked: asked.looked,
             budget: asked
@@ -347,7 +339,7 @@ impl OverheadQuestion {
             .map(|cell| of_cell(cell).into_iter().map(|shape| shape.unit).collect());
         Ok(Self {
             policy,
-            monitors: asked.monitors,
+            monitors: choices.monitors.clone(),
             units: units.collect(),
             cells,
         })

@@ -117,6 +117,7 @@ impl World {
             better: metric.better,
             about: metric.about.clone(),
             primary: true,
+            monitor: None,
             simulator: None,
         };
         let study = NewStudy {

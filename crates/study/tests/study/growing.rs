@@ -122,6 +122,7 @@ async fn cells_grow_while_a_study_is_pursued_and_are_the_same_after_it_was_resum
         better: Better::Lower,
         about: String::new(),
         primary: true,
+        monitor: None,
         simulator: None,
     };
     let id = store

@@ -95,6 +95,7 @@ async fn what_is_booted_is_measured_whatever_the_other_testbed_does_by_then() {
         better: backsight_model::Better::Lower,
         about: String::new(),
         primary: true,
+        monitor: None,
         simulator: None,
     };
     let id = store

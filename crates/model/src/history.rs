@@ -144,7 +144,38 @@ pub struct CellMetric {
     pub simulator: Option<Simulator>,
 }
 
+/// Metrics whose changes are believed or not among each other, so that many of little interest take no certainty from the few that
+/// matter; in the order in which they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MetricFamily {
+    /// What a benchmark is run for.
+    Primary,
+    /// What it measures besides.
+    Secondary,
+    /// What monitors measure meanwhile.
+    Monitored,
+}
+
+impl MetricFamily {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Primary, Self::Secondary, Self::Monitored];
+
+    /// The family of a metric that may be `primary`, or measured by a monitor.
+    pub fn new(primary: bool, monitor: Option<&MonitorName>) -> Self {
+        match (primary, monitor) {
+            (true, _) => Self::Primary,
+            (false, None) => Self::Secondary,
+            (false, Some(_)) => Self::Monitored,
+        }
+    }
+}
+
 impl CellMetric {
+    /// The metrics that it is one of.
+    pub fn family(&self) -> MetricFamily {
+        MetricFamily::new(self.primary, self.monitor.as_ref())
+    }
+
     /// The metric that says how evenly so many hosts share this one: without unit, 1 is even.
     pub fn fairness(of: &MetricName, hosts: usize) -> Option<Self> {
         Some(Self {

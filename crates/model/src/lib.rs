@@ -67,7 +67,7 @@ pub use filled_step::{
 };
 pub use history::{
     Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTestbed,
-    HistoryTrial, StudyHistory,
+    HistoryTrial, MetricFamily, StudyHistory,
 };
 pub use install::Install;
 pub use instances::{Across, InstanceSamples, across_instances, fairness_metric, jain_index};

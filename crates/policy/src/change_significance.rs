@@ -62,8 +62,8 @@ impl ChangeDirection {
     /// The direction of a change by so much.
     pub fn from_size(size: f64, better: Option<Better>) -> Self {
         match better {
-            None if size > 0.0 => Self::Up,
-            None => Self::Down,
+            None | Some(Better::Neither) if size > 0.0 => Self::Up,
+            None | Some(Better::Neither) => Self::Down,
             Some(better) if better.prefers(size, 0.0) => Self::Better,
             Some(_) => Self::Worse,
         }

@@ -31,8 +31,8 @@ pub use split::{SplitError, SplitKey, VariantQuestion, compare_by, questions_by_
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{
-    Better, Cell, CellSeries, HostName, KeyDifference, MetricName, MonitorName, ParamName,
-    ResultSet, Simulator, StudyName, StudyState, TrialSamples, Unit,
+    Better, Cell, CellSeries, HostName, KeyDifference, MetricFamily, MetricName, MonitorName,
+    ParamName, ResultSet, Simulator, StudyName, StudyState, TrialSamples, Unit,
 };
 use backsight_stats::{
     Confidence, Interval, Level, Mean, NestedSample, Samples, SamplesError, Summary, Undefined,
@@ -198,12 +198,12 @@ impl Comparison {
 
     /// The same by secondary metrics.
     pub fn tally_of_secondary(&self, side: usize) -> Tally {
-        self.tally_of(side, |row| row.family() == RowFamily::Secondary)
+        self.tally_of(side, |row| row.family() == MetricFamily::Secondary)
     }
 
     /// The same by what monitors measured.
     pub fn tally_of_monitors(&self, side: usize) -> Tally {
-        self.tally_of(side, |row| row.family() == RowFamily::Monitors)
+        self.tally_of(side, |row| row.family() == MetricFamily::Monitored)
     }
 
     fn tally_of(&self, side: usize, of: impl Fn(&ComparisonRow) -> bool) -> Tally {
@@ -313,25 +313,10 @@ pub struct ComparisonRow {
     pub entries: Vec<RowEntry>,
 }
 
-/// Rows whose answers are believed or not among each other, in the order in which they are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RowFamily {
-    /// What the benchmark is run for.
-    Primary,
-    /// What it measures besides.
-    Secondary,
-    /// What monitors measured meanwhile.
-    Monitors,
-}
-
 impl ComparisonRow {
     /// The rows that it stands among.
-    pub fn family(&self) -> RowFamily {
-        match (self.primary, &self.monitor) {
-            (true, _) => RowFamily::Primary,
-            (false, None) => RowFamily::Secondary,
-            (false, Some(_)) => RowFamily::Monitors,
-        }
+    pub fn family(&self) -> MetricFamily {
+        MetricFamily::new(self.primary, self.monitor.as_ref())
     }
 
     /// How far the furthest side is from the baseline, as the logarithm of their ratio; infinite where one of them is nothing.
@@ -587,9 +572,9 @@ fn compare_sets(
     };
     let mut drafts = context.drafts();
     for family in [
-        RowFamily::Primary,
-        RowFamily::Secondary,
-        RowFamily::Monitors,
+        MetricFamily::Primary,
+        MetricFamily::Secondary,
+        MetricFamily::Monitored,
     ] {
         let drafts = drafts.iter_mut();
         let of_family = drafts.filter(|draft| draft.row.family() == family);
@@ -678,7 +663,7 @@ fn changed_first(rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     });
     // Of what monitors saw, the largest change first: there is much of it, and its order says nothing.
     let by_size = |one: &ComparisonRow, other: &ComparisonRow| match one.family() {
-        RowFamily::Monitors if one.has_changed() && other.has_changed() => {
+        MetricFamily::Monitored if one.has_changed() && other.has_changed() => {
             other.furthest().total_cmp(&one.furthest())
         }
         _ => Ordering::Equal,

@@ -34,7 +34,7 @@ pub use series_findings::{
 
 use backsight_model::{
     Acceptance, Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial,
-    StudyHistory, StudyName, Version,
+    MetricFamily, StudyHistory, StudyName, Version,
 };
 use backsight_stats::changes::Trend;
 use jiff::Timestamp;
@@ -241,12 +241,11 @@ pub fn history(studies: &[StudyHistory]) -> TargetHistory {
         series: drafts.series(),
     };
     history.tell_of_compilers();
-    history.series.sort_by_key(|series| !series.metric.primary);
-    // Secondary metrics take no certainty from the primary ones.
-    for primary in [true, false] {
+    history.series.sort_by_key(|series| series.metric.family());
+    for of in MetricFamily::ALL {
         let family = history.series.iter_mut();
         let mut family: Vec<&mut VersionSeries> =
-            family.filter(|it| it.metric.primary == primary).collect();
+            family.filter(|it| it.metric.family() == of).collect();
         let tests: Vec<Vec<f64>> = family.iter().map(|s| s.found.tests()).collect();
         let adjusted = adjusted_tests(&tests, &[]).into_iter().flatten();
         for (series, adjusted) in family.iter_mut().zip(adjusted) {

@@ -67,9 +67,9 @@ pub use compare::{
     BaselineRelation, CompareOptions, Comparison, ComparisonGate, ComparisonRow, ComparisonSide,
     DefinitionChange, Difference, DifferenceCall, Doubt, GateCondition, GateResult, IntervalWarmUp,
     MeasuredEntry, MeasurementPart, MissingReason, NotComparable, NumberList, Origin, RatioMean,
-    Remark, RowEntry, RowFamily, SequentialStudy, SideStudy, SplitError, SplitKey, Tally,
-    VariantQuestion, Warning, compare, compare_by, compare_lists, compare_with_spreads,
-    questions_by_variant, same_machine, side_of, split,
+    Remark, RowEntry, SequentialStudy, SideStudy, SplitError, SplitKey, Tally, VariantQuestion,
+    Warning, compare, compare_by, compare_lists, compare_with_spreads, questions_by_variant,
+    same_machine, side_of, split,
 };
 pub use history::{
     BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,

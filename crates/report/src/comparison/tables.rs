@@ -1,10 +1,9 @@
 //! The tables of a comparison: the fields of each column, without layout. The terminal and the pull request draw the same
 //! ones.
 
-use backsight_model::{Better, counted, numbers as shown};
+use backsight_model::{Better, MetricFamily, counted, numbers as shown};
 use backsight_policy::{
-    BaselineRelation, Comparison, ComparisonRow, DifferenceCall, MeasuredEntry, RatioMean,
-    RowEntry, RowFamily,
+    BaselineRelation, Comparison, ComparisonRow, DifferenceCall, MeasuredEntry, RatioMean, RowEntry,
 };
 use backsight_stats::{Undefined, percent_change};
 use indexmap::IndexMap;
@@ -51,8 +50,8 @@ fn places(comparison: &Comparison) -> Vec<(Option<String>, String, &ComparisonRo
 pub fn group_heading(row: &ComparisonRow) -> String {
     let benchmark = &row.cell.benchmark;
     match row.family() {
-        RowFamily::Primary | RowFamily::Secondary => benchmark.to_string(),
-        RowFamily::Monitors => format!("{benchmark}: monitors"),
+        MetricFamily::Primary | MetricFamily::Secondary => benchmark.to_string(),
+        MetricFamily::Monitored => format!("{benchmark}: monitors"),
     }
 }
 

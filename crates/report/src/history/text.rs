@@ -22,7 +22,8 @@ pub fn render(selected: &SelectedHistory<'_>, options: &HistoryTextOptions) -> S
         text.push_str("\nNothing has been measured.\n");
     }
     let is_shown = |series: &&&VersionSeries| {
-        selected.all_metrics || series.metric.primary || series.has_changes()
+        let is_monitored = series.metric.monitor.is_some();
+        selected.all_metrics || series.metric.primary || (!is_monitored && series.has_changes())
     };
     let series: Vec<&VersionSeries> = selected.series.iter().filter(is_shown).copied().collect();
     if series.len() > MOST_BLOCKS {

@@ -1,6 +1,7 @@
 //! The page of a target: its series as charts, what changed, and every version.
 
 use askama::Template;
+use backsight_model::MetricFamily;
 use backsight_policy::{ChangeDirection, HistoryVersion, VersionSeries};
 use backsight_report::{
     SeriesText,
@@ -154,7 +155,11 @@ impl Press<'_> {
         let history = &book.history;
         let mut room = MOST_POINTS;
         let mut charts = Vec::new();
-        let is_quiet = |series: &VersionSeries| !series.metric.primary && !series.has_changes();
+        let is_quiet = |series: &VersionSeries| match series.metric.family() {
+            MetricFamily::Primary => false,
+            MetricFamily::Secondary => !series.has_changes(),
+            MetricFamily::Monitored => true,
+        };
         let mut all: Vec<(usize, &VersionSeries)> = history.series.iter().enumerate().collect();
         all.sort_by_key(|(_, series)| is_quiet(series));
         let mut folded = 0;

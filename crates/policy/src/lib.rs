@@ -49,6 +49,7 @@ mod bisect;
 mod change_significance;
 mod compare;
 mod evidence_index;
+pub mod explain;
 mod history;
 mod noise;
 mod overhead;

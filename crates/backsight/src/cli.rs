@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use crate::{
     accept, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
-    exit_status, export, history, history_log, import, init, lab, list, log, manual, noise,
-    overhead, publish, record, report, restore, resume, run, schema, search, step, studies, trace,
-    trace::syscall_monitor, try_patch,
+    exit_status, explain, export, history, history_log, import, init, lab, list, log, manual,
+    noise, overhead, publish, record, report, restore, resume, run, schema, search, step, studies,
+    trace, trace::syscall_monitor, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -57,6 +57,8 @@ enum Verb {
     Resume(resume::ResumeArgs),
     /// Compare result sets: differences with their intervals
     Compare(compare::CompareArgs),
+    /// Say what goes along with a change: counters, system calls, functions, each with how sure it is
+    Explain(explain::ExplainArgs),
     /// Find where numbers changed: change points of a file or of studies
     Detect(Box<detect::DetectArgs>),
     /// Show what was measured along a target's versions, and where it changed
@@ -141,6 +143,7 @@ impl Arguments {
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),
+            Verb::Explain(verb) => verb.execute(&shared),
             Verb::Detect(verb) => verb.execute(&shared),
             Verb::History(verb) => verb.execute(&shared),
             Verb::Accept(verb) => verb.execute(&shared),

@@ -13,6 +13,7 @@ mod detect;
 mod doctor;
 mod examples;
 mod exit_status;
+mod explain;
 mod export;
 mod files;
 mod history;

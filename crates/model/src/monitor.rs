@@ -99,7 +99,7 @@ pub struct Monitor {
 /// A metric that a monitor measures, or a kind of metrics: one for each thing that it saw. In a benchmark of several roles `ROLE.`
 /// stands before its name, the role on whose host it ran.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MonitorMetric {
     /// The unit of its samples.
     pub unit: Unit,
@@ -113,6 +113,9 @@ pub struct MonitorMetric {
     /// sample of `KEY.METRIC`.
     #[serde(default)]
     pub json: Option<Located<String>>,
+    /// Of a command: whether its value adds up over the time that it watches, as a count does and a share or a percentile doesn't.
+    #[serde(default)]
+    pub adds_up: bool,
     /// Of a sampler: the series that it is made of, whose sum is taken where these are several. A `*` in one stands for a part of
     /// its name without dots: each series that fits is a metric `PART.METRIC` then, PART being all between two dots that has the
     /// `*`.
@@ -148,6 +151,9 @@ impl MonitorMetric {
                 "lacks what it is made of",
                 "a metric of `run` has `json`, one of a `sampler` has `series`",
             ));
+        }
+        if sampled && self.adds_up {
+            return Some(("has `adds-up`, which its `as` says already", "leave it out"));
         }
         let reduced = self.reduction != Reduction::default();
         if !sampled && (reduced || self.sum || self.scale.is_some() || !per.is_empty()) {

@@ -233,6 +233,11 @@ impl Unit {
         }
     }
 
+    /// Whether it is a length of time.
+    pub fn is_time(self) -> bool {
+        self.dimension == Dimension::Time
+    }
+
     /// Whether it counts things, one at a time and not per second.
     pub fn counts(self) -> bool {
         matches!(self.dimension, Dimension::Count(_))

@@ -76,13 +76,12 @@ pub struct Candidate {
 pub struct Companion {
     /// Which candidate, by its place among those that were given.
     pub candidate: usize,
-    /// Whether `base` and `new` are for each piece of work, in units of the metric's own: for each second, say, of what the metric
-    /// counts by the second.
-    pub per_work: bool,
-    /// The mean of the baseline's trials.
+    /// The mean of the baseline's trials, as the candidate's values are.
     pub base: f64,
     /// The mean of the new side's trials.
     pub new: f64,
+    /// Whether the percentages below are of what there is for each piece of work.
+    pub per_work: bool,
     /// new − base in percent of the base; undefined where the base has none of it.
     pub percent: Result<f64, Undefined>,
     /// The interval of that.
@@ -171,6 +170,8 @@ pub fn companions(
 
 /// The trials of both sides in which a candidate and the metric were measured.
 struct Joined {
+    /// As they are.
+    values: [Vec<f64>; 2],
     /// For each second, or as it is.
     raw: [Vec<f64>; 2],
     /// For each piece of work, where that can be said.
@@ -182,6 +183,7 @@ struct Joined {
 impl ChangeSides {
     fn joined(&self, candidate: &Candidate) -> Joined {
         let mut joined = Joined {
+            values: Default::default(),
             raw: Default::default(),
             work: Some(Default::default()),
             metric: Default::default(),
@@ -202,6 +204,7 @@ impl ChangeSides {
                     (Scaling::Total, Some(seconds)) if seconds > 0.0 => Some(value / seconds),
                     _ => None,
                 };
+                joined.values[side].push(*value);
                 joined.raw[side].push(rate.unwrap_or(*value));
                 joined.metric[side].push(time_per_work.unwrap_or(*metric));
                 match (rate, time_per_work, &mut joined.work) {
@@ -233,8 +236,8 @@ impl ChangeSides {
         Some(Companion {
             candidate: place,
             per_work,
-            base: shown.base,
-            new: shown.new,
+            base: mean(&joined.values[0]),
+            new: mean(&joined.values[1]),
             percent: shown.ratio.map(|ratio| 100.0 * (ratio - 1.0)),
             percent_interval: shown.ratio_interval.map(|ratio| Interval {
                 low: 100.0 * (ratio.low - 1.0),
@@ -249,8 +252,6 @@ impl ChangeSides {
 
 /// Two sides against each other.
 struct Tested {
-    base: f64,
-    new: f64,
     ratio: Result<f64, Undefined>,
     ratio_interval: Result<Interval, Undefined>,
     p: f64,
@@ -276,8 +277,6 @@ impl Tested {
             Err(_) => return None,
         };
         Some(Self {
-            base: mean_of_base,
-            new: mean_of_new,
             ratio,
             ratio_interval,
             p,
@@ -285,9 +284,12 @@ impl Tested {
     }
 }
 
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 /// Pearson's correlation coefficient; none where one of them never varies.
 fn correlation(x: &[f64], y: &[f64]) -> Option<f64> {
-    let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
     let (middle_x, middle_y) = (mean(x), mean(y));
     let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
     for (x, y) in x.iter().zip(y) {

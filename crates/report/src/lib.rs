@@ -28,6 +28,7 @@ pub mod definition_text;
 pub mod doctor;
 mod document;
 pub mod escape;
+pub mod explain;
 pub mod findings;
 mod format;
 pub mod history;

@@ -8,7 +8,10 @@ use backsight_model::{
 };
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Transaction};
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use crate::{
     RawRef, Store, StoreError, StudyId,
@@ -762,6 +765,35 @@ impl Store {
         rows.iter()
             .map(|row| self.database.parsed(row, "monitor", "a monitor's name"))
             .collect()
+    }
+
+    /// How long `run` was in each trial of a study, in seconds, by the trial's number: the steps that are waited for on the host where
+    /// they took longest; where there are none, the longest program that went on beside.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn run_seconds(&self, study: StudyId) -> Result<HashMap<u32, f64>, StoreError> {
+        let query = sqlx::query(
+            "SELECT trial, spawned, SUM(wall) AS together, MAX(wall) AS longest FROM step \
+             WHERE study = $1 AND phase = 'run' AND monitor IS NULL \
+             GROUP BY trial, role, host, spawned",
+        )
+        .bind(study.0);
+        let mut waited: HashMap<u32, f64> = HashMap::new();
+        let mut beside: HashMap<u32, f64> = HashMap::new();
+        for row in &self.database.rows(query).await? {
+            let spawned: bool = self.database.column(row, "spawned")?;
+            let (of, seconds) = match spawned {
+                false => (&mut waited, self.float(row, "together")?),
+                true => (&mut beside, self.float(row, "longest")?),
+            };
+            let longest = of.entry(self.database.whole(row, "trial")?).or_default();
+            *longest = longest.max(seconds);
+        }
+        for (trial, seconds) in beside {
+            waited.entry(trial).or_insert(seconds);
+        }
+        Ok(waited)
     }
 
     /// The steps of one trial, in the order in which they were recorded.

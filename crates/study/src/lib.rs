@@ -22,6 +22,7 @@ mod choices;
 mod comparison;
 mod doctor;
 mod evidence;
+mod explanation;
 mod free_hosts;
 mod history_measurer;
 mod history_study;
@@ -63,6 +64,7 @@ pub use doctor::{
     ExaminationOptions, ExaminedMachine, check_lab, check_question, examine_machines,
 };
 pub use evidence::{EvidenceScope, evidence_along, evidence_for_study, evidence_of_study};
+pub use explanation::{ExplainSelection, explain};
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
 pub use host_records::{HostRecords, compare_records, hosts_of_study, machines};

@@ -1,0 +1,343 @@
+//! What goes along with changes: the view for programs, and the sentences and tables.
+//!
+//! It is said of each thing that it goes along with a change, never that it causes it.
+
+use backsight_model::{Better, Cell, MetricName, MonitorName, Unit, counted};
+use backsight_policy::explain::{CandidateKind, Companion};
+use backsight_stats::Interval;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    Document, Render, Section, Table, Tone, field, left,
+    numbers::{self, Scale},
+    right,
+};
+
+/// Changes between studies, versions or variants, each with what goes along with it.
+#[derive(Debug, Clone)]
+pub struct Explanations {
+    /// What was asked about: `base and new`.
+    pub title: String,
+    /// The changes of primary metrics, the largest first.
+    pub changes: Vec<ExplainedChange>,
+    /// Primary metrics of which no change was found, each with what was found: there is nothing to explain.
+    pub unchanged: Vec<String>,
+    /// What else differs between the sides: facts of hosts, definitions, compilers.
+    pub facts: Vec<String>,
+    /// What a reader should know: monitors that weren't there, trials that are too few.
+    pub notes: Vec<String>,
+}
+
+/// A change of one metric of one cell.
+#[derive(Debug, Clone)]
+pub struct ExplainedChange {
+    /// The side that it is measured against.
+    pub base: String,
+    /// The other side.
+    pub new: String,
+    /// The cell.
+    pub cell: Cell,
+    /// The metric.
+    pub metric: MetricName,
+    /// Its unit.
+    pub unit: Option<Unit>,
+    /// Which direction is good.
+    pub better: Better,
+    /// `better`, `worse` or `changed`.
+    pub call: &'static str,
+    /// new − base in percent of the base, with its interval.
+    pub percent: Option<(f64, Option<Interval>)>,
+    /// How many things were looked at.
+    pub candidates: usize,
+    /// What goes along with it, best first.
+    pub companions: Vec<NamedCompanion>,
+    /// The versions that may have made it, oldest first: name and title.
+    pub versions: Vec<(String, String)>,
+}
+
+/// Something that goes along with a change.
+#[derive(Debug, Clone)]
+pub struct NamedCompanion {
+    /// What it is.
+    pub kind: CandidateKind,
+    /// Its name.
+    pub name: String,
+    /// The monitor that saw it.
+    pub monitor: MonitorName,
+    /// One line about it.
+    pub about: String,
+    /// The unit of its means.
+    pub unit: Option<Unit>,
+    /// Its figures.
+    pub figures: Companion,
+}
+
+/// What `explain` prints.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ExplanationsView<'a> {
+    /// What was asked about.
+    pub title: &'a str,
+    /// The changes of primary metrics, the largest first.
+    pub changes: Vec<ExplainedChangeView<'a>>,
+    /// Primary metrics without a change, each with what was found.
+    pub unchanged: &'a [String],
+    /// What else differs between the sides.
+    pub facts: &'a [String],
+    /// What a reader should know.
+    pub notes: &'a [String],
+}
+
+/// A change of one metric of one cell, and what goes along with it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ExplainedChangeView<'a> {
+    /// The side that it is measured against.
+    pub base: &'a str,
+    /// The other side.
+    pub new: &'a str,
+    /// The cell: benchmark, parameters, variant.
+    pub cell: String,
+    /// The metric.
+    pub metric: &'a str,
+    /// Its unit; null if nobody said it.
+    pub unit: Option<Unit>,
+    /// `better`, `worse` or `changed`.
+    pub call: &'a str,
+    /// new − base in percent of the base; null where that isn't defined.
+    pub percent: Option<f64>,
+    /// The interval of that.
+    pub percent_interval: Option<Interval>,
+    /// How many things were looked at.
+    pub candidates: usize,
+    /// What goes along with it, best first. It goes along with the change: whether it is the cause isn't said.
+    pub goes_along: Vec<CompanionView<'a>>,
+    /// The versions that may have made it, oldest first.
+    pub versions: Vec<ExplainedVersionView<'a>>,
+}
+
+/// A version that may have made a change.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ExplainedVersionView<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it says of itself.
+    pub title: &'a str,
+}
+
+/// Something that goes along with a change.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct CompanionView<'a> {
+    /// `function` or `metric`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: &'a str,
+    /// The monitor that saw it.
+    pub monitor: &'a str,
+    /// One line about it.
+    pub about: &'a str,
+    /// The unit of the means.
+    pub unit: Option<Unit>,
+    /// The mean of the baseline's trials.
+    pub base: f64,
+    /// The mean of the new side's trials.
+    pub new: f64,
+    /// Whether the percentages are of what there is for each piece of the benchmark's work.
+    pub per_work: bool,
+    /// new − base in percent of the base; null where the base has none of it.
+    pub percent: Option<f64>,
+    /// The interval of that.
+    pub percent_interval: Option<Interval>,
+    /// The p-value, adjusted over everything of its kind.
+    pub p: f64,
+    /// The correlation with the metric over the trials of both sides.
+    pub correlation: f64,
+    /// How well it goes along with the change, from 0 to 1.
+    pub score: f64,
+}
+
+fn kind_name(kind: CandidateKind) -> &'static str {
+    match kind {
+        CandidateKind::Function => "function",
+        CandidateKind::Metric => "metric",
+    }
+}
+
+impl NamedCompanion {
+    fn view(&self) -> CompanionView<'_> {
+        let figures = &self.figures;
+        CompanionView {
+            kind: kind_name(self.kind),
+            name: &self.name,
+            monitor: self.monitor.as_str(),
+            about: &self.about,
+            unit: self.unit,
+            base: figures.base,
+            new: figures.new,
+            per_work: figures.per_work,
+            percent: figures.percent.ok(),
+            percent_interval: figures.percent_interval.ok(),
+            p: figures.p,
+            correlation: figures.correlation,
+            score: figures.score,
+        }
+    }
+
+    /// `+82 % [80, 84]`; `from nothing` where the base has none of it.
+    fn change(&self) -> String {
+        match self.figures.percent {
+            Ok(percent) => {
+                let change = numbers::percent_in(percent, self.figures.percent_interval.ok());
+                match self.figures.per_work {
+                    true => format!("{change} for the same work"),
+                    false => change,
+                }
+            }
+            Err(_) => "from nothing".to_owned(),
+        }
+    }
+}
+
+impl ExplainedChange {
+    fn view(&self) -> ExplainedChangeView<'_> {
+        ExplainedChangeView {
+            base: &self.base,
+            new: &self.new,
+            cell: self.cell.to_string(),
+            metric: self.metric.as_str(),
+            unit: self.unit,
+            call: self.call,
+            percent: self.percent.map(|(percent, _)| percent),
+            percent_interval: self.percent.and_then(|(_, interval)| interval),
+            candidates: self.candidates,
+            goes_along: self.companions.iter().map(NamedCompanion::view).collect(),
+            versions: (self.versions.iter())
+                .map(|(name, title)| ExplainedVersionView { name, title })
+                .collect(),
+        }
+    }
+
+    /// `new against base, bench time: worse by +10 % [9, 11]`.
+    fn heading(&self) -> String {
+        let size = self.percent.map_or(String::new(), |(percent, interval)| {
+            format!(" by {}", numbers::percent_in(percent, interval))
+        });
+        format!(
+            "{} against {}, {} {}: {}{size}",
+            self.new, self.base, self.cell, self.metric, self.call
+        )
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(vec![
+            left("goes along"),
+            right(self.base.clone()),
+            right(self.new.clone()),
+            left("change"),
+            right("follows"),
+            right("score"),
+            left("seen by"),
+        ]);
+        for companion in &self.companions {
+            let figures = &companion.figures;
+            let scale = companion
+                .unit
+                .map(|unit| Scale::fitting(unit, [figures.base, figures.new].into_iter()));
+            let shown = |value: f64| match &scale {
+                Some(scale) => format!(
+                    "{}{}",
+                    numbers::significant(scale.convert(value), 4),
+                    scale.unit_after()
+                ),
+                None => numbers::significant(value, 4),
+            };
+            table.row(vec![
+                field(companion.name.clone()),
+                field(shown(figures.base)),
+                field(shown(figures.new)),
+                field(companion.change()),
+                field(format!("{:+.2}", figures.correlation)),
+                field(format!("{:.2}", figures.score)),
+                field(companion.monitor.to_string()),
+            ]);
+        }
+        table
+    }
+
+    /// What is said of it in a sentence.
+    fn sentence(&self) -> String {
+        match self.companions.first() {
+            Some(first) => format!(
+                "{}: `{}` goes along best ({})",
+                self.heading(),
+                first.name,
+                first.change()
+            ),
+            None if self.candidates == 0 => format!(
+                "{}: no monitor watched both sides; measure with --monitors to learn what goes along",
+                self.heading()
+            ),
+            None => format!(
+                "{}: of {} that monitors saw, nothing goes along that chance wouldn't bring as well",
+                self.heading(),
+                counted(self.candidates, "thing")
+            ),
+        }
+    }
+}
+
+impl Render for Explanations {
+    type View<'v> = ExplanationsView<'v>;
+
+    fn view(&self) -> ExplanationsView<'_> {
+        ExplanationsView {
+            title: &self.title,
+            changes: self.changes.iter().map(ExplainedChange::view).collect(),
+            unchanged: &self.unchanged,
+            facts: &self.facts,
+            notes: &self.notes,
+        }
+    }
+
+    fn document(&self) -> Document {
+        let mut document = Document::new(self.title.clone());
+        for change in &self.changes {
+            let tone = match change.call {
+                "better" => Tone::Good,
+                "worse" => Tone::Bad,
+                _ => Tone::Changed,
+            };
+            document = document.with_sentence(change.sentence(), tone);
+        }
+        document = document.with_sentences(self.unchanged.iter().cloned());
+        if self
+            .changes
+            .iter()
+            .any(|change| !change.companions.is_empty())
+        {
+            document = document.with_sentence(
+                "To go along isn't to cause: each of these changed with the metric, for the time and for the same work, \
+                 by more than chance does; `follows` is the correlation over the trials.",
+                Tone::Plain,
+            );
+        }
+        for change in &self.changes {
+            document = document.with_section(Section::table(change.heading(), change.table()));
+            let versions = change.versions.iter();
+            let versions = versions.map(|(name, title)| format!("{name} {title}"));
+            document = document.with_section(Section::list(
+                "Versions that may have made it",
+                versions.collect(),
+            ));
+        }
+        document
+            .with_section(Section::list("What else differs", self.facts.clone()))
+            .with_section(Section::list("Notes", self.notes.clone()))
+    }
+}
+
+impl Explanations {
+    /// Whether a change was found.
+    pub fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+}

@@ -1,0 +1,470 @@
+//! What goes along with the changes between two studies, two parts of one, or the versions of a history: read from the store, judged
+//! by `backsight_policy::explain`.
+
+use backsight_model::{
+    Better, CellSeries, Monitor, MonitorName, Reduction, ResultSet, StudyHistory, TomlDocument,
+    Unit, did_you_mean,
+};
+use backsight_policy::{
+    CompareOptions, ComparisonRow, SplitKey, Warning, compare,
+    explain::{
+        Candidate, CandidateKind, ChangeSides, ExplainOptions, Scaling, TrialValues, WorkMeasure,
+        companions,
+    },
+    split,
+};
+use backsight_report::explain::{ExplainedChange, Explanations, NamedCompanion};
+use backsight_store::{Store, StudyId, StudyRow};
+use indexmap::IndexMap;
+use miette::IntoDiagnostic as _;
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    VerdictReport,
+    result_sets::result_sets,
+    verbs::{
+        Verb as _,
+        bisect::{BisectReport, BisectVerb},
+        try_patch::TryVerb,
+    },
+};
+
+/// Which changes are explained.
+#[derive(Debug, Clone, Default)]
+pub struct ExplainSelection {
+    /// The parts of one study that are its sides.
+    pub by: Option<SplitKey>,
+    /// Of a study along a history: the first version with the change.
+    pub at: Option<String>,
+}
+
+/// One side: some trials of a study.
+struct Side {
+    set: ResultSet,
+    seconds: HashMap<u32, f64>,
+    monitors: IndexMap<MonitorName, Monitor>,
+}
+
+/// Two sides, and the versions that lie between them.
+struct Pair {
+    base: usize,
+    new: usize,
+    versions: Vec<(String, String)>,
+}
+
+/// What goes along with the changes between the studies that are named: two or more, the first is the baseline; or the one study's
+/// parts, versions or sides.
+///
+/// # Errors
+/// There is no such study, version or part; the store's own.
+pub async fn explain(
+    store: &Store,
+    asked: &[String],
+    selection: &ExplainSelection,
+) -> miette::Result<Explanations> {
+    let mut rows = Vec::new();
+    for asked in asked {
+        rows.push(store.study(asked).await.into_diagnostic()?);
+    }
+    let ids: Vec<StudyId> = rows.iter().map(|row| row.id).collect();
+    let sets = result_sets(store, &ids).await?;
+    let (sides, pairs) = match (&rows[..], &selection.by) {
+        ([study], None) => sides_along_history(store, study, sets, selection).await?,
+        ([_], Some(by)) => {
+            let (parts, _) = split(&sets[0], by).into_diagnostic()?;
+            against_first(parts)
+        }
+        _ => against_first(sets),
+    };
+    let mut known: HashMap<i64, (HashMap<u32, f64>, IndexMap<MonitorName, Monitor>)> =
+        HashMap::new();
+    for id in ids {
+        let seconds = store.run_seconds(id).await.into_diagnostic()?;
+        known.insert(id.0, (seconds, monitors_of(store, id).await?));
+    }
+    let sides: Vec<Side> = sides
+        .into_iter()
+        .map(|set| {
+            let (seconds, monitors) = known.get(&set.study).cloned().unwrap_or_default();
+            Side {
+                set,
+                seconds,
+                monitors,
+            }
+        })
+        .collect();
+    let mut found = Explanations {
+        title: asked.join(" and "),
+        changes: Vec::new(),
+        unchanged: Vec::new(),
+        facts: Vec::new(),
+        notes: Vec::new(),
+    };
+    for pair in &pairs {
+        explain_pair(&sides[pair.base], &sides[pair.new], pair, &mut found);
+    }
+    let size = |change: &ExplainedChange| change.percent.map_or(f64::INFINITY, |(it, _)| it.abs());
+    found.changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    Ok(found)
+}
+
+fn against_first(sets: Vec<ResultSet>) -> (Vec<ResultSet>, Vec<Pair>) {
+    let pairs = (1..sets.len()).map(|new| Pair {
+        base: 0,
+        new,
+        versions: Vec::new(),
+    });
+    let pairs = pairs.collect();
+    (sets, pairs)
+}
+
+/// The monitors that a study was made with, by its own documents.
+async fn monitors_of(
+    store: &Store,
+    study: StudyId,
+) -> miette::Result<IndexMap<MonitorName, Monitor>> {
+    let documents = store.documents(study).await.into_diagnostic()?;
+    let of_monitors = documents.into_iter().filter(|it| it.kind == "monitor");
+    let read = of_monitors.filter_map(|it| {
+        let monitor = Monitor::read(&TomlDocument::new(it.name, it.text)).ok()?;
+        Some(((*monitor.name).clone(), monitor))
+    });
+    Ok(read.collect())
+}
+
+/// The sides that a study along a history has: the base and its patches; the versions on both sides of each change.
+async fn sides_along_history(
+    store: &Store,
+    study: &StudyRow,
+    mut sets: Vec<ResultSet>,
+    selection: &ExplainSelection,
+) -> miette::Result<(Vec<ResultSet>, Vec<Pair>)> {
+    let set = sets.remove(0);
+    if study.target.is_none() {
+        return Err(miette::miette!(
+            help = format!(
+                "backsight explain BASE {0}, or backsight explain {0} --by variant",
+                study.name
+            ),
+            "`{}` has no versions: there is nothing to compare it with",
+            study.name
+        ));
+    }
+    let history = store.study_history(study.id).await.into_diagnostic()?;
+    let changes = changes_of(store, study, &history, selection).await?;
+    let by_version = trials_by_version(&history);
+    let name = |versions: std::ops::Range<usize>| {
+        let first = &history.versions[versions.start].name;
+        let last = &history.versions[versions.end - 1].name;
+        match versions.len() {
+            1 => first.clone(),
+            _ => format!("{first}..{last}"),
+        }
+    };
+    let (mut parts, mut pairs) = (Vec::new(), Vec::new());
+    for change in changes {
+        let side = |versions: &std::ops::Range<usize>| {
+            only(&set, name(versions.clone()), |trial| {
+                by_version
+                    .get(&trial)
+                    .is_some_and(|version| versions.contains(version))
+            })
+        };
+        let between = change.between.clone().map(|version| {
+            let version = &history.versions[version];
+            (version.name.clone(), version.title.clone())
+        });
+        pairs.push(Pair {
+            base: parts.len(),
+            new: parts.len() + 1,
+            versions: between.collect(),
+        });
+        parts.extend([side(&change.before), side(&change.after)]);
+    }
+    Ok((parts, pairs))
+}
+
+/// A change along a history: the versions before and after it, and those that may have made it.
+struct HistoryChange {
+    before: std::ops::Range<usize>,
+    after: std::ops::Range<usize>,
+    between: std::ops::Range<usize>,
+}
+
+async fn changes_of(
+    store: &Store,
+    study: &StudyRow,
+    history: &StudyHistory,
+    selection: &ExplainSelection,
+) -> miette::Result<Vec<HistoryChange>> {
+    let versions = history.versions.len();
+    if let Some(at) = &selection.at {
+        let names = || history.versions.iter().map(|version| version.name.as_str());
+        let found = history.versions.iter().position(|version| {
+            version.name == *at || (at.len() >= 7 && version.id.starts_with(at.as_str()))
+        });
+        return match found {
+            Some(at) if at > 0 => Ok(vec![HistoryChange {
+                before: 0..at,
+                after: at..versions,
+                between: at..at + 1,
+            }]),
+            Some(_) => Err(miette::miette!(
+                help = "name a later one",
+                "`{at}` is the first version of `{}`: there is nothing before it",
+                study.name
+            )),
+            None => Err(miette::miette!(
+                help = did_you_mean(at, names())
+                    .unwrap_or_else(|| format!("backsight show {} lists them", study.name)),
+                "`{}` has no version `{at}`",
+                study.name
+            )),
+        };
+    }
+    if study.verb == TryVerb::NAME {
+        return Ok((1..versions)
+            .map(|side| HistoryChange {
+                before: 0..1,
+                after: side..side + 1,
+                between: side..side + 1,
+            })
+            .collect());
+    }
+    if study.verb == BisectVerb::NAME {
+        let VerdictReport::Bisect(report) = BisectVerb::judge(store, study).await? else {
+            return Ok(Vec::new());
+        };
+        return Ok(culprits(&report, versions));
+    }
+    Err(miette::miette!(
+        help = format!(
+            "backsight explain {0} --at VERSION, the first version with the change; `backsight show {0}` says where they are",
+            study.name
+        ),
+        "which change of `{}`?",
+        study.name
+    ))
+}
+
+/// The changes that a bisection found, each with the versions up to its neighbours.
+fn culprits(report: &BisectReport, versions: usize) -> Vec<HistoryChange> {
+    let places: Vec<_> = (report.verdict.culprits.iter())
+        .map(|culprit| culprit.place)
+        .collect();
+    let change = |(number, place): (usize, &backsight_policy::ChangeLocation)| {
+        let from = number.checked_sub(1).map_or(0, |last| places[last].until);
+        let until = places
+            .get(number + 1)
+            .map_or(versions, |next| next.after + 1);
+        HistoryChange {
+            before: from..place.after + 1,
+            after: place.until..until.max(place.until + 1),
+            between: place.after + 1..place.until + 1,
+        }
+    };
+    places.iter().enumerate().map(change).collect()
+}
+
+/// The version of each trial, by the trial's number.
+fn trials_by_version(history: &StudyHistory) -> HashMap<u32, usize> {
+    let builds: HashMap<u32, usize> = (history.builds.iter())
+        .map(|build| (build.number, build.version))
+        .collect();
+    let boots: HashMap<u32, u32> = (history.boots.iter())
+        .map(|boot| (boot.number, boot.build))
+        .collect();
+    let version = |boot: u32| builds.get(boots.get(&boot)?).copied();
+    (history.trials.iter())
+        .filter_map(|trial| Some((trial.number, version(trial.boot)?)))
+        .collect()
+}
+
+/// Some trials of a set.
+fn only(set: &ResultSet, name: String, is_in: impl Fn(u32) -> bool) -> ResultSet {
+    let mut set = set.clone();
+    set.name = name;
+    for series in &mut set.series {
+        series.trials.retain(|trial| is_in(trial.trial));
+    }
+    set.failed.retain(|(trial, ..)| is_in(*trial));
+    set
+}
+
+/// Adds what goes along with the changes between two sides.
+fn explain_pair(base: &Side, new: &Side, pair: &Pair, found: &mut Explanations) {
+    let comparison = compare(
+        &[base.set.clone(), new.set.clone()],
+        CompareOptions::default(),
+    );
+    for warning in &comparison.warnings {
+        let said = warning.to_string();
+        let of = match warning {
+            Warning::Fact { .. } | Warning::AnotherBoot { .. } | Warning::OtherHosts { .. } => {
+                &mut found.facts
+            }
+            _ => &mut found.notes,
+        };
+        if !of.contains(&said) {
+            of.push(said);
+        }
+    }
+    for row in comparison.rows.iter().filter(|row| row.primary) {
+        let Some(difference) = row.entries.get(1).and_then(|entry| entry.difference()) else {
+            continue;
+        };
+        if !difference.call.changed() {
+            found.unchanged.push(format!(
+                "{} against {}, {} {}: {}: nothing to explain",
+                new.set.name, base.set.name, row.cell, row.metric, difference.call
+            ));
+            continue;
+        }
+        let change = change_sides(base, new, row);
+        let candidates = candidates(base, new, row);
+        let named: Vec<Candidate> = candidates.iter().map(|it| it.candidate.clone()).collect();
+        let along = companions(&change, &named, ExplainOptions::default());
+        found.changes.push(ExplainedChange {
+            base: base.set.name.clone(),
+            new: new.set.name.clone(),
+            cell: row.cell.clone(),
+            metric: row.metric.clone(),
+            unit: row.unit,
+            better: row.better,
+            call: difference.call.as_str(),
+            percent: (difference.percent.ok())
+                .map(|percent| (percent, difference.percent_interval.ok())),
+            candidates: candidates.len(),
+            companions: along
+                .into_iter()
+                .map(|figures| {
+                    let seen = &candidates[figures.candidate];
+                    NamedCompanion {
+                        kind: seen.candidate.kind,
+                        name: seen.candidate.name.clone(),
+                        monitor: seen.monitor.clone(),
+                        about: seen.about.clone(),
+                        unit: seen.unit,
+                        figures,
+                    }
+                })
+                .collect(),
+            versions: pair.versions.clone(),
+        });
+    }
+}
+
+/// The series of a metric in the cell of a row.
+fn series_of<'a>(side: &'a Side, row: &ComparisonRow) -> impl Iterator<Item = &'a CellSeries> {
+    let cell = row.cell.clone();
+    let series = side.set.series.iter();
+    series.filter(move |series| series.cell.same_question(&cell))
+}
+
+fn values(series: &CellSeries) -> TrialValues {
+    let trials = series
+        .trials
+        .iter()
+        .filter(|trial| !trial.values.is_empty());
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    trials
+        .map(|trial| (trial.trial, mean(&trial.values)))
+        .collect()
+}
+
+fn change_sides(base: &Side, new: &Side, row: &ComparisonRow) -> ChangeSides {
+    let of = |side: &Side| {
+        let mut series = series_of(side, row);
+        let found = series.find(|series| series.metric == row.metric);
+        found.map(values).unwrap_or_default()
+    };
+    let is_time = row.unit.is_some_and(Unit::is_time);
+    ChangeSides {
+        values: [of(base), of(new)],
+        seconds: [base.seconds.clone(), new.seconds.clone()],
+        work: match row.better {
+            Better::Lower if is_time => WorkMeasure::TimePerWork,
+            Better::Higher => WorkMeasure::WorkPerTime,
+            _ => WorkMeasure::None,
+        },
+    }
+}
+
+/// A candidate with what is shown of it.
+struct SeenCandidate {
+    candidate: Candidate,
+    monitor: MonitorName,
+    about: String,
+    unit: Option<Unit>,
+}
+
+/// What monitors saw in the cell of a row on both sides. What only one side has was nothing on the other.
+fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate> {
+    let mut found: IndexMap<String, SeenCandidate> = IndexMap::new();
+    for (place, side) in [base, new].into_iter().enumerate() {
+        for series in series_of(side, row) {
+            let Some(monitor) = &series.monitor else {
+                continue;
+            };
+            let scaling = scaling_of(side.monitors.get(monitor), series.metric.as_str());
+            let name = series.metric.to_string();
+            let seen = found.entry(name.clone()).or_insert_with(|| SeenCandidate {
+                candidate: Candidate {
+                    kind: CandidateKind::Metric,
+                    name,
+                    scaling,
+                    values: Default::default(),
+                },
+                monitor: monitor.clone(),
+                about: series.about.clone(),
+                unit: Some(series.unit),
+            });
+            seen.candidate.values[place] = values(series);
+        }
+    }
+    let watched: [HashMap<MonitorName, HashSet<u32>>; 2] = [base, new].map(|side| {
+        let mut trials: HashMap<MonitorName, HashSet<u32>> = HashMap::new();
+        for series in series_of(side, row) {
+            if let Some(monitor) = &series.monitor {
+                let seen = series.trials.iter().map(|trial| trial.trial);
+                trials.entry(monitor.clone()).or_default().extend(seen);
+            }
+        }
+        trials
+    });
+    for seen in found.values_mut() {
+        // A monitor that names each thing that it sees says nothing of what it didn't see: there was none.
+        if seen.candidate.scaling == Scaling::Level {
+            continue;
+        }
+        for (values, watched) in seen.candidate.values.iter_mut().zip(&watched) {
+            for trial in watched.get(&seen.monitor).into_iter().flatten() {
+                values.entry(*trial).or_insert(0.0);
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+/// How a monitor's metric depends on how long a trial is, by the monitor's definition.
+fn scaling_of(monitor: Option<&Monitor>, metric: &str) -> Scaling {
+    let last = metric.rsplit('.').next().unwrap_or(metric);
+    let defined = monitor.and_then(|monitor| {
+        let mut metrics = monitor.metrics.iter();
+        metrics.find(|(name, _)| name.as_str() == last)
+    });
+    let Some((_, defined)) = defined else {
+        return Scaling::Level;
+    };
+    match (
+        defined.json.is_some(),
+        defined.per.is_some(),
+        defined.reduction,
+    ) {
+        (true, ..) if defined.adds_up => Scaling::Total,
+        (true, ..) | (_, true, _) => Scaling::Level,
+        (.., Reduction::Rate) => Scaling::Rate,
+        (.., Reduction::Increase) => Scaling::Total,
+        _ => Scaling::Level,
+    }
+}

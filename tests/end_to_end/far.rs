@@ -317,7 +317,7 @@ printf %s ":aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x
     place.prints("number", "backsight barrier together && echo 42");
     place.write(
         "number.toml",
-        "use = [\"number\"]\nrounds = 2\nmonitors = [\"proc-stat\"]\n",
+        "use = [\"number\"]\nrounds = 2\nmonitors = [\"cpu\"]\n",
     );
     let agents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/agents");
     assert!(agents.exists(), "{}: `make agents`", agents.display());
@@ -351,7 +351,7 @@ fn a_release_sends_its_small_agent_and_the_whole_program_where_its_tracer_is_nee
         .status();
     assert!(added.unwrap().success());
     place.prints("number", "backsight barrier together && echo 42");
-    for (plan, monitors) in [("plain", "proc-stat"), ("traced", "syscalls")] {
+    for (plan, monitors) in [("plain", "cpu"), ("traced", "syscalls")] {
         place.write(
             &format!("{plan}.toml"),
             format!("use = [\"number\"]\nrounds = 1\nmonitors = [\"{monitors}\"]\n"),

@@ -13,7 +13,7 @@
 //!     verb: HostVerb,
 //! }
 //!
-//! let arguments = Arguments::parse_from(["backsight", "monitor", "proc-stat", "--count", "1"]);
+//! let arguments = Arguments::parse_from(["backsight", "monitor", "cpu", "--count", "1"]);
 //! assert!(matches!(arguments.verb, HostVerb::Monitor(_)));
 //! ```
 
@@ -36,7 +36,7 @@ pub enum HostVerb {
     /// What runs on a host; started by the conductor, not by people
     #[command(hide = true)]
     Agent(AgentArgs),
-    /// A sampler of /proc, as a monitor of a trial; prints a sample a line
+    /// Samplers of /proc and of other counters of the kernel, as monitors of a trial; prints a sample a line
     #[command(hide = true)]
     Monitor(MonitorArgs),
 }

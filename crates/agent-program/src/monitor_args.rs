@@ -1,7 +1,8 @@
-//! `monitor`: a sampler of ours, or the monitor of system calls, as the definitions of monitors start it.
+//! `monitor`: samplers of ours, or the monitor of system calls, as the definitions of monitors start them.
 
+use backsight_agent::{MonitoredProcesses, is_monitor, monitored_processes};
 use backsight_model::Time;
-use backsight_monitor::{RecordError, Sampler, record, sampler, samplers};
+use backsight_monitor::{EndSignals, ProcessTree, RecordError, record, sampler_names};
 use backsight_platform::needs_linux;
 use miette::IntoDiagnostic as _;
 use std::{io::ErrorKind, process::ExitCode, time::Duration};
@@ -14,20 +15,22 @@ const USUAL_INTERVAL: Duration = Duration::from_secs(1);
 /// Arguments of `monitor`.
 #[derive(Debug, clap::Args)]
 pub struct MonitorArgs {
-    /// Which sampler; or `syscalls`, which counts the system calls of a trial's steps until it is stopped
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(names()))]
-    name: String,
+    /// Which samplers; or `syscalls` alone, which counts the system calls of a trial's steps until it is stopped
+    #[arg(required = true, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(names()))]
+    names: Vec<String>,
     /// Time between two samples; 1s unless said
     #[arg(long, value_name = "TIME")]
     interval: Option<Time>,
     /// How many samples; without end unless said
     #[arg(long, value_name = "N")]
     count: Option<u64>,
+    /// Watch this process and what it starts, not those of a trial
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Option<i32>,
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    let samplers = samplers().iter().map(|sampler| sampler.name);
-    samplers.chain([SYSCALLS])
+    sampler_names().chain([SYSCALLS])
 }
 
 impl MonitorArgs {
@@ -39,26 +42,57 @@ impl MonitorArgs {
         self,
         count_syscalls: impl FnOnce() -> miette::Result<ExitCode>,
     ) -> miette::Result<ExitCode> {
-        if self.name == SYSCALLS {
-            if self.interval.is_some() || self.count.is_some() {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        if names.contains(&SYSCALLS) {
+            if names.len() > 1 {
+                return Err(miette::miette!("`{SYSCALLS}` is no sampler: it runs alone"));
+            }
+            if self.interval.is_some() || self.count.is_some() || self.pid.is_some() {
                 return Err(miette::miette!(
-                    "`{}` has no samples: it counts all the time",
-                    self.name
+                    "`{SYSCALLS}` has no samples: it counts all the time"
                 ));
             }
             return count_syscalls();
         }
-        needs_linux(&format!("the monitor `{}`", self.name)).into_diagnostic()?;
+        needs_linux(&format!("the monitor `{}`", names.join(" "))).into_diagnostic()?;
+        // Before anything takes long: a signal that comes early ends it after its first sample.
+        let signals = EndSignals::block();
         let interval = self.interval.map_or(USUAL_INTERVAL, |time| time.0);
-        let unknown = || miette::miette!("there is no sampler `{}`", self.name);
-        let sampler: &Sampler = sampler(&self.name).ok_or_else(unknown)?;
-        // A line is written whole: a monitor that is killed leaves no half of a sample.
+        let tree = self.tree();
         let mut out = std::io::stdout().lock();
-        match record(sampler, interval, self.count, &mut out) {
+        match record(
+            &names,
+            tree.as_ref(),
+            interval,
+            self.count,
+            &signals,
+            &mut out,
+        ) {
             // The reader has seen enough.
             Err(RecordError::Unwritten(error)) if error.kind() == ErrorKind::BrokenPipe => {}
+            Err(error @ RecordError::NoneLeft { .. }) => {
+                eprintln!("{error}");
+                return Ok(ExitCode::from(1));
+            }
             recorded => recorded.map_err(miette::Report::msg)?,
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The processes that are asked for, or those of the trial that this is a monitor of.
+    fn tree(&self) -> Option<ProcessTree> {
+        if let Some(root) = self.pid {
+            return Some(ProcessTree {
+                root,
+                with_root: true,
+                leaves_out: |_| false,
+            });
+        }
+        let MonitoredProcesses { agent, .. } = monitored_processes()?;
+        Some(ProcessTree {
+            root: agent,
+            with_root: false,
+            leaves_out: is_monitor,
+        })
     }
 }

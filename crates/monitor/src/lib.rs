@@ -1,20 +1,38 @@
-//! Samplers of /proc: what `backsight monitor NAME` prints, a sample a line.
+//! Samplers: what `backsight monitor NAME...` prints. Several samplers are one process with one thread.
 //!
-//! A [`Sampler`] is a row of one table: its name and the files that it reads, each with its shape. A [`Sample`] is what
-//! they said at one instant of the monotonic clock, counters as the kernel counts them: what changed between two samples
-//! is their difference. Outside tools are no matter of this room: they are commands in `monitors/*.toml`, as these are.
+//! A sampler reads files of /proc and /sys (or asks the kernel otherwise) and gives named whole numbers, its *series*. A
+//! [`record`]ing is JSON lines, in which K is the sampler's place among those that were asked for:
 //!
-//! There are no means and no differences here, no number that the kernel didn't give, and no sample in place of one that was
-//! missed.
+//! - `{"sampler": K, "name": "cpu", "series": ["ctxt", …]}` before the first sample and whenever the names have changed;
+//! - `[K, at_ns, v1, …]` a sample, in nanoseconds of `CLOCK_MONOTONIC`: absolute after such a header, else the differences to the
+//!   sampler's last one;
+//! - `{"sampler": K, "name": "cpu", "fault": "…"}` where a sampler ends early.
+//!
+//! Counters are as the kernel counts them and only grow; gauges are as they are. A number is the kernel's 64 bits as a signed
+//! number. What the kernel writes with decimals is scaled, and the name says so (`load.1min.hundredths`). A part of a name that the
+//! kernel gives, such as an interface's, has `_` in place of dots.
+//!
+//! There are no means and no rates here, and no sample in place of one that was missed. A sample allocates no memory while its names
+//! are those of the last one. Outside tools are no matter of this room: they are commands in `monitors/*.toml`.
 //!
 //! ```
-//! let sampler = backsight_monitor::sampler("proc-stat").unwrap();
-//! let sample = sampler.sample()?;
-//! assert!(sample.values.keys().any(|name| name.contains("user")), "{:?}", sample.values);
-//! # Ok::<(), backsight_monitor::SamplerError>(())
+//! use backsight_monitor::{EndSignals, record};
+//! use std::time::Duration;
+//!
+//! let mut lines = Vec::new();
+//! let signals = EndSignals::block();
+//! record(&["cpu", "memory"], None, Duration::from_millis(10), Some(2), &signals, &mut lines)?;
+//! assert_eq!(String::from_utf8_lossy(&lines).lines().count(), 2 * 2 + 2);
+//! # Ok::<(), backsight_monitor::RecordError>(())
 //! ```
 
-mod sampler;
+mod end_signals;
+mod files;
+mod recording;
+mod samplers;
+mod series;
 mod shape;
 
-pub use sampler::{RecordError, Sample, Sampler, SamplerError, record, sampler, samplers};
+pub use end_signals::EndSignals;
+pub use recording::{RecordError, record};
+pub use samplers::{ProcessTree, sampler_names};

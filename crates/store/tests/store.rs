@@ -1025,7 +1025,7 @@ async fn monitors_that_watched_are_kept_with_their_trial_and_those_that_were_ask
     let names = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect();
     let mut new = new_study("watched");
     new.cells[1].monitors = Some(Vec::new());
-    new.cells[2].monitors = Some(names(&["vmstat", "proc-stat"]));
+    new.cells[2].monitors = Some(names(&["vmstat", "cpu"]));
     let study = store.create_study(&new).await.unwrap();
     assert_eq!(store.cells(study).await.unwrap(), new.cells);
     assert!(store.monitors(study).await.unwrap().is_empty());

@@ -28,11 +28,20 @@
 
 mod end_signals;
 mod files;
+mod process_tree;
+mod processes;
 mod recording;
 mod samplers;
 mod series;
 mod shape;
 
+// What needs Linux to be compiled: its calls, not its files.
+#[cfg(target_os = "linux")]
+mod perf;
+#[cfg(target_os = "linux")]
+mod perf_events;
+
 pub use end_signals::EndSignals;
+pub use process_tree::ProcessTree;
 pub use recording::{RecordError, record};
-pub use samplers::{ProcessTree, sampler_names};
+pub use samplers::sampler_names;

@@ -1,5 +1,6 @@
 //! Taking samples on a grid of the monotonic clock, and writing them as JSON lines.
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
     io::{self, Write},
     time::Duration,
@@ -7,7 +8,8 @@ use std::{
 
 use crate::{
     end_signals::{EndSignals, monotonic_ns},
-    samplers::{self, ProcessTree, Sampler, SamplerError, Scratch},
+    process_tree::ProcessTree,
+    samplers::{self, Sampler, SamplerError, Scratch},
     series::Series,
 };
 
@@ -56,6 +58,7 @@ pub fn record(
     signals: &EndSignals,
     out: &mut impl Write,
 ) -> Result<(), RecordError> {
+    allow_open_files();
     let mut recording = Recording::new(names, tree);
     let interval = u64::try_from(interval.as_nanos())
         .unwrap_or(u64::MAX)
@@ -84,6 +87,14 @@ pub fn record(
     }
     recording.write(out)?;
     Ok(())
+}
+
+/// Lets this process have as many open files as it may: some of every thread that it watches, some of every processor.
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.maximum;
+    // Where it isn't allowed, what can't be opened says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limit });
 }
 
 struct Recording {

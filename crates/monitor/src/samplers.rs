@@ -5,22 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+#[cfg(target_os = "linux")]
+use crate::perf::Perf;
 use crate::{
     files::{Files, ReadShape},
+    process_tree::ProcessTree,
+    processes::Processes,
     series::Series,
     shape,
 };
-
-/// The processes that some samplers watch: a process and everything that descends from it.
-#[derive(Debug, Clone, Copy)]
-pub struct ProcessTree {
-    /// The process that started the others.
-    pub root: i32,
-    /// Whether it is watched itself, or only what it has started.
-    pub with_root: bool,
-    /// Whether a process is left out, with all that descends from it.
-    pub leaves_out: fn(i32) -> bool,
-}
 
 /// What all samplers of a recording share, so that nothing is allocated anew.
 #[derive(Debug, Default)]
@@ -132,6 +125,15 @@ const SAMPLERS: &[(&str, Open)] = &[
             "proc/pressure/irq": |text, series| shape::pressure(b"irq.", text, series),
         },
     ),
+    ("processes", |tree, scratch| {
+        Ok(Box::new(Processes::open(tree, scratch)?))
+    }),
+    #[cfg(target_os = "linux")]
+    ("perf", |tree, _| Ok(Box::new(Perf::open(tree)?))),
+    #[cfg(target_os = "linux")]
+    ("tracepoints", |tree, _| {
+        Ok(Box::new(Perf::open_tracepoints(tree)?))
+    }),
 ];
 
 /// The names of all samplers.

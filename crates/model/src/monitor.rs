@@ -336,7 +336,15 @@ impl Monitor {
             interval.as_secs_f64()
         );
         let limits = monitors.iter().map(|it| it.output_limit());
+        // The last one samples last, or says why it can't.
+        let last = monitors.len().saturating_sub(1);
+        let ready = format!("^(\\[{last},|\\{{\"sampler\": ?{last},.*\"fault\")");
         FilledStep {
+            action: FilledAction::Spawn {
+                ready: Some(ReadyWhen::Line(ready)),
+                within: READY_LIMIT,
+                stop: StopSignal::Term,
+            },
             output_limit: limits.sum(),
             ..monitor_step(command)
         }

@@ -238,6 +238,11 @@ impl Unit {
         self.dimension == Dimension::Time
     }
 
+    /// How many seconds it is; none of what is no time.
+    pub fn in_seconds(self) -> Option<f64> {
+        self.in_terms_of(Self::parse("s").ok()?)
+    }
+
     /// Whether it counts things, one at a time and not per second.
     pub fn counts(self) -> bool {
         matches!(self.dimension, Dimension::Count(_))

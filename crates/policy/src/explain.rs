@@ -67,6 +67,10 @@ pub struct Candidate {
     pub name: String,
     /// How its values depend on how long a trial is.
     pub scaling: Scaling,
+    /// Where it is time that the benchmark's programs spend: how many seconds one of its units is, in a second or in all.
+    pub seconds: Option<f64>,
+    /// Whether it is the sum of things that are candidates themselves.
+    pub is_sum: bool,
     /// Its value in each trial, the baseline's side first.
     pub values: [TrialValues; 2],
 }
@@ -91,6 +95,8 @@ pub struct Companion {
     /// The correlation with the metric (with the time that a piece of work takes, where the metric says it) over the trials of both
     /// sides.
     pub correlation: f64,
+    /// Where it is time: the share of the change that it accounts for; negative where it works against it.
+    pub share: Option<f64>,
     /// How well it goes along with the change, from 0 to 1: see [`score`].
     pub score: f64,
 }
@@ -119,12 +125,23 @@ const TELLING_CHANGE: f64 = 0.1;
 /// Trials that a side needs for what never varies to be no matter of chance.
 const ENOUGH_ALIKE: usize = 3;
 
-/// How well a candidate goes along with a change: |correlation| · (1 − exp(−|ln ratio| / 0.1)). A small part of the whole that
-/// always moves with it is thus below what became half as much again.
+/// What the score of a sum is multiplied by, so that the part which moved stands before it.
+const SUM_WEIGHT: f64 = 0.8;
+
+/// The same for what is a level: percentiles and sizes follow from what happens, counts are what happens.
+const LEVEL_WEIGHT: f64 = 0.5;
+
+/// Below this nothing is named.
+const LEAST_SCORE: f64 = 0.05;
+
+/// How well a candidate goes along with a change: |correlation| · size. Of time the size is the square root of the share of the
+/// change that it accounts for, and nothing where it works against the change. Of all else it is 1 − exp(−|ln ratio| / 0.1): a small
+/// part of the whole that always moves with it is below what became half as much again.
 #[must_use]
-pub fn score(correlation: f64, ratio: Result<f64, Undefined>) -> f64 {
-    let size = match ratio {
-        Ok(ratio) if ratio > 0.0 => 1.0 - (-ratio.ln().abs() / TELLING_CHANGE).exp(),
+pub fn score(correlation: f64, ratio: Result<f64, Undefined>, share: Option<f64>) -> f64 {
+    let size = match (share, ratio) {
+        (Some(share), _) => share.clamp(0.0, 1.0).sqrt(),
+        (None, Ok(ratio)) if ratio > 0.0 => 1.0 - (-ratio.ln().abs() / TELLING_CHANGE).exp(),
         _ => 1.0,
     };
     correlation.abs() * size
@@ -162,7 +179,7 @@ pub fn companions(
         let is_small = it
             .percent
             .is_ok_and(|percent| percent.abs() < options.margin_percent);
-        it.p <= chance && !is_small
+        it.p <= chance && !is_small && it.score >= LEAST_SCORE
     });
     named.sort_by(|one, other| other.score.total_cmp(&one.score));
     named
@@ -233,6 +250,16 @@ impl ChangeSides {
         let shown = work.unwrap_or(raw);
         let values = joined.work.as_ref().unwrap_or(&joined.raw);
         let correlation = correlation(&values.concat(), &joined.metric.concat()).unwrap_or(0.0);
+        let share = (joined.work.as_ref().zip(candidate.seconds)).map(|(work, seconds)| {
+            let more = |sides: &[Vec<f64>; 2]| mean(&sides[1]) - mean(&sides[0]);
+            seconds * more(work) / more(&joined.metric)
+        });
+        let share = share.filter(|share| share.is_finite());
+        let weight = match (candidate.is_sum, candidate.scaling) {
+            (true, _) => SUM_WEIGHT,
+            (false, Scaling::Level) => LEVEL_WEIGHT,
+            (false, _) => 1.0,
+        };
         Some(Companion {
             candidate: place,
             per_work,
@@ -245,7 +272,8 @@ impl ChangeSides {
             }),
             p,
             correlation,
-            score: score(correlation, shown.ratio),
+            share,
+            score: weight * score(correlation, shown.ratio, share),
         })
     }
 }
@@ -356,6 +384,8 @@ mod tests {
                     },
                     name: (*name).to_owned(),
                     scaling: *scaling,
+                    seconds: name.ends_with("function").then_some(1.0 / 999.0),
+                    is_sum: false,
                     values: Default::default(),
                 })
                 .collect();
@@ -364,6 +394,8 @@ mod tests {
                     kind: CandidateKind::Metric,
                     name: format!("unrelated{unrelated}"),
                     scaling: [Scaling::Rate, Scaling::Total, Scaling::Level][unrelated % 3],
+                    seconds: None,
+                    is_sum: false,
                     values: Default::default(),
                 });
             }
@@ -473,6 +505,8 @@ mod tests {
                 kind: CandidateKind::Metric,
                 name: "calls".into(),
                 scaling: Scaling::Level,
+                seconds: None,
+                is_sum: false,
                 values: [values(n, 0.0), values(n, new)],
             };
             companions(&change(n), &[one], ExplainOptions::default())

@@ -151,6 +151,8 @@ pub struct CompanionView<'a> {
     pub p: f64,
     /// The correlation with the metric over the trials of both sides.
     pub correlation: f64,
+    /// Of time: the share of the change that it accounts for; negative where it works against the change, null of anything else.
+    pub share: Option<f64>,
     /// How well it goes along with the change, from 0 to 1.
     pub score: f64,
 }
@@ -178,6 +180,7 @@ impl NamedCompanion {
             percent_interval: figures.percent_interval.ok(),
             p: figures.p,
             correlation: figures.correlation,
+            share: figures.share,
             score: figures.score,
         }
     }
@@ -233,6 +236,7 @@ impl ExplainedChange {
             right(self.base.clone()),
             right(self.new.clone()),
             left("change"),
+            right("of it"),
             right("follows"),
             right("score"),
             left("seen by"),
@@ -255,6 +259,10 @@ impl ExplainedChange {
                 field(shown(figures.base)),
                 field(shown(figures.new)),
                 field(companion.change()),
+                field(match figures.share {
+                    Some(share) => format!("{:.0} %", 100.0 * share),
+                    None => String::new(),
+                }),
                 field(format!("{:+.2}", figures.correlation)),
                 field(format!("{:.2}", figures.score)),
                 field(companion.monitor.to_string()),
@@ -316,7 +324,7 @@ impl Render for Explanations {
         {
             document = document.with_sentence(
                 "To go along isn't to cause: each of these changed with the metric, for the time and for the same work, \
-                 by more than chance does; `follows` is the correlation over the trials.",
+                 by more than chance does. `of it`: the share of the change that this time is; `follows`: the correlation over the trials.",
                 Tone::Plain,
             );
         }

@@ -413,6 +413,11 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
                     kind: CandidateKind::Metric,
                     name,
                     scaling,
+                    seconds: match scaling {
+                        Scaling::Total if series.unit.is_time() => series.unit.in_seconds(),
+                        _ => None,
+                    },
+                    is_sum: false,
                     values: Default::default(),
                 },
                 monitor: monitor.clone(),
@@ -443,7 +448,23 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
             }
         }
     }
+    tell_sums(&mut found);
     found.into_values().collect()
+}
+
+/// What is called after its monitor is the sum of what is called after the things that the monitor saw.
+fn tell_sums(found: &mut IndexMap<String, SeenCandidate>) {
+    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let is_sum = |name: &str, monitor: &MonitorName| name == format!("{monitor}.{}", last(name));
+    let parts: HashSet<(MonitorName, String)> = found
+        .iter()
+        .filter(|(name, seen)| !is_sum(name, &seen.monitor))
+        .map(|(name, seen)| (seen.monitor.clone(), last(name)))
+        .collect();
+    for (name, seen) in found {
+        let has_parts = parts.contains(&(seen.monitor.clone(), last(name)));
+        seen.candidate.is_sum = has_parts && is_sum(name, &seen.monitor);
+    }
 }
 
 /// How a monitor's metric depends on how long a trial is, by the monitor's definition.

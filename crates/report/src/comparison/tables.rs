@@ -195,6 +195,7 @@ pub fn empty_rows(comparison: &Comparison) -> Vec<String> {
     let empty = comparison
         .rows
         .iter()
+        .filter(|row| row.family() != MetricFamily::Monitored)
         .filter(|row| row.entries.iter().all(|e| e.measured().is_none()));
     empty
         .map(|row| {

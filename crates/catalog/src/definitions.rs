@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::{
-    Monitors,
+    Monitors, cross_checks,
     definition_files::{CatalogError, definition_files},
     monitor_samples, pattern,
     samples::{Parsers, TrialSamplesError},
@@ -221,6 +221,19 @@ impl Catalog {
             .find(name)?
             .ok_or_else(|| TrialSamplesError::Unknown(name.clone()))?;
         Ok(definition.parsers.samples(steps)?)
+    }
+
+    /// A sentence for each cross-check of the benchmark that failed, of what its trial measured and its monitors printed.
+    pub fn disagreements(
+        &self,
+        name: &BenchmarkName,
+        steps: &[StepRecord],
+        samples: &[MetricSamples],
+    ) -> Vec<String> {
+        let Ok(Some(definition)) = self.find(name) else {
+            return Vec::new();
+        };
+        cross_checks::disagreements(&definition.benchmark, steps, samples)
     }
 
     /// What the monitors of a trial of this benchmark measured, by what they printed until they were stopped; and a sentence

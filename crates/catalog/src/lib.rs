@@ -15,6 +15,7 @@
 //! assert_eq!(found, [QueryValue::Number(1.5), QueryValue::Whole(2)]);
 //! ```
 
+mod cross_checks;
 mod definition_files;
 mod definitions;
 mod jq;

@@ -110,6 +110,12 @@ fn by_part<'a>(
     found
 }
 
+/// The series that a name fits, whatever its `*` stands for.
+pub(crate) fn fitting_series<'a>(name: &str, sampled: &'a SampledSeries) -> Vec<&'a str> {
+    let found = by_part(std::slice::from_ref(&name.to_owned()), sampled, true);
+    found.into_values().flatten().collect()
+}
+
 /// The whole dotted part of the series' name that the `*` between `start` and `end` is in.
 fn starred_part<'a>(series: &'a str, start: &str, end: &str) -> Option<&'a str> {
     let star = series.strip_prefix(start)?.strip_suffix(end)?;

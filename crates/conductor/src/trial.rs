@@ -715,10 +715,12 @@ impl Conductor {
             Some(failure) => Err(failure),
             None => samples(catalog, cell, &record.steps),
         };
-        if record.outcome.is_ok() {
+        if let Ok(samples) = &record.outcome {
             let (watched, faults) = catalog.watched(&cell.benchmark, &record.steps);
             record.watched = watched;
             record.warnings.extend(faults);
+            let disagreements = catalog.disagreements(&cell.benchmark, &record.steps, samples);
+            record.warnings.extend(disagreements);
         }
         if let Err(failure) = record.outcome.clone() {
             lost.extend(self.lost_with(&failure).await);

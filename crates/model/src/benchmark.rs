@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeSet, fmt};
 
 use crate::{
-    Across, BenchmarkName, DocumentError, Located, MetricName, ParamName, Phase, RoleName, Steps,
-    Template, TomlDocument, Unit, Value,
+    Across, BenchmarkName, CrossCheck, DocumentError, Located, MetricName, ParamName, Phase,
+    RoleName, Steps, Template, TomlDocument, Unit, Value,
     document::{IfTable, did_you_mean},
     fairness_metric, is_machine_placeholder, machine_placeholders,
 };
@@ -72,6 +72,8 @@ pub struct Benchmark {
     pub metrics: IndexMap<MetricName, Metric>,
     /// What a search for the highest load is about, if it says so.
     pub search: Option<SearchDefinition>,
+    /// Numbers that have to agree in every trial, by the check's name.
+    pub cross_checks: IndexMap<String, CrossCheck>,
 }
 
 /// A parameter of a benchmark.
@@ -406,13 +408,23 @@ struct Table {
     params: IndexMap<Located<ParamName>, Located<Param>>,
     metric: IndexMap<MetricName, Located<MetricTable>>,
     search: Option<SearchDefinition>,
+    cross_checks: IndexMap<String, Located<CrossCheck>>,
     role_tables: Vec<(Located<String>, RoleSteps)>,
     unknown: Vec<Located<String>>,
 }
 
 const KEYS: &[&str] = &[
-    "name", "about", "roles", "needs", "programs", "version", "timeout", "params", "metric",
+    "name",
+    "about",
+    "roles",
+    "needs",
+    "programs",
+    "version",
+    "timeout",
+    "params",
+    "metric",
     "search",
+    "cross-check",
 ];
 
 struct TableVisitor;
@@ -438,6 +450,7 @@ impl<'de> de::Visitor<'de> for TableVisitor {
                 "params" => table.params = map.next_value()?,
                 "metric" => table.metric = map.next_value()?,
                 "search" => table.search = Some(map.next_value()?),
+                "cross-check" => table.cross_checks = map.next_value()?,
                 // Any other key should be a role; whether it is one is known when all keys are.
                 _ => match map.next_value::<IfTable<RoleSteps>>()? {
                     IfTable::Table(steps) => table.role_tables.push((key, steps)),
@@ -527,6 +540,7 @@ impl Benchmark {
             steps,
             metrics: IndexMap::new(),
             search: table.search,
+            cross_checks: IndexMap::new(),
         };
         if let Some(timeout) = &table.timeout {
             benchmark.check_template(document, timeout, timeout.span())?;
@@ -554,6 +568,15 @@ impl Benchmark {
                 "metric",
                 "a benchmark without a metric measures nothing: add [metric.NAME]",
             ));
+        }
+        for (name, check) in table.cross_checks {
+            let is_role = |role: &RoleName| benchmark.steps.contains_key(role);
+            let is_metric = |metric: &MetricName| benchmark.metrics.contains_key(metric);
+            if let Some(mistake) = check.mistake(is_role, is_metric) {
+                let message = format!("cross-check `{name}`: {mistake}");
+                return Err(document.problem(check.span(), message, "here", None));
+            }
+            benchmark.cross_checks.insert(name, check.into_inner());
         }
         if let Some(search) = &benchmark.search {
             search.check(document, &benchmark.params, &benchmark.metrics)?;
@@ -929,6 +952,10 @@ pub(crate) fn schema() -> schemars::Schema {
         metric: IndexMap<MetricName, MetricTable>,
         /// What `backsight search` is about, unless it is told otherwise.
         search: Option<SearchDefinition>,
+        /// Numbers that several parts of the testbed count and that have to agree, by a name; see the key `equal`. What disagrees is
+        /// a warning of its trial. Checked where the samplers that it names watched.
+        #[serde(default, rename = "cross-check")]
+        cross_check: IndexMap<String, CrossCheck>,
     }
     let mut generator = schemars::SchemaGenerator::default();
     let role = generator.subschema_for::<RoleSteps>();

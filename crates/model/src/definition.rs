@@ -8,7 +8,14 @@ use crate::TomlDocument;
 
 /// Keys at the top of a definition that its numbers don't depend on. Parameters are a part of each cell.
 const OF_NO_MATTER: &[&str] = &[
-    "about", "name", "needs", "programs", "params", "search", "version",
+    "about",
+    "cross-check",
+    "name",
+    "needs",
+    "programs",
+    "params",
+    "search",
+    "version",
 ];
 
 /// The definitions by which a study measured.

@@ -18,6 +18,7 @@ mod acceptance;
 mod benchmark;
 mod cell;
 mod console_state;
+mod cross_check;
 mod definition;
 mod digits;
 mod document;
@@ -59,6 +60,7 @@ pub use benchmark::{
 };
 pub use cell::Cell;
 pub use console_state::{ConsoleAction, ConsoleRecognizer, ConsoleState, console_words};
+pub use cross_check::{CrossCheck, CrossCheckSide, CrossCheckTerm};
 pub use definition::{Definition, Definitions, KeyDifference};
 pub use document::{DocumentError, Located, TomlDocument, UnreadableFileError, did_you_mean};
 pub use event::{Event, SuspectRange};

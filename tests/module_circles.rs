@@ -171,7 +171,7 @@ fn modules_form_no_circles_but_parent_and_child() {
 
 /// The modules that are compiled otherwise on another system: doors of their crates (docs/architecture.md), and the tracer's, which has
 /// an engine that is Linux's alone.
-const ASK_FOR_THE_SYSTEM: [&str; 4] = ["agent", "platform", "tracer", "tracer::fuzzing"];
+const ASK_FOR_THE_SYSTEM: [&str; 5] = ["agent", "monitor", "platform", "tracer", "tracer::fuzzing"];
 
 #[test]
 fn only_doors_ask_which_system_they_are_compiled_for() {

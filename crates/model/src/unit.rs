@@ -52,6 +52,15 @@ const COUNTED: &[&str] = &[
     "bogo-ops",
     "signatures",
     "verifications",
+    "processors",
+    "processes",
+    "threads",
+    "interrupts",
+    "pages",
+    "objects",
+    "connections",
+    "sockets",
+    "segments",
 ];
 
 const SI: &[(&str, f64)] = &[

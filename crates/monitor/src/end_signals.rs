@@ -30,9 +30,7 @@ impl EndSignals {
         loop {
             let left = due_ns.saturating_sub(monotonic_ns());
             let timeout = libc::timespec {
-                tv_sec: (left / 1_000_000_000)
-                    .try_into()
-                    .unwrap_or(libc::time_t::MAX),
+                tv_sec: (left / 1_000_000_000).try_into().unwrap_or(i32::MAX.into()),
                 tv_nsec: (left % 1_000_000_000).try_into().unwrap_or(0),
             };
             // SAFETY: both are read during the call alone, and nothing is written.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    samplers::{Sampler, SamplerError, Scratch},
+    sampler::{Sampler, SamplerError, Scratch},
     series::Series,
 };
 
@@ -70,7 +70,7 @@ impl Files {
     /// There is none.
     pub(crate) fn open(
         root: &Path,
-        wanted: &[(&str, ReadShape)],
+        wanted: &[(impl AsRef<Path>, ReadShape)],
         scratch: &mut Scratch,
     ) -> Result<Self, SamplerError> {
         let mut files = Vec::new();
@@ -87,10 +87,10 @@ impl Files {
         if files.is_empty() {
             return Err(SamplerError::all(errors));
         }
-        let notes = errors
-            .iter()
-            .map(|error| format!("without a file: {error}"));
-        scratch.notes.extend(notes);
+        if !errors.is_empty() {
+            let note = format!("without files: {}", SamplerError::all(errors));
+            scratch.notes.push(note);
+        }
         Ok(Self { files })
     }
 }

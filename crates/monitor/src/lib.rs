@@ -26,22 +26,36 @@
 //! # Ok::<(), backsight_monitor::RecordError>(())
 //! ```
 
+mod cgroup;
 mod end_signals;
 mod files;
+mod numa;
 mod process_tree;
 mod processes;
 mod recording;
+mod sampler;
 mod samplers;
 mod series;
 mod shape;
+mod thermal;
 
 // What needs Linux to be compiled: its calls, not its files.
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere.rs"]
+mod calls;
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod calls;
+#[cfg(target_os = "linux")]
+mod nic;
 #[cfg(target_os = "linux")]
 mod perf;
 #[cfg(target_os = "linux")]
 mod perf_events;
+#[cfg(target_os = "linux")]
+mod sockets;
 
 pub use end_signals::EndSignals;
-pub use process_tree::ProcessTree;
 pub use recording::{RecordError, record};
+pub use sampler::ProcessTree;
 pub use samplers::sampler_names;

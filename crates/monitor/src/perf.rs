@@ -4,8 +4,7 @@ use std::{fs, path::Path};
 
 use crate::{
     perf_events::{PerfCounters, PerfEvent, TYPE_TRACEPOINT, hardware_events, software_events},
-    process_tree::ProcessTree,
-    samplers::{Sampler, SamplerError, Scratch},
+    sampler::{ProcessTree, Sampler, SamplerError, Scratch},
     series::Series,
 };
 

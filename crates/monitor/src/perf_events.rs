@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    process_tree::{Members, ProcessTree, for_each_task},
-    samplers::SamplerError,
+    process_tree::{Members, for_each_task},
+    sampler::{ProcessTree, SamplerError},
     series::Series,
 };
 

@@ -4,20 +4,9 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use crate::{
     files::KernelFile,
-    samplers::{SamplerError, Scratch},
+    sampler::{ProcessTree, SamplerError, Scratch},
     shape::{number, words},
 };
-
-/// The processes that some samplers watch: a process and everything that descends from it.
-#[derive(Debug, Clone, Copy)]
-pub struct ProcessTree {
-    /// The process that started the others.
-    pub root: i32,
-    /// Whether it is watched itself, or only what it has started.
-    pub with_root: bool,
-    /// Whether a process is left out, with all that descends from it.
-    pub leaves_out: fn(i32) -> bool,
-}
 
 /// A watched process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

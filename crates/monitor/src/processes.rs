@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::{
     files::KernelFile,
-    process_tree::{Members, ProcessTree, for_each_task},
-    samplers::{Sampler, SamplerError, Scratch},
+    process_tree::{Members, for_each_task},
+    sampler::{ProcessTree, Sampler, SamplerError, Scratch},
     series::Series,
     shape::{NamePart, number, words},
 };

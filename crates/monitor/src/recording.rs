@@ -8,8 +8,8 @@ use std::{
 
 use crate::{
     end_signals::{EndSignals, monotonic_ns},
-    process_tree::ProcessTree,
-    samplers::{self, Sampler, SamplerError, Scratch},
+    sampler::{ProcessTree, Sampler, SamplerError, Scratch},
+    samplers,
     series::Series,
 };
 

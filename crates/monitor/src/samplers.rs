@@ -1,59 +1,16 @@
 //! The samplers by their names.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
-#[cfg(target_os = "linux")]
-use crate::perf::Perf;
 use crate::{
+    calls, cgroup,
     files::{Files, ReadShape},
-    process_tree::ProcessTree,
+    numa::Numa,
     processes::Processes,
-    series::Series,
+    sampler::{Open, ProcessTree, Sampler, SamplerError, Scratch},
     shape,
+    thermal::Thermal,
 };
-
-/// What all samplers of a recording share, so that nothing is allocated anew.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    pub(crate) bytes: Vec<u8>,
-    /// What a user should know: told once on standard error.
-    pub(crate) notes: Vec<String>,
-}
-
-/// What can be sampled.
-pub(crate) trait Sampler {
-    /// Adds the numbers of this instant.
-    ///
-    /// # Errors
-    /// It can't go on.
-    fn sample(&mut self, scratch: &mut Scratch, series: &mut Series) -> Result<(), SamplerError>;
-}
-
-/// Why a sampler can't start or can't go on.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SamplerError {
-    /// A file can't be read.
-    #[error("can't read {}: {cause}: this kernel doesn't have it, or doesn't show it here", path.display())]
-    Unreadable { path: PathBuf, cause: io::Error },
-    /// This machine hasn't what is sampled.
-    #[error("{0}")]
-    Missing(String),
-}
-
-impl SamplerError {
-    /// One for all of these.
-    pub(crate) fn all(errors: Vec<Self>) -> Self {
-        let mut texts = errors.iter().map(Self::to_string);
-        let first = texts.next().unwrap_or_default();
-        Self::Missing(texts.fold(first, |all, text| all + "; " + &text))
-    }
-}
-
-/// Opens a sampler.
-type Open = fn(Option<&ProcessTree>, &mut Scratch) -> Result<Box<dyn Sampler>, SamplerError>;
 
 /// Opens a sampler that reads these files.
 macro_rules! files {
@@ -65,7 +22,7 @@ macro_rules! files {
     };
 }
 
-/// Every sampler.
+/// Every sampler that only reads files.
 const SAMPLERS: &[(&str, Open)] = &[
     (
         "cpu",
@@ -128,17 +85,25 @@ const SAMPLERS: &[(&str, Open)] = &[
     ("processes", |tree, scratch| {
         Ok(Box::new(Processes::open(tree, scratch)?))
     }),
-    #[cfg(target_os = "linux")]
-    ("perf", |tree, _| Ok(Box::new(Perf::open(tree)?))),
-    #[cfg(target_os = "linux")]
-    ("tracepoints", |tree, _| {
-        Ok(Box::new(Perf::open_tracepoints(tree)?))
+    ("cgroup", |tree, scratch| {
+        Ok(Box::new(cgroup::open(tree, scratch)?))
+    }),
+    ("numa", |tree, _| {
+        Ok(Box::new(Numa::open(Path::new("/"), tree)?))
+    }),
+    ("thermal", |_, _| {
+        Ok(Box::new(Thermal::open(Path::new("/"))?))
     }),
 ];
 
+/// All, with those that ask the system by calls.
+fn all() -> impl Iterator<Item = &'static (&'static str, Open)> {
+    SAMPLERS.iter().chain(calls::SAMPLERS)
+}
+
 /// The names of all samplers.
 pub fn sampler_names() -> impl Iterator<Item = &'static str> {
-    SAMPLERS.iter().map(|(name, _)| *name)
+    all().map(|(name, _)| *name)
 }
 
 /// The sampler of this name.
@@ -148,6 +113,6 @@ pub(crate) fn open(
     scratch: &mut Scratch,
 ) -> Result<Box<dyn Sampler>, SamplerError> {
     let unknown = || SamplerError::Missing(format!("there is no sampler `{name}`"));
-    let named = SAMPLERS.iter().find(|(known, _)| *known == name);
+    let named = all().find(|(known, _)| *known == name);
     named.ok_or_else(unknown)?.1(tree, scratch)
 }

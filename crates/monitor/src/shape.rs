@@ -175,10 +175,47 @@ fn columns<'a>(
 
 /// `name value`, with perhaps a colon between them and a unit behind: /proc/vmstat, /proc/meminfo, /proc/net/snmp6.
 pub(crate) fn pairs(text: &[u8], series: &mut Series) {
+    prefixed_pairs(b"", text, series);
+}
+
+/// The same with a prefix to its names: files of cgroups and of nodes.
+pub(crate) fn prefixed_pairs(prefix: &[u8], text: &[u8], series: &mut Series) {
     for line in lines(text) {
         let mut words = words(line);
         if let (Some(name), Some(value)) = (words.next(), words.next().and_then(number)) {
-            series.push(&[name.strip_suffix(b":").unwrap_or(name)], value);
+            series.push(&[prefix, name.strip_suffix(b":").unwrap_or(name)], value);
+        }
+    }
+}
+
+/// One number and nothing else.
+pub(crate) fn single(name: &[u8], text: &[u8], series: &mut Series) {
+    if let Some(value) = number(text.trim_ascii()) {
+        series.push(&[name], value);
+    }
+}
+
+/// io.stat of a cgroup: `8:0 rbytes=1 wbytes=2`, a disk a line.
+pub(crate) fn cgroup_io(text: &[u8], series: &mut Series) {
+    for line in lines(text) {
+        let mut words = words(line);
+        let Some(disk) = words.next() else { continue };
+        for (name, value) in words.filter_map(|word| split_at_byte(word, b'=')) {
+            if let Some(value) = number(value) {
+                series.push(&[b"io.", disk, b".", name], value);
+            }
+        }
+    }
+}
+
+/// blkio.throttle.* of a cgroup of version 1: `8:0 Read 1`, a disk and a kind a line.
+pub(crate) fn cgroup_blkio(prefix: &[u8], text: &[u8], series: &mut Series) {
+    for line in lines(text) {
+        let mut words = words(line);
+        if let (Some(disk), Some(kind), Some(value)) =
+            (words.next(), words.next(), words.next().and_then(number))
+        {
+            series.push(&[prefix, disk, b".", kind], value);
         }
     }
 }
@@ -508,6 +545,8 @@ mod tests {
         free_blocks,
         migrate_types,
         zones,
+        cgroup_io,
+        |text, series| cgroup_blkio(b"bytes.", text, series),
     ];
 
     fn read(shape: ReadShape, text: &[u8]) -> Vec<(String, i64)> {
@@ -678,6 +717,20 @@ mod tests {
                 ("cpu0.wait_ns", 700),
                 ("cpu0.slices", 8),
             ],
+        );
+    }
+
+    #[test]
+    fn disks_of_cgroups_are_named_by_their_numbers() {
+        is_read(
+            cgroup_io,
+            "8:0 rbytes=1 wbytes=2\n8:16 \n",
+            &[("io.8:0.rbytes", 1), ("io.8:0.wbytes", 2)],
+        );
+        is_read(
+            |text, series| cgroup_blkio(b"bytes.", text, series),
+            "8:0 Read 5\nTotal 5\n",
+            &[("bytes.8:0.Read", 5)],
         );
     }
 

@@ -504,7 +504,7 @@ mod tests {
             let mut bytes = SMALL.as_bytes().to_vec();
             bytes[at] = byte;
             if let Ok(profile) = Profile::from_json(&bytes) {
-                crate::folded::write(&profile);
+                crate::export::folded::write(&profile);
                 crate::merge(&[&profile, &profile]).ok();
             }
         }

@@ -16,13 +16,13 @@
 //! let profile = builder.finish();
 //!
 //! assert_eq!(Profile::from_json(&profile.to_json())?, profile);
-//! assert_eq!(backsight_profile::folded::write(&profile), "x;main;work 3\n");
+//! assert_eq!(backsight_profile::export::folded::write(&profile), "x;main;work 3\n");
 //! # Ok::<(), backsight_profile::ProfileError>(())
 //! ```
 
 mod builder;
 mod document;
-pub mod folded;
+pub mod export;
 mod merge;
 
 pub use builder::ProfileBuilder;

@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
     use crate::document::{Module, ProfileEvent, ProfileHead};
-    use crate::folded;
+    use crate::export::folded;
 
     /// A profile whose stacks are these, of functions `a` to `h`.
     fn profile(stacks: &[(Vec<u8>, u8, u64)]) -> Profile {

@@ -54,10 +54,12 @@ pub enum Need {
     /// An agent that `make agents` built, `qemu-aarch64` of QEMU 10 (7.2 refuses what an agent asks of its kernel), and a kernel that starts it for programs of Arm in a
     /// user namespace of its own (Linux 6.7).
     Aarch64,
+    /// Go's tools: `go tool pprof`.
+    Go,
 }
 
 impl Need {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -73,6 +75,7 @@ impl Need {
         Self::Nspawn,
         Self::Libvirt,
         Self::Aarch64,
+        Self::Go,
     ];
 
     fn name(self) -> &'static str {
@@ -92,6 +95,7 @@ impl Need {
             Self::Nspawn => "nspawn",
             Self::Libvirt => "libvirt",
             Self::Aarch64 => "aarch64",
+            Self::Go => "go",
         }
     }
 
@@ -129,6 +133,10 @@ impl Need {
                 .and_then(|()| exists("/usr/bin/virsh"))
                 .and_then(|()| exists("/usr/bin/qemu-img")),
             Self::Aarch64 => qemu_aarch64().map(drop),
+            Self::Go => match Command::new("go").arg("version").output() {
+                Ok(_) => Ok(()),
+                Err(error) => Err(format!("go: {error}")),
+            },
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
         self.is_missing_in(found)

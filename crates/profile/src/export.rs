@@ -1,0 +1,72 @@
+//! Profiles in the formats of other programs: a module a format.
+
+mod firefox;
+pub mod folded;
+mod perfetto;
+mod pprof;
+mod speedscope;
+
+use crate::document::Profile;
+
+/// A format of another program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileFormat {
+    /// A line a stack, for flame graph programs.
+    Folded,
+    /// The Firefox Profiler's processed format.
+    Firefox,
+    /// pprof's protocol buffer, compressed.
+    Pprof,
+    /// speedscope's JSON.
+    Speedscope,
+    /// A trace of Perfetto with samples of stacks.
+    Perfetto,
+}
+
+impl ProfileFormat {
+    /// All of them, in the order in which they are listed.
+    pub const ALL: [Self; 5] = [
+        Self::Folded,
+        Self::Firefox,
+        Self::Pprof,
+        Self::Speedscope,
+        Self::Perfetto,
+    ];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Folded => "folded",
+            Self::Firefox => "firefox",
+            Self::Pprof => "pprof",
+            Self::Speedscope => "speedscope",
+            Self::Perfetto => "perfetto",
+        }
+    }
+
+    /// Whether it is text, that a terminal can show.
+    pub const fn is_text(self) -> bool {
+        !matches!(self, Self::Pprof | Self::Perfetto)
+    }
+
+    /// The profile in this format. `title` says what was measured.
+    pub fn write(self, profile: &Profile, title: &str) -> Vec<u8> {
+        match self {
+            Self::Folded => folded::write(profile).into_bytes(),
+            Self::Firefox => firefox::write(profile, title),
+            Self::Pprof => pprof::write(profile, title),
+            Self::Speedscope => speedscope::write(profile, title),
+            Self::Perfetto => perfetto::write(profile),
+        }
+    }
+}
+
+/// The times of `count` samples whose first one was at `first_ns`: the profile has no other time of them, so that they are spread evenly
+/// until its end.
+fn spread_times(profile: &Profile, first_ns: u64, count: u64) -> impl Iterator<Item = u64> {
+    let rest = profile.ended_ns.saturating_sub(first_ns);
+    (0..count).map(move |number| {
+        let share = u128::from(rest) * u128::from(number) / u128::from(count);
+        first_ns + share as u64
+    })
+}

@@ -54,6 +54,7 @@ mod history;
 mod noise;
 mod overhead;
 mod pooled_spread;
+mod profile_difference;
 mod run;
 mod run_until_decided;
 mod search;
@@ -84,6 +85,10 @@ pub use overhead::{
     CostCall, MonitorCost, MonitorEffect, MonitorSet, OverheadPolicy, OverheadVerdict, SideMean,
 };
 pub use pooled_spread::{PooledSpread, is_one_machine};
+pub use profile_difference::{
+    ComparedShare, FunctionDifference, FunctionPresence, FunctionsBelowFloor, ProfileDifference,
+    ProfileOptions, ProfileSide, ShareDifference, SideShare,
+};
 pub use run::{RunPolicy, RunVerdict};
 pub use run_until_decided::{RunUntilDecidedOptions, RunUntilDecidedPolicy};
 pub use search::{

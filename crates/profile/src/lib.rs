@@ -23,6 +23,7 @@
 mod builder;
 mod document;
 pub mod export;
+mod functions;
 mod merge;
 
 pub use builder::ProfileBuilder;
@@ -30,4 +31,5 @@ pub use document::{
     Frame, Module, Profile, ProfileError, ProfileEvent, ProfileHead, ProfileScope, ProfileUnit,
     Sample, Thread,
 };
+pub use functions::{CallNode, CallTree, FunctionKey, FunctionTable, FunctionWeights};
 pub use merge::{MergeError, merge};

@@ -56,6 +56,7 @@ mod summary;
 mod sums;
 mod undefined;
 mod variance_components;
+mod variance_prior;
 mod verdict;
 mod welch;
 
@@ -87,6 +88,7 @@ pub use undefined::Undefined;
 pub use variance_components::{
     ReplicationAdvice, ReplicationCost, VarianceComponent, VarianceComponents, advice, components,
 };
+pub use variance_prior::{EstimatedVariance, VariancePrior};
 pub use verdict::{
     KnownSpread, ModeShares, OrderEffects, UnrepeatedVariation, Verdict, VerdictOptions,
     VerdictOutcome, WarmedUpVerdict, verdict, welch_beyond,

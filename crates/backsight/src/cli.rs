@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use crate::{
     accept, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
     exit_status, explain, export, history, history_log, import, init, lab, list, log, manual,
-    noise, overhead, publish, record, report, restore, resume, run, schema, search, step, studies,
-    trace, trace::syscall_monitor, try_patch,
+    noise, overhead, profile, publish, record, report, restore, resume, run, schema, search, step,
+    studies, trace, trace::syscall_monitor, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -61,6 +61,8 @@ enum Verb {
     Explain(explain::ExplainArgs),
     /// Find where numbers changed: change points of a file or of studies
     Detect(Box<detect::DetectArgs>),
+    /// Show where the time of a benchmark goes, and which functions changed beside a base
+    Profile(profile::ProfileArgs),
     /// Show what was measured along a target's versions, and where it changed
     History(history::HistoryArgs),
     /// Accept a change that is known: it stays in the history and is no reason for alarm
@@ -145,6 +147,7 @@ impl Arguments {
             Verb::Compare(verb) => verb.execute(&shared),
             Verb::Explain(verb) => verb.execute(&shared),
             Verb::Detect(verb) => verb.execute(&shared),
+            Verb::Profile(verb) => verb.execute(&shared),
             Verb::History(verb) => verb.execute(&shared),
             Verb::Accept(verb) => verb.execute(&shared),
             Verb::Publish(verb) => verb.execute(&shared),

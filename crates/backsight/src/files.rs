@@ -172,10 +172,10 @@ pub fn print_note(text: &str) {
 }
 
 /// Writes a file whole or not at all; what is no file, such as a device, is written into.
-pub fn write_whole(path: &Path, text: &str) -> miette::Result<()> {
+pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> miette::Result<()> {
     let fault = || format!("can't write {}", path.display());
     let mut out = TableOutput::to(Some(path)).into_diagnostic()?;
-    let written = out.write_all(text.as_bytes());
+    let written = out.write_all(content.as_ref());
     written.into_diagnostic().wrap_err_with(fault)?;
     out.finish().into_diagnostic()
 }

@@ -30,6 +30,7 @@ mod outcome;
 mod output;
 mod overhead;
 mod plan_args;
+mod profile;
 mod progress;
 mod publish;
 mod record;

@@ -27,7 +27,9 @@ pub use gate::{ComparisonGate, GateCondition, GateResult};
 pub use number_lists::{NumberList, compare_lists};
 pub use remark::Remark;
 pub use sequential_study::SequentialStudy;
-pub use split::{SplitError, SplitKey, VariantQuestion, compare_by, questions_by_variant, split};
+pub use split::{
+    SplitError, SplitKey, VariantQuestion, compare_by, parts_of_cells, questions_by_variant, split,
+};
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{

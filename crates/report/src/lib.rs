@@ -41,6 +41,7 @@ mod more_rounds;
 pub mod noise;
 pub mod numbers;
 pub mod overhead;
+pub mod profile;
 pub mod reference;
 mod render;
 pub mod schema;

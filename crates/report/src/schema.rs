@@ -12,6 +12,7 @@ use crate::{
     lab::{LabCheckView, LabView},
     noise::NoiseView,
     overhead::OverheadView,
+    profile::ProfileView,
     search::SearchView,
     try_patch::TryView,
 };
@@ -29,6 +30,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ),
     ("explanation", "What `explain` prints."),
     ("change-points", "What `detect` prints."),
+    ("profile", "What `profile` prints."),
     ("history", "What `history` and `step` print."),
     ("doctor", "What `doctor --json` prints."),
     ("doctor-history", "What `doctor --history --json` prints."),
@@ -47,6 +49,7 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "comparison" => schema_of::<ComparisonView<'_>>(),
         "explanation" => schema_of::<ExplanationsView<'_>>(),
         "change-points" => schema_of::<ChangePointsView<'_>>(),
+        "profile" => schema_of::<ProfileView<'_>>(),
         "history" => schema_of::<HistoryView<'_>>(),
         "doctor" => schema_of::<DoctorView>(),
         "lab-hosts" => schema_of::<LabView>(),

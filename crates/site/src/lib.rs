@@ -30,6 +30,7 @@ mod machine;
 mod overhead;
 mod page;
 mod printed;
+mod profile_page;
 mod published;
 mod report;
 mod search;
@@ -38,6 +39,7 @@ mod verdict_pages;
 
 pub use page::{PageError, report, report_of_search};
 pub use printed::{PAGE_LIMIT, PrintedOutput};
+pub use profile_page::profile_page;
 pub use published::{
     ChangesBetween, FolderError, PublishError, PublishedFiles, VersionChanges, publish,
 };

@@ -33,6 +33,7 @@ mod known_history;
 mod noise_repeats;
 mod open_target;
 mod outcome;
+mod profiles;
 mod question;
 mod question_identity;
 mod reference;
@@ -76,6 +77,7 @@ pub use known_history::{
 pub use noise_repeats::{NoiseLevel, NoiseRepeats};
 pub use open_target::{OpenTarget, resolve_version};
 pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};
+pub use profiles::{ComparedProfiles, ProfileSelection, ProfiledSide};
 pub use question::{Question, QuestionError};
 pub use reference::{ReferenceChoices, reference_drift};
 pub use requested_repeats::{RepeatMode, RequestedRepeats};

@@ -211,6 +211,18 @@ pub fn compare_by(
     Ok(comparison)
 }
 
+/// The part that each cell belongs to, with the cell as it asks the same question in every part; none of a cell that belongs to no part.
+pub fn parts_of_cells(cells: &[Cell], by: &SplitKey) -> Vec<Option<(String, Cell)>> {
+    let of_variant = set_by_variant(cells.iter());
+    let part = |cell: &Cell| {
+        let value = value_of(cell, by)?;
+        let mut cell = cell.clone();
+        strip(&mut cell, by, &of_variant);
+        Some((value, cell))
+    };
+    cells.iter().map(part).collect()
+}
+
 fn value_of(cell: &Cell, by: &SplitKey) -> Option<String> {
     match by {
         SplitKey::Variant => Some(cell.variant.to_string()),

@@ -120,7 +120,7 @@ impl Default for ExplainOptions {
 }
 
 /// The change of a candidate, as the logarithm of its ratio, at which its size counts for two thirds.
-const TELLING_CHANGE: f64 = 0.1;
+const TELLING_CHANGE: f64 = 0.7;
 
 /// Trials that a side needs for what never varies to be no matter of chance.
 const ENOUGH_ALIKE: usize = 3;
@@ -135,7 +135,7 @@ const LEVEL_WEIGHT: f64 = 0.5;
 const LEAST_SCORE: f64 = 0.05;
 
 /// How well a candidate goes along with a change: |correlation| · size. Of time the size is the square root of the share of the
-/// change that it accounts for, and nothing where it works against the change. Of all else it is 1 − exp(−|ln ratio| / 0.1): a small
+/// change that it accounts for, and nothing where it works against the change. Of all else it is 1 − exp(−|ln ratio| / 0.7): a small
 /// part of the whole that always moves with it is below what became half as much again.
 #[must_use]
 pub fn score(correlation: f64, ratio: Result<f64, Undefined>, share: Option<f64>) -> f64 {

@@ -157,6 +157,9 @@ pub struct CompanionView<'a> {
     pub score: f64,
 }
 
+/// Percentages from here on are shown as factors.
+const LARGEST_PERCENT: f64 = 900.0;
+
 fn kind_name(kind: CandidateKind) -> &'static str {
     match kind {
         CandidateKind::Function => "function",
@@ -189,7 +192,11 @@ impl NamedCompanion {
     fn change(&self) -> String {
         match self.figures.percent {
             Ok(percent) => {
-                let change = numbers::percent_in(percent, self.figures.percent_interval.ok());
+                let interval = self.figures.percent_interval.ok();
+                let change = match percent < LARGEST_PERCENT {
+                    true => numbers::percent_in(percent, interval),
+                    false => format!("×{}", numbers::significant(percent / 100.0 + 1.0, 3)),
+                };
                 match self.figures.per_work {
                     true => format!("{change} for the same work"),
                     false => change,

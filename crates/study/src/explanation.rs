@@ -13,14 +13,19 @@ use backsight_policy::{
     },
     split,
 };
+use backsight_profile::{FunctionKey, FunctionTable};
 use backsight_report::explain::{ExplainedChange, Explanations, NamedCompanion};
 use backsight_store::{Store, StudyId, StudyRow};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use crate::{
     VerdictReport,
+    profiles::{ProfileSelection, profile_of_trial},
     result_sets::result_sets,
     verbs::{
         Verb as _,
@@ -28,6 +33,9 @@ use crate::{
         try_patch::TryVerb,
     },
 };
+
+/// Functions that took less of the processor time on both sides aren't looked at.
+const LEAST_FUNCTION_SHARE: f64 = 0.01;
 
 /// Which changes are explained.
 #[derive(Debug, Clone, Default)]
@@ -41,8 +49,17 @@ pub struct ExplainSelection {
 /// One side: some trials of a study.
 struct Side {
     set: ResultSet,
+    known: Rc<StudyBackground>,
+}
+
+/// What is known of a study's trials beside their samples.
+#[derive(Default)]
+struct StudyBackground {
+    /// How long each trial ran, in seconds.
     seconds: HashMap<u32, f64>,
     monitors: IndexMap<MonitorName, Monitor>,
+    /// The processor time of functions in each trial that was profiled, in seconds, by their number in the table.
+    functions: HashMap<u32, Vec<f64>>,
 }
 
 /// Two sides, and the versions that lie between them.
@@ -76,21 +93,18 @@ pub async fn explain(
         }
         _ => against_first(sets),
     };
-    let mut known: HashMap<i64, (HashMap<u32, f64>, IndexMap<MonitorName, Monitor>)> =
-        HashMap::new();
-    for id in ids {
-        let seconds = store.run_seconds(id).await.into_diagnostic()?;
-        known.insert(id.0, (seconds, monitors_of(store, id).await?));
+    let mut functions = FunctionTable::default();
+    let mut known: HashMap<i64, Rc<StudyBackground>> = HashMap::new();
+    for row in &rows {
+        let background = StudyBackground::from_store(store, row, &mut functions).await?;
+        known.insert(row.id.0, Rc::new(background));
     }
+    let functions: Vec<FunctionKey> = functions.functions().cloned().collect();
     let sides: Vec<Side> = sides
         .into_iter()
-        .map(|set| {
-            let (seconds, monitors) = known.get(&set.study).cloned().unwrap_or_default();
-            Side {
-                set,
-                seconds,
-                monitors,
-            }
+        .map(|set| Side {
+            known: known.get(&set.study).cloned().unwrap_or_default(),
+            set,
         })
         .collect();
     let mut found = Explanations {
@@ -101,11 +115,54 @@ pub async fn explain(
         notes: Vec::new(),
     };
     for pair in &pairs {
-        explain_pair(&sides[pair.base], &sides[pair.new], pair, &mut found);
+        explain_pair(
+            &sides[pair.base],
+            &sides[pair.new],
+            pair,
+            &functions,
+            &mut found,
+        );
     }
     let size = |change: &ExplainedChange| change.percent.map_or(f64::INFINITY, |(it, _)| it.abs());
     found.changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
     Ok(found)
+}
+
+impl StudyBackground {
+    async fn from_store(
+        store: &Store,
+        study: &StudyRow,
+        functions: &mut FunctionTable,
+    ) -> miette::Result<Self> {
+        let monitors = monitors_of(store, study.id).await?;
+        let mut found = Self {
+            seconds: store.run_seconds(study.id).await.into_diagnostic()?,
+            monitors,
+            functions: HashMap::new(),
+        };
+        if !found.monitors.contains_key(profile_monitor().as_str()) {
+            return Ok(found);
+        }
+        let selection = ProfileSelection::default();
+        for trial in store.trials(study.id).await.into_diagnostic()? {
+            if trial.failure.is_some() {
+                continue;
+            }
+            let (profile, _) = profile_of_trial(store, study, &trial, &selection).await?;
+            if let Some(profile) = profile.filter(|profile| profile.frequency_hz > 0) {
+                let frequency = f64::from(profile.frequency_hz);
+                let itself = functions.weigh(&profile).itself;
+                let seconds = itself.into_iter().map(|weight| weight as f64 / frequency);
+                found.functions.insert(trial.number, seconds.collect());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The monitor that samples stacks.
+fn profile_monitor() -> MonitorName {
+    MonitorName::new("profile").expect("it is a name")
 }
 
 fn against_first(sets: Vec<ResultSet>) -> (Vec<ResultSet>, Vec<Pair>) {
@@ -292,7 +349,13 @@ fn only(set: &ResultSet, name: String, is_in: impl Fn(u32) -> bool) -> ResultSet
 }
 
 /// Adds what goes along with the changes between two sides.
-fn explain_pair(base: &Side, new: &Side, pair: &Pair, found: &mut Explanations) {
+fn explain_pair(
+    base: &Side,
+    new: &Side,
+    pair: &Pair,
+    functions: &[FunctionKey],
+    found: &mut Explanations,
+) {
     let comparison = compare(
         &[base.set.clone(), new.set.clone()],
         CompareOptions::default(),
@@ -321,7 +384,8 @@ fn explain_pair(base: &Side, new: &Side, pair: &Pair, found: &mut Explanations) 
             continue;
         }
         let change = change_sides(base, new, row);
-        let candidates = candidates(base, new, row);
+        let mut candidates = candidates(base, new, row);
+        candidates.extend(function_candidates(base, new, row, functions));
         let named: Vec<Candidate> = candidates.iter().map(|it| it.candidate.clone()).collect();
         let along = companions(&change, &named, ExplainOptions::default());
         found.changes.push(ExplainedChange {
@@ -381,7 +445,7 @@ fn change_sides(base: &Side, new: &Side, row: &ComparisonRow) -> ChangeSides {
     let is_time = row.unit.is_some_and(Unit::is_time);
     ChangeSides {
         values: [of(base), of(new)],
-        seconds: [base.seconds.clone(), new.seconds.clone()],
+        seconds: [base.known.seconds.clone(), new.known.seconds.clone()],
         work: match row.better {
             Better::Lower if is_time => WorkMeasure::TimePerWork,
             Better::Higher => WorkMeasure::WorkPerTime,
@@ -406,7 +470,7 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
             let Some(monitor) = &series.monitor else {
                 continue;
             };
-            let scaling = scaling_of(side.monitors.get(monitor), series.metric.as_str());
+            let scaling = scaling_of(side.known.monitors.get(monitor), series.metric.as_str());
             let name = series.metric.to_string();
             let seen = found.entry(name.clone()).or_insert_with(|| SeenCandidate {
                 candidate: Candidate {
@@ -450,6 +514,68 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
     }
     tell_sums(&mut found);
     found.into_values().collect()
+}
+
+/// The functions that took a share of the processor time worth looking at in the cell of a row.
+fn function_candidates(
+    base: &Side,
+    new: &Side,
+    row: &ComparisonRow,
+    functions: &[FunctionKey],
+) -> Vec<SeenCandidate> {
+    let trials = [base, new].map(|side| {
+        let series = series_of(side, row).flat_map(|series| &series.trials);
+        let mut trials: Vec<u32> = series.map(|trial| trial.trial).collect();
+        trials.sort_unstable();
+        trials.dedup();
+        let known = &side.known.functions;
+        trials.retain(|trial| known.contains_key(trial));
+        trials
+    });
+    let weights = |side: &Side, trial: u32, function: usize| {
+        let of_trial = side.known.functions.get(&trial);
+        of_trial
+            .and_then(|of| of.get(function).copied())
+            .unwrap_or(0.0)
+    };
+    let total: Vec<f64> = [base, new]
+        .into_iter()
+        .zip(&trials)
+        .map(|(side, trials)| {
+            let of = trials
+                .iter()
+                .filter_map(|trial| side.known.functions.get(trial));
+            of.flatten().sum()
+        })
+        .collect();
+    let candidate = |(number, function): (usize, &FunctionKey)| {
+        let values: [TrialValues; 2] = std::array::from_fn(|place| {
+            let side = [base, new][place];
+            let of = trials[place].iter();
+            of.map(|trial| (*trial, weights(side, *trial, number)))
+                .collect()
+        });
+        let is_worth = values.iter().zip(&total).any(|(values, total)| {
+            values.values().sum::<f64>() >= LEAST_FUNCTION_SHARE * total && *total > 0.0
+        });
+        is_worth.then(|| SeenCandidate {
+            candidate: Candidate {
+                kind: CandidateKind::Function,
+                name: function.function.clone(),
+                scaling: Scaling::Total,
+                seconds: Some(1.0),
+                is_sum: false,
+                values,
+            },
+            monitor: profile_monitor(),
+            about: format!(
+                "processor time in the function itself, in {}",
+                function.module
+            ),
+            unit: Unit::parse("s").ok(),
+        })
+    };
+    functions.iter().enumerate().filter_map(candidate).collect()
 }
 
 /// What is called after its monitor is the sum of what is called after the things that the monitor saw.

@@ -362,7 +362,7 @@ impl PartsOfStudy {
 }
 
 /// The profile of a trial, of all its hosts together, and what is to be said of it.
-async fn profile_of_trial(
+pub(crate) async fn profile_of_trial(
     store: &Store,
     study: &StudyRow,
     trial: &TrialRow,

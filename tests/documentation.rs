@@ -156,6 +156,11 @@ fn the_page_about_comparing_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_explaining_can_be_followed() {
+    follow("docs/how-to/explain-a-change.md");
+}
+
+#[test]
 fn the_page_about_detecting_changes_works_to_the_letter() {
     follow("docs/how-to/detect-changes.md");
 }

@@ -164,6 +164,11 @@ const CASES: &[Case] = &[
     case("compare", 3, || {
         compared("10 11 12", "10 11 12", &["--fail-on", "cant-tell"])
     }),
+    case("explain", 0, || {
+        let place = measured();
+        place.ends(&["explain", "s", "s"])
+    }),
+    case("explain", 2, || fresh(&["explain", "none", "nothing"])),
     case("detect", 0, || detected(100, &["--fail-on", "worse"])),
     case("detect", 1, || detected(100, &["--fail-on", "change"])),
     case("detect", 2, || fresh(&["detect", "none.csv"])),

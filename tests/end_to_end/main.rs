@@ -31,6 +31,7 @@ mod domains;
 mod exchanging;
 mod exit_statuses;
 mod far;
+mod explaining;
 mod faults;
 mod formats;
 mod hiding;

@@ -191,7 +191,7 @@ fn counts_of_both_are_compared(place: &Place, start: &dyn Fn(&[&str]) -> Command
         ended.assert_code(0);
         assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
     }
-    let compared = place.prints_of(&["compare", "old", "new", "--format", "json"]);
+    let compared = place.prints_of(&["compare", "old", "new", "--monitors", "--format", "json"]);
     let compared: Value = serde_json::from_str(&compared).unwrap();
     let mean = |metric: &str, side: usize| row(&compared, metric)["sides"][side]["mean"].as_f64();
     // The shell that starts it writes nothing; dd says at its end what it did, in up to three writes.

@@ -1,0 +1,129 @@
+//! What goes along with a change: made-up changes of a real program are named, and where nothing changed nothing is.
+
+use serde_json::Value;
+use std::process::Command;
+
+use crate::place::Place;
+
+/// Works for a while on one processor; `fault` touches a new page in each of its rounds.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+static volatile unsigned long sink;
+int main(int count, char **words) {
+    struct rusage used;
+    for (int round = 0; round < 3000; round++) {
+        for (int i = 0; i < 5000; i++)
+            sink += i * 7;
+        for (int i = 0; i < 8 && !strcmp(words[1], "fault"); i++) {
+            char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            *page = 1;
+            munmap(page, 4096);
+        }
+    }
+    /* Processor time: other programs of this machine take none of it away. */
+    getrusage(RUSAGE_SELF, &used);
+    printf("value %f\n", used.ru_utime.tv_sec + used.ru_stime.tv_sec + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6);
+    return count < 2;
+}
+"#;
+
+/// A place with the program as a benchmark, whose parameter `how` says what it does.
+fn working() -> Place {
+    let place = Place::new();
+    place.write("work.c", PROGRAM);
+    let compiled = Command::new("cc")
+        .args(["-O1", "-o", &place.at("work"), &place.at("work.c")])
+        .status()
+        .unwrap();
+    assert!(compiled.success());
+    place.write(
+        "benchmarks/work.toml",
+        &format!(
+            "name = 'work'\nabout = 'x'\nroles = ['tester']\n[params]\nhow = {{ default = 'base', about = 'x' }}\n\
+             [tester]\nrun = '{} {{how}}'\n[metric.time]\nunit = 's'\nbetter = 'lower'\nregex = 'value (?<value>[\\d.]+)'\n",
+            place.at("work")
+        ),
+    );
+    place
+}
+
+fn json(place: &Place, arguments: &[&str]) -> Value {
+    let printed = place.prints_of(&[arguments, &["--format", "json"]].concat());
+    serde_json::from_str(&printed).unwrap()
+}
+
+#[test]
+fn page_faults_that_were_added_are_named_before_all_else() {
+    let place = working();
+    place.plan("use = ['work']\nrounds = 6\n[params]\nhow = ['base', 'fault']\n");
+    let run = ["run", "plan.toml", "--name", "s", "--monitors"];
+    let ended = place.ends(&[&run[..], &["cpu,memory,perf,processes"]].concat());
+    ended.assert_code(0);
+
+    let explained = json(&place, &["explain", "s", "--by", "how"]);
+    let change = &explained["changes"][0];
+    assert_eq!(change["call"], "worse", "{explained}");
+    let first = &change["goes_along"][0];
+    assert!(
+        first["name"].as_str().unwrap().contains("faults"),
+        "{explained}"
+    );
+    assert_eq!(first["per_work"], true);
+    assert!(first["score"].as_f64().unwrap() > 0.5, "{first}");
+    let text = place.prints_of(&["explain", "s", "--by", "how"]);
+    assert!(text.contains("goes along best"), "{text}");
+    assert!(text.contains("To go along isn't to cause"), "{text}");
+
+    // The same change as a table, the largest first; without being asked for it has none of it.
+    let compared = json(&place, &["compare", "s", "--by", "how", "--monitors"]);
+    let rows = compared["rows"].as_array().unwrap();
+    let faults = rows.iter().find(|row| row["metric"] == "processes.minor-faults");
+    let side = &faults.unwrap()["sides"][1];
+    assert_eq!(side["verdict"], "changed", "{side}");
+    let plain = place.prints_of(&["compare", "s", "--by", "how", "--fail-on", "never"]);
+    assert!(plain.contains("metrics of monitors; --monitors compares them"), "{plain}");
+    assert!(!plain.contains("minor-faults"), "{plain}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn where_nothing_changed_there_is_nothing_to_explain() {
+    let place = working();
+    place.plan("use = ['work']\nrounds = 5\n");
+    for name in ["one", "other"] {
+        let run = ["run", "plan.toml", "--name", name, "--monitors", "processes"];
+        place.ends(&run).assert_code(0);
+    }
+    let explained = json(&place, &["explain", "one", "other"]);
+    // A change of a tenth of nothing may be called one in twenty times; it goes along with no page fault.
+    for change in explained["changes"].as_array().unwrap() {
+        for along in change["goes_along"].as_array().unwrap() {
+            assert!(!along["name"].as_str().unwrap().contains("faults"), "{explained}");
+        }
+    }
+    if explained["changes"] == Value::Array(Vec::new()) {
+        let said = explained["unchanged"][0].as_str().unwrap();
+        assert!(said.contains("nothing to explain"), "{said}");
+    }
+}
+
+#[test]
+fn who_asks_for_no_change_is_told_how_to_ask() {
+    let place = working();
+    place.plan("use = ['work']\nrounds = 1\n");
+    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    for (arguments, words) in [
+        (&["explain", "s"][..], "explain s --by variant"),
+        (&["explain", "none"], "none"),
+        (&["explain", "s", "s", "--by", "how"], "name one study"),
+        (&["explain", "s", "--by", "how"], "how"),
+        (&["run", "plan.toml", "--monitors", "cpuu"], "no monitor `cpuu`"),
+    ] {
+        let ended = place.ends(arguments);
+        ended.assert_code(2);
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+}

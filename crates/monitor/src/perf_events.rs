@@ -18,7 +18,9 @@ pub(crate) const TYPE_TRACEPOINT: u32 = 2;
 
 const FORMAT_TOTAL_TIMES: u64 = 3;
 const FORMAT_GROUP: u64 = 8;
+const FLAG_DISABLED: u64 = 1;
 const FLAG_INHERIT: u64 = 2;
+const REQUEST_ENABLE: u64 = 0x2400;
 const OPEN_CLOSE_ON_EXEC: libc::c_ulong = 8;
 
 /// The first edition of `struct perf_event_attr`, which every kernel takes.
@@ -103,6 +105,20 @@ struct CounterGroup {
     counters: Vec<File>,
     /// Whether the first one's file tells all; those of threads tell one each, since they are sums of what was started.
     together: bool,
+}
+
+impl CounterGroup {
+    /// Begins to count.
+    fn begin(counters: Vec<File>, target: Target) -> Self {
+        if let Some(first) = counters.first() {
+            // SAFETY: the request has no argument. Where it fails, its times stay 0.
+            unsafe { libc::ioctl(first.as_raw_fd(), REQUEST_ENABLE as _, 0) };
+        }
+        Self {
+            counters,
+            together: matches!(target, Target::Processor(_)),
+        }
+    }
 }
 
 /// Events that are counted together, on all targets, and what was read last.
@@ -300,10 +316,7 @@ fn open_what_fits(
             Err(_) => {}
         }
     }
-    let group = CounterGroup {
-        counters,
-        together: matches!(target, Target::Processor(_)),
-    };
+    let group = CounterGroup::begin(counters, target);
     (fitting, group, rest)
 }
 
@@ -312,10 +325,7 @@ fn open_group(events: &[PerfEvent], target: Target) -> io::Result<CounterGroup> 
     for event in events {
         counters.push(open_counter(event, target, counters.first())?);
     }
-    Ok(CounterGroup {
-        counters,
-        together: matches!(target, Target::Processor(_)),
-    })
+    Ok(CounterGroup::begin(counters, target))
 }
 
 fn open_counter(event: &PerfEvent, target: Target, group: Option<&File>) -> io::Result<File> {
@@ -327,13 +337,17 @@ fn open_counter(event: &PerfEvent, target: Target, group: Option<&File>) -> io::
         read_format: FORMAT_TOTAL_TIMES,
         ..Attributes::default()
     };
+    // What joins a group that counts already isn't counted: a group begins when it is complete.
+    if group.is_none() {
+        attributes.flags |= FLAG_DISABLED;
+    }
     let (pid, cpu) = match target {
         Target::Processor(cpu) => {
             attributes.read_format |= FORMAT_GROUP;
             (-1, cpu)
         }
         Target::Thread(tid) => {
-            attributes.flags = FLAG_INHERIT;
+            attributes.flags |= FLAG_INHERIT;
             (tid, -1)
         }
     };
@@ -358,10 +372,42 @@ fn open_counter(event: &PerfEvent, target: Target, group: Option<&File>) -> io::
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backsight_test_needs::Need;
+    use std::process::Command;
 
     #[test]
     fn attributes_have_the_size_of_the_first_edition() {
         assert_eq!(size_of::<Attributes>(), 64);
+    }
+
+    #[test]
+    fn what_a_thread_starts_is_counted_with_it() {
+        if Need::Root.is_missing() {
+            return;
+        }
+        // 0 is this thread.
+        let (events, on, _) = open_what_fits(software_events(), Target::Thread(0));
+        let mut group = EventGroup {
+            name: "software".into(),
+            sums: vec![0; events.len() + 2],
+            events,
+            on: vec![on],
+        };
+        group.read(&mut Vec::new());
+        let before = group.sums.clone();
+        Command::new("true").status().unwrap();
+        group.read(&mut Vec::new());
+        let at = |name: &str| {
+            group
+                .events
+                .iter()
+                .position(|event| event.name == name)
+                .unwrap()
+        };
+        // This thread alone has no fault while it waits.
+        let faults = at("minor-faults");
+        assert!(group.sums[faults] - before[faults] > 50, "{:?}", group.sums);
+        assert!(group.sums[at("task-clock")] > before[at("task-clock")]);
     }
 
     #[test]

@@ -39,14 +39,13 @@ const SAMPLERS: &[(&str, Open)] = &[
             "proc/buddyinfo": shape::free_blocks,
         },
     ),
-    // Both are slow to make, the second one with the zone's lock held.
+    ("zones", files! { "proc/zoneinfo": shape::zones }),
+    // The kernel walks all blocks of pages for it, some of the time with a zone's lock held: milliseconds a sample.
     (
-        "zones",
-        files! {
-            "proc/zoneinfo": shape::zones,
-            "proc/pagetypeinfo": shape::migrate_types,
-        },
+        "pagetypes",
+        files! { "proc/pagetypeinfo": shape::migrate_types },
     ),
+    // Half a millisecond and more a sample.
     ("slab", files! { "proc/slabinfo": shape::slabs }),
     ("disk", files! { "proc/diskstats": shape::disks }),
     (

@@ -16,7 +16,8 @@ const HEADER_BYTES: usize = 16;
 const MESSAGE_BYTES: usize = 72;
 /// Where a message has the socket's inode.
 const INODE: usize = 68;
-const BY_FAMILY: u16 = 20;
+/// TCPDIAG_GETSOCK: the older request, which gives the sockets of both families in one walk over the kernel's table.
+const ALL_FAMILIES: u16 = 18;
 const END: u16 = 3;
 const ERROR: u16 = 2;
 /// NLM_F_REQUEST and NLM_F_DUMP.
@@ -123,22 +124,17 @@ impl Sockets {
         })
     }
 
-    /// Goes through all TCP sockets of a family: their messages, attributes included.
-    fn for_each(
-        &mut self,
-        family: AddressFamily,
-        each: &mut impl FnMut(&mut Self, &[u8]),
-    ) -> io::Result<()> {
-        let family = u8::try_from(family.as_raw()).unwrap_or(0);
-        let mut request = [0_u8; HEADER_BYTES + 56];
+    /// Goes through all TCP sockets: their messages, attributes included.
+    fn for_each(&mut self, each: &mut impl FnMut(&mut Self, &[u8])) -> io::Result<()> {
+        let mut request = [0_u8; HEADER_BYTES + 60];
         let length = u32::try_from(request.len()).unwrap_or(0);
         request[..4].copy_from_slice(&length.to_ne_bytes());
-        request[4..6].copy_from_slice(&BY_FAMILY.to_ne_bytes());
+        request[4..6].copy_from_slice(&ALL_FAMILIES.to_ne_bytes());
         request[6..8].copy_from_slice(&REQUEST_ALL.to_ne_bytes());
-        // Family, protocol, a bit for each attribute, nothing; then a bit for each state.
+        // `struct inet_diag_req`: the fourth byte has a bit for each attribute; after an address that says nothing a bit for each state.
         let body = &mut request[HEADER_BYTES..];
-        body[..4].copy_from_slice(&[family, libc::IPPROTO_TCP as u8, 1 << (INFO - 1), 0]);
-        body[4..8].copy_from_slice(&u32::MAX.to_ne_bytes());
+        body[3] = 1 << (INFO - 1);
+        body[52..56].copy_from_slice(&u32::MAX.to_ne_bytes());
         send(&self.kernel, &request, SendFlags::empty())?;
         loop {
             let mut answer = std::mem::take(&mut self.answer);
@@ -215,12 +211,7 @@ impl Sockets {
                 sockets.known = sockets.known.min(totals.add(message, socket));
             }
         };
-        self.for_each(AddressFamily::INET, &mut add)?;
-        match self.for_each(AddressFamily::INET6, &mut add) {
-            // A kernel without IPv6 has no such sockets.
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {}
-            asked => asked?,
-        }
+        self.for_each(&mut add)?;
         Ok((totals, new))
     }
 }

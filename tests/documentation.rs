@@ -203,6 +203,11 @@ fn files_on_the_page_about_watching_are_right() {
 }
 
 #[test]
+fn the_page_about_profiles_works_to_the_letter() {
+    follow("docs/how-to/profile-a-benchmark.md");
+}
+
+#[test]
 fn the_page_about_tracing_works_to_the_letter() {
     follow("docs/how-to/trace-system-calls.md");
 }

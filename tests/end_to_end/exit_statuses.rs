@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     place::{Place, VALUE},
+    profiling,
     running::{Ended, Running},
     stepping::{self, git},
 };
@@ -173,6 +174,12 @@ const CASES: &[Case] = &[
     case("detect", 1, || detected(100, &["--fail-on", "change"])),
     case("detect", 2, || fresh(&["detect", "none.csv"])),
     case("detect", 3, || detected(5, &["--fail-on", "worse"])),
+    case("profile", 0, || {
+        let place = Place::new();
+        place.write("x.json", profiling::profile(1, 1));
+        place.ends(&["profile", "x.json", "--diff", "x.json"])
+    }),
+    case("profile", 2, || fresh(&["profile", "none.json"])),
     case("history", 0, || along("v4", "3").ends(&["history"])),
     case("history", 1, || {
         along("v4", "3").ends(&["history", "--fail-on", "worse"])
@@ -471,6 +478,7 @@ verbs! {
     statuses_of_resume "resume"
     statuses_of_compare "compare"
     statuses_of_detect "detect"
+    statuses_of_profile "profile"
     statuses_of_history "history"
     statuses_of_accept "accept"
     statuses_of_publish "publish"

@@ -52,6 +52,7 @@ mod overhead;
 mod parallel;
 mod parallel_run;
 mod power;
+mod profiling;
 mod questions;
 mod rebooting;
 mod recording;

@@ -15,7 +15,7 @@ use backsight_report::{
 use backsight_site::ReportContent;
 use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
-use backsight_study::{ComparedStudies, compared_background};
+use backsight_study::{ComparedArguments, ComparedStudies, FileOptions, compared_background};
 use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
 use std::{path::Path, path::PathBuf, process::ExitCode};
@@ -174,32 +174,13 @@ const CONDITIONS: &NamedValues<GateCondition> = &[
     ),
 ];
 
-/// What was named on the command line.
-enum Named {
-    Studies,
-    Files(Vec<TableSource>),
-}
-
-/// Whether an argument is a path that leads to something that can be read.
-fn is_file(argument: &str) -> bool {
-    argument == "-"
-        || Path::new(argument)
-            .metadata()
-            .is_ok_and(|found| !found.is_dir())
-}
-
-/// Whether an argument can be nothing but a path: no study has such a name.
-fn is_path(argument: &str) -> bool {
-    argument == "-" || argument.contains(std::path::MAIN_SEPARATOR)
-}
-
 impl CompareArgs {
     /// Compares them.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let format = self.table()?;
         crate::block_on(async {
             let (comparison, background, page) = match self.named(shared).await? {
-                Named::Files(sources) => {
+                ComparedArguments::Files(sources) => {
                     let comparison = self.compare_files(&sources)?;
                     let page = format.is_none().then(|| ReportContent {
                         title: self.sides.join(" and "),
@@ -211,7 +192,7 @@ impl CompareArgs {
                     });
                     (comparison, ComparedBackground::default(), page)
                 }
-                Named::Studies => {
+                ComparedArguments::Studies => {
                     let store = files::existing_store(shared).await?;
                     let (by, options) = (self.by.as_ref(), self.options());
                     let compared =
@@ -305,51 +286,14 @@ impl CompareArgs {
     }
 
     /// Files if every argument is one, studies if none is.
-    async fn named(&self, shared: &CommonOptions) -> miette::Result<Named> {
-        let (of_files, others): (Vec<&String>, Vec<&String>) =
-            self.sides.iter().partition(|side| is_file(side));
-        let lost = others
-            .iter()
-            .find(|side| is_path(side) || self.better.is_some() || !of_files.is_empty());
-        if of_files.is_empty() && lost.is_none() {
-            if self.unit.is_some() {
-                return Err(miette::miette!(
-                    help = "leave out --unit: the metrics of a study have their own",
-                    "--unit is for files of numbers, and these are studies"
-                ));
-            }
-            if !(self.columns.is_empty() && self.series.is_empty()) {
-                return Err(miette::miette!(
-                    help = "leave them out: a study knows its cells and metrics",
-                    "--column and --series are for files of numbers, and these are studies"
-                ));
-            }
-            return Ok(Named::Studies);
-        }
-        if let Some(lost) = lost {
-            return Err(miette::miette!(
-                help = "files are compared with files, studies with studies; `backsight studies` lists what is in the store",
-                "there is no file `{lost}`"
-            ));
-        }
-        if let Ok(store) = files::existing_store(shared).await {
-            for name in of_files.iter().filter(|name| !is_path(name)) {
-                if store.study(name).await.is_ok() {
-                    return Err(miette::miette!(
-                        help = format!(
-                            "`./{name}` is the file; `backsight studies` says the study's number"
-                        ),
-                        "`{name}` is a file here and a study in the store"
-                    ));
-                }
-            }
-        }
-        Ok(Named::Files(
-            of_files
-                .iter()
-                .map(|side| TableSource::from_argument(side))
-                .collect(),
-        ))
+    async fn named(&self, shared: &CommonOptions) -> miette::Result<ComparedArguments> {
+        let for_files = FileOptions {
+            better: self.better.is_some(),
+            unit: self.unit.is_some(),
+            columns: !(self.columns.is_empty() && self.series.is_empty()),
+        };
+        let store = files::existing_store(shared).await.ok();
+        ComparedArguments::from_arguments(&self.sides, for_files, store.as_ref()).await
     }
 
     fn options(&self) -> CompareOptions {

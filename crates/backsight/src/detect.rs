@@ -1,7 +1,6 @@
 //! `backsight detect`: where series of numbers changed, by how much and how surely, whoever measured them.
 
 use backsight_exchange::table::{self, ColumnRoles, ReadOptions};
-use backsight_model::ResultSet;
 use backsight_policy::ChangeDirection;
 use backsight_report::{
     Format,
@@ -12,9 +11,9 @@ use backsight_stats::{Better, Confidence, changes::DetectionOptions};
 use backsight_study::{
     change_detection::{
         ChangeTable, DetectionInput, DetectionJob, DetectionStream, FalseDiscoveryRate,
-        PictureFolder, Shard, ShortSeries, adjust_for_all_series, join_change_tables,
+        FoundSeries, PictureFolder, Shard, join_change_tables,
     },
-    refuse_sides, result_sets,
+    named_result_sets,
 };
 use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
@@ -244,7 +243,9 @@ impl DetectArgs {
                 (source.to_string(), series.into_diagnostic()?)
             }
             DetectionInput::Studies(names) => {
-                let sets = crate::block_on(load(names, shared))?;
+                let sets = crate::block_on(async {
+                    named_result_sets(files::existing_store(shared).await, names).await
+                })?;
                 let series = DetectionStream::from_studies(&sets, self.better);
                 (names.join(", "), series)
             }
@@ -354,21 +355,16 @@ impl DetectArgs {
         let guessed_label = series.guessed_label().map(str::to_owned);
         let keep_all = format == Format::Json;
         let mut pictures = PictureFolder::new(self.svg.as_deref())?;
-        let (mut all, mut others, mut count) = (Vec::new(), Vec::new(), 0);
-        let mut too_short = ShortSeries::default();
-        self.job(format == Format::Html).run(series, |mut series| {
-            count += 1;
-            pictures.write(&mut series)?;
-            too_short.add(&series);
-            // Quiet series are no more than a number, unless they are all.
-            if keep_all || series.has_findings() || count == 1 {
-                all.push(series);
-            } else {
-                others.extend(series.tests());
-            }
-            Ok(())
-        })?;
-        adjust_for_all_series(&mut all, &others, self.false_share());
+        let FoundSeries {
+            series: all,
+            count,
+            too_short,
+        } = self.job(format == Format::Html).find(
+            series,
+            keep_all,
+            &mut pictures,
+            self.false_share(),
+        )?;
         let found = ChangePoints {
             source,
             guessed_label,
@@ -427,26 +423,4 @@ impl DetectArgs {
             asked && found.between.until.index >= since
         })
     }
-}
-
-/// The result sets of studies that are named.
-async fn load(names: &[String], shared: &CommonOptions) -> miette::Result<Vec<ResultSet>> {
-    let missing = |name: &str, why: miette::Report| {
-        miette::miette!(
-            help =
-                "name a file, `-` for standard input, or a study: `backsight studies` lists those",
-            "`{}` is neither a file nor a study here: {why}",
-            name.escape_debug()
-        )
-    };
-    let store = files::existing_store(shared).await;
-    let store = store.map_err(|why| missing(names.first().map_or("", String::as_str), why))?;
-    let mut studies = Vec::new();
-    for name in names {
-        let found = store.study(name).await.into_diagnostic();
-        let study = found.map_err(|why| missing(name, why))?;
-        refuse_sides(&study)?;
-        studies.push(study.id);
-    }
-    result_sets(&store, &studies).await
 }

@@ -1,18 +1,13 @@
 //! `backsight profile`: where the time of a benchmark goes, and what changed beside a base.
 
 use backsight_policy::SplitKey;
-use backsight_profile::export::ProfileFormat;
+use backsight_profile::export::{PROFILE_FORMATS, ProfileFormat};
 use backsight_report::{Format, Render as _, TerminalStyle};
 use backsight_study::{ComparedProfiles, ProfileSelection};
 use miette::IntoDiagnostic as _;
 use std::{io::IsTerminal as _, path::Path, process::ExitCode};
 
-use crate::{
-    common_options::CommonOptions,
-    files,
-    output::Output,
-    value_parsers::{NamedValues, one_of},
-};
+use crate::{common_options::CommonOptions, files, output::Output, value_parsers::one_of};
 
 /// Arguments of `profile`.
 #[derive(Debug, clap::Args)]
@@ -39,32 +34,11 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "N", default_value_t = 30)]
     top: usize,
     /// Write all trials together for another program, in place of a report
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(EXPORTS), conflicts_with_all = ["diff", "by", "format"])]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(PROFILE_FORMATS), conflicts_with_all = ["diff", "by", "format"])]
     export: Option<ProfileFormat>,
     #[command(flatten)]
     output: Output,
 }
-
-/// Values of `--export`.
-const EXPORTS: &NamedValues<ProfileFormat> = &[
-    (
-        "folded",
-        ProfileFormat::Folded,
-        "A line a stack, for flame graph programs",
-    ),
-    (
-        "firefox",
-        ProfileFormat::Firefox,
-        "The Firefox Profiler's processed format",
-    ),
-    (
-        "pprof",
-        ProfileFormat::Pprof,
-        "pprof's protocol buffer, compressed",
-    ),
-    ("speedscope", ProfileFormat::Speedscope, "speedscope's JSON"),
-    ("perfetto", ProfileFormat::Perfetto, "A trace of Perfetto"),
-];
 
 impl ProfileArgs {
     /// Shows, compares or exports.
@@ -115,8 +89,7 @@ impl ProfileArgs {
             }
             None if !format.is_text() && std::io::stdout().is_terminal() => Err(miette::miette!(
                 help = "name a file: -o FILE, or send it into a pipe",
-                "{} on a terminal is of no use to anybody",
-                format.name()
+                "{format:?} on a terminal is of no use to anybody"
             )),
             None => files::print_foreign(&bytes),
         }

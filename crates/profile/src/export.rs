@@ -23,27 +23,32 @@ pub enum ProfileFormat {
     Perfetto,
 }
 
+/// All formats: the name of each on the command line, and what the help says of it.
+pub const PROFILE_FORMATS: &[(&str, ProfileFormat, &str)] = &[
+    (
+        "folded",
+        ProfileFormat::Folded,
+        "A line a stack, for flame graph programs",
+    ),
+    (
+        "firefox",
+        ProfileFormat::Firefox,
+        "The Firefox Profiler's processed format",
+    ),
+    (
+        "pprof",
+        ProfileFormat::Pprof,
+        "pprof's protocol buffer, compressed",
+    ),
+    ("speedscope", ProfileFormat::Speedscope, "speedscope's JSON"),
+    (
+        "perfetto",
+        ProfileFormat::Perfetto,
+        "A trace of Perfetto with samples of stacks",
+    ),
+];
+
 impl ProfileFormat {
-    /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 5] = [
-        Self::Folded,
-        Self::Firefox,
-        Self::Pprof,
-        Self::Speedscope,
-        Self::Perfetto,
-    ];
-
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Folded => "folded",
-            Self::Firefox => "firefox",
-            Self::Pprof => "pprof",
-            Self::Speedscope => "speedscope",
-            Self::Perfetto => "perfetto",
-        }
-    }
-
     /// Whether it is text, that a terminal can show.
     pub const fn is_text(self) -> bool {
         !matches!(self, Self::Pprof | Self::Perfetto)

@@ -1,5 +1,6 @@
 //! Comparisons of stored studies: the studies that a user names beside each other, or the parts of one.
 
+use backsight_exchange::table::TableSource;
 use backsight_model::{BenchmarkName, ResultSet};
 use backsight_policy::{
     CompareOptions, Comparison, SplitKey, compare, compare_by, compare_with_spreads,
@@ -8,6 +9,7 @@ use backsight_report::{MoreRounds, comparison::ComparedBackground};
 use backsight_store::{Store, StudyId, StudyRow};
 use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
+use std::path::Path;
 
 use crate::{
     host_records::records_of_studies,
@@ -22,6 +24,95 @@ use crate::{
 
 /// Older studies than so many are not asked how much their runs differ.
 const MOST_OTHERS: usize = 20;
+
+/// What was named to be compared.
+pub enum ComparedArguments {
+    /// Studies, by name or number.
+    Studies,
+    /// Files of numbers.
+    Files(Vec<TableSource>),
+}
+
+/// Which options were given that are for files of numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct FileOptions {
+    /// Which numbers are better.
+    pub better: bool,
+    /// Their unit.
+    pub unit: bool,
+    /// Which columns have them.
+    pub columns: bool,
+}
+
+impl ComparedArguments {
+    /// Files if every argument is one, studies if none is.
+    ///
+    /// # Errors
+    /// Some are files and others aren't, a file has a study's name too, or studies have options that are for files.
+    pub async fn from_arguments(
+        named: &[String],
+        options: FileOptions,
+        store: Option<&Store>,
+    ) -> miette::Result<Self> {
+        let (of_files, others): (Vec<&String>, Vec<&String>) =
+            named.iter().partition(|side| is_file(side));
+        let lost = others
+            .iter()
+            .find(|side| is_path(side) || options.better || !of_files.is_empty());
+        if let Some(lost) = lost {
+            return Err(miette::miette!(
+                help = "files are compared with files, studies with studies; `backsight studies` lists what is in the store",
+                "there is no file `{lost}`"
+            ));
+        }
+        if of_files.is_empty() {
+            if options.unit {
+                return Err(miette::miette!(
+                    help = "leave out --unit: the metrics of a study have their own",
+                    "--unit is for files of numbers, and these are studies"
+                ));
+            }
+            if options.columns {
+                return Err(miette::miette!(
+                    help = "leave them out: a study knows its cells and metrics",
+                    "--column and --series are for files of numbers, and these are studies"
+                ));
+            }
+            return Ok(Self::Studies);
+        }
+        if let Some(store) = store {
+            for name in of_files.iter().filter(|name| !is_path(name)) {
+                if store.study(name).await.is_ok() {
+                    return Err(miette::miette!(
+                        help = format!(
+                            "`./{name}` is the file; `backsight studies` says the study's number"
+                        ),
+                        "`{name}` is a file here and a study in the store"
+                    ));
+                }
+            }
+        }
+        let sources = of_files.into_iter();
+        Ok(Self::Files(
+            sources
+                .map(|side| TableSource::from_argument(side))
+                .collect(),
+        ))
+    }
+}
+
+/// Whether an argument is a path that leads to something that can be read.
+fn is_file(argument: &str) -> bool {
+    argument == "-"
+        || Path::new(argument)
+            .metadata()
+            .is_ok_and(|found| !found.is_dir())
+}
+
+/// Whether an argument can be nothing but a path: no study has such a name.
+fn is_path(argument: &str) -> bool {
+    argument == "-" || argument.contains(std::path::MAIN_SEPARATOR)
+}
 
 /// Studies with their comparison.
 pub struct ComparedStudies {

@@ -60,7 +60,10 @@ pub use choices::{
     BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
     SearchChoices, StepChoices, TryChoices, UntilChoices,
 };
-pub use comparison::{ComparedStudies, compare_parts, compared_background, more_rounds};
+pub use comparison::{
+    ComparedArguments, ComparedStudies, FileOptions, compare_parts, compared_background,
+    more_rounds,
+};
 pub use doctor::{
     ExaminationOptions, ExaminedMachine, check_lab, check_question, examine_machines,
 };
@@ -83,7 +86,7 @@ pub use reference::{ReferenceChoices, reference_drift};
 pub use requested_repeats::{RepeatMode, RequestedRepeats};
 pub use resolved_plan::{ResolvedPlan, drawn_seed, free_name, metric_shapes};
 pub use resolved_search::{ResolvedSearch, SearchOptions};
-pub use result_sets::{refuse_sides, result_sets};
+pub use result_sets::{named_result_sets, refuse_sides, result_sets};
 pub use resume::resume;
 pub use session::{Session, SessionOptions, StudyTestbeds};
 pub use simulated::Simulated;

@@ -24,6 +24,33 @@ pub fn refuse_sides(study: &StudyRow) -> miette::Result<()> {
     }
 }
 
+/// The result sets of studies that are named where a file might be.
+///
+/// # Errors
+/// There is no store or no such study, or one is a try; the store's own.
+pub async fn named_result_sets(
+    store: miette::Result<Store>,
+    names: &[String],
+) -> miette::Result<Vec<ResultSet>> {
+    let missing = |name: &str, why: miette::Report| {
+        miette::miette!(
+            help =
+                "name a file, `-` for standard input, or a study: `backsight studies` lists those",
+            "`{}` is neither a file nor a study here: {why}",
+            name.escape_debug()
+        )
+    };
+    let store = store.map_err(|why| missing(names.first().map_or("", String::as_str), why))?;
+    let mut studies = Vec::new();
+    for name in names {
+        let found = store.study(name).await.into_diagnostic();
+        let study = found.map_err(|why| missing(name, why))?;
+        refuse_sides(&study)?;
+        studies.push(study.id);
+    }
+    result_sets(&store, &studies).await
+}
+
 /// The result sets of these studies, read from the database side by side.
 ///
 /// # Errors

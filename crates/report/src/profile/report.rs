@@ -211,7 +211,10 @@ impl ProfileReport {
         let hidden = self.difference.functions.len().saturating_sub(self.top);
         for (number, row) in rows.into_iter().enumerate() {
             if number == self.top && hidden > 0 {
-                table.group(format!("… and {}", numbers::counted(hidden, "function")));
+                let more = format!("… and {}", numbers::counted(hidden, "function"));
+                let mut fields = vec![field(more)];
+                fields.resize(table.columns.len(), field(""));
+                table.row(fields);
             }
             if number >= self.top && row.function.is_some() {
                 continue;
@@ -371,5 +374,96 @@ fn points(found: &ShareDifference) -> String {
     match interval {
         Some(interval) => format!("{shown} {}", rounding.differences(interval)),
         None => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use backsight_policy::ProfileOptions;
+    use backsight_profile::FunctionWeights;
+
+    use super::*;
+    use crate::{Render as _, TerminalStyle};
+
+    fn trial(work: u64, wait: u64, small: u64) -> FunctionWeights {
+        let total = work + wait + small;
+        FunctionWeights {
+            total,
+            itself: vec![0, work, wait, small],
+            inclusive: vec![total, work, wait, small],
+        }
+    }
+
+    fn report(base: Option<&[FunctionWeights]>, new: &[FunctionWeights]) -> ProfileReport {
+        let named = |name: &str, lost| ProfiledTrials {
+            name: name.into(),
+            cell: None,
+            lost,
+            truncated: 0,
+        };
+        let key = |function: &str| FunctionKey {
+            function: function.into(),
+            module: "libvery-long-module-name.so.6".into(),
+        };
+        ProfileReport {
+            event: ProfileEvent::CpuClock,
+            unit: ProfileUnit::Samples,
+            base: base.map(|_| named("before", 0)),
+            new: named("after", 7),
+            functions: [
+                "main",
+                "std::vector<unsigned long>::push_back",
+                "wait",
+                "small",
+            ]
+            .map(key)
+            .to_vec(),
+            difference: ProfileDifference::new(base, new, ProfileOptions::default()),
+            top: 1,
+            width: Some(120),
+            notes: vec!["2 failed trials left out.".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_difference_says_what_changed_and_how_surely() {
+        let base = [trial(500, 500, 2), trial(510, 490, 2)];
+        let new = [trial(800, 200, 2), trial(810, 190, 2)];
+        let report = report(Some(&base), &new);
+        let text = report
+            .render(crate::Format::Text, &TerminalStyle::default())
+            .unwrap();
+        for part in [
+            "after beside before: where the time goes",
+            "std::vector<unsigned long>:…",
+            "libvery-long-module…",
+            "… and 2 functions",
+            "1 function below 0.5 % each",
+            "2 trials of 1,002 samples each, beside 2 trials of 1,002 samples each.",
+            "7 samples of after were lost",
+            "2 failed trials left out.",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let sentences = report.sentences();
+        assert!(
+            sentences[1]
+                .0
+                .starts_with("`std::vector<unsigned long>::push_back` grew: +29.9 [")
+        );
+        assert!(
+            sentences[1]
+                .0
+                .ends_with("of total share; 1 function changed besides.")
+        );
+    }
+
+    #[test]
+    fn one_side_has_shares_with_their_intervals() {
+        let report = report(None, &[trial(800, 200, 2), trial(810, 190, 2)]);
+        let rows = report.rows();
+        assert_eq!(rows[0].numbers.len(), 2);
+        assert!(rows[0].numbers[0].text.starts_with("80 % ["), "{rows:?}");
+        assert!(report.title().starts_with("after: where"));
     }
 }

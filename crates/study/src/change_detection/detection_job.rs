@@ -10,8 +10,11 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use super::{
+    false_discovery::{FalseDiscoveryRate, adjust_for_all_series},
     input::{DetectionSeries, DetectionStream},
+    picture_folder::PictureFolder,
     series_search::find_changes,
+    short_series::ShortSeries,
 };
 
 /// Series of a chunk, and points: whichever comes first.
@@ -68,7 +71,49 @@ pub struct DetectionJob {
     pub with_svg: bool,
 }
 
+/// What a search for one document found.
+pub struct FoundSeries {
+    /// Series with findings, or all; with tests that are adjusted for all.
+    pub series: Vec<SeriesChanges>,
+    /// How many series were searched.
+    pub count: usize,
+    /// Those that are too short to show a change.
+    pub too_short: ShortSeries,
+}
+
 impl DetectionJob {
+    /// Searches all series of the shard for one document. Series without findings are no more than a number, unless `keep_all`.
+    ///
+    /// # Errors
+    /// A series can't be read, or its picture can't be written.
+    pub fn find(
+        &self,
+        series: DetectionStream,
+        keep_all: bool,
+        pictures: &mut PictureFolder<'_>,
+        false_share: FalseDiscoveryRate,
+    ) -> miette::Result<FoundSeries> {
+        let mut found = FoundSeries {
+            series: Vec::new(),
+            count: 0,
+            too_short: ShortSeries::default(),
+        };
+        let mut others = Vec::new();
+        self.run(series, |mut series| {
+            found.count += 1;
+            pictures.write(&mut series)?;
+            found.too_short.add(&series);
+            if keep_all || series.has_findings() || found.count == 1 {
+                found.series.push(series);
+            } else {
+                others.extend(series.tests());
+            }
+            Ok(())
+        })?;
+        adjust_for_all_series(&mut found.series, &others, false_share);
+        Ok(found)
+    }
+
     /// Searches all series of the shard and gives what was found in each to `take`, in order.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ mod series_search;
 mod short_series;
 
 pub use change_table::{BelievedCounts, ChangeTable, join_change_tables};
-pub use detection_job::{DetectionJob, Shard};
+pub use detection_job::{DetectionJob, FoundSeries, Shard};
 pub use false_discovery::{FalseDiscoveryRate, adjust_for_all_series};
 pub use input::{DetectionInput, DetectionSeries, DetectionStream};
 pub use picture_folder::PictureFolder;

@@ -80,11 +80,16 @@ fn page_faults_that_were_added_are_named_before_all_else() {
     // The same change as a table, the largest first; without being asked for it has none of it.
     let compared = json(&place, &["compare", "s", "--by", "how", "--monitors"]);
     let rows = compared["rows"].as_array().unwrap();
-    let faults = rows.iter().find(|row| row["metric"] == "processes.minor-faults");
+    let faults = rows
+        .iter()
+        .find(|row| row["metric"] == "processes.minor-faults");
     let side = &faults.unwrap()["sides"][1];
     assert_eq!(side["verdict"], "changed", "{side}");
     let plain = place.prints_of(&["compare", "s", "--by", "how", "--fail-on", "never"]);
-    assert!(plain.contains("metrics of monitors; --monitors compares them"), "{plain}");
+    assert!(
+        plain.contains("metrics of monitors; --monitors compares them"),
+        "{plain}"
+    );
     assert!(!plain.contains("minor-faults"), "{plain}");
     place.assert_nothing_left();
 }
@@ -94,14 +99,24 @@ fn where_nothing_changed_there_is_nothing_to_explain() {
     let place = working();
     place.plan("use = ['work']\nrounds = 5\n");
     for name in ["one", "other"] {
-        let run = ["run", "plan.toml", "--name", name, "--monitors", "processes"];
+        let run = [
+            "run",
+            "plan.toml",
+            "--name",
+            name,
+            "--monitors",
+            "processes",
+        ];
         place.ends(&run).assert_code(0);
     }
     let explained = json(&place, &["explain", "one", "other"]);
     // A change of a tenth of nothing may be called one in twenty times; it goes along with no page fault.
     for change in explained["changes"].as_array().unwrap() {
         for along in change["goes_along"].as_array().unwrap() {
-            assert!(!along["name"].as_str().unwrap().contains("faults"), "{explained}");
+            assert!(
+                !along["name"].as_str().unwrap().contains("faults"),
+                "{explained}"
+            );
         }
     }
     if explained["changes"] == Value::Array(Vec::new()) {
@@ -114,13 +129,18 @@ fn where_nothing_changed_there_is_nothing_to_explain() {
 fn who_asks_for_no_change_is_told_how_to_ask() {
     let place = working();
     place.plan("use = ['work']\nrounds = 1\n");
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
     for (arguments, words) in [
         (&["explain", "s"][..], "explain s --by variant"),
         (&["explain", "none"], "none"),
         (&["explain", "s", "s", "--by", "how"], "name one study"),
         (&["explain", "s", "--by", "how"], "how"),
-        (&["run", "plan.toml", "--monitors", "cpuu"], "no monitor `cpuu`"),
+        (
+            &["run", "plan.toml", "--monitors", "cpuu"],
+            "no monitor `cpuu`",
+        ),
     ] {
         let ended = place.ends(arguments);
         ended.assert_code(2);

@@ -1,6 +1,8 @@
 //! `backsight export`: a study for others.
 
 use backsight_exchange::export::{ExportFormat, FORMS, export};
+use backsight_exchange::table::TableOutput;
+use backsight_study::export_monitors;
 use miette::IntoDiagnostic as _;
 use std::{
     io::IsTerminal as _,
@@ -15,6 +17,9 @@ use crate::{common_options::CommonOptions, files};
 pub struct ExportArgs {
     /// The study, by name or number
     study: String,
+    /// What samplers saw in its trials, a row for each value, in place of the samples: csv, tsv, jsonl or parquet
+    #[arg(long)]
+    monitors: bool,
     /// How it is written; else by the file's name
     #[arg(long, short, value_name = "FORMAT", value_parser = forms())]
     format: Option<ExportFormat>,
@@ -59,16 +64,22 @@ impl ExportArgs {
                 "in which format?"
             ));
         };
-        if form == ExportFormat::Parquet && self.output.is_none() && std::io::stdout().is_terminal()
-        {
+        let is_shown = self.output.is_none() && std::io::stdout().is_terminal();
+        if is_shown && (form == ExportFormat::Parquet || self.monitors) {
             return Err(miette::miette!(
                 help = "name a file: -o FILE, or send it into a pipe",
-                "Parquet on a terminal is of no use to anybody"
+                "so much on a terminal is of no use to anybody"
             ));
         }
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.study).await.into_diagnostic()?;
+            if self.monitors {
+                let out = TableOutput::to(self.output.as_deref()).into_diagnostic()?;
+                let values = export_monitors(&store, &study, form, out).await?;
+                files::print_note(&format!("{values} values of samplers"));
+                return Ok(ExitCode::SUCCESS);
+            }
             backsight_study::refuse_sides(&study)?;
             let set = store.result_set(study.id).await.into_diagnostic()?;
             store.close().await;

@@ -247,6 +247,11 @@ impl Unit {
         self.dimension == Dimension::Time
     }
 
+    /// Whether it is seconds of processors' time in a second.
+    pub fn is_processors(self) -> bool {
+        self.dimension == Dimension::Count("processors")
+    }
+
     /// How many seconds it is; none of what is no time.
     pub fn in_seconds(self) -> Option<f64> {
         self.in_terms_of(Self::parse("s").ok()?)

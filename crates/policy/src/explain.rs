@@ -69,8 +69,8 @@ pub struct Candidate {
     pub scaling: Scaling,
     /// Where it is time that the benchmark's programs spend: how many seconds one of its units is, in a second or in all.
     pub seconds: Option<f64>,
-    /// Whether it is the sum of things that are candidates themselves.
-    pub is_sum: bool,
+    /// What its score is multiplied by, from 0 to 1: less than 1 of what says less of the benchmark than others do.
+    pub weight: f64,
     /// Its value in each trial, the baseline's side first.
     pub values: [TrialValues; 2],
 }
@@ -119,29 +119,26 @@ impl Default for ExplainOptions {
     }
 }
 
-/// The change of a candidate, as the logarithm of its ratio, at which its size counts for two thirds.
-const TELLING_CHANGE: f64 = 0.7;
+/// The change of a candidate, as the logarithm of its ratio, at which its size counts for a half: a third as much again.
+const TELLING_CHANGE: f64 = 0.33;
 
 /// Trials that a side needs for what never varies to be no matter of chance.
 const ENOUGH_ALIKE: usize = 3;
 
-/// What the score of a sum is multiplied by, so that the part which moved stands before it.
-const SUM_WEIGHT: f64 = 0.8;
-
-/// The same for what is a level: percentiles and sizes follow from what happens, counts are what happens.
+/// What the score of a level is multiplied by: percentiles and sizes follow from what happens, counts are what happens.
 const LEVEL_WEIGHT: f64 = 0.5;
 
 /// Below this nothing is named.
 const LEAST_SCORE: f64 = 0.05;
 
 /// How well a candidate goes along with a change: |correlation| · size. Of time the size is the square root of the share of the
-/// change that it accounts for, and nothing where it works against the change. Of all else it is 1 − exp(−|ln ratio| / 0.7): a small
-/// part of the whole that always moves with it is below what became half as much again.
+/// change that it accounts for, and nothing where it works against the change. Of all else it is |ln ratio| / (|ln ratio| + 0.33): a
+/// small part of the whole that always moves with it is below what became half as much again.
 #[must_use]
 pub fn score(correlation: f64, ratio: Result<f64, Undefined>, share: Option<f64>) -> f64 {
     let size = match (share, ratio) {
         (Some(share), _) => share.clamp(0.0, 1.0).sqrt(),
-        (None, Ok(ratio)) if ratio > 0.0 => 1.0 - (-ratio.ln().abs() / TELLING_CHANGE).exp(),
+        (None, Ok(ratio)) if ratio > 0.0 => ratio.ln().abs() / (ratio.ln().abs() + TELLING_CHANGE),
         _ => 1.0,
     };
     correlation.abs() * size
@@ -255,10 +252,9 @@ impl ChangeSides {
             seconds * more(work) / more(&joined.metric)
         });
         let share = share.filter(|share| share.is_finite());
-        let weight = match (candidate.is_sum, candidate.scaling) {
-            (true, _) => SUM_WEIGHT,
-            (false, Scaling::Level) => LEVEL_WEIGHT,
-            (false, _) => 1.0,
+        let weight = match candidate.scaling {
+            Scaling::Level => LEVEL_WEIGHT * candidate.weight,
+            Scaling::Rate | Scaling::Total => candidate.weight,
         };
         Some(Companion {
             candidate: place,
@@ -385,7 +381,7 @@ mod tests {
                     name: (*name).to_owned(),
                     scaling: *scaling,
                     seconds: name.ends_with("function").then_some(1.0 / 999.0),
-                    is_sum: false,
+                    weight: 1.0,
                     values: Default::default(),
                 })
                 .collect();
@@ -395,7 +391,7 @@ mod tests {
                     name: format!("unrelated{unrelated}"),
                     scaling: [Scaling::Rate, Scaling::Total, Scaling::Level][unrelated % 3],
                     seconds: None,
-                    is_sum: false,
+                    weight: 1.0,
                     values: Default::default(),
                 });
             }
@@ -506,7 +502,7 @@ mod tests {
                 name: "calls".into(),
                 scaling: Scaling::Level,
                 seconds: None,
-                is_sum: false,
+                weight: 1.0,
                 values: [values(n, 0.0), values(n, new)],
             };
             companions(&change(n), &[one], ExplainOptions::default())

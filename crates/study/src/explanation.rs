@@ -3,7 +3,7 @@
 
 use backsight_model::{
     Better, CellSeries, Monitor, MonitorName, Reduction, ResultSet, StudyHistory, TomlDocument,
-    Unit, did_you_mean,
+    Unit, Watches, did_you_mean,
 };
 use backsight_policy::{
     CompareOptions, ComparisonRow, SplitKey, Warning, compare,
@@ -33,6 +33,12 @@ use crate::{
         try_patch::TryVerb,
     },
 };
+
+/// What the score of a sum is multiplied by, so that the part which moved stands before it.
+const SUM_WEIGHT: f64 = 0.8;
+
+/// The same for what is seen of the whole machine, other programs included.
+const MACHINE_WEIGHT: f64 = 0.9;
 
 /// Functions that took less of the processor time on both sides aren't looked at.
 const LEAST_FUNCTION_SHARE: f64 = 0.01;
@@ -479,9 +485,13 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
                     scaling,
                     seconds: match scaling {
                         Scaling::Total if series.unit.is_time() => series.unit.in_seconds(),
+                        Scaling::Rate if series.unit.is_processors() => Some(1.0),
                         _ => None,
                     },
-                    is_sum: false,
+                    weight: match side.known.monitors.get(monitor).map(|it| it.watches) {
+                        Some(Watches::Machine) => MACHINE_WEIGHT,
+                        _ => 1.0,
+                    },
                     values: Default::default(),
                 },
                 monitor: monitor.clone(),
@@ -564,7 +574,7 @@ fn function_candidates(
                 name: function.function.clone(),
                 scaling: Scaling::Total,
                 seconds: Some(1.0),
-                is_sum: false,
+                weight: 1.0,
                 values,
             },
             monitor: profile_monitor(),
@@ -578,7 +588,8 @@ fn function_candidates(
     functions.iter().enumerate().filter_map(candidate).collect()
 }
 
-/// What is called after its monitor is the sum of what is called after the things that the monitor saw.
+/// What is called after its monitor is the sum of what is called after the things that the monitor saw. All of the processors' time is
+/// the sum of what functions and system calls take.
 fn tell_sums(found: &mut IndexMap<String, SeenCandidate>) {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let is_sum = |name: &str, monitor: &MonitorName| name == format!("{monitor}.{}", last(name));
@@ -588,8 +599,11 @@ fn tell_sums(found: &mut IndexMap<String, SeenCandidate>) {
         .map(|(name, seen)| (seen.monitor.clone(), last(name)))
         .collect();
     for (name, seen) in found {
-        let has_parts = parts.contains(&(seen.monitor.clone(), last(name)));
-        seen.candidate.is_sum = has_parts && is_sum(name, &seen.monitor);
+        let has_parts =
+            parts.contains(&(seen.monitor.clone(), last(name))) || seen.candidate.seconds.is_some();
+        if has_parts && is_sum(name, &seen.monitor) {
+            seen.candidate.weight *= SUM_WEIGHT;
+        }
     }
 }
 

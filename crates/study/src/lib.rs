@@ -30,6 +30,7 @@ mod host_records;
 mod import_study;
 mod interval_cache;
 mod known_history;
+mod monitor_export;
 mod noise_repeats;
 mod open_target;
 mod outcome;
@@ -77,6 +78,7 @@ pub use interval_cache::{Intervals, VersionInterval};
 pub use known_history::{
     KnownHistory, find_target, find_version, known_metric, named_series, no_history,
 };
+pub use monitor_export::export_monitors;
 pub use noise_repeats::{NoiseLevel, NoiseRepeats};
 pub use open_target::{OpenTarget, resolve_version};
 pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};

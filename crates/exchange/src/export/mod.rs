@@ -8,16 +8,18 @@
 mod benchfmt;
 mod json;
 mod markdown;
+mod monitors;
 mod openmetrics;
 mod rows;
 
 pub use json::StudyExport;
+pub use monitors::MonitorWriter;
 
 use backsight_model::{CellSeries, MetricName, ResultSet, TrialSamples, Unit};
 use backsight_stats::{Better, Samples, Summary};
 use std::{io::Write as _, str::FromStr};
 
-use crate::table::{TableError, TableOutput};
+use crate::table::{TableError, TableFormat, TableOutput};
 
 /// How a study is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,12 +122,36 @@ pub fn export(
     Ok(())
 }
 
+impl ExportFormat {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        let mut named = FORMS.iter();
+        named
+            .find(|(_, form, _)| *form == self)
+            .map_or("", |(name, ..)| name)
+    }
+}
+
+/// The format of a table; none of a document.
+fn table_format(form: ExportFormat) -> Option<TableFormat> {
+    match form {
+        ExportFormat::Csv => Some(TableFormat::Csv),
+        ExportFormat::Tsv => Some(TableFormat::Tsv),
+        ExportFormat::JsonRows => Some(TableFormat::JsonLines),
+        ExportFormat::Parquet => Some(TableFormat::Parquet),
+        _ => None,
+    }
+}
+
 /// Why a study wasn't written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The table's own.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// What is written is a table, and the format is none.
+    #[error("`{0}` is no table: monitors are exported as csv, tsv, jsonl or parquet")]
+    NoTable(&'static str),
     /// It couldn't be written.
     #[error("can't write it: {0}")]
     Unwritable(String),

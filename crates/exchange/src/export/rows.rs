@@ -3,10 +3,10 @@
 use backsight_model::{Cell, ParamName, ResultSet};
 use indexmap::IndexSet;
 
-use super::{ExportError, ExportFormat};
+use super::{ExportError, ExportFormat, table_format};
 use crate::{
     import::columns::{INTERVAL, PARAM, SAMPLE, param_text},
-    table::{ColumnKind, TableCell, TableFormat, TableOutput, TableWriter},
+    table::{ColumnKind, TableCell, TableOutput, TableWriter},
 };
 
 const BEFORE: &[(&str, ColumnKind)] = &[
@@ -27,12 +27,7 @@ const AFTER: &[(&str, ColumnKind)] = &[
 
 /// Writes the samples of a study, a row each.
 pub fn write(set: &ResultSet, form: ExportFormat, out: TableOutput) -> Result<(), ExportError> {
-    let format = match form {
-        ExportFormat::Tsv => TableFormat::Tsv,
-        ExportFormat::JsonRows => TableFormat::JsonLines,
-        ExportFormat::Parquet => TableFormat::Parquet,
-        _ => TableFormat::Csv,
-    };
+    let format = table_format(form).ok_or(ExportError::NoTable(form.name()))?;
     let params: IndexSet<&ParamName> = set
         .series
         .iter()

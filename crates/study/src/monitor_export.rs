@@ -1,0 +1,42 @@
+//! What the samplers of a study saw, as a table.
+
+use backsight_catalog::sampled_series::SampledSeries;
+use backsight_exchange::{
+    export::{ExportFormat, MonitorWriter},
+    table::TableOutput,
+};
+use backsight_store::{Store, StudyRow};
+use miette::IntoDiagnostic as _;
+
+/// Writes every series of every sampler in the trials of a study; how many values there are.
+///
+/// # Errors
+/// No sampler watched it, the format is no table, it can't be written; the store's own.
+pub async fn export_monitors(
+    store: &Store,
+    study: &StudyRow,
+    form: ExportFormat,
+    out: TableOutput,
+) -> miette::Result<u64> {
+    let mut writer = MonitorWriter::new(form, out).into_diagnostic()?;
+    for trial in store.trials(study.id).await.into_diagnostic()? {
+        let steps = store.steps(study.id, trial.number).await;
+        for step in steps.into_diagnostic()? {
+            let (Some(monitor), Some(raw)) = (&step.monitor, &step.stdout.raw) else {
+                continue;
+            };
+            let printed = store.raw(raw).await.into_diagnostic()?;
+            // Monitors that aren't samplers print what they like.
+            if !printed.starts_with(b"{\"sampler\"") {
+                continue;
+            }
+            let sampled = SampledSeries::read(&printed).map_err(|why| {
+                miette::miette!("monitor `{monitor}` of trial {}: {why}", trial.number)
+            })?;
+            writer
+                .write(trial.number, step.host.as_str(), monitor.as_str(), &sampled)
+                .into_diagnostic()?;
+        }
+    }
+    writer.finish().into_diagnostic()
+}

@@ -2,26 +2,31 @@
 
 use backsight_agent::{MonitoredProcesses, is_monitor, monitored_processes};
 use backsight_model::Time;
-use backsight_monitor::{EndSignals, ProcessTree, RecordError, record, sampler_names};
+use backsight_monitor::{
+    EndSignals, ProcessTree, RecordError, probe, probe_names, record, sampler_names,
+};
 use backsight_platform::needs_linux;
-use miette::IntoDiagnostic as _;
+use miette::{Context as _, IntoDiagnostic as _};
 use std::{io::ErrorKind, process::ExitCode, time::Duration};
 
 /// The monitor of system calls.
 pub const SYSCALLS: &str = "syscalls";
 /// Time between two samples unless somebody says otherwise.
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
+/// Time between two operations of a probe unless somebody says otherwise.
+const USUAL_PROBE_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Arguments of `monitor`.
 #[derive(Debug, clap::Args)]
 pub struct MonitorArgs {
-    /// Which samplers; or `syscalls` alone, which counts the system calls of a trial's steps until it is stopped
+    /// Which samplers; or one probe, which does a small operation at every interval and prints as it is stopped how long they took;
+    /// or `syscalls`, which counts the system calls of a trial's steps until it is stopped
     #[arg(required = true, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(names()))]
     names: Vec<String>,
-    /// Time between two samples; 1s unless said
+    /// Time between two samples, 1s unless said, or between two operations of a probe, 10ms
     #[arg(long, value_name = "TIME")]
     interval: Option<Time>,
-    /// How many samples; without end unless said
+    /// How many samples or operations; without end unless said
     #[arg(long, value_name = "N")]
     count: Option<u64>,
     /// Watch this process and what it starts, not those of a trial
@@ -30,7 +35,7 @@ pub struct MonitorArgs {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    sampler_names().chain([SYSCALLS])
+    sampler_names().chain(probe_names()).chain([SYSCALLS])
 }
 
 impl MonitorArgs {
@@ -57,6 +62,15 @@ impl MonitorArgs {
         needs_linux(&format!("the monitor `{}`", names.join(" "))).into_diagnostic()?;
         // Before anything takes long: a signal that comes early ends it after its first sample.
         let signals = EndSignals::block();
+        if let Some(name) = names
+            .iter()
+            .find(|name| probe_names().any(|probe| probe == **name))
+        {
+            if names.len() > 1 {
+                return Err(miette::miette!("`{name}` is no sampler: it runs alone"));
+            }
+            return self.probe(name, &signals);
+        }
         let interval = self.interval.map_or(USUAL_INTERVAL, |time| time.0);
         let tree = self.tree();
         let mut out = std::io::stdout().lock();
@@ -76,6 +90,18 @@ impl MonitorArgs {
             }
             recorded => recorded.map_err(miette::Report::msg)?,
         }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn probe(&self, name: &str, signals: &EndSignals) -> miette::Result<ExitCode> {
+        let interval = self.interval.map_or(USUAL_PROBE_INTERVAL, |time| time.0);
+        // What the definitions of probes wait for.
+        let ready = || eprintln!("watching");
+        let report = probe(name, interval, self.count, signals, ready);
+        let report = report
+            .into_diagnostic()
+            .wrap_err_with(|| format!("`{name}` can't go on"))?;
+        println!("{}", serde_json::to_string(&report).into_diagnostic()?);
         Ok(ExitCode::SUCCESS)
     }
 

@@ -12,7 +12,9 @@
 //! number. What the kernel writes with decimals is scaled, and the name says so (`load.1min.hundredths`). A part of a name that the
 //! kernel gives, such as an interface's, has `_` in place of dots.
 //!
-//! There are no means and no rates here, and no sample in place of one that was missed. A sample allocates no memory while its names
+//! A [`probe`] does one small operation at every interval and reports how long that took.
+//!
+//! There are no means and no rates of samples here, and no sample in place of one that was missed. A sample allocates no memory while its names
 //! are those of the last one. Outside tools are no matter of this room: they are commands in `monitors/*.toml`.
 //!
 //! ```
@@ -30,6 +32,7 @@ mod cgroup;
 mod end_signals;
 mod files;
 mod numa;
+mod probe;
 mod process_tree;
 mod processes;
 mod recording;
@@ -56,6 +59,7 @@ mod perf_events;
 mod sockets;
 
 pub use end_signals::EndSignals;
+pub use probe::{ProbeReport, probe, probe_names};
 pub use recording::{RecordError, record};
 pub use sampler::ProcessTree;
 pub use samplers::sampler_names;

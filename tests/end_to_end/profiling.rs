@@ -1,8 +1,12 @@
 //! `profile`: files and studies, beside a base, in every format.
 
 use serde_json::Value;
+use std::fs;
 
-use crate::place::{Place, VALUE};
+use crate::{
+    place::{Place, VALUE},
+    stepping::{self, git},
+};
 
 /// A profile with so many hundred samples in `work` and in `wait`, both called by `main`.
 pub fn profile(work: u32, wait: u32) -> String {
@@ -195,4 +199,50 @@ fn the_profiles_of_a_study_are_those_of_its_monitor() {
     none.assert_code(2);
     assert!(none.stderr.contains("profile-off-cpu"), "{}", none.stderr);
     place.assert_nothing_left();
+}
+
+#[test]
+fn the_sides_of_a_try_are_compared() {
+    let place = with_monitor();
+    fs::create_dir(place.path("repo")).unwrap();
+    git(&place, &["init", "--quiet", "--initial-branch=main"], 0);
+    place.write("repo/profile", profile(5, 5));
+    stepping::commit_all(&place, 1);
+    place.write("repo/profile", profile(8, 2));
+    let patch = git(&place, &["diff"], 1);
+    place.write("more.diff", format!("{patch}\n"));
+    place.write("repo/profile", profile(5, 5));
+    place.write(
+        "app.toml",
+        "name = \"app\"\nsource = { git = { url = \"repo\" } }\nbuild = { run = \"true\", keep = [\"profile\"], timeout = \"60s\" }\n",
+    );
+    place.benchmark(
+        "made",
+        &format!(
+            "[tester]\nstartup = \"rm -f @/printed; cp {{build}}/profile @/now.json\"\n\
+             run = \"until test -e @/printed; do sleep 0.02; done; echo 42$(date +%N)\"\n{VALUE}"
+        ),
+    );
+    place.plan("use = [\"made\"]\nmonitors = [\"profile-made\"]\n");
+    let tried = [
+        "try",
+        "plan.toml",
+        "--target",
+        "app",
+        "--patch",
+        "more.diff",
+    ];
+    place
+        .ends(&[&tried[..], &["--equal", "20%", "--name", "t", "--quiet"]].concat())
+        .assert_code(0);
+    let text = place.prints_of(&["profile", "t"]);
+    assert!(text.contains("more.diff"), "{text}");
+    assert!(text.contains("`work` grew: +30.0"), "{text}");
+    let refused = place.ends(&["profile", "t", "--diff", "a1.json"]);
+    refused.assert_code(2);
+    assert!(
+        refused.stderr.contains("two sides of its own"),
+        "{}",
+        refused.stderr
+    );
 }

@@ -65,13 +65,3 @@ impl ProfileFormat {
         }
     }
 }
-
-/// The times of `count` samples whose first one was at `first_ns`: the profile has no other time of them, so that they are spread evenly
-/// until its end.
-fn spread_times(profile: &Profile, first_ns: u64, count: u64) -> impl Iterator<Item = u64> {
-    let rest = profile.ended_ns.saturating_sub(first_ns);
-    (0..count).map(move |number| {
-        let share = u128::from(rest) * u128::from(number) / u128::from(count);
-        first_ns + share as u64
-    })
-}

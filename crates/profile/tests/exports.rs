@@ -1,5 +1,7 @@
 //! Exports, as their readers see them.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 use std::process::Command;
 
 use backsight_profile::{

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use indexmap::IndexSet;
 use prost::Message;
 
-use super::spread_times;
 use crate::document::{Profile, ProfileUnit, Sample};
 
 /// The most packets that are written; from there on each stands for several samples.
@@ -178,6 +177,16 @@ pub(super) fn write(profile: &Profile) -> Vec<u8> {
         packet: std::iter::once(names).chain(samples).collect(),
     };
     trace.encode_to_vec()
+}
+
+/// The times of `count` samples whose first one was at `first_ns`: the profile has no other time of them, so that they are spread evenly
+/// until its end.
+fn spread_times(profile: &Profile, first_ns: u64, count: u64) -> impl Iterator<Item = u64> {
+    let rest = profile.ended_ns.saturating_sub(first_ns);
+    (0..count).map(move |number| {
+        let share = u128::from(rest) * u128::from(number) / u128::from(count);
+        first_ns + share as u64
+    })
 }
 
 fn process_tree(profile: &Profile) -> ProcessTree {

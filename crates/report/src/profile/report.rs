@@ -463,7 +463,7 @@ mod tests {
         let report = report(None, &[trial(800, 200, 2), trial(810, 190, 2)]);
         let rows = report.rows();
         assert_eq!(rows[0].numbers.len(), 2);
-        assert!(rows[0].numbers[0].text.starts_with("80 % ["), "{rows:?}");
+        assert!(rows[0].numbers[0].text.starts_with("80.3 % ["), "{rows:?}");
         assert!(report.title().starts_with("after: where"));
     }
 }

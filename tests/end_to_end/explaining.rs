@@ -1,5 +1,6 @@
 //! What goes along with a change: made-up changes of a real program are named, and where nothing changed nothing is.
 
+use backsight_test_needs::Need;
 use serde_json::Value;
 use std::process::Command;
 
@@ -84,7 +85,7 @@ fn page_faults_that_were_added_are_named_before_all_else() {
         .iter()
         .find(|row| row["metric"] == "processes.minor-faults");
     let side = &faults.unwrap()["sides"][1];
-    assert_eq!(side["verdict"], "changed", "{side}");
+    assert_eq!(side["difference"]["verdict"], "changed", "{side}");
     let plain = place.prints_of(&["compare", "s", "--by", "how", "--fail-on", "never"]);
     assert!(
         plain.contains("metrics of monitors; --monitors compares them"),
@@ -146,4 +147,53 @@ fn who_asks_for_no_change_is_told_how_to_ask() {
         ended.assert_code(2);
         assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
     }
+}
+
+#[test]
+fn packets_that_a_link_drops_fail_the_cross_check_and_those_that_arrive_pass_it() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "lab.toml",
+        format!(
+            "name = \"{}\"\n\
+             [host.left]\nkind = \"netns\"\nroutes = [\"10.77.2.0/24 via 10.77.1.2\"]\n\
+             [host.middle]\nkind = \"netns\"\nforward = true\n\
+             [host.right]\nkind = \"netns\"\nroutes = [\"10.77.1.0/24 via 10.77.2.1\"]\n\
+             [[link]]\nends = {{ left = \"10.77.1.1/24\", middle = \"10.77.1.2/24\" }}\n\
+             [[link]]\nends = {{ middle = \"10.77.2.1/24\", right = \"10.77.2.2/24\" }}\n\
+             [testbed.row]\nclient = \"left\"\ndut = \"middle\"\nserver = \"right\"\n",
+            place.name
+        ),
+    );
+    place.plan(
+        "testbed = \"row\"\nuse = [\"iperf3-udp\"]\nrounds = 1\nmonitors = [\"net\"]\n\
+         [params]\nrate = 40_000_000\nseconds = 1\n[[variant]]\nname = \"open\"\n[[variant]]\nname = \"shaped\"\n\
+         dut.setup = \"tc qdisc replace dev to-right root tbf rate 10mbit burst 32kb latency 20ms\"\n\
+         dut.teardown = \"tc qdisc del dev to-right root\"\n",
+    );
+    place.ends(&["lab", "up"]).assert_code(0);
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(0);
+    place.ends(&["lab", "down"]).assert_code(0);
+    let failed: Vec<_> = (ended.stderr.lines())
+        .filter(|line| line.contains("cross-check `datagrams`"))
+        .collect();
+    assert_eq!(failed.len(), 1, "{}", ended.stderr);
+    assert!(
+        failed[0].contains("`datagrams` failed: client:net:Udp.OutDatagrams"),
+        "{failed:?}"
+    );
+    // It is kept with the trial that it is about, and with no other.
+    let shown: Vec<String> = (1..=2)
+        .map(|trial| place.prints_of(&["show", "s", "--trial", &trial.to_string()]))
+        .collect();
+    let with: Vec<_> = shown
+        .iter()
+        .filter(|text| text.contains("cross-check"))
+        .collect();
+    assert_eq!(with.len(), 1, "{shown:?}");
+    assert!(with[0].contains("shaped"), "{with:?}");
 }

@@ -5,7 +5,6 @@
 
 mod cpu_placement;
 mod page_cache;
-mod symbol_names;
 mod syscall_stops;
 mod tracee;
 mod tracee_lifecycle;

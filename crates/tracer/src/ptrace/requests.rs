@@ -1,5 +1,6 @@
 //! Requests of ptrace(2), waits, and reads of a tracee's memory: each once, with plain types, without decisions.
 
+use backsight_stack_unwinder::Registers;
 use backsight_syscall_decode::Abi;
 use nix::errno::Errno;
 use nix::libc;
@@ -131,34 +132,20 @@ struct CallInfo {
     words: [u64; 9],
 }
 
-/// Where a stopped thread stands: what it takes to find the functions that it is in.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct UnwindStart {
-    /// The next instruction.
-    pub instruction: u64,
-    /// Where its stack ends.
-    pub stack: u64,
-    /// Where the innermost function's part of it begins, if the function keeps to that.
-    pub frame: u64,
-    /// Where that function goes back to, while it says so.
-    #[cfg(target_arch = "aarch64")]
-    pub link: u64,
-}
-
-/// The same of a thread; nothing of one that isn't in a program of this machine's own kind.
-pub fn unwind_start(tid: Tid) -> PtraceResult<Option<UnwindStart>> {
+/// Where a stopped thread stands; nothing of one that isn't in a program of this machine's own kind.
+pub fn unwind_start(tid: Tid) -> PtraceResult<Option<Registers>> {
     let mut registers: General = [0; _];
     if register_set(GETREGSET, tid, GENERAL, &mut registers)? != size_of::<General>() {
         return Ok(None);
     }
     #[cfg(target_arch = "x86_64")]
-    let place = UnwindStart {
+    let place = Registers {
         instruction: registers[16],
         stack: registers[19],
         frame: registers[4],
     };
     #[cfg(target_arch = "aarch64")]
-    let place = UnwindStart {
+    let place = Registers {
         instruction: registers[32],
         stack: registers[31],
         frame: registers[29],

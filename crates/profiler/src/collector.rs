@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use backsight_stack_unwinder::{Image, Mapping, StackEnd};
 
 use crate::{
-    processes::{Processes, ProfiledProcesses},
+    processes::{ProcessMemory, Processes, ProfiledProcesses},
     record::{Record, Sampled},
     sched_switch::SchedSwitch,
     stack_store::{CodeAddress, StackId, StackStore, Weight},
@@ -203,11 +203,11 @@ impl Collector {
             address: address - u64::from(depth > 0),
         }));
         if let Some(user) = &sampled.user {
-            let space = self.processes.space(sampled.pid);
+            let ProcessMemory { space, code } = self.processes.memory(sampled.pid);
             let end = if user.native {
                 space.unwind(
                     user.registers,
-                    &mut |address| user.read(address),
+                    &mut |address| user.read(address).or_else(|()| code.read(address)),
                     &mut |frame| {
                         addresses.push(CodeAddress {
                             module: modules.of_mapping(sampled.pid, frame.mapping),

@@ -22,6 +22,7 @@
 //! # Ok::<(), backsight_profiler::ProfilerError>(())
 //! ```
 
+mod code_reader;
 mod collector;
 mod error;
 mod kernel_symbols;

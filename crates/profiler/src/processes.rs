@@ -10,6 +10,8 @@ use std::{
 use backsight_profile::Thread;
 use backsight_stack_unwinder::{AddressSpace, Image, ImageCache, MappedFile};
 
+use crate::code_reader::CodeReader;
+
 /// How many processes stay known after their end: samples of other threads come later, and a number is used anew only after
 /// thousands of others.
 const ENDED_MOST: usize = 256;
@@ -46,7 +48,21 @@ pub(crate) struct Process {
     /// What can be executed in it, shared with its parent until something changes.
     mapped: Arc<Vec<MappedFile>>,
     /// The same for unwinding, once a sample came.
-    space: Option<AddressSpace>,
+    memory: Option<ProcessMemory>,
+}
+
+/// The memory of a process, as far as unwinding needs it.
+#[derive(Default)]
+pub(crate) struct ProcessMemory {
+    pub space: AddressSpace,
+    pub code: CodeReader,
+}
+
+impl ProcessMemory {
+    fn map(&mut self, mapped: MappedFile, image: Option<Arc<Image>>) {
+        self.code.map(mapped.range.clone());
+        self.space.map(mapped, image);
+    }
 }
 
 /// All processes.
@@ -131,20 +147,23 @@ impl Processes {
     }
 
     /// The memory of a process, for unwinding.
-    pub fn space(&mut self, pid: i32) -> &mut AddressSpace {
+    pub fn memory(&mut self, pid: i32) -> &mut ProcessMemory {
         let process = self.processes.entry(pid).or_insert_with(|| Process {
             selected: true,
             mapped: Arc::new(MappedFile::all_executable(pid).unwrap_or_default()),
             ..Process::default()
         });
         let (images, vdso) = (&mut self.images, &self.vdso);
-        process.space.get_or_insert_with(|| {
-            let mut space = AddressSpace::default();
+        process.memory.get_or_insert_with(|| {
+            let mut memory = ProcessMemory {
+                space: AddressSpace::default(),
+                code: CodeReader::new(pid),
+            };
             for mapped in process.mapped.iter() {
                 let image = image(images, vdso, pid, mapped);
-                space.map(mapped.clone(), image);
+                memory.map(mapped.clone(), image);
             }
-            space
+            memory
         })
     }
 
@@ -193,9 +212,9 @@ impl Processes {
         let Some(process) = self.processes.get_mut(&pid) else {
             return;
         };
-        if let Some(space) = &mut process.space {
+        if let Some(memory) = &mut process.memory {
             let image = image(&mut self.images, &self.vdso, pid, &mapped);
-            space.map(mapped.clone(), image);
+            memory.map(mapped.clone(), image);
         }
         let all = Arc::make_mut(&mut process.mapped);
         // What it takes the place of; a library that is loaded again and again doesn't make the list longer.
@@ -209,7 +228,7 @@ impl Processes {
     pub fn name(&mut self, pid: i32, tid: i32, name: String, by_exec: bool) {
         if by_exec && let Some(process) = self.processes.get_mut(&pid) {
             process.mapped = Arc::default();
-            process.space = None;
+            process.memory = None;
             process.watched = None;
             // What it was before is another thread, by another name.
             self.positions.remove(&tid);
@@ -376,7 +395,7 @@ mod tests {
         processes.fork(11, 11, 10, 10);
         processes.map(11, mapped(15..30));
         let starts = |processes: &mut Processes, pid| {
-            let space = processes.space(pid);
+            let space = &processes.memory(pid).space;
             [12, 17].map(|at| space.mapping(at).is_some())
         };
         assert_eq!(starts(&mut processes, 10), [true, true]);

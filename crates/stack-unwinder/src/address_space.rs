@@ -7,6 +7,7 @@ use framehop::{
 };
 
 use crate::{
+    epilogue,
     image::{Bytes, Image},
     mapped_file::MappedFile,
     registers::Registers,
@@ -38,7 +39,8 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// The image's own address of an address of the process, the same wherever it is loaded; without an image, the offset in the file.
+    /// The image's own address of an address of the process, the same wherever it is loaded; without an image, the offset in the
+    /// mapping.
     #[must_use]
     pub fn own_address(&self, address: u64) -> u64 {
         (address.wrapping_sub(self.mapped.range.start)).wrapping_add(self.first)
@@ -96,7 +98,7 @@ impl AddressSpace {
         }
         let (first, image) = match image {
             Some((first, image)) => (first, Some(image)),
-            None => (mapped.offset, None),
+            None => (0, None),
         };
         let mapping = Mapping {
             mapped,
@@ -144,9 +146,20 @@ impl AddressSpace {
                 address = FrameAddress::InstructionPointer(interrupted.instruction);
                 continue;
             }
-            let unwound =
-                self.unwinder
-                    .unwind_frame(address, &mut registers, &mut self.cache, read);
+            // Without tables, code that says itself where its caller is knows better than a frame pointer that it may not have set.
+            let returned = match (&mapping.image, address) {
+                (None, FrameAddress::ReturnAddress(at)) => {
+                    epilogue::return_from(at.get(), &mut registers, read)
+                }
+                _ => None,
+            };
+            let unwound = match returned {
+                Some(caller) => Ok(Some(caller)),
+                None => {
+                    let (unwinder, cache) = (&self.unwinder, &mut self.cache);
+                    unwinder.unwind_frame(address, &mut registers, cache, read)
+                }
+            };
             let next = match unwound {
                 Ok(Some(next)) => FrameAddress::from_return_address(next),
                 Ok(None) => None,
@@ -187,7 +200,8 @@ mod tests {
         }
         let offsets = [9, 12, 15, 34, 35, 40].map(|at| Some(space.mapping(at)?.mapped.offset));
         assert_eq!(offsets, [None, None, Some(4), Some(4), None, None]);
-        assert_eq!(space.mapping(17).unwrap().own_address(17), 6);
+        assert_eq!(space.mapping(17).unwrap().own_address(17), 2);
+        assert_eq!(space.mapping(17).unwrap().file_offset(17), 6);
     }
 
     proptest::proptest! {

@@ -11,8 +11,8 @@ use std::{
 
 use framehop::ExplicitModuleSectionInfo;
 use object::{
-    Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, ReadCache, ReadRef,
-    SymbolKind,
+    CompressedData, CompressionFormat, Object as _, ObjectSection as _, ObjectSegment as _,
+    ObjectSymbol as _, ReadCache, ReadRef, SymbolKind,
 };
 
 use crate::{mapped_file::MappedFile, symbol_names};
@@ -21,6 +21,8 @@ use crate::{mapped_file::MappedFile, symbol_names};
 const VDSO_MOST: u64 = 1 << 16;
 /// Most bytes of a file: its symbols and tables are read as long as they say that they are.
 const FILE_MOST: u64 = 4 << 30;
+/// Most bytes of unwind tables that are compressed in their file.
+const TABLES_MOST: u64 = 256 << 20;
 /// Most files that stay open until their symbols are wanted; those of more are read at once.
 const OPEN_MOST: usize = 256;
 /// Where Debian's packages of debugging information have the symbols that were stripped, by build id.
@@ -71,6 +73,8 @@ pub struct Image {
     frames: Option<(Range<u64>, Bytes)>,
     /// Where in these is said how it is unwound from which function, if that is as it is everywhere and can be relied on.
     index: Option<(Range<u64>, Bytes)>,
+    /// The tables for debuggers where there are no others, as in Go's programs.
+    debug_frame: Option<Bytes>,
     build_id: Vec<u8>,
     /// By where they begin; read when the first one is wanted.
     functions: OnceLock<Vec<Function>>,
@@ -159,12 +163,18 @@ impl Image {
             let frames = frames.as_ref().map(|(range, _)| range);
             frames.is_some_and(|frames| is_sound(bytes, at.start, frames))
         });
+        let debug_frame = match frames {
+            Some(_) => None,
+            None => file.section_by_name(".debug_frame"),
+        };
         Some(Self {
             loads: loads.collect(),
             text: range(".text"),
             got: range(".got"),
             frames,
             index,
+            debug_frame: debug_frame
+                .and_then(|section| decompress(section.compressed_data().ok()?)),
             build_id: file.build_id().ok().flatten().unwrap_or_default().to_vec(),
             functions: OnceLock::new(),
             unread: Mutex::new(None),
@@ -205,6 +215,7 @@ impl Image {
             eh_frame,
             eh_frame_hdr_svma,
             eh_frame_hdr,
+            debug_frame: self.debug_frame.clone(),
             ..ExplicitModuleSectionInfo::default()
         }
     }
@@ -231,6 +242,21 @@ impl Image {
         let file = File::open(format!("{DEBUG_FILES}/{folder}/{name}.debug")).ok()?;
         let about = file.metadata().ok()?;
         (about.is_file() && about.len() <= FILE_MOST).then_some(file)
+    }
+}
+
+/// The bytes of a section that may be compressed.
+fn decompress(section: CompressedData<'_>) -> Option<Bytes> {
+    match section.format {
+        CompressionFormat::None => Some(section.data.into()),
+        CompressionFormat::Zlib if section.uncompressed_size <= TABLES_MOST => {
+            let mut bytes = vec![0; section.uncompressed_size as usize];
+            let settings = zlib_rs::InflateConfig::default();
+            let (made, ending) = zlib_rs::decompress_slice(&mut bytes, section.data, settings);
+            let whole = made.len() as u64 == section.uncompressed_size;
+            (ending == zlib_rs::ReturnCode::Ok && whole).then(|| bytes.into())
+        }
+        _ => None,
     }
 }
 

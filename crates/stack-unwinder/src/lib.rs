@@ -1,8 +1,8 @@
 //! Stack unwinding of programs by the unwind tables of what is mapped in their processes, and the names of functions.
 //!
 //! In comes where a thread stands ([`Registers`]) and a reader of its memory: that of a stopped thread, or a copy of its stack. Out
-//! come addresses in what is mapped ([`Frame`]), the innermost first, and what they are called ([`Image::function`]). Where a file
-//! has no unwind tables, the chain of frame pointers is followed. How threads are stopped or sampled is no matter of this room.
+//! come addresses in what is mapped ([`Frame`]), the innermost first, and what they are called ([`Image::function`]). Where
+//! there are no unwind tables, the chain of frame pointers is followed. How threads are stopped or sampled is no matter of this room.
 //!
 //! Programs of another architecture have no stack here, and a symbol names only addresses within its size.
 //!
@@ -23,6 +23,7 @@
 //! ```
 
 mod address_space;
+mod epilogue;
 mod image;
 mod mapped_file;
 mod registers;

@@ -12,7 +12,7 @@ use std::{
 use framehop::ExplicitModuleSectionInfo;
 use object::{
     CompressedData, CompressionFormat, Object as _, ObjectSection as _, ObjectSegment as _,
-    ObjectSymbol as _, ReadCache, ReadRef, SymbolKind,
+    ObjectSymbol as _, ReadCache, ReadRef, SegmentFlags, SymbolKind,
 };
 
 use crate::{mapped_file::MappedFile, symbol_names};
@@ -21,6 +21,8 @@ use crate::{mapped_file::MappedFile, symbol_names};
 const VDSO_MOST: u64 = 1 << 16;
 /// Most bytes of a file: its symbols and tables are read as long as they say that they are.
 const FILE_MOST: u64 = 4 << 30;
+/// Bytes of a page, at most.
+const LARGEST_PAGE: u64 = 64 << 10;
 /// Most bytes of unwind tables that are compressed in their file.
 const TABLES_MOST: u64 = 256 << 20;
 /// Most files that stay open until their symbols are wanted; those of more are read at once.
@@ -82,7 +84,7 @@ pub struct Image {
     unread: Mutex<Option<File>>,
 }
 
-/// A part of the file and where it is loaded.
+/// A part of the file that is code, and where it is loaded.
 #[derive(Debug)]
 struct Load {
     offset: Range<u64>,
@@ -141,7 +143,11 @@ impl Image {
     /// All but the functions.
     fn parse<'data>(data: impl ReadRef<'data>) -> Option<Self> {
         let file = object::File::parse(data).ok()?;
-        let loads = file.segments().map(|segment| {
+        let code = file.segments().filter(|segment| match segment.flags() {
+            SegmentFlags::Elf { p_flags } => p_flags & object::elf::PF_X != 0,
+            _ => true,
+        });
+        let loads = code.map(|segment| {
             let (offset, size) = segment.file_range();
             Load {
                 offset: offset..offset.saturating_add(size),
@@ -198,10 +204,18 @@ impl Image {
         function.range.contains(&address).then_some(function)
     }
 
-    /// The address of what lies at this offset of the file.
+    /// The address of what is mapped from this offset of the file on, which is that of a page: code may begin within it, behind the end
+    /// of something else.
     pub(crate) fn address_at(&self, offset: u64) -> Option<u64> {
-        let load = self.loads.iter().find(|load| load.offset.contains(&offset));
-        load.map(|load| (offset - load.offset.start).wrapping_add(load.address))
+        let mut loads = self.loads.iter();
+        let load = loads.find(|load| load.offset.contains(&offset));
+        let load = load.or_else(|| {
+            let page = offset..offset.saturating_add(LARGEST_PAGE);
+            let mut loads = self.loads.iter();
+            loads.find(|load| page.contains(&load.offset.start))
+        })?;
+        let into = offset.wrapping_sub(load.offset.start);
+        Some(into.wrapping_add(load.address))
     }
 
     pub(crate) fn sections(&self) -> ExplicitModuleSectionInfo<Bytes> {
@@ -320,6 +334,27 @@ fn sort_functions(functions: &mut Vec<Function>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_that_begins_within_a_page_is_found_by_the_page() {
+        let load = |offset, address| Load { offset, address };
+        let image = Image {
+            loads: vec![
+                load(0x16930..0x50000, 0x17930),
+                load(0x50000..0x51000, 0x90000),
+            ],
+            text: None,
+            got: None,
+            frames: None,
+            index: None,
+            debug_frame: None,
+            build_id: Vec::new(),
+            functions: OnceLock::new(),
+            unread: Mutex::new(None),
+        };
+        let found = [0x16000, 0x17000, 0x50000, 0x51000].map(|offset| image.address_at(offset));
+        assert_eq!(found, [Some(0x17000), Some(0x18000), Some(0x90000), None]);
+    }
 
     #[test]
     fn what_is_no_program_has_no_functions() {

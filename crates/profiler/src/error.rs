@@ -31,6 +31,9 @@ pub enum ProfilerError {
         "off-CPU time needs the tracepoint sched:sched_switch, which /sys/kernel/tracing describes (`mount -t tracefs none /sys/kernel/tracing`)"
     )]
     NoTracepoint(#[source] io::Error),
+    /// The profile has no place.
+    #[error("the profile can't be written")]
+    Unwritten(#[source] io::Error),
     /// The kernel refuses for another reason.
     #[error("the kernel doesn't sample: {doing}")]
     Refused {

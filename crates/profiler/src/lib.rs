@@ -9,13 +9,13 @@
 //! looked up.
 //!
 //! ```no_run
-//! use backsight_profiler::{ProfiledProcesses, Profiler, ProfilerOptions, USUAL_FREQUENCY};
+//! use backsight_profiler::{ProfiledProcesses, Profiler, ProfilerOptions};
 //! use std::{io::stdin, os::fd::AsFd};
 //!
 //! let profiler = Profiler::start(ProfilerOptions {
 //!     processes: ProfiledProcesses::Machine,
 //!     off_cpu: false,
-//!     frequency: USUAL_FREQUENCY,
+//!     frequency: None,
 //! })?;
 //! let collected = profiler.run(stdin().as_fd())?;
 //! println!("{} stacks", collected.profile.stacks.len());
@@ -27,6 +27,7 @@ mod collector;
 mod error;
 mod kernel_symbols;
 mod naming;
+mod output;
 mod perf_event;
 mod perf_map;
 mod processes;
@@ -35,7 +36,9 @@ mod record;
 mod ring;
 mod sched_switch;
 mod stack_store;
+mod stop_signals;
 
 pub use error::ProfilerError;
+pub use output::{BackgroundProfiler, profile_until_stopped};
 pub use processes::ProfiledProcesses;
 pub use profiler::{CollectedProfile, Profiler, ProfilerOptions, USUAL_FREQUENCY};

@@ -38,6 +38,18 @@ pub enum ProfiledProcesses {
     },
 }
 
+impl ProfiledProcesses {
+    /// What descends from a process, but for those that are left out with what they start.
+    #[must_use]
+    pub fn children_of(parent: i32, excludes: fn(i32) -> bool) -> Self {
+        Self::Some {
+            roots: Vec::new(),
+            children_of: Some(parent),
+            excludes,
+        }
+    }
+}
+
 /// A process.
 #[derive(Default)]
 pub(crate) struct Process {
@@ -352,11 +364,7 @@ mod tests {
     use super::*;
 
     fn children_of(parent: i32, excludes: fn(i32) -> bool) -> Processes {
-        let mut processes = Processes::new(ProfiledProcesses::Some {
-            roots: Vec::new(),
-            children_of: Some(parent),
-            excludes,
-        });
+        let mut processes = Processes::new(ProfiledProcesses::children_of(parent, excludes));
         let selected = Process {
             selected: true,
             ..Process::default()

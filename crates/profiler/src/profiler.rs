@@ -28,9 +28,12 @@ pub const USUAL_FREQUENCY: u32 = 99;
 const STACK: u32 = 16 << 10;
 /// The same for a thread that begins to wait, which may happen 100,000 times a second.
 const STACK_OFF_CPU: u32 = 8 << 10;
-/// Bytes of a ring: about half a second of samples, within these limits.
+/// Bytes of a ring: a second of samples, within these limits. It is read when a quarter is full, so that this thread may have to wait
+/// long for a processor.
 const RING_LEAST: usize = 1 << 20;
 const RING_MOST: usize = 16 << 20;
+/// Bytes of all rings, at most, where there are many processors.
+const RINGS_MOST: usize = 256 << 20;
 /// Longest time between two readings: files of a program that has ended are soon gone.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 /// A record is in its ring that long after its time at the latest.
@@ -43,8 +46,8 @@ pub struct ProfilerOptions {
     pub processes: ProfiledProcesses,
     /// Where the time goes that they wait, in place of where they run.
     pub off_cpu: bool,
-    /// Samples a second and processor; waiting isn't sampled, but seen whole.
-    pub frequency: u32,
+    /// Samples a second and processor, [`USUAL_FREQUENCY`] unless said; waiting isn't sampled, but seen whole.
+    pub frequency: Option<u32>,
 }
 
 /// A profile, and what is to be said of it.
@@ -54,6 +57,23 @@ pub struct CollectedProfile {
     pub profile: Profile,
     /// Why functions of the kernel have no names, if so.
     pub kernel_without_names: Option<String>,
+}
+
+impl CollectedProfile {
+    /// Says what is wrong with it.
+    pub(crate) fn warn(&self, say: fn(&str)) {
+        let lost = self.profile.lost;
+        if lost > 0 {
+            say(&format!(
+                "warning: {lost} records found no room and are lost"
+            ));
+        }
+        if let Some(why) = &self.kernel_without_names {
+            say(&format!(
+                "warning: functions of the kernel have no names: {why}"
+            ));
+        }
+    }
 }
 
 /// A profiler that samples.
@@ -74,8 +94,9 @@ impl Profiler {
             ProfiledProcesses::Machine => ProfileScope::Machine,
             ProfiledProcesses::Some { .. } => ProfileScope::Processes,
         };
+        let frequency = options.frequency.unwrap_or(USUAL_FREQUENCY);
         let head = ProfileHead {
-            frequency_hz: options.frequency,
+            frequency_hz: frequency,
             scope,
             ..ProfileHead::default()
         };
@@ -100,11 +121,11 @@ impl Profiler {
                 // What a tracepoint says of others asks for more rights than a clock.
                 .map_err(|error| ProfilerError::opening(error, -1));
         }
-        check_frequency(options.frequency)?;
+        check_frequency(frequency)?;
         let collector = Collector::new(options.processes, None);
         let cycles = EventAttributes {
             kind: kind::HARDWARE,
-            period: options.frequency.into(),
+            period: frequency.into(),
             flags: flag::FREQUENCY,
             sample_stack_user: STACK,
             ..EventAttributes::default()
@@ -118,10 +139,7 @@ impl Profiler {
             },
             ..cycles.clone()
         };
-        let half_a_second = options.frequency as usize * STACK as usize / 2;
-        let length = half_a_second
-            .next_power_of_two()
-            .clamp(RING_LEAST, RING_MOST);
+        let length = frequency as usize * STACK as usize;
         let (event, name) = match has_cycles(&cycles) {
             true => (&cycles, ProfileEvent::Cycles),
             false => (&clock, ProfileEvent::CpuClock),
@@ -158,8 +176,12 @@ impl Profiler {
             | flag::EXCLUDE_CALLCHAIN_USER
             | flag::USE_CLOCKID
             | flag::WATERMARK;
+        let processors = online_processors()?;
+        let fitting = (RINGS_MOST / processors.len()).next_power_of_two();
+        let length = length.next_power_of_two().clamp(RING_LEAST, RING_MOST);
+        let length = length.min(fitting);
         let mut rings = Vec::new();
-        for cpu in online_processors()? {
+        for cpu in processors {
             rings.push(open_ring(&mut event, cpu, length)?);
         }
         for ring in &rings {
@@ -257,7 +279,7 @@ fn next_time(ring: &mut Ring) -> Option<u64> {
 /// Opens an event with its ring: a smaller one, where this user may not lock so much memory.
 fn open_ring(event: &mut EventAttributes, cpu: u32, mut length: usize) -> io::Result<Ring> {
     loop {
-        event.wakeup_watermark = (length / 2) as u32;
+        event.wakeup_watermark = (length / 4) as u32;
         match Ring::new(event.open(cpu)?, length) {
             Err(error)
                 if error.raw_os_error() == Some(libc::EPERM) && length > 16 * page_size() =>

@@ -56,10 +56,14 @@ pub enum Need {
     Aarch64,
     /// Go's tools: `go tool pprof`.
     Go,
+    /// A C++ compiler, `c++`.
+    Cxx,
+    /// A kernel that lets this user sample whole processors: CAP_PERFMON, or /proc/sys/kernel/perf_event_paranoid at most 0.
+    Sampling,
 }
 
 impl Need {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 18] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -76,6 +80,8 @@ impl Need {
         Self::Libvirt,
         Self::Aarch64,
         Self::Go,
+        Self::Cxx,
+        Self::Sampling,
     ];
 
     fn name(self) -> &'static str {
@@ -96,6 +102,8 @@ impl Need {
             Self::Libvirt => "libvirt",
             Self::Aarch64 => "aarch64",
             Self::Go => "go",
+            Self::Cxx => "cxx",
+            Self::Sampling => "sampling",
         }
     }
 
@@ -133,10 +141,9 @@ impl Need {
                 .and_then(|()| exists("/usr/bin/virsh"))
                 .and_then(|()| exists("/usr/bin/qemu-img")),
             Self::Aarch64 => qemu_aarch64().map(drop),
-            Self::Go => match Command::new("go").arg("version").output() {
-                Ok(_) => Ok(()),
-                Err(error) => Err(format!("go: {error}")),
-            },
+            Self::Go => starts("go", "version"),
+            Self::Cxx => starts("c++", "--version"),
+            Self::Sampling => sampling(),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
         self.is_missing_in(found)
@@ -193,6 +200,32 @@ pub fn qemu_aarch64() -> Result<PathBuf, String> {
     match major {
         Some(10..) => Ok(program),
         _ => Err(format!("{} is older than 10", program.display())),
+    }
+}
+
+/// Whether a program can be started.
+fn starts(program: &str, argument: &str) -> Result<(), String> {
+    let asked = Command::new(program).arg(argument).output();
+    asked
+        .map(drop)
+        .map_err(|error| format!("{program}: {error}"))
+}
+
+/// Whether whole processors can be sampled, which [`Need::Sampling`] is about.
+fn sampling() -> Result<(), String> {
+    let capabilities = rustix::thread::capabilities(None);
+    let capable = capabilities.is_ok_and(|sets| {
+        use rustix::thread::CapabilitySet;
+        let enough = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
+        sets.effective.intersects(enough)
+    });
+    let setting = "/proc/sys/kernel/perf_event_paranoid";
+    let paranoid = std::fs::read_to_string(setting).unwrap_or_default();
+    match paranoid.trim().parse() {
+        Ok(..=0) => Ok(()),
+        Ok(1_i32..) if capable => Ok(()),
+        Ok(paranoid) => Err(format!("{setting} is {paranoid}")),
+        Err(_) => Err(format!("{setting} isn't there")),
     }
 }
 

@@ -11,7 +11,7 @@ export NEXTEST_TEST_THREADS ?= $(shell expr $$(nproc) \* 3 / 2)
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa bench bench-trace kills faults images fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
+.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa bench bench-trace bench-profile kills faults images fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -65,6 +65,9 @@ bench: setup-bench agents   ## our figures beside the peers', measured here and 
 
 bench-trace: setup-bench build ## the tracer beside strace, measured here and now
 	scripts/bench-trace $(BINARY)
+
+bench-profile: setup-bench build ## the profiler beside perf record, measured here and now
+	scripts/bench-profile $(BINARY)
 
 kills: setup-test           ## settings of a machine after kills at every point of a study and power cuts at every point of making them: about an hour
 	cargo nextest run -p backsight-settings -p backsight --locked --run-ignored only --no-capture -E 'test(/killed_again_and_again|power_cuts_at_every_point/)'

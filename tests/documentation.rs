@@ -103,6 +103,10 @@ fn follow(page: &str) {
     if makes_namespaces && Need::Root.is_missing() {
         return;
     }
+    let samples = commands.iter().any(|command| command.contains("profile"));
+    if samples && Need::Sampling.is_missing() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let bin = folder.path().join("bin");
     std::fs::create_dir(&bin).unwrap();

@@ -1,8 +1,10 @@
 //! Monitors beside a benchmark: when they run, what is kept of them, and that they spoil nothing.
 
+use backsight_profile::Profile;
+use backsight_test_needs::Need;
 use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
-use std::process::Command;
+use std::{collections::HashSet, process::Command};
 
 use crate::{
     place::{Place, VALUE, is_root},
@@ -289,11 +291,60 @@ fn what_runs_already_is_watched_and_other_monitors_are_not() {
 }
 
 #[test]
-fn a_monitor_of_calls_outside_of_a_trial_says_what_to_do() {
+fn a_tracing_monitor_outside_of_a_trial_says_what_to_do() {
     let place = Place::new();
-    let ended = place.ends(&["monitor", "syscalls"]);
-    ended.assert_code(2);
-    ended.assert_says(&["no trial is here", "backsight trace -c"]);
+    for (arguments, words) in [
+        (
+            &["syscalls"][..],
+            ["no trial is here", "backsight trace -c"],
+        ),
+        (
+            &["profile"],
+            ["no trial is here", "backsight trace --profile"],
+        ),
+        (&["syscalls", "--machine"], ["`syscalls`", "is no profile"]),
+        (
+            &["profile", "--count", "3"],
+            ["`profile`", "has no samples"],
+        ),
+    ] {
+        let ended = place.ends(&[&["monitor"], arguments].concat());
+        ended.assert_code(2);
+        ended.assert_says(&words);
+    }
+}
+
+#[test]
+fn functions_of_the_steps_are_sampled_and_nobody_elses() {
+    if Need::Sampling.is_missing() {
+        return;
+    }
+    let place = Place::new();
+    place.benchmark(
+        "counts",
+        &format!(
+            "[tester]\nstartup.spawn = \"sh -c 'while :; do :; done'\"\n\
+             run = [\"dd if=/dev/zero of=/dev/null bs=1M count=20000\", \"echo 42\"]\n{VALUE}"
+        ),
+    );
+    place.plan("use = [\"counts\"]\nrounds = 1\nmonitors = [\"profile\", \"proc-stat\"]\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(0);
+    assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
+    let raw = place.raw("s", 1);
+    let document = raw.lines().find(|line| line.contains("backsight_profile"));
+    let profile = Profile::from_json(document.unwrap().as_bytes()).unwrap();
+    let names: HashSet<&str> = profile.threads.iter().map(|it| &it.process[..]).collect();
+    assert!(names.contains("dd") && names.contains("sh"), "{names:?}");
+    assert!(!names.contains("backsight"), "{names:?}");
+    let functions: Vec<&String> = profile.frames.iter().map(|it| &it.function).collect();
+    assert!(
+        functions.iter().any(|it| *it == "vfs_read"),
+        "{functions:?}"
+    );
+    let shown = place.prints_of(&["show", "s"]);
+    assert!(shown.contains("profile.samples"), "{shown}");
+    place.assert_nothing_left();
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `backsight trace`: what a person sees of a program's calls, and what a program sees of being traced.
 
+use backsight_profile::Profile;
 use backsight_test_needs::Need;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -371,6 +372,39 @@ fn a_recording_is_told_again_as_text_json_and_for_a_viewer_and_compared() {
     std::fs::write(&few, &bytes[..bytes.len() - 40]).unwrap();
     let cut = place.ends(&["trace", "--replay", &few]);
     assert_ne!(cut.status.code(), Some(0));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn functions_are_sampled_beside_the_trace() {
+    if Need::Sampling.is_missing() {
+        return;
+    }
+    let place = Place::new();
+    let (out, file) = (place.at("out"), place.at("profile.json"));
+    let copy = ["dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=100"];
+    let trace = ["trace", "-f", "-o", &out, "--profile", &file, "--"];
+    place.ends(&[&trace[..], &copy].concat()).assert_code(0);
+    assert!(
+        place.read("out").contains("write(1"),
+        "{}",
+        place.read("out")
+    );
+    let profile = Profile::from_json(place.read("profile.json").as_bytes()).unwrap();
+    let functions: Vec<&String> = profile.frames.iter().map(|it| &it.function).collect();
+    assert!(
+        functions.iter().any(|it| *it == "vfs_read"),
+        "{functions:?}"
+    );
+    assert!(
+        profile.threads.iter().all(|it| it.process != "backsight"),
+        "{:?}",
+        profile.threads
+    );
+    let nowhere = place.at("nowhere/profile.json");
+    let refused = place.ends(&["trace", "--profile", &nowhere, "--", "true"]);
+    refused.assert_code(2);
+    refused.assert_says(&["the profile can't be written"]);
     place.assert_nothing_left();
 }
 

@@ -1,7 +1,7 @@
 //! The verbs that run on hosts: `agent`, `barrier`, `monitor`. The command has them, and so has `backsight-agent`, the program that is
 //! sent to other machines: it is a twentieth of the command, and needs no C compiler for whatever machine it is built for.
 //!
-//! What only the command has, the tracer of the monitor `syscalls`, is handed in.
+//! What only the command has, the monitors `syscalls` and `profile`, is handed in.
 //!
 //! ```
 //! use backsight_agent_program::HostVerb;
@@ -20,10 +20,12 @@
 mod agent_args;
 mod barrier_args;
 mod monitor_args;
+mod tracing_monitor;
 
 pub use agent_args::AgentArgs;
 pub use barrier_args::BarrierArgs;
-pub use monitor_args::{MonitorArgs, SYSCALLS};
+pub use monitor_args::MonitorArgs;
+pub use tracing_monitor::{ProfileArgs, TracingMonitor};
 
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
@@ -42,18 +44,18 @@ pub enum HostVerb {
 }
 
 impl HostVerb {
-    /// Does it; `count_syscalls` is the monitor of system calls.
+    /// Does it; `trace` is the monitors that only the command has.
     ///
     /// # Errors
     /// The verb's.
     pub fn execute(
         self,
-        count_syscalls: impl FnOnce() -> miette::Result<ExitCode>,
+        trace: impl FnOnce(&TracingMonitor) -> miette::Result<()>,
     ) -> miette::Result<ExitCode> {
         match self {
             Self::Agent(verb) => verb.execute(),
             Self::Barrier(verb) => Ok(verb.execute()),
-            Self::Monitor(verb) => verb.execute(count_syscalls),
+            Self::Monitor(verb) => verb.execute(trace),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `backsight-agent`: what is sent to other machines.
 
-use backsight_agent_program::{HostVerb, SYSCALLS, execute_early, set_message_style};
+use backsight_agent_program::{HostVerb, TracingMonitor, execute_early, set_message_style};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -29,9 +29,10 @@ fn main() -> ExitCode {
     })
 }
 
-fn no_tracer() -> miette::Result<ExitCode> {
+fn no_tracer(monitor: &TracingMonitor) -> miette::Result<()> {
     Err(miette::miette!(
         help = "a program `backsight` that is built for this machine can be its agent",
-        "`{SYSCALLS}` needs the tracer, which the agent alone doesn't have"
+        "`{}` needs the tracer, which the agent alone doesn't have",
+        monitor.name()
     ))
 }

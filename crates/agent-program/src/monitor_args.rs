@@ -1,4 +1,4 @@
-//! `monitor`: samplers of ours, or the monitor of system calls, as the definitions of monitors start them.
+//! `monitor`: samplers of ours, or the monitor of system calls or of functions, as the definitions of monitors start them.
 
 use backsight_agent::{MonitoredProcesses, is_monitor, monitored_processes};
 use backsight_model::Time;
@@ -9,8 +9,8 @@ use backsight_platform::needs_linux;
 use miette::{Context as _, IntoDiagnostic as _};
 use std::{io::ErrorKind, process::ExitCode, time::Duration};
 
-/// The monitor of system calls.
-pub const SYSCALLS: &str = "syscalls";
+use crate::tracing_monitor::{PROFILE, ProfileArgs, SYSCALLS, TracingMonitor};
+
 /// Time between two samples unless somebody says otherwise.
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time between two operations of a probe unless somebody says otherwise.
@@ -20,7 +20,8 @@ const USUAL_PROBE_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug, clap::Args)]
 pub struct MonitorArgs {
     /// Which samplers; or one probe, which does a small operation at every interval and prints as it is stopped how long they took;
-    /// or `syscalls`, which counts the system calls of a trial's steps until it is stopped
+    /// or `syscalls`, which counts the system calls of a trial's steps until it is stopped; or `profile`, which samples the functions
+    /// that they are in
     #[arg(required = true, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(names()))]
     names: Vec<String>,
     /// Time between two samples, 1s unless said, or between two operations of a probe, 10ms
@@ -32,32 +33,27 @@ pub struct MonitorArgs {
     /// Watch this process and what it starts, not those of a trial
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pid: Option<i32>,
+    #[command(flatten)]
+    profile: ProfileArgs,
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    sampler_names().chain(probe_names()).chain([SYSCALLS])
+    let traced = [SYSCALLS, PROFILE];
+    sampler_names().chain(probe_names()).chain(traced)
 }
 
 impl MonitorArgs {
-    /// Samples until it is stopped; `count_syscalls` does so for system calls.
+    /// Samples until it is stopped; `trace` does so for what only the command has.
     ///
     /// # Errors
     /// It can't sample here, or what it samples can't be written.
     pub fn execute(
         self,
-        count_syscalls: impl FnOnce() -> miette::Result<ExitCode>,
+        trace: impl FnOnce(&TracingMonitor) -> miette::Result<()>,
     ) -> miette::Result<ExitCode> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        if names.contains(&SYSCALLS) {
-            if names.len() > 1 {
-                return Err(miette::miette!("`{SYSCALLS}` is no sampler: it runs alone"));
-            }
-            if self.interval.is_some() || self.count.is_some() || self.pid.is_some() {
-                return Err(miette::miette!(
-                    "`{SYSCALLS}` has no samples: it counts all the time"
-                ));
-            }
-            return count_syscalls();
+        if let Some(monitor) = self.tracing_monitor()? {
+            return trace(&monitor).map(|()| ExitCode::SUCCESS);
         }
         needs_linux(&format!("the monitor `{}`", names.join(" "))).into_diagnostic()?;
         // Before anything takes long: a signal that comes early ends it after its first sample.
@@ -120,5 +116,26 @@ impl MonitorArgs {
             with_root: false,
             leaves_out: is_monitor,
         })
+    }
+
+    /// The monitor that only the command has, if it is one.
+    fn tracing_monitor(&self) -> miette::Result<Option<TracingMonitor>> {
+        let mut found = None;
+        for name in &self.names {
+            found = found.or(self.profile.monitor(name)?);
+        }
+        let Some(monitor) = &found else {
+            return Ok(None);
+        };
+        let name = monitor.name();
+        miette::ensure!(
+            self.names.len() == 1,
+            "`{name}` is no sampler: it runs alone"
+        );
+        miette::ensure!(
+            self.interval.is_none() && self.count.is_none() && self.pid.is_none(),
+            "`{name}` has no samples: it counts all the time"
+        );
+        Ok(found)
     }
 }

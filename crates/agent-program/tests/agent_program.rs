@@ -70,10 +70,12 @@ async fn steps_find_barriers_and_samplers_in_the_program_that_serves_them() {
 
 #[test]
 fn what_only_the_command_has_is_refused_with_a_way_out() {
-    let refused = output(&["monitor", "syscalls"]);
-    assert_eq!(refused.status.code(), Some(2));
-    let words = String::from_utf8(refused.stderr).unwrap();
-    assert!(words.contains("needs the tracer") && words.contains("a program `backsight`"));
+    for monitor in ["syscalls", "profile"] {
+        let refused = output(&["monitor", monitor]);
+        assert_eq!(refused.status.code(), Some(2));
+        let words = String::from_utf8(refused.stderr).unwrap();
+        assert!(words.contains("needs the tracer") && words.contains("a program `backsight`"));
+    }
     let unknown = output(&["run", "plan.toml"]);
     assert_eq!(unknown.status.code(), Some(2));
 }

@@ -141,7 +141,7 @@ impl Arguments {
             Verb::Noise(verb) => verb.execute(&shared),
             Verb::Search(verb) => verb.execute(&shared),
             Verb::Trace(verb) => verb.execute(),
-            Verb::OnHost(verb) => verb.execute(syscall_monitor::execute),
+            Verb::OnHost(verb) => verb.execute(trace::monitor),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),

@@ -2,8 +2,11 @@
 
 mod filter_options;
 mod format_options;
-pub mod syscall_monitor;
+mod profile_monitor;
+mod syscall_monitor;
 
+use backsight_agent_program::TracingMonitor;
+use backsight_profiler::BackgroundProfiler;
 use backsight_syscall_decode::TraceEvent;
 use backsight_syscall_decode::descriptor_set::DescriptorSet;
 use backsight_syscall_decode::json::JsonWriter;
@@ -142,6 +145,9 @@ pub struct TraceArgs {
         conflicts_with_all = ["output", "json", "perfetto", "summary_only", "summary"]
     )]
     record: Option<PathBuf>,
+    /// Keep in this file, as a profile, which functions run meanwhile in the command and what it starts
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["apart", "daemonize", "replay", "diff"])]
+    profile: Option<PathBuf>,
     /// Tell what a recording holds
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "pids", "command", "expressions"])]
     replay: Option<PathBuf>,
@@ -203,6 +209,14 @@ enum Engine {
     Ptrace,
 }
 
+/// Watches a trial's steps until it is stopped.
+pub fn monitor(monitor: &TracingMonitor) -> miette::Result<()> {
+    match monitor {
+        TracingMonitor::Syscalls => syscall_monitor::execute(monitor),
+        TracingMonitor::Profile(asked) => profile_monitor::execute(monitor, asked),
+    }
+}
+
 impl TraceArgs {
     /// Traces, and ends as the command does.
     pub fn execute(self) -> miette::Result<ExitCode> {
@@ -249,6 +263,9 @@ impl TraceArgs {
                 }
             })
         };
+        let start = |file| BackgroundProfiler::start(file, &self.pids, files::print_note);
+        let profiler = self.profile.as_deref().map(start);
+        let profiler = profiler.transpose().into_diagnostic()?;
         let report = |chosen, why| self.print_engine(chosen, why, quiet);
         let ended = match self.engine {
             Engine::Auto => engine::run_with_fitting_engine(&options, &report, &mut trace),
@@ -256,6 +273,8 @@ impl TraceArgs {
             Engine::Ptrace => trace(engine::EngineKind::Ptrace),
         };
         let ended = ended.map_err(|error| miette::miette!("{}", chain(&error)))?;
+        let profiled = profiler.map(BackgroundProfiler::finish).transpose();
+        profiled.into_diagnostic()?;
         let unread = is_unread(broken.map_or_else(|| output.close(), Err))?;
         Ok(match apart {
             None if unread => nobody_reads(),

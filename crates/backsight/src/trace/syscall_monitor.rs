@@ -4,34 +4,22 @@
 //! The agent is followed for its children's sake, so that each step is seen from its program's first call on; what runs
 //! already is attached to.
 
-use backsight_agent::{MonitoredProcesses, is_monitor, monitored_processes};
-use backsight_agent_program::SYSCALLS;
+use backsight_agent::{MonitoredProcesses, is_monitor};
+use backsight_agent_program::TracingMonitor;
 use backsight_syscall_decode::{EventKind, TraceEvent};
 use backsight_tracer::engine;
 use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::{ChildSelection, TraceOptions};
 use backsight_tracer::summary::CallCounts;
-use miette::{IntoDiagnostic as _, WrapErr as _};
-use std::{
-    cell::Cell,
-    collections::HashSet,
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use miette::IntoDiagnostic as _;
+use std::{cell::Cell, collections::HashSet};
 
 use super::{ENDS, chain};
 use crate::files;
 
 /// Watches until it is stopped.
-pub fn execute() -> miette::Result<ExitCode> {
-    let MonitoredProcesses { agent, steps } = monitored_processes().ok_or_else(|| {
-        miette::miette!(
-            help = format!(
-                "a plan starts it: monitors = [\"{SYSCALLS}\"]; for a command there is `backsight trace -c`"
-            ),
-            "no trial is here to be watched"
-        )
-    })?;
+pub fn execute(monitor: &TracingMonitor) -> miette::Result<()> {
+    let MonitoredProcesses { agent, steps } = monitor.trial()?;
     let interrupt = Interrupt::on(&ENDS).into_diagnostic()?;
     let options = TraceOptions {
         pids: steps.clone(),
@@ -66,23 +54,15 @@ pub fn execute() -> miette::Result<ExitCode> {
     let (ended, summary) = counted.map_err(|error| miette::miette!("{}", chain(&error)))?;
     let unwatched = steps.iter().filter(|pid| !attached.contains(pid));
     let unwatched = unwatched.filter_map(|pid| named(*pid)).collect();
-    print(&CallCounts::new(&summary, by.get(), ended.lost, unwatched))?;
-    Ok(ExitCode::SUCCESS)
+    let counts = CallCounts::new(&summary, by.get(), ended.lost, unwatched);
+    files::print(&format!(
+        "{}\n",
+        serde_json::to_string(&counts).into_diagnostic()?
+    ))
 }
 
 /// A process with its name; none if it has ended.
 fn named(pid: i32) -> Option<String> {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     Some(format!("{pid} {}", name.trim_end()))
-}
-
-fn print(counts: &CallCounts) -> miette::Result<()> {
-    let mut out = io::stdout().lock();
-    let written = serde_json::to_writer(&mut out, counts).map_err(io::Error::from);
-    let written = written
-        .and_then(|()| writeln!(out))
-        .and_then(|()| out.flush());
-    written
-        .into_diagnostic()
-        .wrap_err("the counts can't be written")
 }

@@ -226,7 +226,8 @@ mod tests {
                     instruction: 0x1000 + place[2] % 0xf_f000,
                     stack: place[3],
                     frame: place[3],
-                    ..Registers::default()
+                    #[cfg(target_arch = "aarch64")]
+                    link: 0,
                 };
                 let mut frames = 0;
                 space.unwind(from, &mut read, &mut |frame| {

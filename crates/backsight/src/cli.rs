@@ -9,7 +9,7 @@ use crate::{
     accept, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
     exit_status, explain, export, history, history_log, import, init, lab, list, log, manual,
     noise, overhead, profile, publish, record, report, restore, resume, run, schema, search, step,
-    studies, trace, trace::syscall_monitor, try_patch,
+    studies, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.

@@ -44,7 +44,7 @@ pub struct ExplainedChange {
     pub unit: Option<Unit>,
     /// Which direction is good.
     pub better: Better,
-    /// `better`, `worse` or `changed`.
+    /// `better`, `worse` or `changed`; what else the comparison says where trials differ that aren't independent.
     pub call: &'static str,
     /// new − base in percent of the base, with its interval.
     pub percent: Option<(f64, Option<Interval>)>,
@@ -101,7 +101,7 @@ pub struct ExplainedChangeView<'a> {
     pub metric: &'a str,
     /// Its unit; null if nobody said it.
     pub unit: Option<Unit>,
-    /// `better`, `worse` or `changed`.
+    /// `better`, `worse` or `changed`; what else the comparison says where trials differ that aren't independent.
     pub call: &'a str,
     /// new − base in percent of the base; null where that isn't defined.
     pub percent: Option<f64>,
@@ -226,14 +226,23 @@ impl ExplainedChange {
         }
     }
 
+    /// Whether the comparison called it a change.
+    fn is_called(&self) -> bool {
+        matches!(self.call, "better" | "worse" | "changed")
+    }
+
     /// `new against base, bench time: worse by +10 % [9, 11]`.
     fn heading(&self) -> String {
         let size = self.percent.map_or(String::new(), |(percent, interval)| {
             format!(" by {}", numbers::percent_in(percent, interval))
         });
+        let call = match self.is_called() {
+            true => self.call,
+            false => "not decided, but the trials differ",
+        };
         format!(
-            "{} against {}, {} {}: {}{size}",
-            self.new, self.base, self.cell, self.metric, self.call
+            "{} against {}, {} {}: {call}{size}",
+            self.new, self.base, self.cell, self.metric
         )
     }
 

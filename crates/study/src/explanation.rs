@@ -382,18 +382,19 @@ fn explain_pair(
         let Some(difference) = row.entries.get(1).and_then(|entry| entry.difference()) else {
             continue;
         };
-        if !difference.call.changed() {
+        let change = change_sides(base, new, row);
+        let options = ExplainOptions::default();
+        if !difference.call.changed() && !change.differ(options.confidence) {
             found.unchanged.push(format!(
                 "{} against {}, {} {}: {}: nothing to explain",
                 new.set.name, base.set.name, row.cell, row.metric, difference.call
             ));
             continue;
         }
-        let change = change_sides(base, new, row);
         let mut candidates = candidates(base, new, row);
         candidates.extend(function_candidates(base, new, row, functions));
         let named: Vec<Candidate> = candidates.iter().map(|it| it.candidate.clone()).collect();
-        let along = companions(&change, &named, ExplainOptions::default());
+        let along = companions(&change, &named, options);
         found.changes.push(ExplainedChange {
             base: base.set.name.clone(),
             new: new.set.name.clone(),

@@ -136,7 +136,7 @@ fn ratio(sampled: &SampledSeries, names: &[&str], per: &[&str]) -> Option<f64> {
 
 /// The number that is made of series; none where there are too few samples for it.
 fn reduced(reduction: Reduction, sampled: &SampledSeries, names: &[&str]) -> Option<f64> {
-    let seconds = sampled.seconds();
+    let seconds = sampled.seconds(names);
     match reduction {
         Reduction::Rate | Reduction::Increase | Reduction::PeakRate if seconds <= 0.0 => None,
         Reduction::Rate => Some(sampled.increases(names).iter().sum::<f64>() / seconds),

@@ -167,12 +167,19 @@ impl SampledSeries {
         sums.flatten().collect()
     }
 
-    /// Seconds from the first sample to the last.
-    pub(crate) fn seconds(&self) -> f64 {
-        match self.at_ns[..] {
-            [first, .., last] => (last - first) as f64 / 1e9,
-            _ => 0.0,
-        }
+    /// Seconds from the first sample that has one of these series to the last one that does.
+    pub(crate) fn seconds(&self, names: &[&str]) -> f64 {
+        let series = names.iter().filter_map(|name| self.series.get(*name));
+        let ends = series.filter_map(|values| {
+            let is_there = |value: &i64| *value != MISSING;
+            let (first, last) = (
+                values.iter().position(is_there)?,
+                values.iter().rposition(is_there)?,
+            );
+            Some((self.at_ns[first], self.at_ns[last]))
+        });
+        let ends = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        ends.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9)
     }
 }
 
@@ -212,7 +219,11 @@ mod tests {
         let found = SampledSeries::read(printed.as_bytes()).unwrap();
         assert_eq!(found.increases(&["a", "b"]), [6.0, 4.0]);
         assert_eq!(found.levels(&["a", "b", "none"]), [11.0, 17.0, 6.0]);
-        assert!((found.seconds() - 2.0).abs() < 1e-12);
+        assert!((found.seconds(&["a", "b"]) - 2.0).abs() < 1e-12);
+        let split = split_by_sampler(TWO.as_bytes(), 2);
+        let cpu = SampledSeries::read(&split[0]).unwrap();
+        assert!((cpu.seconds(&["new"]) - 10e-9).abs() < 1e-18);
+        assert!(cpu.seconds(&["none"]).abs() < 1e-18);
     }
 
     #[test]

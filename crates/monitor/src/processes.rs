@@ -1,8 +1,9 @@
 //! What the watched processes have used: sums over all of them, which only grow for counters.
 //!
 //! Processor time, page faults and input and output of a process that was waited for are in its parent's numbers, which the kernel
-//! adds up; so they are right however short a process lived. Switches and `cpu_ns` are seen only as samples are taken: what a thread
-//! did after the last sample before its end is missing.
+//! adds up; so they are right however short a process lived. All else is seen only as samples are taken, and what a thread did after the last
+//! sample before its end is missing. A sample without any process therefore has none of it: a rate is then one of the time in which
+//! there was something to see, and says nothing of how long that was.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -206,9 +207,17 @@ impl Processes {
             .iter()
             .map(|(name, ..)| *name)
             .chain(IO.iter().copied());
-        let told = if self.reads_io { SUMS } else { FAMILY.len() };
+        let sees_any = totals.count > 0;
+        let told = match self.reads_io && sees_any {
+            true => SUMS,
+            false => FAMILY.len(),
+        };
         for ((name, sum), raw) in names.zip(&mut self.sums).zip(totals.sums).take(told) {
             push(name, sum.update(raw));
+        }
+        push("count", totals.count);
+        if !sees_any {
+            return;
         }
         let own = &totals.own;
         push("cpu_ns", own.cpu_ns + self.ended.cpu_ns);
@@ -217,7 +226,6 @@ impl Processes {
             "involuntary_switches",
             own.involuntary + self.ended.involuntary,
         );
-        push("count", totals.count);
         push("threads", totals.threads);
         push("running", totals.running);
         push("blocked", totals.blocked);

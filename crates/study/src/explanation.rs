@@ -2,8 +2,8 @@
 //! by `backsight_policy::explain`.
 
 use backsight_model::{
-    Better, CellSeries, Monitor, MonitorName, Reduction, ResultSet, StudyHistory, TomlDocument,
-    Unit, Watches, did_you_mean,
+    Better, CellSeries, Monitor, MonitorMetric, MonitorName, Reduction, ResultSet, SeriesNames,
+    StudyHistory, TomlDocument, Unit, Watches, did_you_mean,
 };
 use backsight_policy::{
     CompareOptions, ComparisonRow, SplitKey, Warning, compare,
@@ -467,6 +467,8 @@ struct SeenCandidate {
     monitor: MonitorName,
     about: String,
     unit: Option<Unit>,
+    /// Whether it is of one of many things that the monitor may see.
+    is_of_a_part: bool,
 }
 
 /// What monitors saw in the cell of a row on both sides. What only one side has was nothing on the other.
@@ -498,6 +500,10 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
                 monitor: monitor.clone(),
                 about: series.about.clone(),
                 unit: Some(series.unit),
+                is_of_a_part: is_of_a_part(
+                    side.known.monitors.get(monitor),
+                    series.metric.as_str(),
+                ),
             });
             seen.candidate.values[place] = values(series);
         }
@@ -514,7 +520,7 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
     });
     for seen in found.values_mut() {
         // A monitor that names each thing that it sees says nothing of what it didn't see: there was none.
-        if seen.candidate.scaling == Scaling::Level {
+        if seen.candidate.scaling == Scaling::Level || !seen.is_of_a_part {
             continue;
         }
         for (values, watched) in seen.candidate.values.iter_mut().zip(&watched) {
@@ -584,6 +590,7 @@ fn function_candidates(
                 function.module
             ),
             unit: Unit::parse("s").ok(),
+            is_of_a_part: true,
         })
     };
     functions.iter().enumerate().filter_map(candidate).collect()
@@ -608,14 +615,26 @@ fn tell_sums(found: &mut IndexMap<String, SeenCandidate>) {
     }
 }
 
+/// The definition that a metric of a monitor is made by.
+fn definition_of<'a>(monitor: Option<&'a Monitor>, metric: &str) -> Option<&'a MonitorMetric> {
+    let last = metric.rsplit('.').next().unwrap_or(metric);
+    let mut metrics = monitor?.metrics.iter();
+    let found = metrics.find(|(name, _)| name.as_str() == last);
+    found.map(|(_, defined)| defined)
+}
+
+/// Whether a metric is of one of many things that its monitor may see, by the monitor's definition.
+fn is_of_a_part(monitor: Option<&Monitor>, metric: &str) -> bool {
+    definition_of(monitor, metric).is_some_and(|defined| {
+        let series = defined.series.iter().flat_map(SeriesNames::names);
+        let has_star = series.into_iter().any(|name| name.contains('*'));
+        defined.json.is_some() || (has_star && !defined.sum)
+    })
+}
+
 /// How a monitor's metric depends on how long a trial is, by the monitor's definition.
 fn scaling_of(monitor: Option<&Monitor>, metric: &str) -> Scaling {
-    let last = metric.rsplit('.').next().unwrap_or(metric);
-    let defined = monitor.and_then(|monitor| {
-        let mut metrics = monitor.metrics.iter();
-        metrics.find(|(name, _)| name.as_str() == last)
-    });
-    let Some((_, defined)) = defined else {
+    let Some(defined) = definition_of(monitor, metric) else {
         return Scaling::Level;
     };
     match (

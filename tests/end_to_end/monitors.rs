@@ -327,7 +327,7 @@ fn functions_of_the_steps_are_sampled_and_nobody_elses() {
              run = [\"dd if=/dev/zero of=/dev/null bs=1M count=20000\", \"echo 42\"]\n{VALUE}"
         ),
     );
-    place.plan("use = [\"counts\"]\nrounds = 1\nmonitors = [\"profile\", \"proc-stat\"]\n");
+    place.plan("use = [\"counts\"]\nrounds = 1\nmonitors = [\"profile\", \"cpu\"]\n");
     let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
     ended.assert_code(0);
     assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);

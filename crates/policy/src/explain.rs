@@ -129,20 +129,31 @@ const ENOUGH_ALIKE: usize = 3;
 /// What the score of a level is multiplied by: percentiles and sizes follow from what happens, counts are what happens.
 const LEVEL_WEIGHT: f64 = 0.5;
 
+/// What takes more of the time than this takes all of it.
+const LARGEST_PART: f64 = 0.99;
+
 /// Below this nothing is named.
 const LEAST_SCORE: f64 = 0.05;
 
-/// How well a candidate goes along with a change: |correlation| · size. Of time the size is the square root of the share of the
-/// change that it accounts for, and nothing where it works against the change. Of all else it is |ln ratio| / (|ln ratio| + 0.33): a
-/// small part of the whole that always moves with it is below what became half as much again.
+/// How well a candidate goes along with a change: |correlation| · size, of what is counted |ln ratio| / (|ln ratio| + 0.33): a small
+/// part of the whole that always moves with it is below what became half as much again.
 #[must_use]
-pub fn score(correlation: f64, ratio: Result<f64, Undefined>, share: Option<f64>) -> f64 {
-    let size = match (share, ratio) {
-        (Some(share), _) => share.clamp(0.0, 1.0).sqrt(),
-        (None, Ok(ratio)) if ratio > 0.0 => ratio.ln().abs() / (ratio.ln().abs() + TELLING_CHANGE),
+pub fn score(correlation: f64, ratio: Result<f64, Undefined>) -> f64 {
+    let size = match ratio {
+        Ok(ratio) if ratio > 0.0 => ratio.ln().abs() / (ratio.ln().abs() + TELLING_CHANGE),
         _ => 1.0,
     };
     correlation.abs() * size
+}
+
+/// The same of time, which accounts for a `share` of the change and was `before` of all time, both from 0 to 1: |correlation| · (share −
+/// before) / (1 − before) · (1 − p). A part of the time that grew as all of it did says nothing of where the change is; p is that of its
+/// part being as large as before.
+#[must_use]
+pub fn score_of_time(correlation: f64, share: f64, before: f64, p: f64) -> f64 {
+    let before = before.clamp(0.0, LARGEST_PART);
+    let excess = (share.min(1.0) - before) / (1.0 - before);
+    correlation.abs() * excess.clamp(0.0, 1.0) * (1.0 - p)
 }
 
 /// The candidates that go along with a change, best first.
@@ -260,7 +271,7 @@ impl ChangeSides {
             (Some(work), None) => work.p.max(raw.p),
         };
         let per_work = work.is_some();
-        let shown = work.unwrap_or(raw);
+        let shown = work.as_ref().unwrap_or(&raw);
         let values = joined.work.as_ref().unwrap_or(&joined.raw);
         let correlation = correlation(&values.concat(), &joined.metric.concat()).unwrap_or(0.0);
         let share = (joined.work.as_ref().zip(candidate.seconds)).map(|(work, seconds)| {
@@ -268,6 +279,14 @@ impl ChangeSides {
             seconds * more(work) / more(&joined.metric)
         });
         let share = share.filter(|share| share.is_finite());
+        let before = candidate
+            .seconds
+            .zip(joined.work.as_ref())
+            .map(|(seconds, work)| seconds * mean(&work[0]) / mean(&joined.metric[0]));
+        let score = match share.zip(before) {
+            Some((share, before)) => score_of_time(correlation, share, before, raw.p),
+            None => score(correlation, shown.ratio),
+        };
         let weight = match candidate.scaling {
             Scaling::Level => LEVEL_WEIGHT * candidate.weight,
             Scaling::Rate | Scaling::Total => candidate.weight,
@@ -285,7 +304,7 @@ impl ChangeSides {
             p,
             correlation,
             share,
-            score: weight * score(correlation, shown.ratio, share),
+            score: weight * score,
         })
     }
 }
@@ -350,6 +369,7 @@ mod tests {
         random: Random,
     }
 
+    #[derive(Clone, Copy)]
     struct Side {
         /// Seconds for one piece of work.
         time: f64,
@@ -359,6 +379,8 @@ mod tests {
         faults: f64,
         /// The share of the time in a function of interest.
         share: f64,
+        /// The share of the time in the kernel.
+        kernel: f64,
     }
 
     const BASE: Side = Side {
@@ -366,6 +388,7 @@ mod tests {
         calls: 10.0,
         faults: 3.0,
         share: 0.4,
+        kernel: 0.1,
     };
 
     impl Bench {
@@ -386,6 +409,7 @@ mod tests {
                 ("busy", Scaling::Rate),
                 ("function", Scaling::Total),
                 ("other-function", Scaling::Total),
+                ("kernel-function", Scaling::Total),
             ];
             let mut candidates: Vec<Candidate> = names
                 .iter()
@@ -418,15 +442,20 @@ mod tests {
                     change.values[place].insert(trial, 1.0 / time);
                     change.seconds[place].insert(trial, 2.0);
                     let samples = 2.0 * 999.0;
-                    let in_function = samples * side.share;
-                    let in_function = in_function + in_function.sqrt() * self.random.normal();
+                    let mut sampled = |share: f64| {
+                        let mean = samples * share;
+                        mean + mean.sqrt() * self.random.normal()
+                    };
+                    let in_function = sampled(side.share);
+                    let in_kernel = sampled(side.kernel);
                     let figures = [
                         (works * side.calls).round(),
                         works * side.faults / 2.0,
                         self.near(250.0, 0.001),
                         self.near(99.0, 0.002),
                         in_function,
-                        samples - in_function,
+                        samples - in_function - in_kernel,
+                        in_kernel,
                     ];
                     for (candidate, figure) in candidates.iter_mut().zip(figures) {
                         candidate.values[place].insert(trial, figure);
@@ -450,42 +479,48 @@ mod tests {
     #[test]
     fn what_was_made_different_is_named_first() {
         let slower = BASE.time * 1.05;
-        let function = BASE.share / 1.05 + 0.05 / 1.05;
+        // Of a hundred and five: what took more, and what took as much as before.
+        let (grown, same) = (
+            |share: f64| (share + 0.05) / 1.05,
+            |share: f64| share / 1.05,
+        );
+        let in_kernel = Side {
+            time: slower,
+            share: same(BASE.share),
+            kernel: grown(BASE.kernel),
+            ..BASE
+        };
+        let in_function = Side {
+            share: grown(BASE.share),
+            kernel: same(BASE.kernel),
+            ..in_kernel
+        };
         for (expected, new) in [
             (
                 "calls",
                 Side {
-                    time: slower,
-                    calls: 11.0,
-                    ..BASE
+                    calls: 30.0,
+                    ..in_kernel
                 },
             ),
             (
                 "faults",
                 Side {
-                    time: slower,
-                    faults: 4.0,
-                    ..BASE
+                    faults: 9.0,
+                    ..in_kernel
                 },
             ),
-            (
-                "function",
-                Side {
-                    time: slower,
-                    share: function,
-                    ..BASE
-                },
-            ),
+            ("function", in_function),
         ] {
             let mut bench = Bench {
                 random: Random::seeded(7),
             };
             let first: Vec<_> = (0..40).map(|_| bench.first(&new)).collect();
-            let right = first
-                .iter()
-                .flatten()
-                .filter(|name| *name == expected)
-                .count();
+            // The function of the kernel that serves them is an answer as good.
+            let is_right = |name: &&String| {
+                *name == expected || (expected != "function" && *name == "kernel-function")
+            };
+            let right = first.iter().flatten().filter(is_right).count();
             assert!(right >= 36, "{expected}: {first:?}");
         }
     }

@@ -37,6 +37,9 @@ use crate::{
 /// What the score of a sum is multiplied by, so that the part which moved stands before it.
 const SUM_WEIGHT: f64 = 0.8;
 
+/// The same of a sum of time.
+const TIME_SUM_WEIGHT: f64 = 0.4;
+
 /// The same for what is seen of the whole machine, other programs included.
 const MACHINE_WEIGHT: f64 = 0.9;
 
@@ -610,7 +613,10 @@ fn tell_sums(found: &mut IndexMap<String, SeenCandidate>) {
         let has_parts =
             parts.contains(&(seen.monitor.clone(), last(name))) || seen.candidate.seconds.is_some();
         if has_parts && is_sum(name, &seen.monitor) {
-            seen.candidate.weight *= SUM_WEIGHT;
+            seen.candidate.weight *= match seen.candidate.seconds {
+                Some(_) => TIME_SUM_WEIGHT,
+                None => SUM_WEIGHT,
+            };
         }
     }
 }

@@ -373,3 +373,119 @@ fn what_counting_calls_costs_is_measured() {
     assert!(!shown.contains("nothing measured"), "{shown}");
     place.assert_nothing_left();
 }
+
+/// The data that the script of a page of a timeline draws.
+fn timeline_data(page: &str) -> Value {
+    let (_, data) = page.split_once("id=\"timeline-data\">").unwrap();
+    serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_timeline_has_what_samplers_saw_and_interval_samples_from_the_begin_of_run() {
+    let place = Place::new();
+    place.benchmark(
+        "waves",
+        "[tester]\nstartup = \"true\"\n\
+         run = \"i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; printf 'x 3\\\\nx 5\\\\nx 4\\\\n'\"\n\
+         [metric.speed]\nabout = \"steps\"\nunit = \"ops/s\"\nbetter = \"higher\"\n\
+         column = { line = 'x', field = 2 }\neach = { line = 'x', field = 2 }\n",
+    );
+    place.plan(
+        "use = [\"waves\"]\nrounds = 2\nmonitors = [{ name = \"cpu\", interval = \"10ms\" }]\n",
+    );
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
+    place
+        .ends(&[
+            "show",
+            "s",
+            "--timeline",
+            "--trial",
+            "2",
+            "--trial",
+            "1",
+            "-o",
+            "t.html",
+        ])
+        .assert_code(0);
+    let page = place.read("t.html");
+    assert!(page.contains("default-src 'none'") && !page.contains("src=\""));
+    let data = timeline_data(&page);
+    assert_eq!(
+        (&data["trials"][0]["number"], &data["trials"][1]["number"]),
+        (&2.into(), &1.into())
+    );
+    let phases = data["trials"][0]["phases"].as_array().unwrap();
+    let run = phases.iter().find(|phase| phase["name"] == "run").unwrap();
+    assert_eq!(run["from"], 0.0);
+    let ended = run["until"].as_f64().unwrap();
+    assert!(phases[0]["name"] == "startup" && phases[0]["from"].as_f64().unwrap() < 0.0);
+
+    let series = data["series"].as_array().unwrap();
+    let of = |name: &str| series.iter().find(|one| one["name"] == name).unwrap();
+    let speed = of("speed");
+    assert_eq!(
+        (&speed["kind"], &speed["shown"]),
+        (&"interval".into(), &true.into())
+    );
+    let line = &speed["lines"][0];
+    assert_eq!(line["values"], serde_json::json!([null, 3.0, 5.0, 4.0]));
+    let instants =
+        |line: &Value| data["instants"][line["instants"].as_u64().unwrap() as usize].clone();
+    assert_eq!(instants(line)[3], ended);
+
+    let switches = of("ctxt");
+    assert_eq!(
+        (&switches["kind"], &switches["source"]),
+        (&"rate".into(), &"cpu".into())
+    );
+    let lines = switches["lines"].as_array().unwrap();
+    assert_eq!(
+        (&lines[0]["trial"], &lines[1]["trial"]),
+        (&0.into(), &1.into())
+    );
+    let (values, at) = (lines[0]["values"].as_array().unwrap(), instants(&lines[0]));
+    assert_eq!(values.len(), at.as_array().unwrap().len());
+    assert!(
+        values[0].is_null() && values[1].as_f64().unwrap() > 0.0,
+        "{values:?}"
+    );
+    // The first sample is there before the benchmark runs, the last one when it has ended.
+    assert!(at[0].as_f64().unwrap() < 0.0, "{at}");
+    assert!(
+        at[values.len() - 1].as_f64().unwrap() >= ended,
+        "{at} {ended}"
+    );
+
+    let first = timeline_data(&place.prints_of(&["show", "s", "--timeline"]));
+    assert_eq!(first["trials"].as_array().unwrap().len(), 1);
+    assert_eq!(first["trials"][0]["number"], 1);
+}
+
+#[test]
+fn a_timeline_of_nothing_says_the_way_out() {
+    let place = Place::new();
+    place.prints("number", "echo 42");
+    place.plan("use = [\"number\"]\nrounds = 1\n");
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
+    for (arguments, said) in [
+        (&["--timeline", "-o", "t.html"][..], "--monitors cpu,memory"),
+        (&["--timeline", "-o", "t.txt"], "a timeline is a page"),
+        (
+            &["--timeline", "--trial", "9", "-o", "t.html"],
+            "no trial 9",
+        ),
+        (
+            &["--trial", "1", "--trial", "1"],
+            "one trial is shown at a time",
+        ),
+    ] {
+        let ended = place.ends(&[&["show", "s"], arguments].concat());
+        ended.assert_code(2);
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    }
+    assert!(!place.path("t.html").exists());
+}

@@ -14,7 +14,7 @@ use backsight_study::{
     verbs::{Verb as _, step::StepVerb},
 };
 use miette::IntoDiagnostic as _;
-use std::{path::Path, process::ExitCode};
+use std::{io::IsTerminal as _, path::Path, process::ExitCode};
 
 use crate::{common_options::CommonOptions, files, output::Output, plan_args, verdict_output};
 
@@ -51,9 +51,13 @@ pub struct ShowArgs {
     what: String,
     /// With `benchmark`, `monitor` or `setting`: which one
     name: Option<String>,
-    /// One trial of the study, with its steps
+    /// One trial of the study, with its steps; with --timeline any number of them
     #[arg(long, value_name = "N")]
-    trial: Option<u32>,
+    trial: Vec<u32>,
+    /// What happened when in the first measured trial, or in those of --trial over each other: a page with interval samples and what
+    /// samplers saw
+    #[arg(long, conflicts_with_all = ["raw", "build", "boot", "documents", "hosts"])]
+    timeline: bool,
     /// With --trial: every output as it was printed
     #[arg(long, requires = "trial")]
     raw: bool,
@@ -93,6 +97,10 @@ impl ShowArgs {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.what).await.into_diagnostic()?;
+            if self.timeline {
+                self.write_timeline(&store, &study).await?;
+                return Ok(ExitCode::SUCCESS);
+            }
             if self.output.is_requested() {
                 self.refuse_parts()?;
                 match (&study.target, study.verb.as_str()) {
@@ -120,8 +128,15 @@ impl ShowArgs {
 
     /// What is shown of a study, or of the part of it that was asked for.
     async fn page(&self, store: &Store, study: &StudyRow) -> miette::Result<Vec<u8>> {
-        if let Some(number) = self.trial {
-            return stored_study::trial(store, study, number, self.raw).await;
+        match self.trial[..] {
+            [] => {}
+            [number] => return stored_study::trial(store, study, number, self.raw).await,
+            _ => {
+                return Err(miette::miette!(
+                    help = "--timeline has them over each other",
+                    "one trial is shown at a time"
+                ));
+            }
         }
         if let Some(number) = self.build {
             return stored_study::build(store, study, number).await;
@@ -140,9 +155,27 @@ impl ShowArgs {
         Ok(text.into_bytes())
     }
 
+    async fn write_timeline(&self, store: &Store, study: &StudyRow) -> miette::Result<()> {
+        if self.output.chosen(Format::Html)? != Format::Html {
+            return Err(miette::miette!(
+                help = "name a file that ends in .html: -o FILE.html",
+                "a timeline is a page"
+            ));
+        }
+        if self.output.output.is_none() && std::io::stdout().is_terminal() {
+            return Err(miette::miette!(
+                help = "name a file: -o FILE.html, or send it into a pipe",
+                "a page on a terminal is of no use to anybody"
+            ));
+        }
+        let view = backsight_study::timeline(store, study, &self.trial).await?;
+        let page = backsight_site::timeline_page(&view).into_diagnostic()?;
+        self.output.write_text(&page)
+    }
+
     /// A format is for the verdict, not for a part of the study.
     fn refuse_parts(&self) -> miette::Result<()> {
-        let is_part = self.trial.is_some()
+        let is_part = !self.trial.is_empty()
             || self.build.is_some()
             || self.boot.is_some()
             || self.documents

@@ -28,6 +28,7 @@ mod samples;
 
 pub use definition_files::CatalogError;
 pub use definitions::{BenchmarkDefinition, Catalog};
+pub use monitor_samples::known_counters;
 pub use monitors::Monitors;
 pub use pattern::MOST_SAMPLES;
 pub use query::{JsonDocument, Query, QueryError, QueryRunError, QueryValue, with_deep_stack};

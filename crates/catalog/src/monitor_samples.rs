@@ -87,6 +87,27 @@ fn of_series(
     Ok(samples)
 }
 
+/// Of the series that the metrics of a sampler name: whether each is a counter.
+pub fn known_counters<'a>(
+    monitor: &Monitor,
+    sampled: &'a SampledSeries,
+) -> IndexMap<&'a str, bool> {
+    let mut known = IndexMap::new();
+    for metric in monitor.metrics.values() {
+        let is_counter = metric.per.is_some()
+            || matches!(
+                metric.reduction,
+                Reduction::Rate | Reduction::Increase | Reduction::PeakRate
+            );
+        let names = [&metric.series, &metric.per].into_iter().flatten();
+        for name in names.flat_map(SeriesNames::names) {
+            let fitting = fitting_series(name, sampled).into_iter();
+            known.extend(fitting.map(|series| (series, is_counter)));
+        }
+    }
+    known
+}
+
 /// The series that fit these names, by the part that their `*` stands for; those without one, and all of a `sum`, under no part.
 fn by_part<'a>(
     names: &[String],

@@ -138,7 +138,7 @@ impl SampledSeries {
 
     /// By how much counters rose between each two instants, summed over the series of these names; a counter that fell began anew
     /// at nothing.
-    pub(crate) fn increases(&self, names: &[&str]) -> Vec<f64> {
+    pub fn increases(&self, names: &[&str]) -> Vec<f64> {
         let mut all = vec![0.0; self.at_ns.len().saturating_sub(1)];
         for values in names.iter().filter_map(|name| self.series.get(*name)) {
             let mut known = MISSING;

@@ -50,6 +50,7 @@ mod series_text;
 pub mod stored_study;
 mod table;
 pub mod testbeds;
+pub mod timeline;
 pub mod try_patch;
 
 pub use document::{Body, Document, Section, Sentence};

@@ -34,6 +34,7 @@ mod profile_page;
 mod published;
 mod report;
 mod search;
+mod timeline_page;
 mod trials;
 mod verdict_pages;
 
@@ -44,4 +45,5 @@ pub use published::{
     ChangesBetween, FolderError, PublishError, PublishedFiles, VersionChanges, publish,
 };
 pub use report::{ReportContent, ReportStep, ReportStudy, ReportTrial, report_of, report_of_sets};
+pub use timeline_page::timeline_page;
 pub use verdict_pages::{bisect_page, noise_page, try_page};

@@ -53,6 +53,7 @@ mod study_as_found;
 mod study_log;
 mod study_loop;
 mod testbed_measurer;
+mod timeline;
 pub mod verbs;
 mod verdict_report;
 mod wanted_settings;
@@ -99,5 +100,6 @@ pub use study_loop::{
     evidence_as_found, evidence_with_figures, run_study_loop,
 };
 pub use testbed_measurer::TestbedMeasurer;
+pub use timeline::timeline;
 pub use verdict_report::{ResultsReport, VerdictReport};
 pub use wanted_settings::UnresolvedSettings;

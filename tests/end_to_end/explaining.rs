@@ -42,7 +42,7 @@ fn working() -> Place {
     assert!(compiled.success());
     place.write(
         "benchmarks/work.toml",
-        &format!(
+        format!(
             "name = 'work'\nabout = 'x'\nroles = ['tester']\n[params]\nhow = {{ default = 'base', about = 'x' }}\n\
              [tester]\nrun = '{} {{how}}'\n[metric.time]\nunit = 's'\nbetter = 'lower'\nregex = 'value (?<value>[\\d.]+)'\n",
             place.at("work")

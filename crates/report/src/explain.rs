@@ -261,7 +261,7 @@ impl ExplainedChange {
             let figures = &companion.figures;
             let scale = companion
                 .unit
-                .map(|unit| Scale::fitting(unit, [figures.base, figures.new].into_iter()));
+                .map(|unit| Scale::fitting(unit, [figures.base, figures.new]));
             let shown = |value: f64| match &scale {
                 Some(scale) => format!(
                     "{}{}",

@@ -250,6 +250,7 @@ fn study(number: i64) -> Result<StudyHistory, Box<dyn Error>> {
                 better: Better::Higher,
                 about: String::new(),
                 primary: true,
+                monitor: None,
                 simulator: None,
             }],
         }],

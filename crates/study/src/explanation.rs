@@ -37,8 +37,8 @@ use crate::{
 /// What the score of a sum is multiplied by, so that the part which moved stands before it.
 const SUM_WEIGHT: f64 = 0.8;
 
-/// The same of a sum of time.
-const TIME_SUM_WEIGHT: f64 = 0.4;
+/// The same of all time that programs take: it grows with whatever takes it.
+const TIME_SUM_WEIGHT: f64 = 0.1;
 
 /// The same for what is seen of the whole machine, other programs included.
 const MACHINE_WEIGHT: f64 = 0.9;

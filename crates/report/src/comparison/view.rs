@@ -133,11 +133,14 @@ pub struct ComparisonRowView {
     pub metric: String,
     /// Whether the benchmark is run for this metric. Others are secondary: corrected apart, and not counted in `tally`.
     pub primary: bool,
+    /// The monitor that measured it; not there where its benchmark declares it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<String>,
     /// The metric's description.
     pub about: String,
     /// Empty if nobody said it.
     pub unit: String,
-    /// `higher` or `lower`.
+    /// `higher`, `lower` or `neither`.
     pub better: Better,
     /// `program` or `icount=N`; not there where a real machine's clock counted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -406,6 +409,7 @@ fn row(row: &ComparisonRow, sides: &[ComparisonSide]) -> ComparisonRowView {
         variant: row.cell.set_up().into_owned(),
         metric: row.metric.to_string(),
         primary: row.primary,
+        monitor: row.monitor.as_ref().map(ToString::to_string),
         about: row.about.clone(),
         unit: unit_of(row, None),
         better: row.better,

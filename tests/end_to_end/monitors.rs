@@ -489,3 +489,37 @@ fn a_timeline_of_nothing_says_the_way_out() {
     }
     assert!(!place.path("t.html").exists());
 }
+
+#[test]
+fn every_value_that_samplers_saw_is_exported_as_a_table() {
+    let place = Place::new();
+    place.prints("number", "sleep 0.3; echo 42");
+    place.plan(
+        "use = [\"number\"]\nrounds = 1\nmonitors = [{ name = \"cpu\", interval = \"50ms\" }]\n",
+    );
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
+    let table = place.prints_of(&["export", "s", "--monitors", "--format", "csv"]);
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("trial,host,monitor,series,at_ns,value"));
+    let switches: Vec<(u64, u64)> = lines
+        .map(|line| line.split(',').collect::<Vec<_>>())
+        .filter(|fields| fields[3] == "ctxt")
+        .map(|fields| (fields[4].parse().unwrap(), fields[5].parse().unwrap()))
+        .collect();
+    // One before `run`, one every 50 ms, one as it ends; each counts on from the one before.
+    assert!(switches.len() >= 4, "{switches:?}");
+    assert!(switches.is_sorted(), "{switches:?}");
+    let file = place.at("s.parquet");
+    place.prints_of(&["export", "s", "--monitors", "-o", &file]);
+    let written = std::fs::read(&file).unwrap();
+    assert!(written.starts_with(b"PAR1") && written.ends_with(b"PAR1"));
+    let ended = place.ends(&["export", "s", "--monitors", "--format", "json"]);
+    ended.assert_code(2);
+    assert!(
+        ended.stderr.contains("`json` is no table"),
+        "{}",
+        ended.stderr
+    );
+}

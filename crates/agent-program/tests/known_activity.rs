@@ -195,7 +195,8 @@ impl Change {
 /// The monitor, where it sees tracepoints, which only this process's children do.
 fn with_tracefs() -> Command {
     let mut command = Command::new("unshare");
-    let mount = "mount -t tracefs nodev /sys/kernel/tracing && exec \"$@\"";
+    // It may be there already: `perf` mounts it for all.
+    let mount = "{ test -e /sys/kernel/tracing/events || mount -t tracefs nodev /sys/kernel/tracing; } && exec \"$@\"";
     command.args(["--mount", "sh", "-c", mount, "sh", PROGRAM]);
     command
 }

@@ -150,6 +150,34 @@ fn who_asks_for_no_change_is_told_how_to_ask() {
 }
 
 #[test]
+fn what_is_not_compared_is_said_and_no_empty_answer_is_given() {
+    let place = working();
+    for (name, how) in [("one", "base"), ("other", "fault")] {
+        place.plan(&format!(
+            "use = ['work']\nrounds = 1\n[params]\nhow = '{how}'\n"
+        ));
+        place
+            .ends(&["run", "plan.toml", "--name", name])
+            .assert_code(0);
+    }
+    let explained = json(&place, &["explain", "one", "other"]);
+    let notes = explained["notes"].to_string();
+    assert!(
+        notes.contains("not compared: parameters differ"),
+        "{explained}"
+    );
+    let file = place.at("none.csv");
+    let ended = place.ends(&["export", "one", "--monitors", "-o", &file]);
+    ended.assert_code(2);
+    assert!(
+        ended.stderr.contains("no sampler watched `one`"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!std::path::Path::new(&file).exists());
+}
+
+#[test]
 fn packets_that_a_link_drops_fail_the_cross_check_and_those_that_arrive_pass_it() {
     if Need::Root.is_missing() {
         return;

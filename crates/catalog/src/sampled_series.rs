@@ -30,6 +30,11 @@ struct Header {
     fault: Option<String>,
 }
 
+/// Whether a sampler printed it: other monitors print what they like.
+pub fn is_of_sampler(printed: &[u8]) -> bool {
+    printed.starts_with(b"{\"sampler\"")
+}
+
 /// The lines of each of `count` samplers that printed together, whole lines only.
 pub fn split_by_sampler(printed: &[u8], count: usize) -> Vec<Vec<u8>> {
     let mut split = vec![Vec::new(); count];

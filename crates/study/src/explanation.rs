@@ -2,11 +2,11 @@
 //! by `backsight_policy::explain`.
 
 use backsight_model::{
-    Better, CellSeries, Monitor, MonitorMetric, MonitorName, Reduction, ResultSet, SeriesNames,
-    StudyHistory, TomlDocument, Unit, Watches, did_you_mean,
+    Better, CellSeries, HistoryTrial, Monitor, MonitorMetric, MonitorName, Reduction, ResultSet,
+    SeriesNames, StudyHistory, Unit, Watches, did_you_mean,
 };
 use backsight_policy::{
-    CompareOptions, ComparisonRow, SplitKey, Warning, compare,
+    BaselineRelation, CompareOptions, ComparisonRow, RowEntry, SplitKey, Warning, compare,
     explain::{
         Candidate, CandidateKind, ChangeSides, ExplainOptions, Scaling, TrialValues, WorkMeasure,
         companions,
@@ -15,7 +15,7 @@ use backsight_policy::{
 };
 use backsight_profile::{FunctionKey, FunctionTable};
 use backsight_report::explain::{ExplainedChange, Explanations, NamedCompanion};
-use backsight_store::{Store, StudyId, StudyRow};
+use backsight_store::{Store, StudyDocument, StudyId, StudyRow};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use std::{
@@ -25,8 +25,9 @@ use std::{
 
 use crate::{
     VerdictReport,
+    known_history::named_version,
     profiles::{ProfileSelection, profile_of_trial},
-    result_sets::result_sets,
+    result_sets::{refuse_sides, result_sets},
     verbs::{
         Verb as _,
         bisect::{BisectReport, BisectVerb},
@@ -92,6 +93,12 @@ pub async fn explain(
     for asked in asked {
         rows.push(store.study(asked).await.into_diagnostic()?);
     }
+    // The sides of a try are told apart only where it is explained by itself.
+    if rows.len() > 1 || selection.by.is_some() {
+        for row in &rows {
+            refuse_sides(row)?;
+        }
+    }
     let ids: Vec<StudyId> = rows.iter().map(|row| row.id).collect();
     let sets = result_sets(store, &ids).await?;
     let (sides, pairs) = match (&rows[..], &selection.by) {
@@ -103,9 +110,11 @@ pub async fn explain(
         _ => against_first(sets),
     };
     let mut functions = FunctionTable::default();
+    let mut notes = Vec::new();
     let mut known: HashMap<i64, Rc<StudyBackground>> = HashMap::new();
     for row in &rows {
-        let background = StudyBackground::from_store(store, row, &mut functions).await?;
+        let background =
+            StudyBackground::from_store(store, row, &mut functions, &mut notes).await?;
         known.insert(row.id.0, Rc::new(background));
     }
     let functions: Vec<FunctionKey> = functions.functions().cloned().collect();
@@ -121,8 +130,15 @@ pub async fn explain(
         changes: Vec::new(),
         unchanged: Vec::new(),
         facts: Vec::new(),
-        notes: Vec::new(),
+        notes,
     };
+    if pairs.is_empty() {
+        let nothing = format!(
+            "{} found no change: there is nothing to explain",
+            found.title
+        );
+        found.unchanged.push(nothing);
+    }
     for pair in &pairs {
         explain_pair(
             &sides[pair.base],
@@ -142,6 +158,7 @@ impl StudyBackground {
         store: &Store,
         study: &StudyRow,
         functions: &mut FunctionTable,
+        notes: &mut Vec<String>,
     ) -> miette::Result<Self> {
         let monitors = monitors_of(store, study.id).await?;
         let mut found = Self {
@@ -157,7 +174,8 @@ impl StudyBackground {
             if trial.failure.is_some() {
                 continue;
             }
-            let (profile, _) = profile_of_trial(store, study, &trial, &selection).await?;
+            let (profile, of_profile) = profile_of_trial(store, study, &trial, &selection).await?;
+            notes.extend(of_profile);
             if let Some(profile) = profile.filter(|profile| profile.frequency_hz > 0) {
                 let frequency = f64::from(profile.frequency_hz);
                 let itself = functions.weigh(&profile).itself;
@@ -190,9 +208,8 @@ async fn monitors_of(
     study: StudyId,
 ) -> miette::Result<IndexMap<MonitorName, Monitor>> {
     let documents = store.documents(study).await.into_diagnostic()?;
-    let of_monitors = documents.into_iter().filter(|it| it.kind == "monitor");
-    let read = of_monitors.filter_map(|it| {
-        let monitor = Monitor::read(&TomlDocument::new(it.name, it.text)).ok()?;
+    let read = StudyDocument::of_kind(&documents, "monitor").filter_map(|document| {
+        let monitor = Monitor::read(&document).ok()?;
         Some(((*monitor.name).clone(), monitor))
     });
     Ok(read.collect())
@@ -218,7 +235,8 @@ async fn sides_along_history(
     }
     let history = store.study_history(study.id).await.into_diagnostic()?;
     let changes = changes_of(store, study, &history, selection).await?;
-    let by_version = trials_by_version(&history);
+    let version_of = |trial: &HistoryTrial| Some((trial.number, history.place(trial)?.0.version));
+    let by_version: HashMap<u32, usize> = history.trials.iter().filter_map(version_of).collect();
     let name = |versions: std::ops::Range<usize>| {
         let first = &history.versions[versions.start].name;
         let last = &history.versions[versions.end - 1].name;
@@ -266,10 +284,9 @@ async fn changes_of(
     let versions = history.versions.len();
     if let Some(at) = &selection.at {
         let names = || history.versions.iter().map(|version| version.name.as_str());
-        let found = history.versions.iter().position(|version| {
-            version.name == *at || (at.len() >= 7 && version.id.starts_with(at.as_str()))
-        });
-        return match found {
+        let named = named_version(history.versions.iter(), at)?;
+        let place = named.and_then(|named| history.versions.iter().position(|it| it == named));
+        return match place {
             Some(at) if at > 0 => Ok(vec![HistoryChange {
                 before: 0..at,
                 after: at..versions,
@@ -332,20 +349,6 @@ fn culprits(report: &BisectReport, versions: usize) -> Vec<HistoryChange> {
     places.iter().enumerate().map(change).collect()
 }
 
-/// The version of each trial, by the trial's number.
-fn trials_by_version(history: &StudyHistory) -> HashMap<u32, usize> {
-    let builds: HashMap<u32, usize> = (history.builds.iter())
-        .map(|build| (build.number, build.version))
-        .collect();
-    let boots: HashMap<u32, u32> = (history.boots.iter())
-        .map(|boot| (boot.number, boot.build))
-        .collect();
-    let version = |boot: u32| builds.get(boots.get(&boot)?).copied();
-    (history.trials.iter())
-        .filter_map(|trial| Some((trial.number, version(trial.boot)?)))
-        .collect()
-}
-
 /// Some trials of a set.
 fn only(set: &ResultSet, name: String, is_in: impl Fn(u32) -> bool) -> ResultSet {
     let mut set = set.clone();
@@ -382,7 +385,15 @@ fn explain_pair(
         }
     }
     for row in comparison.rows.iter().filter(|row| row.primary) {
-        let Some(difference) = row.entries.get(1).and_then(|entry| entry.difference()) else {
+        let Some(difference) = row.entries[1].difference() else {
+            found.notes.push(format!(
+                "{} against {}, {} {}: not compared: {}",
+                new.set.name,
+                base.set.name,
+                row.cell,
+                row.metric,
+                why_not_compared(row)
+            ));
             continue;
         };
         let change = change_sides(base, new, row);
@@ -426,6 +437,18 @@ fn explain_pair(
             versions: pair.versions.clone(),
         });
     }
+}
+
+/// Why the two sides of a row have no difference.
+fn why_not_compared(row: &ComparisonRow) -> String {
+    let why = row.entries.iter().find_map(|entry| match entry {
+        RowEntry::Missing(why) => Some(why.to_string()),
+        RowEntry::Measured(measured) => match &measured.against {
+            Some(BaselineRelation::NotComparable(why)) => Some(why.to_string()),
+            _ => None,
+        },
+    });
+    why.unwrap_or_default()
 }
 
 /// The series of a metric in the cell of a row.
@@ -532,7 +555,7 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
             }
         }
     }
-    tell_sums(&mut found);
+    lower_weights_of_sums(&mut found);
     found.into_values().collect()
 }
 
@@ -601,7 +624,7 @@ fn function_candidates(
 
 /// What is called after its monitor is the sum of what is called after the things that the monitor saw. All of the processors' time is
 /// the sum of what functions and system calls take.
-fn tell_sums(found: &mut IndexMap<String, SeenCandidate>) {
+fn lower_weights_of_sums(found: &mut IndexMap<String, SeenCandidate>) {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let is_sum = |name: &str, monitor: &MonitorName| name == format!("{monitor}.{}", last(name));
     let parts: HashSet<(MonitorName, String)> = found

@@ -197,17 +197,12 @@ pub async fn find_version(
     }
 }
 
-/// The version that is named: by its name, its identity or the beginning of that.
+/// The version that is named, of those that studies know.
 fn known_version(history: &TargetHistory, asked: &str) -> miette::Result<(String, String)> {
     let versions = || history.versions.iter().map(|version| &version.version);
-    let exactly = versions().filter(|v| v.name == asked || v.id == asked || v.full_name() == asked);
-    let mut found: Vec<_> = exactly.collect();
-    if found.is_empty() && asked.len() >= SHORTEST_IDENTITY {
-        found = versions().filter(|v| v.id.starts_with(asked)).collect();
-    }
-    match found[..] {
-        [only] => Ok((only.id.clone(), only.name.clone())),
-        [] => Err(miette::miette!(
+    match named_version(versions(), asked)? {
+        Some(only) => Ok((only.id.clone(), only.name.clone())),
+        None => Err(miette::miette!(
             help = did_you_mean(asked, versions().map(|v| v.name.as_str())).unwrap_or_else(|| {
                 "`backsight history --all` lists the versions that studies of the target know"
                     .to_owned()
@@ -215,6 +210,25 @@ fn known_version(history: &TargetHistory, asked: &str) -> miette::Result<(String
             "no study of the target knows a version {}",
             escape::line(asked)
         )),
+    }
+}
+
+/// The one of these versions that is named: by its name, its identity or the beginning of that; none if there is no such one.
+///
+/// # Errors
+/// Several versions are called so.
+pub(crate) fn named_version<'a>(
+    versions: impl Iterator<Item = &'a Version> + Clone,
+    asked: &str,
+) -> miette::Result<Option<&'a Version>> {
+    let is_named = |v: &&Version| v.name == asked || v.id == asked || v.full_name() == asked;
+    let mut found: Vec<&Version> = versions.clone().filter(is_named).collect();
+    if found.is_empty() && asked.len() >= SHORTEST_IDENTITY {
+        found = versions.filter(|v| v.id.starts_with(asked)).collect();
+    }
+    match found[..] {
+        [] => Ok(None),
+        [only] => Ok(Some(only)),
         _ => Err(miette::miette!(
             help = "name it by its whole identity",
             "{} versions are called {}",

@@ -44,6 +44,7 @@ mod resolved_plan;
 mod resolved_search;
 mod result_sets;
 mod resume;
+mod sampler_outputs;
 mod session;
 mod shared_machine;
 mod simulated;

@@ -1,12 +1,13 @@
 //! What the samplers of a study saw, as a table.
 
-use backsight_catalog::sampled_series::SampledSeries;
 use backsight_exchange::{
     export::{ExportFormat, MonitorWriter},
     table::TableOutput,
 };
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
+
+use crate::sampler_outputs::sampler_output;
 
 /// Writes every series of every sampler in the trials of a study; how many values there are.
 ///
@@ -22,21 +23,20 @@ pub async fn export_monitors(
     for trial in store.trials(study.id).await.into_diagnostic()? {
         let steps = store.steps(study.id, trial.number).await;
         for step in steps.into_diagnostic()? {
-            let (Some(monitor), Some(raw)) = (&step.monitor, &step.stdout.raw) else {
+            let Some((monitor, sampled)) = sampler_output(store, trial.number, &step).await? else {
                 continue;
             };
-            let printed = store.raw(raw).await.into_diagnostic()?;
-            // Monitors that aren't samplers print what they like.
-            if !printed.starts_with(b"{\"sampler\"") {
-                continue;
-            }
-            let sampled = SampledSeries::read(&printed).map_err(|why| {
-                miette::miette!("monitor `{monitor}` of trial {}: {why}", trial.number)
-            })?;
             writer
                 .write(trial.number, step.host.as_str(), monitor.as_str(), &sampled)
                 .into_diagnostic()?;
         }
+    }
+    if writer.is_empty() {
+        return Err(miette::miette!(
+            help = "measure with samplers: backsight run PLAN --monitors cpu,memory",
+            "no sampler watched `{}`",
+            study.name
+        ));
     }
     writer.finish().into_diagnostic()
 }

@@ -17,8 +17,7 @@ use backsight_store::{StepRow, Store, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 
-/// What samplers print begins so; other monitors print what they like.
-const SAMPLER_HEAD: &[u8] = b"{\"sampler\"";
+use crate::sampler_outputs::sampler_output;
 
 /// The timeline of these trials of a study; of its first measured one, if none is named.
 ///
@@ -150,15 +149,9 @@ impl<'a> StudyReader<'a> {
         let phases = phases(&steps, |step| (began(step) - origin) as f64 / 1e9);
         let mut samplers = Vec::new();
         for step in &steps {
-            let (Some(monitor), Some(raw)) = (&step.monitor, &step.stdout.raw) else {
+            let Some((monitor, sampled)) = sampler_output(store, number, step).await? else {
                 continue;
             };
-            let printed = store.raw(raw).await.into_diagnostic()?;
-            if !printed.starts_with(SAMPLER_HEAD) {
-                continue;
-            }
-            let sampled = SampledSeries::read(&printed)
-                .map_err(|why| miette::miette!("monitor `{monitor}` of trial {number}: {why}"))?;
             samplers.push(SampledByMonitor {
                 monitor: monitor.clone(),
                 host: step.host.clone(),

@@ -60,6 +60,11 @@ impl MonitorWriter {
         Ok(())
     }
 
+    /// Whether it has no value yet. A file that isn't finished isn't there.
+    pub fn is_empty(&self) -> bool {
+        self.values == 0
+    }
+
     /// Ends the table; how many values it has.
     ///
     /// # Errors

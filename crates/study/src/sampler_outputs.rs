@@ -1,0 +1,27 @@
+//! What samplers printed in a trial, read from the store as series.
+
+use backsight_catalog::sampled_series::{SampledSeries, is_of_sampler};
+use backsight_model::MonitorName;
+use backsight_store::{StepRow, Store};
+use miette::IntoDiagnostic as _;
+
+/// What a step of a trial printed, if it was a sampler.
+///
+/// # Errors
+/// A line that is none of a sampler; the store's own.
+pub(crate) async fn sampler_output<'a>(
+    store: &Store,
+    trial: u32,
+    step: &'a StepRow,
+) -> miette::Result<Option<(&'a MonitorName, SampledSeries)>> {
+    let (Some(monitor), Some(raw)) = (&step.monitor, &step.stdout.raw) else {
+        return Ok(None);
+    };
+    let printed = store.raw(raw).await.into_diagnostic()?;
+    if !is_of_sampler(&printed) {
+        return Ok(None);
+    }
+    let sampled = SampledSeries::read(&printed)
+        .map_err(|why| miette::miette!("monitor `{monitor}` of trial {trial}: {why}"))?;
+    Ok(Some((monitor, sampled)))
+}

@@ -38,13 +38,12 @@ impl OverheadArgs {
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
         let (mut question, catalog) = self.plan.question(shared, OverheadVerb::NAME)?;
-        let is_named = !question.choices.monitors.is_empty() && !self.plan.asks_for_all_monitors();
-        if !is_named {
+        if question.choices.monitors.is_empty() {
             question.choices.monitors = catalog.monitors().names();
         }
         let asked = RequestedMonitors {
             names: question.choices.monitors.clone(),
-            leave_out_broken: !is_named,
+            leave_out_broken: !self.plan.names_monitors(),
         };
         let choices = OverheadChoices {
             budget: self.budget.map(|time| time.0.as_secs_f64()),

@@ -20,8 +20,8 @@ pub struct PlanArgs {
     // Named, or it would be taken for the shared `--benchmarks`.
     #[arg(id = "use", long = "use", value_name = "NAMES", value_delimiter = ',')]
     benchmarks: Vec<BenchmarkName>,
-    /// Monitors to watch with, instead of the plan's; with a comma between them. `overhead` takes `all` that run here, unless it is
-    /// said
+    /// Monitors to watch with, instead of the plan's, with a comma between them; `all`: every one of the catalogue. `overhead` takes
+    /// all that run here unless some are named
     #[arg(
         id = "monitor-names",
         long = "monitors",
@@ -70,7 +70,7 @@ impl PlanArgs {
     /// The monitors that were named, once each; every one of the catalogue for `all`.
     fn monitors_of(&self, catalog: &Catalog) -> miette::Result<Vec<MonitorName>> {
         let known = catalog.monitors().names();
-        if self.asks_for_all_monitors() {
+        if matches!(&self.monitors[..], [name] if name.as_str() == "all") {
             return Ok(known);
         }
         if let Some(name) = self.monitors.iter().find(|name| !known.contains(name)) {
@@ -82,9 +82,9 @@ impl PlanArgs {
         Ok(once)
     }
 
-    /// Whether `all` monitors were asked for.
-    pub fn asks_for_all_monitors(&self) -> bool {
-        matches!(&self.monitors[..], [name] if name.as_str() == "all")
+    /// Whether some monitors were asked for by name.
+    pub fn names_monitors(&self) -> bool {
+        self.monitors.iter().any(|name| name.as_str() != "all")
     }
 
     /// The plan with everything that it names. Its seed is the given one, else the plan's, else drawn; the choices of `verb`

@@ -25,7 +25,7 @@ mod tracing_monitor;
 pub use agent_args::AgentArgs;
 pub use barrier_args::BarrierArgs;
 pub use monitor_args::MonitorArgs;
-pub use tracing_monitor::{ProfileArgs, TracingMonitor};
+pub use tracing_monitor::{ProfileMonitorArgs, TracingMonitor};
 
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use backsight_platform::needs_linux;
 use miette::{Context as _, IntoDiagnostic as _};
 use std::{io::ErrorKind, process::ExitCode, time::Duration};
 
-use crate::tracing_monitor::{PROFILE, ProfileArgs, SYSCALLS, TracingMonitor};
+use crate::tracing_monitor::{PROFILE, ProfileMonitorArgs, SYSCALLS, TracingMonitor};
 
 /// Time between two samples unless somebody says otherwise.
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ pub struct MonitorArgs {
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pid: Option<i32>,
     #[command(flatten)]
-    profile: ProfileArgs,
+    profile: ProfileMonitorArgs,
 }
 
 fn names() -> impl Iterator<Item = &'static str> {

@@ -13,7 +13,7 @@ pub enum TracingMonitor {
     /// Counts system calls.
     Syscalls,
     /// Samples the functions that are running.
-    Profile(ProfileArgs),
+    Profile(ProfileMonitorArgs),
 }
 
 impl TracingMonitor {
@@ -49,7 +49,7 @@ impl TracingMonitor {
 /// What is profiled.
 #[derive(Debug, Clone, clap::Args)]
 #[group(id = "profile-options")]
-pub struct ProfileArgs {
+pub struct ProfileMonitorArgs {
     /// Samples a second and processor, of `profile`; 99 unless said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub frequency: Option<u32>,
@@ -61,7 +61,7 @@ pub struct ProfileArgs {
     pub machine: bool,
 }
 
-impl ProfileArgs {
+impl ProfileMonitorArgs {
     /// The monitor of this name, if it is one of those.
     ///
     /// # Errors

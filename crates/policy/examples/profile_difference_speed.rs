@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use backsight_policy::{ProfileDifference, ProfileOptions};
 use backsight_profile::{
-    Frame, FunctionTable, Module, Profile, ProfileBuilder, ProfileHead, Sample, Thread,
+    FunctionTable, Module, Profile, ProfileBuilder, ProfileFrame, ProfileHead, Sample, Thread,
 };
 use rand::{SeedableRng as _, seq::IndexedRandom as _};
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +17,7 @@ fn profile(random: &mut ChaCha8Rng) -> Profile {
         build_id: String::new(),
     });
     let frames: Vec<u32> = (0..2000)
-        .map(|number| builder.add_frame(Frame::new(format!("function_{number}"), module)))
+        .map(|number| builder.add_frame(ProfileFrame::new(format!("function_{number}"), module)))
         .collect();
     let stacks: Vec<u32> = (0..20_000)
         .map(|_| {

@@ -108,7 +108,7 @@ pub struct Comparison {
     /// What was seen in the samples of single rows.
     pub remarks: Vec<Remark>,
     /// How many metrics of monitors were left out, since nobody asked for them.
-    pub monitored: usize,
+    pub left_out_monitor_metrics: usize,
     /// What was asked.
     pub options: CompareOptions,
 }
@@ -591,7 +591,7 @@ fn compare_sets(
         ratios: Vec::new(),
         warnings: Vec::new(),
         remarks: Vec::new(),
-        monitored: left_out_metrics(sets, options),
+        left_out_monitor_metrics: left_out_monitor_metrics(sets, options),
         options,
     };
     comparison.ratios = ratio_means(&comparison);
@@ -601,7 +601,7 @@ fn compare_sets(
 }
 
 /// How many metrics of monitors are there and weren't asked for.
-fn left_out_metrics(sets: &[ResultSet], options: CompareOptions) -> usize {
+fn left_out_monitor_metrics(sets: &[ResultSet], options: CompareOptions) -> usize {
     let series = sets.iter().flat_map(|set| &set.series);
     let left_out = series.filter(|series| series.monitor.is_some() && !options.monitors);
     let names: HashSet<&MetricName> = left_out.map(|series| &series.metric).collect();

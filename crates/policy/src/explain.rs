@@ -78,7 +78,7 @@ pub struct Candidate {
 
 /// A candidate that goes along with the change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Companion {
+pub struct Correlate {
     /// Which candidate, by its place among those that were given.
     pub candidate: usize,
     /// The mean of the baseline's trials, as the candidate's values are.
@@ -158,31 +158,31 @@ pub fn score_of_time(correlation: f64, share: f64, before: f64, p: f64) -> f64 {
 
 /// The candidates that go along with a change, best first.
 #[must_use]
-pub fn companions(
+pub fn correlates(
     change: &ChangeSides,
     candidates: &[Candidate],
     options: ExplainOptions,
-) -> Vec<Companion> {
-    let mut tested: Vec<(CandidateKind, Companion)> = candidates
+) -> Vec<Correlate> {
+    let mut tested: Vec<(CandidateKind, Correlate)> = candidates
         .iter()
         .enumerate()
         .filter_map(|(place, candidate)| {
-            let companion = change.test(candidate, place, options)?;
-            Some((candidate.kind, companion))
+            let correlate = change.test(candidate, place, options)?;
+            Some((candidate.kind, correlate))
         })
         .collect();
     for kind in [CandidateKind::Function, CandidateKind::Metric] {
-        let mut family: Vec<&mut Companion> = tested
+        let mut family: Vec<&mut Correlate> = tested
             .iter_mut()
             .filter(|(of, _)| *of == kind)
-            .map(|(_, companion)| companion)
+            .map(|(_, correlate)| correlate)
             .collect();
-        let p: Vec<f64> = family.iter().map(|companion| companion.p).collect();
-        for (companion, adjusted) in family.iter_mut().zip(benjamini_hochberg(&p)) {
-            companion.p = adjusted;
+        let p: Vec<f64> = family.iter().map(|correlate| correlate.p).collect();
+        for (correlate, adjusted) in family.iter_mut().zip(benjamini_hochberg(&p)) {
+            correlate.p = adjusted;
         }
     }
-    let mut named: Vec<Companion> = tested.into_iter().map(|(_, companion)| companion).collect();
+    let mut named: Vec<Correlate> = tested.into_iter().map(|(_, correlate)| correlate).collect();
     let chance = 1.0 - options.confidence.share();
     named.retain(|it| {
         let is_small = it
@@ -258,7 +258,7 @@ impl ChangeSides {
         candidate: &Candidate,
         place: usize,
         options: ExplainOptions,
-    ) -> Option<Companion> {
+    ) -> Option<Correlate> {
         let joined = self.joined(candidate);
         let raw = Tested::new(&joined.raw, options.confidence)?;
         let work = match &joined.work {
@@ -291,7 +291,7 @@ impl ChangeSides {
             Scaling::Level => LEVEL_WEIGHT * candidate.weight,
             Scaling::Rate | Scaling::Total => candidate.weight,
         };
-        Some(Companion {
+        Some(Correlate {
             candidate: place,
             per_work,
             base: mean(&joined.values[0]),
@@ -471,7 +471,7 @@ mod tests {
 
         fn first(&mut self, new: &Side) -> Option<String> {
             let (change, candidates) = self.measure([&BASE, new], 10);
-            let found = companions(&change, &candidates, ExplainOptions::default());
+            let found = correlates(&change, &candidates, ExplainOptions::default());
             Some(candidates[found.first()?.candidate].name.clone())
         }
     }
@@ -559,7 +559,7 @@ mod tests {
                 weight: 1.0,
                 values: [values(n, 0.0), values(n, new)],
             };
-            companions(&change(n), &[one], ExplainOptions::default())
+            correlates(&change(n), &[one], ExplainOptions::default())
         };
         assert!(named(2, 3.0).is_empty());
         assert!(named(3, 0.0).is_empty());

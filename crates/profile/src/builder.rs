@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use indexmap::IndexSet;
 
-use crate::document::{Frame, Module, Profile, ProfileHead, Sample, Thread};
+use crate::document::{Module, Profile, ProfileFrame, ProfileHead, Sample, Thread};
 
 /// Makes a [`Profile`]. Every `add_…` returns the position that the thing has in the profile.
 #[derive(Debug)]
 pub struct ProfileBuilder {
     head: ProfileHead,
     modules: IndexSet<Module>,
-    frames: IndexSet<Frame>,
+    frames: IndexSet<ProfileFrame>,
     stacks: IndexSet<Vec<u32>>,
     threads: IndexSet<Thread>,
     samples: Vec<Sample>,
@@ -44,7 +44,7 @@ impl ProfileBuilder {
     }
 
     /// Adds a frame of a module that was added.
-    pub fn add_frame(&mut self, frame: Frame) -> u32 {
+    pub fn add_frame(&mut self, frame: ProfileFrame) -> u32 {
         self.frames.insert_full(frame).0 as u32
     }
 
@@ -109,8 +109,8 @@ mod tests {
             path: "/x".into(),
             build_id: String::new(),
         });
-        let frame = builder.add_frame(Frame::new("f", module));
-        assert_eq!(builder.add_frame(Frame::new("f", module)), frame);
+        let frame = builder.add_frame(ProfileFrame::new("f", module));
+        assert_eq!(builder.add_frame(ProfileFrame::new("f", module)), frame);
         let stack = builder.add_stack(&[frame]);
         let thread = builder.add_thread(Thread {
             pid: 1,

@@ -43,7 +43,7 @@ pub struct Profile {
     /// Files that code was in.
     pub modules: Vec<Module>,
     /// Functions, or places in them.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<ProfileFrame>,
     /// Stacks: positions in `frames`, root first.
     pub stacks: Vec<Vec<u32>>,
     /// Threads.
@@ -146,7 +146,7 @@ impl Module {
 /// A function, or a place in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Frame {
+pub struct ProfileFrame {
     /// Its demangled name; `[x+0x1234]`, module and offset, where it has none.
     pub function: String,
     /// Position in the profile's `modules`.
@@ -162,7 +162,7 @@ pub struct Frame {
     pub inlined: bool,
 }
 
-impl Frame {
+impl ProfileFrame {
     /// A function whose source isn't known.
     pub fn new(function: impl Into<String>, module: u32) -> Self {
         Self {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use indexmap::IndexSet;
 
-use crate::document::{Frame, Module, Profile};
+use crate::document::{Module, Profile, ProfileFrame};
 
 /// What tells functions apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,7 +19,7 @@ pub struct FunctionKey {
 }
 
 impl FunctionKey {
-    fn new(frame: &Frame, module: &Module) -> Self {
+    fn new(frame: &ProfileFrame, module: &Module) -> Self {
         let module = module.file_name().to_owned();
         let is_unnamed = frame.function.starts_with('[') && frame.function.contains("+0x");
         let function = match is_unnamed {
@@ -173,7 +173,7 @@ mod tests {
         for (stack, weight) in stacks {
             let frames: Vec<u32> = stack
                 .iter()
-                .map(|name| builder.add_frame(Frame::new(*name, module)))
+                .map(|name| builder.add_frame(ProfileFrame::new(*name, module)))
                 .collect();
             let stack = builder.add_stack(&frames);
             builder.add_sample(Sample {

@@ -4,12 +4,12 @@
 //! points at something, and sums of its weights don't overflow. [`ProfileBuilder`] makes one, with everything in it once.
 //!
 //! ```
-//! use backsight_profile::{Frame, Profile, ProfileBuilder, ProfileHead, Module, Sample, Thread};
+//! use backsight_profile::{ProfileFrame, Profile, ProfileBuilder, ProfileHead, Module, Sample, Thread};
 //!
 //! let mut builder = ProfileBuilder::new(ProfileHead::default());
 //! let module = builder.add_module(Module { path: "/usr/bin/x".into(), build_id: String::new() });
-//! let main = builder.add_frame(Frame::new("main", module));
-//! let work = builder.add_frame(Frame::new("work", module));
+//! let main = builder.add_frame(ProfileFrame::new("main", module));
+//! let work = builder.add_frame(ProfileFrame::new("work", module));
 //! let stack = builder.add_stack(&[main, work]);
 //! let thread = builder.add_thread(Thread { pid: 1, tid: 1, process: "x".into(), thread: "x".into() });
 //! builder.add_sample(Sample { stack, thread, weight: 3, cpu: 0, first_ns: 0 });
@@ -28,8 +28,8 @@ mod merge;
 
 pub use builder::ProfileBuilder;
 pub use document::{
-    Frame, Module, Profile, ProfileError, ProfileEvent, ProfileHead, ProfileScope, ProfileUnit,
-    Sample, Thread,
+    Module, Profile, ProfileError, ProfileEvent, ProfileFrame, ProfileHead, ProfileScope,
+    ProfileUnit, Sample, Thread,
 };
 pub use functions::{CallNode, CallTree, FunctionKey, FunctionTable, FunctionWeights};
 pub use merge::{MergeError, merge};

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::builder::ProfileBuilder;
-use crate::document::{Frame, Profile, Sample, Thread};
+use crate::document::{Profile, ProfileFrame, Sample, Thread};
 
 /// Why profiles can't be merged.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn add_profile(
         .frames
         .iter()
         .map(|frame| {
-            builder.add_frame(Frame {
+            builder.add_frame(ProfileFrame {
                 module: modules[frame.module as usize],
                 ..frame.clone()
             })
@@ -168,7 +168,10 @@ mod tests {
             let frames: Vec<u32> = stack
                 .iter()
                 .map(|&name| {
-                    builder.add_frame(Frame::new(char::from(b'a' + name % 8).to_string(), module))
+                    builder.add_frame(ProfileFrame::new(
+                        char::from(b'a' + name % 8).to_string(),
+                        module,
+                    ))
                 })
                 .collect();
             let stack = builder.add_stack(&frames);

@@ -5,8 +5,8 @@
 use std::process::Command;
 
 use backsight_profile::{
-    Frame, Module, Profile, ProfileBuilder, ProfileEvent, ProfileHead, ProfileUnit, Sample, Thread,
-    export::ProfileFormat,
+    Module, Profile, ProfileBuilder, ProfileEvent, ProfileFrame, ProfileHead, ProfileUnit, Sample,
+    Thread, export::ProfileFormat,
 };
 use backsight_test_needs::Need;
 use serde_json::Value;
@@ -26,13 +26,13 @@ fn profile(head: ProfileHead) -> Profile {
         path: "[kernel]".into(),
         build_id: String::new(),
     });
-    let main = builder.add_frame(Frame {
+    let main = builder.add_frame(ProfileFrame {
         file: Some("x.c".into()),
         line: Some(10),
-        ..Frame::new("main", program)
+        ..ProfileFrame::new("main", program)
     });
-    let work = builder.add_frame(Frame::new("work<a; b>", program));
-    let read = builder.add_frame(Frame::new("ksys_read", kernel));
+    let work = builder.add_frame(ProfileFrame::new("work<a; b>", program));
+    let read = builder.add_frame(ProfileFrame::new("ksys_read", kernel));
     let stacks = [
         builder.add_stack(&[main, work]),
         builder.add_stack(&[main, read]),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backsight_profile::{Frame, Module, Profile, ProfileBuilder, ProfileHead, Sample};
+use backsight_profile::{Module, Profile, ProfileBuilder, ProfileFrame, ProfileHead, Sample};
 
 use crate::{
     collector::{CodeModule, Collector},
@@ -140,6 +140,6 @@ impl Namer<'_> {
 
     fn add_frame(&mut self, function: String, path: String, build_id: String) -> u32 {
         let module = self.builder.add_module(Module { path, build_id });
-        self.builder.add_frame(Frame::new(function, module))
+        self.builder.add_frame(ProfileFrame::new(function, module))
     }
 }

@@ -3,7 +3,7 @@
 //! It is said of each thing that it goes along with a change, never that it causes it.
 
 use backsight_model::{Better, Cell, MetricName, MonitorName, Unit, counted};
-use backsight_policy::explain::{CandidateKind, Companion};
+use backsight_policy::explain::{CandidateKind, Correlate};
 use backsight_stats::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,14 +51,14 @@ pub struct ExplainedChange {
     /// How many things were looked at.
     pub candidates: usize,
     /// What goes along with it, best first.
-    pub companions: Vec<NamedCompanion>,
+    pub correlates: Vec<NamedCorrelate>,
     /// The versions that may have made it, oldest first: name and title.
     pub versions: Vec<(String, String)>,
 }
 
 /// Something that goes along with a change.
 #[derive(Debug, Clone)]
-pub struct NamedCompanion {
+pub struct NamedCorrelate {
     /// What it is.
     pub kind: CandidateKind,
     /// Its name.
@@ -70,7 +70,7 @@ pub struct NamedCompanion {
     /// The unit of its means.
     pub unit: Option<Unit>,
     /// Its figures.
-    pub figures: Companion,
+    pub figures: Correlate,
 }
 
 /// What `explain` prints.
@@ -110,7 +110,7 @@ pub struct ExplainedChangeView<'a> {
     /// How many things were looked at.
     pub candidates: usize,
     /// What goes along with it, best first. It goes along with the change: whether it is the cause isn't said.
-    pub goes_along: Vec<CompanionView<'a>>,
+    pub goes_along: Vec<CorrelateView<'a>>,
     /// The versions that may have made it, oldest first.
     pub versions: Vec<ExplainedVersionView<'a>>,
 }
@@ -126,7 +126,7 @@ pub struct ExplainedVersionView<'a> {
 
 /// Something that goes along with a change.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct CompanionView<'a> {
+pub struct CorrelateView<'a> {
     /// `function` or `metric`.
     pub kind: &'static str,
     /// Its name.
@@ -167,10 +167,10 @@ fn kind_name(kind: CandidateKind) -> &'static str {
     }
 }
 
-impl NamedCompanion {
-    fn view(&self) -> CompanionView<'_> {
+impl NamedCorrelate {
+    fn view(&self) -> CorrelateView<'_> {
         let figures = &self.figures;
-        CompanionView {
+        CorrelateView {
             kind: kind_name(self.kind),
             name: &self.name,
             monitor: self.monitor.as_str(),
@@ -219,7 +219,7 @@ impl ExplainedChange {
             percent: self.percent.map(|(percent, _)| percent),
             percent_interval: self.percent.and_then(|(_, interval)| interval),
             candidates: self.candidates,
-            goes_along: self.companions.iter().map(NamedCompanion::view).collect(),
+            goes_along: self.correlates.iter().map(NamedCorrelate::view).collect(),
             versions: (self.versions.iter())
                 .map(|(name, title)| ExplainedVersionView { name, title })
                 .collect(),
@@ -257,9 +257,9 @@ impl ExplainedChange {
             right("score"),
             left("seen by"),
         ]);
-        for companion in &self.companions {
-            let figures = &companion.figures;
-            let scale = companion
+        for correlate in &self.correlates {
+            let figures = &correlate.figures;
+            let scale = correlate
                 .unit
                 .map(|unit| Scale::fitting(unit, [figures.base, figures.new]));
             let shown = |value: f64| match &scale {
@@ -271,17 +271,17 @@ impl ExplainedChange {
                 None => numbers::significant(value, 4),
             };
             table.row(vec![
-                field(companion.name.clone()),
+                field(correlate.name.clone()),
                 field(shown(figures.base)),
                 field(shown(figures.new)),
-                field(companion.change()),
+                field(correlate.change()),
                 field(match figures.share {
                     Some(share) => format!("{:.0} %", 100.0 * share),
                     None => String::new(),
                 }),
                 field(format!("{:+.2}", figures.correlation)),
                 field(format!("{:.2}", figures.score)),
-                field(companion.monitor.to_string()),
+                field(correlate.monitor.to_string()),
             ]);
         }
         table
@@ -289,7 +289,7 @@ impl ExplainedChange {
 
     /// What is said of it in a sentence.
     fn sentence(&self) -> String {
-        match self.companions.first() {
+        match self.correlates.first() {
             Some(first) => format!(
                 "{}: `{}` goes along best ({})",
                 self.heading(),
@@ -336,7 +336,7 @@ impl Render for Explanations {
         if self
             .changes
             .iter()
-            .any(|change| !change.companions.is_empty())
+            .any(|change| !change.correlates.is_empty())
         {
             document = document.with_sentence(
                 "To go along isn't to cause: each of these changed with the metric, for the time and for the same work, \

@@ -5,8 +5,8 @@ use std::{error::Error, fs};
 
 use backsight_policy::{ProfileDifference, ProfileOptions};
 use backsight_profile::{
-    CallTree, Frame, FunctionTable, Module, Profile, ProfileBuilder, ProfileEvent, ProfileHead,
-    ProfileUnit, Sample, Thread,
+    CallTree, FunctionTable, Module, Profile, ProfileBuilder, ProfileEvent, ProfileFrame,
+    ProfileHead, ProfileUnit, Sample, Thread,
 };
 use backsight_report::profile::{ProfileReport, ProfiledTrials};
 
@@ -24,11 +24,11 @@ fn trial(number: u64, grown: u64, own: &str) -> Profile {
         thread: "server".into(),
     });
     let mut add = |names: &[String], weight: u64| {
-        let mut frames = vec![builder.add_frame(Frame::new("main", program))];
+        let mut frames = vec![builder.add_frame(ProfileFrame::new("main", program))];
         frames.extend(
             names
                 .iter()
-                .map(|name| builder.add_frame(Frame::new(name.as_str(), program))),
+                .map(|name| builder.add_frame(ProfileFrame::new(name.as_str(), program))),
         );
         let stack = builder.add_stack(&frames);
         builder.add_sample(Sample {

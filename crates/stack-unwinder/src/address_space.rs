@@ -55,7 +55,7 @@ impl Mapping {
 
 /// A function on a stack.
 #[derive(Debug)]
-pub struct Frame<'a> {
+pub struct UnwoundFrame<'a> {
     /// Where it is: the next instruction, or the one after its call.
     pub address: u64,
     /// An address that is surely within it: its call may be its last instruction.
@@ -119,7 +119,7 @@ impl AddressSpace {
         &mut self,
         from: Registers,
         read: &mut impl FnMut(u64) -> Result<u64, ()>,
-        show: &mut impl FnMut(Frame<'_>),
+        show: &mut impl FnMut(UnwoundFrame<'_>),
     ) -> StackEnd {
         let mut registers = from.for_unwinding();
         let mut address = FrameAddress::InstructionPointer(from.instruction);
@@ -133,7 +133,7 @@ impl AddressSpace {
             let Some(mapping) = find(&self.mappings, within) else {
                 return StackEnd::Unmapped;
             };
-            show(Frame {
+            show(UnwoundFrame {
                 address: address.address(),
                 within,
                 mapping,

@@ -1,7 +1,7 @@
 //! Stack unwinding of programs by the unwind tables of what is mapped in their processes, and the names of functions.
 //!
 //! In comes where a thread stands ([`Registers`]) and a reader of its memory: that of a stopped thread, or a copy of its stack. Out
-//! come addresses in what is mapped ([`Frame`]), the innermost first, and what they are called ([`Image::function`]). Where
+//! come addresses in what is mapped ([`UnwoundFrame`]), the innermost first, and what they are called ([`Image::function`]). Where
 //! there are no unwind tables, the chain of frame pointers is followed. How threads are stopped or sampled is no matter of this room.
 //!
 //! Programs of another architecture have no stack here, and a symbol names only addresses within its size.
@@ -30,7 +30,7 @@ mod registers;
 mod signal_frame;
 mod symbol_names;
 
-pub use address_space::{AddressSpace, Frame, Mapping, StackEnd};
+pub use address_space::{AddressSpace, Mapping, StackEnd, UnwoundFrame};
 pub use image::{Function, Image, ImageCache};
 pub use mapped_file::MappedFile;
 pub use registers::Registers;

@@ -9,12 +9,12 @@ use backsight_policy::{
     BaselineRelation, CompareOptions, ComparisonRow, RowEntry, SplitKey, Warning, compare,
     explain::{
         Candidate, CandidateKind, ChangeSides, ExplainOptions, Scaling, TrialValues, WorkMeasure,
-        companions,
+        correlates,
     },
     split,
 };
 use backsight_profile::{FunctionKey, FunctionTable};
-use backsight_report::explain::{ExplainedChange, Explanations, NamedCompanion};
+use backsight_report::explain::{ExplainedChange, Explanations, NamedCorrelate};
 use backsight_store::{Store, StudyDocument, StudyId, StudyRow};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
@@ -408,7 +408,7 @@ fn explain_pair(
         let mut candidates = candidates(base, new, row);
         candidates.extend(function_candidates(base, new, row, functions));
         let named: Vec<Candidate> = candidates.iter().map(|it| it.candidate.clone()).collect();
-        let along = companions(&change, &named, options);
+        let along = correlates(&change, &named, options);
         found.changes.push(ExplainedChange {
             base: base.set.name.clone(),
             new: new.set.name.clone(),
@@ -420,11 +420,11 @@ fn explain_pair(
             percent: (difference.percent.ok())
                 .map(|percent| (percent, difference.percent_interval.ok())),
             candidates: candidates.len(),
-            companions: along
+            correlates: along
                 .into_iter()
                 .map(|figures| {
                     let seen = &candidates[figures.candidate];
-                    NamedCompanion {
+                    NamedCorrelate {
                         kind: seen.candidate.kind,
                         name: seen.candidate.name.clone(),
                         monitor: seen.monitor.clone(),

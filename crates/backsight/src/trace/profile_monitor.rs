@@ -1,13 +1,13 @@
 //! The monitor of functions: samples those that a trial's steps are in, and prints the profile when it is stopped.
 
 use backsight_agent::is_monitor;
-use backsight_agent_program::{ProfileArgs, TracingMonitor};
+use backsight_agent_program::{ProfileMonitorArgs, TracingMonitor};
 use backsight_profiler::{ProfiledProcesses, ProfilerOptions, profile_until_stopped};
 use miette::IntoDiagnostic as _;
 
 use crate::files;
 
-pub fn execute(monitor: &TracingMonitor, asked: &ProfileArgs) -> miette::Result<()> {
+pub fn execute(monitor: &TracingMonitor, asked: &ProfileMonitorArgs) -> miette::Result<()> {
     let options = ProfilerOptions {
         off_cpu: asked.off_cpu,
         frequency: asked.frequency,

@@ -267,7 +267,7 @@ fn intern<'a>(strings: impl Iterator<Item = &'a str>) -> Vec<InternedString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Frame, Module, ProfileHead, Thread};
+    use crate::document::{Module, ProfileFrame, ProfileHead, Thread};
 
     #[test]
     fn a_sample_is_as_many_packets_as_it_weighs() {
@@ -280,7 +280,7 @@ mod tests {
             path: "/x".into(),
             build_id: "ab".into(),
         });
-        profile.frames.push(Frame::new("main", 0));
+        profile.frames.push(ProfileFrame::new("main", 0));
         profile.stacks.push(vec![0]);
         profile.threads.push(Thread {
             pid: 7,

@@ -366,8 +366,8 @@ pub fn folded(comparison: &Comparison, rows: usize) -> Vec<String> {
             "… and {what}, none different; --all-metrics shows them"
         )),
     };
-    let monitored = (comparison.monitored > 0).then(|| {
-        let what = counted(comparison.monitored, "metric");
+    let monitored = (comparison.left_out_monitor_metrics > 0).then(|| {
+        let what = counted(comparison.left_out_monitor_metrics, "metric");
         format!("… and {what} of monitors; --monitors compares them")
     });
     folded.into_iter().chain(monitored).collect()

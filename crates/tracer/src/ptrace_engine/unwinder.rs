@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backsight_stack_unwinder::{AddressSpace, Frame, ImageCache, MappedFile, StackEnd};
+use backsight_stack_unwinder::{AddressSpace, ImageCache, MappedFile, StackEnd, UnwoundFrame};
 use backsight_syscall_decode::StackFrame;
 use backsight_syscall_decode::memory::{MemoryRequest, ReadExtent};
 
@@ -63,7 +63,7 @@ impl StackUnwinder {
     }
 }
 
-fn named(frame: &Frame<'_>) -> StackFrame {
+fn named(frame: &UnwoundFrame<'_>) -> StackFrame {
     let mapping = frame.mapping;
     let function = mapping.image.as_ref().and_then(|image| {
         let function = image.function(mapping.own_address(frame.within))?;

@@ -183,19 +183,7 @@ fn packets_that_a_link_drops_fail_the_cross_check_and_those_that_arrive_pass_it(
         return;
     }
     let place = Place::new();
-    place.write(
-        "lab.toml",
-        format!(
-            "name = \"{}\"\n\
-             [host.left]\nkind = \"netns\"\nroutes = [\"10.77.2.0/24 via 10.77.1.2\"]\n\
-             [host.middle]\nkind = \"netns\"\nforward = true\n\
-             [host.right]\nkind = \"netns\"\nroutes = [\"10.77.1.0/24 via 10.77.2.1\"]\n\
-             [[link]]\nends = {{ left = \"10.77.1.1/24\", middle = \"10.77.1.2/24\" }}\n\
-             [[link]]\nends = {{ middle = \"10.77.2.1/24\", right = \"10.77.2.2/24\" }}\n\
-             [testbed.row]\nclient = \"left\"\ndut = \"middle\"\nserver = \"right\"\n",
-            place.name
-        ),
-    );
+    place.row_lab("");
     place.plan(
         "testbed = \"row\"\nuse = [\"iperf3-udp\"]\nrounds = 1\nmonitors = [\"net\"]\n\
          [params]\nrate = 40_000_000\nseconds = 1\n[[variant]]\nname = \"open\"\n[[variant]]\nname = \"shaped\"\n\

@@ -154,6 +154,23 @@ impl Place {
         self.benchmark(name, &format!("{body}{VALUE}"));
     }
 
+    /// A lab of three namespaces in a row, `left`, `middle` (which forwards) and `right`, as the testbed `row`; and what is added to it.
+    pub fn row_lab(&self, more: &str) {
+        self.write(
+            "lab.toml",
+            format!(
+                "name = \"{}\"\n\
+                 [host.left]\nkind = \"netns\"\nroutes = [\"10.77.2.0/24 via 10.77.1.2\"]\n\
+                 [host.middle]\nkind = \"netns\"\nforward = true\n\
+                 [host.right]\nkind = \"netns\"\nroutes = [\"10.77.1.0/24 via 10.77.2.1\"]\n\
+                 [[link]]\nends = {{ left = \"10.77.1.1/24\", middle = \"10.77.1.2/24\" }}\n\
+                 [[link]]\nends = {{ middle = \"10.77.2.1/24\", right = \"10.77.2.2/24\" }}\n\
+                 [testbed.row]\nclient = \"left\"\ndut = \"middle\"\nserver = {{ host = \"right\", data = \"10.77.2.2\" }}\n{more}",
+                self.name
+            ),
+        );
+    }
+
     /// A plan; `@` stands for the place's folder.
     pub fn plan(&self, text: &str) {
         self.write(

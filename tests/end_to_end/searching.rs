@@ -343,20 +343,9 @@ fn a_shaped_link_is_found_with_a_real_generator_and_the_direct_one_is_not_the_li
         return;
     }
     let place = Place::new();
-    place.write(
-        "lab.toml",
-        format!(
-            "name = \"{}\"\n\
-             [host.left]\nkind = \"netns\"\nroutes = [\"10.77.2.0/24 via 10.77.1.2\"]\n\
-             [host.middle]\nkind = \"netns\"\nforward = true\n\
-             [host.right]\nkind = \"netns\"\nroutes = [\"10.77.1.0/24 via 10.77.2.1\"]\n\
-             [[link]]\nends = {{ left = \"10.77.1.1/24\", middle = \"10.77.1.2/24\" }}\n\
-             [[link]]\nends = {{ middle = \"10.77.2.1/24\", right = \"10.77.2.2/24\" }}\n\
-             [[link]]\nname = \"direct\"\nends = {{ left = \"10.77.3.1/24\", right = \"10.77.3.2/24\" }}\n\
-             [testbed.row]\nclient = \"left\"\ndut = \"middle\"\nserver = {{ host = \"right\", data = \"10.77.2.2\" }}\n\
-             [testbed.joined]\nclient = {{ host = \"left\", data = \"direct\" }}\nserver = {{ host = \"right\", data = \"direct\" }}\n",
-            place.name
-        ),
+    place.row_lab(
+        "[[link]]\nname = \"direct\"\nends = { left = \"10.77.3.1/24\", right = \"10.77.3.2/24\" }\n\
+         [testbed.joined]\nclient = { host = \"left\", data = \"direct\" }\nserver = { host = \"right\", data = \"direct\" }\n",
     );
     place.plan(
         "testbed = \"row\"\nuse = [\"iperf3-udp\"]\n[[variant]]\nname = \"shaped\"\n\

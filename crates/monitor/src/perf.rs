@@ -107,18 +107,8 @@ fn tracepoints(tracefs: &Path) -> Vec<PerfEvent> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sampler::sampled_once;
     use backsight_test_needs::Need;
-
-    fn sample(perf: &mut Perf) -> Vec<(String, i64)> {
-        let mut series = Series::default();
-        series.begin();
-        perf.sample(&mut Scratch::default(), &mut series).unwrap();
-        series.end();
-        let names = series
-            .names()
-            .map(|name| String::from_utf8_lossy(name).into_owned());
-        names.zip(series.values().iter().copied()).collect()
-    }
 
     #[test]
     fn what_is_counted_grows() {
@@ -126,7 +116,7 @@ mod tests {
             return;
         }
         let mut perf = Perf::open(None).unwrap();
-        let (before, after) = (sample(&mut perf), sample(&mut perf));
+        let (before, after) = (sampled_once(&mut perf), sampled_once(&mut perf));
         for ((name, before), (_, after)) in before.iter().zip(&after) {
             assert!(before <= after, "{name}");
         }

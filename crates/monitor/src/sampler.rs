@@ -63,3 +63,18 @@ impl SamplerError {
 /// Opens a sampler.
 pub(crate) type Open =
     fn(Option<&ProcessTree>, &mut Scratch) -> Result<Box<dyn Sampler>, SamplerError>;
+
+/// Names and numbers of one sample, for tests of samplers.
+#[cfg(test)]
+pub(crate) fn sampled_once(sampler: &mut dyn Sampler) -> Vec<(String, i64)> {
+    let mut series = Series::default();
+    series.begin();
+    sampler
+        .sample(&mut Scratch::default(), &mut series)
+        .unwrap();
+    series.end();
+    let names = series
+        .names()
+        .map(|name| String::from_utf8_lossy(name).into_owned());
+    names.zip(series.values().iter().copied()).collect()
+}

@@ -188,19 +188,7 @@ fn add_hwmon(gauges: &mut Vec<Gauge>, device: &Path, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sample(thermal: &mut Thermal) -> Vec<(String, i64)> {
-        let mut series = Series::default();
-        series.begin();
-        thermal
-            .sample(&mut Scratch::default(), &mut series)
-            .unwrap();
-        series.end();
-        let names = series
-            .names()
-            .map(|name| String::from_utf8_lossy(name).into_owned());
-        names.zip(series.values().iter().copied()).collect()
-    }
+    use crate::sampler::sampled_once;
 
     #[test]
     fn what_a_machine_shows_is_found_and_energy_only_grows() {
@@ -239,10 +227,10 @@ mod tests {
             ("package-0-0.microjoules", 900),
         ];
         let wanted: Vec<_> = names.map(|(name, value)| (name.to_owned(), value)).into();
-        assert_eq!(sample(&mut thermal), wanted);
+        assert_eq!(sampled_once(&mut thermal), wanted);
         write("class/powercap/intel-rapl:0/energy_uj", "100\n");
         write("class/hwmon/hwmon2/fan1_input", "100\n");
-        let after = sample(&mut thermal);
+        let after = sampled_once(&mut thermal);
         assert_eq!(after[6].1, 1100);
         assert_eq!(after[1].1, 100);
     }

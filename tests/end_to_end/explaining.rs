@@ -6,12 +6,14 @@ use std::process::Command;
 
 use crate::place::Place;
 
-/// Works for a while on one processor; `fault` touches a new page in each of its rounds.
+/// Works for a while on one processor; `fault` touches new pages in each of its rounds, `call` makes a system call.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 static volatile unsigned long sink;
 int main(int count, char **words) {
     struct rusage used;
@@ -23,6 +25,8 @@ int main(int count, char **words) {
             *page = 1;
             munmap(page, 4096);
         }
+        if (!strcmp(words[1], "call"))
+            syscall(SYS_getppid);
     }
     /* Processor time: other programs of this machine take none of it away. */
     getrusage(RUSAGE_SELF, &used);
@@ -72,7 +76,7 @@ fn page_faults_that_were_added_are_named_before_all_else() {
         first["name"].as_str().unwrap().contains("faults"),
         "{explained}"
     );
-    assert_eq!(first["per_work"], true);
+    assert_eq!(first["basis"], "per-work");
     assert!(first["score"].as_f64().unwrap() > 0.5, "{first}");
     let text = place.prints_of(&["explain", "s", "--by", "how"]);
     assert!(text.contains("goes along best"), "{text}");
@@ -93,6 +97,26 @@ fn page_faults_that_were_added_are_named_before_all_else() {
     );
     assert!(!plain.contains("minor-faults"), "{plain}");
     place.assert_nothing_left();
+}
+
+#[test]
+fn a_system_call_that_was_added_is_named_even_if_the_time_tells_nothing() {
+    let place = working();
+    place.plan("use = ['work']\nrounds = 4\n[params]\nhow = ['base', 'call']\n");
+    let run = ["run", "plan.toml", "--name", "s", "--monitors", "syscalls"];
+    place.ends(&run).assert_code(0);
+    let explained = json(&place, &["explain", "s", "--by", "how"]);
+    let first = &explained["changes"][0]["goes_along"][0];
+    assert_eq!(first["name"], "getppid.calls", "{explained}");
+    assert_eq!(first["base"], 0.0);
+    assert_eq!(first["new"], 3000.0);
+    if explained["changes"][0]["is_told"] == false {
+        let text = place.prints_of(&["explain", "s", "--by", "how"]);
+        assert!(
+            text.contains("not told to differ, but what programs did does"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -6,13 +6,19 @@
 //! counted is therefore looked at both for each second and for each piece of work, and is named only if it changed in both ways: its
 //! p-value is the larger one (an intersection-union test; R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling",
 //! Technometrics 24, 1982). Time that the benchmark's programs spend is looked at for each piece of work alone: what takes longer for the
-//! same work is where the time went.
+//! same work is where the time went. A machine that is slower makes all of them longer, so that a function has to have another share of
+//! them too, or a p-value that is five times smaller.
+//!
+//! A machine whose speed varies hides a small change of the metric, and not what the benchmark's programs do: how often they call, and
+//! which share of their time each function has, vary far less. Where the metric itself isn't told to differ these are looked at all the
+//! same, at a smaller share of chance: a difference of them is one of the program. Where both sides were measured in turns, the time of
+//! each function for the same work is looked at as well: the machine's speed is no difference between them.
 //!
 //! Over the candidates of a kind the p-values are adjusted after Benjamini and Hochberg.
 
 use backsight_stats::{Confidence, Interval, Samples, Undefined, benjamini_hochberg, welch};
 use indexmap::IndexMap;
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::RangeInclusive};
 
 /// The value of each trial, by the trial's number.
 pub type TrialValues = IndexMap<u32, f64>;
@@ -33,10 +39,14 @@ pub enum WorkMeasure {
 pub struct ChangeSides {
     /// The metric's value in each trial.
     pub values: [TrialValues; 2],
-    /// How long each trial ran, in seconds, where that is known.
+    /// How long each trial ran, in seconds, where that is known. A metric that is a time is in seconds, too.
     pub seconds: [HashMap<u32, f64>; 2],
     /// What the metric says of a piece of work.
     pub work: WorkMeasure,
+    /// Whether the metric itself is said to differ.
+    pub is_told: bool,
+    /// Whether both sides were measured in turns, so that a machine that becomes slower meanwhile is no difference of them.
+    pub in_turns: bool,
 }
 
 /// What is of a kind: the candidates that are believed or not among each other.
@@ -70,10 +80,40 @@ pub struct Candidate {
     pub scaling: Scaling,
     /// Where it is time that the benchmark's programs spend: how many seconds one of its units is, in a second or in all.
     pub seconds: Option<f64>,
+    /// Whether it is of the benchmark's programs alone: not of the whole machine.
+    pub is_of_programs: bool,
+    /// Of a function: how its share of the time of all functions differs.
+    pub share: Option<ShareChange>,
+    /// Where it is one of several that add up, such as the calls of one system call: what they add up to.
+    pub part_of: Option<String>,
     /// What its score is multiplied by, from 0 to 1: less than 1 of what says less of the benchmark than others do.
     pub weight: f64,
     /// Its value in each trial, the baseline's side first.
     pub values: [TrialValues; 2],
+}
+
+/// How the share that a function has of the time of all functions differs, in percent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ShareChange {
+    /// The baseline's.
+    pub base: f64,
+    /// new − base, in points.
+    pub points: f64,
+    /// Its interval.
+    pub interval: Result<Interval, Undefined>,
+    /// The p-value of "the shares are equal".
+    pub p: f64,
+}
+
+/// What the percentages of a correlate are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeBasis {
+    /// Its values as they are, or by the second.
+    Itself,
+    /// What there is for each piece of work.
+    PerWork,
+    /// The share of the time of all functions.
+    ShareOfTime,
 }
 
 /// A candidate that goes along with the change.
@@ -85,8 +125,8 @@ pub struct Correlate {
     pub base: f64,
     /// The mean of the new side's trials.
     pub new: f64,
-    /// Whether the percentages below are of what there is for each piece of work.
-    pub per_work: bool,
+    /// What the percentages below are of.
+    pub basis: ChangeBasis,
     /// new − base in percent of the base; undefined where the base has none of it.
     pub percent: Result<f64, Undefined>,
     /// The interval of that.
@@ -129,48 +169,142 @@ const ENOUGH_ALIKE: usize = 3;
 /// What the score of a level is multiplied by: percentiles and sizes follow from what happens, counts are what happens.
 const LEVEL_WEIGHT: f64 = 0.5;
 
+/// What the score is multiplied by of what is seen of the whole machine, other programs included.
+const MACHINE_WEIGHT: f64 = 0.9;
+
 /// What takes more of the time than this takes all of it.
 const LARGEST_PART: f64 = 0.99;
 
 /// Below this nothing is named.
 const LEAST_SCORE: f64 = 0.05;
 
-/// How well a candidate goes along with a change: |correlation| · size, of what is counted |ln ratio| / (|ln ratio| + 0.33): a small
-/// part of the whole that always moves with it is below what became half as much again.
+/// A metric that is such a part of the time of each trial is that of the whole run: programs begin and end besides.
+const PARTS_OF_RUN: RangeInclusive<f64> = 0.5..=1.05;
+
+/// Functions with a smaller share on a side, in percent, vary too much to say how most of them grew.
+const LEAST_USUAL_PERCENT: f64 = 1.0;
+
+/// How much surer a function's time has to have changed whose share of all time hasn't.
+const SURER: f64 = 5.0;
+
+/// How much surer what programs do has to have changed where the metric isn't told to differ: for each of two kinds that leaves less than
+/// half of the chance.
+const SURER_UNTOLD: f64 = 2.5;
+
+/// How well a candidate goes along with a change: |correlation| · size · √part, of what is counted. Its size is |ln ratio| / (|ln ratio|
+/// + 0.33): a small part of the whole that always moves with it is below what became half as much again. `part`, from 0 to 1, is how
+/// much of what moved in the whole is this one: a call that a thread makes once as it begins is below those that it makes all the time.
 #[must_use]
-pub fn score(correlation: f64, ratio: Result<f64, Undefined>) -> f64 {
+pub fn score(correlation: f64, ratio: Result<f64, Undefined>, part: f64) -> f64 {
     let size = match ratio {
         Ok(ratio) if ratio > 0.0 => ratio.ln().abs() / (ratio.ln().abs() + TELLING_CHANGE),
         _ => 1.0,
     };
-    correlation.abs() * size
+    correlation.abs() * size * part.sqrt()
 }
 
-/// The same of time, which accounts for a `share` of the change and was `before` of all time, both from 0 to 1: |correlation| · (share −
-/// before) / (1 − before) · (1 − p). A part of the time that grew as all of it did says nothing of where the change is; p is that of its
-/// part being as large as before.
+/// The same of time, which accounts for a `share` of the change and was `before` of all time, both from 0 to 1: |correlation| · the larger
+/// one of (share − before) / (1 − before) · (1 − p) and of share · before². A part of the time that grew as all of it did says nothing of
+/// where the change is, unless it is nearly all of it; p is that of its part being as large as before.
 #[must_use]
 pub fn score_of_time(correlation: f64, share: f64, before: f64, p: f64) -> f64 {
     let before = before.clamp(0.0, LARGEST_PART);
-    let excess = (share.min(1.0) - before) / (1.0 - before);
-    correlation.abs() * excess.clamp(0.0, 1.0) * (1.0 - p)
+    let share = share.clamp(0.0, 1.0);
+    let excess = (share - before) / (1.0 - before) * (1.0 - p);
+    correlation.abs() * excess.max(share * before * before)
 }
 
-/// The candidates that go along with a change, best first.
+/// The candidates that go along with a change, best first. Where nothing goes along with a metric that is told to differ, it is what
+/// programs did.
 #[must_use]
 pub fn correlates(
     change: &ChangeSides,
     candidates: &[Candidate],
     options: ExplainOptions,
 ) -> Vec<Correlate> {
-    let mut tested: Vec<(CandidateKind, Correlate)> = candidates
-        .iter()
-        .enumerate()
-        .filter_map(|(place, candidate)| {
-            let correlate = change.test(candidate, place, options)?;
-            Some((candidate.kind, correlate))
-        })
+    let usual = match change.in_turns {
+        true => None,
+        false => Some(usual_growth(candidates)),
+    };
+    let joined: Vec<Joined> = candidates.iter().map(|it| change.joined(it)).collect();
+    let parts = parts_of_wholes(candidates, &joined, usual);
+    let chance = 1.0 - options.confidence.share();
+    let tested = |test: &dyn Fn(&Candidate, &Joined, f64) -> Option<Correlate>, chance: f64| {
+        let tested = (candidates.iter().zip(&joined).zip(&parts))
+            .enumerate()
+            .filter_map(|(place, ((candidate, joined), part))| {
+                let correlate = Correlate {
+                    candidate: place,
+                    ..test(candidate, joined, *part)?
+                };
+                Some((candidate.kind, correlate))
+            });
+        named(tested.collect(), chance, options.margin_percent)
+    };
+    let mut named = Vec::new();
+    if change.is_told {
+        named = tested(
+            &|candidate, joined, part| candidate.test(joined, part, options),
+            chance,
+        );
+    }
+    if named.is_empty() {
+        named = tested(
+            &|candidate, joined, part| {
+                candidate.test_untold(joined, part, change.in_turns, options)
+            },
+            chance / SURER_UNTOLD,
+        );
+    }
+    named
+}
+
+/// How much of what moved in its whole each candidate is, from 0 to 1; those that are of no whole are all of it.
+fn parts_of_wholes(candidates: &[Candidate], joined: &[Joined], usual: Option<f64>) -> Vec<f64> {
+    let moved: Vec<f64> = (candidates.iter().zip(joined))
+        .map(|(candidate, joined)| candidate.moved(joined, usual))
         .collect();
+    let mut together: HashMap<_, f64> = HashMap::new();
+    for (candidate, moved) in candidates.iter().zip(&moved) {
+        if let Some(whole) = candidate.whole() {
+            *together.entry(whole).or_default() += moved;
+        }
+    }
+    let part = |(candidate, moved): (&Candidate, &f64)| {
+        let Some(whole) = candidate.whole() else {
+            return 1.0;
+        };
+        let part = moved / together[&whole];
+        if part.is_finite() { part } else { 0.0 }
+    };
+    candidates.iter().zip(&moved).map(part).collect()
+}
+
+/// By which factor the share of most functions grew: the median of those that both sides have. Shares are of one whole, so that one
+/// function that takes longer makes those of all others less; that they are as long as before is likelier than that all of them became
+/// faster by the same. Source: S. Anders, W. Huber, "Differential expression analysis for sequence count data", Genome Biology 11
+/// (2010), R106, section "Library size".
+fn usual_growth(candidates: &[Candidate]) -> f64 {
+    let mut growths: Vec<f64> = (candidates.iter())
+        .filter_map(|candidate| candidate.share)
+        .map(|share| (share.base, share.base + share.points))
+        .filter(|(base, new)| base.min(*new) >= LEAST_USUAL_PERCENT)
+        .map(|(base, new)| new / base)
+        .collect();
+    growths.sort_by(f64::total_cmp);
+    match growths.len() {
+        0 => 1.0,
+        n if n % 2 == 1 => growths[n / 2],
+        n => (growths[n / 2 - 1] + growths[n / 2]) / 2.0,
+    }
+}
+
+/// Those that are named, best first, with p-values that are adjusted over the candidates of each kind.
+fn named(
+    mut tested: Vec<(CandidateKind, Correlate)>,
+    chance: f64,
+    margin_percent: f64,
+) -> Vec<Correlate> {
     for kind in [CandidateKind::Function, CandidateKind::Metric] {
         let mut family: Vec<&mut Correlate> = tested
             .iter_mut()
@@ -182,14 +316,14 @@ pub fn correlates(
             correlate.p = adjusted;
         }
     }
-    let mut named: Vec<Correlate> = tested.into_iter().map(|(_, correlate)| correlate).collect();
-    let chance = 1.0 - options.confidence.share();
-    named.retain(|it| {
+    let is_named = |it: &Correlate| {
         let is_small = it
             .percent
-            .is_ok_and(|percent| percent.abs() < options.margin_percent);
+            .is_ok_and(|percent| percent.abs() < margin_percent);
         it.p <= chance && !is_small && it.score >= LEAST_SCORE
-    });
+    };
+    let tested = tested.into_iter().map(|(_, correlate)| correlate);
+    let mut named: Vec<Correlate> = tested.filter(is_named).collect();
     named.sort_by(|one, other| other.score.total_cmp(&one.score));
     named
 }
@@ -199,11 +333,21 @@ struct Joined {
     /// As they are.
     values: [Vec<f64>; 2],
     /// For each second, or as it is.
-    raw: [Vec<f64>; 2],
+    rates: [Vec<f64>; 2],
+    /// In the whole trial, where that can be said.
+    totals: Option<[Vec<f64>; 2]>,
     /// For each piece of work, where that can be said.
     work: Option<[Vec<f64>; 2]>,
     /// The metric: the time that a piece of work takes, where it says that.
     metric: [Vec<f64>; 2],
+}
+
+impl Joined {
+    /// The correlation with the metric of what there is for each piece of work, else by the second.
+    fn correlation(&self) -> f64 {
+        let values = self.work.as_ref().unwrap_or(&self.rates);
+        correlation(&values.concat(), &self.metric.concat()).unwrap_or(0.0)
+    }
 }
 
 impl ChangeSides {
@@ -218,10 +362,21 @@ impl ChangeSides {
         Tested::new(&sides, confidence).is_some_and(|it| it.p <= 1.0 - confidence.share())
     }
 
+    /// Whether the metric is the time of the whole run: then all of a trial is one piece of work.
+    fn is_of_whole_run(&self) -> bool {
+        let mut parts = (self.values.iter().zip(&self.seconds)).flat_map(|(values, seconds)| {
+            let part = |(trial, value): (&u32, &f64)| value / seconds.get(trial).unwrap_or(&0.0);
+            values.iter().map(part)
+        });
+        self.work == WorkMeasure::TimePerWork && parts.all(|part| PARTS_OF_RUN.contains(&part))
+    }
+
     fn joined(&self, candidate: &Candidate) -> Joined {
+        let is_of_whole_run = self.is_of_whole_run();
         let mut joined = Joined {
             values: Default::default(),
-            raw: Default::default(),
+            rates: Default::default(),
+            totals: Some(Default::default()),
             work: Some(Default::default()),
             metric: Default::default(),
         };
@@ -241,71 +396,162 @@ impl ChangeSides {
                     (Scaling::Total, Some(seconds)) if seconds > 0.0 => Some(value / seconds),
                     _ => None,
                 };
+                let total = match (candidate.scaling, seconds) {
+                    (Scaling::Total, _) => Some(*value),
+                    (Scaling::Rate, Some(seconds)) => Some(value * seconds),
+                    _ => None,
+                };
                 joined.values[side].push(*value);
-                joined.raw[side].push(rate.unwrap_or(*value));
+                joined.rates[side].push(rate.unwrap_or(*value));
                 joined.metric[side].push(time_per_work.unwrap_or(*metric));
-                match (rate, time_per_work, &mut joined.work) {
-                    (Some(rate), Some(time), Some(work)) => work[side].push(rate * time),
-                    (_, _, work) => *work = None,
+                match (total, &mut joined.totals) {
+                    (Some(total), Some(totals)) => totals[side].push(total),
+                    (_, totals) => *totals = None,
+                }
+                let of_work = match is_of_whole_run {
+                    true => total,
+                    false => rate.zip(time_per_work).map(|(rate, time)| rate * time),
+                };
+                match (of_work, &mut joined.work) {
+                    (Some(of_work), Some(work)) => work[side].push(of_work),
+                    (_, work) => *work = None,
                 }
             }
         }
         joined
     }
+}
 
-    fn test(
-        &self,
-        candidate: &Candidate,
-        place: usize,
-        options: ExplainOptions,
-    ) -> Option<Correlate> {
-        let joined = self.joined(candidate);
-        let raw = Tested::new(&joined.raw, options.confidence)?;
+impl ShareChange {
+    /// So many points in percent of the baseline's share.
+    fn percent(&self, points: f64) -> Result<f64, Undefined> {
+        backsight_stats::ratio(self.base, points).map(|ratio| 100.0 * ratio)
+    }
+
+    fn percent_interval(&self) -> Result<Interval, Undefined> {
+        let interval = self.interval?;
+        Ok(Interval {
+            low: self.percent(interval.low)?,
+            high: self.percent(interval.high)?,
+        })
+    }
+}
+
+impl Candidate {
+    /// What it is a part of: functions are of all time.
+    fn whole(&self) -> Option<(CandidateKind, &str)> {
+        match self.kind {
+            CandidateKind::Function => Some((self.kind, "")),
+            CandidateKind::Metric => Some((self.kind, self.part_of.as_deref()?)),
+        }
+    }
+
+    /// How much more or less of it there is, beside others of the same whole. `usual` is by which factor shares of functions grew, where
+    /// their times say less.
+    fn moved(&self, joined: &Joined, usual: Option<f64>) -> f64 {
+        if let Some((share, usual)) = self.share.zip(usual) {
+            return (share.base + share.points - usual * share.base).abs();
+        }
+        let values = joined.work.as_ref().unwrap_or(&joined.rates);
+        (mean(&values[1]) - mean(&values[0])).abs()
+    }
+
+    /// `part` is how much of what moved in the whole is this one.
+    fn test(&self, joined: &Joined, part: f64, options: ExplainOptions) -> Option<Correlate> {
+        let rates = Tested::new(&joined.rates, options.confidence)?;
         let work = match &joined.work {
             Some(work) => Some(Tested::new(work, options.confidence)?),
             None => None,
         };
-        let p = match (&work, candidate.seconds) {
-            (None, _) => raw.p,
-            (Some(work), Some(_)) => work.p,
-            (Some(work), None) => work.p.max(raw.p),
+        let p_of_share = self.share.map_or(rates.p, |share| share.p);
+        let p = match (&work, self.seconds, self.kind) {
+            (None, ..) => rates.p,
+            (Some(work), Some(_), CandidateKind::Function) => {
+                (SURER * work.p).min(work.p.max(p_of_share)).min(1.0)
+            }
+            (Some(work), Some(_), CandidateKind::Metric) => work.p,
+            (Some(work), None, _) => work.p.max(rates.p),
         };
-        let per_work = work.is_some();
-        let shown = work.as_ref().unwrap_or(&raw);
-        let values = joined.work.as_ref().unwrap_or(&joined.raw);
-        let correlation = correlation(&values.concat(), &joined.metric.concat()).unwrap_or(0.0);
-        let share = (joined.work.as_ref().zip(candidate.seconds)).map(|(work, seconds)| {
+        let correlation = joined.correlation();
+        let share = (joined.work.as_ref().zip(self.seconds)).map(|(work, seconds)| {
             let more = |sides: &[Vec<f64>; 2]| mean(&sides[1]) - mean(&sides[0]);
             seconds * more(work) / more(&joined.metric)
         });
         let share = share.filter(|share| share.is_finite());
-        let before = candidate
+        let before = self
             .seconds
             .zip(joined.work.as_ref())
             .map(|(seconds, work)| seconds * mean(&work[0]) / mean(&joined.metric[0]));
+        let shown = work.as_ref().unwrap_or(&rates);
         let score = match share.zip(before) {
-            Some((share, before)) => score_of_time(correlation, share, before, raw.p),
-            None => score(correlation, shown.ratio),
-        };
-        let weight = match candidate.scaling {
-            Scaling::Level => LEVEL_WEIGHT * candidate.weight,
-            Scaling::Rate | Scaling::Total => candidate.weight,
+            Some((share, before)) => score_of_time(correlation, share, before, p_of_share),
+            None => score(correlation, shown.ratio, part),
         };
         Some(Correlate {
-            candidate: place,
-            per_work,
-            base: mean(&joined.values[0]),
-            new: mean(&joined.values[1]),
-            percent: shown.ratio.map(|ratio| 100.0 * (ratio - 1.0)),
-            percent_interval: shown.ratio_interval.map(|ratio| Interval {
-                low: 100.0 * (ratio.low - 1.0),
-                high: 100.0 * (ratio.high - 1.0),
-            }),
             p,
-            correlation,
             share,
-            score: weight * score,
+            score: self.weight() * score,
+            ..shown.correlate(joined)
         })
+    }
+
+    /// The same where the metric isn't told to differ: only what the benchmark's programs do; time only where sides were measured in
+    /// turns, else each function by its share of it.
+    fn test_untold(
+        &self,
+        joined: &Joined,
+        part: f64,
+        in_turns: bool,
+        options: ExplainOptions,
+    ) -> Option<Correlate> {
+        if !self.is_of_programs {
+            return None;
+        }
+        let work = Tested::new(joined.work.as_ref()?, options.confidence)?;
+        let totals = Tested::new(joined.totals.as_ref()?, options.confidence)?;
+        let p = work.p.max(totals.p);
+        let found = work.correlate(joined);
+        let weight = self.weight();
+        match (self.share, self.seconds) {
+            // The smaller one of two p-values, after Bonferroni.
+            (Some(share), _) if in_turns && p <= share.p => Some(Correlate {
+                p: (2.0 * p).min(1.0),
+                score: weight * part,
+                ..found
+            }),
+            (Some(share), _) => Some(Correlate {
+                basis: ChangeBasis::ShareOfTime,
+                percent: share.percent(share.points),
+                percent_interval: share.percent_interval(),
+                p: (share.p * if in_turns { 2.0 } else { 1.0 }).min(1.0),
+                score: weight * part,
+                ..found
+            }),
+            (None, Some(_)) if in_turns => Some(Correlate {
+                p,
+                score: weight * part,
+                ..found
+            }),
+            (None, Some(_)) => None,
+            (None, None) => Some(Correlate {
+                p,
+                score: weight * score(1.0, work.ratio, part),
+                ..found
+            }),
+        }
+    }
+
+    /// What its score is multiplied by.
+    fn weight(&self) -> f64 {
+        let level = match self.scaling {
+            Scaling::Level => LEVEL_WEIGHT,
+            Scaling::Rate | Scaling::Total => 1.0,
+        };
+        let machine = match self.is_of_programs {
+            true => 1.0,
+            false => MACHINE_WEIGHT,
+        };
+        level * machine * self.weight
     }
 }
 
@@ -341,6 +587,28 @@ impl Tested {
             p,
         })
     }
+
+    /// The figures of a candidate of which this is shown.
+    fn correlate(&self, joined: &Joined) -> Correlate {
+        Correlate {
+            candidate: 0,
+            basis: match joined.work {
+                Some(_) => ChangeBasis::PerWork,
+                None => ChangeBasis::Itself,
+            },
+            base: mean(&joined.values[0]),
+            new: mean(&joined.values[1]),
+            percent: self.ratio.map(|ratio| 100.0 * (ratio - 1.0)),
+            percent_interval: self.ratio_interval.map(|ratio| Interval {
+                low: 100.0 * (ratio.low - 1.0),
+                high: 100.0 * (ratio.high - 1.0),
+            }),
+            p: self.p,
+            correlation: joined.correlation(),
+            share: None,
+            score: 0.0,
+        }
+    }
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -362,11 +630,17 @@ fn correlation(x: &[f64], y: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ProfileDifference, ProfileOptions};
+    use backsight_profile::FunctionWeights;
     use backsight_stats::Random;
 
     /// A benchmark that does as much as it can in two seconds, and what is counted meanwhile.
     struct Bench {
         random: Random,
+        /// How the machine's speed varies, as a share.
+        noise: f64,
+        is_told: bool,
+        in_turns: bool,
     }
 
     #[derive(Clone, Copy)]
@@ -392,6 +666,15 @@ mod tests {
     };
 
     impl Bench {
+        fn seeded(seed: u64) -> Self {
+            Self {
+                random: Random::seeded(seed),
+                noise: 0.01,
+                is_told: true,
+                in_turns: true,
+            }
+        }
+
         fn near(&mut self, value: f64, spread: f64) -> f64 {
             value * (1.0 + spread * self.random.normal())
         }
@@ -401,6 +684,8 @@ mod tests {
                 values: Default::default(),
                 seconds: Default::default(),
                 work: WorkMeasure::WorkPerTime,
+                is_told: self.is_told,
+                in_turns: self.in_turns,
             };
             let names = [
                 ("calls", Scaling::Total),
@@ -421,6 +706,9 @@ mod tests {
                     name: (*name).to_owned(),
                     scaling: *scaling,
                     seconds: name.ends_with("function").then_some(1.0 / 999.0),
+                    is_of_programs: *name != "ticks",
+                    share: None,
+                    part_of: None,
                     weight: 1.0,
                     values: Default::default(),
                 })
@@ -431,13 +719,16 @@ mod tests {
                     name: format!("unrelated{unrelated}"),
                     scaling: [Scaling::Rate, Scaling::Total, Scaling::Level][unrelated % 3],
                     seconds: None,
+                    is_of_programs: true,
+                    share: None,
+                    part_of: None,
                     weight: 1.0,
                     values: Default::default(),
                 });
             }
             for (place, side) in sides.into_iter().enumerate() {
                 for trial in 1..=trials {
-                    let time = self.near(side.time, 0.01);
+                    let time = self.near(side.time, self.noise);
                     let works = 2.0 / time;
                     change.values[place].insert(trial, 1.0 / time);
                     change.seconds[place].insert(trial, 2.0);
@@ -465,6 +756,33 @@ mod tests {
                         candidate.values[place].insert(trial, unrelated);
                     }
                 }
+            }
+            let mut functions = (candidates.iter_mut())
+                .filter(|candidate| candidate.kind == CandidateKind::Function)
+                .collect::<Vec<_>>();
+            let weights = |place: usize| -> Vec<FunctionWeights> {
+                let of_trial = |trial: u32| {
+                    let itself = functions.iter().map(|it| it.values[place][&trial] as u64);
+                    let itself: Vec<u64> = itself.collect();
+                    FunctionWeights {
+                        total: itself.iter().sum(),
+                        inclusive: itself.clone(),
+                        itself,
+                    }
+                };
+                (1..=trials).map(of_trial).collect()
+            };
+            let difference =
+                ProfileDifference::new(Some(&weights(0)), &weights(1), ProfileOptions::default());
+            for found in &difference.functions {
+                let share = found.itself.difference.zip(found.itself.base);
+                let (of_function, base) = share.expect("both sides are there");
+                functions[found.function].share = Some(ShareChange {
+                    base: base.percent,
+                    points: of_function.points,
+                    interval: of_function.interval,
+                    p: of_function.p.expect("there are trials"),
+                });
             }
             (change, candidates)
         }
@@ -512,9 +830,7 @@ mod tests {
             ),
             ("function", in_function),
         ] {
-            let mut bench = Bench {
-                random: Random::seeded(7),
-            };
+            let mut bench = Bench::seeded(7);
             let first: Vec<_> = (0..40).map(|_| bench.first(&new)).collect();
             // The function of the kernel that serves them is an answer as good.
             let is_right = |name: &&String| {
@@ -528,9 +844,7 @@ mod tests {
     #[test]
     fn nothing_is_named_where_nothing_differs_or_everything_as_the_work_does() {
         for time in [BASE.time, BASE.time * 1.2] {
-            let mut bench = Bench {
-                random: Random::seeded(11),
-            };
+            let mut bench = Bench::seeded(11);
             let new = Side { time, ..BASE };
             let named = (0..200).filter_map(|_| bench.first(&new));
             // Where all of it takes longer, its functions do.
@@ -542,6 +856,65 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_whose_speed_varies_hides_the_metric_and_not_what_programs_do() {
+        let slower = Side {
+            time: BASE.time * 1.06,
+            share: (BASE.share + 0.06) / 1.06,
+            kernel: BASE.kernel / 1.06,
+            ..BASE
+        };
+        let calls = Side {
+            calls: 12.0,
+            ..BASE
+        };
+        for in_turns in [true, false] {
+            let mut bench = Bench {
+                noise: 0.05,
+                is_told: false,
+                in_turns,
+                ..Bench::seeded(5)
+            };
+            for (expected, new) in [("function", &slower), ("calls", &calls)] {
+                let first: Vec<_> = (0..40).map(|_| bench.first(new)).collect();
+                let right = first.iter().flatten().filter(|name| *name == expected);
+                assert!(right.count() >= 36, "{expected}, {in_turns}: {first:?}");
+            }
+            let named = (0..400).filter(|_| bench.first(&BASE).is_some()).count();
+            // 4 % for both kinds, and two standard errors of so many.
+            assert!(named <= 24, "{in_turns}: {named} of 400");
+        }
+    }
+
+    #[test]
+    fn one_function_that_takes_longer_is_no_fall_of_all_others() {
+        let share = |base: f64, points: f64| Candidate {
+            kind: CandidateKind::Function,
+            name: String::new(),
+            scaling: Scaling::Total,
+            seconds: Some(1.0),
+            is_of_programs: true,
+            share: Some(ShareChange {
+                base,
+                points,
+                interval: Err(Undefined::NoSpread),
+                p: 0.5,
+            }),
+            part_of: None,
+            weight: 1.0,
+            values: Default::default(),
+        };
+        // The second takes a tenth longer, and what is below a percent says nothing.
+        let new = [30.0, 60.0 * 1.1, 10.0, 0.1].map(|it| 100.0 * it / 106.1);
+        let base = [30.0, 60.0, 10.0, 0.0];
+        let all: Vec<Candidate> = (base.iter().zip(new))
+            .map(|(base, new)| share(*base, new - base))
+            .collect();
+        let usual = usual_growth(&all);
+        assert!((usual - 100.0 / 106.1).abs() < 1e-9, "{usual}");
+        assert_eq!(usual_growth(&[]), 1.0);
+    }
+
+    #[test]
     fn counts_that_never_vary_are_told_from_three_trials_on() {
         let values =
             |n: u32, value: f64| (1..=n).map(|trial| (trial, value)).collect::<TrialValues>();
@@ -549,6 +922,8 @@ mod tests {
             values: [values(n, 100.0), values(n, 90.0)],
             seconds: Default::default(),
             work: WorkMeasure::None,
+            is_told: true,
+            in_turns: true,
         };
         let named = |n: u32, new: f64| {
             let one = Candidate {
@@ -556,6 +931,9 @@ mod tests {
                 name: "calls".into(),
                 scaling: Scaling::Level,
                 seconds: None,
+                is_of_programs: true,
+                share: None,
+                part_of: None,
                 weight: 1.0,
                 values: [values(n, 0.0), values(n, new)],
             };

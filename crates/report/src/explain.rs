@@ -3,7 +3,7 @@
 //! It is said of each thing that it goes along with a change, never that it causes it.
 
 use backsight_model::{Better, Cell, MetricName, MonitorName, Unit, counted};
-use backsight_policy::explain::{CandidateKind, Correlate};
+use backsight_policy::explain::{CandidateKind, ChangeBasis, Correlate};
 use backsight_stats::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,6 +46,8 @@ pub struct ExplainedChange {
     pub better: Better,
     /// `better`, `worse` or `changed`; what else the comparison says where trials differ that aren't independent.
     pub call: &'static str,
+    /// Whether the metric is told to differ: else it is what programs did that does.
+    pub is_told: bool,
     /// new − base in percent of the base, with its interval.
     pub percent: Option<(f64, Option<Interval>)>,
     /// How many things were looked at.
@@ -103,6 +105,8 @@ pub struct ExplainedChangeView<'a> {
     pub unit: Option<Unit>,
     /// `better`, `worse` or `changed`; what else the comparison says where trials differ that aren't independent.
     pub call: &'a str,
+    /// Whether the metric is told to differ: else it is what programs did that does.
+    pub is_told: bool,
     /// new − base in percent of the base; null where that isn't defined.
     pub percent: Option<f64>,
     /// The interval of that.
@@ -141,8 +145,9 @@ pub struct CorrelateView<'a> {
     pub base: f64,
     /// The mean of the new side's trials.
     pub new: f64,
-    /// Whether the percentages are of what there is for each piece of the benchmark's work.
-    pub per_work: bool,
+    /// What the percentages are of: `per-work`, what there is for each piece of the benchmark's work; `share`, the share of the time of
+    /// all functions; `itself`, its values as they are, or by the second.
+    pub basis: &'static str,
     /// new − base in percent of the base; null where the base has none of it.
     pub percent: Option<f64>,
     /// The interval of that.
@@ -178,7 +183,11 @@ impl NamedCorrelate {
             unit: self.unit,
             base: figures.base,
             new: figures.new,
-            per_work: figures.per_work,
+            basis: match figures.basis {
+                ChangeBasis::Itself => "itself",
+                ChangeBasis::PerWork => "per-work",
+                ChangeBasis::ShareOfTime => "share",
+            },
             percent: figures.percent.ok(),
             percent_interval: figures.percent_interval.ok(),
             p: figures.p,
@@ -197,9 +206,10 @@ impl NamedCorrelate {
                     true => numbers::percent_in(percent, interval),
                     false => format!("×{}", numbers::significant(percent / 100.0 + 1.0, 3)),
                 };
-                match self.figures.per_work {
-                    true => format!("{change} for the same work"),
-                    false => change,
+                match self.figures.basis {
+                    ChangeBasis::PerWork => format!("{change} for the same work"),
+                    ChangeBasis::ShareOfTime => format!("{change} of its share of the time"),
+                    ChangeBasis::Itself => change,
                 }
             }
             Err(_) => "from nothing".to_owned(),
@@ -216,6 +226,7 @@ impl ExplainedChange {
             metric: self.metric.as_str(),
             unit: self.unit,
             call: self.call,
+            is_told: self.is_told,
             percent: self.percent.map(|(percent, _)| percent),
             percent_interval: self.percent.and_then(|(_, interval)| interval),
             candidates: self.candidates,
@@ -236,9 +247,10 @@ impl ExplainedChange {
         let size = self.percent.map_or(String::new(), |(percent, interval)| {
             format!(" by {}", numbers::percent_in(percent, interval))
         });
-        let call = match self.is_called() {
-            true => self.call,
-            false => "not decided, but the trials differ",
+        let call = match (self.is_called(), self.is_told) {
+            (true, _) => self.call,
+            (false, true) => "not decided, but the trials differ",
+            (false, false) => "not told to differ, but what programs did does; measured",
         };
         format!(
             "{} against {}, {} {}: {call}{size}",
@@ -356,12 +368,5 @@ impl Render for Explanations {
         document
             .with_section(Section::list("What else differs", self.facts.clone()))
             .with_section(Section::list("Notes", self.notes.clone()))
-    }
-}
-
-impl Explanations {
-    /// Whether a change was found.
-    pub fn has_changes(&self) -> bool {
-        !self.changes.is_empty()
     }
 }

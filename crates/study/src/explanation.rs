@@ -6,14 +6,15 @@ use backsight_model::{
     SeriesNames, StudyHistory, Unit, Watches, did_you_mean,
 };
 use backsight_policy::{
-    BaselineRelation, CompareOptions, ComparisonRow, RowEntry, SplitKey, Warning, compare,
+    BaselineRelation, CompareOptions, ComparisonRow, FunctionDifference, ProfileDifference,
+    ProfileOptions, RowEntry, SplitKey, Warning, compare,
     explain::{
-        Candidate, CandidateKind, ChangeSides, ExplainOptions, Scaling, TrialValues, WorkMeasure,
-        correlates,
+        Candidate, CandidateKind, ChangeSides, ExplainOptions, Scaling, ShareChange, TrialValues,
+        WorkMeasure, correlates,
     },
     split,
 };
-use backsight_profile::{FunctionKey, FunctionTable};
+use backsight_profile::{FunctionKey, FunctionTable, FunctionWeights};
 use backsight_report::explain::{ExplainedChange, Explanations, NamedCorrelate};
 use backsight_store::{Store, StudyDocument, StudyId, StudyRow};
 use indexmap::IndexMap;
@@ -41,12 +42,6 @@ const SUM_WEIGHT: f64 = 0.8;
 /// The same of all time that programs take: it grows with whatever takes it.
 const TIME_SUM_WEIGHT: f64 = 0.1;
 
-/// The same for what is seen of the whole machine, other programs included.
-const MACHINE_WEIGHT: f64 = 0.9;
-
-/// Functions that took less of the processor time on both sides aren't looked at.
-const LEAST_FUNCTION_SHARE: f64 = 0.01;
-
 /// Which changes are explained.
 #[derive(Debug, Clone, Default)]
 pub struct ExplainSelection {
@@ -68,8 +63,15 @@ struct StudyBackground {
     /// How long each trial ran, in seconds.
     seconds: HashMap<u32, f64>,
     monitors: IndexMap<MonitorName, Monitor>,
-    /// The processor time of functions in each trial that was profiled, in seconds, by their number in the table.
-    functions: HashMap<u32, Vec<f64>>,
+    /// Samples of functions in each trial that was profiled, by their number in the table.
+    functions: HashMap<u32, SampledFunctions>,
+}
+
+/// The functions that a trial was in.
+struct SampledFunctions {
+    weights: FunctionWeights,
+    /// Samples in a second of processor time.
+    frequency_hz: f64,
 }
 
 /// Two sides, and the versions that lie between them.
@@ -177,10 +179,11 @@ impl StudyBackground {
             let (profile, of_profile) = profile_of_trial(store, study, &trial, &selection).await?;
             notes.extend(of_profile);
             if let Some(profile) = profile.filter(|profile| profile.frequency_hz > 0) {
-                let frequency = f64::from(profile.frequency_hz);
-                let itself = functions.weigh(&profile).itself;
-                let seconds = itself.into_iter().map(|weight| weight as f64 / frequency);
-                found.functions.insert(trial.number, seconds.collect());
+                let sampled = SampledFunctions {
+                    weights: functions.weigh(&profile),
+                    frequency_hz: f64::from(profile.frequency_hz),
+                };
+                found.functions.insert(trial.number, sampled);
             }
         }
         Ok(found)
@@ -396,19 +399,20 @@ fn explain_pair(
             ));
             continue;
         };
-        let change = change_sides(base, new, row);
+        let mut change = change_sides(base, new, row);
         let options = ExplainOptions::default();
-        if !difference.call.changed() && !change.differ(options.confidence) {
+        change.is_told = difference.call.changed() || change.differ(options.confidence);
+        let mut candidates = candidates(base, new, row);
+        candidates.extend(function_candidates(base, new, row, functions));
+        let named: Vec<Candidate> = candidates.iter().map(|it| it.candidate.clone()).collect();
+        let along = correlates(&change, &named, options);
+        if !change.is_told && along.is_empty() {
             found.unchanged.push(format!(
                 "{} against {}, {} {}: {}: nothing to explain",
                 new.set.name, base.set.name, row.cell, row.metric, difference.call
             ));
             continue;
         }
-        let mut candidates = candidates(base, new, row);
-        candidates.extend(function_candidates(base, new, row, functions));
-        let named: Vec<Candidate> = candidates.iter().map(|it| it.candidate.clone()).collect();
-        let along = correlates(&change, &named, options);
         found.changes.push(ExplainedChange {
             base: base.set.name.clone(),
             new: new.set.name.clone(),
@@ -417,6 +421,7 @@ fn explain_pair(
             unit: row.unit,
             better: row.better,
             call: difference.call.as_str(),
+            is_told: change.is_told,
             percent: (difference.percent.ok())
                 .map(|percent| (percent, difference.percent_interval.ok())),
             candidates: candidates.len(),
@@ -470,20 +475,26 @@ fn values(series: &CellSeries) -> TrialValues {
 }
 
 fn change_sides(base: &Side, new: &Side, row: &ComparisonRow) -> ChangeSides {
+    let seconds = row.unit.and_then(Unit::in_seconds);
     let of = |side: &Side| {
         let mut series = series_of(side, row);
         let found = series.find(|series| series.metric == row.metric);
-        found.map(values).unwrap_or_default()
+        let mut values = found.map(values).unwrap_or_default();
+        for value in values.values_mut() {
+            *value *= seconds.unwrap_or(1.0);
+        }
+        values
     };
-    let is_time = row.unit.is_some_and(Unit::is_time);
     ChangeSides {
         values: [of(base), of(new)],
         seconds: [base.known.seconds.clone(), new.known.seconds.clone()],
         work: match row.better {
-            Better::Lower if is_time => WorkMeasure::TimePerWork,
+            Better::Lower if seconds.is_some() => WorkMeasure::TimePerWork,
             Better::Higher => WorkMeasure::WorkPerTime,
             _ => WorkMeasure::None,
         },
+        is_told: false,
+        in_turns: base.set.study == new.set.study,
     }
 }
 
@@ -493,8 +504,6 @@ struct SeenCandidate {
     monitor: MonitorName,
     about: String,
     unit: Option<Unit>,
-    /// Whether it is of one of many things that the monitor may see.
-    is_of_a_part: bool,
 }
 
 /// What monitors saw in the cell of a row on both sides. What only one side has was nothing on the other.
@@ -505,7 +514,8 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
             let Some(monitor) = &series.monitor else {
                 continue;
             };
-            let scaling = scaling_of(side.known.monitors.get(monitor), series.metric.as_str());
+            let (metric, definition) = (series.metric.as_str(), side.known.monitors.get(monitor));
+            let scaling = scaling_of(definition, metric);
             let name = series.metric.to_string();
             let seen = found.entry(name.clone()).or_insert_with(|| SeenCandidate {
                 candidate: Candidate {
@@ -517,19 +527,19 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
                         Scaling::Rate if series.unit.is_processors() => Some(1.0),
                         _ => None,
                     },
-                    weight: match side.known.monitors.get(monitor).map(|it| it.watches) {
-                        Some(Watches::Machine) => MACHINE_WEIGHT,
-                        _ => 1.0,
+                    is_of_programs: definition.map(|it| it.watches) != Some(Watches::Machine),
+                    share: None,
+                    part_of: is_of_a_part(definition, metric).then(|| whole_of(monitor, metric)),
+                    weight: match *monitor == profile_monitor() {
+                        // Its samples are the time of all functions.
+                        true => TIME_SUM_WEIGHT,
+                        false => 1.0,
                     },
                     values: Default::default(),
                 },
                 monitor: monitor.clone(),
                 about: series.about.clone(),
                 unit: Some(series.unit),
-                is_of_a_part: is_of_a_part(
-                    side.known.monitors.get(monitor),
-                    series.metric.as_str(),
-                ),
             });
             seen.candidate.values[place] = values(series);
         }
@@ -546,7 +556,7 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
     });
     for seen in found.values_mut() {
         // A monitor that names each thing that it sees says nothing of what it didn't see: there was none.
-        if seen.candidate.scaling == Scaling::Level || !seen.is_of_a_part {
+        if seen.candidate.scaling == Scaling::Level || seen.candidate.part_of.is_none() {
             continue;
         }
         for (values, watched) in seen.candidate.values.iter_mut().zip(&watched) {
@@ -559,7 +569,7 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
     found.into_values().collect()
 }
 
-/// The functions that took a share of the processor time worth looking at in the cell of a row.
+/// The functions of the profiles in the cell of a row, without those that took next to nothing.
 fn function_candidates(
     base: &Side,
     new: &Side,
@@ -575,40 +585,47 @@ fn function_candidates(
         trials.retain(|trial| known.contains_key(trial));
         trials
     });
-    let weights = |side: &Side, trial: u32, function: usize| {
-        let of_trial = side.known.functions.get(&trial);
-        of_trial
-            .and_then(|of| of.get(function).copied())
-            .unwrap_or(0.0)
+    let sampled = |place: usize| {
+        let side = [base, new][place];
+        let of = trials[place].iter();
+        of.map(|trial| (*trial, &side.known.functions[trial]))
     };
-    let total: Vec<f64> = [base, new]
-        .into_iter()
-        .zip(&trials)
-        .map(|(side, trials)| {
-            let of = trials
-                .iter()
-                .filter_map(|trial| side.known.functions.get(trial));
-            of.flatten().sum()
-        })
-        .collect();
-    let candidate = |(number, function): (usize, &FunctionKey)| {
-        let values: [TrialValues; 2] = std::array::from_fn(|place| {
-            let side = [base, new][place];
-            let of = trials[place].iter();
-            of.map(|trial| (*trial, weights(side, *trial, number)))
-                .collect()
-        });
-        let is_worth = values.iter().zip(&total).any(|(values, total)| {
-            values.values().sum::<f64>() >= LEAST_FUNCTION_SHARE * total && *total > 0.0
-        });
-        is_worth.then(|| SeenCandidate {
+    let weights = |place: usize| -> Vec<FunctionWeights> {
+        sampled(place)
+            .map(|(_, sampled)| sampled.weights.clone())
+            .collect()
+    };
+    let difference =
+        ProfileDifference::new(Some(&weights(0)), &weights(1), ProfileOptions::default());
+    let candidate = |found: &FunctionDifference| {
+        let function = &functions[found.function];
+        let share = found.itself.difference.zip(found.itself.base);
+        SeenCandidate {
             candidate: Candidate {
                 kind: CandidateKind::Function,
                 name: function.function.clone(),
                 scaling: Scaling::Total,
                 seconds: Some(1.0),
+                is_of_programs: true,
+                share: share.and_then(|(difference, base)| {
+                    Some(ShareChange {
+                        base: base.percent,
+                        points: difference.points,
+                        interval: difference.interval,
+                        p: difference.p?,
+                    })
+                }),
+                part_of: None,
                 weight: 1.0,
-                values,
+                values: std::array::from_fn(|place| {
+                    let seconds = |sampled: &SampledFunctions| {
+                        let of_function = sampled.weights.itself.get(found.function);
+                        of_function.copied().unwrap_or(0) as f64 / sampled.frequency_hz
+                    };
+                    sampled(place)
+                        .map(|(trial, sampled)| (trial, seconds(sampled)))
+                        .collect()
+                }),
             },
             monitor: profile_monitor(),
             about: format!(
@@ -616,32 +633,32 @@ fn function_candidates(
                 function.module
             ),
             unit: Unit::parse("s").ok(),
-            is_of_a_part: true,
-        })
+        }
     };
-    functions.iter().enumerate().filter_map(candidate).collect()
+    difference.functions.iter().map(candidate).collect()
 }
 
 /// What is called after its monitor is the sum of what is called after the things that the monitor saw. All of the processors' time is
 /// the sum of what functions and system calls take.
 fn lower_weights_of_sums(found: &mut IndexMap<String, SeenCandidate>) {
-    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
-    let is_sum = |name: &str, monitor: &MonitorName| name == format!("{monitor}.{}", last(name));
-    let parts: HashSet<(MonitorName, String)> = found
-        .iter()
-        .filter(|(name, seen)| !is_sum(name, &seen.monitor))
-        .map(|(name, seen)| (seen.monitor.clone(), last(name)))
+    let parts: HashSet<String> = (found.values())
+        .filter_map(|seen| seen.candidate.part_of.clone())
         .collect();
     for (name, seen) in found {
-        let has_parts =
-            parts.contains(&(seen.monitor.clone(), last(name))) || seen.candidate.seconds.is_some();
-        if has_parts && is_sum(name, &seen.monitor) {
-            seen.candidate.weight *= match seen.candidate.seconds {
-                Some(_) => TIME_SUM_WEIGHT,
-                None => SUM_WEIGHT,
-            };
+        let is_time = seen.candidate.seconds.is_some();
+        let is_sum = *name == whole_of(&seen.monitor, name);
+        if is_sum && (is_time || parts.contains(name)) {
+            // What is called as its parts are together is none of them.
+            seen.candidate.part_of = None;
+            seen.candidate.weight *= if is_time { TIME_SUM_WEIGHT } else { SUM_WEIGHT };
         }
     }
+}
+
+/// What the things that a monitor sees add up to: `write.calls` is a part of `syscalls.calls`.
+fn whole_of(monitor: &MonitorName, metric: &str) -> String {
+    let last = metric.rsplit('.').next().unwrap_or_default();
+    format!("{monitor}.{last}")
 }
 
 /// The definition that a metric of a monitor is made by.

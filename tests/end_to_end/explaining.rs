@@ -18,7 +18,7 @@ static volatile unsigned long sink;
 int main(int count, char **words) {
     struct rusage used;
     for (int round = 0; round < 3000; round++) {
-        for (int i = 0; i < 5000; i++)
+        for (int i = 0; i < 100000; i++)
             sink += i * 7;
         for (int i = 0; i < 8 && !strcmp(words[1], "fault"); i++) {
             char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -6,7 +6,8 @@
 //! counted is therefore looked at both for each second and for each piece of work, and is named only if it changed in both ways: its
 //! p-value is the larger one (an intersection-union test; R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling",
 //! Technometrics 24, 1982). Time that the benchmark's programs spend is looked at for each piece of work alone: what takes longer for the
-//! same work is where the time went. A machine that is slower makes all of them longer, so that a function has to have another share of
+//! same work is where the time went. What is the same number in all trials of a side needs no such care: the other side's differs or
+//! doesn't. A machine that is slower makes all of them longer, so that a function has to have another share of
 //! them too, or a p-value that is five times smaller.
 //!
 //! A machine whose speed varies hides a small change of the metric, and not what the benchmark's programs do: how often they call, and
@@ -464,7 +465,9 @@ impl Candidate {
             None => None,
         };
         let p_of_share = self.share.map_or(rates.p, |share| share.p);
+        let totals = (joined.totals.as_ref()).and_then(|it| Tested::new(it, options.confidence));
         let p = match (&work, self.seconds, self.kind) {
+            _ if totals.as_ref().is_some_and(|it| it.is_exact) => totals.map_or(1.0, |it| it.p),
             (None, ..) => rates.p,
             (Some(work), Some(_), CandidateKind::Function) => {
                 (SURER * work.p).min(work.p.max(p_of_share)).min(1.0)
@@ -509,7 +512,10 @@ impl Candidate {
         }
         let work = Tested::new(joined.work.as_ref()?, options.confidence)?;
         let totals = Tested::new(joined.totals.as_ref()?, options.confidence)?;
-        let p = work.p.max(totals.p);
+        let p = match totals.is_exact {
+            true => totals.p,
+            false => work.p.max(totals.p),
+        };
         let found = work.correlate(joined);
         let weight = self.weight();
         match (self.share, self.seconds) {
@@ -560,6 +566,8 @@ struct Tested {
     ratio: Result<f64, Undefined>,
     ratio_interval: Result<Interval, Undefined>,
     p: f64,
+    /// Whether the trials of each side are all alike.
+    is_exact: bool,
 }
 
 impl Tested {
@@ -569,15 +577,15 @@ impl Tested {
         let fewest = base.n().min(new.n());
         let (mean_of_base, mean_of_new) = (base.amean(), new.amean());
         let ratio = backsight_stats::ratio(mean_of_base, mean_of_new);
-        let (ratio_interval, p) = match welch(&base, &new, confidence) {
-            Ok(found) => (found.ratio_interval, found.p),
+        let (ratio_interval, p, is_exact) = match welch(&base, &new, confidence) {
+            Ok(found) => (found.ratio_interval, found.p, false),
             Err(Undefined::NoSpread) if fewest >= ENOUGH_ALIKE => {
                 let alike = mean_of_base == mean_of_new;
                 let exact = ratio.map(|ratio| Interval {
                     low: ratio,
                     high: ratio,
                 });
-                (exact, if alike { 1.0 } else { 0.0 })
+                (exact, if alike { 1.0 } else { 0.0 }, true)
             }
             Err(_) => return None,
         };
@@ -585,6 +593,7 @@ impl Tested {
             ratio,
             ratio_interval,
             p,
+            is_exact,
         })
     }
 

@@ -5,6 +5,7 @@ use backsight_exchange::{
     import::Importer,
     inventory::{Inventory, InventoryError},
 };
+use backsight_machine_code::{CodeImage, code_difference};
 use backsight_model::{
     Benchmark, HostName, HostPattern, HostSet, Lab, Monitor, Plan, Preparation, Target,
     TomlDocument, Value,
@@ -100,6 +101,19 @@ fn definition(bytes: &[u8]) -> bool {
         return false;
     };
     read(&TomlDocument::new("fuzz.toml", text))
+}
+
+/// A program or library, as a build leaves it, beside one with half of its bytes zero.
+pub(crate) fn machine_code(bytes: &[u8]) {
+    let Ok(image) = CodeImage::read(bytes) else {
+        return;
+    };
+    assert_eq!(code_difference(&image, &image).functions, []);
+    let mut damaged = bytes.to_vec();
+    damaged[bytes.len() / 2..].fill(0);
+    if let Ok(other) = CodeImage::read(damaged.as_slice()) {
+        let _any = code_difference(&image, &other);
+    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub const TARGETS: &[(&str, FuzzTarget)] = &[
     ("inventories", files::inventories),
     ("jq", numbers::jq),
     ("kernel_types", traces::kernel_types),
+    ("machine_code", files::machine_code),
     ("netlink", traces::netlink),
     ("parquet", numbers::parquet),
     ("recording", traces::recording),

@@ -34,3 +34,4 @@ pub use address_space::{AddressSpace, Mapping, StackEnd, UnwoundFrame};
 pub use image::{Function, Image, ImageCache};
 pub use mapped_file::MappedFile;
 pub use registers::Registers;
+pub use symbol_names::in_source as source_name;

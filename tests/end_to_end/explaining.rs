@@ -4,7 +4,10 @@ use backsight_test_needs::Need;
 use serde_json::Value;
 use std::process::Command;
 
-use crate::place::Place;
+use crate::{
+    place::Place,
+    stepping::{commit_all, git},
+};
 
 /// Works for a while on one processor; `fault` touches new pages in each of its rounds, `call` makes a system call.
 const PROGRAM: &str = r#"
@@ -97,6 +100,111 @@ fn page_faults_that_were_added_are_named_before_all_else() {
     );
     assert!(!plain.contains("minor-faults"), "{plain}");
     place.assert_nothing_left();
+}
+
+/// The functions that are linked before and after the one that becomes slower, in files of their own.
+const WORK: &str = "unsigned long rounds;\nint work(int n) { int sum = 0; for (int i = 0; i < 20; i++) { rounds++; sum += i * n; } return sum; }\n";
+const SLOWER: &str = "unsigned long rounds;\nint work(int n) {\n    int sum = 0;\n    for (int i = 0; i < 20; i++) { rounds++; sum += i * n; }\n\
+     for (int i = 0; i < 10; i++) { rounds++; sum ^= i * n; }\n    return sum;\n}\n";
+const REST: &str = "static int table[64];\nint rest(int n) { table[n & 63] += n; return table[n & 31]; }\nint other(int n) { return rest(n) + rest(n + 1); }\n";
+const MAIN: &str = r#"
+#include <stdio.h>
+#include <unistd.h>
+extern unsigned long rounds;
+int work(int), other(int);
+int main(void) {
+    int sum = 0;
+    for (int i = 0; i < 1000; i++) sum += work(i) + other(i);
+    printf("%lu %s\n", rounds + getpid() % 100, sum ? "" : "none");
+    return 0;
+}
+"#;
+
+/// A place with a target of eight commits, of which the fifth makes `work` slower.
+fn slower_function() -> Place {
+    let place = Place::new();
+    std::fs::create_dir(place.path("repo")).unwrap();
+    git(&place, &["init", "--quiet", "--initial-branch=main"], 0);
+    place.benchmark(
+        "app",
+        "[tester]\nrun = \"{build}/app\"\n[metric.rounds]\nunit = \"count\"\nbetter = \"lower\"\nregex = '(?<value>\\d+)'\n",
+    );
+    place.plan("use = [\"app\"]\nrounds = 3\nseed = 1\n");
+    let build = "cc -O1 -o app work.c rest.c main.c && cp README app.txt";
+    place.write(
+        "app.toml",
+        format!(
+            "name = \"app\"\nsource = {{ git = {{ url = \"repo\" }} }}\n\
+             build = {{ run = \"{build}\", keep = [\"app\", \"app.txt\"], timeout = \"60s\" }}\n"
+        ),
+    );
+    place.write("repo/rest.c", REST);
+    place.write("repo/main.c", MAIN);
+    for version in 1..=8 {
+        place.write("repo/README", format!("version {version}\n"));
+        let work = if version < 5 { WORK } else { SLOWER };
+        place.write("repo/work.c", work);
+        commit_all(&place, version);
+    }
+    place
+}
+
+/// Name and change of the functions with other code.
+fn changed_functions(change: &Value) -> Vec<(&str, &str)> {
+    let programs = change["code"]["programs"].as_array().unwrap();
+    assert_eq!(programs.len(), 1, "{change}");
+    assert_eq!(programs[0]["path"], "app");
+    let functions = programs[0]["functions"].as_array().unwrap().iter();
+    functions
+        .map(|it| (it["name"].as_str().unwrap(), it["change"].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn the_function_whose_code_changed_is_named_and_none_that_only_moved() {
+    let place = slower_function();
+    let bisect = [
+        "bisect",
+        "plan.toml",
+        "--target",
+        "app",
+        "--good",
+        "v1",
+        "--bad",
+        "v8",
+        "--name",
+        "b",
+        "--no-verify",
+    ];
+    place.ends(&bisect).assert_code(0);
+    let explained = json(&place, &["explain", "b"]);
+    let change = &explained["changes"][0];
+    assert_eq!(change["versions"][0]["name"], "v5", "{explained}");
+    assert_eq!(
+        changed_functions(change),
+        [("work", "changed")],
+        "{explained}"
+    );
+    let program = &change["code"]["programs"][0];
+    assert!(
+        program["text_new"].as_u64() > program["text_base"].as_u64(),
+        "{program}"
+    );
+    let text = place.prints_of(&["explain", "b"]);
+    assert!(
+        text.contains("1 function has other machine code in v5 than in v4"),
+        "{text}"
+    );
+
+    // A build that was removed to make room is said to be gone.
+    std::fs::remove_dir_all(place.path("store/targets/app/builds")).unwrap();
+    let explained = json(&place, &["explain", "b"]);
+    assert_eq!(explained["changes"][0]["code"], Value::Null);
+    let notes = explained["notes"].to_string();
+    assert!(
+        notes.contains("the build of v4 isn't kept any more"),
+        "{notes}"
+    );
 }
 
 #[test]

@@ -36,9 +36,17 @@ pub(crate) struct Cache {
     folder: PathBuf,
 }
 
+/// The folder of builds below the target's own.
+const BUILDS: &str = "builds";
+
+/// The folder of a build's files, below the target's own folder.
+pub(crate) fn files_of_build(place: &Path, key: &str) -> PathBuf {
+    place.join(BUILDS).join(key).join("files")
+}
+
 impl Cache {
     pub(crate) fn open(place: &Path) -> Result<Self, WorkshopError> {
-        let folder = place.join("builds");
+        let folder = place.join(BUILDS);
         fs::create_dir_all(&folder).map_err(file("make", &folder))?;
         Ok(Self { folder })
     }

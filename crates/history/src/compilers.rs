@@ -29,9 +29,7 @@ const GO_VERSION: usize = 32;
 
 /// The compilers that made the programs in this folder, or object files where there are no programs.
 pub(crate) fn compilers_in(folder: &Path) -> Vec<String> {
-    let mut files = Vec::new();
-    let mut entries = 0;
-    list(folder, &mut entries, &mut files);
+    let files = elf_files(folder);
     for wanted in [[elf::ET_EXEC, elf::ET_DYN].as_slice(), &[elf::ET_REL]] {
         let mut found = BTreeSet::new();
         let fitting = files.iter().filter(|(_, kind)| wanted.contains(kind));
@@ -46,6 +44,12 @@ pub(crate) fn compilers_in(folder: &Path) -> Vec<String> {
 }
 
 /// ELF files in a folder, with their types, in the order of their names.
+pub(crate) fn elf_files(folder: &Path) -> Vec<(PathBuf, u16)> {
+    let mut files = Vec::new();
+    list(folder, &mut 0, &mut files);
+    files
+}
+
 fn list(folder: &Path, entries: &mut usize, files: &mut Vec<(PathBuf, u16)>) {
     let mut here: Vec<_> = fs::read_dir(folder)
         .into_iter()

@@ -25,6 +25,7 @@ mod diff;
 pub mod fuzzing;
 mod git;
 mod history;
+mod kept_build;
 mod line;
 mod list;
 mod open;
@@ -39,6 +40,7 @@ mod workshop_error;
 
 pub use amend::Diff;
 pub use history::{History, HistoryError};
+pub use kept_build::kept_programs;
 pub use open::open;
 pub use recipe::{BuildLocation, Workshop};
 pub use workshop_error::WorkshopError;

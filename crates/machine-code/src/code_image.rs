@@ -1,10 +1,14 @@
 //! The functions of an ELF program or library, with digests of their code.
 
 use object::{
-    Architecture, Object as _, ObjectKind, ObjectSection as _, ObjectSymbol as _, ReadRef,
-    SymbolKind,
+    Architecture, Object as _, ObjectKind, ObjectSection as _, ObjectSymbol as _, ReadCache,
+    ReadRef, SymbolKind,
 };
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::{
+    fs::File,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    path::Path,
+};
 
 use crate::{
     aarch64,
@@ -138,6 +142,15 @@ impl CodeImage {
             compared_bytes_of: (!is_known).then(|| format!("{architecture:?}")),
             functions,
         })
+    }
+
+    /// Reads a file of this path; of a large one only what is needed.
+    ///
+    /// # Errors
+    /// As [`CodeImage::read`]; or it can't be opened.
+    pub fn open(path: &Path) -> Result<Self, CodeError> {
+        let file = File::open(path).map_err(|error| CodeError::Unreadable(error.to_string()))?;
+        Self::read(&ReadCache::new(file))
     }
 
     /// Whether it has no symbols of functions.

@@ -2,11 +2,18 @@
 //!
 //! It is said of each thing that it goes along with a change, never that it causes it.
 
+mod code_change;
+
+pub use code_change::{
+    CodeChange, CodeChangeView, FunctionChangeView, ProgramDifference, ProgramDifferenceView,
+};
+
 use backsight_model::{Better, Cell, MetricName, MonitorName, Unit, counted};
 use backsight_policy::explain::{CandidateKind, ChangeBasis, Correlate};
 use backsight_stats::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::HashSet;
 
 use crate::{
     Document, Render, Section, Table, Tone, field, left,
@@ -56,6 +63,8 @@ pub struct ExplainedChange {
     pub correlates: Vec<NamedCorrelate>,
     /// The versions that may have made it, oldest first: name and title.
     pub versions: Vec<(String, String)>,
+    /// The builds of both sides, where they are kept.
+    pub code: Option<CodeChange>,
 }
 
 /// Something that goes along with a change.
@@ -117,6 +126,8 @@ pub struct ExplainedChangeView<'a> {
     pub goes_along: Vec<CorrelateView<'a>>,
     /// The versions that may have made it, oldest first.
     pub versions: Vec<ExplainedVersionView<'a>>,
+    /// The machine code of the last version before it against that of the first one after it; null where there are no builds of them.
+    pub code: Option<CodeChangeView<'a>>,
 }
 
 /// A version that may have made a change.
@@ -160,6 +171,8 @@ pub struct CorrelateView<'a> {
     pub share: Option<f64>,
     /// How well it goes along with the change, from 0 to 1.
     pub score: f64,
+    /// Of a function: whether its machine code changed; null where that isn't known, and of anything else.
+    pub code_changed: Option<bool>,
 }
 
 /// Percentages from here on are shown as factors.
@@ -173,7 +186,7 @@ fn kind_name(kind: CandidateKind) -> &'static str {
 }
 
 impl NamedCorrelate {
-    fn view(&self) -> CorrelateView<'_> {
+    fn view<'a>(&'a self, code: Option<&CodeChange>) -> CorrelateView<'a> {
         let figures = &self.figures;
         CorrelateView {
             kind: kind_name(self.kind),
@@ -194,6 +207,17 @@ impl NamedCorrelate {
             correlation: figures.correlation,
             share: figures.share,
             score: figures.score,
+            code_changed: code
+                .filter(|_| self.kind == CandidateKind::Function)
+                .map(|code| code.has_changed(&self.name)),
+        }
+    }
+
+    /// Its name; of a function with other machine code also that.
+    fn marked_name(&self, code: Option<&CodeChange>) -> String {
+        match self.view(code).code_changed {
+            Some(true) => format!("{} (its code changed)", self.name),
+            _ => self.name.clone(),
         }
     }
 
@@ -230,10 +254,13 @@ impl ExplainedChange {
             percent: self.percent.map(|(percent, _)| percent),
             percent_interval: self.percent.and_then(|(_, interval)| interval),
             candidates: self.candidates,
-            goes_along: self.correlates.iter().map(NamedCorrelate::view).collect(),
+            goes_along: (self.correlates.iter())
+                .map(|correlate| correlate.view(self.code.as_ref()))
+                .collect(),
             versions: (self.versions.iter())
                 .map(|(name, title)| ExplainedVersionView { name, title })
                 .collect(),
+            code: self.code.as_ref().map(CodeChange::view),
         }
     }
 
@@ -283,7 +310,7 @@ impl ExplainedChange {
                 None => numbers::significant(value, 4),
             };
             table.row(vec![
-                field(correlate.name.clone()),
+                field(correlate.marked_name(self.code.as_ref())),
                 field(shown(figures.base)),
                 field(shown(figures.new)),
                 field(correlate.change()),
@@ -344,6 +371,9 @@ impl Render for Explanations {
             };
             document = document.with_sentence(change.sentence(), tone);
         }
+        let shown_once = self.first_of_each_pair();
+        let code = shown_once.iter().filter_map(|change| change.code.as_ref());
+        document = document.with_sentences(code.filter_map(code_change::sentence));
         document = document.with_sentences(self.unchanged.iter().cloned());
         if self
             .changes
@@ -365,8 +395,22 @@ impl Render for Explanations {
                 versions.collect(),
             ));
         }
+        for change in shown_once {
+            let code = change.code.iter().flat_map(CodeChange::sections);
+            document = code.fold(document, Document::with_section);
+        }
         document
             .with_section(Section::list("What else differs", self.facts.clone()))
             .with_section(Section::list("Notes", self.notes.clone()))
+    }
+}
+
+impl Explanations {
+    /// One change of each two sides: what is known of the sides is the same for all of their metrics.
+    fn first_of_each_pair(&self) -> Vec<&ExplainedChange> {
+        let mut seen = HashSet::new();
+        let mut changes: Vec<_> = self.changes.iter().collect();
+        changes.retain(|change| seen.insert((&change.base, &change.new)));
+        changes
     }
 }

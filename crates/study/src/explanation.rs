@@ -1,9 +1,11 @@
 //! What goes along with the changes between two studies, two parts of one, or the versions of a history: read from the store, judged
 //! by `backsight_policy::explain`.
 
+mod changed_code;
+
 use backsight_model::{
     Better, CellSeries, HistoryTrial, Monitor, MonitorMetric, MonitorName, Reduction, ResultSet,
-    SeriesNames, StudyHistory, Unit, Watches, did_you_mean,
+    SeriesNames, StudyHistory, TargetName, Unit, Watches, did_you_mean,
 };
 use backsight_policy::{
     BaselineRelation, CompareOptions, ComparisonRow, FunctionDifference, ProfileDifference,
@@ -35,6 +37,7 @@ use crate::{
         try_patch::TryVerb,
     },
 };
+use changed_code::{ChangeEnds, changed_code};
 
 /// What the score of a sum is multiplied by, so that the part which moved stands before it.
 const SUM_WEIGHT: f64 = 0.8;
@@ -79,6 +82,16 @@ struct Pair {
     base: usize,
     new: usize,
     versions: Vec<(String, String)>,
+    /// Of a study along a history.
+    ends: Option<ChangeEnds>,
+}
+
+/// What is explained: some trials each, and which of them against which.
+struct ComparedSides {
+    sides: Vec<ResultSet>,
+    pairs: Vec<Pair>,
+    /// Of a study along a history.
+    history: Option<(TargetName, StudyHistory)>,
 }
 
 /// What goes along with the changes between the studies that are named: two or more, the first is the baseline; or the one study's
@@ -103,7 +116,7 @@ pub async fn explain(
     }
     let ids: Vec<StudyId> = rows.iter().map(|row| row.id).collect();
     let sets = result_sets(store, &ids).await?;
-    let (sides, pairs) = match (&rows[..], &selection.by) {
+    let compared = match (&rows[..], &selection.by) {
         ([study], None) => sides_along_history(store, study, sets, selection).await?,
         ([_], Some(by)) => {
             let (parts, _) = split(&sets[0], by).into_diagnostic()?;
@@ -120,7 +133,7 @@ pub async fn explain(
         known.insert(row.id.0, Rc::new(background));
     }
     let functions: Vec<FunctionKey> = functions.functions().cloned().collect();
-    let sides: Vec<Side> = sides
+    let sides: Vec<Side> = (compared.sides)
         .into_iter()
         .map(|set| Side {
             known: known.get(&set.study).cloned().unwrap_or_default(),
@@ -134,14 +147,15 @@ pub async fn explain(
         facts: Vec::new(),
         notes,
     };
-    if pairs.is_empty() {
+    if compared.pairs.is_empty() {
         let nothing = format!(
             "{} found no change: there is nothing to explain",
             found.title
         );
         found.unchanged.push(nothing);
     }
-    for pair in &pairs {
+    for pair in &compared.pairs {
+        let known = found.changes.len();
         explain_pair(
             &sides[pair.base],
             &sides[pair.new],
@@ -149,6 +163,15 @@ pub async fn explain(
             &functions,
             &mut found,
         );
+        let changes = &mut found.changes[known..];
+        if let (Some((target, history)), Some(ends)) = (&compared.history, &pair.ends)
+            && !changes.is_empty()
+        {
+            let code = changed_code(store.dir(), target, history, ends, &mut found.notes).await?;
+            for change in changes {
+                change.code.clone_from(&code);
+            }
+        }
     }
     let size = |change: &ExplainedChange| change.percent.map_or(f64::INFINITY, |(it, _)| it.abs());
     found.changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -195,14 +218,18 @@ fn profile_monitor() -> MonitorName {
     MonitorName::new("profile").expect("it is a name")
 }
 
-fn against_first(sets: Vec<ResultSet>) -> (Vec<ResultSet>, Vec<Pair>) {
-    let pairs = (1..sets.len()).map(|new| Pair {
+fn against_first(sides: Vec<ResultSet>) -> ComparedSides {
+    let pairs = (1..sides.len()).map(|new| Pair {
         base: 0,
         new,
         versions: Vec::new(),
+        ends: None,
     });
-    let pairs = pairs.collect();
-    (sets, pairs)
+    ComparedSides {
+        pairs: pairs.collect(),
+        sides,
+        history: None,
+    }
 }
 
 /// The monitors that a study was made with, by its own documents.
@@ -224,9 +251,9 @@ async fn sides_along_history(
     study: &StudyRow,
     mut sets: Vec<ResultSet>,
     selection: &ExplainSelection,
-) -> miette::Result<(Vec<ResultSet>, Vec<Pair>)> {
+) -> miette::Result<ComparedSides> {
     let set = sets.remove(0);
-    if study.target.is_none() {
+    let Some(target) = study.target.clone() else {
         return Err(miette::miette!(
             help = format!(
                 "backsight explain BASE {0}, or backsight explain {0} --by variant",
@@ -235,7 +262,7 @@ async fn sides_along_history(
             "`{}` has no versions: there is nothing to compare it with",
             study.name
         ));
-    }
+    };
     let history = store.study_history(study.id).await.into_diagnostic()?;
     let changes = changes_of(store, study, &history, selection).await?;
     let version_of = |trial: &HistoryTrial| Some((trial.number, history.place(trial)?.0.version));
@@ -265,10 +292,18 @@ async fn sides_along_history(
             base: parts.len(),
             new: parts.len() + 1,
             versions: between.collect(),
+            ends: Some(ChangeEnds {
+                before: change.before.clone(),
+                after: change.after.clone(),
+            }),
         });
         parts.extend([side(&change.before), side(&change.after)]);
     }
-    Ok((parts, pairs))
+    Ok(ComparedSides {
+        sides: parts,
+        pairs,
+        history: Some((target, history)),
+    })
 }
 
 /// A change along a history: the versions before and after it, and those that may have made it.
@@ -440,6 +475,7 @@ fn explain_pair(
                 })
                 .collect(),
             versions: pair.versions.clone(),
+            code: None,
         });
     }
 }

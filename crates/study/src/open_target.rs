@@ -56,7 +56,7 @@ impl OpenTarget {
         store: PathBuf,
     ) -> miette::Result<Self> {
         let target = Target::read(&document)?;
-        let place = store.join("targets").join(target.name.as_str());
+        let place = target_folder(&store, &target.name);
         std::fs::create_dir_all(&place).into_diagnostic()?;
         let place = place.canonicalize().into_diagnostic()?;
         let asked = (target.clone(), folder.clone(), place.clone());
@@ -197,6 +197,11 @@ impl OpenTarget {
         let answer = asked.await.into_diagnostic()?;
         answer.map_err(|error| miette::Report::msg(error.to_string()))
     }
+}
+
+/// Our folder for a target: its mirrors, its tree, its builds.
+pub(crate) fn target_folder(store: &Path, target: &TargetName) -> PathBuf {
+    store.join("targets").join(target.as_str())
 }
 
 /// Why a study that should have a target can't be read.

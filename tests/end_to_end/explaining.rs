@@ -169,9 +169,11 @@ fn the_function_whose_code_changed_is_named_and_none_that_only_moved() {
         "--target",
         "app",
         "--good",
-        "v1",
+        "v3",
         "--bad",
-        "v8",
+        "v6",
+        "--trials",
+        "3",
         "--name",
         "b",
         "--no-verify",
@@ -185,6 +187,10 @@ fn the_function_whose_code_changed_is_named_and_none_that_only_moved() {
         [("work", "changed")],
         "{explained}"
     );
+    let files: Vec<_> = change["files"].as_array().unwrap().iter().collect();
+    let paths: Vec<_> = files.iter().map(|file| &file["path"]).collect();
+    assert_eq!(paths, ["work.c", "README"], "{explained}");
+    assert_eq!(files[0]["added"], 6, "{explained}");
     let program = &change["code"]["programs"][0];
     assert!(
         program["text_new"].as_u64() > program["text_base"].as_u64(),
@@ -195,6 +201,7 @@ fn the_function_whose_code_changed_is_named_and_none_that_only_moved() {
         text.contains("1 function has other machine code in v5 than in v4"),
         "{text}"
     );
+    assert!(text.contains("Files that changed from v4 to v5"), "{text}");
 
     // A build that was removed to make room is said to be gone.
     std::fs::remove_dir_all(place.path("store/targets/app/builds")).unwrap();

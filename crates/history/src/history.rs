@@ -2,7 +2,7 @@
 //!
 //! Nothing is guessed: a version that doesn't exist, a reversed and an empty range are errors with a way out.
 
-use backsight_model::{Change, Every, Range, Version};
+use backsight_model::{Change, ChangedFile, Every, Range, Version};
 use std::path::Path;
 
 /// What is wrong with a history or with what was asked of it.
@@ -120,6 +120,18 @@ pub trait History: Send + Sync {
         to: &Version,
         most: usize,
     ) -> Result<Option<String>, HistoryError>;
+
+    /// The files that differ between two versions, with lines added and removed; nothing where the history can't say.
+    ///
+    /// # Errors
+    /// The history can't be read.
+    fn changed_files(
+        &self,
+        _from: &Version,
+        _to: &Version,
+    ) -> Result<Option<Vec<ChangedFile>>, HistoryError> {
+        Ok(None)
+    }
 
     /// The unified diff that takes one change back, as a whole; and what people call the change. Nothing where the history
     /// can't say.

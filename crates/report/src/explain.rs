@@ -2,13 +2,15 @@
 //!
 //! It is said of each thing that it goes along with a change, never that it causes it.
 
+mod changed_files;
 mod code_change;
 
+pub use changed_files::sort_changed_files;
 pub use code_change::{
     CodeChange, CodeChangeView, FunctionChangeView, ProgramDifference, ProgramDifferenceView,
 };
 
-use backsight_model::{Better, Cell, MetricName, MonitorName, Unit, counted};
+use backsight_model::{Better, Cell, ChangedFile, MetricName, MonitorName, Unit, counted};
 use backsight_policy::explain::{CandidateKind, ChangeBasis, Correlate};
 use backsight_stats::Interval;
 use schemars::JsonSchema;
@@ -63,8 +65,12 @@ pub struct ExplainedChange {
     pub correlates: Vec<NamedCorrelate>,
     /// The versions that may have made it, oldest first: name and title.
     pub versions: Vec<(String, String)>,
-    /// The builds of both sides, where they are kept.
+    /// The last version before it and the first one after it, of a study along a history.
+    pub ends: Option<[String; 2]>,
+    /// The builds of these, where they are kept.
     pub code: Option<CodeChange>,
+    /// Files that differ between these, the largest difference first.
+    pub files: Vec<ChangedFile>,
 }
 
 /// Something that goes along with a change.
@@ -128,6 +134,9 @@ pub struct ExplainedChangeView<'a> {
     pub versions: Vec<ExplainedVersionView<'a>>,
     /// The machine code of the last version before it against that of the first one after it; null where there are no builds of them.
     pub code: Option<CodeChangeView<'a>>,
+    /// Files that differ between the last version before it and the first one after it, the largest difference first; none where the
+    /// target's history can't say.
+    pub files: &'a [ChangedFile],
 }
 
 /// A version that may have made a change.
@@ -261,6 +270,7 @@ impl ExplainedChange {
                 .map(|(name, title)| ExplainedVersionView { name, title })
                 .collect(),
             code: self.code.as_ref().map(CodeChange::view),
+            files: &self.files,
         }
     }
 
@@ -398,6 +408,9 @@ impl Render for Explanations {
         for change in shown_once {
             let code = change.code.iter().flat_map(CodeChange::sections);
             document = code.fold(document, Document::with_section);
+            if let Some([base, new]) = &change.ends {
+                document = document.with_section(changed_files::section(&change.files, base, new));
+            }
         }
         document
             .with_section(Section::list("What else differs", self.facts.clone()))

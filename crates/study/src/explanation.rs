@@ -2,6 +2,7 @@
 //! by `backsight_policy::explain`.
 
 mod changed_code;
+mod changed_files;
 
 use backsight_model::{
     Better, CellSeries, HistoryTrial, Monitor, MonitorMetric, MonitorName, Reduction, ResultSet,
@@ -38,6 +39,7 @@ use crate::{
     },
 };
 use changed_code::{ChangeEnds, changed_code};
+use changed_files::FileHistory;
 
 /// What the score of a sum is multiplied by, so that the part which moved stands before it.
 const SUM_WEIGHT: f64 = 0.8;
@@ -154,6 +156,10 @@ pub async fn explain(
         );
         found.unchanged.push(nothing);
     }
+    let file_history = match &compared.history {
+        Some((target, _)) => Some(FileHistory::open(store, target, &mut found.notes).await),
+        None => None,
+    };
     for pair in &compared.pairs {
         let known = found.changes.len();
         explain_pair(
@@ -164,12 +170,19 @@ pub async fn explain(
             &mut found,
         );
         let changes = &mut found.changes[known..];
-        if let (Some((target, history)), Some(ends)) = (&compared.history, &pair.ends)
+        if let (Some((target, history)), Some(ends), Some(file_history)) =
+            (&compared.history, &pair.ends, &file_history)
             && !changes.is_empty()
         {
             let code = changed_code(store.dir(), target, history, ends, &mut found.notes).await?;
+            let files = file_history
+                .changed_files(history, ends, &mut found.notes)
+                .await;
+            let name = |version: usize| history.versions[version].full_name();
             for change in changes {
+                change.ends = Some(ends.nearest().map(name));
                 change.code.clone_from(&code);
+                change.files.clone_from(&files);
             }
         }
     }
@@ -475,7 +488,9 @@ fn explain_pair(
                 })
                 .collect(),
             versions: pair.versions.clone(),
+            ends: None,
             code: None,
+            files: Vec::new(),
         });
     }
 }

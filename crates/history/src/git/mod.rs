@@ -20,7 +20,7 @@ use crate::program::printable;
 use crate::tree::{self, ContentOrigin, Files, PathKind, WantedPath};
 use crate::when::{VersionPoint, at_or_before, instant, thin, window};
 use crate::{History, HistoryError, nearest};
-use backsight_model::{Change, Every, GitSource, Range, Version};
+use backsight_model::{Change, ChangedFile, Every, GitSource, Range, Version};
 use changes::Leaf;
 use gix::objs::tree::EntryKind;
 use gix::{ObjectId, Repository, ThreadSafeRepository};
@@ -627,6 +627,22 @@ impl History for Git {
             let (old, new) = (view.tree_of(from)?, view.tree_of(to)?);
             let differences = changes::differences(&view.repository, Some(old), Some(new))?;
             changes::unified(&view.repository, &differences, most)
+        };
+        made().map(Some).map_err(|fault| self.broken(fault))
+    }
+
+    fn changed_files(
+        &self,
+        from: &Version,
+        to: &Version,
+    ) -> Result<Option<Vec<ChangedFile>>, HistoryError> {
+        let mut view = self.view_of_objects();
+        let (from, to) = (view.place_of(from)?, view.place_of(to)?);
+        let made = || -> Result<Vec<ChangedFile>, GitError> {
+            let (old, new) = (view.tree_of(from)?, view.tree_of(to)?);
+            let differences = changes::differences(&view.repository, Some(old), Some(new))?;
+            let counted = |it| changes::counted(&view.repository, it);
+            differences.iter().map(counted).collect()
         };
         made().map(Some).map_err(|fault| self.broken(fault))
     }

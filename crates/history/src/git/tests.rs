@@ -391,6 +391,33 @@ fn changes_between_versions_say_who_and_what() {
 }
 
 #[test]
+fn files_that_differ_are_counted_once_however_many_commits_touch_them() {
+    let mut room = Room::new();
+    room.write("same", "x\n");
+    room.write("gone", "1\n2\n");
+    room.commit_file("a", "1\n2\n");
+    room.git(&["tag", "v1"]);
+    room.commit_file("a", "1\n3\n");
+    room.write("binary", "\0\0");
+    fs::remove_file(room.repository().join("gone")).unwrap();
+    room.commit_file("a", "1\n4\n5\n");
+    let git = room.open();
+    let (from, to) = (git.resolve("v1").unwrap(), git.resolve("main").unwrap());
+    let files = git.changed_files(&from, &to).unwrap().unwrap();
+    let files: Vec<_> = files
+        .iter()
+        .map(|file| (file.path.as_str(), file.added, file.removed))
+        .collect();
+    let expected = [
+        ("a", Some(2), Some(1)),
+        ("binary", None, None),
+        ("gone", Some(0), Some(2)),
+    ];
+    assert_eq!(files, expected);
+    assert_eq!(git.changed_files(&to, &to).unwrap(), Some(Vec::new()));
+}
+
+#[test]
 fn what_lies_between_known_versions_is_said_without_reading_the_references() {
     let mut room = Room::new();
     room.commit_file("a", "1\n");

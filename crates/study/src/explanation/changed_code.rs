@@ -21,6 +21,13 @@ pub(super) struct ChangeEnds {
     pub after: Range<usize>,
 }
 
+impl ChangeEnds {
+    /// The last version before it, and the first one after it.
+    pub(super) fn nearest(&self) -> [usize; 2] {
+        [self.before.end - 1, self.after.start]
+    }
+}
+
 /// A build that the target's cache still has.
 struct KeptBuild {
     folder: PathBuf,

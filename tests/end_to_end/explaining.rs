@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::{
     place::Place,
-    stepping::{commit_all, git},
+    stepping::{commit_all, git, step},
 };
 
 /// Works for a while on one processor; `fault` touches new pages in each of its rounds, `call` makes a system call.
@@ -232,6 +232,32 @@ fn a_system_call_that_was_added_is_named_even_if_the_time_tells_nothing() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_step_explains_the_changes_that_it_found() {
+    let place = slower_function();
+    let all = step("v1", "v8", &["--name", "s"]);
+    place.ends(&all).assert_code(0);
+    let explained = json(&place, &["explain", "s"]);
+    let changes = explained["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{explained}");
+    let change = &changes[0];
+    let sides = (change["base"].as_str(), change["new"].as_str());
+    assert_eq!(sides, (Some("v1..v4"), Some("v5..v8")), "{explained}");
+    assert_eq!(
+        changed_functions(change),
+        [("work", "changed")],
+        "{explained}"
+    );
+    let at = json(&place, &["explain", "s", "--at", "v5"]);
+    assert_eq!(at["changes"], explained["changes"]);
+
+    let place = slower_function();
+    let before = step("v1", "v4", &["--name", "s"]);
+    place.ends(&before).assert_code(0);
+    let text = place.prints_of(&["explain", "s"]);
+    assert!(text.contains("s found no change"), "{text}");
 }
 
 #[test]

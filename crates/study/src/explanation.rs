@@ -3,10 +3,11 @@
 
 mod changed_code;
 mod changed_files;
+mod step_changes;
 
 use backsight_model::{
-    Better, CellSeries, HistoryTrial, Monitor, MonitorMetric, MonitorName, Reduction, ResultSet,
-    SeriesNames, StudyHistory, TargetName, Unit, Watches, did_you_mean,
+    Better, Cell, CellSeries, HistoryTrial, MetricName, Monitor, MonitorMetric, MonitorName,
+    Reduction, ResultSet, SeriesNames, StudyHistory, TargetName, Unit, Watches, did_you_mean,
 };
 use backsight_policy::{
     BaselineRelation, CompareOptions, ComparisonRow, FunctionDifference, ProfileDifference,
@@ -35,11 +36,13 @@ use crate::{
     verbs::{
         Verb as _,
         bisect::{BisectReport, BisectVerb},
+        step::StepVerb,
         try_patch::TryVerb,
     },
 };
 use changed_code::{ChangeEnds, changed_code};
 use changed_files::FileHistory;
+use step_changes::changes_found;
 
 /// What the score of a sum is multiplied by, so that the part which moved stands before it.
 const SUM_WEIGHT: f64 = 0.8;
@@ -86,6 +89,8 @@ struct Pair {
     versions: Vec<(String, String)>,
     /// Of a study along a history.
     ends: Option<ChangeEnds>,
+    /// The metrics of cells that it is about; all primary ones where none is named.
+    about: Vec<(Cell, MetricName)>,
 }
 
 /// What is explained: some trials each, and which of them against which.
@@ -237,6 +242,7 @@ fn against_first(sides: Vec<ResultSet>) -> ComparedSides {
         new,
         versions: Vec::new(),
         ends: None,
+        about: Vec::new(),
     });
     ComparedSides {
         pairs: pairs.collect(),
@@ -305,10 +311,8 @@ async fn sides_along_history(
             base: parts.len(),
             new: parts.len() + 1,
             versions: between.collect(),
-            ends: Some(ChangeEnds {
-                before: change.before.clone(),
-                after: change.after.clone(),
-            }),
+            ends: Some(change.ends()),
+            about: change.about.clone(),
         });
         parts.extend([side(&change.before), side(&change.after)]);
     }
@@ -319,11 +323,30 @@ async fn sides_along_history(
     })
 }
 
-/// A change along a history: the versions before and after it, and those that may have made it.
+/// A change along a history: the versions before and after it, those that may have made it, and the metrics of cells that it is about,
+/// if not all.
 struct HistoryChange {
     before: std::ops::Range<usize>,
     after: std::ops::Range<usize>,
     between: std::ops::Range<usize>,
+    about: Vec<(Cell, MetricName)>,
+}
+
+impl HistoryChange {
+    fn is_at(&self, other: &Self) -> bool {
+        let ranges = |it: &Self| (it.before.clone(), it.after.clone(), it.between.clone());
+        ranges(self) == ranges(other)
+    }
+
+    /// What is surely before it, and what is surely after it.
+    fn ends(&self) -> ChangeEnds {
+        let before_end = self.before.end.min(self.between.start);
+        let after_start = self.after.start.max(self.between.end - 1);
+        ChangeEnds {
+            before: self.before.start..before_end.max(self.before.start + 1),
+            after: after_start.min(self.after.end - 1)..self.after.end,
+        }
+    }
 }
 
 async fn changes_of(
@@ -342,6 +365,7 @@ async fn changes_of(
                 before: 0..at,
                 after: at..versions,
                 between: at..at + 1,
+                about: Vec::new(),
             }]),
             Some(_) => Err(miette::miette!(
                 help = "name a later one",
@@ -362,6 +386,7 @@ async fn changes_of(
                 before: 0..1,
                 after: side..side + 1,
                 between: side..side + 1,
+                about: Vec::new(),
             })
             .collect());
     }
@@ -370,6 +395,9 @@ async fn changes_of(
             return Ok(Vec::new());
         };
         return Ok(culprits(&report, versions));
+    }
+    if study.verb == StepVerb::NAME {
+        return Ok(changes_found(history));
     }
     Err(miette::miette!(
         help = format!(
@@ -395,6 +423,7 @@ fn culprits(report: &BisectReport, versions: usize) -> Vec<HistoryChange> {
             before: from..place.after + 1,
             after: place.until..until.max(place.until + 1),
             between: place.after + 1..place.until + 1,
+            about: Vec::new(),
         }
     };
     places.iter().enumerate().map(change).collect()
@@ -435,7 +464,13 @@ fn explain_pair(
             of.push(said);
         }
     }
-    for row in comparison.rows.iter().filter(|row| row.primary) {
+    let is_asked = |row: &&ComparisonRow| {
+        let is_it = |(cell, metric): &(Cell, MetricName)| {
+            row.cell.same_question(cell) && row.metric == *metric
+        };
+        row.primary && (pair.about.is_empty() || pair.about.iter().any(is_it))
+    };
+    for row in comparison.rows.iter().filter(is_asked) {
         let Some(difference) = row.entries[1].difference() else {
             found.notes.push(format!(
                 "{} against {}, {} {}: not compared: {}",

@@ -261,6 +261,51 @@ fn a_step_explains_the_changes_that_it_found() {
 }
 
 #[test]
+fn what_goes_along_over_the_whole_history_has_its_correlation_there() {
+    let place = working();
+    std::fs::create_dir(place.path("repo")).unwrap();
+    git(&place, &["init", "--quiet", "--initial-branch=main"], 0);
+    let copy = format!("cp {} . && cp how kept", place.at("work"));
+    place.write(
+        "app.toml",
+        format!(
+            "name = \"app\"\nsource = {{ git = {{ url = \"repo\" }} }}\n\
+             build = {{ run = \"{copy}\", keep = [\"work\", \"kept\"], timeout = \"60s\" }}\n"
+        ),
+    );
+    place.benchmark(
+        "app",
+        "[tester]\nrun = \"sh {build}/kept {build}/work\"\n[metric.time]\nunit = \"s\"\nbetter = \"lower\"\n\
+         regex = 'value (?<value>[\\d.]+)'\n",
+    );
+    place.plan("use = [\"app\"]\nrounds = 3\nseed = 1\nmonitors = [\"processes\"]\n");
+    for version in 1..=6 {
+        let how = if version < 4 { "base" } else { "fault" };
+        place.write("repo/how", format!("# {version}\nexec \"$1\" {how}\n"));
+        commit_all(&place, version);
+    }
+    let all = step("v1", "v6", &["--name", "s"]);
+    place.ends(&all).assert_code(0);
+    let explained = json(&place, &["explain", "s", "--at", "v4"]);
+    let along = explained["changes"][0]["goes_along"].as_array().unwrap();
+    let faults = along
+        .iter()
+        .find(|it| it["name"] == "processes.minor-faults")
+        .unwrap();
+    let over = &faults["over_versions"];
+    assert_eq!(over["versions"], 6, "{explained}");
+    assert!(
+        over["partial_correlation"].as_f64().unwrap() > 0.8,
+        "{over}"
+    );
+    // The same program in another version's build.
+    let program = &explained["changes"][0]["code"]["programs"][0];
+    assert_eq!(program["functions"], Value::Array(Vec::new()), "{program}");
+    let text = place.prints_of(&["explain", "s", "--at", "v4"]);
+    assert!(text.contains("over versions"), "{text}");
+}
+
+#[test]
 fn where_nothing_changed_there_is_nothing_to_explain() {
     let place = working();
     place.plan("use = ['work']\nrounds = 5\n");

@@ -372,6 +372,20 @@ impl ChangeSides {
         self.work == WorkMeasure::TimePerWork && parts.all(|part| PARTS_OF_RUN.contains(&part))
     }
 
+    /// What `follows` compares in the baseline's trials: the trial, how much there is of a candidate, and the metric.
+    #[must_use]
+    pub fn followed(&self, candidate: &Candidate) -> Vec<(u32, f64, f64)> {
+        let joined = self.joined(candidate);
+        let values = &joined.work.as_ref().unwrap_or(&joined.rates)[0];
+        let trials = candidate.values[0].keys().copied();
+        let trials = trials.filter(|trial| self.values[0].contains_key(trial));
+        let both = values.iter().zip(&joined.metric[0]);
+        trials
+            .zip(both)
+            .map(|(trial, (value, metric))| (trial, *value, *metric))
+            .collect()
+    }
+
     fn joined(&self, candidate: &Candidate) -> Joined {
         let is_of_whole_run = self.is_of_whole_run();
         let mut joined = Joined {

@@ -12,7 +12,7 @@ pub use code_change::{
 
 use backsight_model::{Better, Cell, ChangedFile, MetricName, MonitorName, Unit, counted};
 use backsight_policy::explain::{CandidateKind, ChangeBasis, Correlate};
-use backsight_stats::Interval;
+use backsight_stats::{Interval, PartialCorrelation};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -88,6 +88,8 @@ pub struct NamedCorrelate {
     pub unit: Option<Unit>,
     /// Its figures.
     pub figures: Correlate,
+    /// Its correlation with the metric over the versions of the whole history, with their order held fixed, where there are enough.
+    pub over_versions: Option<PartialCorrelation>,
 }
 
 /// What `explain` prints.
@@ -180,9 +182,25 @@ pub struct CorrelateView<'a> {
     pub share: Option<f64>,
     /// How well it goes along with the change, from 0 to 1.
     pub score: f64,
+    /// How it goes along with the metric over all versions of the study; null where these are fewer than six or no line.
+    pub over_versions: Option<OverVersionsView>,
     /// Of a function: whether its machine code changed; null where that isn't known, and of anything else.
     pub code_changed: Option<bool>,
 }
+
+/// How something goes along with a metric over the means of versions.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct OverVersionsView {
+    /// The partial correlation, with the order of versions held fixed: what both drift by doesn't count.
+    pub partial_correlation: f64,
+    /// Its 95 % interval.
+    pub interval: Interval,
+    /// The versions in which both were measured.
+    pub versions: usize,
+}
+
+/// The place of the column of what is known over the whole history: after `follows`.
+const OVER_VERSIONS: usize = 6;
 
 /// Percentages from here on are shown as factors.
 const LARGEST_PERCENT: f64 = 900.0;
@@ -216,6 +234,11 @@ impl NamedCorrelate {
             correlation: figures.correlation,
             share: figures.share,
             score: figures.score,
+            over_versions: self.over_versions.map(|it| OverVersionsView {
+                partial_correlation: it.correlation,
+                interval: it.interval,
+                versions: it.n,
+            }),
             code_changed: code
                 .filter(|_| self.kind == CandidateKind::Function)
                 .map(|code| code.has_changed(&self.name)),
@@ -295,8 +318,14 @@ impl ExplainedChange {
         )
     }
 
+    /// Whether something of it is known over the whole history.
+    fn has_versions(&self) -> bool {
+        let mut correlates = self.correlates.iter();
+        correlates.any(|it| it.over_versions.is_some())
+    }
+
     fn table(&self) -> Table {
-        let mut table = Table::new(vec![
+        let mut columns = vec![
             left("goes along"),
             right(self.base.clone()),
             right(self.new.clone()),
@@ -305,7 +334,11 @@ impl ExplainedChange {
             right("follows"),
             right("score"),
             left("seen by"),
-        ]);
+        ];
+        if self.has_versions() {
+            columns.insert(OVER_VERSIONS, right("over versions"));
+        }
+        let mut table = Table::new(columns);
         for correlate in &self.correlates {
             let figures = &correlate.figures;
             let scale = correlate
@@ -319,7 +352,7 @@ impl ExplainedChange {
                 ),
                 None => numbers::significant(value, 4),
             };
-            table.row(vec![
+            let mut fields = vec![
                 field(correlate.marked_name(self.code.as_ref())),
                 field(shown(figures.base)),
                 field(shown(figures.new)),
@@ -331,7 +364,15 @@ impl ExplainedChange {
                 field(format!("{:+.2}", figures.correlation)),
                 field(format!("{:.2}", figures.score)),
                 field(correlate.monitor.to_string()),
-            ]);
+            ];
+            if self.has_versions() {
+                let over = correlate.over_versions.map_or(String::new(), |it| {
+                    let Interval { low, high } = it.interval;
+                    format!("{:+.2} [{low:+.2}, {high:+.2}]", it.correlation)
+                });
+                fields.insert(OVER_VERSIONS, field(over));
+            }
+            table.row(fields);
         }
         table
     }
@@ -393,6 +434,13 @@ impl Render for Explanations {
             document = document.with_sentence(
                 "To go along isn't to cause: each of these changed with the metric, for the time and for the same work, \
                  by more than chance does. `of it`: the share of the change that this time is; `follows`: the correlation over the trials.",
+                Tone::Plain,
+            );
+        }
+        if self.changes.iter().any(ExplainedChange::has_versions) {
+            document = document.with_sentence(
+                "`over versions`: the correlation over the means of all versions of the study, with their order held fixed, so that \
+                 what both drift by doesn't count.",
                 Tone::Plain,
             );
         }

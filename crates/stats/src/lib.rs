@@ -14,7 +14,7 @@
 //! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
 //! | is there more than one mode? | [`two_modes`] |
 //! | what did a control do meanwhile? | [`control_move`] |
-//! | what goes with it? | [`strongest_association`] |
+//! | what goes with it? | [`strongest_association`], [`partial_correlation`](fn@partial_correlation) |
 //! | without assumptions about the distribution? | [`mann_whitney`], [`kolmogorov_smirnov`], [`hierarchical_bootstrap`], [`bca`] |
 //!
 //! This crate reads and writes nothing, looks at no clock, and draws random numbers only from a caller's seed. What has no
@@ -48,6 +48,7 @@ mod mean;
 mod measurement_order;
 mod multimodality;
 mod nested_samples;
+mod partial_correlation;
 mod random;
 mod rank_tests;
 mod samples;
@@ -80,6 +81,7 @@ pub use multimodality::{TwoModes, two_modes};
 pub use nested_samples::{
     Level, NestedSample, NestedSamples, ReplicationUnits, intraclass_correlation, on_common_hosts,
 };
+pub use partial_correlation::{PartialCorrelation, partial_correlation};
 pub use random::Random;
 pub use rank_tests::{KolmogorovSmirnov, MannWhitney, kolmogorov_smirnov, mann_whitney};
 pub use samples::{Samples, SamplesError};

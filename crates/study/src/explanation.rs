@@ -4,6 +4,7 @@
 mod changed_code;
 mod changed_files;
 mod step_changes;
+mod whole_history;
 
 use backsight_model::{
     Better, Cell, CellSeries, HistoryTrial, MetricName, Monitor, MonitorMetric, MonitorName,
@@ -13,8 +14,8 @@ use backsight_policy::{
     BaselineRelation, CompareOptions, ComparisonRow, FunctionDifference, ProfileDifference,
     ProfileOptions, RowEntry, SplitKey, Warning, compare,
     explain::{
-        Candidate, CandidateKind, ChangeSides, ExplainOptions, Scaling, ShareChange, TrialValues,
-        WorkMeasure, correlates,
+        Candidate, CandidateKind, ChangeSides, Correlate, ExplainOptions, Scaling, ShareChange,
+        TrialValues, WorkMeasure, correlates,
     },
     split,
 };
@@ -43,6 +44,7 @@ use crate::{
 use changed_code::{ChangeEnds, changed_code};
 use changed_files::FileHistory;
 use step_changes::changes_found;
+use whole_history::WholeHistory;
 
 /// What the score of a sum is multiplied by, so that the part which moved stands before it.
 const SUM_WEIGHT: f64 = 0.8;
@@ -99,6 +101,8 @@ struct ComparedSides {
     pairs: Vec<Pair>,
     /// Of a study along a history.
     history: Option<(TargetName, StudyHistory)>,
+    /// All of its trials, and the version of each, where its versions are one line.
+    whole: Option<(ResultSet, HashMap<u32, usize>)>,
 }
 
 /// What goes along with the changes between the studies that are named: two or more, the first is the baseline; or the one study's
@@ -140,13 +144,15 @@ pub async fn explain(
         known.insert(row.id.0, Rc::new(background));
     }
     let functions: Vec<FunctionKey> = functions.functions().cloned().collect();
-    let sides: Vec<Side> = (compared.sides)
-        .into_iter()
-        .map(|set| Side {
-            known: known.get(&set.study).cloned().unwrap_or_default(),
-            set,
-        })
-        .collect();
+    let side = |set: ResultSet| Side {
+        known: known.get(&set.study).cloned().unwrap_or_default(),
+        set,
+    };
+    let sides: Vec<Side> = compared.sides.into_iter().map(side).collect();
+    let whole = compared.whole.map(|(set, versions)| WholeHistory {
+        trials: side(set),
+        versions,
+    });
     let mut found = Explanations {
         title: asked.join(" and "),
         changes: Vec::new(),
@@ -171,6 +177,7 @@ pub async fn explain(
             &sides[pair.base],
             &sides[pair.new],
             pair,
+            whole.as_ref(),
             &functions,
             &mut found,
         );
@@ -248,6 +255,7 @@ fn against_first(sides: Vec<ResultSet>) -> ComparedSides {
         pairs: pairs.collect(),
         sides,
         history: None,
+        whole: None,
     }
 }
 
@@ -319,6 +327,7 @@ async fn sides_along_history(
     Ok(ComparedSides {
         sides: parts,
         pairs,
+        whole: WholeHistory::is_one_line(&history).then_some((set, by_version)),
         history: Some((target, history)),
     })
 }
@@ -445,6 +454,7 @@ fn explain_pair(
     base: &Side,
     new: &Side,
     pair: &Pair,
+    whole: Option<&WholeHistory>,
     functions: &[FunctionKey],
     found: &mut Explanations,
 ) {
@@ -496,6 +506,22 @@ fn explain_pair(
             ));
             continue;
         }
+        let named = |figures: Correlate| {
+            let seen = &candidates[figures.candidate];
+            NamedCorrelate {
+                kind: seen.candidate.kind,
+                name: seen.candidate.name.clone(),
+                monitor: seen.monitor.clone(),
+                about: seen.about.clone(),
+                unit: seen.unit,
+                figures,
+                over_versions: None,
+            }
+        };
+        let mut correlates: Vec<NamedCorrelate> = along.into_iter().map(named).collect();
+        if let Some(whole) = whole {
+            whole.add_correlations(row, functions, &mut correlates);
+        }
         found.changes.push(ExplainedChange {
             base: base.set.name.clone(),
             new: new.set.name.clone(),
@@ -508,20 +534,7 @@ fn explain_pair(
             percent: (difference.percent.ok())
                 .map(|percent| (percent, difference.percent_interval.ok())),
             candidates: candidates.len(),
-            correlates: along
-                .into_iter()
-                .map(|figures| {
-                    let seen = &candidates[figures.candidate];
-                    NamedCorrelate {
-                        kind: seen.candidate.kind,
-                        name: seen.candidate.name.clone(),
-                        monitor: seen.monitor.clone(),
-                        about: seen.about.clone(),
-                        unit: seen.unit,
-                        figures,
-                    }
-                })
-                .collect(),
+            correlates,
             versions: pair.versions.clone(),
             ends: None,
             code: None,

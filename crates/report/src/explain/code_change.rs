@@ -210,8 +210,11 @@ pub(super) fn sentence(code: &CodeChange) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Document;
+    use crate::{Document, explain::NamedCorrelate};
     use backsight_machine_code::{FunctionChange, FunctionDifference};
+    use backsight_model::MonitorName;
+    use backsight_policy::explain::{CandidateKind, Correlate};
+    use backsight_stats::Undefined;
 
     fn difference(functions: usize) -> CodeDifference {
         let changed = |number| FunctionDifference {
@@ -254,6 +257,45 @@ mod tests {
             said,
             "23 functions have other machine code in v2 than in v1"
         );
+    }
+
+    #[test]
+    fn a_function_that_goes_along_is_marked_if_its_code_changed() {
+        let (code, _) = shown(Ok(difference(1)));
+        let marked = |kind, name: &str, code| {
+            let correlate = NamedCorrelate {
+                kind,
+                name: name.into(),
+                monitor: MonitorName::new("profile").unwrap(),
+                about: String::new(),
+                unit: None,
+                figures: Correlate {
+                    candidate: 0,
+                    base: 1.0,
+                    new: 2.0,
+                    per_work: false,
+                    percent: Ok(100.0),
+                    percent_interval: Err(Undefined::NoSpread),
+                    p: 0.0,
+                    correlation: 1.0,
+                    share: None,
+                    score: 1.0,
+                },
+                over_versions: None,
+            };
+            (
+                correlate.marked_name(code),
+                correlate.view(code).code_changed,
+            )
+        };
+        let function = CandidateKind::Function;
+        let changed = ("f0 (its code changed)".to_owned(), Some(true));
+        assert_eq!(marked(function, "f0", Some(&code)), changed);
+        let same = ("f1".to_owned(), Some(false));
+        assert_eq!(marked(function, "f1", Some(&code)), same);
+        assert_eq!(marked(function, "f0", None), ("f0".to_owned(), None));
+        let metric = marked(CandidateKind::Metric, "f0", Some(&code));
+        assert_eq!(metric, ("f0".to_owned(), None));
     }
 
     #[test]

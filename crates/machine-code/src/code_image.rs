@@ -12,16 +12,11 @@ use std::{
 
 use crate::{
     aarch64,
+    name_budget::{MOST_SYMBOLS, NameBudget},
     operand_targets::{CodeHasher, OperandTargets, stable_name},
     x86_64,
 };
 
-/// Most symbols of a file that are read.
-pub(crate) const MOST_SYMBOLS: usize = 4_000_000;
-/// Longest name, in bytes; what a name has beyond is cut off.
-const LONGEST_NAME: usize = 4096;
-/// Bytes of all names of a file together: names in a file may overlap.
-const MOST_NAME_BYTES: usize = 256 << 20;
 /// Bytes of all functions of a file together, as a multiple of the file's: functions may overlap.
 const MOST_CODE: u64 = 4;
 
@@ -64,18 +59,6 @@ pub(crate) struct FunctionCode {
     pub operands: u64,
 }
 
-/// How much of a file's names may still be copied.
-pub(crate) struct NameBudget(usize);
-
-impl NameBudget {
-    /// A name, cut if it is too long; none if there were too many.
-    pub(crate) fn take(&mut self, name: &[u8]) -> Option<Vec<u8>> {
-        let name = &name[..name.len().min(LONGEST_NAME)];
-        self.0 = self.0.checked_sub(name.len())?;
-        Some(name.to_owned())
-    }
-}
-
 impl CodeImage {
     /// Reads a file. Functions are what its symbols say; a stripped file has none.
     ///
@@ -92,7 +75,7 @@ impl CodeImage {
             Architecture::X86_64 | Architecture::Aarch64 => file.is_little_endian(),
             _ => false,
         };
-        let mut budget = NameBudget(MOST_NAME_BYTES);
+        let mut budget = NameBudget::default();
         let targets = OperandTargets::new(&file, &mut budget);
         let length = data.len().unwrap_or(0);
         let mut code_left = length.saturating_mul(MOST_CODE);

@@ -20,6 +20,7 @@
 mod aarch64;
 mod code_image;
 mod difference;
+mod name_budget;
 mod operand_targets;
 mod x86_64;
 

@@ -10,7 +10,7 @@ use std::{
     ops::Range,
 };
 
-use crate::code_image::{MOST_SYMBOLS, NameBudget};
+use crate::name_budget::{MOST_SYMBOLS, NameBudget};
 
 /// What an address is, whatever the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

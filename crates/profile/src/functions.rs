@@ -1,13 +1,16 @@
 //! Weights by function, of several profiles under one numbering, so that trials and builds can be compared.
 //!
-//! Two builds' functions are the same by name and by the file name of their module: paths and addresses differ between builds. What has no
-//! name is one function a module, `[module]`.
+//! Two builds' functions are the same by name and by the file name of their module: paths and addresses differ between builds. Where file
+//! names differ, too, `FunctionPairing` says which are compared. What has no name is one function a module, `[module]`.
 
 use std::collections::HashMap;
 
 use indexmap::IndexSet;
 
-use crate::document::{Module, Profile, ProfileFrame};
+use crate::{
+    document::{Module, Profile, ProfileFrame},
+    pairing::FunctionPairing,
+};
 
 /// What tells functions apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,10 +129,20 @@ impl CallTree {
         &self.nodes
     }
 
-    /// Adds a profile of side 0 or 1.
-    pub fn add(&mut self, table: &mut FunctionTable, profile: &Profile, side: usize) {
+    /// Adds a profile of side 0 or 1. `pairing` says which functions are the same, beside those of one number.
+    pub fn add(
+        &mut self,
+        table: &mut FunctionTable,
+        pairing: Option<&FunctionPairing>,
+        profile: &Profile,
+        side: usize,
+    ) {
         const ROOT: u32 = u32::MAX;
-        let numbers = table.number_frames(profile);
+        let mut numbers = table.number_frames(profile);
+        for number in numbers.iter_mut().filter(|_| pairing.is_some()) {
+            let counterpart = pairing.map(|it| it.counterpart(*number as usize));
+            *number = counterpart.map_or(*number, |it| it as u32);
+        }
         for (stack, weight) in profile.stacks.iter().zip(stack_weights(profile)) {
             let mut at = ROOT;
             for &frame in stack {
@@ -223,8 +236,8 @@ mod tests {
         let (mut table, mut tree) = (FunctionTable::default(), CallTree::default());
         let base = profile("/x", &[(&["main", "f"], 3), (&["main"], 1)]);
         let new = profile("/x", &[(&["main", "g"], 4), (&["f"], 1)]);
-        tree.add(&mut table, &base, 0);
-        tree.add(&mut table, &new, 1);
+        tree.add(&mut table, None, &base, 0);
+        tree.add(&mut table, None, &new, 1);
         let node = |parent, function, itself| CallNode {
             parent,
             function,

@@ -25,6 +25,7 @@ mod document;
 pub mod export;
 mod functions;
 mod merge;
+mod pairing;
 
 pub use builder::ProfileBuilder;
 pub use document::{
@@ -33,3 +34,4 @@ pub use document::{
 };
 pub use functions::{CallNode, CallTree, FunctionKey, FunctionTable, FunctionWeights};
 pub use merge::{MergeError, merge};
+pub use pairing::FunctionPairing;

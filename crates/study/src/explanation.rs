@@ -19,7 +19,7 @@ use backsight_policy::{
     },
     split,
 };
-use backsight_profile::{FunctionKey, FunctionTable, FunctionWeights};
+use backsight_profile::{FunctionKey, FunctionPairing, FunctionTable, FunctionWeights};
 use backsight_report::explain::{ExplainedChange, Explanations, NamedCorrelate};
 use backsight_store::{Store, StudyDocument, StudyId, StudyRow};
 use indexmap::IndexMap;
@@ -684,18 +684,21 @@ fn function_candidates(
         trials.retain(|trial| known.contains_key(trial));
         trials
     });
-    let sampled = |place: usize| {
-        let side = [base, new][place];
+    let sampled: [Vec<(u32, &SampledFunctions)>; 2] = std::array::from_fn(|place| {
+        let known = &[base, new][place].known.functions;
         let of = trials[place].iter();
-        of.map(|trial| (*trial, &side.known.functions[trial]))
-    };
-    let weights = |place: usize| -> Vec<FunctionWeights> {
-        sampled(place)
-            .map(|(_, sampled)| sampled.weights.clone())
-            .collect()
-    };
+        of.map(|trial| (*trial, &known[trial])).collect()
+    });
+    let mut weights = sampled.each_ref().map(|side| -> Vec<FunctionWeights> {
+        let weights = side.iter().map(|(_, sampled)| &sampled.weights);
+        weights.cloned().collect()
+    });
+    let pairing = FunctionPairing::new(functions, &weights[0], &weights[1]);
+    for trial in &mut weights[1] {
+        *trial = pairing.apply(trial);
+    }
     let difference =
-        ProfileDifference::new(Some(&weights(0)), &weights(1), ProfileOptions::default());
+        ProfileDifference::new(Some(&weights[0]), &weights[1], ProfileOptions::default());
     let candidate = |found: &FunctionDifference| {
         let function = &functions[found.function];
         let share = found.itself.difference.zip(found.itself.base);
@@ -717,13 +720,12 @@ fn function_candidates(
                 part_of: None,
                 weight: 1.0,
                 values: std::array::from_fn(|place| {
-                    let seconds = |sampled: &SampledFunctions| {
-                        let of_function = sampled.weights.itself.get(found.function);
-                        of_function.copied().unwrap_or(0) as f64 / sampled.frequency_hz
-                    };
-                    sampled(place)
-                        .map(|(trial, sampled)| (trial, seconds(sampled)))
-                        .collect()
+                    let trials = sampled[place].iter().zip(&weights[place]);
+                    let seconds = trials.map(|((trial, sampled), weights)| {
+                        let itself = weights.itself.get(found.function).copied();
+                        (*trial, itself.unwrap_or(0) as f64 / sampled.frequency_hz)
+                    });
+                    seconds.collect()
                 }),
             },
             monitor: profile_monitor(),

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, path::Path};
 
 use backsight_model::{Cell, shell_quoted};
 use backsight_policy::{ProfileDifference, ProfileOptions, SplitKey, parts_of_cells};
-use backsight_profile::{CallTree, FunctionTable, Profile, ProfileEvent, ProfileUnit, merge};
+use backsight_profile::{
+    CallTree, FunctionKey, FunctionPairing, FunctionTable, Profile, ProfileEvent, ProfileUnit,
+    merge,
+};
 use backsight_report::{
     numbers,
     profile::{ProfileReport, ProfiledTrials},
@@ -197,20 +200,30 @@ impl ComparedProfiles {
         let mut tree = CallTree::default();
         let mut merged = Vec::new();
         let mut weights = Vec::new();
-        for (number, side) in [base.as_ref(), Some(&new)].into_iter().enumerate() {
-            let Some(side) = side else { continue };
+        for side in [base.as_ref(), Some(&new)].into_iter().flatten() {
             let profiles: Vec<&Profile> = side.trials.iter().collect();
             let profile = merge(&profiles).into_diagnostic()?;
             weights.push(profiles.iter().map(|one| table.weigh(one)).collect());
-            tree.add(&mut table, &profile, number);
             merged.push(profile);
         }
         if merged.len() > 1 {
             // Whether they can be merged is whether they can be compared.
             merge(&merged.iter().collect::<Vec<_>>()).into_diagnostic()?;
         }
-        let new_weights: Vec<_> = weights.pop().unwrap_or_default();
+        let mut new_weights: Vec<_> = weights.pop().unwrap_or_default();
         let base_weights: Option<Vec<_>> = weights.pop();
+        let functions: Vec<FunctionKey> = table.functions().cloned().collect();
+        let pairing = (base_weights.as_ref())
+            .map(|base| FunctionPairing::new(&functions, base, &new_weights))
+            .filter(|pairing| !pairing.modules().is_empty());
+        if let Some(pairing) = &pairing {
+            new_weights = new_weights.iter().map(|one| pairing.apply(one)).collect();
+        }
+        // The new side is the second, even where it is alone.
+        let first = 2 - merged.len();
+        for (profile, side) in merged.iter().zip(first..) {
+            tree.add(&mut table, pairing.as_ref(), profile, side);
+        }
         let base_merged = (merged.len() > 1).then(|| merged.remove(0));
         let merged = merged.remove(0);
         let options = ProfileOptions {
@@ -232,7 +245,7 @@ impl ComparedProfiles {
                 .zip(base_merged.as_ref())
                 .map(|(side, profile)| named(side, profile)),
             new: named(&new, &merged),
-            functions: table.functions().cloned().collect(),
+            functions,
             difference,
             top: usize::MAX,
             width: None,
@@ -240,6 +253,7 @@ impl ComparedProfiles {
                 .into_iter()
                 .flat_map(|base| base.notes)
                 .chain(new.notes)
+                .chain(pairing.iter().flat_map(notes_of_pairing))
                 .collect(),
         };
         Ok(Self {
@@ -248,6 +262,12 @@ impl ComparedProfiles {
             merged,
         })
     }
+}
+
+/// Which modules are compared although their names differ.
+fn notes_of_pairing(pairing: &FunctionPairing) -> impl Iterator<Item = String> {
+    let modules = pairing.modules().iter();
+    modules.map(|(base, new)| format!("functions of `{new}` are compared with those of `{base}`"))
 }
 
 /// The sides of a file or a study.

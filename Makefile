@@ -6,6 +6,8 @@ AGENTS := x86_64 aarch64
 AGENTS_FOLDER := target/agents
 # Where agents have to compile besides: those of other architectures, and FreeBSD's, which no release has.
 ALSO_COMPILED := $(patsubst %,%-unknown-linux-musl,$(filter-out $(shell uname -m),$(AGENTS))) x86_64-unknown-freebsd
+# What is only checked is not run: optimising what it has in C would take most of a minute.
+C_UNOPTIMISED := --config profile.dev.package.libsqlite3-sys.opt-level=0 --config profile.dev.package.zstd-sys.opt-level=0
 # Many tests wait more than they work: three at a time for two processors.
 export NEXTEST_TEST_THREADS ?= $(shell expr $$(nproc) \* 3 / 2)
 # Tools of Cargo that `scripts/setup` installs.
@@ -41,7 +43,7 @@ agents: setup-build         ## the agents for other machines, static and small: 
 
 check:                      ## format, lints of what the static binary is made of, that the agents compile; licences, duplicates and sources of dependencies
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --target $(TARGET) -- -D warnings
+	cargo clippy $(C_UNOPTIMISED) --workspace --all-targets --locked --target $(TARGET) -- -D warnings
 	cargo check --locked --features pure $(addprefix --target ,$(ALSO_COMPILED)) -p backsight-agent-program
 	cargo deny --locked --log-level error check licenses bans sources
 

@@ -1,0 +1,653 @@
+//! JSON lines: `go test -json`, libtest's and nextest's, pytest-reportlog's. And pytest-json-report's document.
+//!
+//! Formats: `go doc test2json`; <https://doc.rust-lang.org/rustc/tests/index.html#--format-format>,
+//! <https://nexte.st/docs/machine-readable/libtest-json/>; <https://github.com/pytest-dev/pytest-reportlog>;
+//! <https://github.com/numirias/pytest-json-report>.
+
+use crate::{
+    lines::LineDecoder,
+    reader::{Decoder, Sink},
+    result::{Log, Outcome, ProblemKind, TestResult, path},
+};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Longest element of a document, in bytes.
+const MAX_ELEMENT: usize = 4 << 20;
+/// Packages of Go and tests of pytest that are under way.
+const MAX_OPEN: usize = 100_000;
+
+/// A line's JSON, if it is an object. Other lines (of a build, say) stand between such.
+fn object<'a, T: Deserialize<'a>>(line: &'a str, to: &mut Sink<'_>) -> Option<T> {
+    let line = line.trim();
+    if !line.starts_with('{') {
+        return None;
+    }
+    match serde_json::from_str(line) {
+        Ok(read) => Some(read),
+        Err(error) => {
+            to.invalid_json(&error);
+            None
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct GoEvent {
+    action: String,
+    #[serde(default)]
+    package: String,
+    #[serde(default)]
+    test: String,
+    #[serde(default)]
+    output: String,
+    elapsed: Option<f64>,
+    failed_build: Option<IgnoredAny>,
+}
+
+/// `go test -json`. A test's name is its package's path and its own. A package has a result of its own only where none of its tests
+/// accounts for its failure: it doesn't build, or panics outside of tests.
+#[derive(Default)]
+pub(crate) struct GoTest {
+    packages: HashMap<String, GoPackage>,
+    build: Log,
+}
+
+#[derive(Default)]
+struct GoPackage {
+    failures: u64,
+    /// The test under way that wrote of a panic.
+    panicked: Option<String>,
+    log: Log,
+}
+
+impl LineDecoder for GoTest {
+    fn line(&mut self, line: &str, to: &mut Sink<'_>) {
+        let Some(event) = object::<GoEvent>(line, to) else {
+            return;
+        };
+        if event.action == "build-output" {
+            self.build.push(&event.output);
+            return;
+        }
+        if event.package.is_empty() {
+            return;
+        }
+        if self.packages.len() >= MAX_OPEN {
+            to.problem(ProblemKind::TooDeep(MAX_OPEN));
+            self.packages.clear();
+        }
+        let name = path([event.package.as_str(), event.test.as_str()]);
+        let key = event.package.clone();
+        let package = self.packages.entry(event.package).or_default();
+        let outcome = match event.action.as_str() {
+            "run" => return to.started(name),
+            "output" if event.test.is_empty() => return package.log.push(&event.output),
+            "output" => {
+                if event.output.starts_with("panic: ") {
+                    package.panicked = Some(name.clone());
+                }
+                return to.log(&name, &event.output);
+            }
+            "pass" => Outcome::Pass,
+            "fail" => Outcome::Fail,
+            "skip" => Outcome::Skip,
+            _ => return,
+        };
+        let mut result = TestResult::new(name, outcome).with_seconds(event.elapsed);
+        if event.test.is_empty() {
+            let log = std::mem::take(&mut package.log).into_string();
+            let failures = package.failures;
+            self.packages.remove(&key);
+            if outcome != Outcome::Fail || failures > 0 {
+                return;
+            }
+            let built = event.failed_build.is_none();
+            let build = if built { String::new() } else { std::mem::take(&mut self.build).into_string() };
+            result.outcome = Outcome::Error;
+            result = result.with_log(build + &log);
+            let said = result.log.lines().find(|line| !line.starts_with('#'));
+            let said = said.unwrap_or_default().to_owned();
+            to.result(result.with_message(&said));
+            return;
+        }
+        package.failures += u64::from(outcome == Outcome::Fail);
+        if package.panicked.as_ref() == Some(&result.name) {
+            result.outcome = Outcome::Crash(None);
+        }
+        to.result_with(result, |result, log| {
+            // `    a_test.go:4: not equal`; a skipped test's reason stands there too.
+            let said = log.lines().find(|line| {
+                line.starts_with("panic: ") || (line.starts_with("    ") && line.contains(".go:"))
+            });
+            let said = said.map(|line| line.split_once(".go:").map_or(line, |(_, rest)| {
+                rest.split_once(": ").map_or(rest, |(_, said)| said)
+            }));
+            if result.outcome != Outcome::Pass {
+                result.message = said.map(str::to_owned);
+            }
+        });
+    }
+}
+
+#[derive(Deserialize)]
+struct LibtestEvent {
+    #[serde(rename = "type")]
+    kind: String,
+    event: Option<String>,
+    #[serde(default)]
+    name: String,
+    exec_time: Option<f64>,
+    #[serde(default)]
+    stdout: String,
+    #[serde(default)]
+    message: String,
+    reason: Option<String>,
+}
+
+/// libtest's JSON lines and nextest's, with what `libtest-json-plus` adds. nextest writes names as `package::binary$module::test#N`,
+/// N being the number of the last of several tries.
+pub(crate) struct LibtestJson;
+
+impl LineDecoder for LibtestJson {
+    fn line(&mut self, line: &str, to: &mut Sink<'_>) {
+        let Some(event) = object::<LibtestEvent>(line, to) else {
+            return;
+        };
+        let outcome = match (event.kind.as_str(), event.event.as_deref()) {
+            ("test", Some("started")) => return to.started(rust_path(&event.name).0),
+            ("test", Some("ok")) => Outcome::Pass,
+            ("test", Some("ignored")) => Outcome::Skip,
+            // It runs longer than usual, and goes on.
+            ("test", Some("timeout")) => return,
+            ("test", Some("failed")) if event.reason.as_deref() == Some("time limit exceeded") => {
+                Outcome::Timeout
+            }
+            ("test", Some("failed")) => Outcome::Fail,
+            ("bench", _) => Outcome::Pass,
+            ("test", event) => {
+                let word = event.unwrap_or_default().to_owned();
+                return to.problem(ProblemKind::UnknownOutcome(word));
+            }
+            _ => return,
+        };
+        let (name, tries) = rust_path(&event.name);
+        let mut result = TestResult::new(name, outcome).with_seconds(event.exec_time);
+        // Only what failed is tried again.
+        result.reruns = vec![Outcome::Fail; tries as usize];
+        let said = if event.message.is_empty() { panic_message(&event.stdout) } else { &event.message };
+        if outcome != Outcome::Pass {
+            result = result.with_message(said);
+        }
+        to.result(result.with_log(event.stdout));
+    }
+}
+
+/// `package::binary$module::test#2` as a path, and how many tries there were before.
+fn rust_path(name: &str) -> (String, u32) {
+    let numbered = name.rsplit_once('#').and_then(|(name, number)| {
+        let number: u32 = number.parse().ok()?;
+        (name.contains('$') && (2..=1000).contains(&number)).then_some((name, number - 1))
+    });
+    let (name, tries) = numbered.unwrap_or((name, 0));
+    (path(name.replacen('$', "::", 1).split("::")), tries)
+}
+
+/// The line after the one that says where a panic was.
+pub(crate) fn panic_message(log: &str) -> &str {
+    let mut lines = log.lines();
+    let place = lines.find(|line| line.starts_with("thread '") && line.contains(" panicked at "));
+    let older = place.and_then(|line| line.split_once(" panicked at '"));
+    match older {
+        Some((_, said)) => said.rsplit_once("', ").map_or(said, |(said, _)| said),
+        None => lines.next().unwrap_or_default(),
+    }
+}
+
+/// libtest's own text.
+#[derive(Default)]
+pub(crate) struct LibtestText {
+    /// The test whose name came without an outcome, because what it wrote is between.
+    begun: Option<String>,
+    planned: Option<u64>,
+    found: u64,
+    /// Failed tests, whose output follows: name, and the log as far as it was read.
+    failed: Vec<(String, u64, Outcome)>,
+    logs: Vec<(String, Log)>,
+}
+
+impl LibtestText {
+    /// Failures come once their output has: after all tests of a program.
+    fn release(&mut self, to: &mut Sink<'_>) {
+        let mut logs: HashMap<_, _> = self.logs.drain(..).collect();
+        for (name, line, outcome) in self.failed.drain(..) {
+            let log = logs.remove(&name).unwrap_or_default().into_string();
+            let mut result = TestResult::new(path(name.split("::")), outcome)
+                .with_message(panic_message(&log));
+            result.line = line;
+            to.result(result.with_log(log));
+        }
+        if let Some(planned) = self.planned.take()
+            && planned != self.found
+        {
+            let found = self.found;
+            to.problem(ProblemKind::PlanMismatch { planned, found });
+        }
+        self.found = 0;
+    }
+
+    fn end_test(&mut self, name: &str, said: &str, to: &mut Sink<'_>) -> bool {
+        // `--report-time` adds `<0.123s>`.
+        let (said, seconds) = match said.strip_suffix("s>").and_then(|s| s.rsplit_once(" <")) {
+            Some((said, seconds)) => (said, crate::result::seconds(seconds)),
+            None => (said, None),
+        };
+        let (word, reason) = said.split_once(", ").unwrap_or((said, ""));
+        let outcome = match word {
+            "ok" => Outcome::Pass,
+            "FAILED" | "failed" => Outcome::Fail,
+            "ignored" => Outcome::Skip,
+            _ if word.starts_with("bench:") => Outcome::Pass,
+            _ => return false,
+        };
+        self.found += 1;
+        let name = name.trim_end_matches(" - should panic");
+        if outcome == Outcome::Fail {
+            // What failed is known by its name alone: a million failures are held as such.
+            self.failed.push((name.to_owned(), to.line(), outcome));
+            return true;
+        }
+        let result = TestResult::new(path(name.split("::")), outcome);
+        to.result(result.with_message(reason).with_seconds(seconds));
+        true
+    }
+}
+
+impl LineDecoder for LibtestText {
+    fn line(&mut self, line: &str, to: &mut Sink<'_>) {
+        if let Some(count) = line.strip_prefix("running ").and_then(|rest| rest.split_once(' ')) {
+            if let (Ok(planned), "test" | "tests") = (count.0.parse(), count.1) {
+                self.release(to);
+                self.planned = Some(planned);
+                return;
+            }
+        }
+        if let Some((name, said)) = line.strip_prefix("test ").and_then(|l| l.rsplit_once(" ... ")) {
+            if !self.end_test(name, said, to) {
+                // The test wrote to the line (`--nocapture`); its outcome stands at a later line's end.
+                to.started(path(name.trim_end_matches(" - should panic").split("::")));
+                self.begun = Some(name.to_owned());
+            }
+            return;
+        }
+        if let Some(name) = &self.begun
+            && matches!(line, "ok" | "FAILED")
+        {
+            let name = name.clone();
+            self.begun = None;
+            self.end_test(&name, line, to);
+            return;
+        }
+        let stdout = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
+        if let Some(name) = stdout {
+            self.logs.push((name.to_owned(), Log::default()));
+        } else if line.starts_with("test result: ") {
+            self.release(to);
+        } else if line == "failures:" {
+        } else if let Some((_, log)) = self.logs.last_mut() {
+            log.push_line(line);
+        }
+    }
+
+    fn unfinished(&mut self, line: &str, to: &mut Sink<'_>) {
+        if let Some(name) = line.strip_prefix("test ").and_then(|l| l.strip_suffix(" ... ")) {
+            to.started(path(name.trim_end_matches(" - should panic").split("::")));
+        }
+    }
+
+    fn finish(&mut self, to: &mut Sink<'_>) {
+        self.release(to);
+    }
+
+    fn held(&self) -> u64 {
+        self.failed.len() as u64
+    }
+}
+
+#[derive(Deserialize)]
+struct ReportLine {
+    #[serde(rename = "$report_type")]
+    kind: Option<String>,
+    #[serde(default)]
+    nodeid: String,
+    #[serde(default)]
+    outcome: String,
+    when: Option<String>,
+    duration: Option<f64>,
+    longrepr: Option<Value>,
+    wasxfail: Option<String>,
+    #[serde(default)]
+    sections: Vec<(String, String)>,
+}
+
+/// pytest-reportlog: a line for each of the three phases of a test.
+#[derive(Default)]
+pub(crate) struct PytestLog {
+    open: HashMap<String, PytestTest>,
+}
+
+#[derive(Default)]
+struct PytestTest {
+    outcome: Option<Outcome>,
+    message: String,
+    seconds: f64,
+    log: Log,
+    reruns: Vec<Outcome>,
+}
+
+impl LineDecoder for PytestLog {
+    fn line(&mut self, line: &str, to: &mut Sink<'_>) {
+        let Some(report) = object::<ReportLine>(line, to) else {
+            return;
+        };
+        let failed = report.outcome == "failed";
+        if report.kind.as_deref() == Some("CollectReport") && failed {
+            // A file that can't be imported.
+            let said = long_text(report.longrepr.as_ref());
+            let result = TestResult::new(pytest_path(&report.nodeid), Outcome::Error);
+            let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("");
+            return to.result(result.with_message(last.trim_start_matches("E ")).with_log(said.clone()));
+        }
+        if report.kind.as_deref() != Some("TestReport") {
+            return;
+        }
+        let name = pytest_path(&report.nodeid);
+        if !self.open.contains_key(&name) {
+            if self.open.len() >= MAX_OPEN {
+                to.problem(ProblemKind::TooDeep(MAX_OPEN));
+                self.open.clear();
+            }
+            to.started(name.clone());
+        }
+        let test = self.open.entry(name.clone()).or_default();
+        let when = report.when.as_deref().unwrap_or_default();
+        test.seconds += report.duration.unwrap_or(0.0);
+        let message = pytest_message(report.longrepr.as_ref());
+        let outcome = match (report.outcome.as_str(), when, &report.wasxfail) {
+            ("passed", "call", Some(_)) => Some(Outcome::UnexpectedPass),
+            ("passed", _, _) => None,
+            ("skipped", _, Some(_)) => Some(Outcome::ExpectedFail),
+            ("skipped", _, None) => Some(Outcome::Skip),
+            ("failed", "call", _) if is_strict_xpass(&message) => Some(Outcome::UnexpectedPass),
+            ("failed", "call", _) => Some(Outcome::Fail),
+            ("failed", _, _) => Some(Outcome::Error),
+            ("rerun", when, _) => {
+                // pytest-rerunfailures: what came before is another run.
+                let failure = if when == "call" { Outcome::Fail } else { Outcome::Error };
+                test.reruns.push(failure);
+                None
+            }
+            (word, _, _) => {
+                to.problem(ProblemKind::UnknownOutcome(word.to_owned()));
+                None
+            }
+        };
+        if let Some(outcome) = outcome
+            && test.outcome.is_none_or(|known| !known.is_failure())
+        {
+            test.outcome = Some(outcome);
+            test.message = report.wasxfail.clone().filter(|said| !said.is_empty()).unwrap_or(message);
+        }
+        if failed {
+            test.log.push(&long_text(report.longrepr.as_ref()));
+        }
+        if when == "teardown" {
+            for (title, text) in &report.sections {
+                test.log.push_line(&format!("---- {title} ----"));
+                test.log.push(text);
+            }
+            if let Some(test) = self.open.remove(&name) {
+                let outcome = test.outcome.unwrap_or(Outcome::Pass);
+                let mut result = TestResult::new(name, outcome)
+                    .with_message(&test.message)
+                    .with_seconds(Some(test.seconds));
+                result.reruns = test.reruns;
+                to.result(result.with_log(test.log.into_string()));
+            }
+        }
+    }
+}
+
+/// `tests/test_a.py::TestGroup::test_inside` as a path.
+fn pytest_path(node: &str) -> String {
+    path(node.split("::"))
+}
+
+fn is_strict_xpass(message: &str) -> bool {
+    message.starts_with("[XPASS(strict)]") || message.ends_with("Unexpected success")
+}
+
+/// A failure's message, in any of the forms in which pytest writes it.
+fn pytest_message(said: Option<&Value>) -> String {
+    match said {
+        Some(Value::String(text)) => text.clone(),
+        // File, line, `Skipped: why`.
+        Some(Value::Array(parts)) => {
+            let text = parts.last().and_then(Value::as_str).unwrap_or_default();
+            text.strip_prefix("Skipped: ").unwrap_or(text).to_owned()
+        }
+        Some(Value::Object(parts)) => {
+            let crash = parts.get("reprcrash").and_then(|crash| crash.get("message"));
+            crash.and_then(Value::as_str).unwrap_or_default().to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+/// All strings of a failure's description, each on its line: the traceback.
+fn long_text(said: Option<&Value>) -> String {
+    fn collect(value: &Value, text: &mut String) {
+        match value {
+            Value::String(line) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            Value::Array(parts) => parts.iter().for_each(|part| collect(part, text)),
+            Value::Object(parts) => {
+                for (key, part) in parts {
+                    if matches!(key.as_str(), "reprtraceback" | "reprentries" | "data" | "lines" | "longrepr") {
+                        collect(part, text);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut text = String::new();
+    if let Some(said) = said {
+        collect(said, &mut text);
+    }
+    text
+}
+
+/// pytest-json-report: one document, of which the elements of `tests` are read one by one.
+#[derive(Default)]
+pub(crate) struct PytestReport {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    /// Text of the last string at depth 1: the key of what follows.
+    key: Vec<u8>,
+    /// `tests` is the array that is open at depth 2.
+    in_tests: bool,
+    element: Vec<u8>,
+    too_long: bool,
+    line: u64,
+    begun_line: u64,
+    ended: bool,
+}
+
+#[derive(Deserialize)]
+struct ReportedTest {
+    nodeid: String,
+    outcome: String,
+    setup: Option<ReportedPhase>,
+    call: Option<ReportedPhase>,
+    teardown: Option<ReportedPhase>,
+}
+
+#[derive(Deserialize)]
+struct ReportedPhase {
+    duration: Option<f64>,
+    crash: Option<ReportedCrash>,
+    longrepr: Option<String>,
+    stdout: Option<String>,
+    stderr: Option<String>,
+    #[serde(default)]
+    outcome: String,
+}
+
+#[derive(Deserialize)]
+struct ReportedCrash {
+    message: String,
+}
+
+impl Decoder for PytestReport {
+    fn feed(&mut self, bytes: &[u8], to: &mut Sink<'_>) {
+        for byte in bytes {
+            self.byte(*byte, to);
+        }
+    }
+
+    fn finish(&mut self, to: &mut Sink<'_>) {
+        to.at_line(self.line + 1);
+        if !self.ended {
+            to.problem(ProblemKind::Invalid("invalid JSON: the document isn't at its end".to_owned()));
+        }
+    }
+}
+
+impl PytestReport {
+    fn byte(&mut self, byte: u8, to: &mut Sink<'_>) {
+        self.line += u64::from(byte == b'\n');
+        let within_test = self.in_tests && self.depth >= 3;
+        if within_test {
+            self.keep(byte);
+        }
+        if self.in_string {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => self.in_string = false,
+                _ if self.depth == 1 && self.key.len() < 16 => self.key.push(byte),
+                _ => {}
+            }
+            return;
+        }
+        match byte {
+            b'"' => {
+                self.in_string = true;
+                if self.depth == 1 {
+                    self.key.clear();
+                }
+            }
+            b'{' | b'[' => {
+                self.depth += 1;
+                if self.depth == 2 {
+                    self.in_tests = byte == b'[' && self.key == b"tests";
+                }
+                if self.in_tests && self.depth == 3 {
+                    self.begun_line = self.line + 1;
+                    self.keep(byte);
+                }
+            }
+            b'}' | b']' => {
+                if self.in_tests && self.depth == 3 {
+                    self.test(to);
+                }
+                self.depth = self.depth.saturating_sub(1);
+                self.in_tests &= self.depth >= 2;
+                self.ended |= self.depth == 0;
+            }
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, byte: u8) {
+        if self.element.len() < MAX_ELEMENT {
+            self.element.push(byte);
+        } else {
+            self.too_long = true;
+        }
+    }
+
+    fn test(&mut self, to: &mut Sink<'_>) {
+        to.at_line(self.begun_line);
+        let element = std::mem::take(&mut self.element);
+        if std::mem::take(&mut self.too_long) {
+            to.problem(ProblemKind::TooLong { what: "a test", limit: MAX_ELEMENT });
+            return;
+        }
+        let text = String::from_utf8_lossy(&element);
+        if let std::borrow::Cow::Owned(_) = text {
+            to.problem(ProblemKind::NotUtf8);
+        }
+        match serde_json::from_str::<ReportedTest>(&text) {
+            Ok(test) => reported(test, to),
+            Err(error) => to.invalid_json(&error),
+        }
+    }
+}
+
+fn reported(test: ReportedTest, to: &mut Sink<'_>) {
+    let phases = [test.setup, test.call, test.teardown];
+    let mut log = Log::default();
+    let mut message = String::new();
+    let mut seconds = None;
+    let mut failed = false;
+    for phase in phases.into_iter().flatten() {
+        failed |= phase.outcome == "failed";
+        if let Some(duration) = phase.duration {
+            seconds = Some(seconds.unwrap_or(0.0) + duration);
+        }
+        if message.is_empty() {
+            message = phase.crash.map(|crash| crash.message).unwrap_or_default();
+        }
+        let said = phase.longrepr.unwrap_or_default();
+        if message.is_empty() {
+            // `('file', 6, 'Skipped: why')`
+            let skipped = said.split_once("'Skipped: ").map(|(_, rest)| rest);
+            message = skipped.map_or(said.as_str(), |rest| rest.trim_end_matches("')")).to_owned();
+        }
+        for text in [Some(said), phase.stdout, phase.stderr].into_iter().flatten() {
+            log.push(&text);
+            if !text.is_empty() && !text.ends_with('\n') {
+                log.push("\n");
+            }
+        }
+    }
+    let outcome = match test.outcome.as_str() {
+        "passed" => Outcome::Pass,
+        "failed" if is_strict_xpass(&message) => Outcome::UnexpectedPass,
+        "failed" => Outcome::Fail,
+        "error" => Outcome::Error,
+        "skipped" => Outcome::Skip,
+        "xfailed" => Outcome::ExpectedFail,
+        "xpassed" => Outcome::UnexpectedPass,
+        // pytest-rerunfailures: the phases are those of the last run.
+        "rerun" if failed => Outcome::Fail,
+        "rerun" => Outcome::Pass,
+        word => {
+            to.problem(ProblemKind::UnknownOutcome(word.to_owned()));
+            return;
+        }
+    };
+    let message = if outcome == Outcome::Pass { "" } else { &message };
+    let mut result = TestResult::new(pytest_path(&test.nodeid), outcome).with_message(message);
+    if test.outcome == "rerun" {
+        result.reruns.push(Outcome::Fail);
+    }
+    to.result(result.with_seconds(seconds).with_log(log.into_string()));
+}

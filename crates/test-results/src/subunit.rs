@@ -1,0 +1,362 @@
+//! subunit, version 2 (binary) and version 1 (text).
+//!
+//! Format: <https://github.com/testing-cabal/subunit#the-protocol>. Which version it is is found out byte by byte, as the protocol has it: a packet of version 2
+//! begins with 0xB3 at the start, after a packet or after a newline. All else is text, and read as version 1.
+
+use crate::{
+    lines::{LineDecoder, Lines},
+    reader::{Decoder, Sink},
+    result::{Log, Outcome, ProblemKind, TestResult, path, seconds},
+};
+use std::collections::{HashMap, HashSet};
+
+const SIGNATURE: u8 = 0xb3;
+/// Longest packet, by the protocol.
+const MAX_PACKET: usize = (4 << 20) - 1;
+/// Tests that were listed or are under way.
+const MAX_OPEN: usize = 1_000_000;
+/// Files that are texts of a test's failure are kept; these end in other things.
+const REASON: &str = "reason";
+
+pub(crate) struct Subunit {
+    text: Lines<SubunitText>,
+    buffer: Vec<u8>,
+    /// A packet may begin here.
+    synchronized: bool,
+    /// Packets and lines that were read.
+    place: u64,
+    /// When tests began, in seconds since 1970.
+    begun: HashMap<String, f64>,
+    /// Tests that were listed and have no result yet.
+    listed: HashSet<String>,
+    reasons: HashMap<String, String>,
+    any_result: bool,
+}
+
+impl Subunit {
+    pub(crate) fn new() -> Subunit {
+        Subunit {
+            text: Lines::new(SubunitText::default()),
+            buffer: Vec::new(),
+            synchronized: true,
+            place: 0,
+            begun: HashMap::new(),
+            listed: HashSet::new(),
+            reasons: HashMap::new(),
+            any_result: false,
+        }
+    }
+
+    /// Reads a packet or a piece of text at the buffer's start; how long it was, or nothing if more is needed.
+    fn step(&mut self, bytes: &[u8], end: bool, to: &mut Sink<'_>) -> Option<usize> {
+        if bytes.is_empty() {
+            return None;
+        }
+        if self.synchronized && bytes[0] == SIGNATURE {
+            match packet_length(bytes) {
+                Length::Missing if !end => return None,
+                Length::Known(length) if length > bytes.len() && !end => return None,
+                Length::Known(length) if length <= bytes.len() => {
+                    self.place += 1;
+                    to.at_line(self.place);
+                    let (packet, sum) = bytes[..length].split_at(length - 4);
+                    if crc32fast::hash(packet).to_be_bytes() == *sum {
+                        if self.packet(packet, to).is_none() {
+                            to.problem(ProblemKind::Invalid("a packet that contradicts itself".to_owned()));
+                        }
+                        return Some(length);
+                    }
+                    to.problem(ProblemKind::Invalid("a packet with a wrong checksum".to_owned()));
+                }
+                _ => {
+                    to.at_line(self.place + 1);
+                    let what = if end { "a packet without its end" } else { "a packet that none can read" };
+                    to.problem(ProblemKind::Invalid(what.to_owned()));
+                }
+            }
+            // The protocol's way out: the next packet begins after a newline.
+            self.synchronized = false;
+        }
+        let newline = bytes.iter().position(|byte| *byte == b'\n');
+        let length = newline.map_or(bytes.len(), |at| at + 1);
+        self.text.feed(&bytes[..length], to);
+        self.synchronized = newline.is_some();
+        Some(length)
+    }
+
+    /// A packet without its checksum. Nothing if its lengths go beyond it.
+    fn packet(&mut self, packet: &[u8], to: &mut Sink<'_>) -> Option<()> {
+        let flags = u16::from_be_bytes([packet[1], packet[2]]);
+        let mut rest = Fields(&packet[3..]);
+        let _length = rest.number()?;
+        let mut time = None;
+        if flags & 0x0200 != 0 {
+            let whole = u32::from_be_bytes(rest.take(4)?.try_into().ok()?);
+            time = Some(f64::from(whole) + f64::from(rest.number()?) / 1e9);
+        }
+        let mut test = String::new();
+        if flags & 0x0800 != 0 {
+            test = rest.text()?;
+        }
+        if flags & 0x0080 != 0 {
+            for _ in 0..rest.number()? {
+                rest.text()?;
+            }
+        }
+        if flags & 0x0020 != 0 {
+            rest.text()?;
+        }
+        let mut file = None;
+        if flags & 0x0040 != 0 {
+            let name = rest.text()?;
+            let length = rest.number()? as usize;
+            file = Some((name, rest.take(length)?));
+        }
+        if flags & 0x0400 != 0 {
+            rest.text()?;
+        }
+        let name = path([test.as_str()]);
+        if name.is_empty() {
+            return Some(());
+        }
+        if let Some((file, bytes)) = file {
+            let text = String::from_utf8_lossy(bytes);
+            if file == REASON {
+                self.reasons.insert(name.clone(), text.chars().take(1000).collect());
+                self.bound(to);
+            } else {
+                if !self.begun.contains_key(&name) {
+                    to.started(name.clone());
+                }
+                to.log(&name, &text);
+            }
+        }
+        let outcome = match flags & 7 {
+            1 => {
+                self.listed.insert(name);
+                self.bound(to);
+                return Some(());
+            }
+            2 => {
+                self.begun.insert(name.clone(), time.unwrap_or(f64::NAN));
+                self.bound(to);
+                to.started(name);
+                return Some(());
+            }
+            3 => Outcome::Pass,
+            4 => Outcome::UnexpectedPass,
+            5 => Outcome::Skip,
+            6 => Outcome::Fail,
+            7 => Outcome::ExpectedFail,
+            _ => return Some(()),
+        };
+        self.any_result = true;
+        self.listed.remove(&name);
+        let begun = self.begun.remove(&name);
+        let took = begun.zip(time).map(|(begun, ended)| ended - begun);
+        let reason = self.reasons.remove(&name);
+        let result = TestResult::new(name, outcome).with_seconds(took.filter(|took| *took >= 0.0));
+        to.result_with(result, |result, log| {
+            let failed = matches!(result.outcome, Outcome::Fail | Outcome::ExpectedFail);
+            let last = log.lines().rev().find(|line| !line.trim().is_empty());
+            result.message = reason.or(last.filter(|_| failed).map(str::to_owned));
+        });
+        Some(())
+    }
+
+    /// Forgets what is under way where it is too much.
+    fn bound(&mut self, to: &mut Sink<'_>) {
+        if self.begun.len() + self.listed.len() + self.reasons.len() > MAX_OPEN {
+            to.problem(ProblemKind::TooDeep(MAX_OPEN));
+            self.begun.clear();
+            self.listed.clear();
+            self.reasons.clear();
+        }
+    }
+}
+
+impl Decoder for Subunit {
+    fn feed(&mut self, bytes: &[u8], to: &mut Sink<'_>) {
+        // Most pieces begin with a packet and are looked at where they are; only a packet's beginning is kept.
+        let mut kept = std::mem::take(&mut self.buffer);
+        let mut rest = bytes;
+        if !kept.is_empty() {
+            kept.extend_from_slice(bytes);
+            rest = &kept;
+        }
+        while let Some(read) = self.step(rest, false, to) {
+            rest = &rest[read..];
+        }
+        self.buffer = rest.to_vec();
+    }
+
+    fn finish(&mut self, to: &mut Sink<'_>) {
+        let buffer = std::mem::take(&mut self.buffer);
+        let mut rest = &buffer[..];
+        while let Some(read) = self.step(rest, true, to) {
+            rest = &rest[read..];
+        }
+        self.text.finish(to);
+        to.at_line(self.place);
+        // A list of tests alone (`--list`) says nothing of their results.
+        if self.any_result {
+            let mut listed: Vec<_> = self.listed.drain().collect();
+            listed.sort();
+            for name in listed {
+                to.result(TestResult::new(name, Outcome::NotRun));
+            }
+        }
+    }
+}
+
+enum Length {
+    /// More bytes are needed to know it.
+    Missing,
+    /// This is no packet that can be read.
+    Wrong,
+    Known(usize),
+}
+
+fn packet_length(bytes: &[u8]) -> Length {
+    let Some(version) = bytes.get(1) else {
+        return Length::Missing;
+    };
+    if version >> 4 != 2 || bytes.get(2).is_some_and(|low| low & 8 != 0) {
+        return Length::Wrong;
+    }
+    let mut fields = Fields(bytes.get(3..).unwrap_or_default());
+    match fields.number() {
+        None => Length::Missing,
+        // Signature, flags, length, checksum.
+        Some(length) if (8..=MAX_PACKET as u32).contains(&length) => Length::Known(length as usize),
+        Some(_) => Length::Wrong,
+    }
+}
+
+/// A packet's fields from here.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// A number of one to four bytes, whose first two bits say how many.
+    fn number(&mut self) -> Option<u32> {
+        let more = usize::from(self.0.first()? >> 6);
+        let bytes = self.take(more + 1)?;
+        let first = u32::from(bytes[0] & 0x3f);
+        Some(bytes[1..].iter().fold(first, |number, byte| number << 8 | u32::from(*byte)))
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let length = self.number()? as usize;
+        self.take(length).map(|text| String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+/// Version 1.
+#[derive(Default)]
+struct SubunitText {
+    /// A result whose details are being read.
+    open: Option<(TestResult, Log)>,
+    /// Details are of several parts, each of pieces with their lengths.
+    parts: bool,
+    clock: Option<f64>,
+    begun: HashMap<String, Option<f64>>,
+}
+
+impl LineDecoder for SubunitText {
+    fn line(&mut self, line: &str, to: &mut Sink<'_>) {
+        if let Some((_, log)) = &mut self.open {
+            if line == "]" {
+                self.close(to);
+            } else if !(self.parts && is_frame(line)) {
+                // A line that begins with `]` has a blank before it.
+                log.push_line(line.strip_prefix(' ').filter(|rest| rest.starts_with(']')).unwrap_or(line));
+            }
+            return;
+        }
+        let Some((word, rest)) = line.split_once(' ') else {
+            return;
+        };
+        let word = word.strip_suffix(':').unwrap_or(word);
+        let outcome = match word {
+            "test" | "testing" => {
+                let name = path([rest]);
+                if self.begun.len() < MAX_OPEN {
+                    self.begun.insert(name.clone(), self.clock);
+                }
+                return to.started(name);
+            }
+            "time" => {
+                self.clock = clock(rest);
+                return;
+            }
+            "success" | "successful" => Outcome::Pass,
+            "failure" => Outcome::Fail,
+            "error" => Outcome::Error,
+            "skip" => Outcome::Skip,
+            "xfail" => Outcome::ExpectedFail,
+            "uxsuccess" => Outcome::UnexpectedPass,
+            _ => return,
+        };
+        let parts = rest.strip_suffix(" [ multipart");
+        let details = parts.or(rest.strip_suffix(" ["));
+        let mut result = TestResult::new(path([details.unwrap_or(rest)]), outcome);
+        result.line = to.line();
+        // What isn't under way may be a line of a program that only looks like a result.
+        let Some(begun) = self.begun.remove(&result.name) else {
+            return;
+        };
+        let took = begun.zip(self.clock).map(|(begun, ended)| ended - begun);
+        result.seconds = took.filter(|took| *took >= 0.0);
+        self.parts = parts.is_some();
+        self.open = Some((result, Log::default()));
+        if details.is_none() {
+            self.close(to);
+        }
+    }
+
+    fn finish(&mut self, to: &mut Sink<'_>) {
+        if self.open.is_some() {
+            to.problem(ProblemKind::Invalid("details without their end".to_owned()));
+            self.close(to);
+        }
+    }
+}
+
+impl SubunitText {
+    fn close(&mut self, to: &mut Sink<'_>) {
+        let Some((result, log)) = self.open.take() else {
+            return;
+        };
+        let log = log.into_string();
+        let line = match result.outcome {
+            Outcome::Skip => log.lines().next(),
+            Outcome::Pass | Outcome::UnexpectedPass => None,
+            _ => log.lines().rev().find(|line| !line.trim().is_empty()),
+        };
+        let line = line.unwrap_or_default().to_owned();
+        to.result(result.with_message(&line).with_log(log));
+    }
+}
+
+/// A line that parts of details are framed by: type, name, length of a piece in hexadecimal.
+fn is_frame(line: &str) -> bool {
+    let line = line.trim_end();
+    line.starts_with("Content-Type: ")
+        || matches!(line, "traceback" | REASON)
+        || (!line.is_empty() && line.len() < 8 && line.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_lowercase()))
+}
+
+/// `2026-11-26 11:49:56.432470Z` in seconds, of the month: only differences matter, and tests are shorter.
+fn clock(text: &str) -> Option<f64> {
+    let (day, time) = text.trim().trim_end_matches('Z').split_once(' ')?;
+    let day = seconds(day.rsplit('-').next()?)?;
+    let mut parts = time.split(':').map(seconds);
+    let (hours, minutes) = (parts.next()??, parts.next()??);
+    Some(((day * 24.0 + hours) * 60.0 + minutes) * 60.0 + parts.next()??)
+}

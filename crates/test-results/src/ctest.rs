@@ -13,7 +13,7 @@ use crate::{
 fn outcome(word: &str) -> Option<Outcome> {
     Some(match word {
         "Passed" => Outcome::Pass,
-        "Failed" | "Required regular expression not found." => Outcome::Fail,
+        "Failed" => Outcome::Fail,
         "Timeout" => Outcome::Timeout,
         "Skipped" | "Not Run (Disabled)" | "Disabled" => Outcome::Skip,
         "Not Run" | "Bad Command" => Outcome::NotRun,
@@ -190,8 +190,7 @@ impl XmlHandler for CTestXml {
                     _ => Outcome::Fail,
                 };
                 if let Some(test) = self.test.take() {
-                    let said = if test.outcome == Outcome::Pass { "" } else { said.trim() };
-                    let said = if said == "Failed" { "" } else { said };
+                    let said = if outcome(said).is_some() || test.outcome == Outcome::Pass { "" } else { said };
                     to.result(test.with_message(said).with_log(std::mem::take(&mut self.log).into_string()));
                 }
             }

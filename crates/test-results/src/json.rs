@@ -213,18 +213,19 @@ pub(crate) struct LibtestText {
     begun: Option<String>,
     planned: Option<u64>,
     found: u64,
-    /// Failed tests, whose output follows: name, and the log as far as it was read.
-    failed: Vec<(String, u64, Outcome)>,
+    /// Failed tests, whose output follows: names and lines.
+    failed: Vec<(String, u64)>,
     logs: Vec<(String, Log)>,
+    in_logs: bool,
 }
 
 impl LibtestText {
     /// Failures come once their output has: after all tests of a program.
     fn release(&mut self, to: &mut Sink<'_>) {
         let mut logs: HashMap<_, _> = self.logs.drain(..).collect();
-        for (name, line, outcome) in self.failed.drain(..) {
+        for (name, line) in self.failed.drain(..) {
             let log = logs.remove(&name).unwrap_or_default().into_string();
-            let mut result = TestResult::new(path(name.split("::")), outcome)
+            let mut result = TestResult::new(path(name.split("::")), Outcome::Fail)
                 .with_message(panic_message(&log));
             result.line = line;
             to.result(result.with_log(log));
@@ -255,8 +256,7 @@ impl LibtestText {
         self.found += 1;
         let name = name.trim_end_matches(" - should panic");
         if outcome == Outcome::Fail {
-            // What failed is known by its name alone: a million failures are held as such.
-            self.failed.push((name.to_owned(), to.line(), outcome));
+            self.failed.push((name.to_owned(), to.line()));
             return true;
         }
         let result = TestResult::new(path(name.split("::")), outcome);
@@ -293,10 +293,13 @@ impl LineDecoder for LibtestText {
         let stdout = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
         if let Some(name) = stdout {
             self.logs.push((name.to_owned(), Log::default()));
+            self.in_logs = true;
         } else if line.starts_with("test result: ") {
             self.release(to);
         } else if line == "failures:" {
-        } else if let Some((_, log)) = self.logs.last_mut() {
+            // Before the outputs, and again before a list of names.
+            self.in_logs = false;
+        } else if self.in_logs && let Some((_, log)) = self.logs.last_mut() {
             log.push_line(line);
         }
     }
@@ -345,6 +348,8 @@ struct PytestTest {
     seconds: f64,
     log: Log,
     reruns: Vec<Outcome>,
+    /// After its teardown it runs again.
+    again: bool,
 }
 
 impl LineDecoder for PytestLog {
@@ -384,9 +389,10 @@ impl LineDecoder for PytestLog {
             ("failed", "call", _) => Some(Outcome::Fail),
             ("failed", _, _) => Some(Outcome::Error),
             ("rerun", when, _) => {
-                // pytest-rerunfailures: what came before is another run.
+                // pytest-rerunfailures.
                 let failure = if when == "call" { Outcome::Fail } else { Outcome::Error };
                 test.reruns.push(failure);
+                test.again = true;
                 None
             }
             (word, _, _) => {
@@ -403,7 +409,7 @@ impl LineDecoder for PytestLog {
         if failed {
             test.log.push(&long_text(report.longrepr.as_ref()));
         }
-        if when == "teardown" {
+        if when == "teardown" && !std::mem::take(&mut test.again) {
             for (title, text) in &report.sections {
                 test.log.push_line(&format!("---- {title} ----"));
                 test.log.push(text);

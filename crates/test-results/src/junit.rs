@@ -24,6 +24,8 @@ struct Case {
     result: TestResult,
     status: String,
     log: Log,
+    /// The next text of the log is another element's.
+    part_ended: bool,
     /// Text of the element that says the outcome.
     said: Log,
     said_outcome: bool,
@@ -78,6 +80,9 @@ impl XmlHandler for JUnit {
 
     fn text(&mut self, text: &str) {
         let Some(case) = &mut self.case else { return };
+        if std::mem::take(&mut case.part_ended) && !case.log.as_str().ends_with('\n') && !case.log.is_empty() {
+            case.log.push("\n");
+        }
         match self.within.last() {
             Some(Element::Outcome) => {
                 case.log.push(text);
@@ -92,7 +97,9 @@ impl XmlHandler for JUnit {
 
     fn close(&mut self, name: &str, to: &mut Sink<'_>) {
         if let Some(element) = self.within.pop() {
-            if let (Element::Outcome, Some(case)) = (element, &mut self.case) {
+            let Some(case) = &mut self.case else { return };
+            case.part_ended = true;
+            if element == Element::Outcome {
                 let said = std::mem::take(&mut case.said);
                 if !case.said_outcome {
                     case.say(said.as_str());
@@ -140,6 +147,7 @@ impl JUnit {
             result,
             status,
             log: Log::default(),
+            part_ended: false,
             said: Log::default(),
             said_outcome: false,
         }

@@ -15,6 +15,8 @@ use crate::{
     reader::Sink,
     result::{Log, Outcome, TestResult, path, seconds},
 };
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// Bits of a program's exit status.
 const FAILED: i32 = 1;
@@ -35,6 +37,8 @@ struct Program {
     marked: bool,
     /// Begun by its name and not only by a helper's line.
     named: bool,
+    /// Its summary was written: what follows is of another one.
+    ended: bool,
     line: u64,
     outcome: Option<Outcome>,
     message: String,
@@ -48,6 +52,7 @@ impl Program {
             name: path([name]),
             marked: false,
             named: true,
+            ended: false,
             line,
             outcome: None,
             message: String::new(),
@@ -90,14 +95,15 @@ impl Ltp {
     fn program(&mut self, name: Option<&str>, to: &mut Sink<'_>) -> &mut Program {
         let another = self.program.as_ref().is_none_or(|program| {
             let other = name.is_some_and(|name| program.name != path([name]));
-            other && program.named && !program.marked
+            (program.ended || (other && program.named)) && !program.marked
         });
         if another {
             self.release(to);
         }
         let line = to.line();
+        let unnamed = to.default_name();
         let program = self.program.get_or_insert_with(|| {
-            let mut program = Program::new(name.unwrap_or("tst_test"), line);
+            let mut program = Program::new(name.unwrap_or(&unnamed), line);
             program.named = name.is_some();
             program
         });
@@ -205,6 +211,7 @@ impl LineDecoder for Ltp {
         if self.columns {
             self.column(line, to);
         } else if let Some(program) = &mut self.program {
+            program.ended |= line == "Summary:";
             program.log.push_line(line);
         }
     }
@@ -229,38 +236,31 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     fn parse(line: &'a str) -> Option<Check<'a>> {
-        // Colours stand around the word only.
-        let at = ["TPASS", "TFAIL", "TBROK", "TCONF", "TINFO", "TWARN"].iter().find_map(|word| {
-            line.find(word).map(|at| (at, *word))
+        // Colours of a terminal may stand around the word.
+        static CHECK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+            Regex::new(
+                r"(?x)^ (?: (?<file>[^\s:]+) :\d+: | (?<name>[^\s:]+) \s+ \d+ ) \s+
+                (?: \x1b\[[\d;]*m )* T(?<word>PASS|FAIL|BROK|CONF|INFO|WARN) \s*
+                (?: \x1b\[[\d;]*m )* \s* : \s* (?: \x1b\[[\d;]*m )* (?<message>.*) $",
+            )
+            .ok()
         });
-        let (at, word) = at?;
-        let outcome = match word {
-            "TPASS" => Some(Outcome::Pass),
-            "TFAIL" => Some(Outcome::Fail),
-            "TBROK" => Some(Outcome::Error),
-            "TCONF" => Some(Outcome::Skip),
+        let found = CHECK.as_ref()?.captures(line)?;
+        let outcome = match &found["word"] {
+            "PASS" => Some(Outcome::Pass),
+            "FAIL" => Some(Outcome::Fail),
+            "BROK" => Some(Outcome::Error),
+            "CONF" => Some(Outcome::Skip),
             _ => None,
         };
-        let before = line[..at].trim_end_matches(|c: char| c == '[' || c.is_ascii_digit() || matches!(c, ';' | 'm' | '\u{1b}'));
-        let before = before.trim_end();
-        let after = line[at + word.len()..].trim_start_matches(|c: char| c == '\u{1b}' || c == '[' || c.is_ascii_digit() || c == 'm');
-        let message = after.trim_start().strip_prefix(':')?.trim();
-        // `file.c:59:`, or in shell `file 1`, in old tests `file      1`.
-        let place = line[..at].split_whitespace().next()?;
-        let name = place.split(':').next()?;
-        let source = place.contains(':');
-        let numbered = before.split_whitespace().count() == 1
-            && line[..at].split_whitespace().nth(1).is_some_and(|number| number.parse::<u32>().is_ok());
-        if !source && !numbered {
-            return None;
-        }
+        let name = found.name("file").or(found.name("name"))?.as_str();
+        let name = name.rsplit('/').next().unwrap_or(name);
         let stem = name.strip_suffix(".c").or(name.strip_suffix(".sh")).unwrap_or(name);
         let helper = name.ends_with(".h") || stem.starts_with("tst_") || stem.starts_with("safe_");
-        let stem = stem.rsplit('/').next().unwrap_or(stem);
         Some(Check {
             program: (!helper && !stem.is_empty()).then_some(stem),
             outcome,
-            message,
+            message: found.name("message").map_or("", |message| message.as_str()),
         })
     }
 }

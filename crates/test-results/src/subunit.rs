@@ -6,7 +6,7 @@
 use crate::{
     lines::{LineDecoder, Lines},
     reader::{Decoder, Sink},
-    result::{Log, Outcome, ProblemKind, TestResult, path, seconds},
+    result::{Log, Outcome, ProblemKind, TestResult, floor_char_boundary, path, seconds},
 };
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ const SIGNATURE: u8 = 0xb3;
 const MAX_PACKET: usize = (4 << 20) - 1;
 /// Tests that were listed or are under way.
 const MAX_OPEN: usize = 1_000_000;
-/// Files that are texts of a test's failure are kept; these end in other things.
+/// The attached file that says why a test was skipped.
 const REASON: &str = "reason";
 
 pub(crate) struct Subunit {
@@ -262,22 +262,20 @@ impl<'a> Fields<'a> {
 struct SubunitText {
     /// A result whose details are being read.
     open: Option<(TestResult, Log)>,
-    /// Details are of several parts, each of pieces with their lengths.
+    /// Details are of several parts: of each the type, the name, and pieces with their lengths.
     parts: bool,
+    /// Bytes of the piece that are still to come.
+    piece: usize,
+    /// A part's name comes next.
+    part_name: bool,
     clock: Option<f64>,
     begun: HashMap<String, Option<f64>>,
 }
 
 impl LineDecoder for SubunitText {
     fn line(&mut self, line: &str, to: &mut Sink<'_>) {
-        if let Some((_, log)) = &mut self.open {
-            if line == "]" {
-                self.close(to);
-            } else if !(self.parts && is_frame(line)) {
-                // A line that begins with `]` has a blank before it.
-                log.push_line(line.strip_prefix(' ').filter(|rest| rest.starts_with(']')).unwrap_or(line));
-            }
-            return;
+        if self.open.is_some() {
+            return self.details(line, to);
         }
         let Some((word, rest)) = line.split_once(' ') else {
             return;
@@ -314,6 +312,8 @@ impl LineDecoder for SubunitText {
         let took = begun.zip(self.clock).map(|(begun, ended)| ended - begun);
         result.seconds = took.filter(|took| *took >= 0.0);
         self.parts = parts.is_some();
+        self.piece = 0;
+        self.part_name = false;
         self.open = Some((result, Log::default()));
         if details.is_none() {
             self.close(to);
@@ -329,6 +329,33 @@ impl LineDecoder for SubunitText {
 }
 
 impl SubunitText {
+    fn details(&mut self, line: &str, to: &mut Sink<'_>) {
+        let Some((_, log)) = &mut self.open else { return };
+        let mut line = line;
+        if self.piece > 0 {
+            if line.len() < self.piece {
+                log.push_line(line);
+                self.piece -= line.len() + 1;
+                return;
+            }
+            // The next length follows a piece at once.
+            let (end, rest) = line.split_at(floor_char_boundary(line, self.piece));
+            log.push_line(end);
+            self.piece = 0;
+            line = rest;
+        }
+        if line == "]" {
+            self.close(to);
+        } else if !self.parts {
+            // A line that begins with `]` has a blank before it.
+            log.push_line(line.strip_prefix(' ').filter(|rest| rest.starts_with(']')).unwrap_or(line));
+        } else if line.starts_with("Content-Type: ") {
+            self.part_name = true;
+        } else if !std::mem::take(&mut self.part_name) {
+            self.piece = usize::from_str_radix(line.trim_end(), 16).unwrap_or(0);
+        }
+    }
+
     fn close(&mut self, to: &mut Sink<'_>) {
         let Some((result, log)) = self.open.take() else {
             return;
@@ -342,14 +369,6 @@ impl SubunitText {
         let line = line.unwrap_or_default().to_owned();
         to.result(result.with_message(&line).with_log(log));
     }
-}
-
-/// A line that parts of details are framed by: type, name, length of a piece in hexadecimal.
-fn is_frame(line: &str) -> bool {
-    let line = line.trim_end();
-    line.starts_with("Content-Type: ")
-        || matches!(line, "traceback" | REASON)
-        || (!line.is_empty() && line.len() < 8 && line.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_lowercase()))
 }
 
 /// `2026-11-26 11:49:56.432470Z` in seconds, of the month: only differences matter, and tests are shorter.

@@ -41,6 +41,10 @@ pub(crate) struct Tap {
     /// Indentation of the YAML block that is being read.
     yaml: Option<usize>,
     log: Log,
+    /// The first line that explains the last result (TAP).
+    said: String,
+    /// The next line of YAML is the first one of a message.
+    message_follows: bool,
     held_bytes: usize,
     bailed_out: bool,
     /// kselftest: lines after `# ` are of a test of this name.
@@ -66,6 +70,8 @@ impl Tap {
             last: None,
             yaml: None,
             log: Log::default(),
+            said: String::new(),
+            message_follows: false,
             held_bytes: 0,
             bailed_out: false,
             selftest: false,
@@ -78,13 +84,11 @@ impl Tap {
             return;
         };
         if self.dialect == Dialect::Tap {
-            let log = std::mem::take(&mut self.log).into_string();
+            let said = std::mem::take(&mut self.said);
             if result.outcome != Outcome::Pass && result.message.is_none() {
-                result = result.with_message(log.trim_start_matches(['#', ' ']));
+                result = result.with_message(&said);
             }
-            if result.log.is_empty() {
-                result.log = log;
-            }
+            result.log = std::mem::take(&mut self.log).into_string();
         }
         self.emit(result, to);
     }
@@ -116,9 +120,11 @@ impl Tap {
     fn close_deeper(&mut self, indent: usize, name: &str, to: &mut Sink<'_>) {
         while self.levels.len() > 1 && self.levels.last().is_some_and(|l| l.indent > indent) {
             let Some(level) = self.levels.pop() else { return };
+            check_plan(&level, to);
+            // Levels may open several at a time: the group's own is between.
+            self.level(indent, to);
             let above = self.levels.last().map_or(0, |level| level.indent);
             let name = level.name.as_deref().or((above <= indent).then_some(name));
-            check_plan(&level, to);
             for mut result in level.held {
                 self.held_bytes = self.held_bytes.saturating_sub(held_size(&result));
                 result.name = path(name.into_iter().chain([result.name.as_str()]));
@@ -161,12 +167,13 @@ impl Tap {
             .with_message(&point.message)
             .with_seconds(point.seconds);
         result.line = to.line();
+        self.said.clear();
         if self.dialect == Dialect::Ktap {
             result.log = std::mem::take(&mut self.log).into_string();
             if result.message.is_none() && result.outcome != Outcome::Pass {
                 let line = result.log.lines().find(|line| line.starts_with('#'));
-                let line = line.unwrap_or_default().to_owned();
-                result = result.with_message(line.trim_start_matches(['#', ' ']));
+                let line = line.unwrap_or(&result.log).trim_start_matches(['#', ' ']).to_owned();
+                result = result.with_message(&line);
             }
             self.emit(result, to);
         } else {
@@ -228,16 +235,14 @@ impl Tap {
     /// A line of a YAML block. The key `message` is the result's message, `duration_ms` its duration (node's TAP has both).
     fn yaml(&mut self, line: &str) {
         let Some(result) = &mut self.last else { return };
-        if let Some((key, value)) = line.split_once(':') {
+        if std::mem::take(&mut self.message_follows) {
+            line.clone_into(&mut self.said);
+        } else if let Some((key, value)) = line.split_once(':') {
             let value = value.trim();
-            let bare = value.trim_matches(['\'', '"']);
             match key {
-                "message" if result.message.is_none() && !matches!(value, "|" | "|-" | ">" | ">-") => {
-                    *result = std::mem::replace(result, TestResult::new("", Outcome::Pass))
-                        .with_message(bare);
-                }
-                "message" => return,
-                "duration_ms" => result.seconds = seconds(bare).map(|ms| ms / 1000.0),
+                "message" if value.starts_with(['|', '>']) => self.message_follows = true,
+                "message" => self.said = yaml_scalar(value),
+                "duration_ms" => result.seconds = seconds(value).map(|ms| ms / 1000.0),
                 _ => {}
             }
         }
@@ -264,7 +269,24 @@ impl Tap {
             }
             return;
         }
+        // kselftest's runner says it of each test.
+        if self.dialect == Dialect::Ktap && text.starts_with("timeout set to ") {
+            return;
+        }
+        if self.said.is_empty() {
+            text.clone_into(&mut self.said);
+        }
         self.log.push_line(line);
+    }
+}
+
+/// A string of YAML on one line: quoted in one of two ways, or bare.
+fn yaml_scalar(text: &str) -> String {
+    let single = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    match single {
+        Some(text) => text.replace("''", "'"),
+        // JSON's strings are all but those with escapes of YAML's own.
+        None => serde_json::from_str(text).unwrap_or_else(|_| text.to_owned()),
     }
 }
 
@@ -320,7 +342,7 @@ impl LineDecoder for Tap {
             Dialect::Ktap => indent % 2 == 0,
         };
         let deepest = self.levels.last().map_or(0, |level| level.indent);
-        if text.is_empty() {
+        if text.is_empty() || text.starts_with("pragma +") || text.starts_with("pragma -") {
         } else if text == "---" && self.last.is_some() && indent == deepest + 2 {
             self.yaml = Some(indent);
         } else if text.starts_with('#') {

@@ -41,6 +41,7 @@ pub const TARGETS: &[(&str, FuzzTarget)] = &[
     ("samples", numbers::samples),
     ("settings_journal", files::settings_journal),
     ("tables", numbers::tables),
+    ("test_results", test_results),
 ];
 
 /// The target of this name.
@@ -101,6 +102,44 @@ fn build_upload(bytes: &[u8]) {
         let beside = std::fs::read_dir(folder.path()).into_iter().flatten();
         assert!(beside.count() <= 1, "a build leads out of its folder");
     }
+}
+
+/// Results of a test suite: the format's name, a line's end, the output, in pieces. What is read is written and read again.
+fn test_results(bytes: &[u8]) {
+    use backsight_test_results::{
+        Event, FORMATS, Format, JUnitWriter, ReadOptions, ResultReader, TapWriter,
+    };
+    let names: Vec<_> = FORMATS.iter().map(|row| (row.name, row.format)).collect();
+    let (Some((_, format)), output) = named_first(bytes, &names) else {
+        return;
+    };
+    let _any = Format::guess("", output);
+    let mut results = Vec::new();
+    let mut keep = |event| {
+        if let Event::Result(result) = event {
+            results.push(result);
+        }
+    };
+    let mut reader = ResultReader::new(*format, ReadOptions::default());
+    for piece in output.chunks(output.len() % 64 + 1) {
+        reader.feed(piece, &mut keep);
+    }
+    reader.finish(None, &mut keep);
+    let (Ok(mut junit), Ok(mut tap)) = (JUnitWriter::new(Vec::new()), TapWriter::new(Vec::new()))
+    else {
+        return;
+    };
+    for result in &results {
+        let _in_memory = (junit.write(result), tap.write(result));
+    }
+    let mut again = 0;
+    if let (Ok(junit), Ok(_)) = (junit.finish(), tap.finish()) {
+        let reader = ResultReader::new(Format::JUnit, ReadOptions::default());
+        let _in_memory = reader.read(&junit[..], &mut |event| {
+            again += usize::from(matches!(event, Event::Result(_)));
+        });
+    }
+    assert_eq!(again, results.len(), "what was written isn't read again");
 }
 
 /// A folder in memory, if there is one.

@@ -274,7 +274,7 @@ impl LineDecoder for LibtestText {
                 return;
             }
         }
-        if let Some((name, said)) = line.strip_prefix("test ").and_then(|l| l.rsplit_once(" ... ")) {
+        if let Some((name, said)) = line.strip_prefix("test ").and_then(|l| l.split_once(" ... ")) {
             if !self.end_test(name, said, to) {
                 // The test wrote to the line (`--nocapture`); its outcome stands at a later line's end.
                 to.started(path(name.trim_end_matches(" - should panic").split("::")));

@@ -80,17 +80,14 @@ impl XmlHandler for JUnit {
 
     fn text(&mut self, text: &str) {
         let Some(case) = &mut self.case else { return };
-        if std::mem::take(&mut case.part_ended) && !case.log.as_str().ends_with('\n') && !case.log.is_empty() {
-            case.log.push("\n");
-        }
         match self.within.last() {
             Some(Element::Outcome) => {
-                case.log.push(text);
+                case.write(text);
                 if !case.said_outcome && case.said.len() < TestResult::SAID {
                     case.said.push(text);
                 }
             }
-            Some(Element::Output) => case.log.push(text),
+            Some(Element::Output) => case.write(text),
             _ => {}
         }
     }
@@ -155,6 +152,15 @@ impl JUnit {
 }
 
 impl Case {
+    /// Text of an element that belongs to the log: each begins a line.
+    fn write(&mut self, text: &str) {
+        let so_far = self.log.as_str();
+        if std::mem::take(&mut self.part_ended) && !so_far.is_empty() && !so_far.ends_with('\n') {
+            self.log.push("\n");
+        }
+        self.log.push(text);
+    }
+
     /// The element that says the outcome has this text.
     fn say(&mut self, text: &str) {
         self.said_outcome = true;

@@ -104,7 +104,7 @@ impl ResultReader {
     pub fn finish(mut self, exit: Option<Exit>, to: &mut dyn FnMut(Event)) {
         let mut sink = Sink::new(&mut self.state, to);
         self.decoder.finish(&mut sink);
-        self.decoder.exited(exit, &mut sink);
+        let told = self.decoder.exited(exit, &mut sink);
         sink.end_running();
         if sink.state.results == 0 {
             sink.problem(ProblemKind::NoResults);
@@ -115,7 +115,7 @@ impl ResultReader {
             Some(Exit::Signal(signal)) => Some(format!("signal {signal}")),
             Some(Exit::TimedOut) => Some("its limit of time".to_owned()),
         };
-        if let Some(how) = failed.filter(|_| sink.state.failures == 0 && sink.state.results > 0) {
+        if let Some(how) = failed.filter(|_| !told && sink.state.failures == 0 && sink.state.results > 0) {
             sink.problem(ProblemKind::FailedWithoutResult(how));
         }
     }
@@ -150,8 +150,10 @@ pub(crate) trait Decoder {
     fn held(&self) -> u64 {
         0
     }
-    /// The program ended so. Only for the format that is nothing else.
-    fn exited(&mut self, _exit: Option<Exit>, _to: &mut Sink<'_>) {}
+    /// The program ended so. Whether that is one of the results.
+    fn exited(&mut self, _exit: Option<Exit>, _to: &mut Sink<'_>) -> bool {
+        false
+    }
 }
 
 #[derive(Default)]
@@ -333,9 +335,9 @@ impl Decoder for ExitStatus {
 
     fn finish(&mut self, _to: &mut Sink<'_>) {}
 
-    fn exited(&mut self, exit: Option<Exit>, to: &mut Sink<'_>) {
+    fn exited(&mut self, exit: Option<Exit>, to: &mut Sink<'_>) -> bool {
         let outcome = match exit {
-            None => return,
+            None => return false,
             Some(Exit::Code(code)) => outcome_of_exit(code),
             Some(Exit::Signal(signal)) => Outcome::Crash(Some(signal)),
             Some(Exit::TimedOut) => Outcome::Timeout,
@@ -347,5 +349,6 @@ impl Decoder for ExitStatus {
         let name = path([to.default_name().as_str()]);
         let result = TestResult::new(name, outcome).with_message(message);
         to.result(result.with_log(log));
+        true
     }
 }

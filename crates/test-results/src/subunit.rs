@@ -23,6 +23,8 @@ pub(crate) struct Subunit {
     buffer: Vec<u8>,
     /// A packet may begin here.
     synchronized: bool,
+    /// What comes up to the next newline is of a packet that can't be read.
+    damaged: bool,
     /// Packets and lines that were read.
     place: u64,
     /// When tests began, in seconds since 1970.
@@ -39,6 +41,7 @@ impl Subunit {
             text: Lines::new(SubunitText::default()),
             buffer: Vec::new(),
             synchronized: true,
+            damaged: false,
             place: 0,
             begun: HashMap::new(),
             listed: HashSet::new(),
@@ -75,12 +78,15 @@ impl Subunit {
                 }
             }
             // The protocol's way out: the next packet begins after a newline.
-            self.synchronized = false;
+            self.damaged = true;
         }
         let newline = bytes.iter().position(|byte| *byte == b'\n');
         let length = newline.map_or(bytes.len(), |at| at + 1);
-        self.text.feed(&bytes[..length], to);
+        if !self.damaged {
+            self.text.feed(&bytes[..length], to);
+        }
         self.synchronized = newline.is_some();
+        self.damaged &= newline.is_none();
         Some(length)
     }
 

@@ -61,7 +61,6 @@ pub(crate) struct Xml<H> {
     column: u64,
     /// Where the tag or text in the buffer began.
     begun: (u64, u64),
-    begun_document: bool,
 }
 
 impl<H: XmlHandler> Xml<H> {
@@ -74,7 +73,6 @@ impl<H: XmlHandler> Xml<H> {
             line: 1,
             column: 1,
             begun: (1, 1),
-            begun_document: false,
         }
     }
 
@@ -152,7 +150,6 @@ impl<H: XmlHandler> Xml<H> {
         if self.open.len() >= MAX_DEPTH {
             return Err(TagError::TooDeep);
         }
-        self.begun_document = true;
         self.handler.open(without_prefix(name), &attributes, to);
         if empty {
             self.handler.close(without_prefix(name), to);
@@ -181,8 +178,10 @@ impl<H: XmlHandler> Xml<H> {
                 let end = bytes.iter().position(|byte| *byte == b'<');
                 let text = &bytes[..end.unwrap_or(bytes.len()).min(TEXT_PIECE)];
                 if self.open.is_empty() {
-                    let stray = text.iter().any(|byte| !byte.is_ascii_whitespace() && *byte < 0x80);
-                    if stray {
+                    // A mark of the byte order is no text.
+                    let is_stray = |byte: &u8| !byte.is_ascii_whitespace() && byte.is_ascii();
+                    if let Some(at) = text.iter().position(is_stray) {
+                        self.advance(&text[..at]);
                         self.fail((self.line, self.column), "text outside of any element", to);
                         return bytes.len();
                     }
@@ -314,9 +313,6 @@ impl<H: XmlHandler> Xml<H> {
 
 impl<H: XmlHandler> Decoder for Xml<H> {
     fn feed(&mut self, mut bytes: &[u8], to: &mut Sink<'_>) {
-        if self.line == 1 && self.column == 1 && !self.begun_document {
-            bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-        }
         while !bytes.is_empty() {
             let read = self.step(bytes, to);
             bytes = &bytes[read..];

@@ -38,7 +38,7 @@ fn names(results: &[TestResult]) -> Vec<(&str, Outcome)> {
 fn xml_that_breaks_off_keeps_what_came_before() {
     let start = "<testsuite name='s'>\n<testcase name='a'/>\n";
     for (rest, problem) in [
-        ("  <testcase name='b'></testcas>", "line 3, column 23: invalid XML: `</testcas>` where `<testcase>` is open"),
+        ("  <testcase name='b'></testcas>", "line 3, column 22: invalid XML: `</testcas>` where `<testcase>` is open"),
         ("<testcase name=b/>", "line 3, column 1: invalid XML: the value of `name` isn't quoted"),
         ("<testcase name='b' <", "line 3, column 20: invalid XML: `<` within a tag"),
         ("<testcase name='b'", "line 3, column 19: invalid XML: the document ends within a tag"),

@@ -92,10 +92,12 @@ proptest! {
         result.log = text.clone();
         result.message = Some(text.replace('\n', ""));
         let document = String::from_utf8(junit(&[result])).unwrap();
-        prop_assert!(document.chars().all(|c| c >= ' ' && c != '\u{fffe}' || c == '\n'));
+        let allowed = document.chars().all(|c| c >= ' ' && c != '\u{fffe}' || c == '\n');
+        prop_assert!(allowed, "{}", document);
         let (again, problems) = read(Format::JUnit, document.as_bytes());
         prop_assert_eq!(problems, Vec::<String>::new());
-        prop_assert!(again[0].log.contains("\\u{"));
+        let visible = again[0].log.contains("\\u{");
+        prop_assert!(visible, "{}", again[0].log);
     }
 }
 

@@ -59,11 +59,17 @@ impl LineDecoder for Trs {
 /// A result of Automake's driver for TAP is `script 1 - description # SKIP why`, of others only a name.
 fn point(name: &str, outcome: Outcome) -> TestResult {
     let (name, reason) = name.split_once(" # ").unwrap_or((name, ""));
-    let reason = ["SKIP", "TODO"].iter().find_map(|word| reason.strip_prefix(word)).unwrap_or(reason);
+    let reason = ["SKIP", "TODO"]
+        .iter()
+        .find_map(|word| reason.strip_prefix(word))
+        .unwrap_or(reason);
     // The number counts what came before, and is no name.
     let numbered = name.split_once(" - ").and_then(|(before, description)| {
         let (script, number) = before.rsplit_once(' ').unwrap_or(("", before));
-        number.parse::<u64>().ok().map(|_| path([script, description]))
+        number
+            .parse::<u64>()
+            .ok()
+            .map(|_| path([script, description]))
     });
     let name = numbered.unwrap_or_else(|| path([name]));
     TestResult::new(name, outcome).with_message(reason)

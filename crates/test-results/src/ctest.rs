@@ -55,7 +55,9 @@ impl CTestText {
 
     fn begin(&mut self, name: String, to: &mut Sink<'_>) {
         if let Some((result, _)) = self.last.take_if(|(result, _)| result.name == name) {
-            let (_, earlier) = self.earlier.get_or_insert_with(|| (name.clone(), Vec::new()));
+            let (_, earlier) = self
+                .earlier
+                .get_or_insert_with(|| (name.clone(), Vec::new()));
             earlier.push(result.outcome);
         } else {
             self.release(to);
@@ -72,7 +74,11 @@ impl LineDecoder for CTestText {
         }
         if let Some(result) = result(text) {
             // Without `Start` (`--quiet`) a repetition is seen here.
-            if self.last.as_ref().is_some_and(|(last, _)| last.name == result.name) {
+            if self
+                .last
+                .as_ref()
+                .is_some_and(|(last, _)| last.name == result.name)
+            {
                 self.begin(result.name.clone(), to);
             }
             self.release(to);
@@ -84,10 +90,14 @@ impl LineDecoder for CTestText {
             self.ended = true;
         } else if !self.ended {
             // `3: what test 3 wrote`.
-            let verbose = text.split_once(": ").filter(|(n, _)| n.parse::<u32>().is_ok());
+            let verbose = text
+                .split_once(": ")
+                .filter(|(n, _)| n.parse::<u32>().is_ok());
             match (&mut self.last, verbose) {
                 (_, Some((_, text))) => self.verbose.push_line(text),
-                (Some((_, log)), None) if !(log.is_empty() && text.is_empty()) => log.push_line(line),
+                (Some((_, log)), None) if !(log.is_empty() && text.is_empty()) => {
+                    log.push_line(line)
+                }
                 _ => {}
             }
         }
@@ -111,14 +121,22 @@ fn numbered<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 /// `1/11 Test  #1: passes .......   Passed    0.01 sec`; a repetition has no `1/11`.
 fn result(text: &str) -> Option<TestResult> {
     let test = match text.split_once(" Test ") {
-        Some((count, test)) if count.split_once('/').is_some_and(|(n, _)| n.parse::<u32>().is_ok()) => test,
+        Some((count, test))
+            if count
+                .split_once('/')
+                .is_some_and(|(n, _)| n.parse::<u32>().is_ok()) =>
+        {
+            test
+        }
         _ => text.strip_prefix("Test ")?,
     };
     let rest = numbered(test.trim_start(), "#")?;
     let rest = rest.strip_suffix(" sec").unwrap_or(rest);
     let (rest, took) = rest.rsplit_once(' ')?;
     // Dots up to a column, `***` before what isn't in order.
-    let (name, word) = rest.rsplit_once("...").or_else(|| rest.rsplit_once(".."))
+    let (name, word) = rest
+        .rsplit_once("...")
+        .or_else(|| rest.rsplit_once(".."))
         .or_else(|| rest.rsplit_once(" ."))?;
     let word = word.trim_start_matches(['.', '*', ' ']).trim_end();
     let (name, word) = match word {
@@ -129,9 +147,17 @@ fn result(text: &str) -> Option<TestResult> {
     // `Failed  Required regular expression not found.Regex=[...]`
     let known = outcome(word);
     let outcome = known.or_else(|| word.starts_with("Failed").then_some(Outcome::Fail))?;
-    let message = if known.is_some() && outcome != Outcome::Crash(None) { "" } else { word };
+    let message = if known.is_some() && outcome != Outcome::Crash(None) {
+        ""
+    } else {
+        word
+    };
     let message = message.strip_prefix("Failed").unwrap_or(message);
-    Some(TestResult::new(path([name]), outcome).with_message(message).with_seconds(seconds(took)))
+    Some(
+        TestResult::new(path([name]), outcome)
+            .with_message(message)
+            .with_seconds(seconds(took)),
+    )
 }
 
 /// `Test.xml`, which a dashboard is sent.
@@ -156,9 +182,16 @@ impl XmlHandler for CTestXml {
             "Test" if let Some(status) = attributes.get("Status") => {
                 let mut test = TestResult::new("", Outcome::Pass);
                 test.line = to.line();
-                *self = CTestXml { test: Some(test), status: status.to_owned(), ..CTestXml::default() };
+                *self = CTestXml {
+                    test: Some(test),
+                    status: status.to_owned(),
+                    ..CTestXml::default()
+                };
             }
-            "NamedMeasurement" => attributes.get("name").unwrap_or_default().clone_into(&mut self.measurement),
+            "NamedMeasurement" => attributes
+                .get("name")
+                .unwrap_or_default()
+                .clone_into(&mut self.measurement),
             "Measurement" => self.measurement.clear(),
             _ => {}
         }
@@ -181,17 +214,30 @@ impl XmlHandler for CTestXml {
             ("Value", "Exit Code") => self.exit = std::mem::take(&mut self.text),
             ("Value", "Completion Status") => self.completion = std::mem::take(&mut self.text),
             ("Test", _) => {
-                let said = if self.exit.is_empty() { &self.completion } else { &self.exit };
+                let said = if self.exit.is_empty() {
+                    &self.completion
+                } else {
+                    &self.exit
+                };
                 test.outcome = match (self.status.as_str(), outcome(said)) {
                     ("passed", _) => Outcome::Pass,
-                    ("notrun", _) if said == "Disabled" || said.starts_with("SKIP_") => Outcome::Skip,
+                    ("notrun", _) if said == "Disabled" || said.starts_with("SKIP_") => {
+                        Outcome::Skip
+                    }
                     ("notrun", _) => Outcome::NotRun,
                     (_, Some(outcome)) => outcome,
                     _ => Outcome::Fail,
                 };
                 if let Some(test) = self.test.take() {
-                    let said = if outcome(said).is_some() || test.outcome == Outcome::Pass { "" } else { said };
-                    to.result(test.with_message(said).with_log(std::mem::take(&mut self.log).into_string()));
+                    let said = if outcome(said).is_some() || test.outcome == Outcome::Pass {
+                        ""
+                    } else {
+                        said
+                    };
+                    to.result(
+                        test.with_message(said)
+                            .with_log(std::mem::take(&mut self.log).into_string()),
+                    );
                 }
             }
             _ => {}

@@ -60,29 +60,109 @@ const fn row(
     streams: bool,
     about: &'static str,
 ) -> FormatDescription {
-    FormatDescription { format, name, about, streams }
+    FormatDescription {
+        format,
+        name,
+        about,
+        streams,
+    }
 }
 
 /// All formats, in the order in which they are shown.
 pub const FORMATS: &[FormatDescription] = &[
-    row(Format::Tap, "tap", true, "TAP 13 and 14: Perl's Test::More, bats, node --test, Meson's and Automake's TAP tests"),
-    row(Format::Ktap, "ktap", true, "KTAP: KUnit, kselftest (make run_tests), out of the kernel's log too"),
-    row(Format::JUnit, "junit", false, "JUnit's XML: Surefire, Gradle, pytest, nextest, CTest --output-junit, Meson, GoogleTest"),
-    row(Format::Subunit, "subunit", true, "subunit, version 2 and 1: stestr, testtools, Check, Samba's selftest"),
+    row(
+        Format::Tap,
+        "tap",
+        true,
+        "TAP 13 and 14: Perl's Test::More, bats, node --test, Meson's and Automake's TAP tests",
+    ),
+    row(
+        Format::Ktap,
+        "ktap",
+        true,
+        "KTAP: KUnit, kselftest (make run_tests), out of the kernel's log too",
+    ),
+    row(
+        Format::JUnit,
+        "junit",
+        false,
+        "JUnit's XML: Surefire, Gradle, pytest, nextest, CTest --output-junit, Meson, GoogleTest",
+    ),
+    row(
+        Format::Subunit,
+        "subunit",
+        true,
+        "subunit, version 2 and 1: stestr, testtools, Check, Samba's selftest",
+    ),
     row(Format::GoTest, "go-test", true, "go test -json"),
-    row(Format::LibtestJson, "libtest-json", true, "cargo nextest run --message-format libtest-json or libtest-json-plus; libtest's --format json"),
-    row(Format::Libtest, "libtest", true, "cargo test: the text of Rust's libtest"),
-    row(Format::PytestReport, "pytest-json-report", false, "pytest --json-report"),
-    row(Format::PytestReportlog, "pytest-reportlog", true, "pytest --report-log"),
+    row(
+        Format::LibtestJson,
+        "libtest-json",
+        true,
+        "cargo nextest run --message-format libtest-json or libtest-json-plus; libtest's --format json",
+    ),
+    row(
+        Format::Libtest,
+        "libtest",
+        true,
+        "cargo test: the text of Rust's libtest",
+    ),
+    row(
+        Format::PytestReport,
+        "pytest-json-report",
+        false,
+        "pytest --json-report",
+    ),
+    row(
+        Format::PytestReportlog,
+        "pytest-reportlog",
+        true,
+        "pytest --report-log",
+    ),
     row(Format::CTest, "ctest", true, "ctest: its text"),
-    row(Format::CTestXml, "ctest-xml", false, "ctest -T Test: Testing/TAG/Test.xml"),
-    row(Format::Automake, "automake", true, "make check of Automake: lines like `PASS: name`"),
-    row(Format::AutomakeTrs, "automake-trs", false, "Automake's .trs files"),
-    row(Format::Ltp, "ltp", true, "Linux Test Project: output of a test, runltp's output and its file of results"),
+    row(
+        Format::CTestXml,
+        "ctest-xml",
+        false,
+        "ctest -T Test: Testing/TAG/Test.xml",
+    ),
+    row(
+        Format::Automake,
+        "automake",
+        true,
+        "make check of Automake: lines like `PASS: name`",
+    ),
+    row(
+        Format::AutomakeTrs,
+        "automake-trs",
+        false,
+        "Automake's .trs files",
+    ),
+    row(
+        Format::Ltp,
+        "ltp",
+        true,
+        "Linux Test Project: output of a test, runltp's output and its file of results",
+    ),
     row(Format::Xfstests, "xfstests", true, "xfstests' check"),
-    row(Format::BsdRegress, "bsd-regress", true, "OpenBSD's make regress"),
-    row(Format::Lines, "lines", true, "lines that a regular expression describes"),
-    row(Format::ExitStatus, "exit-status", false, "a program's exit status: one test"),
+    row(
+        Format::BsdRegress,
+        "bsd-regress",
+        true,
+        "OpenBSD's make regress",
+    ),
+    row(
+        Format::Lines,
+        "lines",
+        true,
+        "lines that a regular expression describes",
+    ),
+    row(
+        Format::ExitStatus,
+        "exit-status",
+        false,
+        "a program's exit status: one test",
+    ),
 ];
 
 impl Format {
@@ -154,7 +234,14 @@ impl Format {
         let by_line = text.lines().find_map(by_line);
         // kselftest's documents begin as TAP's.
         let kernel = text.contains("# selftests: ");
-        by_line.map(|format| if format == Format::Tap && kernel { Format::Ktap } else { format })
+        by_line
+            .map(|format| {
+                if format == Format::Tap && kernel {
+                    Format::Ktap
+                } else {
+                    format
+                }
+            })
             .or_else(|| name.ends_with(".tap").then_some(Format::Tap))
     }
 }
@@ -175,17 +262,30 @@ fn by_line(line: &str) -> Option<Format> {
         Some(Format::CTest)
     } else if starts("running ") && (line.ends_with(" test") || line.ends_with(" tests")) {
         Some(Format::Libtest)
-    } else if starts("<<<test_start>>>") || (starts("Testcase ") && line.contains("Exit Value"))
-        || [": TINFO: ", ": TPASS: ", ": TCONF: ", "  TPASS  :  "].iter().any(|w| line.contains(w))
+    } else if starts("<<<test_start>>>")
+        || (starts("Testcase ") && line.contains("Exit Value"))
+        || [": TINFO: ", ": TPASS: ", ": TCONF: ", "  TPASS  :  "]
+            .iter()
+            .any(|w| line.contains(w))
     {
         Some(Format::Ltp)
-    } else if starts("FSTYP  ") || (line.contains(" ... ") && line.ends_with('s') && first.contains('/') && !starts("test ")) {
+    } else if starts("FSTYP  ")
+        || (line.contains(" ... ")
+            && line.ends_with('s')
+            && first.contains('/')
+            && !starts("test "))
+    {
         Some(Format::Xfstests)
     } else if starts("==== ") && line.ends_with(" ====") {
         Some(Format::BsdRegress)
     } else if starts("test: ") || starts("testing: ") || (starts("time: ") && line.ends_with('Z')) {
         Some(Format::Subunit)
-    } else if ["PASS: ", "FAIL: ", "SKIP: ", "XFAIL: ", "XPASS: ", "ERROR: "].iter().any(|w| starts(w)) {
+    } else if [
+        "PASS: ", "FAIL: ", "SKIP: ", "XFAIL: ", "XPASS: ", "ERROR: ",
+    ]
+    .iter()
+    .any(|w| starts(w))
+    {
         Some(Format::Automake)
     } else if starts(":test-result: ") {
         Some(Format::AutomakeTrs)
@@ -213,6 +313,8 @@ impl FromStr for Format {
 
     fn from_str(name: &str) -> Result<Format, FormatError> {
         let found = FORMATS.iter().find(|row| row.name == name);
-        found.map(|row| row.format).ok_or_else(|| FormatError { name: name.to_owned() })
+        found.map(|row| row.format).ok_or_else(|| FormatError {
+            name: name.to_owned(),
+        })
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::{
     lines::LineDecoder,
+    open::{Held, OpenTests},
     reader::{Decoder, Sink},
     result::{Log, Outcome, ProblemKind, TestResult, path},
 };
@@ -15,8 +16,6 @@ use std::collections::HashMap;
 
 /// Longest element of a document, in bytes.
 const MAX_ELEMENT: usize = 4 << 20;
-/// Packages of Go and tests of pytest that are under way.
-const MAX_OPEN: usize = 100_000;
 
 /// A line's JSON, if it is an object. Other lines (of a build, say) stand between such.
 fn object<'a, T: Deserialize<'a>>(line: &'a str, to: &mut Sink<'_>) -> Option<T> {
@@ -51,7 +50,7 @@ struct GoEvent {
 /// accounts for its failure: it doesn't build, or panics outside of tests.
 #[derive(Default)]
 pub(crate) struct GoTest {
-    packages: HashMap<String, GoPackage>,
+    packages: OpenTests<GoPackage>,
     build: Log,
 }
 
@@ -59,8 +58,14 @@ pub(crate) struct GoTest {
 struct GoPackage {
     failures: u64,
     /// The test under way that wrote of a panic.
-    panicked: Option<String>,
+    panicked: String,
     log: Log,
+}
+
+impl Held for GoPackage {
+    fn bytes(&self) -> usize {
+        self.panicked.len() + self.log.len()
+    }
 }
 
 impl LineDecoder for GoTest {
@@ -68,66 +73,82 @@ impl LineDecoder for GoTest {
         let Some(event) = object::<GoEvent>(line, to) else {
             return;
         };
-        if event.action == "build-output" {
-            self.build.push(&event.output);
-            return;
-        }
-        if event.package.is_empty() {
-            return;
-        }
-        if self.packages.len() >= MAX_OPEN {
-            to.problem(ProblemKind::TooDeep(MAX_OPEN));
-            self.packages.clear();
-        }
-        let name = path([event.package.as_str(), event.test.as_str()]);
-        let key = event.package.clone();
-        let package = self.packages.entry(event.package).or_default();
+        let GoEvent {
+            package,
+            test,
+            output,
+            ..
+        } = event;
+        let name = path([package.as_str(), test.as_str()]);
         let outcome = match event.action.as_str() {
+            "build-output" => return self.build.push(&output),
+            _ if package.is_empty() => return,
             "run" => return to.started(name),
-            "output" if event.test.is_empty() => return package.log.push(&event.output),
             "output" => {
-                if event.output.starts_with("panic: ") {
-                    package.panicked = Some(name.clone());
+                if test.is_empty() {
+                    self.packages
+                        .change(&package, to, |package| package.log.push(&output));
+                } else if output.starts_with("panic: ") {
+                    self.packages
+                        .change(&package, to, |package| package.panicked.clone_from(&name));
                 }
-                return to.log(&name, &event.output);
+                return to.log(&name, &output);
             }
             "pass" => Outcome::Pass,
             "fail" => Outcome::Fail,
             "skip" => Outcome::Skip,
             _ => return,
         };
-        let mut result = TestResult::new(name, outcome).with_seconds(event.elapsed);
-        if event.test.is_empty() {
-            let log = std::mem::take(&mut package.log).into_string();
-            let failures = package.failures;
-            self.packages.remove(&key);
-            if outcome != Outcome::Fail || failures > 0 {
-                return;
+        let result = TestResult::new(name, outcome).with_seconds(event.elapsed);
+        if test.is_empty() {
+            let ended = self.packages.remove(&package).unwrap_or_default();
+            if outcome == Outcome::Fail && ended.failures == 0 {
+                self.package_failed(result, ended.log, event.failed_build.is_some(), to);
             }
-            let built = event.failed_build.is_none();
-            let build = if built { String::new() } else { std::mem::take(&mut self.build).into_string() };
-            result.outcome = Outcome::Error;
-            result = result.with_log(build + &log);
-            let said = result.log.lines().find(|line| !line.starts_with('#'));
-            let said = said.unwrap_or_default().to_owned();
-            to.result(result.with_message(&said));
-            return;
+        } else {
+            self.test_ended(&package, result, to);
         }
-        package.failures += u64::from(outcome == Outcome::Fail);
-        if package.panicked.as_ref() == Some(&result.name) {
-            result.outcome = Outcome::Crash(None);
+    }
+}
+
+impl GoTest {
+    /// A package failed for no test's sake.
+    fn package_failed(&mut self, mut result: TestResult, log: Log, build: bool, to: &mut Sink<'_>) {
+        let mut all = if build {
+            std::mem::take(&mut self.build)
+        } else {
+            Log::default()
+        };
+        all.push(&log.into_string());
+        result.outcome = Outcome::Error;
+        let said = all.as_str().lines().find(|line| !line.starts_with('#'));
+        let result = result.with_message(said.unwrap_or_default());
+        to.result(result.with_log(all.into_string()));
+    }
+
+    fn test_ended(&mut self, package: &str, mut result: TestResult, to: &mut Sink<'_>) {
+        if result.outcome == Outcome::Fail {
+            let panicked = self.packages.change(package, to, |package| {
+                package.failures += 1;
+                package.panicked == result.name
+            });
+            if panicked {
+                result.outcome = Outcome::Crash(None);
+            }
         }
         to.result_with(result, |result, log| {
-            // `    a_test.go:4: not equal`; a skipped test's reason stands there too.
-            let said = log.lines().find(|line| {
-                line.starts_with("panic: ") || (line.starts_with("    ") && line.contains(".go:"))
-            });
-            let said = said.map(|line| line.split_once(".go:").map_or(line, |(_, rest)| {
-                rest.split_once(": ").map_or(rest, |(_, said)| said)
-            }));
-            if result.outcome != Outcome::Pass {
-                result.message = said.map(str::to_owned);
+            if result.outcome == Outcome::Pass {
+                return;
             }
+            // `    a_test.go:4: not equal`; a skipped test's reason stands there too.
+            let said = log.lines().find_map(|line| match line.split_once(".go:") {
+                _ if line.starts_with("panic: ") => Some(line),
+                Some((_, rest)) if line.starts_with("    ") => {
+                    rest.split_once(": ").map(|(_, said)| said)
+                }
+                _ => None,
+            });
+            result.message = said.map(str::to_owned);
         });
     }
 }
@@ -177,7 +198,11 @@ impl LineDecoder for LibtestJson {
         let mut result = TestResult::new(name, outcome).with_seconds(event.exec_time);
         // Only what failed is tried again.
         result.reruns = vec![Outcome::Fail; tries as usize];
-        let said = if event.message.is_empty() { panic_message(&event.stdout) } else { &event.message };
+        let said = if event.message.is_empty() {
+            panic_message(&event.stdout)
+        } else {
+            &event.message
+        };
         if outcome != Outcome::Pass {
             result = result.with_message(said);
         }
@@ -267,14 +292,20 @@ impl LibtestText {
 
 impl LineDecoder for LibtestText {
     fn line(&mut self, line: &str, to: &mut Sink<'_>) {
-        if let Some(count) = line.strip_prefix("running ").and_then(|rest| rest.split_once(' ')) {
+        if let Some(count) = line
+            .strip_prefix("running ")
+            .and_then(|rest| rest.split_once(' '))
+        {
             if let (Ok(planned), "test" | "tests") = (count.0.parse(), count.1) {
                 self.release(to);
                 self.planned = Some(planned);
                 return;
             }
         }
-        if let Some((name, said)) = line.strip_prefix("test ").and_then(|l| l.split_once(" ... ")) {
+        if let Some((name, said)) = line
+            .strip_prefix("test ")
+            .and_then(|l| l.split_once(" ... "))
+        {
             if !self.end_test(name, said, to) {
                 // The test wrote to the line (`--nocapture`); its outcome stands at a later line's end.
                 to.started(path(name.trim_end_matches(" - should panic").split("::")));
@@ -290,7 +321,9 @@ impl LineDecoder for LibtestText {
             self.end_test(&name, line, to);
             return;
         }
-        let stdout = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
+        let stdout = line
+            .strip_prefix("---- ")
+            .and_then(|rest| rest.strip_suffix(" stdout ----"));
         if let Some(name) = stdout {
             self.logs.push((name.to_owned(), Log::default()));
             self.in_logs = true;
@@ -299,13 +332,18 @@ impl LineDecoder for LibtestText {
         } else if line == "failures:" {
             // Before the outputs, and again before a list of names.
             self.in_logs = false;
-        } else if self.in_logs && let Some((_, log)) = self.logs.last_mut() {
+        } else if self.in_logs
+            && let Some((_, log)) = self.logs.last_mut()
+        {
             log.push_line(line);
         }
     }
 
     fn unfinished(&mut self, line: &str, to: &mut Sink<'_>) {
-        if let Some(name) = line.strip_prefix("test ").and_then(|l| l.strip_suffix(" ... ")) {
+        if let Some(name) = line
+            .strip_prefix("test ")
+            .and_then(|l| l.strip_suffix(" ... "))
+        {
             to.started(path(name.trim_end_matches(" - should panic").split("::")));
         }
     }
@@ -338,7 +376,7 @@ struct ReportLine {
 /// pytest-reportlog: a line for each of the three phases of a test.
 #[derive(Default)]
 pub(crate) struct PytestLog {
-    open: HashMap<String, PytestTest>,
+    open: OpenTests<PytestTest>,
 }
 
 #[derive(Default)]
@@ -357,28 +395,52 @@ impl LineDecoder for PytestLog {
         let Some(report) = object::<ReportLine>(line, to) else {
             return;
         };
-        let failed = report.outcome == "failed";
-        if report.kind.as_deref() == Some("CollectReport") && failed {
+        if report.kind.as_deref() == Some("CollectReport") && report.outcome == "failed" {
             // A file that can't be imported.
             let said = long_text(report.longrepr.as_ref());
             let result = TestResult::new(pytest_path(&report.nodeid), Outcome::Error);
-            let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("");
-            return to.result(result.with_message(last.trim_start_matches("E ")).with_log(said.clone()));
+            let last = said
+                .lines()
+                .rev()
+                .find(|line| !line.trim().is_empty())
+                .unwrap_or("");
+            return to.result(
+                result
+                    .with_message(last.trim_start_matches("E "))
+                    .with_log(said.clone()),
+            );
         }
         if report.kind.as_deref() != Some("TestReport") {
             return;
         }
         let name = pytest_path(&report.nodeid);
-        if !self.open.contains_key(&name) {
-            if self.open.len() >= MAX_OPEN {
-                to.problem(ProblemKind::TooDeep(MAX_OPEN));
-                self.open.clear();
-            }
+        if !self.open.contains(&name) {
             to.started(name.clone());
         }
-        let test = self.open.entry(name.clone()).or_default();
+        let phase = self.open.change(&name, to, |test| test.phase(&report));
+        match phase {
+            Err(word) => to.problem(ProblemKind::UnknownOutcome(word)),
+            Ok(false) => {}
+            Ok(true) => {
+                if let Some(test) = self.open.remove(&name) {
+                    to.result(test.result(name));
+                }
+            }
+        }
+    }
+}
+
+impl Held for PytestTest {
+    fn bytes(&self) -> usize {
+        self.message.len() + self.log.len() + self.reruns.len() * size_of::<Outcome>()
+    }
+}
+
+impl PytestTest {
+    /// Reads one of its phases; whether it was the last one. A word that is no outcome is refused.
+    fn phase(&mut self, report: &ReportLine) -> Result<bool, String> {
         let when = report.when.as_deref().unwrap_or_default();
-        test.seconds += report.duration.unwrap_or(0.0);
+        self.seconds += report.duration.unwrap_or(0.0);
         let message = pytest_message(report.longrepr.as_ref());
         let outcome = match (report.outcome.as_str(), when, &report.wasxfail) {
             ("passed", "call", Some(_)) => Some(Outcome::UnexpectedPass),
@@ -390,38 +452,45 @@ impl LineDecoder for PytestLog {
             ("failed", _, _) => Some(Outcome::Error),
             ("rerun", when, _) => {
                 // pytest-rerunfailures.
-                let failure = if when == "call" { Outcome::Fail } else { Outcome::Error };
-                test.reruns.push(failure);
-                test.again = true;
+                let failure = if when == "call" {
+                    Outcome::Fail
+                } else {
+                    Outcome::Error
+                };
+                self.reruns.push(failure);
+                self.again = true;
                 None
             }
-            (word, _, _) => {
-                to.problem(ProblemKind::UnknownOutcome(word.to_owned()));
-                None
-            }
+            (word, _, _) => return Err(word.to_owned()),
         };
+        // Of a failure and a failed teardown the first counts.
         if let Some(outcome) = outcome
-            && test.outcome.is_none_or(|known| !known.is_failure())
+            && self.outcome.is_none_or(|known| !known.is_failure())
         {
-            test.outcome = Some(outcome);
-            test.message = report.wasxfail.clone().filter(|said| !said.is_empty()).unwrap_or(message);
+            self.outcome = Some(outcome);
+            let reason = report.wasxfail.as_ref().filter(|said| !said.is_empty());
+            self.message = reason.cloned().unwrap_or(message);
         }
-        if failed {
-            test.log.push(&long_text(report.longrepr.as_ref()));
+        if report.outcome == "failed" {
+            self.log.push(&long_text(report.longrepr.as_ref()));
         }
-        if when == "teardown" && !std::mem::take(&mut test.again) {
-            for (title, text) in &report.sections {
-                test.log.push_line(&format!("---- {title} ----"));
-                test.log.push(text);
-            }
-            if let Some(test) = self.open.remove(&name) {
-                let outcome = test.outcome.unwrap_or(Outcome::Pass);
-                let mut result = TestResult::new(name, outcome)
-                    .with_message(&test.message)
-                    .with_seconds(Some(test.seconds));
-                result.reruns = test.reruns;
-                to.result(result.with_log(test.log.into_string()));
-            }
+        if when != "teardown" || std::mem::take(&mut self.again) {
+            return Ok(false);
+        }
+        for (title, text) in &report.sections {
+            self.log.push_line(&format!("---- {title} ----"));
+            self.log.push(text);
+        }
+        Ok(true)
+    }
+
+    fn result(self, name: String) -> TestResult {
+        let result = TestResult::new(name, self.outcome.unwrap_or(Outcome::Pass));
+        TestResult {
+            reruns: self.reruns,
+            seconds: Some(self.seconds),
+            log: self.log.into_string(),
+            ..result.with_message(&self.message)
         }
     }
 }
@@ -445,7 +514,9 @@ fn pytest_message(said: Option<&Value>) -> String {
             text.strip_prefix("Skipped: ").unwrap_or(text).to_owned()
         }
         Some(Value::Object(parts)) => {
-            let crash = parts.get("reprcrash").and_then(|crash| crash.get("message"));
+            let crash = parts
+                .get("reprcrash")
+                .and_then(|crash| crash.get("message"));
             crash.and_then(Value::as_str).unwrap_or_default().to_owned()
         }
         _ => String::new(),
@@ -463,7 +534,10 @@ fn long_text(said: Option<&Value>) -> String {
             Value::Array(parts) => parts.iter().for_each(|part| collect(part, text)),
             Value::Object(parts) => {
                 for (key, part) in parts {
-                    if matches!(key.as_str(), "reprtraceback" | "reprentries" | "data" | "lines" | "longrepr") {
+                    if matches!(
+                        key.as_str(),
+                        "reprtraceback" | "reprentries" | "data" | "lines" | "longrepr"
+                    ) {
                         collect(part, text);
                     }
                 }
@@ -530,7 +604,9 @@ impl Decoder for PytestReport {
     fn finish(&mut self, to: &mut Sink<'_>) {
         to.at_line(self.line + 1);
         if !self.ended {
-            to.problem(ProblemKind::Invalid("invalid JSON: the document isn't at its end".to_owned()));
+            to.problem(ProblemKind::Invalid(
+                "invalid JSON: the document isn't at its end".to_owned(),
+            ));
         }
     }
 }
@@ -593,7 +669,10 @@ impl PytestReport {
         to.at_line(self.begun_line);
         let element = std::mem::take(&mut self.element);
         if std::mem::take(&mut self.too_long) {
-            to.problem(ProblemKind::TooLong { what: "a test", limit: MAX_ELEMENT });
+            to.problem(ProblemKind::TooLong {
+                what: "a test",
+                limit: MAX_ELEMENT,
+            });
             return;
         }
         let text = String::from_utf8_lossy(&element);
@@ -625,9 +704,14 @@ fn reported(test: ReportedTest, to: &mut Sink<'_>) {
         if message.is_empty() {
             // `('file', 6, 'Skipped: why')`
             let skipped = said.split_once("'Skipped: ").map(|(_, rest)| rest);
-            message = skipped.map_or(said.as_str(), |rest| rest.trim_end_matches("')")).to_owned();
+            message = skipped
+                .map_or(said.as_str(), |rest| rest.trim_end_matches("')"))
+                .to_owned();
         }
-        for text in [Some(said), phase.stdout, phase.stderr].into_iter().flatten() {
+        for text in [Some(said), phase.stdout, phase.stderr]
+            .into_iter()
+            .flatten()
+        {
             log.push(&text);
             if !text.is_empty() && !text.ends_with('\n') {
                 log.push("\n");
@@ -650,7 +734,11 @@ fn reported(test: ReportedTest, to: &mut Sink<'_>) {
             return;
         }
     };
-    let message = if outcome == Outcome::Pass { "" } else { &message };
+    let message = if outcome == Outcome::Pass {
+        ""
+    } else {
+        &message
+    };
     let mut result = TestResult::new(pytest_path(&test.nodeid), outcome).with_message(message);
     if test.outcome == "rerun" {
         result.reruns.push(Outcome::Fail);

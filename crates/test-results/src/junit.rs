@@ -67,7 +67,11 @@ impl XmlHandler for JUnit {
                 Element::Outcome
             }
             "rerunFailure" | "rerunError" | "flakyFailure" | "flakyError" => {
-                let kind = if name.ends_with("Error") { "error" } else { "failure" };
+                let kind = if name.ends_with("Error") {
+                    "error"
+                } else {
+                    "failure"
+                };
                 let outcome = Said::new(kind, attributes, "").outcome();
                 case.result.reruns.push(outcome);
                 Element::Rerun

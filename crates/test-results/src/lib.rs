@@ -37,6 +37,7 @@ mod json;
 mod junit;
 mod lines;
 mod ltp;
+mod open;
 mod pattern;
 mod reader;
 mod regress;

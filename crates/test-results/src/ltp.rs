@@ -70,7 +70,10 @@ impl Program {
             Outcome::Error => 3,
             _ => 4,
         };
-        if self.outcome.is_none_or(|known| severity(known) < severity(outcome)) {
+        if self
+            .outcome
+            .is_none_or(|known| severity(known) < severity(outcome))
+        {
             self.outcome = Some(outcome);
             message.clone_into(&mut self.message);
         }
@@ -80,9 +83,15 @@ impl Program {
 impl Ltp {
     fn release(&mut self, to: &mut Sink<'_>) {
         if let Some(program) = self.program.take()
-            && let Some(outcome) = program.outcome.or(program.marked.then_some(Outcome::NoExit))
+            && let Some(outcome) = program
+                .outcome
+                .or(program.marked.then_some(Outcome::NoExit))
         {
-            let message = if outcome == Outcome::Pass { "" } else { &program.message };
+            let message = if outcome == Outcome::Pass {
+                ""
+            } else {
+                &program.message
+            };
             let mut result = TestResult::new(program.name, outcome)
                 .with_message(message)
                 .with_seconds(program.seconds);
@@ -107,7 +116,9 @@ impl Ltp {
             program.named = name.is_some();
             program
         });
-        if let Some(name) = name && !program.named {
+        if let Some(name) = name
+            && !program.named
+        {
             program.name = path([name]);
             program.named = true;
         }
@@ -133,9 +144,12 @@ impl Ltp {
             return false;
         };
         let field = |name: &str| {
-            line.split_whitespace().find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
+            line.split_whitespace()
+                .find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
         };
-        if program.name.is_empty() && let Some(tag) = field("tag") {
+        if program.name.is_empty()
+            && let Some(tag) = field("tag")
+        {
             program.name = path([tag]);
             to.started(program.name.clone());
             return true;
@@ -190,7 +204,10 @@ fn of_status(status: i32) -> Outcome {
 
 impl LineDecoder for Ltp {
     fn line(&mut self, line: &str, to: &mut Sink<'_>) {
-        if let Some(mark) = line.strip_prefix("<<<").and_then(|rest| rest.strip_suffix(">>>")) {
+        if let Some(mark) = line
+            .strip_prefix("<<<")
+            .and_then(|rest| rest.strip_suffix(">>>"))
+        {
             return self.mark(mark, to);
         }
         if line.starts_with("Testcase ") && line.contains("Result") {
@@ -221,7 +238,11 @@ impl LineDecoder for Ltp {
     }
 
     fn held(&self) -> u64 {
-        u64::from(self.program.as_ref().is_some_and(|program| program.outcome.is_some()))
+        u64::from(
+            self.program
+                .as_ref()
+                .is_some_and(|program| program.outcome.is_some()),
+        )
     }
 }
 
@@ -255,7 +276,10 @@ impl<'a> Check<'a> {
         };
         let name = found.name("file").or(found.name("name"))?.as_str();
         let name = name.rsplit('/').next().unwrap_or(name);
-        let stem = name.strip_suffix(".c").or(name.strip_suffix(".sh")).unwrap_or(name);
+        let stem = name
+            .strip_suffix(".c")
+            .or(name.strip_suffix(".sh"))
+            .unwrap_or(name);
         let helper = name.ends_with(".h") || stem.starts_with("tst_") || stem.starts_with("safe_");
         Some(Check {
             program: (!helper && !stem.is_empty()).then_some(stem),

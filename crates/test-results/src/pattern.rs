@@ -58,13 +58,18 @@ impl LinePattern {
                 return Err(PatternError::MissingGroup(needed));
             }
         }
-        let words = words.into_iter().map(|(word, outcome)| (word.into(), outcome)).collect();
+        let words = words
+            .into_iter()
+            .map(|(word, outcome)| (word.into(), outcome))
+            .collect();
         Ok(LinePattern { regex, words })
     }
 
     fn outcome(&self, word: &str) -> Option<Outcome> {
         let known = self.words.iter().find(|(known, _)| known == word);
-        known.map(|(_, outcome)| *outcome).or_else(|| word.to_lowercase().parse().ok())
+        known
+            .map(|(_, outcome)| *outcome)
+            .or_else(|| word.to_lowercase().parse().ok())
     }
 }
 

@@ -115,7 +115,9 @@ impl ResultReader {
             Some(Exit::Signal(signal)) => Some(format!("signal {signal}")),
             Some(Exit::TimedOut) => Some("its limit of time".to_owned()),
         };
-        if let Some(how) = failed.filter(|_| !told && sink.state.failures == 0 && sink.state.results > 0) {
+        if let Some(how) =
+            failed.filter(|_| !told && sink.state.failures == 0 && sink.state.results > 0)
+        {
             sink.problem(ProblemKind::FailedWithoutResult(how));
         }
     }
@@ -313,7 +315,9 @@ impl<'a> Sink<'a> {
     /// Nothing more comes: what is under way never ended.
     fn end_running(&mut self) {
         let names = self.state.running.iter();
-        let mut names: Vec<_> = names.map(|(n, running)| (running.line, n.clone())).collect();
+        let mut names: Vec<_> = names
+            .map(|(n, running)| (running.line, n.clone()))
+            .collect();
         names.sort();
         for (line, name) in names {
             self.problem_at(line, None, ProblemKind::NeverEnded(name.clone()));

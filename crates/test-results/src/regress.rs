@@ -34,12 +34,20 @@ impl Regress {
     /// The test is over. Without a word for it it passed, unless the output ends within it.
     fn release(&mut self, whole: bool, to: &mut Sink<'_>) {
         let Some(test) = self.test.take() else { return };
-        let unknown = if whole || test.ended { Outcome::Pass } else { Outcome::NoExit };
+        let unknown = if whole || test.ended {
+            Outcome::Pass
+        } else {
+            Outcome::NoExit
+        };
         let outcome = test.outcome.unwrap_or(unknown);
         if outcome == Outcome::NoExit {
             to.problem_at(test.line, None, ProblemKind::NeverEnded(test.name.clone()));
         }
-        let message = if outcome == Outcome::Pass { "" } else { &test.message };
+        let message = if outcome == Outcome::Pass {
+            ""
+        } else {
+            &test.message
+        };
         let mut result = TestResult::new(test.name, outcome).with_message(message);
         result.line = test.line;
         to.result(result.with_log(test.log.into_string()));
@@ -53,7 +61,9 @@ impl LineDecoder for Regress {
             directory.trim().clone_into(&mut self.directory);
             return;
         }
-        let name = line.strip_prefix("==== ").and_then(|rest| rest.strip_suffix(" ===="));
+        let name = line
+            .strip_prefix("==== ")
+            .and_then(|rest| rest.strip_suffix(" ===="));
         if let Some(name) = name {
             self.release(true, to);
             let name = name.strip_prefix("run-regress-").unwrap_or(name);

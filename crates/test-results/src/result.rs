@@ -91,7 +91,9 @@ impl fmt::Display for Outcome {
 
 /// A word that is no outcome's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no outcome: expected one of pass, fail, error, xfail, xpass, skip, timeout, crash, notrun, noexit, nolog")]
+#[error(
+    "`{0}` is no outcome: expected one of pass, fail, error, xfail, xpass, skip, timeout, crash, notrun, noexit, nolog"
+)]
 pub struct OutcomeError(pub String);
 
 impl FromStr for Outcome {

@@ -5,16 +5,16 @@
 
 use crate::{
     lines::{LineDecoder, Lines},
+    open::{Held, OpenTests},
     reader::{Decoder, Sink},
-    result::{Log, Outcome, ProblemKind, TestResult, floor_char_boundary, path, seconds},
+    result::{
+        Log, Outcome, ProblemKind, TestResult, first_line, floor_char_boundary, path, seconds,
+    },
 };
-use std::collections::{HashMap, HashSet};
 
 const SIGNATURE: u8 = 0xb3;
 /// Longest packet, by the protocol.
 const MAX_PACKET: usize = (4 << 20) - 1;
-/// Tests that were listed or are under way.
-const MAX_OPEN: usize = 1_000_000;
 /// The attached file that says why a test was skipped.
 const REASON: &str = "reason";
 
@@ -27,12 +27,24 @@ pub(crate) struct Subunit {
     damaged: bool,
     /// Packets and lines that were read.
     place: u64,
-    /// When tests began, in seconds since 1970.
-    begun: HashMap<String, f64>,
-    /// Tests that were listed and have no result yet.
-    listed: HashSet<String>,
-    reasons: HashMap<String, String>,
+    /// Tests that were listed or began, and have no result.
+    open: OpenTests<OpenTest>,
     any_result: bool,
+}
+
+#[derive(Default)]
+struct OpenTest {
+    /// In seconds since 1970.
+    begun: Option<f64>,
+    reason: String,
+    /// It began or wrote something.
+    running: bool,
+}
+
+impl Held for OpenTest {
+    fn bytes(&self) -> usize {
+        self.reason.len()
+    }
 }
 
 impl Subunit {
@@ -43,14 +55,21 @@ impl Subunit {
             synchronized: true,
             damaged: false,
             place: 0,
-            begun: HashMap::new(),
-            listed: HashSet::new(),
-            reasons: HashMap::new(),
+            open: OpenTests::default(),
             any_result: false,
         }
     }
 
-    /// Reads a packet or a piece of text at the buffer's start; how long it was, or nothing if more is needed.
+    /// Reads as much as can be read; how much that was.
+    fn steps(&mut self, bytes: &[u8], end: bool, to: &mut Sink<'_>) -> usize {
+        let mut read = 0;
+        while let Some(length) = self.step(&bytes[read..], end, to) {
+            read += length;
+        }
+        read
+    }
+
+    /// Reads a packet or a piece of text at the start; how long it was, or nothing if more is needed.
     fn step(&mut self, bytes: &[u8], end: bool, to: &mut Sink<'_>) -> Option<usize> {
         if bytes.is_empty() {
             return None;
@@ -65,15 +84,23 @@ impl Subunit {
                     let (packet, sum) = bytes[..length].split_at(length - 4);
                     if crc32fast::hash(packet).to_be_bytes() == *sum {
                         if self.packet(packet, to).is_none() {
-                            to.problem(ProblemKind::Invalid("a packet that contradicts itself".to_owned()));
+                            to.problem(ProblemKind::Invalid(
+                                "a packet that contradicts itself".to_owned(),
+                            ));
                         }
                         return Some(length);
                     }
-                    to.problem(ProblemKind::Invalid("a packet with a wrong checksum".to_owned()));
+                    to.problem(ProblemKind::Invalid(
+                        "a packet with a wrong checksum".to_owned(),
+                    ));
                 }
                 _ => {
                     to.at_line(self.place + 1);
-                    let what = if end { "a packet without its end" } else { "a packet that none can read" };
+                    let what = if end {
+                        "a packet without its end"
+                    } else {
+                        "a packet that none can read"
+                    };
                     to.problem(ProblemKind::Invalid(what.to_owned()));
                 }
             }
@@ -128,25 +155,20 @@ impl Subunit {
         if let Some((file, bytes)) = file {
             let text = String::from_utf8_lossy(bytes);
             if file == REASON {
-                self.reasons.insert(name.clone(), text.chars().take(1000).collect());
-                self.bound(to);
+                let reason = first_line(&text).unwrap_or_default();
+                self.open.change(&name, to, |test| test.reason = reason);
             } else {
-                if !self.begun.contains_key(&name) {
-                    to.started(name.clone());
-                }
+                self.start(&name, None, to);
                 to.log(&name, &text);
             }
         }
         let outcome = match flags & 7 {
             1 => {
-                self.listed.insert(name);
-                self.bound(to);
+                self.open.change(&name, to, |_listed| {});
                 return Some(());
             }
             2 => {
-                self.begun.insert(name.clone(), time.unwrap_or(f64::NAN));
-                self.bound(to);
-                to.started(name);
+                self.start(&name, time, to);
                 return Some(());
             }
             3 => Outcome::Pass,
@@ -157,10 +179,9 @@ impl Subunit {
             _ => return Some(()),
         };
         self.any_result = true;
-        self.listed.remove(&name);
-        let begun = self.begun.remove(&name);
-        let took = begun.zip(time).map(|(begun, ended)| ended - begun);
-        let reason = self.reasons.remove(&name);
+        let test = self.open.remove(&name).unwrap_or_default();
+        let took = test.begun.zip(time).map(|(begun, ended)| ended - begun);
+        let reason = Some(test.reason).filter(|reason| !reason.is_empty());
         let result = TestResult::new(name, outcome).with_seconds(took.filter(|took| *took >= 0.0));
         to.result_with(result, |result, log| {
             let failed = matches!(result.outcome, Outcome::Fail | Outcome::ExpectedFail);
@@ -170,46 +191,44 @@ impl Subunit {
         Some(())
     }
 
-    /// Forgets what is under way where it is too much.
-    fn bound(&mut self, to: &mut Sink<'_>) {
-        if self.begun.len() + self.listed.len() + self.reasons.len() > MAX_OPEN {
-            to.problem(ProblemKind::TooDeep(MAX_OPEN));
-            self.begun.clear();
-            self.listed.clear();
-            self.reasons.clear();
+    /// A test is under way, since this time if it is known.
+    fn start(&mut self, name: &str, time: Option<f64>, to: &mut Sink<'_>) {
+        let running = self.open.change(name, to, |test| {
+            test.begun = test.begun.or(time);
+            std::mem::replace(&mut test.running, true)
+        });
+        if !running {
+            to.started(name.to_owned());
         }
     }
 }
 
 impl Decoder for Subunit {
     fn feed(&mut self, bytes: &[u8], to: &mut Sink<'_>) {
-        // Most pieces begin with a packet and are looked at where they are; only a packet's beginning is kept.
+        // Only a packet's beginning is kept: where none is, pieces are read where they are.
         let mut kept = std::mem::take(&mut self.buffer);
-        let mut rest = bytes;
-        if !kept.is_empty() {
+        if kept.is_empty() {
+            let read = self.steps(bytes, false, to);
+            kept.extend_from_slice(&bytes[read..]);
+        } else {
             kept.extend_from_slice(bytes);
-            rest = &kept;
+            let read = self.steps(&kept, false, to);
+            kept.drain(..read);
         }
-        while let Some(read) = self.step(rest, false, to) {
-            rest = &rest[read..];
-        }
-        self.buffer = rest.to_vec();
+        self.buffer = kept;
     }
 
     fn finish(&mut self, to: &mut Sink<'_>) {
         let buffer = std::mem::take(&mut self.buffer);
-        let mut rest = &buffer[..];
-        while let Some(read) = self.step(rest, true, to) {
-            rest = &rest[read..];
-        }
+        self.steps(&buffer, true, to);
         self.text.finish(to);
         to.at_line(self.place);
         // A list of tests alone (`--list`) says nothing of their results.
         if self.any_result {
-            let mut listed: Vec<_> = self.listed.drain().collect();
-            listed.sort();
-            for name in listed {
-                to.result(TestResult::new(name, Outcome::NotRun));
+            for (name, test) in self.open.drain() {
+                if !test.running {
+                    to.result(TestResult::new(name, Outcome::NotRun).with_message(&test.reason));
+                }
             }
         }
     }
@@ -254,12 +273,17 @@ impl<'a> Fields<'a> {
         let more = usize::from(self.0.first()? >> 6);
         let bytes = self.take(more + 1)?;
         let first = u32::from(bytes[0] & 0x3f);
-        Some(bytes[1..].iter().fold(first, |number, byte| number << 8 | u32::from(*byte)))
+        Some(
+            bytes[1..]
+                .iter()
+                .fold(first, |number, byte| number << 8 | u32::from(*byte)),
+        )
     }
 
     fn text(&mut self) -> Option<String> {
         let length = self.number()? as usize;
-        self.take(length).map(|text| String::from_utf8_lossy(text).into_owned())
+        self.take(length)
+            .map(|text| String::from_utf8_lossy(text).into_owned())
     }
 }
 
@@ -275,7 +299,17 @@ struct SubunitText {
     /// A part's name comes next.
     part_name: bool,
     clock: Option<f64>,
-    begun: HashMap<String, Option<f64>>,
+    begun: OpenTests<Begun>,
+}
+
+/// When a test began, on the document's clock.
+#[derive(Default)]
+struct Begun(Option<f64>);
+
+impl Held for Begun {
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 impl LineDecoder for SubunitText {
@@ -290,9 +324,7 @@ impl LineDecoder for SubunitText {
         let outcome = match word {
             "test" | "testing" => {
                 let name = path([rest]);
-                if self.begun.len() < MAX_OPEN {
-                    self.begun.insert(name.clone(), self.clock);
-                }
+                self.begun.change(&name, to, |begun| begun.0 = self.clock);
                 return to.started(name);
             }
             "time" => {
@@ -312,7 +344,7 @@ impl LineDecoder for SubunitText {
         let mut result = TestResult::new(path([details.unwrap_or(rest)]), outcome);
         result.line = to.line();
         // What isn't under way may be a line of a program that only looks like a result.
-        let Some(begun) = self.begun.remove(&result.name) else {
+        let Some(Begun(begun)) = self.begun.remove(&result.name) else {
             return;
         };
         let took = begun.zip(self.clock).map(|(begun, ended)| ended - begun);
@@ -336,7 +368,9 @@ impl LineDecoder for SubunitText {
 
 impl SubunitText {
     fn details(&mut self, line: &str, to: &mut Sink<'_>) {
-        let Some((_, log)) = &mut self.open else { return };
+        let Some((_, log)) = &mut self.open else {
+            return;
+        };
         let mut line = line;
         if self.piece > 0 {
             if line.len() < self.piece {
@@ -354,7 +388,11 @@ impl SubunitText {
             self.close(to);
         } else if !self.parts {
             // A line that begins with `]` has a blank before it.
-            log.push_line(line.strip_prefix(' ').filter(|rest| rest.starts_with(']')).unwrap_or(line));
+            log.push_line(
+                line.strip_prefix(' ')
+                    .filter(|rest| rest.starts_with(']'))
+                    .unwrap_or(line),
+            );
         } else if line.starts_with("Content-Type: ") {
             self.part_name = true;
         } else if !std::mem::take(&mut self.part_name) {

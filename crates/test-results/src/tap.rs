@@ -110,7 +110,11 @@ impl Tap {
                 what: "a group of subtests without a name",
                 limit: MAX_HELD,
             });
-            let held: Vec<_> = self.levels.iter_mut().flat_map(|l| l.held.drain(..)).collect();
+            let held: Vec<_> = self
+                .levels
+                .iter_mut()
+                .flat_map(|l| l.held.drain(..))
+                .collect();
             self.held_bytes = 0;
             held.into_iter().for_each(|result| to.result(result));
         }
@@ -119,7 +123,9 @@ impl Tap {
     /// Closes the levels deeper than this; their group has this name.
     fn close_deeper(&mut self, indent: usize, name: &str, to: &mut Sink<'_>) {
         while self.levels.len() > 1 && self.levels.last().is_some_and(|l| l.indent > indent) {
-            let Some(level) = self.levels.pop() else { return };
+            let Some(level) = self.levels.pop() else {
+                return;
+            };
             check_plan(&level, to);
             // Levels may open several at a time: the group's own is between.
             self.level(indent, to);
@@ -135,7 +141,11 @@ impl Tap {
 
     /// The level of this indentation, opened if it is deeper than all that are open.
     fn level(&mut self, indent: usize, to: &mut Sink<'_>) -> Option<&mut Level> {
-        if self.levels.last().is_some_and(|level| level.indent < indent) {
+        if self
+            .levels
+            .last()
+            .is_some_and(|level| level.indent < indent)
+        {
             if self.levels.len() > MAX_DEPTH {
                 to.problem(ProblemKind::TooDeep(MAX_DEPTH));
                 return None;
@@ -158,11 +168,17 @@ impl Tap {
         };
         level.results += 1;
         let number = point.number.unwrap_or(level.results);
-        let outside = level.plan.is_some_and(|(plan, _)| number > plan || number == 0);
+        let outside = level
+            .plan
+            .is_some_and(|(plan, _)| number > plan || number == 0);
         if outside {
             to.problem(ProblemKind::OutsidePlan(number));
         }
-        let name = if described.is_empty() { number.to_string() } else { described };
+        let name = if described.is_empty() {
+            number.to_string()
+        } else {
+            described
+        };
         let mut result = TestResult::new(name, point.outcome)
             .with_message(&point.message)
             .with_seconds(point.seconds);
@@ -172,7 +188,10 @@ impl Tap {
             result.log = std::mem::take(&mut self.log).into_string();
             if result.message.is_none() && result.outcome != Outcome::Pass {
                 let line = result.log.lines().find(|line| line.starts_with('#'));
-                let line = line.unwrap_or(&result.log).trim_start_matches(['#', ' ']).to_owned();
+                let line = line
+                    .unwrap_or(&result.log)
+                    .trim_start_matches(['#', ' '])
+                    .to_owned();
                 result = result.with_message(&line);
             }
             self.emit(result, to);
@@ -259,7 +278,10 @@ impl Tap {
             });
             self.release_last(to);
             let inside = self.levels.len() > 1
-                && self.levels.last().is_some_and(|l| l.indent == indent && l.name.is_none());
+                && self
+                    .levels
+                    .last()
+                    .is_some_and(|l| l.indent == indent && l.name.is_none());
             match self.levels.last_mut() {
                 // KUnit: the name stands within its group, after the version.
                 Some(level) if inside && level.results == 0 && level.held.is_empty() => {
@@ -282,7 +304,9 @@ impl Tap {
 
 /// A string of YAML on one line: quoted in one of two ways, or bare.
 fn yaml_scalar(text: &str) -> String {
-    let single = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    let single = text
+        .strip_prefix('\'')
+        .and_then(|text| text.strip_suffix('\''));
     match single {
         Some(text) => text.replace("''", "'"),
         // JSON's strings are all but those with escapes of YAML's own.
@@ -317,7 +341,9 @@ impl LineDecoder for Tap {
                 return;
             }
             // What a selftest wrote stands after `# `.
-            if self.selftest && let Some(inner) = line.strip_prefix("# ") {
+            if self.selftest
+                && let Some(inner) = line.strip_prefix("# ")
+            {
                 line = inner;
                 shift = 2;
             }
@@ -390,7 +416,9 @@ fn is_version(text: &str) -> bool {
 
 fn plan(text: &str) -> Option<(u64, &str)> {
     let rest = text.strip_prefix("1..")?;
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
     let (number, rest) = rest.split_at(end);
     let rest = rest.trim_start();
     let reason = rest.strip_prefix('#');
@@ -402,7 +430,9 @@ fn plan(text: &str) -> Option<(u64, &str)> {
 
 fn bail_out(text: &str) -> Option<&str> {
     let (words, reason) = text.split_at_checked("Bail out!".len())?;
-    words.eq_ignore_ascii_case("Bail out!").then(|| reason.trim())
+    words
+        .eq_ignore_ascii_case("Bail out!")
+        .then(|| reason.trim())
 }
 
 /// A line without what the kernel's log puts before it: `<6>[   12.345678][  T287] `.
@@ -450,20 +480,29 @@ impl Point {
             return None;
         }
         let rest = rest.trim_start();
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
         let number = rest[..end].parse::<u64>().ok();
         // `ok 2nd try` has no number.
-        let number = number.filter(|_| rest[end..].is_empty() || rest[end..].starts_with([' ', '\t', '#']));
+        let number =
+            number.filter(|_| rest[end..].is_empty() || rest[end..].starts_with([' ', '\t', '#']));
         if number.is_none() && dialect == Dialect::Ktap {
             return None;
         }
-        let rest = if number.is_some() { rest[end..].trim_start() } else { rest };
+        let rest = if number.is_some() {
+            rest[end..].trim_start()
+        } else {
+            rest
+        };
         let rest = match rest.strip_prefix('-') {
             Some(after) if after.is_empty() || after.starts_with([' ', '\t']) => after,
             _ => rest,
         };
         let (mut description, said, message) = split_description(rest, dialect);
-        if dialect == Dialect::Ktap && let Some(test) = description.strip_prefix("selftests: ") {
+        if dialect == Dialect::Ktap
+            && let Some(test) = description.strip_prefix("selftests: ")
+        {
             description = selftest_name(test);
         }
         let outcome = match (said, ok) {
@@ -494,7 +533,10 @@ impl Point {
         }
         let text = &self.description;
         let found = text.rfind(" in ").map(|at| (at, " in ".len()));
-        let found = text.rfind(" # time=").map(|at| (at, " # time=".len())).or(found);
+        let found = text
+            .rfind(" # time=")
+            .map(|at| (at, " # time=".len()))
+            .or(found);
         let Some((at, length)) = found else { return };
         let duration = text[at + length..].trim();
         let seconds = if let Some(ms) = duration.strip_suffix("ms") {
@@ -529,17 +571,26 @@ fn directive(text: &str) -> Option<(Directive, String)> {
         ("ERROR", Directive::Is(Outcome::Error)),
     ];
     let text = text.trim_start();
-    let starts = |word: &str| text.get(..word.len()).is_some_and(|t| t.eq_ignore_ascii_case(word));
+    let starts = |word: &str| {
+        text.get(..word.len())
+            .is_some_and(|t| t.eq_ignore_ascii_case(word))
+    };
     let (_, found) = WORDS.iter().find(|(word, _)| starts(word))?;
     // Older producers write `Skipped:`; all that hangs on the word belongs to it.
-    let reason = text.split_once([' ', '\t']).map_or("", |(_, reason)| reason.trim());
+    let reason = text
+        .split_once([' ', '\t'])
+        .map_or("", |(_, reason)| reason.trim());
     Some((*found, reason.to_owned()))
 }
 
 /// Description, directive and message of what follows a result's number.
 fn split_description(text: &str, dialect: Dialect) -> (String, Option<Directive>, String) {
     if dialect == Dialect::Ktap {
-        let at = if text.starts_with('#') { Some(0) } else { text.find(" #").map(|at| at + 1) };
+        let at = if text.starts_with('#') {
+            Some(0)
+        } else {
+            text.find(" #").map(|at| at + 1)
+        };
         let (description, rest) = at.map_or((text, ""), |at| (&text[..at], &text[at + 1..]));
         let description = description.trim().to_owned();
         return match directive(rest) {
@@ -580,7 +631,11 @@ fn unescape(text: &str) -> String {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         let escaped = character == '\\' && matches!(characters.peek(), Some('\\' | '#'));
-        plain.push(if escaped { characters.next().unwrap_or('\\') } else { character });
+        plain.push(if escaped {
+            characters.next().unwrap_or('\\')
+        } else {
+            character
+        });
     }
     plain
 }
@@ -601,17 +656,62 @@ mod tests {
         for (line, outcome, description, message) in [
             ("not ok 1 - hello # todo", ExpectedFail, "hello", ""),
             ("ok 2 - hello \\# todo", Pass, "hello # todo", ""),
-            ("not ok 3 - hello # todo hash \\# character", ExpectedFail, "hello", "hash # character"),
-            ("not ok 4 - hello # todo hash # character", ExpectedFail, "hello", "hash # character"),
-            ("not ok 5 - hello \\\\# todo hash \\# character", ExpectedFail, "hello \\", "hash # character"),
-            ("ok 7 - hello # description # todo", Pass, "hello # description # todo", ""),
-            ("ok 8 - hello \\\\\\\\\\\\\\# todo", Pass, "hello \\\\\\# todo", ""),
+            (
+                "not ok 3 - hello # todo hash \\# character",
+                ExpectedFail,
+                "hello",
+                "hash # character",
+            ),
+            (
+                "not ok 4 - hello # todo hash # character",
+                ExpectedFail,
+                "hello",
+                "hash # character",
+            ),
+            (
+                "not ok 5 - hello \\\\# todo hash \\# character",
+                ExpectedFail,
+                "hello \\",
+                "hash # character",
+            ),
+            (
+                "ok 7 - hello # description # todo",
+                Pass,
+                "hello # description # todo",
+                "",
+            ),
+            (
+                "ok 8 - hello \\\\\\\\\\\\\\# todo",
+                Pass,
+                "hello \\\\\\# todo",
+                "",
+            ),
             ("ok 1 - do it later # Skipped", Skip, "do it later", ""),
-            ("ok 2 - works # Skipped: only here", Skip, "works", "only here"),
+            (
+                "ok 2 - works # Skipped: only here",
+                Skip,
+                "works",
+                "only here",
+            ),
             ("ok 1 # skip this test", Skip, "", "this test"),
-            ("ok 2 not skipped: example.org/page.html#skip is a url", Pass, "not skipped: example.org/page.html#skip is a url", ""),
-            ("ok 3 - #SkIp case insensitive", Skip, "", "case insensitive"),
-            ("ok 3 - C# passes # TODO later", UnexpectedPass, "C# passes", "later"),
+            (
+                "ok 2 not skipped: example.org/page.html#skip is a url",
+                Pass,
+                "not skipped: example.org/page.html#skip is a url",
+                "",
+            ),
+            (
+                "ok 3 - #SkIp case insensitive",
+                Skip,
+                "",
+                "case insensitive",
+            ),
+            (
+                "ok 3 - C# passes # TODO later",
+                UnexpectedPass,
+                "C# passes",
+                "later",
+            ),
             ("ok", Pass, "", ""),
             ("ok 2nd try", Pass, "2nd try", ""),
         ] {
@@ -625,7 +725,12 @@ mod tests {
 
     #[test]
     fn what_the_kernels_log_puts_before_lines_is_taken_off() {
-        for line in ["ok 1 a", "[   12.345678] ok 1 a", "<6>[ 1.2] ok 1 a", "[ 343.782774][ T1682] ok 1 a"] {
+        for line in [
+            "ok 1 a",
+            "[   12.345678] ok 1 a",
+            "<6>[ 1.2] ok 1 a",
+            "[ 343.782774][ T1682] ok 1 a",
+        ] {
             assert_eq!(without_log_prefix(line), "ok 1 a");
         }
         assert_eq!(without_log_prefix("[    0.1]     ok 1 a"), "    ok 1 a");

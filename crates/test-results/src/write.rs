@@ -58,11 +58,19 @@ impl<W: Write> JUnitWriter<W> {
         }
         for earlier in &result.reruns {
             let start = if passed { "flaky" } else { "rerun" };
-            let end = if matches!(element(*earlier), Some(("error", _))) { "Error" } else { "Failure" };
+            let end = if matches!(element(*earlier), Some(("error", _))) {
+                "Error"
+            } else {
+                "Failure"
+            };
             let _infallible = writeln!(text, "      <{start}{end} type=\"{earlier}\"/>");
         }
         if !result.log.is_empty() {
-            let _infallible = writeln!(text, "      <system-out>{}</system-out>", Escaped(&result.log, false));
+            let _infallible = writeln!(
+                text,
+                "      <system-out>{}</system-out>",
+                Escaped(&result.log, false)
+            );
         }
         text.push_str("    </testcase>\n");
         self.to.write_all(text.as_bytes())
@@ -96,7 +104,9 @@ fn element(outcome: Outcome) -> Option<(&'static str, Option<Outcome>)> {
         Outcome::Skip => ("skipped", None),
         Outcome::UnexpectedPass => ("failure", Some(outcome)),
         Outcome::ExpectedFail | Outcome::NotRun => ("skipped", Some(outcome)),
-        Outcome::Timeout | Outcome::Crash(_) | Outcome::NoExit | Outcome::NoLog => ("error", Some(outcome)),
+        Outcome::Timeout | Outcome::Crash(_) | Outcome::NoExit | Outcome::NoLog => {
+            ("error", Some(outcome))
+        }
     })
 }
 
@@ -165,23 +175,40 @@ impl<W: Write> TapWriter<W> {
         let mut text = format!("{ok} {} - {}", self.number, escaped(&result.name));
         let message = result.message.as_deref();
         if let Some(directive) = directive {
-            let _infallible = write!(text, " # {directive} {}", escaped(message.unwrap_or_default()));
+            let _infallible = write!(
+                text,
+                " # {directive} {}",
+                escaped(message.unwrap_or_default())
+            );
             text.truncate(text.trim_end().len());
         }
         text.push('\n');
         let mut yaml = String::new();
-        if directive.is_none() && let Some(message) = message {
+        if directive.is_none()
+            && let Some(message) = message
+        {
             let _infallible = writeln!(yaml, "  message: {}", quoted(message));
         }
-        if !matches!(result.outcome, Outcome::Pass | Outcome::Fail | Outcome::Skip) && directive != Some("TODO") {
+        if !matches!(
+            result.outcome,
+            Outcome::Pass | Outcome::Fail | Outcome::Skip
+        ) && directive != Some("TODO")
+        {
             let _infallible = writeln!(yaml, "  outcome: {}", result.outcome);
         }
         if let Some(seconds) = result.seconds {
             let _infallible = writeln!(yaml, "  duration_ms: {}", seconds * 1000.0);
         }
         if !result.reruns.is_empty() {
-            let reruns = result.reruns.iter().map(|outcome| quoted(&outcome.to_string()));
-            let _infallible = writeln!(yaml, "  reruns: [{}]", reruns.collect::<Vec<_>>().join(", "));
+            let reruns = result
+                .reruns
+                .iter()
+                .map(|outcome| quoted(&outcome.to_string()));
+            let _infallible = writeln!(
+                yaml,
+                "  reruns: [{}]",
+                reruns.collect::<Vec<_>>().join(", ")
+            );
         }
         if !result.log.is_empty() {
             let _infallible = writeln!(yaml, "  log: {}", quoted(&result.log));

@@ -36,8 +36,13 @@ fn test(line: &str) -> Option<(&str, &str)> {
     let end = line.find(char::is_whitespace).unwrap_or(line.len());
     let (name, rest) = line.split_at(end);
     let (group, number) = name.split_once('/')?;
-    let word = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-    let is_test = !group.is_empty() && word(group) && word(number)
+    let word = |text: &str| {
+        text.bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    };
+    let is_test = !group.is_empty()
+        && word(group)
+        && word(number)
         && number.starts_with(|c: char| c.is_ascii_digit());
     is_test.then_some((name, rest))
 }
@@ -47,18 +52,27 @@ fn said(name: &str, rest: &str) -> Option<TestResult> {
     let rest = rest.trim();
     // How long it took last time.
     let rest = match rest.split_once("...") {
-        Some((before, after)) if before.trim().is_empty() || duration(before).is_some() => after.trim(),
+        Some((before, after)) if before.trim().is_empty() || duration(before).is_some() => {
+            after.trim()
+        }
         _ => rest,
     };
     let result = |outcome| TestResult::new(path([name]), outcome);
-    if let Some(reason) = rest.strip_prefix("[not run]").or(rest.strip_prefix("[expunged]")) {
+    if let Some(reason) = rest
+        .strip_prefix("[not run]")
+        .or(rest.strip_prefix("[expunged]"))
+    {
         return Some(result(Outcome::Skip).with_message(reason));
     }
     if let Some(took) = duration(rest) {
         return Some(result(Outcome::Pass).with_seconds(Some(took)));
     }
     if let Some(failed) = rest.strip_prefix("[failed, exit status ") {
-        let status = failed.split(']').next().and_then(|status| status.parse().ok()).unwrap_or(1);
+        let status = failed
+            .split(']')
+            .next()
+            .and_then(|status| status.parse().ok())
+            .unwrap_or(1);
         // 77 and 99 mean nothing here.
         let outcome = match outcome_of_exit(status) {
             crash @ Outcome::Crash(_) => crash,
@@ -66,8 +80,11 @@ fn said(name: &str, rest: &str) -> Option<TestResult> {
         };
         return Some(result(outcome).with_message(rest));
     }
-    let failed = rest.starts_with("- output mismatch") || rest.starts_with("- no qualified output")
-        || rest.starts_with('_') || rest.starts_with("[dmesg,") || rest.starts_with("[failed");
+    let failed = rest.starts_with("- output mismatch")
+        || rest.starts_with("- no qualified output")
+        || rest.starts_with('_')
+        || rest.starts_with("[dmesg,")
+        || rest.starts_with("[failed");
     failed.then(|| result(Outcome::Fail).with_message(rest))
 }
 
@@ -99,7 +116,9 @@ impl LineDecoder for Xfstests {
         } else if let Some(begun) = self.begun.take() {
             // Something was written between the name and the result.
             match said(&begun.name, line) {
-                Some(result) if result.outcome.is_failure() => self.last = Some((result, Log::default())),
+                Some(result) if result.outcome.is_failure() => {
+                    self.last = Some((result, Log::default()))
+                }
                 Some(result) => to.result(result),
                 None => {
                     to.log(&begun.name, &format!("{line}\n"));

@@ -24,7 +24,9 @@ impl Attributes<'_> {
     /// The value, if there is one that isn't empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
+        found
+            .map(|(_, value)| &**value)
+            .filter(|value| !value.is_empty())
     }
 }
 
@@ -140,8 +142,12 @@ impl<H: XmlHandler> Xml<H> {
                 None => Err(format!("`</{name}>` where nothing is open").into()),
             };
         }
-        let (tag, empty) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
-        let end = tag.find(|c: char| c.is_ascii_whitespace()).unwrap_or(tag.len());
+        let (tag, empty) = tag
+            .strip_suffix('/')
+            .map_or((tag, false), |tag| (tag, true));
+        let end = tag
+            .find(|c: char| c.is_ascii_whitespace())
+            .unwrap_or(tag.len());
         let (name, rest) = tag.split_at(end);
         if !name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | ':')) {
             return Err("`<` that begins no element".to_owned().into());
@@ -212,7 +218,10 @@ impl<H: XmlHandler> Xml<H> {
                 };
                 let plain = bytes.iter().position(wanted).unwrap_or(bytes.len());
                 if self.buffer.len() + plain >= MAX_TAG {
-                    let kind = ProblemKind::TooLong { what: "a tag", limit: MAX_TAG };
+                    let kind = ProblemKind::TooLong {
+                        what: "a tag",
+                        limit: MAX_TAG,
+                    };
                     self.stop(self.begun, kind, to);
                     return bytes.len();
                 }
@@ -325,7 +334,11 @@ impl<H: XmlHandler> Decoder for Xml<H> {
         }
         to.at_line(self.line);
         if self.within != Within::Text {
-            self.fail((self.line, self.column), "the document ends within a tag", to);
+            self.fail(
+                (self.line, self.column),
+                "the document ends within a tag",
+                to,
+            );
         } else if let Some(open) = self.open.last() {
             let what = format!("the document ends within `<{open}>`");
             self.fail((self.line, self.column), what, to);
@@ -369,7 +382,11 @@ fn whole_characters(bytes: &[u8]) -> usize {
         0xe0..=0xef => 3,
         _ => 4,
     };
-    if start + length > bytes.len() { start } else { bytes.len() }
+    if start + length > bytes.len() {
+        start
+    } else {
+        bytes.len()
+    }
 }
 
 fn attributes(mut text: &str) -> Result<Attributes<'_>, TagError> {
@@ -383,7 +400,10 @@ fn attributes(mut text: &str) -> Result<Attributes<'_>, TagError> {
             return Err(format!("attribute `{}` without a value", text.trim()).into());
         };
         let rest = rest.trim_start();
-        let quote = rest.chars().next().filter(|quote| matches!(quote, '"' | '\''));
+        let quote = rest
+            .chars()
+            .next()
+            .filter(|quote| matches!(quote, '"' | '\''));
         let Some((value, rest)) = quote.and_then(|quote| rest[1..].split_once(quote)) else {
             return Err(format!("the value of `{}` isn't quoted", name.trim()).into());
         };

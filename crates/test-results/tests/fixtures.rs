@@ -12,9 +12,29 @@ use std::{
 
 /// Fixtures by format.
 const FIXTURES: &[(Format, &[&str])] = &[
-    (Format::Tap, &["perl-more.tap", "perl-bail.tap", "perl-skip-all.tap", "bats.tap", "bats-tap13.tap", "tap14.tap"]),
+    (
+        Format::Tap,
+        &[
+            "perl-more.tap",
+            "perl-bail.tap",
+            "perl-skip-all.tap",
+            "bats.tap",
+            "bats-tap13.tap",
+            "tap14.tap",
+        ],
+    ),
     (Format::Ktap, &["kunit.txt", "ktap.txt", "kselftest.txt"]),
-    (Format::JUnit, &["pytest.xml", "nextest.xml", "ctest-junit.xml", "meson.xml", "bats.xml", "surefire.xml"]),
+    (
+        Format::JUnit,
+        &[
+            "pytest.xml",
+            "nextest.xml",
+            "ctest-junit.xml",
+            "meson.xml",
+            "bats.xml",
+            "surefire.xml",
+        ],
+    ),
     (Format::Subunit, &["subunit2.bin", "subunit1.txt"]),
     (Format::GoTest, &["go.json", "go-crash.json"]),
     (Format::LibtestJson, &["libtest.json", "nextest-plus.json"]),
@@ -25,7 +45,15 @@ const FIXTURES: &[(Format, &[&str])] = &[
     (Format::CTestXml, &["ctest-Test.xml"]),
     (Format::Automake, &["automake.txt"]),
     (Format::AutomakeTrs, &["automake.trs"]),
-    (Format::Ltp, &["ltp-new.txt", "ltp-old.txt", "runltp.txt", "ltp-results.txt"]),
+    (
+        Format::Ltp,
+        &[
+            "ltp-new.txt",
+            "ltp-old.txt",
+            "runltp.txt",
+            "ltp-results.txt",
+        ],
+    ),
     (Format::Xfstests, &["xfstests.txt"]),
     (Format::BsdRegress, &["bsd-regress.txt"]),
 ];
@@ -59,7 +87,12 @@ fn shown(events: &[Event]) -> String {
             Event::Started { name } => writeln!(text, "began {name:?}").unwrap(),
             Event::Problem(problem) => writeln!(text, "problem {problem}").unwrap(),
             Event::Result(result) => {
-                write!(text, "{} {:?} line {}", result.outcome, result.name, result.line).unwrap();
+                write!(
+                    text,
+                    "{} {:?} line {}",
+                    result.outcome, result.name, result.line
+                )
+                .unwrap();
                 if let Some(seconds) = result.seconds {
                     write!(text, ", {seconds:.6} s").unwrap();
                 }

@@ -25,25 +25,48 @@ fn read_until(
         Event::Started { .. } => {}
     };
     let mut reader = ResultReader::new(format, options);
-    pieces.iter().for_each(|piece| reader.feed(piece, &mut sort));
+    pieces
+        .iter()
+        .for_each(|piece| reader.feed(piece, &mut sort));
     reader.finish(exit, &mut sort);
     (results, problems)
 }
 
 fn names(results: &[TestResult]) -> Vec<(&str, Outcome)> {
-    results.iter().map(|result| (result.name.as_str(), result.outcome)).collect()
+    results
+        .iter()
+        .map(|result| (result.name.as_str(), result.outcome))
+        .collect()
 }
 
 #[test]
 fn xml_that_breaks_off_keeps_what_came_before() {
     let start = "<testsuite name='s'>\n<testcase name='a'/>\n";
     for (rest, problem) in [
-        ("  <testcase name='b'></testcas>", "line 3, column 22: invalid XML: `</testcas>` where `<testcase>` is open"),
-        ("<testcase name=b/>", "line 3, column 1: invalid XML: the value of `name` isn't quoted"),
-        ("<testcase name='b' <", "line 3, column 20: invalid XML: `<` within a tag"),
-        ("<testcase name='b'", "line 3, column 19: invalid XML: the document ends within a tag"),
-        ("", "line 3, column 1: invalid XML: the document ends within `<testsuite>`"),
-        ("</testsuite>\ngarbage", "line 4, column 1: invalid XML: text outside of any element"),
+        (
+            "  <testcase name='b'></testcas>",
+            "line 3, column 22: invalid XML: `</testcas>` where `<testcase>` is open",
+        ),
+        (
+            "<testcase name=b/>",
+            "line 3, column 1: invalid XML: the value of `name` isn't quoted",
+        ),
+        (
+            "<testcase name='b' <",
+            "line 3, column 20: invalid XML: `<` within a tag",
+        ),
+        (
+            "<testcase name='b'",
+            "line 3, column 19: invalid XML: the document ends within a tag",
+        ),
+        (
+            "",
+            "line 3, column 1: invalid XML: the document ends within `<testsuite>`",
+        ),
+        (
+            "</testsuite>\ngarbage",
+            "line 4, column 1: invalid XML: text outside of any element",
+        ),
     ] {
         let (results, problems) = read(Format::JUnit, &[start.as_bytes(), rest.as_bytes()]);
         assert_eq!(names(&results)[0], ("s/a", Outcome::Pass), "{rest}");
@@ -53,7 +76,10 @@ fn xml_that_breaks_off_keeps_what_came_before() {
 
 #[test]
 fn a_test_in_whose_element_the_document_ends_never_ended() {
-    let (results, _) = read(Format::JUnit, &[b"<testsuite><testcase name='a'><system-out>half"]);
+    let (results, _) = read(
+        Format::JUnit,
+        &[b"<testsuite><testcase name='a'><system-out>half"],
+    );
     assert_eq!(names(&results), [("a", Outcome::NoExit)]);
 }
 
@@ -70,13 +96,20 @@ fn entities_of_a_document_are_not_expanded() {
 #[test]
 fn nesting_has_a_limit() {
     let (_, problems) = read(Format::JUnit, &["<a>".repeat(100_000).as_bytes()]);
-    assert_eq!(problems[0], "line 1, column 385: more than 128 levels of nesting");
+    assert_eq!(
+        problems[0],
+        "line 1, column 385: more than 128 levels of nesting"
+    );
     let mut tap = String::new();
     for level in 1..200 {
         tap.push_str(&format!("{}ok 1\n", "    ".repeat(level)));
     }
     let (results, problems) = read(Format::Tap, &[tap.as_bytes()]);
-    assert!(problems.iter().any(|problem| problem.contains("levels of nesting")));
+    assert!(
+        problems
+            .iter()
+            .any(|problem| problem.contains("levels of nesting"))
+    );
     assert!(!results.is_empty());
 }
 
@@ -84,18 +117,27 @@ fn nesting_has_a_limit() {
 fn names_lines_and_logs_have_limits_and_keep_both_ends() {
     let name = "n".repeat(10_000);
     let (results, problems) = read(Format::Automake, &[format!("PASS: {name}\n").as_bytes()]);
-    assert_eq!((results[0].name.as_str(), problems.len()), (name.as_str(), 0));
+    assert_eq!(
+        (results[0].name.as_str(), problems.len()),
+        (name.as_str(), 0)
+    );
     let longer = format!("PASS: {}\n", "n".repeat(MAX_NAME + 1));
     let (results, problems) = read(Format::Automake, &[longer.as_bytes()]);
     assert_eq!(results[0].name.len(), MAX_NAME);
-    assert_eq!(problems, ["line 1: a name is longer than 16384 bytes: the rest is left out"]);
+    assert_eq!(
+        problems,
+        ["line 1: a name is longer than 16384 bytes: the rest is left out"]
+    );
     // A line without end, in pieces, and results after it.
     let piece = vec![b'x'; 1 << 16];
     let mut pieces: Vec<&[u8]> = vec![&piece; 64];
     pieces.push(b"\nPASS: after\n");
     let (results, problems) = read(Format::Automake, &pieces);
     assert_eq!(names(&results), [("after", Outcome::Pass)]);
-    assert_eq!(problems, ["line 1: a line is longer than 1048576 bytes: the rest is left out"]);
+    assert_eq!(
+        problems,
+        ["line 1: a line is longer than 1048576 bytes: the rest is left out"]
+    );
     let text = "é".repeat(MAX_LOG);
     let xml = format!("<testcase name='a'><system-out>first{text}last</system-out></testcase>");
     let (results, _) = read(Format::JUnit, &[xml.as_bytes()]);
@@ -108,7 +150,13 @@ fn names_lines_and_logs_have_limits_and_keep_both_ends() {
 fn names_may_have_html_nuls_newlines_and_bytes_that_are_no_text() {
     let tap = b"1..2\nok 1 - <b>bold</b>\0\nok 2 - a\xff\n";
     let (results, problems) = read(Format::Tap, &[tap]);
-    assert_eq!(names(&results), [("<b>bold</b>\0", Outcome::Pass), ("a\u{fffd}", Outcome::Pass)]);
+    assert_eq!(
+        names(&results),
+        [
+            ("<b>bold</b>\0", Outcome::Pass),
+            ("a\u{fffd}", Outcome::Pass)
+        ]
+    );
     assert_eq!(problems, ["line 3: this isn't UTF-8"]);
     let xml = b"<testcase name='two&#10;lines'/>";
     assert_eq!(read(Format::JUnit, &[xml]).0[0].name, "two\nlines");
@@ -117,8 +165,14 @@ fn names_may_have_html_nuls_newlines_and_bytes_that_are_no_text() {
 #[test]
 fn a_huge_plan_and_too_many_tests_under_way_cost_nothing() {
     let (_, problems) = read(Format::Tap, &[b"1..18446744073709551615\nok\n"]);
-    assert_eq!(problems, ["line 1: 18446744073709551615 results planned, 1 found"]);
-    let (results, problems) = read(Format::Tap, &[b"1..99999999999999999999999\nok 18446744073709551616\n"]);
+    assert_eq!(
+        problems,
+        ["line 1: 18446744073709551615 results planned, 1 found"]
+    );
+    let (results, problems) = read(
+        Format::Tap,
+        &[b"1..99999999999999999999999\nok 18446744073709551616\n"],
+    );
     assert_eq!((results.len(), problems.len()), (1, 1));
 }
 
@@ -132,14 +186,21 @@ fn two_results_of_one_test_and_tests_that_never_end_are_said() {
 {"Action":"pass","Package":"p","Test":
 "#;
     let (results, problems) = read(Format::GoTest, &[go]);
-    let wanted = [("p/A", Outcome::Pass), ("p/A", Outcome::Pass), ("p/B", Outcome::NoExit)];
+    let wanted = [
+        ("p/A", Outcome::Pass),
+        ("p/A", Outcome::Pass),
+        ("p/B", Outcome::NoExit),
+    ];
     assert_eq!(names(&results), wanted);
     assert_eq!((results[2].line, results[2].log.as_str()), (2, "waits\n"));
-    assert_eq!(problems, [
-        "line 5: a second result of `p/A`",
-        "line 6, column 38: invalid JSON: EOF while parsing a value",
-        "line 2: `p/B` began and never ended",
-    ]);
+    assert_eq!(
+        problems,
+        [
+            "line 5: a second result of `p/A`",
+            "line 6, column 38: invalid JSON: EOF while parsing a value",
+            "line 2: `p/B` began and never ended",
+        ]
+    );
 }
 
 #[test]
@@ -149,25 +210,43 @@ fn a_subunit_packet_with_a_wrong_checksum_is_passed_over() {
     packet.extend(crc32(&packet).to_be_bytes());
     let mut wrong = packet.clone();
     wrong[5] = b'x';
-    let list = [0xb3, 0x29, 0x01, 0x0c, 0x03, 0x66, 0x6f, 0x6f, 0x08, 0x55, 0x5f, 0x1b];
+    let list = [
+        0xb3, 0x29, 0x01, 0x0c, 0x03, 0x66, 0x6f, 0x6f, 0x08, 0x55, 0x5f, 0x1b,
+    ];
     let mut other = vec![0xb3, 0x29, 0x01, 0x0c, 3, b'b', b'a', b'r'];
     other.extend(crc32(&other).to_be_bytes());
     let (results, problems) = read(Format::Subunit, &[&list, &other, &wrong, b"\n", &packet]);
-    assert_eq!(names(&results), [("foo", Outcome::Pass), ("bar", Outcome::NotRun)]);
+    assert_eq!(
+        names(&results),
+        [("foo", Outcome::Pass), ("bar", Outcome::NotRun)]
+    );
     assert_eq!(problems, ["line 3: a packet with a wrong checksum"]);
 }
 
 fn crc32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(!0, |sum: u32, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg()))
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg())
+        })
     }) ^ !0
 }
 
 #[test]
 fn a_program_that_fails_without_a_failed_result_is_said() {
-    let read = |exit| read_until(Format::Tap, ReadOptions::default(), &[b"ok 1 - a\n1..1\n"], Some(exit)).1;
+    let read = |exit| {
+        read_until(
+            Format::Tap,
+            ReadOptions::default(),
+            &[b"ok 1 - a\n1..1\n"],
+            Some(exit),
+        )
+        .1
+    };
     assert_eq!(read(Exit::Code(0)), [""; 0]);
-    assert_eq!(read(Exit::Signal(9)), ["line 2: every result is in order, but the program ended with signal 9"]);
+    assert_eq!(
+        read(Exit::Signal(9)),
+        ["line 2: every result is in order, but the program ended with signal 9"]
+    );
 }
 
 #[test]
@@ -180,28 +259,52 @@ fn an_exit_status_alone_is_a_result() {
         (Exit::Signal(6), Outcome::Crash(Some(6))),
         (Exit::TimedOut, Outcome::Timeout),
     ] {
-        let options = ReadOptions { name: "smoke".to_owned(), pattern: None };
-        let (results, problems) = read_until(Format::ExitStatus, options, &[b"one\ntwo\n"], Some(exit));
+        let options = ReadOptions {
+            name: "smoke".to_owned(),
+            pattern: None,
+        };
+        let (results, problems) =
+            read_until(Format::ExitStatus, options, &[b"one\ntwo\n"], Some(exit));
         assert_eq!(names(&results), [("smoke", outcome)]);
         assert_eq!((results[0].log.as_str(), problems.len()), ("one\ntwo\n", 0));
-        assert_eq!(results[0].message.as_deref(), (outcome != Outcome::Pass).then_some("two"));
+        assert_eq!(
+            results[0].message.as_deref(),
+            (outcome != Outcome::Pass).then_some("two")
+        );
     }
 }
 
 #[test]
 fn lines_are_read_by_a_pattern_and_words() {
     let regex = r"^(?<outcome>\S+) (?<name>\S+)(?: in (?<duration>[\d.]+))?(?:: (?<message>.*))?$";
-    let pattern = LinePattern::new(regex, [("good", Outcome::Pass), ("bad", Outcome::Fail)]).unwrap();
-    let options = ReadOptions { pattern: Some(pattern), ..ReadOptions::default() };
+    let pattern =
+        LinePattern::new(regex, [("good", Outcome::Pass), ("bad", Outcome::Fail)]).unwrap();
+    let options = ReadOptions {
+        pattern: Some(pattern),
+        ..ReadOptions::default()
+    };
     let text = b"good a/b in 1.5\nbad c: wrong\nXFAIL d\nsome words\n";
     let (results, problems) = read_until(Format::Lines, options, &[text], None);
-    let wanted = [("a/b", Outcome::Pass), ("c", Outcome::Fail), ("d", Outcome::ExpectedFail)];
+    let wanted = [
+        ("a/b", Outcome::Pass),
+        ("c", Outcome::Fail),
+        ("d", Outcome::ExpectedFail),
+    ];
     assert_eq!(names(&results), wanted);
-    assert_eq!((results[0].seconds, results[1].message.as_deref()), (Some(1.5), Some("wrong")));
-    assert_eq!(problems, ["line 4: `some` is no outcome that this format has"]);
+    assert_eq!(
+        (results[0].seconds, results[1].message.as_deref()),
+        (Some(1.5), Some("wrong"))
+    );
+    assert_eq!(
+        problems,
+        ["line 4: `some` is no outcome that this format has"]
+    );
     for (regex, error) in [
         ("(?<name>.)", "the pattern has no group (?<outcome>…)"),
-        ("(?<outcome>.)(?<name>.)(?<x>.)", "the pattern's group `x` isn't one of name, outcome, duration, message"),
+        (
+            "(?<outcome>.)(?<name>.)(?<x>.)",
+            "the pattern's group `x` isn't one of name, outcome, duration, message",
+        ),
     ] {
         let refused = LinePattern::new(regex, [("", Outcome::Pass)]).unwrap_err();
         assert_eq!(refused.to_string(), error);
@@ -221,7 +324,12 @@ fn results_are_known_before_their_details_end_and_tests_before_their_lines_end()
         let mut reader = ResultReader::new(format, ReadOptions::default());
         let mut events = Vec::new();
         reader.feed(start.as_bytes(), &mut |event| events.push(event));
-        assert_eq!(events, [Event::Started { name: name.to_owned() }]);
+        assert_eq!(
+            events,
+            [Event::Started {
+                name: name.to_owned()
+            }]
+        );
     }
 }
 
@@ -232,7 +340,11 @@ fn rows_of_formats_stand_in_their_order_and_names_are_read_again() {
         assert_eq!(row.name.parse(), Ok(row.format));
     }
     let refused = "xunit".parse::<Format>().unwrap_err().to_string();
-    assert!(refused.starts_with("`xunit` is no format of test results: expected one of tap, ktap, junit, "));
+    assert!(
+        refused.starts_with(
+            "`xunit` is no format of test results: expected one of tap, ktap, junit, "
+        )
+    );
 }
 
 /// Words that formats are made of, and bytes that are in none.

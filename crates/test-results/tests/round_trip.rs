@@ -30,7 +30,9 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 /// A result as readers make it: no blanks around names' parts, a message of one line.
 fn result() -> impl Strategy<Value = TestResult> {
     let part = r#"[!-.0-~é<>&"'\n#\\]([ -.0-~é]{0,20}[!-.0-~é\t\r<&])?"#;
-    let part = part.prop_map(|part| part.trim().to_owned()).prop_filter("empty", |part| !part.is_empty());
+    let part = part
+        .prop_map(|part| part.trim().to_owned())
+        .prop_filter("empty", |part| !part.is_empty());
     let name = proptest::collection::vec(part, 1..4).prop_map(|parts| parts.join("/"));
     let message = proptest::option::of(r#"[!-~é<&"']([ -~é]{0,40}[!-~])?"#);
     let seconds = proptest::option::of(0.0..1e6);
@@ -51,7 +53,9 @@ fn result() -> impl Strategy<Value = TestResult> {
 
 fn junit(results: &[TestResult]) -> Vec<u8> {
     let mut writer = JUnitWriter::new(Vec::new()).unwrap();
-    results.iter().for_each(|result| writer.write(result).unwrap());
+    results
+        .iter()
+        .for_each(|result| writer.write(result).unwrap());
     writer.finish().unwrap()
 }
 

@@ -5,8 +5,8 @@
 
 use crate::{
     lines::LineDecoder,
-    reader::Sink,
     result::{Outcome, ProblemKind, TestResult, path},
+    sink::Sink,
 };
 
 fn outcome(word: &str) -> Option<Outcome> {

@@ -4,8 +4,8 @@
 
 use crate::{
     lines::LineDecoder,
-    reader::Sink,
     result::{Log, Outcome, TestResult, path, seconds},
+    sink::Sink,
     xml::{Attributes, XmlHandler},
 };
 

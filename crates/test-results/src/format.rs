@@ -3,19 +3,39 @@
 use crate::{
     automake::{Automake, Trs},
     ctest::{CTestText, CTestXml},
+    exit_status::ExitStatus,
     json::{GoTest, LibtestJson, LibtestText, PytestLog, PytestReport},
     junit::JUnit,
     lines::Lines,
     ltp::Ltp,
-    pattern::PatternLines,
-    reader::{Decoder, ExitStatus, ReadOptions},
+    pattern::{LinePattern, PatternLines},
     regress::Regress,
+    sink::Decoder,
     subunit::Subunit,
     tap::{Dialect, Tap},
     xfstests::Xfstests,
     xml::Xml,
 };
 use std::{fmt, str::FromStr};
+
+/// What a reader has to know besides the format.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The name of what has none in the document: the only test of a program's exit status or of a `.trs` file, a TAP document
+    /// that is skipped as a whole.
+    pub name: String,
+    /// Where lines have results, for [`Format::Lines`].
+    pub pattern: Option<LinePattern>,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions {
+            name: "all".to_owned(),
+            pattern: None,
+        }
+    }
+}
 
 /// A format of test results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -252,11 +272,11 @@ fn by_line(line: &str) -> Option<Format> {
     let first = line.split(' ').next().unwrap_or_default();
     if line.contains("KTAP version ") {
         Some(Format::Ktap)
-    } else if line.trim_end() == "TAP version 13" || line.trim_end() == "TAP version 14" {
-        Some(Format::Tap)
-    } else if starts("1..") && first[3..].parse::<u64>().is_ok() {
-        Some(Format::Tap)
-    } else if starts("ok ") || starts("not ok ") {
+    } else if matches!(line.trim_end(), "TAP version 13" | "TAP version 14")
+        || (starts("1..") && first[3..].parse::<u64>().is_ok())
+        || starts("ok ")
+        || starts("not ok ")
+    {
         Some(Format::Tap)
     } else if starts("Test project ") || line.trim_start().starts_with("Start  1: ") {
         Some(Format::CTest)

@@ -7,8 +7,8 @@
 use crate::{
     lines::LineDecoder,
     open::{Held, OpenTests},
-    reader::{Decoder, Sink},
     result::{Log, Outcome, ProblemKind, TestResult, path},
+    sink::{Decoder, Sink},
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
@@ -292,15 +292,15 @@ impl LibtestText {
 
 impl LineDecoder for LibtestText {
     fn line(&mut self, line: &str, to: &mut Sink<'_>) {
-        if let Some(count) = line
+        let count = line
             .strip_prefix("running ")
-            .and_then(|rest| rest.split_once(' '))
+            .and_then(|rest| rest.split_once(' '));
+        if let Some((planned, "test" | "tests")) = count
+            && let Ok(planned) = planned.parse()
         {
-            if let (Ok(planned), "test" | "tests") = (count.0.parse(), count.1) {
-                self.release(to);
-                self.planned = Some(planned);
-                return;
-            }
+            self.release(to);
+            self.planned = Some(planned);
+            return;
         }
         if let Some((name, said)) = line
             .strip_prefix("test ")

@@ -7,8 +7,8 @@
 //! A test's name is made of the names of its suites, its `classname` where it isn't the last of these or the test's own name, and its name.
 
 use crate::{
-    reader::Sink,
     result::{Log, Outcome, TestResult, path, seconds},
+    sink::Sink,
     xml::{Attributes, XmlHandler},
 };
 

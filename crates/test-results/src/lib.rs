@@ -32,6 +32,7 @@
 
 mod automake;
 mod ctest;
+mod exit_status;
 mod format;
 mod json;
 mod junit;
@@ -42,16 +43,18 @@ mod pattern;
 mod reader;
 mod regress;
 mod result;
+mod sink;
 mod subunit;
 mod tap;
 mod write;
 mod xfstests;
 mod xml;
 
-pub use format::{FORMATS, Format, FormatDescription, FormatError};
+pub use format::{FORMATS, Format, FormatDescription, FormatError, ReadOptions};
 pub use pattern::{LinePattern, PatternError};
-pub use reader::{Event, Exit, ReadOptions, ResultReader};
+pub use reader::ResultReader;
 pub use result::{
     MAX_LOG, MAX_MESSAGE, MAX_NAME, Outcome, OutcomeError, Problem, ProblemKind, TestResult,
 };
+pub use sink::{Event, Exit};
 pub use write::{JUnitWriter, TapWriter};

@@ -1,8 +1,8 @@
 //! Lines out of pieces of bytes.
 
 use crate::{
-    reader::{Decoder, Sink},
     result::ProblemKind,
+    sink::{Decoder, Sink},
 };
 
 /// Longest line, in bytes. The rest of a longer one is left out, and that is said.

@@ -12,8 +12,8 @@
 
 use crate::{
     lines::LineDecoder,
-    reader::Sink,
     result::{Log, Outcome, TestResult, path, seconds},
+    sink::Sink,
 };
 use regex::Regex;
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
 //! What readers hold of tests that are under way, with a limit in bytes.
 
-use crate::{reader::Sink, result::ProblemKind};
+use crate::{result::ProblemKind, sink::Sink};
 use std::collections::HashMap;
 
 /// All names and what is held of them, in bytes. Where it is more, all is forgotten, and that is said.

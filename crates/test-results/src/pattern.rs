@@ -2,8 +2,8 @@
 
 use crate::{
     lines::LineDecoder,
-    reader::Sink,
     result::{Outcome, ProblemKind, TestResult, path, seconds},
+    sink::Sink,
 };
 use regex::Regex;
 

@@ -10,8 +10,8 @@
 
 use crate::{
     lines::LineDecoder,
-    reader::Sink,
     result::{Log, Outcome, ProblemKind, TestResult, path},
+    sink::Sink,
 };
 
 #[derive(Default)]

@@ -6,10 +6,10 @@
 use crate::{
     lines::{LineDecoder, Lines},
     open::{Held, OpenTests},
-    reader::{Decoder, Sink},
     result::{
         Log, Outcome, ProblemKind, TestResult, first_line, floor_char_boundary, path, seconds,
     },
+    sink::{Decoder, Sink},
 };
 
 const SIGNATURE: u8 = 0xb3;

@@ -15,8 +15,8 @@
 
 use crate::{
     lines::LineDecoder,
-    reader::Sink,
     result::{Log, Outcome, ProblemKind, TestResult, path, seconds},
+    sink::Sink,
 };
 
 /// Levels of subtests.
@@ -364,8 +364,8 @@ impl LineDecoder for Tap {
         }
         let text = text.trim_end();
         let nested = match self.dialect {
-            Dialect::Tap => indent % 4 == 0,
-            Dialect::Ktap => indent % 2 == 0,
+            Dialect::Tap => indent.is_multiple_of(4),
+            Dialect::Ktap => indent.is_multiple_of(2),
         };
         let deepest = self.levels.last().map_or(0, |level| level.indent);
         if text.is_empty() || text.starts_with("pragma +") || text.starts_with("pragma -") {

@@ -11,8 +11,8 @@
 
 use crate::{
     lines::LineDecoder,
-    reader::Sink,
     result::{Log, Outcome, TestResult, outcome_of_exit, path, seconds},
+    sink::Sink,
 };
 
 #[derive(Default)]

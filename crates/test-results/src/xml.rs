@@ -5,8 +5,8 @@
 //! that a document declares are never expanded; a DOCTYPE is skipped.
 
 use crate::{
-    reader::{Decoder, Sink},
     result::ProblemKind,
+    sink::{Decoder, Sink},
 };
 use std::borrow::Cow;
 

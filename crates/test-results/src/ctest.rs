@@ -45,8 +45,8 @@ impl CTestText {
                 result.log = log.into_string();
             }
             // A test that isn't in order is repeated at once, if at all: its last result counts.
-            if let Some((name, earlier)) = self.earlier.take_if(|(name, _)| *name == result.name) {
-                debug_assert_eq!(name, result.name);
+            let earlier = self.earlier.take_if(|(name, _)| *name == result.name);
+            if let Some((_, earlier)) = earlier {
                 result.reruns = earlier;
             }
             to.result(result);

@@ -12,6 +12,9 @@ use crate::{
     xml::{Attributes, XmlHandler},
 };
 
+/// As much of a failure's text as a message is looked for in, in bytes.
+const MAX_SAID: usize = 16 << 10;
+
 #[derive(Default)]
 pub(crate) struct JUnit {
     suites: Vec<String>,
@@ -87,7 +90,7 @@ impl XmlHandler for JUnit {
         match self.within.last() {
             Some(Element::Outcome) => {
                 case.write(text);
-                if !case.said_outcome && case.said.len() < TestResult::SAID {
+                if !case.said_outcome && case.said.len() < MAX_SAID {
                     case.said.push(text);
                 }
             }
@@ -121,11 +124,6 @@ impl XmlHandler for JUnit {
             to.result(result);
         }
     }
-}
-
-impl TestResult {
-    /// As much of a failure's text as a message is looked for in.
-    const SAID: usize = 16 << 10;
 }
 
 impl JUnit {

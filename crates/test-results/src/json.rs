@@ -340,10 +340,10 @@ impl LineDecoder for LibtestText {
     }
 
     fn unfinished(&mut self, line: &str, to: &mut Sink<'_>) {
-        if let Some(name) = line
+        let begun = line
             .strip_prefix("test ")
-            .and_then(|l| l.strip_suffix(" ... "))
-        {
+            .and_then(|l| l.split_once(" ... "));
+        if let Some((name, "")) = begun {
             to.started(path(name.trim_end_matches(" - should panic").split("::")));
         }
     }

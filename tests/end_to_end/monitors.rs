@@ -10,6 +10,7 @@ use crate::{
     place::{Place, VALUE, is_root},
     processes,
     running::Running,
+    verdicts::assert_has_schema,
 };
 
 /// A monitor that logs when it begins and when it is stopped, and prints a number in between.
@@ -474,6 +475,8 @@ fn a_timeline_of_nothing_says_the_way_out() {
     for (arguments, said) in [
         (&["--timeline", "-o", "t.html"][..], "--monitors cpu,memory"),
         (&["--timeline", "-o", "t.txt"], "a timeline is a page"),
+        (&["--counters"], "--monitors cpu,memory"),
+        (&["--counters", "--trial", "9"], "no trial 9"),
         (
             &["--timeline", "--trial", "9", "-o", "t.html"],
             "no trial 9",
@@ -488,6 +491,43 @@ fn a_timeline_of_nothing_says_the_way_out() {
         assert!(ended.stderr.contains(said), "{}", ended.stderr);
     }
     assert!(!place.path("t.html").exists());
+}
+
+#[test]
+fn a_trial_whose_counters_are_unlike_those_of_the_others_is_found_without_its_number() {
+    let place = Place::new();
+    // The third of six trials starts 200 processes, the others 20: each costs page faults.
+    place.prints(
+        "starter",
+        "echo x >> @/trials; n=20; [ $(wc -l < @/trials) = 3 ] && n=200; \
+         while [ $n -gt 0 ]; do (:); n=$((n-1)); done; echo 42",
+    );
+    place.plan("use = [\"starter\"]\nrounds = 6\nmonitors = [\"processes\"]\n");
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
+    let asked = ["show", "s", "--counters", "--format", "json"];
+    let found: Value = serde_json::from_str(&place.prints_of(&asked)).unwrap();
+    assert_has_schema("counters", &found);
+    assert_eq!(found["unusual"][0]["trial"], 3, "{found:#}");
+    let rows = found["counters"].as_array().unwrap();
+    let faults = |row: &&Value| row["series"] == "processes.minor_faults";
+    let first = rows.iter().find(faults).unwrap();
+    assert!(first["percent"].as_f64().unwrap() > 300.0, "{first:#}");
+    assert_eq!((&first["trial"], &first["others"]), (&3.into(), &5.into()));
+    assert!(first["deviations"].as_f64().unwrap() > 3.5, "{first:#}");
+    // Levels are no counters.
+    assert!(rows.iter().all(|row| row["series"] != "processes.threads"));
+
+    let one: Value =
+        serde_json::from_str(&place.prints_of(&[&asked[..], &["--trial", "2"]].concat())).unwrap();
+    let rows = one["counters"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["trial"] == 2), "{one:#}");
+    assert_eq!(rows.iter().filter(faults).count(), 1, "{one:#}");
+    let text = place.prints_of(&["show", "s", "--counters"]);
+    assert!(text.contains("trial 3: "), "{text}");
+    place.prints_of(&["show", "s", "--counters", "-o", "c.html"]);
+    assert!(place.read("c.html").contains("processes.minor_faults"));
 }
 
 #[test]

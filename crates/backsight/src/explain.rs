@@ -1,9 +1,7 @@
 //! `backsight explain`: what goes along with the changes between studies, variants or versions.
 
 use backsight_policy::SplitKey;
-use backsight_report::{Format, Render as _, TerminalStyle};
 use backsight_study::{ExplainSelection, explain};
-use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
 use crate::{common_options::CommonOptions, files, output::Output};
@@ -41,12 +39,7 @@ impl ExplainArgs {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let explained = explain(&store, &self.studies, &selection).await?;
-            let look = match self.output.output {
-                Some(_) => TerminalStyle::default(),
-                None => files::terminal_style(),
-            };
-            let text = explained.render(self.output.chosen(Format::Text)?, &look);
-            self.output.write_text(&text.into_diagnostic()?)?;
+            self.output.render(&explained)?;
             Ok(ExitCode::SUCCESS)
         })
     }

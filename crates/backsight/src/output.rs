@@ -1,8 +1,9 @@
 //! Where a verdict goes, and in which format: `--format` and `--output` of every verb that has one.
 
-use backsight_report::{Format, TerminalStyle};
+use backsight_report::{Format, Render, TerminalStyle};
 use backsight_store::{Store, StudyRow};
 use backsight_study::VerdictReport;
+use miette::IntoDiagnostic as _;
 use std::path::{Path, PathBuf};
 
 use crate::{files, verdict_output};
@@ -38,11 +39,22 @@ impl Output {
         usual: Format,
     ) -> miette::Result<()> {
         let format = self.chosen(usual)?;
-        let style = match self.output {
+        let style = self.terminal_style();
+        self.write_text(&written(study, verdict, store, format, &style).await?)
+    }
+
+    /// Writes what has a renderer, as text unless another format is asked for.
+    pub fn render(&self, of: &impl Render) -> miette::Result<()> {
+        let text = of.render(self.chosen(Format::Text)?, &self.terminal_style());
+        self.write_text(&text.into_diagnostic()?)
+    }
+
+    /// How text looks there: as the terminal shows it, in a file without colours and at its natural width.
+    pub fn terminal_style(&self) -> TerminalStyle {
+        match self.output {
             Some(_) => TerminalStyle::default(),
             None => files::terminal_style(),
-        };
-        self.write_text(&written(study, verdict, store, format, &style).await?)
+        }
     }
 
     /// Writes a text into the file, or to standard output.

@@ -2,7 +2,7 @@
 
 use backsight_policy::SplitKey;
 use backsight_profile::export::{PROFILE_FORMATS, ProfileFormat};
-use backsight_report::{Format, Render as _, TerminalStyle};
+use backsight_report::{Format, Render as _};
 use backsight_study::{ComparedProfiles, ProfileSelection};
 use miette::IntoDiagnostic as _;
 use std::{io::IsTerminal as _, path::Path, process::ExitCode};
@@ -66,10 +66,7 @@ impl ProfileArgs {
     }
 
     fn write_report(&self, found: &mut ComparedProfiles) -> miette::Result<()> {
-        let style = match self.output.output {
-            Some(_) => TerminalStyle::default(),
-            None => files::terminal_style(),
-        };
+        let style = self.output.terminal_style();
         found.report.top = self.top;
         found.report.width = style.width;
         let text = match self.output.chosen(Format::Text)? {

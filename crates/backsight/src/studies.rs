@@ -51,13 +51,17 @@ pub struct ShowArgs {
     what: String,
     /// With `benchmark`, `monitor` or `setting`: which one
     name: Option<String>,
-    /// One trial of the study, with its steps; with --timeline any number of them
+    /// One trial of the study, with its steps; with --timeline or --counters any number of them
     #[arg(long, value_name = "N")]
     trial: Vec<u32>,
     /// What happened when in the first measured trial, or in those of --trial over each other: a page with interval samples and what
     /// samplers saw
     #[arg(long, conflicts_with_all = ["raw", "build", "boot", "documents", "hosts"])]
     timeline: bool,
+    /// How much what samplers count rose in the trials of --trial, what is unlike the other trials of the cell first; without --trial
+    /// the most unusual counters of all trials
+    #[arg(long, conflicts_with_all = ["timeline", "raw", "build", "boot", "documents", "hosts"])]
+    counters: bool,
     /// With --trial: every output as it was printed
     #[arg(long, requires = "trial")]
     raw: bool,
@@ -101,6 +105,11 @@ impl ShowArgs {
                 self.write_timeline(&store, &study).await?;
                 return Ok(ExitCode::SUCCESS);
             }
+            if self.counters {
+                let counters = backsight_study::counters(&store, &study, &self.trial).await?;
+                self.output.render(&counters)?;
+                return Ok(ExitCode::SUCCESS);
+            }
             if self.output.is_requested() {
                 self.refuse_parts()?;
                 match (&study.target, study.verb.as_str()) {
@@ -133,7 +142,7 @@ impl ShowArgs {
             [number] => return stored_study::trial(store, study, number, self.raw).await,
             _ => {
                 return Err(miette::miette!(
-                    help = "--timeline has them over each other",
+                    help = "--timeline has them over each other, --counters below each other",
                     "one trial is shown at a time"
                 ));
             }

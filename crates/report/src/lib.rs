@@ -24,6 +24,7 @@ pub mod change_list;
 pub mod change_points;
 pub mod chart;
 pub mod comparison;
+pub mod counters;
 pub mod definition_text;
 pub mod doctor;
 mod document;

@@ -12,6 +12,7 @@
 //! | which version changed it? | [`culprits::Posterior`], and [`culprits::waterfall`](fn@culprits::waterfall) |
 //! | how many repeats, at which level? | [`components`](fn@components) and [`advice`] |
 //! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
+//! | how far does one value lie from the others? | [`MedianDeviation`] |
 //! | is there more than one mode? | [`two_modes`] |
 //! | what did a control do meanwhile? | [`control_move`] |
 //! | what goes with it? | [`strongest_association`], [`partial_correlation`](fn@partial_correlation) |
@@ -46,6 +47,7 @@ mod false_discovery_rate;
 mod interval;
 mod mean;
 mod measurement_order;
+mod median_deviation;
 mod multimodality;
 mod nested_samples;
 mod partial_correlation;
@@ -77,6 +79,7 @@ pub use mean::Mean;
 pub use measurement_order::{
     Autocorrelation, Drift, WarmUp, autocorrelation, drift, outliers, warm_up,
 };
+pub use median_deviation::MedianDeviation;
 pub use multimodality::{TwoModes, two_modes};
 pub use nested_samples::{
     Level, NestedSample, NestedSamples, ReplicationUnits, intraclass_correlation, on_common_hosts,

@@ -20,6 +20,7 @@ mod background_builds;
 pub mod change_detection;
 mod choices;
 mod comparison;
+mod counters;
 mod doctor;
 mod evidence;
 mod explanation;
@@ -29,6 +30,7 @@ mod history_study;
 mod host_records;
 mod import_study;
 mod interval_cache;
+mod known_counters;
 mod known_history;
 mod monitor_export;
 mod noise_repeats;
@@ -67,6 +69,7 @@ pub use comparison::{
     ComparedArguments, ComparedStudies, FileOptions, compare_parts, compared_background,
     more_rounds,
 };
+pub use counters::counters;
 pub use doctor::{
     ExaminationOptions, ExaminedMachine, check_lab, check_question, examine_machines,
 };

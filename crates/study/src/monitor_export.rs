@@ -7,7 +7,7 @@ use backsight_exchange::{
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
 
-use crate::sampler_outputs::sampler_output;
+use crate::sampler_outputs::{no_sampler_watched, sampler_output};
 
 /// Writes every series of every sampler in the trials of a study; how many values there are.
 ///
@@ -32,11 +32,7 @@ pub async fn export_monitors(
         }
     }
     if writer.is_empty() {
-        return Err(miette::miette!(
-            help = "measure with samplers: backsight run PLAN --monitors cpu,memory",
-            "no sampler watched `{}`",
-            study.name
-        ));
+        return Err(no_sampler_watched(study));
     }
     writer.finish().into_diagnostic()
 }

@@ -2,7 +2,7 @@
 
 use backsight_catalog::sampled_series::{SampledSeries, is_of_sampler};
 use backsight_model::MonitorName;
-use backsight_store::{StepRow, Store};
+use backsight_store::{StepRow, Store, StudyRow};
 use miette::IntoDiagnostic as _;
 
 /// What a step of a trial printed, if it was a sampler.
@@ -24,4 +24,13 @@ pub(crate) async fn sampler_output<'a>(
     let sampled = SampledSeries::read(&printed)
         .map_err(|why| miette::miette!("monitor `{monitor}` of trial {trial}: {why}"))?;
     Ok(Some((monitor, sampled)))
+}
+
+/// What is said of a study that no sampler watched.
+pub(crate) fn no_sampler_watched(study: &StudyRow) -> miette::Report {
+    miette::miette!(
+        help = "measure with samplers: backsight run PLAN --monitors cpu,memory",
+        "no sampler watched `{}`",
+        study.name
+    )
 }

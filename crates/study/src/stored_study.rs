@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The part of a study that has a number, from 1.
-fn numbered<'a, T>(
+pub(crate) fn numbered<'a, T>(
     study: &StudyRow,
     kind: &str,
     number: u32,

@@ -3,21 +3,19 @@
 //! Time begins with `run`: with the first of its steps, on the controller's monotonic clock. Interval samples have no instants of
 //! their own; they are spread evenly over `run`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use backsight_catalog::{
-    Monitors, known_counters,
-    sampled_series::{MISSING, SampledSeries},
-};
+use backsight_catalog::sampled_series::{MISSING, SampledSeries};
 use backsight_model::{Cell, HostName, MonitorName, Phase};
 use backsight_report::timeline::{
     SampledTogether, SampledValues, SeriesKind, TimelinePhase, TimelineView, TrialTimeline,
 };
-use backsight_store::{StepRow, Store, StudyDocument, StudyRow, TrialRow};
-use indexmap::IndexMap;
+use backsight_store::{StepRow, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
 
-use crate::sampler_outputs::sampler_output;
+use crate::{
+    known_counters::KnownCounters, sampler_outputs::sampler_output, stored_study::numbered,
+};
 
 /// The timeline of these trials of a study; of its first measured one, if none is named.
 ///
@@ -35,7 +33,10 @@ pub async fn timeline(
     for trial in chosen {
         read.push(reader.read(trial).await?);
     }
-    let counters = reader.counters(&read);
+    let mut counters = KnownCounters::of_study(store, study).await?;
+    for it in read.iter().flat_map(|trial| &trial.samplers) {
+        counters.read(&it.monitor, &it.sampled);
+    }
     let trials: Vec<TrialTimeline> = read
         .into_iter()
         .map(|trial| trial.into_timeline(&counters))
@@ -68,10 +69,8 @@ fn chosen_trials<'a>(
     }
     let mut chosen = Vec::new();
     for number in asked {
-        let found = trials.iter().find(|trial| trial.number == *number);
-        let (name, last) = (&study.name, trials.len());
-        chosen.push(found.ok_or_else(|| {
-            miette::miette!("study `{name}` has no trial {number}: it has 1 to {last}")
+        chosen.push(numbered(study, "trial", *number, trials, |trial| {
+            trial.number
         })?);
     }
     Ok(chosen)
@@ -84,7 +83,6 @@ struct StudyReader<'a> {
     cells: Vec<Cell>,
     /// The unit of each metric, by benchmark.
     units: HashMap<(String, String), String>,
-    monitors: Monitors,
 }
 
 /// What one trial has.
@@ -104,13 +102,8 @@ struct SampledByMonitor {
     sampled: SampledSeries,
 }
 
-/// The series that are counters, by monitor.
-type Counters = HashSet<(MonitorName, String)>;
-
 impl<'a> StudyReader<'a> {
     async fn new(store: &'a Store, study: &'a StudyRow) -> miette::Result<Self> {
-        let documents = store.documents(study.id).await.into_diagnostic()?;
-        let monitors = StudyDocument::of_kind(&documents, "monitor").collect();
         let metrics = store.declared_metrics(study.id).await.into_diagnostic()?;
         let units = metrics.iter().flat_map(|(benchmark, metrics)| {
             metrics.iter().map(move |metric| {
@@ -121,7 +114,6 @@ impl<'a> StudyReader<'a> {
         Ok(Self {
             units: units.collect(),
             cells: store.cells(study.id).await.into_diagnostic()?,
-            monitors: Monitors::from_documents(monitors).unwrap_or_default(),
             store,
             study,
         })
@@ -206,32 +198,6 @@ impl<'a> StudyReader<'a> {
             })
             .collect())
     }
-
-    /// Which series are counters: those that a metric of their monitor takes for one; of those that no metric names, the ones that
-    /// never fall in any trial.
-    fn counters(&self, trials: &[ReadTrial]) -> Counters {
-        let mut found: HashMap<(MonitorName, String), bool> = HashMap::new();
-        for it in trials.iter().flat_map(|trial| &trial.samplers) {
-            let definition = self.monitors.find(&it.monitor).ok().flatten();
-            let known = definition.map(|monitor| known_counters(&monitor, &it.sampled));
-            let known: IndexMap<&str, bool> = known.unwrap_or_default();
-            for (name, values) in &it.sampled.series {
-                let is_counter = known
-                    .get(name.as_str())
-                    .copied()
-                    .unwrap_or_else(|| never_falls(values));
-                let entry = found.entry((it.monitor.clone(), name.clone()));
-                *entry.or_insert(true) &= is_counter;
-            }
-        }
-        let counters = found.into_iter().filter(|(_, is_counter)| *is_counter);
-        counters.map(|(key, _)| key).collect()
-    }
-}
-
-fn never_falls(values: &[i64]) -> bool {
-    let there: Vec<i64> = values.iter().copied().filter(|v| *v != MISSING).collect();
-    there.is_sorted()
 }
 
 /// The phases of a trial by its steps, monitors left out. A phase ends with the last step that is waited for; one in which programs
@@ -258,7 +224,7 @@ fn phases(steps: &[StepRow], began: impl Fn(&StepRow) -> f64) -> Vec<TimelinePha
 }
 
 impl ReadTrial {
-    fn into_timeline(self, counters: &Counters) -> TrialTimeline {
+    fn into_timeline(self, counters: &KnownCounters) -> TrialTimeline {
         let samplers = self.samplers.into_iter().map(|it| it.into_series(counters));
         TrialTimeline {
             number: self.number,
@@ -270,12 +236,12 @@ impl ReadTrial {
 }
 
 impl SampledByMonitor {
-    fn into_series(self, counters: &Counters) -> SampledTogether {
+    fn into_series(self, counters: &KnownCounters) -> SampledTogether {
         // Microseconds are as much as is seen.
         let seconds = |at: &u64| ((i128::from(*at) - self.origin_ns) / 1000) as f64 / 1e6;
         let at: Vec<f64> = self.sampled.at_ns.iter().map(seconds).collect();
         let series = self.sampled.series.iter().map(|(name, values)| {
-            let is_counter = counters.contains(&(self.monitor.clone(), name.clone()));
+            let is_counter = counters.is_counter(&self.monitor, name);
             let there = values.iter().map(|value| *value != MISSING);
             let shown: Vec<f64> = match is_counter {
                 true => rates(&self.sampled, name, &at),

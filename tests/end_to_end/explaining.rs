@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::{
     place::Place,
     stepping::{commit_all, git, step},
+    verdicts::assert_has_schema,
 };
 
 /// Works for a while on one processor; `fault` touches new pages in each of its rounds, `call` makes a system call.
@@ -388,6 +389,64 @@ fn what_is_not_compared_is_said_and_no_empty_answer_is_given() {
 }
 
 #[test]
+fn cross_checks_have_a_table_of_their_numbers_in_which_those_that_failed_are_first() {
+    let place = Place::new();
+    place.benchmark(
+        "flood",
+        "[tester]\nrun = \"printf 'sent 1000\\\\ngot 900\\\\n'\"\n\
+         [metric.sent]\nunit = \"count\"\nbetter = \"higher\"\ncolumn = { line = 'sent', field = 2 }\n\
+         [metric.got]\nunit = \"count\"\nbetter = \"higher\"\ncolumn = { line = 'got', field = 2 }\n\
+         [cross-check.close]\nequal = [\"sent\", \"got\"]\ntolerance = 20\n\
+         [cross-check.wire]\nequal = [\"sent\", \"tester:net:lo.tx_packets\"]\n\
+         [cross-check.lost]\nequal = [\"sent\", \"got\"]\ntolerance = 5\n",
+    );
+    place.plan("use = [\"flood\"]\nrounds = 2\n");
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
+    let asked = ["show", "s", "--cross-checks", "--trial", "2"];
+    let json = place.prints_of(&[&asked[..], &["--format", "json"]].concat());
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_has_schema("cross-checks", &found);
+    let rows = found["checks"].as_array().unwrap();
+    let outcomes: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["check"].as_str().unwrap(),
+                row["outcome"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [("lost", "failed"), ("close", "held"), ("wire", "not-made")];
+    assert_eq!(outcomes, expected, "{found:#}");
+    assert_eq!(rows[0]["difference"], 100.0);
+    assert_eq!(rows[0]["percent"], 10.0);
+    assert_eq!(rows[2]["numbers"][1]["why"], "`net` didn't watch `tester`");
+    let text = place.prints_of(&["show", "s", "--cross-checks"]);
+    assert!(
+        text.contains("6 cross-checks: 2 failed, 2 not made"),
+        "{text}"
+    );
+    // The page of the study says where they are.
+    place.prints_of(&["show", "s", "-o", "s.html"]);
+    assert!(place.read("s.html").contains("show s --cross-checks"));
+
+    place.prints("number", "echo 42");
+    place.plan("use = [\"number\"]\nrounds = 1\n");
+    place
+        .ends(&["run", "plan.toml", "--name", "without"])
+        .assert_code(0);
+    let ended = place.ends(&["show", "without", "--cross-checks"]);
+    ended.assert_code(2);
+    assert!(
+        ended.stderr.contains("has cross-checks"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn packets_that_a_link_drops_fail_the_cross_check_and_those_that_arrive_pass_it() {
     if Need::Root.is_missing() {
         return;
@@ -422,4 +481,6 @@ fn packets_that_a_link_drops_fail_the_cross_check_and_those_that_arrive_pass_it(
         .collect();
     assert_eq!(with.len(), 1, "{shown:?}");
     assert!(with[0].contains("shaped"), "{with:?}");
+    let checks = place.prints_of(&["show", "s", "--cross-checks"]);
+    assert!(checks.contains("4 cross-checks: 2 failed\n"), "{checks}");
 }

@@ -10,7 +10,7 @@ use backsight_report::{
 use backsight_settings::SettingCatalog;
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    IMPORT_VERB, VerdictReport, stored_study,
+    IMPORT_VERB, VerdictReport, cross_checks_of_study, stored_study,
     verbs::{Verb as _, step::StepVerb},
 };
 use miette::IntoDiagnostic as _;
@@ -51,7 +51,7 @@ pub struct ShowArgs {
     what: String,
     /// With `benchmark`, `monitor` or `setting`: which one
     name: Option<String>,
-    /// One trial of the study, with its steps; with --timeline or --counters any number of them
+    /// One trial of the study, with its steps; with --timeline, --counters or --cross-checks any number of them
     #[arg(long, value_name = "N")]
     trial: Vec<u32>,
     /// What happened when in the first measured trial, or in those of --trial over each other: a page with interval samples and what
@@ -62,6 +62,9 @@ pub struct ShowArgs {
     /// the most unusual counters of all trials
     #[arg(long, conflicts_with_all = ["timeline", "raw", "build", "boot", "documents", "hosts"])]
     counters: bool,
+    /// The cross-checks of its measured trials, or of those of --trial: their numbers, how far they lie apart, and whether they hold
+    #[arg(long, conflicts_with_all = ["counters", "timeline", "raw", "build", "boot", "documents", "hosts"])]
+    cross_checks: bool,
     /// With --trial: every output as it was printed
     #[arg(long, requires = "trial")]
     raw: bool,
@@ -108,6 +111,18 @@ impl ShowArgs {
             if self.counters {
                 let counters = backsight_study::counters(&store, &study, &self.trial).await?;
                 self.output.render(&counters)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            if self.cross_checks {
+                let checks = cross_checks_of_study(&store, &study, &self.trial).await?;
+                let checks = checks.ok_or_else(|| {
+                    miette::miette!(
+                        help = "write some: [cross-check.NAME] in the definition of a benchmark",
+                        "no benchmark of `{}` has cross-checks",
+                        study.name
+                    )
+                })?;
+                self.output.render(&checks)?;
                 return Ok(ExitCode::SUCCESS);
             }
             if self.output.is_requested() {

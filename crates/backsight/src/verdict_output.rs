@@ -7,7 +7,7 @@ use backsight_report::{
     comparison::{self, ComparisonFormat, DisplayOptions},
 };
 use backsight_store::{Store, StudyRow};
-use backsight_study::{VerdictReport, verbs::overhead::known_costs};
+use backsight_study::{VerdictReport, cross_checks_of_study, verbs::overhead::known_costs};
 use miette::IntoDiagnostic as _;
 
 /// A verdict as text, Markdown or JSON; of results every metric where `all_metrics`, else the primary ones.
@@ -102,6 +102,14 @@ async fn page_of_trials(
     let sets = collected.studies.iter().map(|study| &study.results);
     let known = known_costs(store, sets.collect::<Vec<_>>()).await?;
     collected.notes = known.iter().map(ToString::to_string).collect();
+    // Raw output that is damaged, or a definition of another time, is no reason to show nothing.
+    if let Ok(Some(checks)) = cross_checks_of_study(store, study, &[]).await {
+        let (sentence, _) = checks.sentence();
+        let name = &study.name;
+        collected.notes.push(format!(
+            "{sentence}; `backsight show {name} --cross-checks` has their numbers"
+        ));
+    }
     match verdict {
         Some(VerdictReport::Search(report)) => {
             backsight_site::report_of_search(&collected, &report.study())

@@ -26,6 +26,7 @@ mod query;
 pub mod sampled_series;
 mod samples;
 
+pub use cross_checks::{CheckedTrial, cross_checks};
 pub use definition_files::CatalogError;
 pub use definitions::{BenchmarkDefinition, Catalog};
 pub use monitor_samples::known_counters;

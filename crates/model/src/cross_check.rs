@@ -150,12 +150,15 @@ impl CrossCheck {
 
     /// Whether numbers agree, in the order of [`CrossCheck::equal`].
     pub fn agrees(&self, numbers: &[f64]) -> bool {
-        let largest = numbers
-            .iter()
-            .copied()
-            .fold(0.0, |a: f64, b| a.max(b.abs()));
+        let (difference, largest) = Self::difference(numbers);
+        difference <= (largest * self.tolerance / 100.0).max(self.slack)
+    }
+
+    /// How far the highest of some numbers lies above the lowest, and the largest of them by its size.
+    pub fn difference(numbers: &[f64]) -> (f64, f64) {
+        let largest = numbers.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
         let highest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let lowest = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-        highest - lowest <= (largest * self.tolerance / 100.0).max(self.slack)
+        (highest - lowest, largest)
     }
 }

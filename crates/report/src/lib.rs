@@ -25,6 +25,7 @@ pub mod change_points;
 pub mod chart;
 pub mod comparison;
 pub mod counters;
+pub mod cross_checks;
 pub mod definition_text;
 pub mod doctor;
 mod document;

@@ -21,6 +21,7 @@ pub mod change_detection;
 mod choices;
 mod comparison;
 mod counters;
+mod cross_checks;
 mod doctor;
 mod evidence;
 mod explanation;
@@ -50,6 +51,7 @@ mod sampler_outputs;
 mod session;
 mod shared_machine;
 mod simulated;
+mod step_records;
 mod store_check;
 pub mod stored_study;
 mod study_as_found;
@@ -70,6 +72,7 @@ pub use comparison::{
     more_rounds,
 };
 pub use counters::counters;
+pub use cross_checks::cross_checks_of_study;
 pub use doctor::{
     ExaminationOptions, ExaminedMachine, check_lab, check_question, examine_machines,
 };

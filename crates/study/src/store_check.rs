@@ -5,10 +5,10 @@
 
 use backsight_catalog::{Catalog, Monitors};
 use backsight_exchange::import::{Importer, import};
-use backsight_model::{Cell, MetricSamples, StepOutput, StepRecord, TomlDocument, counted};
+use backsight_model::{Cell, MetricSamples, TomlDocument, counted};
 use backsight_store::{
-    DamagedObject, KeptOutput, RawOwner, SampleState, Store, StoreError, StoredTrial,
-    StudyDocument, StudyId, StudyRow,
+    DamagedObject, RawOwner, SampleState, Store, StoreError, StoredTrial, StudyDocument, StudyId,
+    StudyRow,
 };
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -17,7 +17,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::import_study::{IMPORT_VERB, ImportArguments, file_command};
+use crate::{
+    import_study::{IMPORT_VERB, ImportArguments, file_command},
+    step_records::step_records,
+};
 
 /// Checks the database, the raw outputs and the samples of every study; with `repair` mends what can be mended.
 ///
@@ -339,7 +342,7 @@ impl Derived {
         let Some(cell) = cells.get(trial.cell) else {
             return Ok(Err("its cell isn't in the plan".to_owned()));
         };
-        let steps = match steps(store, study, trial.number).await {
+        let steps = match step_records(store, study, trial.number, |_| true).await {
             Ok(steps) => steps,
             Err(error @ StoreError::RawDamaged { .. }) => return Ok(Err(error.to_string())),
             Err(error) => return Err(error).into_diagnostic(),
@@ -356,40 +359,6 @@ impl Derived {
         );
         Ok(Ok(samples))
     }
-}
-
-/// The steps of a trial with what they printed.
-async fn steps(store: &Store, study: StudyId, trial: u32) -> Result<Vec<StepRecord>, StoreError> {
-    let mut records = Vec::new();
-    for step in store.steps(study, trial).await? {
-        records.push(StepRecord {
-            stdout: output(store, &step.stdout).await?,
-            stderr: output(store, &step.stderr).await?,
-            role: step.role,
-            host: step.host,
-            phase: step.phase,
-            number: step.number,
-            command: step.command,
-            spawned: step.spawned,
-            monitor: step.monitor,
-            began: step.began,
-            began_monotonic: step.began_monotonic,
-            ending: step.ending,
-            usage: step.usage,
-        });
-    }
-    Ok(records)
-}
-
-async fn output(store: &Store, kept: &KeptOutput) -> Result<StepOutput, StoreError> {
-    let bytes = match &kept.raw {
-        Some(raw) => store.raw(raw).await?,
-        None => Vec::new(),
-    };
-    Ok(StepOutput {
-        bytes,
-        printed: kept.printed,
-    })
 }
 
 /// What the files of a study from elsewhere give again: the samples of its trials in turn.

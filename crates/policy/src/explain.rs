@@ -192,8 +192,8 @@ const SURER: f64 = 5.0;
 /// half of the chance.
 const SURER_UNTOLD: f64 = 2.5;
 
-/// How well a candidate goes along with a change: |correlation| · size · √part, of what is counted. Its size is |ln ratio| / (|ln ratio|
-/// + 0.33): a small part of the whole that always moves with it is below what became half as much again. `part`, from 0 to 1, is how
+/// How well a candidate goes along with a change: |correlation| · size · √part, of what is counted. Its size is |ln ratio| over the same
+/// plus 0.33: a small part of the whole that always moves with it is below what became half as much again. `part`, from 0 to 1, is how
 /// much of what moved in the whole is this one: a call that a thread makes once as it begins is below those that it makes all the time.
 #[must_use]
 pub fn score(correlation: f64, ratio: Result<f64, Undefined>, part: f64) -> f64 {

@@ -213,7 +213,7 @@ mod tests {
     use crate::{Document, explain::NamedCorrelate};
     use backsight_machine_code::{FunctionChange, FunctionDifference};
     use backsight_model::MonitorName;
-    use backsight_policy::explain::{CandidateKind, Correlate};
+    use backsight_policy::explain::{CandidateKind, ChangeBasis, Correlate};
     use backsight_stats::Undefined;
 
     fn difference(functions: usize) -> CodeDifference {
@@ -273,7 +273,7 @@ mod tests {
                     candidate: 0,
                     base: 1.0,
                     new: 2.0,
-                    per_work: false,
+                    basis: ChangeBasis::Itself,
                     percent: Ok(100.0),
                     percent_interval: Err(Undefined::NoSpread),
                     p: 0.0,

@@ -56,6 +56,77 @@ fn monitors_watch_while_a_benchmark_runs_and_what_they_print_is_kept_and_no_samp
 }
 
 #[test]
+fn phases_other_than_run_are_watched_where_they_are_asked_for_and_have_metrics_of_their_own() {
+    let place = Place::new();
+    // 300 processes in `startup`, 20 in `run`: each costs page faults.
+    let starts = |count: u32| format!("n={count}; while [ $n -gt 0 ]; do (:); n=$((n-1)); done");
+    place.benchmark(
+        "starter",
+        &format!(
+            "[tester]\nstartup = \"{}; @/step startup\"\nrun = \"{}; @/step run; echo 42\"\n\
+             collect = \"@/step collect\"\n{VALUE}",
+            starts(300),
+            starts(20)
+        ),
+    );
+    place.monitor("watcher", WATCHER);
+    let own = place.read("monitors/watcher.toml");
+    place.write(
+        "monitors/watcher.toml",
+        format!("phases = ['collect']\n{own}"),
+    );
+    place.plan(
+        "use = [\"starter\"]\nrounds = 2\n\
+         monitors = [\"watcher\", { name = \"processes\", phases = [\"startup\", \"run\"] }]\n",
+    );
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(0);
+    assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
+    let log = place.read("log");
+    let phases: Vec<&str> = log
+        .lines()
+        .filter(|line| *line != "watch")
+        .take(4)
+        .collect();
+    assert_eq!(phases, ["startup", "run", "collect", "unwatch"], "{log}");
+    let raw = place.raw("s", 1);
+    assert!(raw.contains("monitor watcher, collect of tester"), "{raw}");
+
+    let table = place.prints_of(&["export", "s", "--format", "json-rows"]);
+    let faults = |metric: &str| -> Vec<f64> {
+        let rows = table
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.filter(|row| row["metric"] == metric)
+            .map(|row| row["value"].as_f64().unwrap())
+            .collect()
+    };
+    let (startup, run) = (
+        faults("startup.processes.minor-faults"),
+        faults("processes.minor-faults"),
+    );
+    assert_eq!((startup.len(), run.len()), (2, 2), "{table}");
+    // What is compared between trials is of `run`.
+    let counters = place.prints_of(&[
+        "show",
+        "s",
+        "--counters",
+        "--trial",
+        "1",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(counters.matches("\"processes.minor_faults\"").count(), 1);
+    let timeline = timeline_data(&place.prints_of(&["show", "s", "--timeline"]));
+    let series = timeline["series"].as_array().unwrap();
+    let seen = series
+        .iter()
+        .find(|one| one["name"] == "processes.minor_faults");
+    assert_eq!(seen.unwrap()["lines"].as_array().unwrap().len(), 2);
+    place.assert_nothing_left();
+}
+
+#[test]
 fn a_monitor_that_dies_or_is_missing_is_a_warning_and_no_failed_trial() {
     let place = Place::new();
     place.prints("number", "echo 42");
@@ -132,6 +203,10 @@ fn a_plan_that_asks_for_what_no_monitor_can_is_pointed_at() {
         (
             "[{ name = \"vmstat\", roles = [\"nobody\"] }]",
             "role `nobody`",
+        ),
+        (
+            "[{ name = \"vmstat\", phases = [\"reset\"] }]",
+            "`startup`, `run` and `collect`",
         ),
         ("[3]", "expected a monitor's name"),
     ] {

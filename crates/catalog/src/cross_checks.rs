@@ -3,8 +3,8 @@
 //! A number that nobody counted (the monitor didn't run) makes a check that isn't made, not one that fails.
 
 use backsight_model::{
-    Benchmark, CrossCheck, CrossCheckTerm, Ending, HostName, MetricSamples, MonitorName, RoleName,
-    StepRecord, numbers,
+    Benchmark, CrossCheck, CrossCheckTerm, Ending, HostName, MetricSamples, MonitorName, Phase,
+    RoleName, StepRecord, numbers,
 };
 use std::cell::OnceCell;
 
@@ -128,6 +128,7 @@ impl TrialCounts<'_> {
         let mut sum = None;
         for (step, sampled) in self.steps.iter().zip(&self.sampled) {
             let is_watched = step.monitor.as_ref() == Some(monitor)
+                && step.phase == Phase::Run
                 && step.ending == Ending::Stopped
                 && hosts.contains(&&step.host);
             if !is_watched {

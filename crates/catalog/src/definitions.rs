@@ -5,7 +5,7 @@
 
 use backsight_model::{
     Action, Benchmark, BenchmarkName, DocumentError, MetricSamples, MonitorSample, Phase,
-    ReadyCondition, StepRecord, TomlDocument,
+    ReadyCondition, StepRecord, TomlDocument, phase_prefix,
 };
 use indexmap::IndexMap;
 use std::{
@@ -252,9 +252,10 @@ impl Catalog {
             let Some(monitor) = &step.monitor else {
                 continue;
             };
+            let phase = phase_prefix(step.phase);
             let before = match benchmark.roles.len() {
-                1 => String::new(),
-                _ => format!("{}.", step.role),
+                1 => phase,
+                _ => format!("{phase}{}.", step.role),
             };
             let samples = match self.monitors.find(monitor) {
                 Ok(Some(monitor)) => monitor_samples::of_step(&monitor, step, &before),

@@ -878,7 +878,7 @@ impl Conductor {
     }
 }
 
-/// The phases of a trial, and its monitors beside `run`. What is always done is done even after a failure.
+/// The phases of a trial, each with the monitors that watch it beside it. What is always done is done even after a failure.
 async fn perform(
     stage: &RunningTrial<'_>,
     watchers: &[Watcher],
@@ -897,13 +897,10 @@ async fn perform(
         if !phase.always() && (outcome.is_err() || interrupted) {
             continue;
         }
-        if phase == Phase::Run {
-            complaints.extend(stage.start_monitors(watchers).await);
-        }
+        let of_phase: Vec<&Watcher> = watchers.iter().filter(|it| it.phase() == phase).collect();
+        complaints.extend(stage.start_monitors(&of_phase).await);
         let done = stage.phase(phase).await;
-        if phase == Phase::Run {
-            complaints.extend(stage.stop_monitors().await);
-        }
+        complaints.extend(stage.stop_monitors().await);
         match done {
             Ok(()) => {}
             Err(None) => interrupted = true,

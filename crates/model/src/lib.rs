@@ -86,7 +86,7 @@ pub use machine::{
 };
 pub use monitor::{
     Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Reduction, SeriesNames, Watches,
-    monitor_placeholders,
+    monitor_placeholders, monitored_phase, phase_prefix,
 };
 pub use name::{
     BarrierName, BenchmarkName, GroupName, HostName, LabName, LinkName, MetricName, MonitorName,

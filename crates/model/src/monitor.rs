@@ -8,9 +8,9 @@ use std::{fmt, time::Duration};
 
 use crate::{
     Better, DocumentError, FillFault, FilledAction, FilledStep, Located, Machine, MetricName,
-    MonitorName, OUTPUT_LIMIT, READY_LIMIT, ReadyWhen, RoleName, STEP_LIMIT, Size, StopSignal,
-    Template, Time, TomlDocument, Unit, Value, document::did_you_mean, machine_placeholders,
-    template::shell_quoted,
+    MonitorName, OUTPUT_LIMIT, Phase, READY_LIMIT, ReadyWhen, RoleName, STEP_LIMIT, Size,
+    StopSignal, Template, Time, TomlDocument, Unit, Value, document::did_you_mean,
+    machine_placeholders, template::shell_quoted,
 };
 
 /// Names that placeholders may use in a monitor's command, beside what they ask of the machine.
@@ -44,6 +44,45 @@ impl fmt::Display for Watches {
     }
 }
 
+/// The phases that monitors can watch: before the variant's set-up and after `collect` nothing of a trial is measured.
+const WATCHED_PHASES: [Phase; 3] = [Phase::Startup, Phase::Run, Phase::Collect];
+
+fn only_run() -> Vec<Phase> {
+    vec![Phase::Run]
+}
+
+/// Whether these phases can be watched.
+///
+/// # Errors
+/// Why they can't.
+pub(crate) fn check_phases(phases: &[Phase]) -> Result<(), String> {
+    let can_be_watched = phases.iter().all(|phase| WATCHED_PHASES.contains(phase));
+    let is_each_once = (1..phases.len()).all(|place| !phases[..place].contains(&phases[place]));
+    match can_be_watched && is_each_once && !phases.is_empty() {
+        true => Ok(()),
+        false => {
+            Err("`phases` are one or more of `startup`, `run` and `collect`, each once".into())
+        }
+    }
+}
+
+/// What stands before the names of the metrics that monitors measure in a phase: `startup.`; nothing in `run`.
+pub fn phase_prefix(phase: Phase) -> String {
+    match phase {
+        Phase::Run => String::new(),
+        phase => format!("{phase}."),
+    }
+}
+
+/// The phase in which a monitor measured a metric of this name.
+pub fn monitored_phase(metric: &MetricName) -> Phase {
+    let mut others = WATCHED_PHASES
+        .into_iter()
+        .filter(|phase| *phase != Phase::Run);
+    let found = others.find(|phase| metric.as_str().starts_with(&phase_prefix(*phase)));
+    found.unwrap_or(Phase::Run)
+}
+
 /// A monitor: what watches while a benchmark runs.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -55,6 +94,10 @@ pub struct Monitor {
     /// What it watches: the whole `machine`, or every `host` of it.
     #[serde(default)]
     pub watches: Watches,
+    /// The phases that it watches unless a plan says otherwise: `startup`, `run`, `collect`; `run` unless said. It is started anew for
+    /// each, and `startup.` or `collect.` stands before the names of metrics that aren't of `run`.
+    #[serde(default = "only_run")]
+    pub phases: Vec<Phase>,
     /// Packages that it needs, by system (`debian`, `openbsd`, …).
     #[serde(default)]
     pub needs: IndexMap<String, Vec<String>>,
@@ -274,6 +317,9 @@ impl Monitor {
             let message = format!("`{{{name}}}` is not defined in a monitor");
             return Err(document.problem(run.span(), message, "here", Some(help)));
         }
+        if let Err(message) = check_phases(&monitor.phases) {
+            return Err(document.problem(monitor.name.span(), message, "this monitor", None));
+        }
         let usual = monitor.usual_interval();
         if usual.is_zero() || monitor.least.is_some_and(|least| usual < least.0) {
             return Err(document.problem(
@@ -445,6 +491,8 @@ pub struct PlanMonitor {
     pub interval: Option<Time>,
     /// The roles on whose hosts it runs; on every role's unless said.
     pub roles: Vec<RoleName>,
+    /// The phases that it watches; the definition's unless said.
+    pub phases: Option<Vec<Phase>>,
 }
 
 impl PlanMonitor {
@@ -454,6 +502,7 @@ impl PlanMonitor {
             name,
             interval: None,
             roles: Vec::new(),
+            phases: None,
         }
     }
 }
@@ -470,6 +519,9 @@ struct PlanMonitorTable {
     /// The roles on whose hosts it runs; on every role's unless said.
     #[serde(default)]
     roles: Vec<RoleName>,
+    /// The phases that it watches, of `startup`, `run` and `collect`; the definition's unless said.
+    #[serde(default)]
+    phases: Option<Vec<Phase>>,
 }
 
 struct PlanMonitorVisitor;
@@ -478,7 +530,7 @@ impl<'de> de::Visitor<'de> for PlanMonitorVisitor {
     type Value = PlanMonitor;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a monitor's name, or a table with `name`, `interval` and `roles`")
+        f.write_str("a monitor's name, or a table with `name`, `interval`, `roles` and `phases`")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<PlanMonitor, E> {
@@ -493,6 +545,7 @@ impl<'de> de::Visitor<'de> for PlanMonitorVisitor {
             name: table.name,
             interval: table.interval,
             roles: table.roles,
+            phases: table.phases,
         })
     }
 }
@@ -524,6 +577,8 @@ pub struct PlannedMonitor {
     pub interval: Option<Duration>,
     /// The roles on whose hosts it runs; none: on every role's.
     pub roles: Vec<RoleName>,
+    /// The phases that it watches.
+    pub phases: Vec<Phase>,
 }
 
 #[cfg(test)]
@@ -611,6 +666,20 @@ mod tests {
             let fault = read(&text).unwrap_err();
             assert!(fault.contains(said), "{text}: {fault}");
         }
+    }
+
+    #[test]
+    fn phases_are_some_of_the_three_that_are_measured_and_run_unless_said() {
+        assert_eq!(read(VMSTAT).unwrap().phases, [Phase::Run]);
+        let with = |phases: &str| read(&format!("phases = {phases}\n{VMSTAT}"));
+        let both = with("['startup', 'run']").unwrap();
+        assert_eq!(both.phases, [Phase::Startup, Phase::Run]);
+        for wrong in ["[]", "['run', 'run']", "['reset']", "['nap']"] {
+            assert!(with(wrong).is_err(), "{wrong}");
+        }
+        let phase_of = |name: &str| monitored_phase(&MetricName::new(name).unwrap());
+        assert_eq!(phase_of("startup.client.cpu.busy"), Phase::Startup);
+        assert_eq!(phase_of("cpu.busy"), Phase::Run);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::{
     VariantName,
     benchmark::{ROLE_FACTS, built_in_placeholders, is_built_in, place_of},
     document::{IfTable, did_you_mean},
+    monitor::check_phases,
 };
 
 /// Rounds that a plan has unless it says otherwise.
@@ -643,7 +644,8 @@ impl Plan {
     /// `find` looks a monitor up by name, as that of [`Plan::arrange`] does a benchmark.
     ///
     /// # Errors
-    /// A monitor or role that doesn't exist, a monitor that is there twice, or an interval that it can't keep.
+    /// A monitor or role that doesn't exist, a monitor that is there twice, an interval that it can't keep, or phases that can't be
+    /// watched.
     pub fn arrange_monitors<E: From<DocumentError>>(
         &self,
         document: &TomlDocument,
@@ -680,8 +682,14 @@ impl Plan {
                     help,
                 ));
             }
+            let phases = asked
+                .phases
+                .clone()
+                .unwrap_or_else(|| monitor.phases.clone());
+            check_phases(&phases).map_err(|why| fault(why, None))?;
             arrangement.monitors.push(PlannedMonitor {
                 monitor,
+                phases,
                 interval: asked.interval.map(|time| time.0),
                 roles: asked.roles.clone(),
             });

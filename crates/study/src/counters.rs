@@ -1,7 +1,7 @@
 //! How much the counters of samplers rose in each trial of a study, read from the store.
 
 use backsight_catalog::sampled_series::MISSING;
-use backsight_model::{Cell, Ending};
+use backsight_model::{Cell, Ending, Phase};
 use backsight_report::counters::{CounterGroup, CounterName, CounterRise, Counters, TrialCounters};
 use backsight_store::{Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
@@ -61,6 +61,9 @@ async fn rises(
     let mut rises = Vec::new();
     let steps = store.steps(study.id, trial.number).await;
     for step in steps.into_diagnostic()? {
+        if step.phase != Phase::Run {
+            continue;
+        }
         let Some((monitor, sampled)) = sampler_output(store, trial.number, &step).await? else {
             continue;
         };

@@ -7,8 +7,9 @@ mod step_changes;
 mod whole_history;
 
 use backsight_model::{
-    Better, Cell, CellSeries, HistoryTrial, MetricName, Monitor, MonitorMetric, MonitorName,
+    Better, Cell, CellSeries, HistoryTrial, MetricName, Monitor, MonitorMetric, MonitorName, Phase,
     Reduction, ResultSet, SeriesNames, StudyHistory, TargetName, Unit, Watches, did_you_mean,
+    monitored_phase,
 };
 use backsight_policy::{
     BaselineRelation, CompareOptions, ComparisonRow, FunctionDifference, ProfileDifference,
@@ -613,6 +614,10 @@ fn candidates(base: &Side, new: &Side, row: &ComparisonRow) -> Vec<SeenCandidate
             let Some(monitor) = &series.monitor else {
                 continue;
             };
+            // What a benchmark measures is of `run`, and so is the time that counts are taken by.
+            if monitored_phase(&series.metric) != Phase::Run {
+                continue;
+            }
             let (metric, definition) = (series.metric.as_str(), side.known.monitors.get(monitor));
             let scaling = scaling_of(definition, metric);
             let name = series.metric.to_string();

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use backsight_model::{Cell, shell_quoted};
+use backsight_model::{Cell, Phase, shell_quoted};
 use backsight_policy::{ProfileDifference, ProfileOptions, SplitKey, parts_of_cells};
 use backsight_profile::{
     CallTree, FunctionKey, FunctionPairing, FunctionTable, Profile, ProfileEvent, ProfileUnit,
@@ -397,7 +397,7 @@ pub(crate) async fn profile_of_trial(
         let Some(monitor) = &step.monitor else {
             continue;
         };
-        if !monitor.as_str().starts_with(MONITOR_PREFIX) {
+        if !monitor.as_str().starts_with(MONITOR_PREFIX) || step.phase != Phase::Run {
             continue;
         }
         let Some(raw) = &step.stdout.raw else {

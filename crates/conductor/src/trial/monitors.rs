@@ -1,4 +1,4 @@
-//! Monitors of a trial: started when `startup` is done, stopped when `run` is, kept like steps.
+//! Monitors of a trial: started before each phase that they watch, mostly `run`, stopped when it is done, kept like steps.
 //!
 //! A monitor never fails a trial: one that can't be started or that ends by itself is a warning with its reason.
 
@@ -81,10 +81,14 @@ impl Conductor {
         takes_part: impl Fn(&RoleTrial) -> bool,
     ) -> Vec<Watcher> {
         let mut found: Vec<Watcher> = Vec::new();
-        // Samplers of a host, by their interval: one process takes all samples.
-        let mut together: IndexMap<(&str, Duration), Sampling<'_>> = IndexMap::new();
+        // Samplers of a host, by their interval and phase: one process takes all samples.
+        let mut together: IndexMap<(&str, Duration, Phase), Sampling<'_>> = IndexMap::new();
         let mut monitors = 0;
-        for planned in planned {
+        let by_phase = planned.flat_map(|planned| {
+            let phases = planned.phases.iter();
+            phases.map(move |phase| (planned, *phase))
+        });
+        for (planned, phase) in by_phase {
             let mut watched = IndexSet::new();
             for (number, role) in roles.iter().enumerate() {
                 let meant = planned.roles.is_empty() || planned.roles.contains(&role.role);
@@ -102,10 +106,10 @@ impl Conductor {
                 if !watched.insert(what) {
                     continue;
                 }
-                let before = role.steps.get(&Phase::Run).map_or(0, Vec::len);
+                let before = role.steps.get(&phase).map_or(0, Vec::len);
                 let place = StepPosition {
                     role: number,
-                    phase: Phase::Run,
+                    phase,
                     number: before + monitors,
                     command: String::new(),
                     monitor: Some((*planned.monitor.name).clone()),
@@ -118,7 +122,7 @@ impl Conductor {
                 }
                 let usual = planned.monitor.usual_interval();
                 let interval = planned.interval.unwrap_or(usual);
-                let sampling = together.entry((host.name.as_str(), interval));
+                let sampling = together.entry((host.name.as_str(), interval, phase));
                 let sampling = sampling.or_insert_with(|| Sampling {
                     host,
                     monitors: Vec::new(),
@@ -128,7 +132,7 @@ impl Conductor {
                 sampling.members.push(place);
             }
         }
-        found.extend(together.into_iter().map(|((_, interval), sampling)| {
+        found.extend(together.into_iter().map(|((_, interval, _), sampling)| {
             let step = program_on(sampling.host)
                 .map(|program| Monitor::fill_samplers(&sampling.monitors, interval, program));
             Watcher::new(sampling.members, step)
@@ -172,13 +176,22 @@ impl Conductor {
                 steps: IndexMap::new(),
             })
             .collect();
-        let watchers = self.placed(self.arrangement.monitors.iter(), &roles, |_| true);
+        let monitors = self.arrangement.monitors.iter();
+        let once: Vec<PlannedMonitor> = monitors
+            .map(|planned| PlannedMonitor {
+                phases: vec![Phase::Run],
+                ..planned.clone()
+            })
+            .collect();
+        let watchers = self.placed(once.iter(), &roles, |_| true);
         let install = |monitor: Option<&MonitorName>, program: &str, host: &Connected| {
             self.arrangement.install(monitor, program, host)
         };
         let (quiet, (_never, stop)) = (Events::default(), watch::channel(false));
         let stage = RunningTrial::new(&self.hosts, HashMap::new(), &roles, &quiet, &install, stop);
-        let mut complaints = stage.start_monitors(&watchers).await;
+        let mut complaints = stage
+            .start_monitors(&watchers.iter().collect::<Vec<_>>())
+            .await;
         let _ended_or_not = timeout(TRY_LIMIT, stage.all_monitors_ended()).await;
         complaints.extend(stage.stop_monitors().await);
         join_all(self.hosts.values().map(|host| host.client.end_trial())).await;
@@ -231,6 +244,11 @@ impl Watcher {
         }
         Self { members, step }
     }
+
+    /// The phase that it watches.
+    pub(crate) fn phase(&self) -> Phase {
+        self.members[0].phase
+    }
 }
 
 /// What to do about programs that hosts don't have.
@@ -254,7 +272,7 @@ impl Installs for Arrangement {
 
 impl RunningTrial<'_> {
     /// Starts monitors, all at once; returns when each has begun or can't.
-    pub(crate) async fn start_monitors(&self, watchers: &[Watcher]) -> Vec<MonitorFailure> {
+    pub(crate) async fn start_monitors(&self, watchers: &[&Watcher]) -> Vec<MonitorFailure> {
         let started = join_all(watchers.iter().map(|watcher| self.start_monitor(watcher))).await;
         let mut complaints = Vec::new();
         for (watcher, started) in watchers.iter().zip(started) {
@@ -429,7 +447,7 @@ impl RunningTrial<'_> {
         let host = self.host_of(place.role)?;
         let failure = self.judge(place, finished, printed, expect, host);
         Some(failure.map_or_else(
-            || format!("`{}` ended before `run` did", place.command),
+            || format!("`{}` ended before `{}` did", place.command, place.phase),
             |failure| failure.reason,
         ))
     }

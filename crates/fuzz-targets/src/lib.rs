@@ -12,6 +12,7 @@
 
 mod files;
 mod numbers;
+mod profiles;
 mod traces;
 
 use backsight_agent::{Client, fuzzing as agent};
@@ -36,8 +37,11 @@ pub const TARGETS: &[(&str, FuzzTarget)] = &[
     ("machine_code", files::machine_code),
     ("netlink", traces::netlink),
     ("parquet", numbers::parquet),
+    ("profile", profiles::profile),
+    ("profiler", profiles::profiler),
     ("recording", traces::recording),
     ("ring_records", traces::ring_records),
+    ("sampled_series", numbers::sampled_series),
     ("samples", numbers::samples),
     ("settings_journal", files::settings_journal),
     ("tables", numbers::tables),

@@ -1,13 +1,16 @@
 //! Numbers of others: tables, files of other tools, outputs of programs.
 
-use backsight_catalog::{JsonDocument, Parsers, Query};
+use backsight_catalog::{
+    Catalog, JsonDocument, Parsers, Query, known_counters,
+    sampled_series::{SampledSeries, sampler_faults, split_by_sampler},
+};
 use backsight_exchange::{
     import::{ImportChoices, Importer, import},
     table::{ReadOptions, TableFormat, TableReader, TableRows, TableSource},
 };
 use backsight_model::{
-    Benchmark, Ending, HostName, Phase, ResourceUsage, RoleName, StepOutput, StepRecord,
-    TomlDocument,
+    Benchmark, BenchmarkName, Ending, HostName, MonitorName, Phase, ResourceUsage, RoleName,
+    StepOutput, StepRecord, TomlDocument,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::{
@@ -138,6 +141,54 @@ pub(crate) fn samples(bytes: &[u8]) {
     });
     if let (Some(parsers), Some(step)) = (&*PARSERS, printed(bytes)) {
         let _found_or_refused = parsers.samples(&[step]);
+    }
+}
+
+/// What samplers printed: the first line names the monitor, the others are split, read as its series, and made into its metrics and
+/// the numbers of cross-checks.
+pub(crate) fn sampled_series(bytes: &[u8]) {
+    type NamedMonitors = Vec<(String, MonitorName)>;
+    static CATALOG: LazyLock<Option<(Catalog, NamedMonitors)>> = LazyLock::new(|| {
+        let catalog = Catalog::load(&[]).ok()?;
+        let names = catalog.monitors().names().into_iter();
+        let named = names.map(|name| (name.to_string(), name)).collect();
+        Some((catalog, named))
+    });
+    let Some((catalog, monitors)) = &*CATALOG else {
+        return;
+    };
+    let (Some((_, monitor)), rest) = named_first(bytes, monitors) else {
+        return;
+    };
+    let _faults = sampler_faults(rest);
+    for lines in split_by_sampler(rest, 3) {
+        let Ok(benchmark) = BenchmarkName::new("iperf3-udp") else {
+            return;
+        };
+        let steps: Option<Vec<StepRecord>> = ["client", "server"]
+            .into_iter()
+            .map(|role| {
+                Some(StepRecord {
+                    role: RoleName::new(role).ok()?,
+                    monitor: Some(monitor.clone()),
+                    ending: Ending::Stopped,
+                    ..printed(&lines)?
+                })
+            })
+            .collect();
+        let Some(steps) = steps else { return };
+        let (measured, _faults) = catalog.watched(&benchmark, &steps);
+        assert!(
+            measured.iter().all(|sample| !sample.value.is_nan()),
+            "{measured:?}"
+        );
+        let _sentences = catalog.disagreements(&benchmark, &steps, &[]);
+        if let (Ok(sampled), Ok(Some(monitor))) = (
+            SampledSeries::read(&lines),
+            catalog.monitors().find(monitor),
+        ) {
+            let _counters = known_counters(&monitor, &sampled);
+        }
     }
 }
 

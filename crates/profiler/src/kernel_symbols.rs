@@ -16,7 +16,10 @@ pub(crate) fn find(addresses: Vec<u64>) -> io::Result<Option<HashMap<u64, Kernel
     Ok(find_in(&symbols, addresses))
 }
 
-fn find_in(symbols: &str, mut addresses: Vec<u64>) -> Option<HashMap<u64, KernelFunction>> {
+pub(crate) fn find_in(
+    symbols: &str,
+    mut addresses: Vec<u64>,
+) -> Option<HashMap<u64, KernelFunction>> {
     let lines = symbols.lines().filter_map(parse);
     let mut functions: Vec<(u64, &str, &str)> = lines.collect();
     if functions.iter().all(|(start, ..)| *start == 0) {

@@ -25,6 +25,8 @@
 mod code_reader;
 mod collector;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod kernel_symbols;
 mod naming;
 mod output;

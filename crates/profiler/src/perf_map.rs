@@ -24,7 +24,7 @@ impl PerfMap {
         opened.map_or_else(Self::default, Self::parse)
     }
 
-    fn parse(map: impl Read) -> Self {
+    pub fn parse(map: impl Read) -> Self {
         let mut functions = Vec::new();
         let lines = BufReader::new(map.take(MAP_MOST)).split(b'\n');
         for line in lines.map_while(Result::ok) {

@@ -39,7 +39,7 @@ impl SchedSwitch {
         described.ok_or_else(|| io::Error::other(format!("{folder}/format lacks a field")))
     }
 
-    fn parse(id: u64, format: &str) -> Option<Self> {
+    pub fn parse(id: u64, format: &str) -> Option<Self> {
         let offset = |name: &str| {
             let ends = format!(" {name}");
             let field = format.lines().find_map(|line| {

@@ -606,6 +606,36 @@ fn a_trial_whose_counters_are_unlike_those_of_the_others_is_found_without_its_nu
 }
 
 #[test]
+fn histograms_of_probes_are_exported_as_a_log_of_hdrhistogram() {
+    let place = Place::new();
+    place.prints("number", "sleep 0.2; echo 42");
+    place.plan("use = [\"number\"]\nrounds = 2\nmonitors = [\"probe-timer\", \"cpu\"]\n");
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
+    place.prints_of(&["export", "s", "--histograms", "-o", &place.at("s.hlog")]);
+    let log = place.read("s.hlog");
+    let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    for (line, trial) in lines.iter().zip(1..) {
+        assert!(line.starts_with(&format!("Tag=trial-{trial}.")), "{line}");
+        // What every base64 text of a compressed V2 histogram begins with.
+        assert!(line.contains(",HISTFAA"), "{line}");
+    }
+    place.plan("use = [\"number\"]\nrounds = 1\n");
+    place
+        .ends(&["run", "plan.toml", "--name", "without"])
+        .assert_code(0);
+    let ended = place.ends(&["export", "without", "--histograms"]);
+    ended.assert_code(2);
+    assert!(
+        ended.stderr.contains("--monitors probe-timer"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn every_value_that_samplers_saw_is_exported_as_a_table() {
     let place = Place::new();
     place.prints("number", "sleep 0.3; echo 42");

@@ -1,8 +1,9 @@
 //! `backsight export`: a study for others.
 
-use backsight_exchange::export::{ExportFormat, FORMS, export};
+use backsight_exchange::export::{ExportFormat, FORMS, export, export_histograms};
 use backsight_exchange::table::TableOutput;
-use backsight_study::export_monitors;
+use backsight_model::counted;
+use backsight_study::{export_monitors, probe_histograms};
 use miette::IntoDiagnostic as _;
 use std::{
     io::IsTerminal as _,
@@ -20,6 +21,9 @@ pub struct ExportArgs {
     /// What samplers saw in its trials, a row for each value, in place of the samples: csv, tsv, jsonl or parquet
     #[arg(long)]
     monitors: bool,
+    /// The histograms of its probes, in place of the samples: a log of HdrHistogram (.hlog), which its own tools open
+    #[arg(long, conflicts_with_all = ["monitors", "format"])]
+    histograms: bool,
     /// How it is written; else by the file's name
     #[arg(long, short, value_name = "FORMAT", value_parser = forms())]
     format: Option<ExportFormat>,
@@ -52,8 +56,25 @@ fn promised(path: &Path) -> Option<ExportFormat> {
 }
 
 impl ExportArgs {
+    fn write_histograms(&self, shared: &CommonOptions) -> miette::Result<ExitCode> {
+        crate::block_on(async {
+            let store = files::existing_store(shared).await?;
+            let study = store.study(&self.study).await.into_diagnostic()?;
+            let histograms = probe_histograms(&store, &study).await?;
+            let count = histograms.len();
+            files::rows(self.output.as_deref(), |out| {
+                export_histograms(histograms, out).into_diagnostic()
+            })?;
+            files::print_note(&counted(count, "histogram"));
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+
     /// Writes it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
+        if self.histograms {
+            return self.write_histograms(shared);
+        }
         let form = self
             .format
             .or_else(|| self.output.as_deref().and_then(promised));

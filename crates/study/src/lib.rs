@@ -26,6 +26,7 @@ mod doctor;
 mod evidence;
 mod explanation;
 mod free_hosts;
+mod histogram_export;
 mod history_measurer;
 mod history_study;
 mod host_records;
@@ -78,6 +79,7 @@ pub use doctor::{
 };
 pub use evidence::{EvidenceScope, evidence_along, evidence_for_study, evidence_of_study};
 pub use explanation::{ExplainSelection, explain};
+pub use histogram_export::probe_histograms;
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
 pub use host_records::{HostRecords, compare_records, hosts_of_study, machines};

@@ -6,12 +6,14 @@
 //! A study without samples is an error where a format can't say that there are none.
 
 mod benchfmt;
+mod histograms;
 mod json;
 mod markdown;
 mod monitors;
 mod openmetrics;
 mod rows;
 
+pub use histograms::{ProbeHistogram, export_histograms};
 pub use json::StudyExport;
 pub use monitors::MonitorWriter;
 

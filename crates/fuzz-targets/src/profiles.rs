@@ -21,7 +21,7 @@ pub(crate) fn profile(bytes: &[u8]) {
     let mut table = FunctionTable::default();
     let _weights = table.weigh(&profile);
     let mut tree = CallTree::default();
-    tree.add(&mut table, &profile, 0);
+    tree.add(&mut table, |it| it, &profile, 0);
     // What is too large together is refused.
     if let Ok(merged) = merge(&[&profile, &profile]) {
         assert!(

@@ -7,10 +7,7 @@ use std::collections::HashMap;
 
 use indexmap::IndexSet;
 
-use crate::{
-    document::{Module, Profile, ProfileFrame},
-    pairing::FunctionPairing,
-};
+use crate::document::{Module, Profile, ProfileFrame};
 
 /// What tells functions apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -129,19 +126,18 @@ impl CallTree {
         &self.nodes
     }
 
-    /// Adds a profile of side 0 or 1. `pairing` says which functions are the same, beside those of one number.
+    /// Adds a profile of side 0 or 1. Each function is taken to be its counterpart, by number.
     pub fn add(
         &mut self,
         table: &mut FunctionTable,
-        pairing: Option<&FunctionPairing>,
+        counterpart: impl Fn(usize) -> usize,
         profile: &Profile,
         side: usize,
     ) {
         const ROOT: u32 = u32::MAX;
         let mut numbers = table.number_frames(profile);
-        for number in numbers.iter_mut().filter(|_| pairing.is_some()) {
-            let counterpart = pairing.map(|it| it.counterpart(*number as usize));
-            *number = counterpart.map_or(*number, |it| it as u32);
+        for number in &mut numbers {
+            *number = counterpart(*number as usize) as u32;
         }
         for (stack, weight) in profile.stacks.iter().zip(stack_weights(profile)) {
             let mut at = ROOT;
@@ -236,8 +232,8 @@ mod tests {
         let (mut table, mut tree) = (FunctionTable::default(), CallTree::default());
         let base = profile("/x", &[(&["main", "f"], 3), (&["main"], 1)]);
         let new = profile("/x", &[(&["main", "g"], 4), (&["f"], 1)]);
-        tree.add(&mut table, None, &base, 0);
-        tree.add(&mut table, None, &new, 1);
+        tree.add(&mut table, |it| it, &base, 0);
+        tree.add(&mut table, |it| it, &new, 1);
         let node = |parent, function, itself| CallNode {
             parent,
             function,

@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (side, trials) in sides.into_iter().enumerate() {
         for trial in trials {
             weights[side].push(table.weigh(&trial));
-            tree.add(&mut table, None, &trial, side);
+            tree.add(&mut table, |it| it, &trial, side);
         }
     }
     let [base, new] = weights;

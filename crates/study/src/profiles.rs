@@ -214,15 +214,15 @@ impl ComparedProfiles {
         let base_weights: Option<Vec<_>> = weights.pop();
         let functions: Vec<FunctionKey> = table.functions().cloned().collect();
         let pairing = (base_weights.as_ref())
-            .map(|base| FunctionPairing::new(&functions, base, &new_weights))
-            .filter(|pairing| !pairing.modules().is_empty());
+            .map(|base| FunctionPairing::new(&functions, base, &new_weights));
+        let counterpart = |number| (pairing.as_ref()).map_or(number, |it| it.counterpart(number));
         if let Some(pairing) = &pairing {
             new_weights = new_weights.iter().map(|one| pairing.apply(one)).collect();
         }
         // The new side is the second, even where it is alone.
         let first = 2 - merged.len();
         for (profile, side) in merged.iter().zip(first..) {
-            tree.add(&mut table, pairing.as_ref(), profile, side);
+            tree.add(&mut table, counterpart, profile, side);
         }
         let base_merged = (merged.len() > 1).then(|| merged.remove(0));
         let merged = merged.remove(0);

@@ -13,7 +13,7 @@ export NEXTEST_TEST_THREADS ?= $(shell expr $$(nproc) \* 3 / 2)
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa bench bench-trace bench-profile kills faults images fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
+.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -60,6 +60,9 @@ quality: setup-build        ## how often the statistics are right, on data whose
 aa: setup-aa build          ## identical code measured by real tools: how often it is called different, quiet and beside a compile job
 	scripts/aa $(BINARY)
 	scripts/aa $(BINARY) --load busy
+
+explain-quality: setup-test build ## made-up changes of a real program, explained: how often the right thing is named first, and something where nothing changed
+	scripts/explain-quality $(BINARY)
 
 bench: setup-bench agents   ## our figures beside the peers', measured here and now
 	BACKSIGHT_AGENTS=$(CURDIR)/$(AGENTS_FOLDER) cargo bench --locked --target $(TARGET) -p backsight --bench figures --bench hosts --bench peers

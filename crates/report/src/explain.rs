@@ -28,7 +28,7 @@ use crate::{
 pub struct Explanations {
     /// What was asked about: `base and new`.
     pub title: String,
-    /// The changes of primary metrics, the largest first.
+    /// The changes of primary metrics: those that the metric tells first, of these the largest.
     pub changes: Vec<ExplainedChange>,
     /// Primary metrics of which no change was found, each with what was found: there is nothing to explain.
     pub unchanged: Vec<String>,
@@ -97,7 +97,7 @@ pub struct NamedCorrelate {
 pub struct ExplanationsView<'a> {
     /// What was asked about.
     pub title: &'a str,
-    /// The changes of primary metrics, the largest first.
+    /// The changes of primary metrics: those that the metric tells first, of these the largest.
     pub changes: Vec<ExplainedChangeView<'a>>,
     /// Primary metrics without a change, each with what was found.
     pub unchanged: &'a [String],

@@ -90,6 +90,8 @@ struct Pair {
     base: usize,
     new: usize,
     versions: Vec<(String, String)>,
+    /// Whether trials of both were taken in turns: parts of a run, sides of a try.
+    in_turns: bool,
     /// Of a study along a history.
     ends: Option<ChangeEnds>,
     /// The metrics of cells that it is about; all primary ones where none is named.
@@ -132,9 +134,9 @@ pub async fn explain(
         ([study], None) => sides_along_history(store, study, sets, selection).await?,
         ([_], Some(by)) => {
             let (parts, _) = split(&sets[0], by).into_diagnostic()?;
-            against_first(parts)
+            against_first(parts, true)
         }
-        _ => against_first(sets),
+        _ => against_first(sets, false),
     };
     let mut functions = FunctionTable::default();
     let mut notes = Vec::new();
@@ -200,7 +202,8 @@ pub async fn explain(
         }
     }
     let size = |change: &ExplainedChange| change.percent.map_or(f64::INFINITY, |(it, _)| it.abs());
-    found.changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let told_first = |a: &ExplainedChange, b: &ExplainedChange| b.is_told.cmp(&a.is_told);
+    (found.changes).sort_by(|a, b| told_first(a, b).then(size(b).total_cmp(&size(a))));
     Ok(found)
 }
 
@@ -244,11 +247,12 @@ fn profile_monitor() -> MonitorName {
     MonitorName::new("profile").expect("it is a name")
 }
 
-fn against_first(sides: Vec<ResultSet>) -> ComparedSides {
+fn against_first(sides: Vec<ResultSet>, in_turns: bool) -> ComparedSides {
     let pairs = (1..sides.len()).map(|new| Pair {
         base: 0,
         new,
         versions: Vec::new(),
+        in_turns,
         ends: None,
         about: Vec::new(),
     });
@@ -320,6 +324,7 @@ async fn sides_along_history(
             base: parts.len(),
             new: parts.len() + 1,
             versions: between.collect(),
+            in_turns: study.verb == TryVerb::NAME,
             ends: Some(change.ends()),
             about: change.about.clone(),
         });
@@ -496,6 +501,7 @@ fn explain_pair(
         let mut change = change_sides(base, new, row);
         let options = ExplainOptions::default();
         change.is_told = difference.call.changed() || change.differ(options.confidence);
+        change.in_turns = pair.in_turns;
         let mut candidates = candidates(base, new, row);
         candidates.extend(function_candidates(base, new, row, functions));
         let named: Vec<Candidate> = candidates.iter().map(|it| it.candidate.clone()).collect();
@@ -594,7 +600,7 @@ fn change_sides(base: &Side, new: &Side, row: &ComparisonRow) -> ChangeSides {
             _ => WorkMeasure::None,
         },
         is_told: false,
-        in_turns: base.set.study == new.set.study,
+        in_turns: false,
     }
 }
 

@@ -622,6 +622,7 @@ mod tests {
             expect: vec![0],
             env: Vec::new(),
             shell: None,
+            grace: None,
             output_limit: 1,
             folder: None,
         }

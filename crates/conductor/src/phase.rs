@@ -878,6 +878,7 @@ pub(crate) fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_ag
     let mut asked = backsight_agent::StepSpec::new(id, command, step.timeout);
     asked.env = step.env.iter().cloned().collect();
     asked.output_limit = step.output_limit;
+    asked.grace = step.grace.unwrap_or(asked.grace);
     asked.expect = step.expect.clone();
     asked.hold = hold;
     asked.cwd = step

@@ -55,6 +55,8 @@ pub struct FilledStep {
     pub command: String,
     /// How long it may take.
     pub timeout: Duration,
+    /// How long it may take to end once it is asked to; what is usual, unless said.
+    pub grace: Option<Duration>,
     /// Exit codes that are fine.
     pub expect: Vec<i32>,
     /// Variables added to its environment.

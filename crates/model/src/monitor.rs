@@ -122,6 +122,9 @@ pub struct Monitor {
     /// The signal that ends it: TERM unless said; INT for tools that print their report on ^C.
     #[serde(default)]
     pub stop: StopSignal,
+    /// How long it may take to end after that, before it is killed: 2s unless said.
+    #[serde(default)]
+    pub grace: Option<Time>,
     /// Time between two samples unless a plan says otherwise; 1s unless said.
     #[serde(default)]
     pub interval: Option<Time>,
@@ -448,6 +451,7 @@ impl Monitor {
                 stop: self.stop,
             },
             shell: self.shell,
+            grace: self.grace.map(|grace| grace.0),
             output_limit: self.output_limit(),
             ..monitor_step(run.fill_command(&lookup)?)
         })
@@ -465,6 +469,7 @@ fn monitor_step(command: String) -> FilledStep {
         },
         command,
         timeout: STEP_LIMIT,
+        grace: None,
         expect: vec![0],
         env: Vec::new(),
         shell: None,

@@ -457,6 +457,7 @@ impl Filler<'_> {
             expect: step.expect.clone(),
             env,
             shell: step.shell,
+            grace: None,
             output_limit: step.output_limit.map_or(OUTPUT_LIMIT, |size| size.0),
             folder: None,
         })

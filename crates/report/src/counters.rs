@@ -101,7 +101,7 @@ pub struct Counters {
     pub left_out: usize,
     /// How many trials were looked at.
     pub looked_at: usize,
-    /// The trials with unusual counters, those with most of them first.
+    /// The trials with unusual counters, the one with the most unusual counter first.
     pub unusual: Vec<UnusualTrial>,
 }
 
@@ -195,6 +195,7 @@ fn more_unusual(one: &JudgedRise, other: &JudgedRise) -> Ordering {
         .then_with(|| other.rise.total_cmp(&one.rise))
 }
 
+/// The trials in the order of rows: the one with the most unusual counter first.
 fn unusual_trials(rows: &[JudgedRise]) -> Vec<UnusualTrial> {
     let mut trials: IndexMap<u32, UnusualTrial> = IndexMap::new();
     for row in rows {
@@ -211,7 +212,6 @@ fn unusual_trials(rows: &[JudgedRise]) -> Vec<UnusualTrial> {
     }
     let mut trials: Vec<UnusualTrial> = trials.into_values().collect();
     trials.retain(|trial| trial.unusual > 0);
-    trials.sort_by_key(|trial| (std::cmp::Reverse(trial.unusual), trial.trial));
     trials
 }
 

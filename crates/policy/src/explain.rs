@@ -5,10 +5,11 @@
 //! (timers, say) goes on as before, so that there is more of it for each piece of work. Neither says why. A candidate that is
 //! counted is therefore looked at both for each second and for each piece of work, and is named only if it changed in both ways: its
 //! p-value is the larger one (an intersection-union test; R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling",
-//! Technometrics 24, 1982). Time that the benchmark's programs spend is looked at for each piece of work alone: what takes longer for the
-//! same work is where the time went. What is the same number in all trials of a side needs no such care: the other side's differs or
-//! doesn't. A machine that is slower makes all of them longer, so that a function has to have another share of
-//! them too, or a p-value that is five times smaller.
+//! Technometrics 24, 1982). What is the same number in all trials of a side needs no such care: the other side's differs or doesn't.
+//!
+//! Time that the benchmark's programs spend is looked at for each piece of work alone: what takes longer for the same work is where the
+//! time went. A slower machine makes all of their functions take longer, so that a function has to have another share of the time, too, or
+//! a p-value that is five times smaller.
 //!
 //! A machine whose speed varies hides a small change of the metric, and not what the benchmark's programs do: how often they call, and
 //! which share of their time each function has, vary far less. Where the metric itself isn't told to differ these are looked at all the
@@ -186,7 +187,7 @@ const PARTS_OF_RUN: RangeInclusive<f64> = 0.5..=1.05;
 const LEAST_USUAL_PERCENT: f64 = 1.0;
 
 /// How much surer a function's time has to have changed whose share of all time hasn't.
-const SURER: f64 = 5.0;
+const SURER_WITHOUT_SHARE: f64 = 5.0;
 
 /// How much surer what programs do has to have changed where the metric isn't told to differ: for each of two kinds that leaves less than
 /// half of the chance.
@@ -227,7 +228,10 @@ pub fn correlates(
         true => None,
         false => Some(usual_growth(candidates)),
     };
-    let joined: Vec<Joined> = candidates.iter().map(|it| change.joined(it)).collect();
+    let is_of_whole_run = change.is_of_whole_run();
+    let joined: Vec<Joined> = (candidates.iter())
+        .map(|candidate| change.joined(candidate, is_of_whole_run))
+        .collect();
     let parts = parts_of_wholes(candidates, &joined, usual);
     let chance = 1.0 - options.confidence.share();
     let tested = |test: &dyn Fn(&Candidate, &Joined, f64) -> Option<Correlate>, chance: f64| {
@@ -286,18 +290,12 @@ fn parts_of_wholes(candidates: &[Candidate], joined: &[Joined], usual: Option<f6
 /// faster by the same. Source: S. Anders, W. Huber, "Differential expression analysis for sequence count data", Genome Biology 11
 /// (2010), R106, section "Library size".
 fn usual_growth(candidates: &[Candidate]) -> f64 {
-    let mut growths: Vec<f64> = (candidates.iter())
+    let growths = (candidates.iter())
         .filter_map(|candidate| candidate.share)
         .map(|share| (share.base, share.base + share.points))
         .filter(|(base, new)| base.min(*new) >= LEAST_USUAL_PERCENT)
-        .map(|(base, new)| new / base)
-        .collect();
-    growths.sort_by(f64::total_cmp);
-    match growths.len() {
-        0 => 1.0,
-        n if n % 2 == 1 => growths[n / 2],
-        n => (growths[n / 2 - 1] + growths[n / 2]) / 2.0,
-    }
+        .map(|(base, new)| new / base);
+    Samples::new(growths.collect()).map_or(1.0, |growths| growths.median())
 }
 
 /// Those that are named, best first, with p-values that are adjusted over the candidates of each kind.
@@ -375,7 +373,7 @@ impl ChangeSides {
     /// What `follows` compares in the baseline's trials: the trial, how much there is of a candidate, and the metric.
     #[must_use]
     pub fn followed(&self, candidate: &Candidate) -> Vec<(u32, f64, f64)> {
-        let joined = self.joined(candidate);
+        let joined = self.joined(candidate, self.is_of_whole_run());
         let values = &joined.work.as_ref().unwrap_or(&joined.rates)[0];
         let trials = candidate.values[0].keys().copied();
         let trials = trials.filter(|trial| self.values[0].contains_key(trial));
@@ -386,8 +384,7 @@ impl ChangeSides {
             .collect()
     }
 
-    fn joined(&self, candidate: &Candidate) -> Joined {
-        let is_of_whole_run = self.is_of_whole_run();
+    fn joined(&self, candidate: &Candidate, is_of_whole_run: bool) -> Joined {
         let mut joined = Joined {
             values: Default::default(),
             rates: Default::default(),
@@ -483,9 +480,9 @@ impl Candidate {
         let p = match (&work, self.seconds, self.kind) {
             _ if totals.as_ref().is_some_and(|it| it.is_exact) => totals.map_or(1.0, |it| it.p),
             (None, ..) => rates.p,
-            (Some(work), Some(_), CandidateKind::Function) => {
-                (SURER * work.p).min(work.p.max(p_of_share)).min(1.0)
-            }
+            (Some(work), Some(_), CandidateKind::Function) => (SURER_WITHOUT_SHARE * work.p)
+                .min(work.p.max(p_of_share))
+                .min(1.0),
             (Some(work), Some(_), CandidateKind::Metric) => work.p,
             (Some(work), None, _) => work.p.max(rates.p),
         };

@@ -1,8 +1,9 @@
-//! Puts the definitions in `benchmarks/` and `monitors/` into the program.
+//! Puts the definitions in `benchmarks/`, `suites/` and `monitors/` into the program.
 
 use backsight_embed::embed_toml;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    embed_toml("benchmarks", "definitions.rs")?;
+    embed_toml("benchmarks", "benchmarks.rs")?;
+    embed_toml("suites", "suites.rs")?;
     embed_toml("monitors", "monitors.rs")
 }

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use tokio::net::unix::pipe;
+use tokio::{net::unix::pipe, time::Instant};
 
 use crate::ready::LineSearch;
 
@@ -41,6 +41,7 @@ pub(crate) struct Spool {
     file: Option<File>,
     limit: u64,
     seen: u64,
+    heard_at: Option<Instant>,
     kept: u64,
     broken: bool,
     sought: Option<LineSearch>,
@@ -66,6 +67,7 @@ impl Spool {
             file: None,
             limit,
             seen: 0,
+            heard_at: None,
             kept: 0,
             broken: false,
             sought,
@@ -118,7 +120,10 @@ impl Spool {
                     self.pipe = None;
                     Err(io::ErrorKind::UnexpectedEof.into())
                 }
-                Ok(length) => Ok(self.keep(&piece[..length])),
+                Ok(length) => {
+                    self.heard_at = Some(Instant::now());
+                    Ok(self.keep(&piece[..length]))
+                }
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -189,6 +194,11 @@ impl Spool {
         self.file
             .as_ref()
             .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// When the last byte was read; none: none was.
+    pub(crate) fn heard_at(&self) -> Option<Instant> {
+        self.heard_at
     }
 
     /// Bytes that came, kept or not.

@@ -230,6 +230,8 @@ pub struct StepSpec {
     /// How long it may take from its beginning. A background step too: what is to live as long as the trial gets
     /// the trial's limit.
     pub timeout: Duration,
+    /// How long it may write nothing on either stream before it is ended as at its time limit; none: for ever.
+    pub silence: Option<Duration>,
     /// How many bytes of each stream are kept; a step that writes more is ended.
     pub output_limit: u64,
     /// The exit codes that are a success.
@@ -262,6 +264,7 @@ impl StepSpec {
             env: BTreeMap::new(),
             cwd: None,
             timeout,
+            silence: None,
             output_limit: Self::OUTPUT_LIMIT,
             expect: vec![0],
             background: false,

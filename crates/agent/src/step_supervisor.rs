@@ -165,6 +165,8 @@ struct RunningStep {
     stderr: Spool,
     phase: Phase,
     begun: Option<Moment>,
+    /// The same on the clock of limits.
+    begun_at: Option<Instant>,
     ready: Option<ready::PendingCondition>,
     /// The end of the present phase's time.
     limit: Option<Instant>,
@@ -302,6 +304,7 @@ fn begin(
         stderr,
         phase,
         begun: None,
+        begun_at: None,
         ready,
         limit,
         termination: None,
@@ -394,7 +397,7 @@ impl RunningStep {
             .termination
             .as_ref()
             .map(|termination| termination.kill_at.unwrap_or(termination.give_up_at));
-        let limit = self.limit.filter(|_| self.termination.is_none());
+        let limit = self.limit().filter(|_| self.termination.is_none());
         let ready = self
             .ready
             .as_ref()
@@ -402,6 +405,14 @@ impl RunningStep {
             .map(|ready| ready.ask_at.min(ready.until));
         let due = [termination, limit, ready].into_iter().flatten().min();
         due.unwrap_or_else(|| Instant::now() + Duration::from_secs(86400))
+    }
+
+    /// When its time is over: that of all, or that of its silence.
+    fn limit(&self) -> Option<Instant> {
+        let heard = self.stdout.heard_at().max(self.stderr.heard_at());
+        let silent_until = (self.step.silence.zip(self.begun_at))
+            .and_then(|(silence, begun)| heard.unwrap_or(begun).checked_add(silence));
+        [self.limit, silent_until].into_iter().flatten().min()
     }
 
     /// Does what is due. True: the process can't be killed, the step ends without it.
@@ -414,7 +425,7 @@ impl RunningStep {
             } else if termination.give_up_at <= now {
                 return true;
             }
-        } else if self.limit.is_some_and(|limit| limit <= now) {
+        } else if self.limit().is_some_and(|limit| limit <= now) {
             match self.phase {
                 Phase::Held { .. } => {
                     self.end(EndReason::NeverReleased, libc::SIGKILL, Duration::ZERO)
@@ -514,6 +525,7 @@ impl RunningStep {
 
     fn has_begun(&mut self, at: Moment) {
         self.begun = Some(at);
+        self.begun_at = Some(Instant::now());
         self.limit = Instant::now().checked_add(self.step.timeout);
         if let (Some(awaited), Some(ready)) = (&mut self.ready, &self.step.ready) {
             awaited.begin(ready.timeout);

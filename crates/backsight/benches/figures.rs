@@ -216,6 +216,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                     took: Duration::from_secs(1),
                     outcome: Ok(vec![MetricSamples::new(metric.clone(), values, Vec::new())]),
                     watched: Vec::new(),
+                    suite: None,
                     steps: Vec::new(),
                     clocks: Vec::new(),
                     meetings: Vec::new(),

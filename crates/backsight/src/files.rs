@@ -65,7 +65,7 @@ pub async fn existing_store(shared: &CommonOptions) -> miette::Result<Store> {
 }
 
 /// The catalogue with the user's own definitions: those of `--benchmarks`, `--monitors-dir` and `--settings-dir`, and of
-/// folders `benchmarks`, `monitors` and `settings` beside the plan.
+/// folders `benchmarks`, `suites`, `monitors` and `settings` beside the plan.
 pub fn catalog(shared: &CommonOptions, plan: Option<&Path>) -> miette::Result<Catalog> {
     let folders = |kind: &str, named: &[PathBuf]| -> Vec<PathBuf> {
         let beside = plan
@@ -74,7 +74,8 @@ pub fn catalog(shared: &CommonOptions, plan: Option<&Path>) -> miette::Result<Ca
         beside.into_iter().chain(named.iter().cloned()).collect()
     };
     let monitors = Monitors::load(&folders("monitors", &shared.monitors))?;
-    let benchmarks = folders("benchmarks", &shared.benchmarks);
+    let suites = folders("suites", &[]);
+    let benchmarks = [suites, folders("benchmarks", &shared.benchmarks)].concat();
     let settings = setting_documents(&folders("settings", &shared.settings))?;
     let catalog = Catalog::load(&benchmarks)?.with_monitors(monitors);
     Ok(catalog.with_settings(settings))

@@ -5,7 +5,7 @@
 
 use backsight_model::{
     Action, Benchmark, BenchmarkName, DocumentError, MetricSamples, MonitorSample, Phase,
-    ReadyCondition, StepRecord, TomlDocument, phase_prefix,
+    ReadyCondition, StepRecord, SuiteRun, TomlDocument, phase_prefix,
 };
 use indexmap::IndexMap;
 use std::{
@@ -18,10 +18,13 @@ use crate::{
     definition_files::{CatalogError, definition_files},
     monitor_samples, pattern,
     samples::{Parsers, TrialSamplesError},
+    suite_results,
 };
 
-/// Name and text of each definition that comes with the program.
-const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/definitions.rs"));
+/// Name and text of each benchmark that comes with the program.
+const BENCHMARKS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/benchmarks.rs"));
+/// The same of suites: benchmarks whose output has results of tests.
+const SUITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/suites.rs"));
 
 /// One benchmark's definition.
 #[derive(Debug)]
@@ -123,7 +126,7 @@ impl Catalog {
             monitors: Monitors::load(&[])?,
             settings: Vec::new(),
         };
-        for (name, text) in BUILT_IN {
+        for (name, text) in BENCHMARKS.iter().chain(SUITES) {
             catalog.put(
                 Path::new(name),
                 TomlDocument::new(format!("catalogue: {name}.toml"), *text),
@@ -208,19 +211,29 @@ impl Catalog {
         Ok(Some(entry.definition.get_or_init(|| definition)))
     }
 
-    /// The samples of a trial of this benchmark, out of what its steps printed and used.
+    /// The samples of a trial of this benchmark, out of what its steps printed and used; and, of a suite, the results of its tests.
     ///
     /// # Errors
-    /// There is no such benchmark, its definition is at fault, or a metric isn't in the output.
+    /// There is no such benchmark, its definition is at fault, a metric isn't in the output, or a suite has no results.
     pub fn samples(
         &self,
         name: &BenchmarkName,
         steps: &[StepRecord],
-    ) -> Result<Vec<MetricSamples>, TrialSamplesError> {
+    ) -> Result<(Vec<MetricSamples>, Option<SuiteRun>), TrialSamplesError> {
         let definition = self
             .find(name)?
             .ok_or_else(|| TrialSamplesError::Unknown(name.clone()))?;
-        Ok(definition.parsers.samples(steps)?)
+        let Some(results) = &definition.benchmark.results else {
+            return Ok((definition.parsers.samples(steps)?, None));
+        };
+        let run = suite_results::suite_run(name.as_str(), results, steps);
+        if run.results.is_empty() {
+            let why = suite_results::no_results(results, &run, steps);
+            return Err(TrialSamplesError::NoResults(why));
+        }
+        let mut samples = definition.parsers.samples(steps)?;
+        samples.extend(suite_results::counts(&run));
+        Ok((samples, Some(run)))
     }
 
     /// A sentence for each cross-check of the benchmark that failed, of what its trial measured and its monitors printed.
@@ -305,7 +318,7 @@ mod tests {
     #[test]
     fn every_definition_that_comes_with_the_program_is_sound() {
         let catalog = Catalog::load(&[]).unwrap();
-        assert_eq!(catalog.names().len(), BUILT_IN.len());
+        assert_eq!(catalog.names().len(), BENCHMARKS.len() + SUITES.len());
         assert!(catalog.names().is_sorted());
         for benchmark in catalog.names() {
             let definition = catalog.find(&benchmark).unwrap().unwrap();

@@ -25,6 +25,7 @@ mod pattern;
 mod query;
 pub mod sampled_series;
 mod samples;
+mod suite_results;
 
 pub use cross_checks::{CheckedTrial, cross_checks};
 pub use definition_files::CatalogError;

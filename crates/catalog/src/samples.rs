@@ -118,6 +118,9 @@ pub enum TrialSamplesError {
     /// A metric couldn't be read off the output.
     #[error(transparent)]
     Metric(#[from] Box<SampleError>),
+    /// A suite without results.
+    #[error("no test has a result: {0}")]
+    NoResults(String),
 }
 
 /// The compiled parsers of a benchmark's metrics.
@@ -153,14 +156,16 @@ enum How {
 }
 
 impl Parsers {
-    /// The parsers of this benchmark, whose definition stands in this document.
+    /// The parsers of this benchmark, whose definition stands in this document; none of what is counted of a suite's results.
     ///
     /// # Errors
     /// A jq program or a regular expression that is none; the problem points at the place.
     pub fn compile(benchmark: &Benchmark, document: &TomlDocument) -> Result<Self, DocumentError> {
         let parser = |(name, metric): (&MetricName, &Metric)| {
-            let (summary, each) = seekers(metric, document)?;
-            Ok(MetricParser {
+            let Some((summary, each)) = seekers(metric, document)? else {
+                return Ok(None);
+            };
+            Ok(Some(MetricParser {
                 name: name.clone(),
                 unit: metric.unit,
                 from: metric.from.clone(),
@@ -173,12 +178,13 @@ impl Parsers {
                 .flatten(),
                 summary,
                 each,
-            })
+            }))
         };
         benchmark
             .metrics
             .iter()
             .map(parser)
+            .filter_map(Result::transpose)
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -503,10 +509,11 @@ fn printable(text: &str) -> String {
         .join(" ")
 }
 
+/// What finds a metric's sample and its interval samples in an output; none of what isn't sought there.
 fn seekers(
     metric: &Metric,
     document: &TomlDocument,
-) -> Result<(Seeker, Option<Seeker>), DocumentError> {
+) -> Result<Option<(Seeker, Option<Seeker>)>, DocumentError> {
     let json = |code: &Located<String>| {
         let program = Program::compile(code).map_err(|mistake| {
             let place = place_in(document, code, mistake.place);
@@ -537,7 +544,7 @@ fn seekers(
             how: How::Field(field),
         })
     };
-    Ok(match &metric.parser {
+    Ok(Some(match &metric.parser {
         Parser::Json { summary, each } => (json(summary)?, each.as_ref().map(json).transpose()?),
         Parser::Regex { summary, each } => (text(summary)?, each.as_ref().map(text).transpose()?),
         Parser::Column { summary, each } => {
@@ -550,7 +557,9 @@ fn seekers(
             },
             None,
         ),
-    })
+        // Counted where the results are read.
+        Parser::Tests(_) => return Ok(None),
+    }))
 }
 
 /// Where a part of a text stands in its document: exactly, unless the text is written with escapes.

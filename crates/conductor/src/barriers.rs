@@ -620,6 +620,8 @@ mod tests {
             command: command.into(),
             timeout: Duration::from_secs(1),
             expect: vec![0],
+            tolerant: false,
+            silence: None,
             env: Vec::new(),
             shell: None,
             grace: None,

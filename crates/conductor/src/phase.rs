@@ -544,13 +544,12 @@ impl<'a> RunningTrial<'a> {
                 Ok(Some(StepEvent::Stdout(piece))) => output.0.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Stderr(piece))) => output.1.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Finished(finished))) => {
-                    let failure = self.judge(
-                        &place,
-                        &finished,
-                        (&output.0, &output.1),
-                        &step.expect,
-                        host,
-                    );
+                    let judged = || {
+                        let output = (&output.0[..], &output.1[..]);
+                        self.judge(&place, &finished, output, &step.expect, host)
+                    };
+                    let is_result = step.tolerant && is_end_of_tests(&finished, &output.1);
+                    let failure = (!is_result).then(judged).flatten();
                     self.finish(&place, spawned, started, &finished, output);
                     if failure.is_none()
                         && !stopping
@@ -879,6 +878,7 @@ pub(crate) fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_ag
     asked.env = step.env.iter().cloned().collect();
     asked.output_limit = step.output_limit;
     asked.grace = step.grace.unwrap_or(asked.grace);
+    asked.silence = step.silence;
     asked.expect = step.expect.clone();
     asked.hold = hold;
     asked.cwd = step
@@ -946,6 +946,15 @@ pub(crate) fn ending(finished: &Finished) -> Ending {
             Ending::Stopped
         }
         (other, _) => Ending::Refused(other.to_string()),
+    }
+}
+
+/// Whether the end of a program that runs tests says something of the tests: it wasn't missing, and could be started.
+fn is_end_of_tests(finished: &Finished, stderr: &[u8]) -> bool {
+    match (&finished.reason, finished.exit) {
+        (EndReason::Exited, Some(ProcessExit::Code(127))) => program_not_found(stderr).is_none(),
+        (EndReason::Exited | EndReason::TimedOut | EndReason::OutputLimit, _) => true,
+        _ => false,
     }
 }
 

@@ -9,8 +9,7 @@ use backsight_agent::{AgentError, BeginTrial, CpuAccount, ProcessSnapshot, Uploa
 use backsight_catalog::Catalog;
 use backsight_model::{
     Arrangement, Cell, DrawnSettings, Event, Failure, HostName, InterfaceAddress, Lab, Machine,
-    MachineLoad, MetricSamples, MonitorName, Phase, Restore, RoleName, RoleTrial, Seat, StepRecord,
-    TrialRecord,
+    MachineLoad, MonitorName, Phase, Restore, RoleName, RoleTrial, Seat, TrialRecord,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -561,6 +560,7 @@ impl Conductor {
             took: Duration::ZERO,
             outcome: Ok(Vec::new()),
             watched: Vec::new(),
+            suite: None,
             steps: Vec::new(),
             clocks,
             meetings: Vec::new(),
@@ -713,7 +713,12 @@ impl Conductor {
         record.load = loads(&used);
         record.outcome = match failure {
             Some(failure) => Err(failure),
-            None => samples(catalog, cell, &record.steps),
+            None => (catalog.samples(&cell.benchmark, &record.steps))
+                .map_err(|fault| Failure::of_trial(fault.to_string()))
+                .map(|(samples, suite)| {
+                    record.suite = suite;
+                    samples
+                }),
         };
         if let Ok(samples) = &record.outcome {
             let (watched, faults) = catalog.watched(&cell.benchmark, &record.steps);
@@ -930,16 +935,6 @@ fn with_last_words(mut failure: Failure, words: &HashMap<HostName, String>) -> F
         failure.reason.push_str(words);
     }
     failure
-}
-
-fn samples(
-    catalog: &Catalog,
-    cell: &Cell,
-    steps: &[StepRecord],
-) -> Result<Vec<MetricSamples>, Failure> {
-    catalog
-        .samples(&cell.benchmark, steps)
-        .map_err(|fault| Failure::of_trial(fault.to_string()))
 }
 
 /// CPU time that this process has used, in seconds.

@@ -15,13 +15,16 @@ use std::{collections::BTreeSet, fmt};
 
 use crate::{
     Across, BenchmarkName, CrossCheck, DocumentError, Located, MetricName, ParamName, Phase,
-    RoleName, Steps, Template, TomlDocument, Unit, Value,
+    RoleName, Steps, SuiteResults, Template, TestCount, TomlDocument, Unit, Value,
     document::{IfTable, did_you_mean},
     fairness_metric, is_machine_placeholder, machine_placeholders,
+    suite::ResultsTable,
 };
 
 /// Names that placeholders may use in every command, beside parameters, roles and what they ask of the machine.
 const OF_BUILD: &[&str] = &["build", "version"];
+/// The folder of the plan's file, as a host sees it.
+pub(crate) const PLAN_FOLDER: &str = "plan";
 /// What a host is among those that play its role.
 const OF_INSTANCE: &[&str] = &["instance", "instances"];
 /// The number of the program among the iterations of its step; 1 where that has none.
@@ -30,6 +33,7 @@ const ITERATION: &str = "iteration";
 /// Whether placeholders may use a name in every command.
 pub(crate) fn is_built_in(name: &str) -> bool {
     name == ITERATION
+        || name == PLAN_FOLDER
         || OF_BUILD.contains(&name)
         || OF_INSTANCE.contains(&name)
         || is_machine_placeholder(name)
@@ -37,7 +41,8 @@ pub(crate) fn is_built_in(name: &str) -> bool {
 
 /// The names that placeholders may use in every command.
 pub(crate) fn built_in_placeholders() -> impl Iterator<Item = &'static str> {
-    let of_step = OF_BUILD.iter().chain(OF_INSTANCE).chain([&ITERATION]);
+    let of_step = OF_BUILD.iter().chain(OF_INSTANCE);
+    let of_step = of_step.chain([&PLAN_FOLDER, &ITERATION]);
     machine_placeholders().chain(of_step.copied())
 }
 
@@ -70,6 +75,8 @@ pub struct Benchmark {
     pub steps: IndexMap<RoleName, RoleSteps>,
     /// What is measured.
     pub metrics: IndexMap<MetricName, Metric>,
+    /// Where its output has results of tests: it is a suite then.
+    pub results: Option<SuiteResults>,
     /// What a search for the highest load is about, if it says so.
     pub search: Option<SearchDefinition>,
     /// Numbers that have to agree in every trial, by the check's name.
@@ -132,6 +139,14 @@ impl RoleSteps {
         }
     }
 
+    /// Whether some step has one of these placeholders.
+    fn ask_for(&self, names: &[&str]) -> bool {
+        self.all().any(|(_, step)| {
+            let mut asked = step.templates().into_iter().flat_map(Template::names);
+            asked.any(|name| names.contains(&name))
+        })
+    }
+
     fn all(&self) -> impl Iterator<Item = (Phase, &crate::Step)> {
         Phase::ALL
             .into_iter()
@@ -163,7 +178,7 @@ impl fmt::Display for OutputSource {
 }
 
 impl OutputSource {
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let bad = || {
             format!(
                 "`{text}` is no source: expected role.phase or role.phase.stderr, as in `client.run`"
@@ -268,6 +283,8 @@ pub enum Parser {
     },
     /// What the system counted.
     Resource(Resource),
+    /// How many tests of a suite ended so.
+    Tests(TestCount),
 }
 
 /// One thing that a benchmark measures.
@@ -407,6 +424,7 @@ struct Table {
     timeout: Option<Located<Template>>,
     params: IndexMap<Located<ParamName>, Located<Param>>,
     metric: IndexMap<MetricName, Located<MetricTable>>,
+    results: Option<Located<ResultsTable>>,
     search: Option<SearchDefinition>,
     cross_checks: IndexMap<String, Located<CrossCheck>>,
     role_tables: Vec<(Located<String>, RoleSteps)>,
@@ -423,6 +441,7 @@ const KEYS: &[&str] = &[
     "timeout",
     "params",
     "metric",
+    "results",
     "search",
     "cross-check",
 ];
@@ -449,6 +468,7 @@ impl<'de> de::Visitor<'de> for TableVisitor {
                 "timeout" => table.timeout = Some(map.next_value()?),
                 "params" => table.params = map.next_value()?,
                 "metric" => table.metric = map.next_value()?,
+                "results" => table.results = Some(map.next_value()?),
                 "search" => table.search = Some(map.next_value()?),
                 "cross-check" => table.cross_checks = map.next_value()?,
                 // Any other key should be a role; whether it is one is known when all keys are.
@@ -539,6 +559,7 @@ impl Benchmark {
                 .collect(),
             steps,
             metrics: IndexMap::new(),
+            results: None,
             search: table.search,
             cross_checks: IndexMap::new(),
         };
@@ -546,6 +567,9 @@ impl Benchmark {
             benchmark.check_template(document, timeout, timeout.span())?;
         }
         benchmark.check_steps(document)?;
+        if let Some(results) = table.results {
+            benchmark.results = Some(benchmark.suite_results(document, results)?);
+        }
         for (name, metric) in table.metric {
             if metric.primary && benchmark.primary_metrics().count() == MOST_PRIMARY {
                 return Err(document.problem(
@@ -558,6 +582,12 @@ impl Benchmark {
             let metric = benchmark.metric(document, &name, metric)?;
             benchmark.metrics.insert(name, metric);
         }
+        if let Some(results) = &benchmark.results {
+            let is_free = |name: &MetricName| !benchmark.metrics.contains_key(name);
+            let mut counted = results.metrics();
+            counted.retain(|name, _| is_free(name));
+            benchmark.metrics.extend(counted);
+        }
         if benchmark.primary_metrics().next().is_none()
             && let Some((_, first)) = benchmark.metrics.first_mut()
         {
@@ -566,7 +596,7 @@ impl Benchmark {
         if benchmark.metrics.is_empty() {
             return Err(missing(
                 "metric",
-                "a benchmark without a metric measures nothing: add [metric.NAME]",
+                "a benchmark without a metric measures nothing: add [metric.NAME], or [results] for a test suite",
             ));
         }
         for (name, check) in table.cross_checks {
@@ -685,32 +715,12 @@ impl Benchmark {
             }
             _ => return Err(one_parser()),
         };
-        let from = match table.from {
-            Some(from) => {
-                if !self.steps.contains_key(&from.role) {
-                    return Err(document.problem(
-                        from.span(),
-                        format!("`{}` is not a role of this benchmark", from.role),
-                        "expected one of its roles",
-                        did_you_mean(from.role.as_str(), self.roles.iter().map(|r| r.as_str())),
-                    ));
-                }
-                from.into_inner()
-            }
-            None => match self.measured_roles()[..] {
-                [role] => OutputSource {
-                    role: role.clone(),
-                    phase: Phase::Run,
-                    stderr: false,
-                },
-                _ => {
-                    return Err(fault(
-                        format!("it isn't clear whose output metric `{name}` comes from"),
-                        "say it: from = \"ROLE.run\"",
-                    ));
-                }
-            },
-        };
+        let from = self.source(document, table.from, || {
+            fault(
+                format!("it isn't clear whose output metric `{name}` comes from"),
+                "say it: from = \"ROLE.run\"",
+            )
+        })?;
         Ok(Metric {
             unit: table.unit,
             better: match table.better {
@@ -726,6 +736,60 @@ impl Benchmark {
             across: table.across,
             parser,
         })
+    }
+
+    /// The output that a definition means: of the only role that runs something, unless it says which.
+    fn source(
+        &self,
+        document: &TomlDocument,
+        from: Option<Located<OutputSource>>,
+        unclear: impl FnOnce() -> DocumentError,
+    ) -> Result<OutputSource, DocumentError> {
+        let Some(from) = from else {
+            let [role] = self.measured_roles()[..] else {
+                return Err(unclear());
+            };
+            return Ok(OutputSource {
+                role: role.clone(),
+                phase: Phase::Run,
+                stderr: false,
+            });
+        };
+        if !self.steps.contains_key(&from.role) {
+            return Err(document.problem(
+                from.span(),
+                format!("`{}` is not a role of this benchmark", from.role),
+                "expected one of its roles",
+                did_you_mean(from.role.as_str(), self.roles.iter().map(|r| r.as_str())),
+            ));
+        }
+        Ok(from.into_inner())
+    }
+
+    /// Where the results of a suite are.
+    fn suite_results(
+        &self,
+        document: &TomlDocument,
+        table: Located<ResultsTable>,
+    ) -> Result<SuiteResults, DocumentError> {
+        let span = table.span();
+        let mut table = table.into_inner();
+        let from = self.source(document, table.from.take(), || {
+            document.problem(
+                span.clone(),
+                "it isn't clear whose output has the results",
+                "here",
+                Some("say it: from = \"ROLE.run\"".to_owned()),
+            )
+        })?;
+        SuiteResults::new(table, from)
+            .map_err(|message| document.problem(span, message, "in this table", None))
+    }
+
+    /// Whether the way in which this role's programs end in this phase is a result of a suite, and no failure of the trial.
+    pub fn tolerates(&self, role: &RoleName, phase: Phase) -> bool {
+        let results = self.results.as_ref();
+        phase == Phase::Run && results.is_some_and(|results| results.from.role == *role)
     }
 
     fn check_steps(&self, document: &TomlDocument) -> Result<(), DocumentError> {
@@ -769,13 +833,14 @@ impl Benchmark {
 
     /// Whether some step asks for the build that is measured: its folder or its version.
     pub fn needs_build(&self) -> bool {
-        let of_role = |steps: &RoleSteps| {
-            steps.all().any(|(_, step)| {
-                let mut names = step.templates().into_iter().flat_map(Template::names);
-                names.any(|name| name == "build" || name == "version")
-            })
-        };
-        self.steps.values().any(of_role)
+        let mut roles = self.steps.values();
+        roles.any(|steps| steps.ask_for(OF_BUILD))
+    }
+
+    /// Whether some step of a role asks for the folder of the plan's file.
+    pub fn needs_plan_folder(&self, role: &RoleName) -> bool {
+        let steps = self.steps.get(role);
+        steps.is_some_and(|steps| steps.ask_for(&[PLAN_FOLDER]))
     }
 
     fn check_template(
@@ -948,8 +1013,12 @@ pub(crate) fn schema() -> schemars::Schema {
         /// Parameters with their defaults.
         #[serde(default)]
         params: IndexMap<ParamName, Param>,
-        /// What is measured.
+        /// What is measured. Needed unless there are results of tests.
+        #[serde(default)]
         metric: IndexMap<MetricName, MetricTable>,
+        /// Where the output has results of tests: it is a suite then, and its metrics are also how many of them failed, passed, were
+        /// skipped and didn't run, and how long all took.
+        results: Option<ResultsTable>,
         /// What `backsight search` is about, unless it is told otherwise.
         search: Option<SearchDefinition>,
         /// Numbers that several parts of the testbed count and that have to agree, by a name; see the key `equal`. What disagrees is

@@ -59,6 +59,10 @@ pub struct FilledStep {
     pub grace: Option<Duration>,
     /// Exit codes that are fine.
     pub expect: Vec<i32>,
+    /// Whether it may end as it will, by a signal or its time limit too: it runs tests, and its end is a result.
+    pub tolerant: bool,
+    /// How long it may print nothing before it is killed as if it had reached its time limit.
+    pub silence: Option<Duration>,
     /// Variables added to its environment.
     pub env: Vec<(String, String)>,
     /// Whether a shell runs it; unless said, only where the command needs one.

@@ -45,6 +45,7 @@ mod self_test;
 mod simulator;
 mod span;
 mod step;
+mod suite;
 mod target;
 mod template;
 mod trial;
@@ -54,6 +55,7 @@ mod version;
 
 pub use acceptance::Acceptance;
 pub use backsight_stats::Better;
+pub use backsight_test_results::{Format as ResultFormat, Outcome, TestResult};
 pub use benchmark::{
     Benchmark, ColumnParser, Metric, OutputSource, Param, Parser, Pick, ROLE_FACTS, Resource,
     RoleSteps, SearchDefinition,
@@ -114,6 +116,7 @@ pub use self_test::{
 pub use simulator::{Simulator, SimulatorError};
 pub use span::{Size, SizeError, Time, TimeError};
 pub use step::{Action, Iterations, Phase, Port, Ready, ReadyCondition, Step, Steps, StopSignal};
+pub use suite::{SuiteResults, SuiteRun, TestCount};
 pub use target::{
     Activate, BootKind, BuildStage, CvsSource, GitSource, Layout, LayoutKind, ListSource,
     PackageKind, PackageSource, Quirk, Relayout, Stage, Target, TargetSource, target_placeholders,

@@ -471,6 +471,8 @@ fn monitor_step(command: String) -> FilledStep {
         timeout: STEP_LIMIT,
         grace: None,
         expect: vec![0],
+        tolerant: false,
+        silence: None,
         env: Vec::new(),
         shell: None,
         output_limit: OUTPUT_LIMIT,

@@ -1036,7 +1036,7 @@ impl Arrangement {
             })
     }
 
-    /// The plan's folder, if commands of a variant run in it on a host that doesn't see it.
+    /// The plan's folder, if commands of a variant run in it, or a benchmark asks for it, on a host that doesn't see it.
     pub fn folder_for(&self, host: &HostName) -> Option<&Path> {
         let roles = self
             .seats
@@ -1045,11 +1045,13 @@ impl Arrangement {
         let mut roles = roles.map(|(role, _)| role);
         let is_needed = roles.any(|role| {
             let mut variants = self.variants.values();
-            variants.any(|variant| {
-                [Phase::Setup, Phase::Teardown]
-                    .iter()
-                    .any(|phase| !variant.steps_of(role, *phase).is_empty())
-            })
+            let mut benchmarks = self.benchmarks.values();
+            benchmarks.any(|benchmark| benchmark.needs_plan_folder(role))
+                || variants.any(|variant| {
+                    [Phase::Setup, Phase::Teardown]
+                        .iter()
+                        .any(|phase| !variant.steps_of(role, *phase).is_empty())
+                })
         });
         let folder = self.folder.as_deref()?;
         (is_needed && !self.sees_our_files(host)).then_some(folder)

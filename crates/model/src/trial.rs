@@ -5,14 +5,14 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, net::IpAddr, time::Duration};
+use std::{collections::BTreeSet, net::IpAddr, path::PathBuf, time::Duration};
 
 use crate::{
     Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostName,
     InstanceSamples, InterfaceAddress, Iterations, Machine, MetricName, MonitorName, OUTPUT_LIMIT,
     ParamName, Phase, READY_LIMIT, ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost,
-    RoleName, STEP_LIMIT, Seat, Step, Template, TemplateError, Unit, Value, VariantName,
-    is_machine_placeholder,
+    RoleName, STEP_LIMIT, Seat, Step, SuiteRun, Template, TemplateError, Unit, Value, VariantName,
+    benchmark::PLAN_FOLDER, is_machine_placeholder,
 };
 
 /// What one host does in a role in a trial: an instance of the role, where several hosts play it.
@@ -93,11 +93,11 @@ impl Arrangement {
                     .iter()
                     .chain(variant.steps_of(role, phase));
                 let of_variant = matches!(phase, Phase::Setup | Phase::Teardown);
-                let folder = match self.sees_our_files(host) {
-                    true => self.folder.as_ref(),
-                    false => self.folder_on.get(host),
-                };
-                let folder = folder.filter(|_| of_variant);
+                let folder = self.folder_seen_by(host).filter(|_| of_variant);
+                let tolerant = benchmark.tolerates(role, phase);
+                let silence = (benchmark.results.as_ref())
+                    .filter(|_| tolerant)
+                    .and_then(|results| results.silence);
                 let mut filled = Vec::new();
                 for step in plain {
                     let programs = filler.step(step).map_err(|(text, cause)| FillError {
@@ -108,6 +108,8 @@ impl Arrangement {
                     })?;
                     filled.extend(programs.into_iter().map(|program| FilledStep {
                         folder: folder.cloned(),
+                        tolerant,
+                        silence,
                         ..program
                     }));
                 }
@@ -127,6 +129,14 @@ impl Arrangement {
             trials.push(trial);
         }
         Ok(trials)
+    }
+
+    /// The plan's folder as a host sees it: its own copy, where it doesn't see this machine's files.
+    fn folder_seen_by(&self, host: &HostName) -> Option<&PathBuf> {
+        match self.sees_our_files(host) {
+            true => self.folder.as_ref(),
+            false => self.folder_on.get(host),
+        }
     }
 
     /// Whether a host doesn't see the files of this machine: another machine, a virtual one, or a container.
@@ -330,6 +340,10 @@ impl Filler<'_> {
                 _ => {}
             }
         }
+        if name == PLAN_FOLDER {
+            let folder = self.arrangement.folder_seen_by(self.host)?;
+            return Some(Value::Text(folder.to_string_lossy().into_owned()));
+        }
         let instances = || self.arrangement.seats[self.role].instances().len();
         let number = match name {
             "instance" => Some(self.instance + 1),
@@ -457,6 +471,8 @@ impl Filler<'_> {
             expect: step.expect.clone(),
             env,
             shell: step.shell,
+            tolerant: false,
+            silence: None,
             grace: None,
             output_limit: step.output_limit.map_or(OUTPUT_LIMIT, |size| size.0),
             folder: None,
@@ -784,6 +800,8 @@ pub struct TrialRecord {
     pub outcome: Result<Vec<MetricSamples>, Failure>,
     /// What its monitors measured; nothing if it failed.
     pub watched: Vec<MonitorSample>,
+    /// The results of its tests, where it ran a suite.
+    pub suite: Option<SuiteRun>,
     /// Every step that was begun.
     pub steps: Vec<StepRecord>,
     /// The processors' use, by machine.

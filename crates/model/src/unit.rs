@@ -61,6 +61,7 @@ const COUNTED: &[&str] = &[
     "connections",
     "sockets",
     "segments",
+    "tests",
 ];
 
 const SI: &[(&str, f64)] = &[

@@ -130,6 +130,7 @@ pub fn placeholders_section() -> String {
         [
             ("build", "the folder of the build that is measured"),
             ("version", "the version that is measured"),
+            ("plan", "the folder of the plan's file"),
         ],
         [
             ("ROLE.data", "a role's address for the benchmark's traffic"),

@@ -435,6 +435,7 @@ mod from_a_store {
                 vec![],
             )]),
             watched: Vec::new(),
+            suite: None,
             steps: vec![StepRecord {
                 role: "client".parse().unwrap(),
                 host: "a".parse().unwrap(),
@@ -471,6 +472,7 @@ mod from_a_store {
             monitors: None,
         };
         let trials = (1..=TRIALS).map(|round| FinishedTrial {
+            suite: None,
             cell: 0,
             round,
             session: 1,

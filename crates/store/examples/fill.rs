@@ -107,6 +107,7 @@ fn trial(
             Vec::new(),
         )]),
         watched: Vec::new(),
+        suite: None,
         steps: Vec::new(),
         clocks: Vec::new(),
         meetings: Vec::new(),

@@ -108,6 +108,7 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
             Vec::new(),
         )]),
         watched: Vec::new(),
+        suite: None,
         steps: steps.collect::<Result<_, Box<dyn Error>>>()?,
         clocks: Vec::new(),
         meetings: Vec::new(),

@@ -19,7 +19,7 @@ const FAULTS: usize = 20;
 /// Which output of a study a raw object is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RawOwner {
-    /// What a step of this trial printed.
+    /// What a step of this trial printed, or what its tests are called and said.
     Trial(u32),
     /// The log of this build.
     Build(u32),
@@ -136,6 +136,7 @@ impl Store {
     async fn owners(&self, raw: &RawRef) -> Result<Vec<(StudyId, RawOwner)>, StoreError> {
         let query = sqlx::query(
             "SELECT DISTINCT study, 0 AS kind, trial AS number FROM step WHERE stdout = $1 OR stderr = $1 \
+             UNION SELECT study, 0, trial FROM suite_run WHERE names = $1 OR details = $1 \
              UNION SELECT study, 1, number FROM build WHERE log = $1 \
              UNION SELECT study, 2, number FROM boot WHERE log = $1 \
              UNION SELECT study, 3, position FROM host_record WHERE kernel_log = $1 \
@@ -331,6 +332,7 @@ impl Store {
         let query = sqlx::query(
             "SELECT stdout AS raw FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
              UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL \
+             UNION SELECT names FROM suite_run UNION SELECT details FROM suite_run WHERE details IS NOT NULL \
              UNION SELECT object FROM record_section UNION SELECT kernel_log FROM host_record WHERE kernel_log IS NOT NULL",
         );
         let rows = self.database.rows(query).await?;

@@ -112,6 +112,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "meetings",
         include_str!("../migrations/0018_meetings.sql"),
     ),
+    (
+        20,
+        "runs of suites",
+        include_str!("../migrations/0019_suite_runs.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

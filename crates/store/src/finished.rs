@@ -2,7 +2,7 @@
 //!
 //! A taken name, a cell or a metric that the study doesn't have, and the same cell twice in one round are errors.
 
-use backsight_model::{Failure, HostName, MetricSamples, Phase, RoleName, StudyState};
+use backsight_model::{Failure, HostName, MetricSamples, Phase, RoleName, StudyState, SuiteRun};
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Transaction};
@@ -36,6 +36,8 @@ pub struct FinishedTrial {
     pub host: u32,
     /// Its samples, or why there are none.
     pub outcome: Result<Vec<MetricSamples>, Failure>,
+    /// The results of its tests, where it ran a suite.
+    pub suite: Option<SuiteRun>,
     /// The files that it was read from, by number from 0.
     pub files: Vec<usize>,
 }
@@ -80,6 +82,12 @@ impl Store {
         let unswept = self.raw.unswept().await?;
         let contents = study.files.iter().map(|file| file.content.clone());
         let kept = self.keep_batch(contents.collect()).await?;
+        let mut suites = Vec::new();
+        for (trial, number) in study.trials.iter().zip(1..) {
+            if let Some(run) = &trial.suite {
+                suites.push((number, run, self.keep_suite_objects(run).await?));
+            }
+        }
         let mut tx = self.database.begin().await?;
         self.refuse_taken_name(&mut tx, &study.new.name).await?;
         let id: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(id), 0) + 1 FROM study")
@@ -95,6 +103,10 @@ impl Store {
         self.insert_finished_samples(&mut tx, id, study).await?;
         self.insert_finished_files(&mut tx, id, study, &kept)
             .await?;
+        for (number, run, objects) in &suites {
+            self.insert_suite_run(&mut tx, (id, *number), run, objects)
+                .await?;
+        }
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         drop(unswept);
         Ok(StudyId(id))

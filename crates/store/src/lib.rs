@@ -42,6 +42,7 @@ mod results;
 mod runner;
 mod self_test;
 mod study;
+mod suite_run;
 mod trial;
 
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
@@ -57,6 +58,7 @@ pub use self_test::StoredSelfTest;
 pub use study::{
     ChangedFact, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow, earlier_log_path, log_path,
 };
+pub use suite_run::SuiteRunRow;
 pub use trial::{KeptOutput, ObservedTrial, StepRow, TrialRow};
 
 use database::Database;

@@ -141,6 +141,10 @@ impl Store {
     async fn record(&self, trial: &NewTrial<'_>) -> Result<(), StoreError> {
         let unswept = self.raw.unswept().await?;
         let outputs = self.keep_outputs(&trial.record.steps).await?;
+        let suite = match &trial.record.suite {
+            Some(run) => Some((run, self.keep_suite_objects(run).await?)),
+            None => None,
+        };
         let mut tx = self.database.begin().await?;
         let (benchmark, mut metrics) = self.metrics_of_cell(&mut tx, trial).await?;
         self.insert_trial(&mut tx, trial).await?;
@@ -158,6 +162,10 @@ impl Store {
         self.insert_clocks(&mut tx, trial).await?;
         self.insert_meetings(&mut tx, trial).await?;
         self.insert_steps(&mut tx, trial, &outputs).await?;
+        if let Some((run, objects)) = &suite {
+            let key = (trial.study.0, i64::from(trial.number));
+            self.insert_suite_run(&mut tx, key, run, objects).await?;
+        }
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         drop(unswept);
         Ok(())

@@ -144,6 +144,7 @@ fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord 
         took: Duration::new(10, 7),
         outcome: Ok(outcome),
         watched: Vec::new(),
+        suite: None,
         steps,
         clocks: Vec::new(),
         meetings: Vec::new(),
@@ -1449,6 +1450,7 @@ proptest! {
 
 fn finished(name: &str) -> FinishedStudy {
     let trial = |cell, round, outcome| FinishedTrial {
+        suite: None,
         cell,
         round,
         session: round,

@@ -245,6 +245,7 @@ fn finished_study(
         content: file.content,
     });
     let trials = imported.trials.into_iter().map(|trial| FinishedTrial {
+        suite: None,
         cell: trial.cell,
         round: trial.round,
         session: trial.session,

@@ -52,6 +52,7 @@ impl Measurer for Simulated {
             took: Duration::from_secs(1),
             outcome,
             watched: Vec::new(),
+            suite: None,
             steps: Vec::new(),
             clocks: Vec::new(),
             meetings: Vec::new(),

@@ -348,7 +348,7 @@ impl Derived {
             Err(error) => return Err(error).into_diagnostic(),
         };
         let mut samples = match catalog.samples(&cell.benchmark, &steps) {
-            Ok(samples) => samples,
+            Ok((samples, _)) => samples,
             Err(why) => return Ok(Err(why.to_string())),
         };
         let (watched, _) = catalog.watched(&cell.benchmark, &steps);

@@ -320,6 +320,7 @@ impl Filler<'_> {
             took: Duration::from_secs(11),
             outcome,
             watched: Vec::new(),
+            suite: None,
             steps: vec![step(version, cell)?],
             clocks: Vec::new(),
             meetings: Vec::new(),

@@ -1,0 +1,274 @@
+//! Suites: benchmarks whose output has results of tests, and what one run of a suite gave.
+//!
+//! Test results are derived from what a suite printed, as samples are. A test that is known and has no result isn't passed over:
+//! a run that didn't come to its end says so.
+
+use backsight_stats::Better;
+use backsight_test_results::{Format, LinePattern, Outcome, ReadOptions, TestResult};
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::time::Duration;
+
+use crate::{Across, Located, Metric, MetricName, OutputSource, Parser, Pick, Resource, Time};
+
+/// Where the results of a suite's tests are, and how they are read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuiteResults {
+    /// The format.
+    pub format: Format,
+    /// The output that has them.
+    pub from: OutputSource,
+    /// The name of a test that has none in the output.
+    pub name: Option<String>,
+    /// The lines with results, for the format `lines`.
+    pub regex: Option<String>,
+    /// Words of these lines, with the outcomes that they mean.
+    pub words: IndexMap<String, Outcome>,
+    /// How long the suite may print nothing; a test that takes longer is timed out, and the suite with it.
+    pub silence: Option<Duration>,
+}
+
+/// The results of a suite as a table in a file.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Results")]
+pub(crate) struct ResultsTable {
+    /// The format: `tap`, `ktap`, `junit`, `subunit`, `go-test`, `libtest-json`, `libtest`, `pytest-json-report`,
+    /// `pytest-reportlog`, `ctest`, `ctest-xml`, `automake`, `automake-trs`, `ltp`, `xfstests`, `bsd-regress`, `lines` or
+    /// `exit-status`.
+    format: String,
+    /// Where the text comes from: role.phase, perhaps with .stderr; the only role that runs something unless said.
+    #[schemars(with = "Option<String>")]
+    pub(crate) from: Option<Located<OutputSource>>,
+    /// The name of a test that has none in the output, as with `exit-status`; the suite's own unless said.
+    name: Option<String>,
+    /// For `lines`: a regular expression with the groups `name` and `outcome`, and perhaps `duration` (in seconds) and `message`.
+    regex: Option<String>,
+    /// For `lines`: what words of the group `outcome` mean; those called as outcomes are known: `pass`, `fail`, `error`, `xfail`,
+    /// `xpass`, `skip`, `timeout`, `crash`, `notrun`.
+    #[serde(default)]
+    words: IndexMap<String, String>,
+    /// How long the suite may print nothing, as in `"60s"`: a limit of time per test, where results are printed as they are known.
+    silence: Option<Time>,
+}
+
+impl SuiteResults {
+    /// What a table says of this output.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a sentence for a message.
+    pub(crate) fn new(table: ResultsTable, from: OutputSource) -> Result<Self, String> {
+        let format: Format = (table.format.parse()).map_err(|no| format!("`format`: {no}"))?;
+        let of_lines = table.regex.is_some() || !table.words.is_empty();
+        match (format, &table.regex) {
+            (Format::Lines, None) => {
+                return Err("the format `lines` needs `regex`, which finds the lines".to_owned());
+            }
+            (Format::Lines, Some(_)) => {}
+            _ if of_lines => {
+                return Err("`regex` and `words` are for the format `lines`".to_owned());
+            }
+            _ => {}
+        }
+        let word = |(word, outcome): (String, String)| match outcome.parse() {
+            Ok(outcome) => Ok((word, outcome)),
+            Err(no) => Err(format!("`words`: {no}")),
+        };
+        let results = Self {
+            format,
+            from,
+            name: table.name,
+            regex: table.regex,
+            words: table
+                .words
+                .into_iter()
+                .map(word)
+                .collect::<Result<_, _>>()?,
+            silence: table.silence.map(|time| time.0),
+        };
+        results.read_options("").map(|_| results)
+    }
+
+    /// What the reader of an output has to know; `suite` is the name of what has none.
+    ///
+    /// # Errors
+    /// The regular expression is none, or its groups are others.
+    pub fn read_options(&self, suite: &str) -> Result<ReadOptions, String> {
+        let words = || self.words.iter().map(|(word, outcome)| (word, *outcome));
+        let pattern = (self.regex.as_ref()).map(|regex| LinePattern::new(regex, words()));
+        Ok(ReadOptions {
+            name: self.name.clone().unwrap_or_else(|| suite.to_owned()),
+            pattern: pattern.transpose().map_err(|no| format!("`regex`: {no}"))?,
+        })
+    }
+
+    /// The metrics that every suite has: how many of its tests ended in which way, and how long all took.
+    pub(crate) fn metrics(&self) -> IndexMap<MetricName, Metric> {
+        let metric = |parser: Parser, unit: &str, better: Better, across: Across, about: &str| {
+            Some(Metric {
+                unit: unit.parse().ok()?,
+                better,
+                about: about.to_owned(),
+                primary: parser == Parser::Tests(TestCount::Failed),
+                from: self.from.clone(),
+                optional: false,
+                simulated: false,
+                pick: Pick::Last,
+                across,
+                parser,
+            })
+        };
+        let counted = TestCount::ALL.into_iter().map(|count| {
+            let better = match count {
+                TestCount::Passed => Better::Higher,
+                _ => Better::Lower,
+            };
+            let made = metric(
+                Parser::Tests(count),
+                "tests",
+                better,
+                Across::Sum,
+                count.about(),
+            );
+            (count.name(), made)
+        });
+        let wall = metric(
+            Parser::Resource(Resource::Wall),
+            "s",
+            Better::Lower,
+            Across::Max,
+            "elapsed time of all tests",
+        );
+        counted
+            .chain([("wall", wall)])
+            .filter_map(|(name, metric)| Some((MetricName::new(name).ok()?, metric?)))
+            .collect()
+    }
+}
+
+/// A number of tests of a run of a suite: a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestCount {
+    /// Those that failed, in whichever way.
+    Failed,
+    /// Those that passed, or failed as was expected.
+    Passed,
+    /// Those that chose not to run.
+    Skipped,
+    /// Those that were to run and didn't.
+    NotRun,
+}
+
+impl TestCount {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Failed, Self::Passed, Self::Skipped, Self::NotRun];
+
+    /// The metric's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Passed => "passed",
+            Self::Skipped => "skipped",
+            Self::NotRun => "notrun",
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Self::Failed => {
+                "tests that failed: also by a crash, their limit of time, or passing unexpectedly"
+            }
+            Self::Passed => "tests that passed, or failed as was expected",
+            Self::Skipped => "tests that chose not to run",
+            Self::NotRun => "tests that were to run and never began",
+        }
+    }
+
+    /// The number that a test with this outcome is counted in.
+    pub fn of(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Skip => Self::Skipped,
+            Outcome::NotRun => Self::NotRun,
+            failed if failed.is_failure() => Self::Failed,
+            _ => Self::Passed,
+        }
+    }
+}
+
+/// What one run of a suite gave.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SuiteRun {
+    /// The result of each test, by name.
+    pub results: Vec<TestResult>,
+    /// Whether it came to its end: no test that the suite has is missing.
+    pub complete: bool,
+    /// How many tests were to run and have no result, not even a name.
+    pub missing: u64,
+    /// What was wrong with the output, each as a sentence with its place.
+    pub problems: Vec<String>,
+}
+
+impl SuiteRun {
+    /// Puts the results in the order of their names. Of several of one test the last counts.
+    #[must_use]
+    pub fn sorted(self) -> Self {
+        let mut results = self.results;
+        results.sort_by(|a, b| a.name.cmp(&b.name));
+        results.dedup_by(|later, kept| {
+            let again = later.name == kept.name;
+            if again {
+                std::mem::swap(later, kept);
+            }
+            again
+        });
+        Self { results, ..self }
+    }
+
+    /// How many tests are counted so.
+    pub fn count(&self, count: TestCount) -> usize {
+        let outcomes = self.results.iter().map(|result| result.outcome);
+        let counted = outcomes.filter(|outcome| TestCount::of(*outcome) == count);
+        match count {
+            TestCount::NotRun => counted.count() + self.missing as usize,
+            _ => counted.count(),
+        }
+    }
+
+    /// Whether it came to its end and no test failed.
+    pub fn is_in_order(&self) -> bool {
+        self.complete && self.count(TestCount::Failed) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_results_of_one_test_the_last_counts() {
+        let result = |name: &str, outcome| TestResult::new(name, outcome);
+        let run = SuiteRun {
+            results: vec![
+                result("b", Outcome::Fail),
+                result("a", Outcome::Skip),
+                result("b", Outcome::Pass),
+                result("c", Outcome::Crash(Some(11))),
+            ],
+            complete: false,
+            missing: 2,
+            problems: Vec::new(),
+        }
+        .sorted();
+        let seen: Vec<(&str, Outcome)> = (run.results.iter())
+            .map(|result| (result.name.as_str(), result.outcome))
+            .collect();
+        let crash = Outcome::Crash(Some(11));
+        assert_eq!(
+            seen,
+            [("a", Outcome::Skip), ("b", Outcome::Pass), ("c", crash)]
+        );
+        let counts = TestCount::ALL.map(|count| run.count(count));
+        assert_eq!(counts, [1, 1, 1, 2]);
+    }
+}

@@ -9,7 +9,7 @@ use crate::{
     accept, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
     exit_status, explain, export, history, history_log, import, init, lab, list, log, manual,
     noise, overhead, profile, publish, record, report, restore, resume, run, schema, search, step,
-    studies, trace, try_patch,
+    studies, test, test_matrix, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -35,6 +35,8 @@ enum Verb {
     Lab(lab::LabArgs),
     /// Measure every cell of a plan, round by round
     Run(run::RunArgs),
+    /// Run the suites of a plan, and say which tests aren't in order
+    Test(test::TestArgs),
     /// Measure versions of a target along its history
     Step(Box<step::StepArgs>),
     /// Find the changes that made a metric worse or better
@@ -65,6 +67,8 @@ enum Verb {
     Profile(profile::ProfileArgs),
     /// Show what was measured along a target's versions, and where it changed
     History(history::HistoryArgs),
+    /// Show the tests of suites along versions or studies, the worst first: since when each fails, and how often
+    Tests(test_matrix::TestsArgs),
     /// Accept a change that is known: it stays in the history and is no reason for alarm
     Accept(accept::AcceptArgs),
     /// Publish the histories of targets as a site of plain files
@@ -134,6 +138,7 @@ impl Arguments {
             Verb::Init(verb) => verb.execute(&shared),
             Verb::Lab(verb) => verb.execute(),
             Verb::Run(verb) => verb.execute(&shared),
+            Verb::Test(verb) => verb.execute(&shared),
             Verb::Step(verb) => verb.execute(&shared),
             Verb::Bisect(verb) => verb.execute(&shared),
             Verb::Overhead(verb) => verb.execute(&shared),
@@ -149,6 +154,7 @@ impl Arguments {
             Verb::Detect(verb) => verb.execute(&shared),
             Verb::Profile(verb) => verb.execute(&shared),
             Verb::History(verb) => verb.execute(&shared),
+            Verb::Tests(verb) => verb.execute(&shared),
             Verb::Accept(verb) => verb.execute(&shared),
             Verb::Publish(verb) => verb.execute(&shared),
             Verb::Import(verb) => verb.execute(&shared),

@@ -43,6 +43,8 @@ mod search;
 mod session_args;
 mod step;
 mod studies;
+mod test;
+mod test_matrix;
 mod trace;
 mod try_patch;
 mod value_parsers;

@@ -48,6 +48,14 @@ impl PlanArgs {
         (self.plan.is_none() && self.benchmarks.is_empty()).then_some(self.lab.as_deref())
     }
 
+    /// The same, with so many rounds unless they are given; the plan's own don't count.
+    pub fn with_usual_rounds(self, rounds: NonZeroU32) -> Self {
+        Self {
+            rounds: self.rounds.or(Some(rounds)),
+            ..self
+        }
+    }
+
     /// The rounds, if they are given.
     pub fn rounds(&self) -> Option<NonZeroU32> {
         self.rounds

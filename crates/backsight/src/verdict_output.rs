@@ -23,6 +23,7 @@ pub fn render(
         VerdictReport::Noise(report) => report.study().render(format, look),
         VerdictReport::Overhead(study) => study.render(format, look),
         VerdictReport::Search(report) => report.study().render(format, look),
+        VerdictReport::Tests(study) => study.render(format, look),
         VerdictReport::Results(results) => {
             let options = DisplayOptions {
                 width: look.width,

@@ -31,6 +31,7 @@ pub use series_findings::{
     ChangeAcceptance, ChangePoint, DetectionMethod, NoiseEpoch, PendingChangePoint, ReferenceMove,
     SeriesFindings,
 };
+pub use version_order::{VersionOrder, merged_versions};
 
 use backsight_model::{
     Acceptance, Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial,
@@ -219,7 +220,8 @@ impl TargetHistory {
 pub fn history(studies: &[StudyHistory]) -> TargetHistory {
     let mut studies: Vec<&StudyHistory> = studies.iter().collect();
     studies.sort_by_key(|study| study.study);
-    let order = version_order::merged(&studies);
+    let versions: Vec<&[Version]> = studies.iter().map(|it| &it.versions[..]).collect();
+    let order = merged_versions(&versions);
     let mut drafts = Drafts::default();
     let mut records: Vec<Record> = Vec::new();
     records.resize_with(order.versions.len(), Record::default);

@@ -59,6 +59,8 @@ mod run;
 mod run_until_decided;
 mod search;
 mod step;
+mod test_history;
+mod test_run;
 mod try_patch;
 
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
@@ -78,7 +80,8 @@ pub use history::{
     HiddenStates, HistoryCondition, HistoryGap, HistoryGate, HistoryVersion, LevelSpread,
     NamedChange, NoiseEpoch, PendingChangePoint, ReferenceDrift, ReferenceMove, ReferencePoint,
     ReferenceSeries, ReferenceStudy, RepeatCounts, SeriesFindings, StateCause, StateHolder,
-    TargetHistory, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
+    TargetHistory, TrialValues, VersionOrder, VersionPoint, VersionSeries, VersionStanding,
+    history, merged_versions,
 };
 pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts};
 pub use overhead::{
@@ -97,6 +100,10 @@ pub use search::{
     SearchPolicy, SearchSubject, SearchVerdict, SubjectAnswer, TrialReadings,
 };
 pub use step::{StepOrder, StepPolicy, StepVerdict};
+pub use test_history::{
+    SuiteOnHost, TestCell, TestColumn, TestConcern, TestHistory, TestHistoryRun, TestRow,
+};
+pub use test_run::TestPolicy;
 pub use try_patch::{
     RequestedMetric, TryCall, TryComparison, TryEnd, TryPolicy, TrySideOutcome, TryVerdict,
 };

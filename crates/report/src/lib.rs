@@ -51,6 +51,8 @@ pub mod search;
 mod series_text;
 pub mod stored_study;
 mod table;
+pub mod test_matrix;
+pub mod test_study;
 pub mod testbeds;
 pub mod timeline;
 pub mod try_patch;

@@ -10,6 +10,7 @@
 //! | and while measuring goes on? | [`ConfidenceSequence`] |
 //! | where did a series change? | [`changes::detect`], and [`changes::OnlineDetector`] for a series that grows |
 //! | which version changed it? | [`culprits::Posterior`], and [`culprits::waterfall`](fn@culprits::waterfall) |
+//! | how often does a test fail, and since when? | [`failures::failure_changes`], [`failures::test_state`] |
 //! | how many repeats, at which level? | [`components`](fn@components) and [`advice`] |
 //! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
 //! | how far does one value lie from the others? | [`MedianDeviation`] |
@@ -42,6 +43,7 @@ pub mod culprits;
 mod difference;
 mod distributions;
 mod estimator;
+pub mod failures;
 mod fairness;
 mod false_discovery_rate;
 mod interval;

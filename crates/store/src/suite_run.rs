@@ -3,7 +3,8 @@
 //!
 //! Runs of the same tests share the object with their names. Outcomes and durations carry a checksum, as samples do.
 
-use backsight_model::{Outcome, SuiteRun, TestResult};
+use backsight_model::{HostName, Outcome, SuiteRun, TestResult};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sqlx::Transaction;
 use std::{collections::HashMap, sync::Arc};
@@ -22,6 +23,14 @@ pub struct SuiteRunRow {
     pub study: StudyId,
     /// The trial's number in it.
     pub trial: u32,
+    /// The cell's number in the plan's order, from 0.
+    pub cell: usize,
+    /// The version that it ran on, by its position among those of the study; none where the software was tested as found.
+    pub version: Option<usize>,
+    /// When the trial began.
+    pub began: Timestamp,
+    /// The host on which the tests ran; the first of several.
+    pub host: HostName,
     /// Whether the suite came to its end.
     pub complete: bool,
     /// How many tests were to run and have no result, not even a name.
@@ -183,8 +192,14 @@ impl Store {
     /// The store's own; results that aren't what was recorded.
     pub async fn suite_runs(&self, study: StudyId) -> Result<Vec<SuiteRunRow>, StoreError> {
         let query = sqlx::query(
-            "SELECT trial, complete, missing, problems, names, outcomes, seconds, checksum, details FROM suite_run \
-             WHERE study = $1 ORDER BY trial",
+            "SELECT r.trial, t.cell, t.began, b.version, \
+             (SELECT p.host FROM step p WHERE p.study = r.study AND p.trial = r.trial AND p.monitor IS NULL \
+              ORDER BY CASE p.phase WHEN 'run' THEN 0 ELSE 1 END, p.position LIMIT 1) AS host, \
+             r.complete, r.missing, r.problems, r.names, r.outcomes, r.seconds, r.checksum, r.details \
+             FROM suite_run r JOIN trial t ON t.study = r.study AND t.number = r.trial \
+             LEFT JOIN boot o ON o.study = t.study AND o.number = t.boot \
+             LEFT JOIN build b ON b.study = o.study AND b.number = o.build \
+             WHERE r.study = $1 ORDER BY r.trial",
         )
         .bind(study.0);
         let rows = self.database.rows(query).await?;
@@ -240,6 +255,13 @@ impl Store {
         Ok(SuiteRunRow {
             study,
             trial,
+            cell: db.whole(row, "cell")?,
+            version: match db.column::<Option<i64>>(row, "version")? {
+                Some(_) => Some(db.whole(row, "version")?),
+                None => None,
+            },
+            began: db.parsed(row, "began", "a time")?,
+            host: db.parsed(row, "host", "a host's name")?,
             complete: db.column(row, "complete")?,
             missing: db.whole(row, "missing")?,
             problems: db.json(row, "problems", "a list of sentences")?,

@@ -132,6 +132,14 @@ pub struct UntilChoices {
     pub confidence: f64,
 }
 
+/// Choices of `test`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TestChoices {
+    /// How often a suite is run again at most while each of its runs had a failure.
+    #[serde(default)]
+    pub retries: u32,
+}
+
 /// Choices of `search`, with everything that decides what it asks for next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchChoices {

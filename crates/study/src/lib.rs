@@ -58,6 +58,7 @@ pub mod stored_study;
 mod study_as_found;
 mod study_log;
 mod study_loop;
+mod test_history;
 mod testbed_measurer;
 mod timeline;
 pub mod verbs;
@@ -66,7 +67,7 @@ mod wanted_settings;
 
 pub use choices::{
     BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
-    SearchChoices, StepChoices, TryChoices, UntilChoices,
+    SearchChoices, StepChoices, TestChoices, TryChoices, UntilChoices,
 };
 pub use comparison::{
     ComparedArguments, ComparedStudies, FileOptions, compare_parts, compared_background,
@@ -108,6 +109,7 @@ pub use study_loop::{
     BootPlace, Measurement, Measurer, Progress, StudyLoopError, StudySetup, Unmeasurable,
     evidence_as_found, evidence_with_figures, run_study_loop,
 };
+pub use test_history::{TestSelection, test_history};
 pub use testbed_measurer::TestbedMeasurer;
 pub use timeline::timeline;
 pub use verdict_report::{ResultsReport, VerdictReport};

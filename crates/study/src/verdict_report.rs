@@ -3,7 +3,9 @@
 
 use backsight_model::{Event, ResultSet, TargetName};
 use backsight_policy::{CompareOptions, Comparison, Warning, compare};
-use backsight_report::{Render as _, comparison::ComparedBackground, overhead::OverheadStudy};
+use backsight_report::{
+    Render as _, comparison::ComparedBackground, overhead::OverheadStudy, test_study::TestStudy,
+};
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
 
@@ -15,6 +17,7 @@ use crate::{
         noise::{NoiseReport, NoiseVerb},
         overhead::{OverheadVerb, known_costs},
         search::{SearchReport, SearchVerb},
+        test::TestVerb,
         try_patch::TryReport,
         verb,
     },
@@ -32,6 +35,8 @@ pub enum VerdictReport {
     Overhead(Box<OverheadStudy>),
     /// The highest loads.
     Search(Box<SearchReport>),
+    /// What the tests of suites came to.
+    Tests(Box<TestStudy>),
     /// The history of a target, which other studies are part of.
     History(TargetName),
     /// What was measured.
@@ -63,6 +68,7 @@ impl VerdictReport {
             Self::Noise(report) => report.study().event(NoiseVerb::NAME),
             Self::Overhead(study) => study.event(OverheadVerb::NAME),
             Self::Search(report) => report.study().event(SearchVerb::NAME),
+            Self::Tests(study) => study.event(TestVerb::NAME),
             Self::Results(_) | Self::History(_) | Self::None => return Ok(None),
         }
         .map(Some)

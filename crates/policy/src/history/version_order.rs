@@ -3,26 +3,27 @@
 //! Each study has an order of its own; together they are a partial order, completed by time where they leave it open. The
 //! histories outweigh the clock, and contradictions between studies don't stop it.
 
-use backsight_model::{StudyHistory, Version};
+use backsight_model::Version;
 use std::{
     cmp::Reverse,
     collections::{BTreeSet, BinaryHeap, HashMap},
 };
 
 /// Versions in order, and where those of each study are among them.
-pub(super) struct Order {
+pub struct VersionOrder {
+    /// The versions, oldest first.
     pub versions: Vec<Version>,
     /// By study, by position.
     pub places: Vec<Vec<usize>>,
 }
 
 /// Merges; later studies say what a version is called.
-pub(super) fn merged(studies: &[&StudyHistory]) -> Order {
+pub fn merged_versions(studies: &[&[Version]]) -> VersionOrder {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let mut versions: Vec<&Version> = Vec::new();
     let mut places: Vec<Vec<usize>> = Vec::new();
     for study in studies {
-        let of_study = study.versions.iter().map(|version| {
+        let of_study = study.iter().map(|version| {
             let place = *known.entry(version.id.as_str()).or_insert(versions.len());
             match versions.get_mut(place) {
                 Some(earlier) => *earlier = version,
@@ -40,7 +41,7 @@ pub(super) fn merged(studies: &[&StudyHistory]) -> Order {
     for place in places.iter_mut().flatten() {
         *place = rank[*place];
     }
-    Order {
+    VersionOrder {
         versions: order.iter().map(|at| versions[*at].clone()).collect(),
         places,
     }
@@ -87,22 +88,16 @@ fn sorted(versions: &[&Version], chains: &[Vec<usize>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::tests::{study, version};
+    use crate::history::tests::version;
     use proptest::prelude::*;
 
     fn names(chains: &[&[usize]]) -> Vec<usize> {
-        let studies: Vec<StudyHistory> = chains
-            .iter()
-            .enumerate()
-            .map(|(number, chain)| StudyHistory {
-                versions: chain.iter().map(|at| version(*at)).collect(),
-                ..study(number as i64 + 1)
-            })
-            .collect();
-        let studies: Vec<&StudyHistory> = studies.iter().collect();
-        let order = merged(&studies);
+        let of_chain = |chain: &&[usize]| chain.iter().map(|at| version(*at)).collect();
+        let studies: Vec<Vec<Version>> = chains.iter().map(of_chain).collect();
+        let lists: Vec<&[Version]> = studies.iter().map(Vec::as_slice).collect();
+        let order = merged_versions(&lists);
         for (study, places) in studies.iter().zip(&order.places) {
-            for (version, place) in study.versions.iter().zip(places) {
+            for (version, place) in study.iter().zip(places) {
                 assert_eq!(version.id, order.versions[*place].id);
             }
         }

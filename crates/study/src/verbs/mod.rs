@@ -8,6 +8,7 @@ pub mod reference;
 pub mod run;
 pub mod search;
 pub mod step;
+pub mod test;
 #[cfg(test)]
 mod toy;
 pub mod try_patch;
@@ -208,6 +209,7 @@ registry! {
     Noise(noise::NoiseVerb),
     Overhead(overhead::OverheadVerb),
     Search(search::SearchVerb),
+    Test(test::TestVerb),
     Reference(reference::ReferenceVerb),
     #[cfg(test)]
     Toy(toy::ToyVerb),

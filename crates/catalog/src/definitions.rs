@@ -4,8 +4,8 @@
 //! that looking one up costs one. A name that isn't the file's is an error.
 
 use backsight_model::{
-    Action, Benchmark, BenchmarkName, DocumentError, MetricSamples, MonitorSample, Phase,
-    ReadyCondition, StepRecord, SuiteRun, TomlDocument, phase_prefix,
+    Action, Benchmark, BenchmarkName, DocumentError, MetricName, MetricSamples, MonitorSample,
+    Phase, ReadyCondition, StepRecord, SuiteRun, TomlDocument, phase_prefix,
 };
 use indexmap::IndexMap;
 use std::{
@@ -191,6 +191,37 @@ impl Catalog {
         Ok(())
     }
 
+    /// The same catalogue, in which a suite has one more metric: whether this test failed.
+    ///
+    /// # Errors
+    /// There is no such suite, or it has a metric of this name.
+    pub fn with_test_metric(
+        mut self,
+        suite: &BenchmarkName,
+        metric: &MetricName,
+        test: &str,
+    ) -> Result<Self, CatalogError> {
+        let Some(entry) = self.entries.get_mut(suite) else {
+            return Ok(self);
+        };
+        let about = format!("whether the test `{test}` failed");
+        let table = [
+            ("unit", "tests"),
+            ("better", "lower"),
+            ("about", &about),
+            ("test", test),
+        ];
+        let mut text = format!("{}\n\n[metric.{metric}]\n", entry.document.text.trim_end());
+        for (key, value) in table {
+            // JSON's escapes are TOML's.
+            let value = serde_json::Value::from(value);
+            text.push_str(&format!("{key} = {value}\n"));
+        }
+        *entry = Entry::new(TomlDocument::new(entry.document.name.clone(), text));
+        self.find(suite)?;
+        Ok(self)
+    }
+
     /// The names of all definitions, in the order of the alphabet.
     pub fn names(&self) -> Vec<BenchmarkName> {
         self.entries.keys().cloned().collect()
@@ -232,7 +263,7 @@ impl Catalog {
             return Err(TrialSamplesError::NoResults(why));
         }
         let mut samples = definition.parsers.samples(steps)?;
-        samples.extend(suite_results::counts(&run));
+        samples.extend(suite_results::samples(&definition.benchmark, &run));
         Ok((samples, Some(run)))
     }
 

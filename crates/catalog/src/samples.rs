@@ -558,7 +558,7 @@ fn seekers(
             None,
         ),
         // Counted where the results are read.
-        Parser::Tests(_) => return Ok(None),
+        Parser::Tests(_) | Parser::Test(_) => return Ok(None),
     }))
 }
 

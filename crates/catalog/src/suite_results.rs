@@ -1,8 +1,8 @@
 //! From what the steps of a suite printed to the results of its tests.
 
 use backsight_model::{
-    Ending, HostName, MetricName, MetricSamples, Outcome, Phase, StepOutput, StepRecord,
-    SuiteResults, SuiteRun, TestCount, TestResult,
+    Benchmark, Ending, HostName, MetricSamples, Outcome, Parser, Phase, StepOutput, StepRecord,
+    SuiteResults, SuiteRun, TestResult,
 };
 use backsight_test_results::{Event, Exit, ProblemKind, ResultReader};
 
@@ -38,12 +38,18 @@ pub(crate) fn suite_run(suite: &str, results: &SuiteResults, steps: &[StepRecord
     seen.run.sorted()
 }
 
-/// How many tests ended in which way, as samples.
-pub(crate) fn counts(run: &SuiteRun) -> impl Iterator<Item = MetricSamples> {
-    TestCount::ALL.into_iter().filter_map(|count| {
-        let name = MetricName::new(count.name()).ok()?;
-        let value = run.count(count) as f64;
-        Some(MetricSamples::new(name, vec![value], Vec::new()))
+/// The samples of the metrics that are made of results: how many tests ended in which way, and whether a test failed.
+pub(crate) fn samples(
+    benchmark: &Benchmark,
+    run: &SuiteRun,
+) -> impl Iterator<Item = MetricSamples> {
+    benchmark.metrics.iter().filter_map(|(name, metric)| {
+        let value = match &metric.parser {
+            Parser::Tests(count) => run.count(*count) as f64,
+            Parser::Test(test) => f64::from(u8::from(run.failed(test)?)),
+            _ => return None,
+        };
+        Some(MetricSamples::new(name.clone(), vec![value], Vec::new()))
     })
 }
 

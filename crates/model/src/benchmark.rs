@@ -285,6 +285,8 @@ pub enum Parser {
     Resource(Resource),
     /// How many tests of a suite ended so.
     Tests(TestCount),
+    /// Whether the test of this name failed: 1, or 0 where it passed; nothing where it was skipped or not run.
+    Test(String),
 }
 
 /// One thing that a benchmark measures.
@@ -353,6 +355,8 @@ struct MetricTable {
     column: Option<ColumnParser>,
     /// What the system counted of the run steps.
     resource: Option<Resource>,
+    /// Of a suite, a test by its name: 1 where it failed, 0 where it passed, no sample where it was skipped or not run.
+    test: Option<String>,
     /// The interval samples, in the same language as the sample.
     each: Option<Each>,
 }
@@ -363,6 +367,15 @@ struct MetricTable {
 pub(crate) enum BetterWord {
     Higher,
     Lower,
+}
+
+impl From<BetterWord> for Better {
+    fn from(word: BetterWord) -> Self {
+        match word {
+            BetterWord::Higher => Self::Higher,
+            BetterWord::Lower => Self::Lower,
+        }
+    }
 }
 
 #[derive(Debug, JsonSchema)]
@@ -673,7 +686,7 @@ impl Benchmark {
         let one_parser = || {
             fault(
                 format!(
-                    "metric `{name}` needs exactly one of `json`, `regex`, `column` and `resource`"
+                    "metric `{name}` needs exactly one of `json`, `regex`, `column`, `resource` and `test`"
                 ),
                 "it says how the value is found in the output",
             )
@@ -686,6 +699,30 @@ impl Benchmark {
                 "write both in the same language",
             )),
         };
+        if let Some(test) = table.test {
+            let others = (table.json, table.regex, table.column, table.resource);
+            if !matches!(others, (None, None, None, None)) || table.each.is_some() {
+                return Err(one_parser());
+            }
+            let Some(results) = &self.results else {
+                return Err(fault(
+                    format!("metric `{name}` is a test, and this is no suite"),
+                    "add [results], which says how the results of tests are read",
+                ));
+            };
+            return Ok(Metric {
+                unit: table.unit,
+                better: table.better.into(),
+                about: table.about,
+                primary: table.primary,
+                from: results.from.clone(),
+                optional: true,
+                simulated: false,
+                pick: table.pick,
+                across: table.across,
+                parser: Parser::Test(test),
+            });
+        }
         let parser = match (table.json, table.regex, table.column, table.resource) {
             (Some(summary), None, None, None) => Parser::Json {
                 summary,
@@ -723,10 +760,7 @@ impl Benchmark {
         })?;
         Ok(Metric {
             unit: table.unit,
-            better: match table.better {
-                BetterWord::Higher => Better::Higher,
-                BetterWord::Lower => Better::Lower,
-            },
+            better: table.better.into(),
             about: table.about,
             primary: table.primary,
             from,

@@ -235,6 +235,19 @@ impl SuiteRun {
         }
     }
 
+    /// Whether the test of this name failed; nothing where it was skipped or not run, or there is no such test.
+    pub fn failed(&self, test: &str) -> Option<bool> {
+        let found = self
+            .results
+            .binary_search_by(|result| result.name.as_str().cmp(test))
+            .ok()?;
+        match TestCount::of(self.results[found].outcome) {
+            TestCount::Failed => Some(true),
+            TestCount::Passed => Some(false),
+            TestCount::Skipped | TestCount::NotRun => None,
+        }
+    }
+
     /// Whether it came to its end and no test failed.
     pub fn is_in_order(&self) -> bool {
         self.complete && self.count(TestCount::Failed) == 0

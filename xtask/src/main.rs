@@ -15,9 +15,9 @@ const USAGE: &str = "usage: cargo xtask TASK
       --all FILE        also writes every constant of the headers, to choose from in selection.toml
       --from FILE       takes the constants that --all wrote, in place of headers: a change of selection.toml in a second
 
-  quality coverage | power | looks | changes | intervals
+  quality coverage | power | looks | changes | intervals | flaky-tests
   quality short-histories [steps | listed | stretches | pending | flat]... [series=N]
-  quality culprits [JOBS [ROW]]
+  quality culprits | test-culprits [JOBS [ROW]]
       Prints a table of docs/quality.md; `scripts/quality` writes them all.
   quality series FOLDER
       Writes the series that peers are given.

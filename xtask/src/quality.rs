@@ -5,8 +5,11 @@ use std::path::Path;
 
 mod culprits;
 mod drift;
+mod flaky_tests;
+mod parallel;
 mod short_histories;
 mod statistics;
+mod test_culprits;
 
 /// Prints a part; whether there is such a one.
 pub fn run(arguments: &[String]) -> bool {
@@ -18,6 +21,8 @@ pub fn run(arguments: &[String]) -> bool {
         ("short-histories", _) => short_histories::print(rest),
         ("culprits", _) => culprits::print(rest),
         ("drift", []) => drift::print(),
+        ("flaky-tests", []) => flaky_tests::print(),
+        ("test-culprits", _) => test_culprits::print(rest),
         (name, []) => match statistics::PARTS.iter().find(|(part, _)| *part == name) {
             Some((_, print)) => print(),
             None => return false,

@@ -4,11 +4,12 @@
 use backsight_model::{Every, StudyName, Time, shell_quoted};
 use backsight_stats::Confidence;
 use backsight_study::{
-    BisectChoices, BuildContext, HistoryChoices, HistoryStudy, StudyEnding, StudyOutcome,
-    VerdictReport,
+    BisectChoices, BuildContext, HistoryChoices, HistoryStudy, ResolvedPlan, StudyEnding,
+    StudyOutcome, TestBisectChoices, VerdictReport,
     verbs::{
         Verb as _,
         bisect::{BisectVerb, Verification},
+        test_bisect::{self, TestBisectVerb},
     },
 };
 use std::{num::NonZeroU32, process::ExitCode};
@@ -41,6 +42,9 @@ pub struct BisectArgs {
     /// The metric: `time` or `work.time`. Needn't be said where there is only one
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
+    /// Find the change that broke or mended this test of a suite, instead of changes of a metric; also where it fails only sometimes
+    #[arg(long, value_name = "TEST", conflicts_with_all = ["metric", "resolution", "cancelling", "trials", "relink", "parallel"])]
+    test: Option<String>,
     /// The cell, as `show` names it, where several have the metric
     #[arg(long, value_name = "CELL")]
     cell: Option<String>,
@@ -100,6 +104,9 @@ impl BisectArgs {
         let plan = self
             .plan
             .resolve(shared, BisectVerb::NAME, true, self.seed)?;
+        if let Some(test) = self.test.clone() {
+            return self.bisect_test(shared, plan, test);
+        }
         let metric = plan.chosen_metric(self.metric.as_deref())?;
         let more_testbeds = plan.more_testbeds(self.parallel as usize)?;
         crate::block_on(async {
@@ -154,6 +161,46 @@ impl BisectArgs {
                 }
             }
             Ok(status)
+        })
+    }
+}
+
+impl BisectArgs {
+    /// Runs a test until it is known which change broke or mended it.
+    fn bisect_test(
+        self,
+        shared: &CommonOptions,
+        plan: ResolvedPlan,
+        test: String,
+    ) -> miette::Result<ExitCode> {
+        let plan = test_bisect::with_test(plan, None, &test)?;
+        crate::block_on(async {
+            let opened = open_target(shared, &self.target, self.plan.plan()).await?;
+            let ends = (self.good.clone(), self.bad.clone());
+            let versions = opened.versions_to_bisect(ends.0, ends.1, self.every.clone());
+            let versions = versions.await?;
+            let plan = plan.with_verb(TestBisectChoices {
+                history: HistoryChoices {
+                    folder: opened.folder.clone(),
+                    layouts: opened.sampled_layouts(None)?,
+                    retry: self.retry,
+                    builds_ahead: false,
+                    more_testbeds: Vec::new(),
+                },
+                test,
+                cell: self.cell.clone(),
+                budget: self.budget.map(|budget| budget.0),
+                confidence: self.confidence.share(),
+                smallest: self.smallest.map(|percent| percent / 100.0),
+                command: command_line(),
+            })?;
+            let store = files::open_store(shared).await?;
+            let options = self.session.options()?;
+            let site =
+                BuildContext::open(opened.clone(), versions, Vec::new(), &options.reach).await?;
+            let study = HistoryStudy::<TestBisectVerb>::new(plan);
+            let outcome = study.begin(&store, site, self.name, &options).await?;
+            outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
     }
 }

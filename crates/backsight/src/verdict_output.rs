@@ -20,6 +20,7 @@ pub fn render(
     match verdict {
         VerdictReport::Try(report) => report.study().render(format, look),
         VerdictReport::Bisect(report) => report.study().render(format, look),
+        VerdictReport::TestBisect(report) => report.study().render(format, look),
         VerdictReport::Noise(report) => report.study().render(format, look),
         VerdictReport::Overhead(study) => study.render(format, look),
         VerdictReport::Search(report) => report.study().render(format, look),

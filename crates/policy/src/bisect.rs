@@ -578,11 +578,7 @@ impl BisectPolicy {
     }
 
     fn measurement_costs(&self, evidence: &Evidence, seen: &BisectEvidence<'_>) -> (f64, Vec<f64>) {
-        let mean = |took: &[Duration]| -> f64 {
-            let sum: Duration = took.iter().sum();
-            sum.as_secs_f64() / took.len().max(1) as f64
-        };
-        let (build, boot) = (mean(&evidence.builds), mean(&evidence.boots));
+        let (build, boot) = (evidence.mean_build(), evidence.mean_boot());
         let again = seen.estimator.trials as f64 * seen.trial_seconds
             + if self.revisits { 0.0 } else { boot }
             + if self.layouts > 1 { build } else { 0.0 };

@@ -59,6 +59,7 @@ mod run;
 mod run_until_decided;
 mod search;
 mod step;
+mod test_bisect;
 mod test_history;
 mod test_run;
 mod try_patch;
@@ -100,6 +101,7 @@ pub use search::{
     SearchPolicy, SearchSubject, SearchVerdict, SubjectAnswer, TrialReadings,
 };
 pub use step::{StepOrder, StepPolicy, StepVerdict};
+pub use test_bisect::{TestBisectPolicy, TestBisectVerdict, TestCulprit};
 pub use test_history::{
     SuiteOnHost, TestCell, TestColumn, TestConcern, TestHistory, TestHistoryRun, TestRow,
 };
@@ -216,6 +218,21 @@ impl Evidence {
         let made = self.builds.iter().chain(&self.boots).copied();
         trials.chain(made).sum()
     }
+
+    /// Mean duration of a build, in seconds; 0 without one.
+    fn mean_build(&self) -> f64 {
+        mean_seconds(&self.builds)
+    }
+
+    /// Mean duration of a boot, in seconds; 0 without one.
+    fn mean_boot(&self) -> f64 {
+        mean_seconds(&self.boots)
+    }
+}
+
+fn mean_seconds(took: &[Duration]) -> f64 {
+    let sum: Duration = took.iter().sum();
+    sum.as_secs_f64() / took.len().max(1) as f64
 }
 
 /// Decision of a policy about its evidence.

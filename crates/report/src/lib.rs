@@ -51,6 +51,7 @@ pub mod search;
 mod series_text;
 pub mod stored_study;
 mod table;
+pub mod test_bisect;
 pub mod test_matrix;
 pub mod test_study;
 pub mod testbeds;

@@ -273,6 +273,29 @@ pub struct BisectChoices {
     pub command: String,
 }
 
+/// Choices of `bisect --test`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestBisectChoices {
+    /// The choices along the history.
+    #[serde(rename = "along")]
+    pub history: HistoryChoices,
+    /// The test.
+    pub test: String,
+    /// The cell, where the plan has several with this suite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
+    /// What builds, boots and trials may take together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Duration>,
+    /// The probability that the answer is to have, such as 0.95.
+    pub confidence: f64,
+    /// The smallest change of the failure probability that counts; the usual one unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest: Option<f64>,
+    /// The command line that asks the same again.
+    pub command: String,
+}
+
 /// Choices of `noise`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoiseChoices {

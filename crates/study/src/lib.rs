@@ -67,7 +67,7 @@ mod wanted_settings;
 
 pub use choices::{
     BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
-    SearchChoices, StepChoices, TestChoices, TryChoices, UntilChoices,
+    SearchChoices, StepChoices, TestBisectChoices, TestChoices, TryChoices, UntilChoices,
 };
 pub use comparison::{
     ComparedArguments, ComparedStudies, FileOptions, compare_parts, compared_background,

@@ -55,6 +55,19 @@ impl ResolvedPlan {
         })
     }
 
+    /// The same plan with other definitions.
+    ///
+    /// # Errors
+    /// Those of `change`; a definition doesn't fit the plan any more; somebody else has the definitions too.
+    pub fn with_catalog(
+        self,
+        change: impl FnOnce(Catalog) -> miette::Result<Catalog>,
+    ) -> miette::Result<Self> {
+        let catalog = Arc::into_inner(self.catalog);
+        let catalog = catalog.ok_or_else(|| miette::miette!("the definitions are in use"))?;
+        Ok(Self::new(self.question, change(catalog)?, self.seed)?)
+    }
+
     /// Every metric, with its benchmark before it.
     pub fn metrics(&self) -> Vec<(String, String)> {
         let benchmarks = self.arrangement.benchmarks.iter();

@@ -18,6 +18,7 @@ use crate::{
         overhead::{OverheadVerb, known_costs},
         search::{SearchReport, SearchVerb},
         test::TestVerb,
+        test_bisect::{TestBisectReport, TestBisectVerb},
         try_patch::TryReport,
         verb,
     },
@@ -29,6 +30,8 @@ pub enum VerdictReport {
     Try(Box<TryReport>),
     /// The changes along a history.
     Bisect(Box<BisectReport>),
+    /// The change that broke or mended a test.
+    TestBisect(Box<TestBisectReport>),
     /// How much benchmarks vary.
     Noise(Box<NoiseReport>),
     /// What monitors cost.
@@ -65,6 +68,7 @@ impl VerdictReport {
         match self {
             Self::Try(report) => report.study().event(report.verb),
             Self::Bisect(report) => report.study().event(BisectVerb::NAME),
+            Self::TestBisect(report) => report.study().event(TestBisectVerb::NAME),
             Self::Noise(report) => report.study().event(NoiseVerb::NAME),
             Self::Overhead(study) => study.event(OverheadVerb::NAME),
             Self::Search(report) => report.study().event(SearchVerb::NAME),

@@ -8,9 +8,10 @@ use backsight_policy::{
 use backsight_stats::{Better, Random, culprits::BisectionGoal, simulation::NoiseShape};
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
+
+use super::parallel::simulate;
 
 /// Jobs of each row, unless said.
 const JOBS: u64 = 400;
@@ -373,33 +374,6 @@ fn halved(row: &Row, job: u64, repeats: usize) -> Job {
     }
 }
 
-/// All jobs of a row, on all processors.
-fn jobs(number_of_jobs: u64, job: impl Fn(u64) -> Job + Sync) -> Vec<Job> {
-    let next = AtomicU64::new(0);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut all = Vec::new();
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut done = Vec::new();
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        if number >= number_of_jobs {
-                            return done;
-                        }
-                        done.push(job(number));
-                    }
-                })
-            })
-            .collect();
-        for worker in workers {
-            all.extend(worker.join().expect("a worker ends well"));
-        }
-    });
-    all
-}
-
 fn mean(jobs: &[Job], of: impl Fn(&Job) -> f64) -> f64 {
     jobs.iter().map(of).sum::<f64>() / jobs.len() as f64
 }
@@ -431,7 +405,7 @@ pub fn print(arguments: &[String]) {
     );
     let (mut said, mut right, mut all) = (0.0, 0, 0);
     for row in rows().into_iter().filter(|row| row.name.contains(part)) {
-        let done = jobs(number_of_jobs.div_ceil(row.share), |job| {
+        let done = simulate(number_of_jobs.div_ceil(row.share), |job| {
             bisected(&row, job)
         });
         let share = mean(&done, |job| f64::from(u8::from(job.right)));
@@ -452,7 +426,7 @@ pub fn print(arguments: &[String]) {
         };
         let peer = |repeats| match row.steps.len() {
             1 if row.broken == 0.0 => {
-                let done = jobs(number_of_jobs, |job| halved(&row, job, repeats));
+                let done = simulate(number_of_jobs, |job| halved(&row, job, repeats));
                 format!(
                     "{:.2} / {} / {}",
                     mean(&done, |job| f64::from(u8::from(job.right))),
@@ -499,7 +473,7 @@ fn on_several_testbeds(number_of_jobs: u64, part: &str) {
     );
     let mut alone = f64::NAN;
     for row in beside().into_iter().filter(|row| row.name.contains(part)) {
-        let done = jobs(number_of_jobs, |job| bisected(&row, job));
+        let done = simulate(number_of_jobs, |job| bisected(&row, job));
         let took = mean(&done, |job| job.took);
         if row.testbeds == 1 {
             alone = took;

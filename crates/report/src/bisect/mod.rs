@@ -6,6 +6,7 @@
 mod study;
 mod view;
 
+pub(crate) use study::change_line;
 pub use study::{BisectStudy, ChangeRow, CulpritRow, RangeChanges};
 pub use view::{
     BisectMeasurementView, BisectVersionView, BisectView, CulpritView, EstimatorView, SuspectView,

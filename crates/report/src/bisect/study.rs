@@ -97,22 +97,35 @@ pub struct ChangeRow {
     pub files: String,
 }
 
+impl ChangeRow {
+    /// The change in a line.
+    fn line(&self) -> String {
+        let Self {
+            name,
+            author,
+            at,
+            title,
+            files,
+            ..
+        } = self;
+        format!("{name} {author} {at}: {title} ({files})")
+    }
+}
+
+/// A change in a line: its name, author, time, title and files.
+pub(crate) fn change_line(change: &Change) -> String {
+    row_of(change).line()
+}
+
 impl CulpritRow {
     /// The changes in it, a line each, and what is to be said besides.
     fn details(&self) -> Vec<String> {
-        let change = |change: &ChangeRow| {
-            let ChangeRow {
-                name,
-                author,
-                at,
-                title,
-                files,
-                ..
-            } = change;
-            format!("{name} {author} {at}: {title} ({files})")
-        };
         let note = (!self.note.is_empty()).then(|| self.note.clone());
-        self.changes.iter().map(change).chain(note).collect()
+        self.changes
+            .iter()
+            .map(ChangeRow::line)
+            .chain(note)
+            .collect()
     }
 }
 

@@ -9,6 +9,10 @@ use crate::Confidence;
 
 use super::FailureCount;
 
+/// Prior probability that a stretch always passes, and the same that it always fails, where a change is located. It makes the
+/// location of a clear break sharp: a version that passed isn't one that fails always.
+const ALWAYS_ALIKE: f64 = 0.2;
+
 /// Counts with runs, and what their marginal likelihoods need. Indices are those of the counts.
 pub(super) struct FailureSegments {
     /// Failures, and passes, before each count.
@@ -59,6 +63,18 @@ impl FailureSegments {
         self.ln_half[failures] + self.ln_half[passes] - self.ln_factorial[failures + passes]
     }
 
+    /// The same if the stretch may also pass always or fail always.
+    fn ln_marginal_of_mixture(&self, start: usize, end: usize) -> f64 {
+        let (failures, passes) = (&self.failures, &self.passes);
+        let is_alike = failures[start] == failures[end] || passes[start] == passes[end];
+        let other = 1.0 - 2.0 * ALWAYS_ALIKE;
+        // Where it isn't alike, its likelihood may be too small for anything but its logarithm.
+        match is_alike {
+            true => (ALWAYS_ALIKE + other * self.ln_marginal(start, end).exp()).ln(),
+            false => other.ln() + self.ln_marginal(start, end),
+        }
+    }
+
     /// The best division, where each change costs as much as it has places: the first count of each stretch but the first.
     pub(super) fn candidates(&self) -> Vec<usize> {
         let counts = self.counts();
@@ -92,24 +108,30 @@ impl FailureSegments {
     pub(super) fn locate(&self, start: usize, end: usize, confidence: Confidence) -> SplitLocation {
         let places = start + 1..end;
         let ln: Vec<f64> = places
-            .map(|at| self.ln_marginal(start, at) + self.ln_marginal(at, end))
+            .map(|at| self.ln_marginal_of_mixture(start, at) + self.ln_marginal_of_mixture(at, end))
             .collect();
         let top = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = ln.iter().map(|ln| (ln - top).exp()).collect();
-        let tail = confidence.tail() * weights.iter().sum::<f64>();
-        let cut = |weights: &mut dyn Iterator<Item = &f64>| {
-            let mut sum = 0.0;
-            let is_tail = |weight: &&f64| {
-                sum += **weight;
-                sum <= tail
-            };
-            weights.take_while(is_tail).count()
-        };
+        let wanted = confidence.share() * weights.iter().sum::<f64>();
         let best = ln.iter().position(|ln| *ln == top).unwrap_or(0);
+        // The likelier neighbour is taken in until enough is.
+        let (mut low, mut high, mut held) = (best, best, weights[best]);
+        while held < wanted {
+            let below = low.checked_sub(1).map_or(-1.0, |below| weights[below]);
+            let above = weights.get(high + 1).copied().unwrap_or(-1.0);
+            if below.max(above) < 0.0 {
+                break;
+            }
+            match below > above {
+                true => low -= 1,
+                false => high += 1,
+            }
+            held += below.max(above);
+        }
         SplitLocation {
             best: start + 1 + best,
-            earliest: start + 1 + cut(&mut weights.iter()).min(best),
-            latest: end - 1 - cut(&mut weights.iter().rev()).min(ln.len() - 1 - best),
+            earliest: start + 1 + low,
+            latest: start + 1 + high,
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod run;
 pub mod search;
 pub mod step;
 pub mod test;
+pub mod test_bisect;
 #[cfg(test)]
 mod toy;
 pub mod try_patch;
@@ -205,6 +206,7 @@ registry! {
     Run(run::RunVerb),
     Step(step::StepVerb),
     Bisect(bisect::BisectVerb),
+    TestBisect(test_bisect::TestBisectVerb),
     Try(try_patch::TryVerb),
     Noise(noise::NoiseVerb),
     Overhead(overhead::OverheadVerb),

@@ -4,8 +4,8 @@
 //! 2. Each change is tested between its neighbours by `exact_split_test`. The least certain one that is above
 //!    [`FailureDetectionOptions::max_p`] is dropped, and the others are located and tested anew, until all are below.
 //!
-//! A history is judged after each new version. The limit is so small that all these looks together have the false alarms that
-//! are asked for: docs/quality.md, "Flaky tests".
+//! A history is judged after each new version. The limit is so small because false alarms of all these looks add up:
+//! docs/quality.md, "Flaky tests".
 
 use serde::Serialize;
 
@@ -18,9 +18,9 @@ use super::{
 /// How changes of a failure probability are searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FailureDetectionOptions {
-    /// The largest p-value of a change that is told. The default keeps false alarms of a test that doesn't change at 5 % or
-    /// fewer over 200 versions with a look after each, whatever its failure probability. A smaller value needs more runs
-    /// before a change is told.
+    /// The largest p-value of a change that is told. The default is meant for false alarms of at most 5 % of the tests that
+    /// don't change, over 200 versions with a look after each; docs/quality.md, "Flaky tests", says what was measured. A
+    /// smaller value needs more runs before a change is told.
     pub max_p: f64,
     /// Confidence of the intervals of locations and rates.
     pub confidence: Confidence,

@@ -33,8 +33,8 @@ impl Default for FailurePriors {
     fn default() -> Self {
         Self {
             no_change: 0.3,
-            never_fails: 0.3,
-            always_fails: 0.1,
+            never_fails: 0.1,
+            always_fails: 0.05,
             smallest: 0.1,
         }
     }

@@ -217,6 +217,11 @@ fn the_page_about_tracing_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_on_broken_tests_can_be_followed() {
+    follow("docs/how-to/find-what-broke-a-test.md");
+}
+
+#[test]
 fn the_page_about_bisecting_works_to_the_letter() {
     follow("docs/how-to/find-the-change.md");
 }

@@ -13,6 +13,7 @@ use crate::{
     profiling,
     running::{Ended, Running},
     stepping::{self, git},
+    suites,
 };
 
 /// A verb, the status and what brings it about.
@@ -79,6 +80,21 @@ const CASES: &[Case] = &[
         place.ends(&[&["run", "plan.toml", "--until", "decided"], &few[..]].concat())
     }),
     case("run", 130, || stopped(&quick(), &["run", "plan.toml"])),
+    case("test", 0, || in_order().ends(&["test", "plan.toml"])),
+    case("test", 1, || {
+        suites::place("echo not ok 1 - a; echo 1..1").ends(&["test", "plan.toml"])
+    }),
+    case("test", 2, || quick().ends(&["test", "plan.toml"])),
+    case("test", 130, || {
+        let place = in_order();
+        place.write("tests.sh", "sh ./step run");
+        let text = place.read("suites/unit.toml");
+        place.write(
+            "suites/unit.toml",
+            text.replace("sh {plan}/tests.sh", "{plan}/step run"),
+        );
+        stopped(&place, &["test", "plan.toml"])
+    }),
     case("step", 0, || versions().ends(&step("v1", "v4"))),
     case("step", 1, || versions().ends(&step("v1", "v5"))),
     case("step", 2, || versions().ends(&step("v1", "v9"))),
@@ -190,6 +206,12 @@ const CASES: &[Case] = &[
     case("history", 3, || {
         along("v1", "1").ends(&["history", "--fail-on", "worse"])
     }),
+    case("tests", 0, || {
+        let place = in_order();
+        place.ends(&["test", "plan.toml"]).assert_code(0);
+        place.ends(&["tests", "--all"])
+    }),
+    case("tests", 2, || quick().ends(&["tests"])),
     case("accept", 0, || {
         along("v4", "3").ends(&["accept", "v3", "--reason", "known", "--by", "me"])
     }),
@@ -259,6 +281,11 @@ pub fn quick() -> Place {
     place.monitor("sleeper", "sleep 1000");
     place.plan("use = [\"quick\"]\nrounds = 2\nseed = 1\n");
     place
+}
+
+/// A place whose suite is in order.
+fn in_order() -> Place {
+    suites::place("echo 1..1; echo ok 1 - a")
 }
 
 /// A place whose benchmark fails.

@@ -67,6 +67,7 @@ mod stepping;
 mod steps;
 mod storing;
 mod studies;
+mod suites;
 mod terminal;
 mod tracing;
 mod trying;

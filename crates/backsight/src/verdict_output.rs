@@ -58,6 +58,9 @@ pub async fn page(
         VerdictReport::Noise(report) => {
             backsight_site::noise_page(&report.study()).into_diagnostic()
         }
+        VerdictReport::Tests(_) | VerdictReport::TestBisect(_) => {
+            render(verdict, Format::Html, &TerminalStyle::default(), true)
+        }
         verdict => {
             let set = store.result_set(study.id).await.into_diagnostic()?;
             page_of_trials(study, Some(verdict), set, store).await

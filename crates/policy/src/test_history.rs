@@ -5,7 +5,7 @@
 
 use backsight_model::{HostName, Outcome, TestCount};
 use backsight_stats::failures::{
-    FailureCount, FailureDetectionOptions, FailureRate, TestState, test_state,
+    FailureCount, FailureDetectionOptions, FailureRate, TestState, failure_changes, test_state,
 };
 use jiff::Timestamp;
 use std::{collections::HashMap, sync::Arc};
@@ -147,9 +147,39 @@ pub struct TestRow {
     /// How it stands in the last column of its suite; none where it was skipped or not run there. Positions are those of the
     /// suite's columns.
     pub state: Option<TestState>,
+    /// The first of the suite's columns, by position, since which it fails more or less often than before; none where that never
+    /// changed.
+    pub changed_at: Option<usize>,
 }
 
 impl TestRow {
+    /// The row with how it stands in the last of its suite's columns.
+    fn judged(self, columns: &[usize]) -> Self {
+        let mut counts = vec![FailureCount::default(); columns.len()];
+        for cell in &self.cells {
+            if let Ok(place) = columns.binary_search(&(cell.column as usize)) {
+                counts[place] = FailureCount {
+                    failures: u64::from(cell.failed),
+                    runs: u64::from(cell.runs()),
+                };
+            }
+        }
+        let options = FailureDetectionOptions::default();
+        let changes = failure_changes(&counts, &options).changes;
+        let last = self.cells.last();
+        let is_silent = last.is_some_and(|last| {
+            columns.last() == Some(&(last.column as usize)) && last.runs() == 0
+        });
+        Self {
+            state: match is_silent {
+                true => None,
+                false => test_state(&counts, &options),
+            },
+            changed_at: changes.last().map(|change| change.at),
+            ..self
+        }
+    }
+
     /// Runs that say whether it works, and those that failed.
     pub fn totals(&self) -> (u32, u32) {
         let count = |of: fn(&TestCell) -> u32| self.cells.iter().map(of).sum();
@@ -190,7 +220,9 @@ impl TestRow {
         let fails = self.last_verdict().is_some_and(|cell| cell.passed == 0);
         match self.state {
             Some(TestState::Regression { .. }) => TestConcern::Failing,
-            Some(TestState::Flaky { .. } | TestState::Unstable { .. }) => TestConcern::Flaky,
+            Some(TestState::Flaky { .. }) => TestConcern::Flaky,
+            // So few runs that a rate says nothing: what it did last counts.
+            Some(TestState::Unstable { .. }) if !fails => TestConcern::Flaky,
             _ if fails => TestConcern::Failing,
             _ if self.totals().1 > 0 => TestConcern::Mended,
             _ => TestConcern::Passing,
@@ -263,11 +295,7 @@ impl TestHistory {
                 }
                 builder.add(run, column);
             }
-            let judged = builder.rows.into_iter().map(|row| TestRow {
-                state: state(&row, &columns),
-                ..row
-            });
-            rows.extend(judged);
+            rows.extend(builder.rows.into_iter().map(|row| row.judged(&columns)));
             suite_columns.push(columns);
         }
         rows.sort_by(worse);
@@ -298,29 +326,11 @@ impl TestHistory {
                 column(location.until)
             }
             Some(TestState::Fail { since } | TestState::StillFailing { since }) => column(since),
+            Some(TestState::Flaky { .. }) => row.changed_at.and_then(column),
             _ => row.fails_since().map(|cell| cell.column as usize),
         };
         self.columns.get(column?)
     }
-}
-
-/// How a test stands in the last of its suite's columns.
-fn state(row: &TestRow, columns: &[usize]) -> Option<TestState> {
-    let newest = *columns.last()?;
-    let last = row.cells.last()?;
-    if last.column as usize == newest && last.runs() == 0 {
-        return None;
-    }
-    let mut counts = vec![FailureCount::default(); columns.len()];
-    for cell in &row.cells {
-        if let Ok(place) = columns.binary_search(&(cell.column as usize)) {
-            counts[place] = FailureCount {
-                failures: u64::from(cell.failed),
-                runs: u64::from(cell.runs()),
-            };
-        }
-    }
-    test_state(&counts, &FailureDetectionOptions::default())
 }
 
 /// The order of rows: by what is looked at first; within that by the share of failures.
@@ -395,6 +405,7 @@ impl<'a> SuiteRows<'a> {
                     test: name.clone(),
                     cells: Vec::new(),
                     state: None,
+                    changed_at: None,
                 });
                 self.rows.len() - 1
             });

@@ -36,6 +36,8 @@ pub struct TestBisectStudy<'a> {
     pub budget: Option<Duration>,
     /// What the culprit's stretch holds; none without a culprit.
     pub between: Option<&'a RangeChanges>,
+    /// Tests of the suite whose names are like the test's, where the suite hasn't that one.
+    pub similar: Option<&'a str>,
     /// The command line that asks the same again.
     pub command: &'a str,
 }
@@ -176,6 +178,11 @@ impl<'a> TestBisectStudy<'a> {
                     probability(verdict.no_change)
                 );
                 said.push((none, Tone::Plain));
+            }
+            (None, Some(BisectEnd::End(_))) if self.similar.is_some() => {
+                let similar = self.similar.unwrap_or_default();
+                let none = format!("{} has no test `{test}`{similar}", self.suite);
+                said.push((none, Tone::Bad));
             }
             (None, Some(BisectEnd::End(end))) => {
                 let dead = format!(

@@ -29,7 +29,7 @@ pub struct FailureDetectionOptions {
 impl Default for FailureDetectionOptions {
     fn default() -> Self {
         Self {
-            max_p: 0.0016,
+            max_p: 0.0012,
             confidence: Confidence::USUAL,
         }
     }

@@ -3,12 +3,12 @@
 //! The suite has one more metric in such a study, which is 1 where the test failed and 0 where it passed.
 
 use backsight_model::{
-    BenchmarkName, HistoryCell, MetricName, StudyHistory, TargetName, TomlDocument,
+    BenchmarkName, HistoryCell, MetricName, StudyHistory, TargetName, TomlDocument, did_you_mean,
 };
 use backsight_policy::{BisectEnd, TestBisectPolicy, TestBisectVerdict};
 use backsight_report::{bisect::RangeChanges, test_bisect::TestBisectStudy};
 use backsight_stats::{Confidence, failures::FailurePriors};
-use backsight_store::{RequestRecord, Store, StudyDocument, StudyRow};
+use backsight_store::{RequestRecord, Store, StudyDocument, StudyId, StudyRow};
 use miette::IntoDiagnostic as _;
 
 use super::{Resumed, Verb};
@@ -174,6 +174,8 @@ pub struct TestBisectReport {
     pub verdict: TestBisectVerdict,
     /// What of the history lies at the culprit; none without one.
     pub between: Option<RangeChanges>,
+    /// Where no run of the suite had the test: `; did you mean …?`, or nothing.
+    pub similar: Option<String>,
 }
 
 impl TestBisectReport {
@@ -207,7 +209,12 @@ impl TestBisectReport {
                 Some(asked.map_err(|why| format!("the history can't be asked what it was: {why}")))
             }
         };
+        let similar = match verdict.trials {
+            (0, _) => unknown_test(store, study.id, &choices.test).await?,
+            _ => None,
+        };
         Ok(Self {
+            similar,
             history,
             choices,
             suite,
@@ -226,9 +233,28 @@ impl TestBisectReport {
             confidence: self.choices.confidence,
             budget: self.choices.budget,
             between: self.between.as_ref(),
+            similar: self.similar.as_deref(),
             command: &self.choices.command,
         }
     }
+}
+
+/// What is said of a test that no run of a study had: a name that is like it. None where a run had it, or there was none.
+async fn unknown_test(store: &Store, study: StudyId, test: &str) -> miette::Result<Option<String>> {
+    let runs = store.suite_runs(study).await.into_diagnostic()?;
+    let Some(last) = runs.last() else {
+        return Ok(None);
+    };
+    if runs
+        .iter()
+        .any(|run| run.names.iter().any(|name| name == test))
+    {
+        return Ok(None);
+    }
+    let near = did_you_mean(test, last.names.iter().map(String::as_str));
+    Ok(Some(
+        near.map_or_else(String::new, |near| format!("; {near}")),
+    ))
 }
 
 /// The verdict as the evidence stands, and the suite with its parameters.

@@ -1,0 +1,245 @@
+//! Suites: their tests are run, counted, compared with earlier runs and along a history; what breaks or mends one is found.
+
+use serde_json::Value;
+use std::fs;
+
+use crate::{
+    place::Place,
+    running::Ended,
+    stepping::{self, commit_all},
+};
+
+/// A place whose suite `unit` prints what `tests.sh` beside the plan says.
+pub fn place(tests: &str) -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("suites")).unwrap();
+    suite(
+        &place,
+        "unit",
+        "sh {plan}/tests.sh",
+        "format = 'tap'\nsilence = '2s'",
+    );
+    place.write("tests.sh", tests);
+    place.plan("use = [\"unit\"]\nseed = 1\n");
+    place
+}
+
+fn suite(place: &Place, name: &str, run: &str, results: &str) {
+    let text = format!(
+        "name = \"{name}\"\nabout = \"a test's own\"\nroles = [\"tester\"]\n[tester]\nrun = '''{run}'''\n[results]\n{results}\n"
+    );
+    place.write(&format!("suites/{name}.toml"), text);
+}
+
+fn test(place: &Place, more: &[&str]) -> Ended {
+    let mut arguments = vec!["test", "plan.toml", "--format", "json"];
+    arguments.extend(more);
+    place.ends(&arguments)
+}
+
+fn verdict(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout()).unwrap()
+}
+
+/// The names of the tests that aren't in order, with what is said of each.
+fn listed(verdict: &Value, key: &str) -> Vec<(String, String)> {
+    let suites = verdict["suites"].as_array().unwrap();
+    let tests = suites.iter().flat_map(|it| it["tests"].as_array().unwrap());
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    tests
+        .map(|test| (text(&test["test"]), text(&test[key])))
+        .collect()
+}
+
+fn pair(test: &str, said: &str) -> (String, String) {
+    (test.to_owned(), said.to_owned())
+}
+
+const BROKEN: &str = "echo 1..3\necho ok 1 - a\necho not ok 2 - b\necho '# expected 3'\necho ok 3 - c '# SKIP no disk'\nexit 1\n";
+const MENDED: &str = "echo 1..3\necho ok 1 - a\necho ok 2 - b\necho ok 3 - c '# SKIP no disk'\n";
+
+#[test]
+fn what_fails_is_said_with_its_last_lines_and_compared_with_earlier_runs() {
+    let place = place(BROKEN);
+    let first = test(&place, &[]);
+    first.assert_code(1);
+    let first = verdict(&first);
+    assert_eq!(listed(&first, "verdict"), [pair("b", "fail")]);
+    let suite = &first["suites"][0];
+    assert_eq!((&suite["passed"], &suite["failed"]), (&1.into(), &1.into()));
+    assert_eq!(suite["skip_reasons"][0][0], "no disk");
+    assert_eq!(suite["tests"][0]["message"], "expected 3");
+    assert_eq!(
+        suite["tests"][0]["state"],
+        Value::Null,
+        "there was no run before"
+    );
+
+    place.write("tests.sh", MENDED);
+    let mended = test(&place, &[]);
+    mended.assert_code(0);
+    assert_eq!(verdict(&mended)["suites"][0]["fixed"][0], "b");
+
+    place.write("tests.sh", MENDED.replace("ok 1 - a", "not ok 1 - a"));
+    let again = test(&place, &[]);
+    again.assert_code(1);
+    assert_eq!(
+        listed(&verdict(&again), "state"),
+        [pair("a", "new failure")]
+    );
+    let text = place.ends(&["show", "test-3", "--format", "markdown"]);
+    text.assert_code(0);
+    text.assert_says(&["1 new failure, 1 passed, 1 skipped"]);
+
+    let matrix = place.ends(&["tests", "--all", "--format", "json"]);
+    let matrix: Value = serde_json::from_str(&matrix.stdout()).unwrap();
+    let letters = matrix["tests"].as_array().unwrap().iter();
+    let letters = letters.map(|it| {
+        format!(
+            "{} {}",
+            it["test"].as_str().unwrap(),
+            it["letters"].as_str().unwrap()
+        )
+    });
+    assert_eq!(letters.collect::<Vec<_>>(), ["a ..F", "b F..", "c sss"]);
+    place.ends(&["check"]).assert_code(0);
+}
+
+#[test]
+fn a_suite_that_stops_in_the_middle_says_what_was_not_run() {
+    let place = place(MENDED);
+    test(&place, &[]).assert_code(0);
+    for (tests, outcome) in [
+        ("echo 1..3\necho ok 1 - a\nexec sleep 100\n", "timeout"),
+        ("echo 1..3\necho ok 1 - a\nkill -SEGV $$\n", "crash 11"),
+    ] {
+        place.write("tests.sh", tests);
+        let broken = test(&place, &[]);
+        broken.assert_code(1);
+        let broken = verdict(&broken);
+        assert_eq!(listed(&broken, "outcome"), [pair("unit", outcome)]);
+        assert_eq!(broken["suites"][0]["not_run"], 2);
+        assert_eq!(broken["suites"][0]["broken_runs"], 1);
+    }
+    let matrix = place.ends(&["tests", "--all", "--format", "json"]);
+    let matrix: Value = serde_json::from_str(&matrix.stdout()).unwrap();
+    let tests = matrix["tests"].as_array().unwrap();
+    let b = tests.iter().find(|test| test["test"] == "b").unwrap();
+    assert_eq!(b["letters"], ".--");
+}
+
+#[test]
+fn a_test_that_passes_when_it_is_run_again_is_flaky() {
+    let flaky = "echo 1..1\nif [ -e @/again ]; then echo ok 1 - a; else touch @/again; echo not ok 1 - a; fi\n";
+    let place = place("");
+    place.write("tests.sh", flaky.replace('@', &place.at("")));
+    let ended = test(&place, &["--retries", "3"]);
+    ended.assert_code(0);
+    let seen = verdict(&ended);
+    assert_eq!(listed(&seen, "verdict"), [pair("a", "flaky")]);
+    assert_eq!(seen["suites"][0]["runs"], 2, "it is in order then");
+}
+
+#[test]
+fn a_trial_that_says_nothing_of_the_tests_is_tried_once_more() {
+    let place = place("");
+    suite(&place, "unit", "no-such-program", "format = 'tap'");
+    let ended = test(&place, &[]);
+    ended.assert_code(1);
+    let seen = verdict(&ended);
+    assert_eq!(seen["failed_trials"].as_array().unwrap().len(), 2);
+    assert_eq!(seen["failed_trials"][0]["made_up_for"], false);
+    ended.assert_says(&["no-such-program"]);
+}
+
+#[test]
+fn what_is_no_suite_is_refused() {
+    let place = place(MENDED);
+    place.prints("number", "echo 1");
+    place.plan("use = [\"unit\", \"number\"]\n");
+    let refused = place.ends(&["test", "plan.toml"]);
+    refused.assert_code(2);
+    refused.assert_says(&["`number` is no suite", "backsight run"]);
+    suite(&place, "unit", "true", "format = 'tapp'");
+    let refused = place.ends(&["test", "--use", "unit"]);
+    refused.assert_code(2);
+    refused.assert_says(&["unit.toml", "`format`"]);
+}
+
+/// A place with a repository whose test `a` fails in every second run from version 5 on, and `b` always from version 7 on.
+fn history() -> Place {
+    let place = stepping::place();
+    fs::create_dir(place.path("suites")).unwrap();
+    suite(&place, "unit", "sh {build}/tool", "format = 'tap'");
+    place.plan("use = [\"unit\"]\nseed = 1\nrounds = 1\n");
+    for version in 1..=9 {
+        let a = match version {
+            1..5 => "echo ok 1 - a",
+            _ => {
+                "if [ $(od -An -N1 -tu1 /dev/urandom) -lt 128 ]; then echo ok 1 - a; else echo not ok 1 - a; fi"
+            }
+        };
+        let b = if version < 7 { "ok" } else { "not ok" };
+        place.write(
+            "repo/speed",
+            format!("# {version}\necho 1..2\n{a}\necho {b} 2 - b\n"),
+        );
+        commit_all(&place, version);
+    }
+    place
+}
+
+fn bisect(place: &Place, test: &str) -> Ended {
+    place.ends(&[
+        "bisect",
+        "plan.toml",
+        "--target",
+        "app",
+        "--good",
+        "v1",
+        "--bad",
+        "v9",
+        "--test",
+        test,
+        "--format",
+        "json",
+    ])
+}
+
+#[test]
+fn the_change_that_broke_a_test_is_named_also_where_it_fails_in_some_runs_only() {
+    let place = history();
+    let found = bisect(&place, "b");
+    found.assert_code(0);
+    let found = verdict(&found);
+    assert_eq!(found["culprit"]["until"], "v7");
+    assert_eq!(found["culprit"]["direction"], "broke");
+
+    let flaky = bisect(&place, "a");
+    flaky.assert_code(0);
+    let flaky = verdict(&flaky);
+    let rate = flaky["culprit"]["since"]["rate"].as_f64().unwrap();
+    assert!((0.1..1.0).contains(&rate), "{flaky}");
+    assert!(flaky["culprit"]["probability"].as_f64().unwrap() >= 0.95);
+
+    let unknown = bisect(&place, "bb");
+    unknown.assert_code(1);
+    let shown = place.ends(&["show", "bisect-test-3", "--format", "text"]);
+    shown.assert_says(&["unit has no test `bb`"]);
+    place.ends(&["check"]).assert_code(0);
+}
+
+#[test]
+fn a_history_has_the_tests_of_its_versions() {
+    let place = history();
+    place.ends(&stepping::step("v6", "v9", &[])).assert_code(0);
+    let matrix = place.ends(&[
+        "tests", "--target", "app", "--test", "b", "--format", "json",
+    ]);
+    let matrix: Value = serde_json::from_str(&matrix.stdout()).unwrap();
+    assert_eq!(matrix["tests"][0]["letters"], ".FFF");
+    assert_eq!(matrix["tests"][0]["since"], "v7");
+    let none = place.ends(&["tests", "--target", "other"]);
+    none.assert_code(2);
+    none.assert_says(&["no test of target `other`"]);
+}

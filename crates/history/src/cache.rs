@@ -37,7 +37,7 @@ pub(crate) struct Cache {
 }
 
 /// The folder of builds below the target's own.
-const BUILDS: &str = "builds";
+pub(crate) const BUILDS: &str = "builds";
 
 /// The folder of a build's files, below the target's own folder.
 pub(crate) fn files_of_build(place: &Path, key: &str) -> PathBuf {
@@ -130,7 +130,7 @@ impl Cache {
     }
 }
 
-fn remove(folder: &Path) -> io::Result<()> {
+pub(crate) fn remove(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

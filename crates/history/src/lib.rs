@@ -18,6 +18,7 @@
 mod amend;
 mod blocking;
 mod cache;
+mod cached_builds;
 mod compilers;
 mod cvs;
 mod diff;
@@ -39,6 +40,7 @@ mod work_tree;
 mod workshop_error;
 
 pub use amend::Diff;
+pub use cached_builds::{CachedBuild, cached_builds, remove_builds};
 pub use history::{History, HistoryError};
 pub use kept_build::kept_programs;
 pub use open::open;

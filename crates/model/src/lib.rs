@@ -27,6 +27,7 @@ mod filled_step;
 mod history;
 mod install;
 mod instances;
+mod keep;
 mod lab;
 mod lab_check;
 mod machine;
@@ -75,6 +76,9 @@ pub use history::{
 };
 pub use install::Install;
 pub use instances::{Across, InstanceSamples, across_instances, fairness_metric, jain_index};
+pub use keep::{
+    KEEP_FILE, KeepRule, KeepRules, KeptFor, Period, PeriodError, StudyPattern, Thinning,
+};
 pub use lab::{
     Address, Channel, ContainerEngine, Group, Host, HostCommands, HostKind, Lab, LabFileError,
     Link, Recipe, Restore, Testbed,

@@ -1,7 +1,7 @@
 //! JSON schemas of the files that users write, for editors.
 
 /// Kinds of files that have a schema.
-pub const KINDS: &[&str] = &["lab", "plan", "benchmark", "monitor", "target"];
+pub const KINDS: &[&str] = &["lab", "plan", "benchmark", "monitor", "target", "keep"];
 
 /// The JSON schema of this kind of file, if there is such a kind.
 pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
@@ -10,6 +10,7 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "plan" => schemars::schema_for!(crate::Plan),
         "monitor" => schemars::schema_for!(crate::Monitor),
         "target" => schemars::schema_for!(crate::Target),
+        "keep" => return Some(crate::keep::file_schema()),
         "benchmark" => crate::benchmark::schema(),
         _ => return None,
     };
@@ -26,6 +27,7 @@ mod tests {
             ("benchmark", "metric"),
             ("monitor", "run"),
             ("target", "quirk"),
+            ("keep", "keep"),
         ] {
             let schema = super::schema_for(kind).unwrap();
             assert!(

@@ -16,6 +16,16 @@ use crate::{
 /// What SQLite names at most of what is wrong with a database.
 const FAULTS: usize = 20;
 
+/// A query for the addresses of all objects that something refers to.
+macro_rules! referred_objects {
+    () => {
+        "SELECT stdout AS raw FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
+         UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL \
+         UNION SELECT object FROM record_section UNION SELECT kernel_log FROM host_record WHERE kernel_log IS NOT NULL"
+    };
+}
+pub(crate) use referred_objects;
+
 /// Which output of a study a raw object is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RawOwner {
@@ -99,7 +109,7 @@ impl Store {
         Ok(faults)
     }
 
-    /// How many raw objects are referred to, and those of them that are damaged.
+    /// How many raw objects are referred to and weren't pruned, and those of them that are damaged.
     ///
     /// # Errors
     /// The store's own.
@@ -327,14 +337,12 @@ impl Store {
         tx.commit().await.map_err(|e| self.database.fault(e))
     }
 
-    /// The addresses of all objects that something refers to.
+    /// The addresses of all objects that something refers to, but for those that were pruned.
     pub(crate) async fn referred_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
-        let query = sqlx::query(
-            "SELECT stdout AS raw FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
-             UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL \
-             UNION SELECT names FROM suite_run UNION SELECT details FROM suite_run WHERE details IS NOT NULL \
-             UNION SELECT object FROM record_section UNION SELECT kernel_log FROM host_record WHERE kernel_log IS NOT NULL",
-        );
+        let query = sqlx::query(concat!(
+            referred_objects!(),
+            " EXCEPT SELECT object FROM pruned"
+        ));
         let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| self.database.parsed(row, "raw", "a raw output's address"))

@@ -117,6 +117,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "runs of suites",
         include_str!("../migrations/0019_suite_runs.sql"),
     ),
+    (21, "pruned", include_str!("../migrations/0020_pruned.sql")),
 ];
 
 /// Rows that the database's thread may be ahead of us.

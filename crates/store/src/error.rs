@@ -3,7 +3,7 @@
 use backsight_model::StudyName;
 use std::{io, path::PathBuf};
 
-use crate::RawRef;
+use crate::{PruneMark, RawRef};
 
 /// Why a store couldn't do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum StoreError {
     },
     /// No room is left where the store is.
     #[error(
-        "the disk that {} is on is full: nothing half-written was kept; make room (`backsight delete STUDY` frees some), then `backsight resume` the study",
+        "the disk that {} is on is full: nothing half-written was kept; make room (`backsight prune` and `backsight delete STUDY` do), then `backsight resume` the study",
         path.display()
     )]
     Full {
@@ -87,6 +87,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What was found.
         detail: String,
+    },
+    /// A raw object was removed by a rule.
+    #[error("raw output {raw} was {mark}; the samples taken from it are in the database still")]
+    Pruned {
+        /// The object.
+        raw: RawRef,
+        /// When, and by which rule.
+        mark: PruneMark,
     },
     /// Stored samples aren't what was recorded.
     #[error(

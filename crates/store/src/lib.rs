@@ -5,6 +5,7 @@
 //! DIR/backsight.db         studies, documents, facts, trials, steps, samples
 //! DIR/raw/ab/cdef….zst     what was printed: zstd, addressed by the BLAKE3 hash of its content
 //! DIR/lock                 held for moments, so that raw objects aren't swept while a trial is being recorded
+//! DIR/keep.toml            how long raw objects are kept, if somebody wrote it: [`backsight_model::KeepRules`]
 //! ```
 //!
 //! A trial that [`Store::record_trial`] has returned from is on disk, raw outputs and all; one that it hasn't
@@ -36,9 +37,13 @@ mod holder;
 mod host_records;
 mod instance_records;
 mod packed;
+mod prune_mark;
+mod pruned;
+mod pruning;
 mod raw;
 mod raw_ref;
 mod results;
+mod retention;
 mod runner;
 mod self_test;
 mod study;
@@ -51,8 +56,12 @@ pub use finished::{FinishedFile, FinishedStudy, FinishedTrial};
 pub use history::{RequestRecord, StoredOutcome};
 pub use host_records::StoredHostRecord;
 pub use instance_records::{InstanceRecords, InstanceSamplesByTrial, TrialInstances};
+pub use prune_mark::{PruneMark, RulePruning};
 pub use raw::SweptObjects;
 pub use raw_ref::RawRef;
+pub use retention::{
+    KeptReferences, RetainedKind, RetentionFate, RetentionReason, RetentionRow, RetentionTable,
+};
 pub use runner::Runner;
 pub use self_test::StoredSelfTest;
 pub use study::{
@@ -149,9 +158,16 @@ impl Store {
     /// What a step printed.
     ///
     /// # Errors
-    /// The object is missing or damaged.
+    /// The object was pruned ([`StoreError::Pruned`]), or is missing or damaged.
     pub async fn raw(&self, raw: &RawRef) -> Result<Vec<u8>, StoreError> {
         let (folder, raw) = (self.raw.clone(), *raw);
-        raw::off_the_loop(move || folder.read(&raw)).await
+        let read = raw::off_the_loop(move || folder.read(&raw)).await;
+        match read {
+            Err(damaged @ StoreError::RawDamaged { .. }) => match self.prune_mark(&raw).await? {
+                Some(mark) => Err(StoreError::Pruned { raw, mark }),
+                None => Err(damaged),
+            },
+            read => read,
+        }
     }
 }

@@ -8,7 +8,7 @@
 //! An object is given out only if its content is what its name says.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     fs::{self, File, TryLockError},
     io::{self, Read as _, Write},
     os::unix::fs::PermissionsExt,
@@ -237,6 +237,31 @@ impl RawFolder {
             }
         }
         Ok(objects)
+    }
+
+    /// The size on disk of every object, in bytes; none where there is no folder. Blocks.
+    pub(crate) fn sizes(&self) -> Result<HashMap<RawRef, u64>, StoreError> {
+        let mut sizes = HashMap::new();
+        if !self.dir.exists() {
+            return Ok(sizes);
+        }
+        for folder in self.entries(&self.dir)? {
+            if folder.file_name().len() == 2 && folder.path().is_dir() {
+                for object in self.entries(&folder.path())? {
+                    let size = object.metadata().map_or(0, |meta| meta.len());
+                    sizes.extend(address(&object).map(|raw| (raw, size)));
+                }
+            }
+        }
+        Ok(sizes)
+    }
+
+    /// Removes these objects. Blocks; call it [`alone`].
+    ///
+    /// [`alone`]: RawFolder::alone
+    pub(crate) fn remove_objects(&self, objects: &[RawRef]) -> Result<(), StoreError> {
+        let mut paths = objects.iter().map(|object| self.path_of(object));
+        paths.try_for_each(|path| self.remove(&path))
     }
 
     /// Removes every object but these, and what a killed process left unfinished. Blocks; call it [`alone`].

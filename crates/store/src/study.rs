@@ -724,6 +724,7 @@ impl Store {
     /// The sweep itself, under the lock.
     pub(crate) async fn sweep_alone(&self) -> Result<SweptObjects, StoreError> {
         self.remove_lone_records().await?;
+        self.remove_lone_marks().await?;
         let keep = self.referred_objects().await?;
         let folder = self.raw.clone();
         raw::off_the_loop(move || folder.sweep(&keep)).await

@@ -198,12 +198,15 @@ impl Store {
         Ok(refs)
     }
 
+    /// Keeps these contents, whatever rule removed them before. Call it where sweeps are held off.
     pub(crate) async fn keep_batch(&self, batch: Vec<Vec<u8>>) -> Result<Vec<RawRef>, StoreError> {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
         let folder = self.raw.clone();
-        raw::off_the_loop(move || folder.keep(&batch)).await
+        let kept = raw::off_the_loop(move || folder.keep(&batch)).await?;
+        self.unmark(&kept).await?;
+        Ok(kept)
     }
 
     /// The benchmark of a trial's cell, and its metrics in order.

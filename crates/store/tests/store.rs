@@ -4,13 +4,14 @@
 
 use backsight_model::{
     Amendment, Better, BootRecord, BuildRecord, Cell, CellMetric, Ending, Failure, HostName,
-    HostRecord, Layout, MachineLoad, MetricSamples, MonitorName, MonitorSample, Phase,
-    ResourceUsage, Simulator, StepOutput, StepRecord, StudyState, TrialRecord, Unit, Value,
-    Version,
+    HostRecord, KeepRule, KeepRules, Layout, MachineLoad, MetricSamples, MonitorName,
+    MonitorSample, Phase, ResourceUsage, Simulator, StepOutput, StepRecord, StudyState,
+    TomlDocument, TrialRecord, Unit, Value, Version,
 };
 use backsight_store::{
-    ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, NewStudy, NewTarget, RawOwner, RawRef,
-    Runner, SampleState, Store, StoreError, StudyDocument, StudyId, SweptObjects,
+    ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, KeptReferences, NewStudy, NewTarget,
+    RawOwner, RawRef, RetentionFate, RetentionReason, Runner, SampleState, Store, StoreError,
+    StudyDocument, StudyId, SweptObjects,
 };
 use backsight_test_needs::Need;
 use indexmap::IndexMap;
@@ -989,6 +990,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE instance_sample",
         "DROP TABLE host_clock",
         "DROP TABLE meeting",
+        "DROP TABLE pruned",
         "DROP TABLE self_test",
         "DROP TABLE host_record",
         "DROP TABLE record_section",
@@ -1924,4 +1926,329 @@ async fn a_guest_is_kept_once_and_another_kernel_costs_its_small_section() {
     let stored = store.host_records(study).await.unwrap();
     let stored: Vec<_> = stored.into_iter().map(|it| it.at_begin).collect();
     assert_eq!(stored, [record("6.1"), record("6.2")]);
+}
+
+/// The time of the tests of pruning.
+const NOW: &str = "2024-06-01T12:00:00Z";
+
+fn keep_rules(text: &str) -> KeepRules {
+    KeepRules::read(&TomlDocument::new("keep.toml", text)).unwrap()
+}
+
+/// A trial that began then and whose step printed this.
+fn printed(began: &str, stdout: &[u8]) -> TrialRecord {
+    TrialRecord {
+        began: began.parse().unwrap(),
+        ..measured(
+            vec![samples("throughput", &[1.0])],
+            vec![step(0, stdout, b"")],
+        )
+    }
+}
+
+async fn record(store: &Store, study: StudyId, number: u32, record: &TrialRecord) {
+    let recorded = store.record_trial(study, number, 0, number, record).await;
+    recorded.unwrap();
+}
+
+/// Prunes by these rules; how many objects stayed and how many went.
+async fn pruned(store: &Store, rules: &str, references: &KeptReferences) -> (u64, u64) {
+    let now = NOW.parse().unwrap();
+    let rules = keep_rules(rules);
+    let said = store.retention(&rules, references, now).await.unwrap();
+    let done = store.prune(&rules, references, now).await.unwrap();
+    assert_eq!(said, done, "a dry run says what happens");
+    let count = |goes: bool| {
+        let rows = done.rows();
+        let of_fate = rows.filter(|row| matches!(row.fate, RetentionFate::Pruned(_)) == goes);
+        of_fate.map(|row| row.count).sum()
+    };
+    (count(false), count(true))
+}
+
+async fn is_there(store: &Store, content: &[u8]) -> bool {
+    match store.raw(&RawRef::from_content(content)).await {
+        Ok(read) => read == content,
+        Err(StoreError::Pruned { mark, .. }) => {
+            assert_eq!(mark.made, NOW.parse().unwrap());
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+const FOUR_WEEKS: &str = "[keep]\noutputs = \"4 weeks\"\n";
+
+#[tokio::test]
+async fn outputs_that_are_too_old_go_with_a_mark_and_what_a_younger_trial_shares_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    record(&store, study, 1, &printed("2024-03-01T00:00:00Z", b"old")).await;
+    record(
+        &store,
+        study,
+        2,
+        &printed("2024-03-01T00:00:00Z", b"shared"),
+    )
+    .await;
+    record(
+        &store,
+        study,
+        3,
+        &printed("2024-05-31T00:00:00Z", b"shared"),
+    )
+    .await;
+    let mut watched = printed("2024-03-01T00:00:00Z", b"watched");
+    watched.steps[0].monitor = Some("cpu".parse().unwrap());
+    record(&store, study, 4, &watched).await;
+    let none = KeptReferences::default();
+    // What its study measures still isn't pruned.
+    assert_eq!(pruned(&store, FOUR_WEEKS, &none).await, (3, 0));
+    store.set_state(study, StudyState::Finished).await.unwrap();
+    assert_eq!(pruned(&store, "[keep]\n", &none).await, (3, 0));
+    let named = format!("{FOUR_WEEKS}studies = [\"ba*\"]\n");
+    assert_eq!(pruned(&store, &named, &none).await, (3, 0));
+    let mut referred = KeptReferences::default();
+    (referred.trials).insert((study, 1), RetentionReason::Acceptance);
+    assert_eq!(pruned(&store, FOUR_WEEKS, &referred).await, (3, 0));
+
+    assert_eq!(pruned(&store, FOUR_WEEKS, &none).await, (2, 1));
+    assert!(!is_there(&store, b"old").await);
+    assert!(is_there(&store, b"shared").await && is_there(&store, b"watched").await);
+    let error = store.raw(&RawRef::from_content(b"old")).await.unwrap_err();
+    let said = "was pruned on 2024-06-01 by the rule `outputs = \"4 weeks\"`";
+    assert!(error.to_string().contains(said), "{error}");
+    assert_eq!(store.damaged_objects().await.unwrap(), (2, vec![]));
+    assert_eq!(store.samples(study, 1).await.unwrap().len(), 1);
+    let prunings = store.prunings().await.unwrap();
+    assert_eq!((prunings.len(), prunings[0].objects), (1, 1));
+    // Nothing is left to be done.
+    assert_eq!(pruned(&store, FOUR_WEEKS, &none).await, (2, 0));
+
+    // An object that is lost afterwards isn't called pruned.
+    record(&store, study, 5, &printed("2024-05-31T00:00:00Z", b"old")).await;
+    assert!(is_there(&store, b"old").await);
+    assert_eq!(store.prunings().await.unwrap(), []);
+    for object in objects(dir.path()) {
+        fs::remove_file(object).unwrap();
+    }
+    assert_eq!(store.damaged_objects().await.unwrap().1.len(), 3);
+    store.delete(study).await.unwrap();
+}
+
+#[tokio::test]
+async fn marks_go_with_the_last_study_that_refers_to_their_objects() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    record(&store, study, 1, &printed("2024-03-01T00:00:00Z", b"old")).await;
+    store.set_state(study, StudyState::Finished).await.unwrap();
+    pruned(&store, FOUR_WEEKS, &KeptReferences::default()).await;
+    assert_eq!(store.prunings().await.unwrap().len(), 1);
+    store.delete(study).await.unwrap();
+    assert_eq!(store.prunings().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_pruning_that_was_interrupted_is_finished_or_taken_back_by_the_next() {
+    for (rules, is_there_then) in [(FOUR_WEEKS, false), ("[keep]\n", true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, study) = with_study(dir.path()).await;
+        let contents: Vec<Vec<u8>> = (0..20).map(|n| format!("old {n}").into_bytes()).collect();
+        for (content, number) in contents.iter().zip(1..) {
+            record(
+                &store,
+                study,
+                number,
+                &printed("2024-03-01T00:00:00Z", content),
+            )
+            .await;
+        }
+        store.set_state(study, StudyState::Finished).await.unwrap();
+        // A folder in the place of one file ends it in the middle, with everything marked.
+        let (stuck, kept) = (&objects(dir.path())[7], dir.path().join("kept"));
+        fs::rename(stuck, &kept).unwrap();
+        fs::create_dir(stuck).unwrap();
+        let (none, now) = (KeptReferences::default(), NOW.parse().unwrap());
+        let interrupted = store.prune(&keep_rules(FOUR_WEEKS), &none, now).await;
+        assert!(interrupted.is_err());
+        fs::remove_dir(stuck).unwrap();
+        fs::rename(&kept, stuck).unwrap();
+        let left = objects(dir.path()).len();
+        assert!(left > 0);
+        assert_eq!(store.damaged_objects().await.unwrap(), (0, vec![]));
+
+        store.prune(&keep_rules(rules), &none, now).await.unwrap();
+        let mut there = 0;
+        for content in &contents {
+            there += usize::from(is_there(&store, content).await);
+        }
+        assert_eq!(there, if is_there_then { left } else { 0 });
+        assert_eq!(store.damaged_objects().await.unwrap(), (there, vec![]));
+        assert_eq!(objects(dir.path()).len(), there);
+    }
+}
+
+#[tokio::test]
+async fn of_each_period_the_first_measured_trial_is_left_whenever_it_is_thinned() {
+    const THIN: &str = "[keep]\nthin = { after = \"1 month\", every = \"1 day\" }\n";
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let content = |day: u32, hour: u32| format!("{day} {hour}").into_bytes();
+    let mut number = 0;
+    for day in 1..=31 {
+        for hour in 0..3 {
+            number += 1;
+            let began = format!("2024-05-{day:02}T{hour:02}:00:00Z");
+            let mut trial = printed(&began, &content(day, hour));
+            if (day, hour) == (1, 0) {
+                trial.outcome = Err(Failure::of_trial("x"));
+            }
+            record(&store, study, number, &trial).await;
+        }
+    }
+    store.set_state(study, StudyState::Finished).await.unwrap();
+    let none = KeptReferences::default();
+    // May begins a month before the first of June, at twelve.
+    assert_eq!(pruned(&store, THIN, &none).await, (91, 2));
+    assert!(
+        is_there(&store, &content(1, 1)).await,
+        "the first measured one"
+    );
+    assert!(
+        is_there(&store, &content(2, 2)).await,
+        "it isn't old enough"
+    );
+    let later = "2024-07-10T00:00:00Z".parse().unwrap();
+    let rules = keep_rules(THIN);
+    store.prune(&rules, &none, later).await.unwrap();
+    assert_eq!(objects(dir.path()).len(), 31);
+    assert!(
+        store
+            .raw(&RawRef::from_content(&content(1, 1)))
+            .await
+            .is_ok()
+    );
+    // What is always kept isn't thinned; what has a shorter limit goes by that.
+    let rules = keep_rules(&format!("{THIN}outputs = \"always\"\n"));
+    let table = store.prune(&rules, &none, later).await.unwrap();
+    assert_eq!(table.rows().count(), 1);
+    let rules = keep_rules(&format!("{THIN}outputs = \"2 months\"\n"));
+    store.prune(&rules, &none, later).await.unwrap();
+    assert_eq!(objects(dir.path()).len(), 22);
+}
+
+#[tokio::test]
+async fn logs_of_builds_and_boots_go_by_their_own_rule() {
+    const LOGS: &str = "[keep]\nlogs = \"4 weeks\"\n";
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).await.unwrap();
+    let new = NewStudy {
+        target: Some(NewTarget {
+            testbeds: Vec::new(),
+            name: "app".parse().unwrap(),
+            versions: vec![version("v1", Vec::new())],
+        }),
+        ..new_study("s")
+    };
+    let study = store.create_study(&new).await.unwrap();
+    let began = "2024-03-01T00:00:00Z".parse().unwrap();
+    let build = BuildRecord {
+        compilers: Vec::new(),
+        version: 0,
+        layout: Layout::default(),
+        key: "ab".into(),
+        quirks: Vec::new(),
+        failure: None,
+        cached: false,
+        began,
+        took: Duration::from_secs(3),
+        log: b"$ make".to_vec(),
+    };
+    let build = store.record_build(study, &build).await.unwrap();
+    let boot = BootRecord {
+        guests: Default::default(),
+        testbed: 0,
+        version: 0,
+        layout: Layout::default(),
+        ordinal: 1,
+        failure: None,
+        began,
+        took: Duration::from_secs(2),
+        facts: IndexMap::new(),
+        log: b"login:".to_vec(),
+    };
+    store.record_boot(study, &boot).await.unwrap();
+    store.set_state(study, StudyState::Finished).await.unwrap();
+    let record = HostRecord(
+        [(
+            "kernel".to_owned(),
+            [("release".to_owned(), "6.1".to_owned())].into(),
+        )]
+        .into(),
+    );
+    let host = "h".parse().unwrap();
+    store
+        .begin_host_record(study, &host, began, &record)
+        .await
+        .unwrap();
+    let mut referred = KeptReferences::default();
+    (referred.builds).insert((study, build), RetentionReason::Change);
+    assert_eq!(pruned(&store, LOGS, &referred).await, (3, 0));
+    let none = KeptReferences::default();
+    assert_eq!(pruned(&store, LOGS, &none).await, (1, 2));
+    assert!(!is_there(&store, b"$ make").await && !is_there(&store, b"login:").await);
+    assert_eq!(store.host_records(study).await.unwrap().len(), 1);
+
+    // Of a build that a study took lately, the age counts from there.
+    let rules = keep_rules("[keep]\nbuilds = \"100 days\"\n");
+    let builds = ["ab", "cd"].map(|key| (key.to_owned(), jiff::Timestamp::UNIX_EPOCH));
+    let fates = store.build_fates(&rules, &none, NOW.parse().unwrap(), &builds);
+    assert_eq!(
+        fates.await.unwrap(),
+        [
+            RetentionFate::Kept(RetentionReason::Young),
+            RetentionFate::Pruned(KeepRule::Builds)
+        ]
+    );
+}
+
+#[tokio::test]
+async fn trials_that_are_recorded_while_others_prune_have_their_outputs() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, old) = with_study(dir.path()).await;
+    let content = |n: u32| format!("printed {}", n % 10).into_bytes();
+    for number in 1..=10 {
+        let trial = printed("2024-03-01T00:00:00Z", &content(number));
+        record(&store, old, number, &trial).await;
+    }
+    store.set_state(old, StudyState::Finished).await.unwrap();
+    let young = store.create_study(&new_study("young")).await.unwrap();
+    let other = Store::open(dir.path()).await.unwrap();
+    let (none, now, rules) = (
+        KeptReferences::default(),
+        NOW.parse().unwrap(),
+        keep_rules(FOUR_WEEKS),
+    );
+    let recording = async {
+        for number in 1..=10 {
+            let trial = printed("2024-05-31T00:00:00Z", &content(number));
+            record(&store, young, number, &trial).await;
+            tokio::task::yield_now().await;
+        }
+    };
+    let pruning = async {
+        for _ in 0..20 {
+            other.prune(&rules, &none, now).await.unwrap();
+        }
+    };
+    let again = async {
+        for _ in 0..20 {
+            store.prune(&rules, &none, now).await.unwrap();
+        }
+    };
+    tokio::join!(recording, pruning, again);
+    for number in 1..=10 {
+        assert!(is_there(&store, &content(number)).await, "{number}");
+    }
+    assert_eq!(store.prunings().await.unwrap(), []);
 }

@@ -1,0 +1,91 @@
+//! Marks of raw objects that a rule removed: what refers to one says so.
+//!
+//! A mark is made before its object's file goes, and taken back when the same content is kept anew: no reference is ever to an object
+//! that is gone without a mark.
+
+use crate::{
+    PruneMark, RawRef, RulePruning, Store, StoreError, database::AnswerRow, study::ROWS_AT_ONCE,
+};
+
+impl Store {
+    /// When this object was pruned, if it was.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn prune_mark(&self, raw: &RawRef) -> Result<Option<PruneMark>, StoreError> {
+        let query = sqlx::query("SELECT made, rule FROM pruned WHERE object = $1");
+        let rows = self.database.rows(query.bind(raw.to_string())).await?;
+        rows.first().map(|row| self.mark(row)).transpose()
+    }
+
+    fn mark(&self, row: &AnswerRow) -> Result<PruneMark, StoreError> {
+        Ok(PruneMark {
+            made: self.database.parsed(row, "made", "a time")?,
+            rule: self.database.column(row, "rule")?,
+        })
+    }
+
+    /// What was pruned so far, by rule.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn prunings(&self) -> Result<Vec<RulePruning>, StoreError> {
+        let query = sqlx::query(
+            "SELECT rule, COUNT(*) AS objects, MAX(made) AS made FROM pruned GROUP BY rule ORDER BY rule",
+        );
+        let rows = self.database.rows(query).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(RulePruning {
+                    objects: self.database.whole(row, "objects")?,
+                    last: self.mark(row)?,
+                })
+            })
+            .collect()
+    }
+
+    /// Those of these objects that have a mark, in their order.
+    pub(crate) async fn marked_of(&self, objects: &[RawRef]) -> Result<Vec<RawRef>, StoreError> {
+        let mut marked = Vec::new();
+        for chunk in objects.chunks(ROWS_AT_ONCE) {
+            let mut query = sqlx::QueryBuilder::new("SELECT object FROM pruned WHERE object IN (");
+            let mut addresses = query.separated(", ");
+            for object in chunk {
+                addresses.push_bind(object.to_string());
+            }
+            query.push(")");
+            for row in &self.database.rows(query.build().persistent(false)).await? {
+                marked.push(
+                    self.database
+                        .parsed(row, "object", "a raw output's address")?,
+                );
+            }
+        }
+        Ok(marked)
+    }
+
+    /// Takes back the marks of objects that were kept anew.
+    pub(crate) async fn unmark(&self, kept: &[RawRef]) -> Result<(), StoreError> {
+        for object in self.marked_of(kept).await? {
+            sqlx::query("DELETE FROM pruned WHERE object = $1")
+                .bind(object.to_string())
+                .execute(self.database.pool())
+                .await
+                .map_err(|e| self.database.fault(e))?;
+        }
+        Ok(())
+    }
+
+    /// Removes marks of objects that nothing refers to any more.
+    pub(crate) async fn remove_lone_marks(&self) -> Result<(), StoreError> {
+        sqlx::query(concat!(
+            "DELETE FROM pruned WHERE object NOT IN (",
+            crate::check::referred_objects!(),
+            ")"
+        ))
+        .execute(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! Raw objects that the rules of keep.toml remove.
+//!
+//! First all that goes gets a mark, in one transaction and while nobody records anything; then files go, some at a time. Whoever keeps
+//! the same content meanwhile takes its mark back, and with it the file stays. A process that is killed in between leaves marks
+//! whose files are still there: the next one removes them.
+
+use backsight_model::{KeepRules, Located, Thinning};
+use jiff::Timestamp;
+use sqlx::{QueryBuilder, Transaction};
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    path::PathBuf,
+};
+
+use crate::{
+    KeptReferences, RawRef, RetainedKind, RetentionFate, RetentionReason, RetentionTable, Store,
+    StoreError, StudyId,
+    database::{AnswerRow, DatabaseKind},
+    raw,
+    retention::{BuildUse, Retention, ThinnedTrials, TrialKey},
+    study::{chunks, earlier_log_path, log_path},
+};
+
+/// Files that are removed while nobody can record a trial: a few milliseconds' worth.
+const REMOVED_AT_ONCE: usize = 500;
+
+/// What becomes of each object that something refers to.
+type Fates = HashMap<RawRef, (RetentionFate, RetainedKind)>;
+
+impl Store {
+    /// What the rules keep and what they would remove at this time.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn retention(
+        &self,
+        rules: &KeepRules,
+        references: &KeptReferences,
+        now: Timestamp,
+    ) -> Result<RetentionTable, StoreError> {
+        let sizes = self.object_sizes().await?;
+        let fates = self.fates(rules, references, now).await?;
+        Ok(table(&fates, &sizes))
+    }
+
+    /// Removes what the rules don't keep at this time: what stayed and what went.
+    ///
+    /// # Errors
+    /// Somebody records trials for longer than five seconds, or the store can only be read. What was marked until then goes
+    /// the next time.
+    pub async fn prune(
+        &self,
+        rules: &KeepRules,
+        references: &KeptReferences,
+        now: Timestamp,
+    ) -> Result<RetentionTable, StoreError> {
+        let sizes = self.object_sizes().await?;
+        let alone = self.raw.alone().await?;
+        let fates = self.fates(rules, references, now).await?;
+        self.mark_fates(rules, &fates, &sizes, now).await?;
+        drop(alone);
+        let doomed: Vec<RawRef> = sizes
+            .keys()
+            .filter(|object| matches!(fates.get(object), Some((RetentionFate::Pruned(_), _))))
+            .copied()
+            .collect();
+        for objects in doomed.chunks(REMOVED_AT_ONCE) {
+            let alone = self.raw.alone().await?;
+            let marked = self.marked_of(objects).await?;
+            let folder = self.raw.clone();
+            raw::off_the_loop(move || folder.remove_objects(&marked)).await?;
+            drop(alone);
+        }
+        Ok(table(&fates, &sizes))
+    }
+
+    /// What becomes of builds: each with its key and when it was made, which counts where no study took it later.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn build_fates(
+        &self,
+        rules: &KeepRules,
+        references: &KeptReferences,
+        now: Timestamp,
+        builds: &[(String, Timestamp)],
+    ) -> Result<Vec<RetentionFate>, StoreError> {
+        let mut uses: HashMap<String, Vec<BuildUse>> = HashMap::new();
+        let query = sqlx::query("SELECT content, study, number, began FROM build");
+        let db = &self.database;
+        for row in &db.rows(query).await? {
+            let of_key = uses.entry(db.column(row, "content")?).or_default();
+            of_key.push(BuildUse {
+                study: StudyId(db.column(row, "study")?),
+                number: db.whole(row, "number")?,
+                began: db.parsed(row, "began", "a time")?,
+            });
+        }
+        let studies = self.studies().await?;
+        let retention = Retention::new(rules, references, &studies, ThinnedTrials::default(), now);
+        let fate = |(key, made): &(String, Timestamp)| {
+            let uses = uses.get(key).map_or(&[][..], Vec::as_slice);
+            retention.of_build(*made, uses)
+        };
+        Ok(builds.iter().map(fate).collect())
+    }
+
+    /// The logs of studies that ended, with their sizes, and what becomes of each: they are files of their own, to which nothing
+    /// refers.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn study_log_fates(
+        &self,
+        rules: &KeepRules,
+        now: Timestamp,
+    ) -> Result<Vec<(PathBuf, u64, RetentionFate)>, StoreError> {
+        let (studies, references) = (self.studies().await?, KeptReferences::default());
+        let retention = Retention::new(rules, &references, &studies, ThinnedTrials::default(), now);
+        let mut fates = Vec::new();
+        for study in &studies {
+            let fate = retention.of_study_log(study.id, study.ended.unwrap_or(study.began));
+            let log = log_path(&self.dir, study.id);
+            for path in [earlier_log_path(&log), log] {
+                if let Ok(file) = fs::metadata(&path) {
+                    fates.push((path, file.len(), fate));
+                }
+            }
+        }
+        Ok(fates)
+    }
+
+    async fn object_sizes(&self) -> Result<HashMap<RawRef, u64>, StoreError> {
+        let folder = self.raw.clone();
+        raw::off_the_loop(move || folder.sizes()).await
+    }
+
+    async fn fates(
+        &self,
+        rules: &KeepRules,
+        references: &KeptReferences,
+        now: Timestamp,
+    ) -> Result<Fates, StoreError> {
+        let studies = self.studies().await?;
+        let thinned = self.thinned_trials(rules.thin.as_ref()).await?;
+        let retention = Retention::new(rules, references, &studies, thinned, now);
+        let mut fates = Fates::new();
+        let query = sqlx::query(
+            "SELECT 0 AS kind, s.study, s.trial AS number, t.began, s.monitor, s.stdout AS raw FROM step s \
+             JOIN trial t ON t.study = s.study AND t.number = s.trial WHERE s.stdout IS NOT NULL \
+             UNION ALL SELECT 0, s.study, s.trial, t.began, s.monitor, s.stderr FROM step s \
+             JOIN trial t ON t.study = s.study AND t.number = s.trial WHERE s.stderr IS NOT NULL \
+             UNION ALL SELECT 1, study, number, began, NULL, log FROM build WHERE log IS NOT NULL \
+             UNION ALL SELECT 1, study, build, began, NULL, log FROM boot WHERE log IS NOT NULL \
+             UNION ALL SELECT 2, 0, 0, NULL, NULL, object FROM record_section \
+             UNION ALL SELECT 2, 0, 0, NULL, NULL, kernel_log FROM host_record WHERE kernel_log IS NOT NULL",
+        );
+        let each = self.database.each_row(query, |row| {
+            let object = self.database.parsed(row, "raw", "a raw output's address")?;
+            let fate = self.fate_of_row(&retention, row)?;
+            let known = fates.entry(object).or_insert(fate);
+            *known = fate.min(*known);
+            Ok(())
+        });
+        each.await?;
+        Ok(fates)
+    }
+
+    fn fate_of_row(
+        &self,
+        retention: &Retention<'_>,
+        row: &AnswerRow,
+    ) -> Result<(RetentionFate, RetainedKind), StoreError> {
+        let db = &self.database;
+        let kind: i64 = db.column(row, "kind")?;
+        let study = StudyId(db.column(row, "study")?);
+        let number = db.whole(row, "number")?;
+        let began = || db.parsed(row, "began", "a time");
+        Ok(match kind {
+            0 => {
+                let kind = match db.column::<Option<&str>>(row, "monitor")? {
+                    Some(_) => RetainedKind::Monitors,
+                    None => RetainedKind::Outputs,
+                };
+                let fate = retention.of_trial(kind, TrialKey { study, number }, began()?);
+                (fate, kind)
+            }
+            1 => (
+                retention.of_log(study, number, began()?),
+                RetainedKind::Logs,
+            ),
+            _ => (
+                RetentionFate::Kept(RetentionReason::NoRule),
+                RetainedKind::Records,
+            ),
+        })
+    }
+
+    /// The trials that stay where others are thinned; none where nothing is.
+    async fn thinned_trials(
+        &self,
+        thin: Option<&Located<Thinning>>,
+    ) -> Result<ThinnedTrials, StoreError> {
+        let mut thinned = ThinnedTrials::default();
+        let Some(thin) = thin else { return Ok(thinned) };
+        let query = sqlx::query(
+            "SELECT t.study, t.number, t.began, \
+             COALESCE(c.question, c.benchmark || ' ' || c.variant || ' ' || c.params || ' ' || COALESCE(c.monitors, '')) AS question \
+             FROM trial t JOIN cell c ON c.study = t.study AND c.number = t.cell \
+             ORDER BY CASE WHEN t.failure IS NULL THEN 0 ELSE 1 END, t.began, t.study, t.number",
+        );
+        let db = &self.database;
+        let each = db.each_row(query, |row| {
+            let trial = TrialKey {
+                study: StudyId(db.column(row, "study")?),
+                number: db.whole(row, "number")?,
+            };
+            let began = db.parsed(row, "began", "a time")?;
+            thinned.add(thin, db.column(row, "question")?, trial, began);
+            Ok(())
+        });
+        each.await?;
+        Ok(thinned)
+    }
+
+    /// Marks what goes, and takes back the marks of what an interrupted process marked and stays after all.
+    async fn mark_fates(
+        &self,
+        rules: &KeepRules,
+        fates: &Fates,
+        sizes: &HashMap<RawRef, u64>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let marked = self.marked_objects().await?;
+        let (mut doomed, mut saved) = (Vec::new(), Vec::new());
+        for (object, (fate, _)) in fates {
+            match (fate, marked.contains(object)) {
+                _ if !sizes.contains_key(object) => {}
+                (RetentionFate::Pruned(rule), false) => doomed.push((object, rules.text_of(*rule))),
+                (RetentionFate::Kept(_), true) => saved.push(*object),
+                _ => {}
+            }
+        }
+        self.unmark(&saved).await?;
+        let mut tx = self.database.begin().await?;
+        for (chunk, _) in chunks(&doomed) {
+            self.insert_marks(&mut tx, chunk, now).await?;
+        }
+        tx.commit().await.map_err(|e| self.database.fault(e))
+    }
+
+    async fn insert_marks(
+        &self,
+        tx: &mut Transaction<'static, DatabaseKind>,
+        objects: &[(&RawRef, String)],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut insert =
+            QueryBuilder::<DatabaseKind>::new("INSERT INTO pruned (object, made, rule) ");
+        insert.push_values(objects, |mut row, (object, rule)| {
+            row.push_bind(object.to_string())
+                .push_bind(now.to_string())
+                .push_bind(rule);
+        });
+        self.execute(tx, insert).await
+    }
+
+    async fn marked_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
+        let rows = self
+            .database
+            .rows(sqlx::query("SELECT object FROM pruned"))
+            .await?;
+        let address =
+            |row: &AnswerRow| (self.database).parsed(row, "object", "a raw output's address");
+        rows.iter().map(address).collect()
+    }
+}
+
+/// Counts of the objects that are there, by their fate.
+fn table(fates: &Fates, sizes: &HashMap<RawRef, u64>) -> RetentionTable {
+    let mut table = RetentionTable::default();
+    for (object, (fate, kind)) in fates {
+        if let Some(bytes) = sizes.get(object) {
+            table.add(*kind, *fate, *bytes);
+        }
+    }
+    table
+}

@@ -60,12 +60,13 @@ impl ExportArgs {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.study).await.into_diagnostic()?;
-            let histograms = probe_histograms(&store, &study).await?;
+            let (histograms, pruned) = probe_histograms(&store, &study).await?;
             let count = histograms.len();
             files::rows(self.output.as_deref(), |out| {
                 export_histograms(histograms, out).into_diagnostic()
             })?;
             files::print_note(&counted(count, "histogram"));
+            pruned.iter().for_each(|note| files::print_note(note));
             Ok(ExitCode::SUCCESS)
         })
     }
@@ -97,8 +98,9 @@ impl ExportArgs {
             let study = store.study(&self.study).await.into_diagnostic()?;
             if self.monitors {
                 let out = TableOutput::to(self.output.as_deref()).into_diagnostic()?;
-                let values = export_monitors(&store, &study, form, out).await?;
+                let (values, pruned) = export_monitors(&store, &study, form, out).await?;
                 files::print_note(&format!("{values} values of samplers"));
+                pruned.iter().for_each(|note| files::print_note(note));
                 return Ok(ExitCode::SUCCESS);
             }
             backsight_study::refuse_sides(&study)?;

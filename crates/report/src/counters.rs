@@ -103,6 +103,8 @@ pub struct Counters {
     pub looked_at: usize,
     /// The trials with unusual counters, the one with the most unusual counter first.
     pub unusual: Vec<UnusualTrial>,
+    /// What a reader should know besides: outputs that were pruned.
+    pub notes: Vec<String>,
 }
 
 /// A trial some of whose counters are unusual.
@@ -153,7 +155,14 @@ impl Counters {
             looked_at: shown.len(),
             counters,
             unusual,
+            notes: Vec::new(),
         }
+    }
+
+    /// The same with these notes.
+    #[must_use]
+    pub fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
     }
 }
 
@@ -286,6 +295,7 @@ impl Counters {
             );
             sentences.push((more, Tone::Plain));
         }
+        sentences.extend(self.notes.iter().map(|note| (note.clone(), Tone::Plain)));
         if self.counters.is_empty() {
             sentences.push(("no counter rose".to_owned(), Tone::Plain));
         }

@@ -2,6 +2,7 @@
 //!
 //! The start and the end of an output that is too long stay: the start says what ran, the end how it came out.
 
+use backsight_store::StoreError;
 use std::fmt::Write;
 
 use crate::escape;
@@ -29,7 +30,7 @@ pub struct PrintedOutput {
     kept: u64,
     /// Bytes that were printed: more than were kept when the step went over its limit.
     printed: u64,
-    /// Why the store can't give what it kept, if so.
+    /// Why the store can't give it, in words, if so.
     unreadable: Option<String>,
     /// The trial that printed the same before, where it is shown.
     same_as: Option<u32>,
@@ -82,8 +83,12 @@ impl PrintedOutput {
         self.same_as
     }
 
-    /// An output of which the store has lost what it kept.
-    pub fn unreadable_because(why: String, printed: u64) -> Self {
+    /// An output that the store can't give: pruned, or lost.
+    pub fn unreadable_because(error: &StoreError, printed: u64) -> Self {
+        let why = match error {
+            StoreError::Pruned { mark, .. } => mark.to_string(),
+            error => format!("the store can't read it: {error}"),
+        };
         Self {
             printed,
             kept: printed,

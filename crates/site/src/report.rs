@@ -286,7 +286,7 @@ async fn printed(store: &Store, source: &Source, most: usize) -> PrintedOutput {
         None => PrintedOutput::new(Vec::new(), output.printed, most),
         Some(raw) => match store.raw(raw).await {
             Ok(bytes) => PrintedOutput::new(bytes, output.printed, most),
-            Err(why) => PrintedOutput::unreadable_because(why.to_string(), output.printed),
+            Err(why) => PrintedOutput::unreadable_because(&why, output.printed),
         },
     }
 }

@@ -391,7 +391,7 @@ impl StreamView {
         let shown = printed.within(allowance);
         let mut rest = Vec::new();
         if let Some(why) = printed.unreadable() {
-            rest.push(format!("the store can't read it: {why}"));
+            rest.push(why.to_owned());
         }
         if let Some(trial) = printed.shown_by() {
             rest.push(format!("the same as of trial {trial}"));

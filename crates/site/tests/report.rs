@@ -12,6 +12,7 @@ mod stepped;
 use backsight_model::{Failure, StudyState};
 use backsight_policy::{CompareOptions, NumberList, compare_lists};
 use backsight_site::{PAGE_LIMIT, PrintedOutput, ReportContent, report};
+use backsight_store::{PruneMark, RawRef, StoreError};
 use proptest::prelude::*;
 
 fn page(of: &ReportContent) -> String {
@@ -346,12 +347,28 @@ fn what_makes_the_numbers_doubtful_stands_above_them() {
 #[test]
 fn an_output_that_the_store_has_lost_is_said_in_its_place() {
     let mut sample = sample::report();
-    sample.studies[0].trials[0].steps[0].stdout =
-        PrintedOutput::unreadable_because("the object is <damaged>".into(), 512);
-    place(
-        &page(&sample),
-        "the store can&#39;t read it: the object is &lt;damaged&gt;",
-    );
+    let raw = RawRef::from_content(b"gone");
+    let damaged = StoreError::RawDamaged {
+        raw,
+        path: "raw".into(),
+        detail: "the object is <damaged>".into(),
+    };
+    let mark = PruneMark {
+        made: "2026-11-26T12:00:00Z".parse().unwrap(),
+        rule: "outputs = \"4 weeks\"".into(),
+    };
+    let pruned = StoreError::Pruned { raw, mark };
+    for (error, said) in [
+        (damaged, "the object is &lt;damaged&gt;"),
+        (
+            pruned,
+            "pruned on 2026-11-26 by the rule `outputs = &quot;4 weeks&quot;`",
+        ),
+    ] {
+        sample.studies[0].trials[0].steps[0].stdout =
+            PrintedOutput::unreadable_because(&error, 512);
+        place(&page(&sample), said);
+    }
 }
 
 proptest! {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use crate::{
     known_counters::KnownCounters,
+    pruned_outputs::PrunedOutputs,
     sampler_outputs::{no_sampler_watched, sampler_output},
     stored_study::numbered,
 };
@@ -25,9 +26,9 @@ pub async fn counters(store: &Store, study: &StudyRow, asked: &[u32]) -> miette:
     let cells = store.cells(study.id).await.into_diagnostic()?;
     let builds = builds_of_boots(store, study).await?;
     let mut known = KnownCounters::of_study(store, study).await?;
-    let mut trials = Vec::new();
+    let (mut trials, mut pruned) = (Vec::new(), PrunedOutputs::default());
     for row in &rows {
-        let rises = rises(store, study, row, &mut known).await?;
+        let rises = rises(store, study, row, &mut known, &mut pruned).await?;
         trials.push(TrialCounters {
             number: row.number,
             cell: cells.get(row.cell).map(Cell::to_string).unwrap_or_default(),
@@ -40,7 +41,7 @@ pub async fn counters(store: &Store, study: &StudyRow, asked: &[u32]) -> miette:
         });
     }
     if trials.iter().all(|trial| trial.rises.is_empty()) {
-        return Err(no_sampler_watched(study));
+        return Err(no_sampler_watched(study, &pruned));
     }
     for trial in &mut trials {
         trial.rises.retain(|rise| {
@@ -48,7 +49,8 @@ pub async fn counters(store: &Store, study: &StudyRow, asked: &[u32]) -> miette:
             known.is_counter(&counter.monitor, &counter.series)
         });
     }
-    Ok(Counters::new(study.name.as_str(), &trials, asked))
+    let counters = Counters::new(study.name.as_str(), &trials, asked);
+    Ok(counters.with_notes(pruned.notes()))
 }
 
 /// By how much each series of each sampler rose in a trial.
@@ -57,6 +59,7 @@ async fn rises(
     study: &StudyRow,
     trial: &TrialRow,
     known: &mut KnownCounters,
+    pruned: &mut PrunedOutputs,
 ) -> miette::Result<Vec<CounterRise>> {
     let mut rises = Vec::new();
     let steps = store.steps(study.id, trial.number).await;
@@ -64,7 +67,8 @@ async fn rises(
         if step.phase != Phase::Run {
             continue;
         }
-        let Some((monitor, sampled)) = sampler_output(store, trial.number, &step).await? else {
+        let sampled = sampler_output(store, trial.number, &step, pruned).await?;
+        let Some((monitor, sampled)) = sampled else {
             continue;
         };
         known.read(monitor, &sampled);

@@ -5,7 +5,7 @@ use backsight_model::Cell;
 use backsight_report::cross_checks::{
     CrossCheckNumber, CrossCheckOutcome, CrossCheckRow, CrossChecks,
 };
-use backsight_store::{Store, StudyDocument, StudyRow};
+use backsight_store::{Store, StoreError, StudyDocument, StudyRow};
 use miette::IntoDiagnostic as _;
 
 use crate::{step_records::step_records, stored_study::numbered};
@@ -51,10 +51,20 @@ pub async fn cross_checks_of_study(
             continue;
         };
         let steps = step_records(store, study.id, trial.number, |step| step.monitor.is_some());
-        let steps = steps.await.into_diagnostic()?;
+        let (steps, pruned) = match steps.await {
+            Ok(steps) => (steps, None),
+            Err(StoreError::Pruned { mark, .. }) => (Vec::new(), Some(mark)),
+            Err(error) => return Err(error).into_diagnostic(),
+        };
         let samples = store.samples(study.id, trial.number).await;
         let samples = samples.into_diagnostic()?;
-        let checked = cross_checks(&definition.benchmark, &steps, &samples);
+        let mut checked = cross_checks(&definition.benchmark, &steps, &samples);
+        if let Some(mark) = pruned {
+            let numbers = checked.iter_mut().flat_map(|check| &mut check.numbers);
+            for why in numbers.filter_map(|number| number.as_mut().err()) {
+                *why = mark.to_string();
+            }
+        }
         rows.extend(
             checked
                 .iter()

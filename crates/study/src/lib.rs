@@ -39,6 +39,7 @@ mod noise_repeats;
 mod open_target;
 mod outcome;
 mod profiles;
+mod pruned_outputs;
 mod question;
 mod question_identity;
 mod reference;

@@ -16,6 +16,8 @@ use backsight_store::{Store, StudyRow, TrialRow};
 use indexmap::{IndexMap, IndexSet};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 
+use crate::pruned_outputs::PrunedOutputs;
+
 /// Monitors whose names begin so print profiles.
 const MONITOR_PREFIX: &str = "profile";
 
@@ -389,6 +391,7 @@ pub(crate) async fn profile_of_trial(
     selection: &ProfileSelection,
 ) -> miette::Result<(Option<Profile>, Vec<String>)> {
     let (mut profiles, mut notes) = (Vec::new(), Vec::new());
+    let mut pruned = PrunedOutputs::default();
     for step in store
         .steps(study.id, trial.number)
         .await
@@ -403,7 +406,9 @@ pub(crate) async fn profile_of_trial(
         let Some(raw) = &step.stdout.raw else {
             continue;
         };
-        let bytes = store.raw(raw).await.into_diagnostic()?;
+        let Some(bytes) = pruned.read(store, raw).await.into_diagnostic()? else {
+            continue;
+        };
         match Profile::from_json(&bytes) {
             Ok(profile) if (profile.event == ProfileEvent::OffCpu) == selection.off_cpu => {
                 profiles.push(profile);
@@ -419,6 +424,8 @@ pub(crate) async fn profile_of_trial(
             )),
         }
     }
+    let of_trial = |note| format!("Of the profiles of trial {}: {note}.", trial.number);
+    notes.extend(pruned.notes().into_iter().map(of_trial));
     let profiles: Vec<&Profile> = profiles.iter().collect();
     match profiles.len() {
         0 => Ok((None, notes)),

@@ -76,6 +76,10 @@ impl StoreCheck {
     ) -> miette::Result<()> {
         let (count, damaged) = store.damaged_objects().await.into_diagnostic()?;
         self.objects = count;
+        for pruning in store.prunings().await.into_diagnostic()? {
+            let objects = counted(pruning.objects as usize, "raw output");
+            self.lines.push(format!("{objects}: {}", pruning.last));
+        }
         for object in &damaged {
             let is_record =
                 |(_, owner): &(StudyId, RawOwner)| matches!(owner, RawOwner::HostRecord(_));
@@ -345,6 +349,7 @@ impl Derived {
         let steps = match step_records(store, study, trial.number, |_| true).await {
             Ok(steps) => steps,
             Err(error @ StoreError::RawDamaged { .. }) => return Ok(Err(error.to_string())),
+            Err(StoreError::Pruned { mark, .. }) => return Ok(Err(mark.to_string())),
             Err(error) => return Err(error).into_diagnostic(),
         };
         let mut samples = match catalog.samples(&cell.benchmark, &steps) {
@@ -382,7 +387,10 @@ async fn import_again(
             continue;
         };
         let path = place(Path::new(path));
-        let content = store.raw(&raw).await.into_diagnostic()?;
+        let content = match store.raw(&raw).await {
+            Err(StoreError::Pruned { mark, .. }) => return Err(miette::miette!("{mark}")),
+            read => read.into_diagnostic()?,
+        };
         let made = fs::create_dir_all(path.parent().unwrap_or(folder.path()));
         made.and_then(|()| fs::write(&path, content))
             .into_diagnostic()

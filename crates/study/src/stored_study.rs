@@ -7,7 +7,7 @@ use backsight_report::{
         boot_heading, build_heading, clocks_text, meetings_text, step_heading, trial_heading,
     },
 };
-use backsight_store::{KeptOutput, RawRef, Store, StudyRow, TrialInstances};
+use backsight_store::{KeptOutput, RawRef, Store, StoreError, StudyRow, TrialInstances};
 use miette::IntoDiagnostic as _;
 
 use crate::{
@@ -56,9 +56,17 @@ async fn with_log(store: &Store, head: String, log: Option<&str>) -> miette::Res
     let mut page = head.into_bytes();
     if let Some(log) = log {
         let log: RawRef = log.parse().into_diagnostic()?;
-        page.extend(store.raw(&log).await.into_diagnostic()?);
+        page.extend(raw_or_mark(store, &log).await?);
     }
     Ok(page)
+}
+
+/// An output, or that it was pruned.
+async fn raw_or_mark(store: &Store, raw: &RawRef) -> miette::Result<Vec<u8>> {
+    match store.raw(raw).await {
+        Err(StoreError::Pruned { mark, .. }) => Ok(format!("({mark})\n").into_bytes()),
+        read => read.into_diagnostic(),
+    }
 }
 
 /// A trial with its steps, and with what they printed where `raw`: bytes as they were written.
@@ -128,10 +136,14 @@ async fn output(
         return Ok(Vec::new());
     };
     if !raw {
-        return Ok(format!("  {name}: {} bytes (--raw shows them)\n", kept.printed).into_bytes());
+        let where_is = match store.prune_mark(reference).await.into_diagnostic()? {
+            Some(mark) => mark.to_string(),
+            None => "--raw shows them".to_owned(),
+        };
+        return Ok(format!("  {name}: {} bytes ({where_is})\n", kept.printed).into_bytes());
     }
     let mut page = format!("  {name}, {} bytes:\n", kept.printed).into_bytes();
-    page.extend(store.raw(reference).await.into_diagnostic()?);
+    page.extend(raw_or_mark(store, reference).await?);
     if !page.ends_with(b"\n") {
         page.push(b'\n');
     }

@@ -14,7 +14,8 @@ use backsight_store::{StepRow, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
 
 use crate::{
-    known_counters::KnownCounters, sampler_outputs::sampler_output, stored_study::numbered,
+    known_counters::KnownCounters, pruned_outputs::PrunedOutputs, sampler_outputs::sampler_output,
+    stored_study::numbered,
 };
 
 /// The timeline of these trials of a study; of its first measured one, if none is named.
@@ -29,9 +30,9 @@ pub async fn timeline(
     let trials = store.trials(study.id).await.into_diagnostic()?;
     let chosen = chosen_trials(study, &trials, asked)?;
     let reader = StudyReader::new(store, study).await?;
-    let mut read = Vec::new();
+    let (mut read, mut pruned) = (Vec::new(), PrunedOutputs::default());
     for trial in chosen {
-        read.push(reader.read(trial).await?);
+        read.push(reader.read(trial, &mut pruned).await?);
     }
     let mut counters = KnownCounters::of_study(store, study).await?;
     for it in read.iter().flat_map(|trial| &trial.samplers) {
@@ -42,13 +43,19 @@ pub async fn timeline(
         .map(|trial| trial.into_timeline(&counters))
         .collect();
     if trials.iter().all(|trial| trial.sampled.is_empty()) {
+        let asked = format!("what monitors of `{}` saw", study.name);
+        if let Some(nothing_left) = pruned.nothing_left(&asked) {
+            return Err(nothing_left);
+        }
         return Err(miette::miette!(
             help = "measure with samplers: backsight run PLAN --monitors cpu,memory",
             "no sampler watched `{}`, and its benchmarks have no interval samples",
             study.name
         ));
     }
-    Ok(TimelineView::new(study.name.as_str(), trials))
+    let mut view = TimelineView::new(study.name.as_str(), trials);
+    view.notes.extend(pruned.notes());
+    Ok(view)
 }
 
 fn chosen_trials<'a>(
@@ -119,7 +126,11 @@ impl<'a> StudyReader<'a> {
         })
     }
 
-    async fn read(&self, trial: &TrialRow) -> miette::Result<ReadTrial> {
+    async fn read(
+        &self,
+        trial: &TrialRow,
+        pruned: &mut PrunedOutputs,
+    ) -> miette::Result<ReadTrial> {
         let (store, number) = (self.store, trial.number);
         let steps = store.steps(self.study.id, number).await.into_diagnostic()?;
         let instances = store.trial_instances(self.study.id, number).await;
@@ -141,7 +152,8 @@ impl<'a> StudyReader<'a> {
         let phases = phases(&steps, |step| (began(step) - origin) as f64 / 1e9);
         let mut samplers = Vec::new();
         for step in &steps {
-            let Some((monitor, sampled)) = sampler_output(store, number, step).await? else {
+            let sampled = sampler_output(store, number, step, pruned).await?;
+            let Some((monitor, sampled)) = sampled else {
                 continue;
             };
             samplers.push(SampledByMonitor {

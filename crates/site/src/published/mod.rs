@@ -232,11 +232,11 @@ impl Press<'_> {
     async fn raw(
         &mut self,
         reference: &RawRef,
-    ) -> Result<(Result<Vec<u8>, String>, Option<String>), PublishError> {
+    ) -> Result<(Result<Vec<u8>, StoreError>, Option<String>), PublishError> {
         let bytes = match self.store.raw(reference).await {
             Ok(bytes) => bytes,
             // One lost object is no reason to publish nothing of all the others.
-            Err(why) => return Ok((Err(why.to_string()), None)),
+            Err(why) => return Ok((Err(why), None)),
         };
         let file = names::raw(reference);
         if !self.folder.keeps(&file) {
@@ -260,7 +260,7 @@ impl Press<'_> {
                 let printed = bytes.len() as u64;
                 PrintedOutput::new(bytes, printed, allowance)
             }
-            Err(why) => PrintedOutput::unreadable_because(why, 0),
+            Err(why) => PrintedOutput::unreadable_because(&why, 0),
         };
         Ok(Some(LogView::new(&printed, whole, allowance)))
     }
@@ -280,7 +280,7 @@ impl LogView {
     fn new(printed: &PrintedOutput, whole: Option<String>, allowance: usize) -> Self {
         let shown = printed.within(allowance);
         let rest = match (printed.unreadable(), shown.left_out) {
-            (Some(why), _) => format!("the store can't read it: {why}"),
+            (Some(why), _) => why.to_owned(),
             (None, 0) => String::new(),
             (None, left_out) => format!("{} left out of this page", numbers::size(left_out)),
         };

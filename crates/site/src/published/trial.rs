@@ -96,7 +96,7 @@ impl Press<'_> {
         links.extend(link.map(|link| (reference.to_string(), link)));
         Ok(match bytes {
             Ok(bytes) => PrintedOutput::new(bytes, output.printed, OUTPUTS),
-            Err(why) => PrintedOutput::unreadable_because(why, output.printed),
+            Err(why) => PrintedOutput::unreadable_because(&why, output.printed),
         })
     }
 }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use backsight_model::{Benchmark, Lab, Monitor, Plan, Target, TomlDocument};
+use backsight_model::{Benchmark, KeepRules, Lab, Monitor, Plan, Target, TomlDocument};
 use backsight_settings::{
     Placeholders, PreparationSource, SettingCatalog, SettingDefinition, resolve,
 };
@@ -254,6 +254,14 @@ fn the_page_about_checking_machines_works_to_the_letter() {
 #[test]
 fn the_page_about_noise_works_to_the_letter() {
     follow("docs/how-to/measure-noise.md");
+}
+
+#[test]
+fn the_page_about_keeping_works_to_the_letter_and_its_rules_are_right() {
+    let page = "docs/how-to/keep-a-store-small.md";
+    follow(page);
+    let rules = blocks(page, "toml").remove(0);
+    KeepRules::read(&TomlDocument::new(page, rules)).unwrap();
 }
 
 #[test]

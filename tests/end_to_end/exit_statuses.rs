@@ -233,6 +233,10 @@ const CASES: &[Case] = &[
     case("show", 2, || measured().ends(&["show", "none"])),
     case("delete", 0, || measured().ends(&["delete", "s"])),
     case("delete", 2, || measured().ends(&["delete", "none"])),
+    case("prune", 0, || measured().ends(&["prune"])),
+    case("prune", 2, || {
+        measured().ends(&["prune", "--keep", "none.toml"])
+    }),
     case("check", 0, || measured().ends(&["check"])),
     case("check", 1, || damaged().ends(&["check"])),
     case("check", 2, || fresh(&["check"])),

@@ -53,6 +53,7 @@ mod parallel;
 mod parallel_run;
 mod power;
 mod profiling;
+mod pruning;
 mod questions;
 mod rebooting;
 mod recording;

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use crate::{
     accept, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
     exit_status, explain, export, history, history_log, import, init, lab, list, log, manual,
-    noise, overhead, profile, publish, record, report, restore, resume, run, schema, search, step,
-    studies, test, test_matrix, trace, try_patch,
+    noise, overhead, profile, prune, publish, record, report, restore, resume, run, schema, search,
+    step, studies, test, test_matrix, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -85,6 +85,8 @@ enum Verb {
     Show(studies::ShowArgs),
     /// Delete a study and the raw outputs that only it has
     Delete(studies::DeleteArgs),
+    /// Remove raw outputs and builds that the store's rules don't keep; samples and verdicts stay
+    Prune(prune::PruneArgs),
     /// Check that the store holds what was recorded, and mend it
     Check(check::CheckArgs),
     /// List what there is: `list benchmarks`, `list monitors`, `list importers`
@@ -163,6 +165,7 @@ impl Arguments {
             Verb::Studies(verb) => verb.execute(&shared),
             Verb::Show(verb) => verb.execute(&shared),
             Verb::Delete(verb) => verb.execute(&shared),
+            Verb::Prune(verb) => verb.execute(&shared),
             Verb::Check(verb) => verb.execute(&shared),
             Verb::List(verb) => verb.execute(&shared),
             Verb::Doctor(verb) => verb.execute(&shared),

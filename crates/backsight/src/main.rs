@@ -32,6 +32,7 @@ mod overhead;
 mod plan_args;
 mod profile;
 mod progress;
+mod prune;
 mod publish;
 mod record;
 mod report;

@@ -44,6 +44,7 @@ pub mod noise;
 pub mod numbers;
 pub mod overhead;
 pub mod profile;
+pub mod pruning;
 pub mod reference;
 mod render;
 pub mod schema;

@@ -15,6 +15,7 @@ use crate::{
     noise::NoiseView,
     overhead::OverheadView,
     profile::ProfileView,
+    pruning::Pruning,
     search::SearchView,
     try_patch::TryView,
 };
@@ -40,6 +41,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("doctor-history", "What `doctor --history --json` prints."),
     ("lab-hosts", "What `lab show --json` prints."),
     ("lab-check", "What `lab check --json` prints."),
+    ("pruning", "What `prune` prints."),
 ];
 
 /// The JSON schema of this kind, if there is such a kind.
@@ -60,6 +62,7 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "doctor" => schema_of::<DoctorView>(),
         "lab-hosts" => schema_of::<LabView>(),
         "lab-check" => schema_of::<LabCheckView<'_>>(),
+        "pruning" => schema_of::<Pruning>(),
         "doctor-history" => schema_of::<DoctorHistoryView>(),
         _ => return None,
     })

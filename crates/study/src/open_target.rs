@@ -201,7 +201,12 @@ impl OpenTarget {
 
 /// Our folder for a target: its mirrors, its tree, its builds.
 pub(crate) fn target_folder(store: &Path, target: &TargetName) -> PathBuf {
-    store.join("targets").join(target.as_str())
+    targets_folder(store).join(target.as_str())
+}
+
+/// The folder of the targets' own folders in a store's folder.
+pub(crate) fn targets_folder(store: &Path) -> PathBuf {
+    store.join("targets")
 }
 
 /// Why a study that should have a target can't be read.

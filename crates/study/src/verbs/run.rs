@@ -205,7 +205,10 @@ fn policy(
 }
 
 /// The verdict of a study of `run --until`; none of any other study.
-async fn until_report(store: &Store, study: &StudyRow) -> miette::Result<Option<TryReport>> {
+pub(crate) async fn until_report(
+    store: &Store,
+    study: &StudyRow,
+) -> miette::Result<Option<TryReport>> {
     let choices = Choices::from_study(study).into_diagnostic()?;
     let Some(until) = choices.of_verb::<RunVerb>()?.until.clone() else {
         return Ok(None);

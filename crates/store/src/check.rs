@@ -4,10 +4,12 @@
 //! Samples are derived by the parsers, not here.
 
 use backsight_model::{Failure, MetricName, MetricSamples};
+use sqlx::query::Query;
 use std::collections::{BTreeMap, HashSet};
 
 use crate::{
     RawRef, Store, StoreError, StudyId,
+    database::DatabaseKind,
     packed::{SampleKey, SampleKind, StoredSamples},
     raw,
     trial::SampleRow,
@@ -116,7 +118,7 @@ impl Store {
     pub async fn damaged_objects(&self) -> Result<(usize, Vec<DamagedObject>), StoreError> {
         // No object is swept away while it is looked at; where nothing can be written, nothing is swept.
         let _unswept = self.raw.unswept().await.ok();
-        let known: Vec<RawRef> = self.referred_objects().await?.into_iter().collect();
+        let known: Vec<RawRef> = self.unpruned_objects().await?.into_iter().collect();
         let count = known.len();
         let folder = self.raw.clone();
         let damaged = raw::off_the_loop(move || {
@@ -337,12 +339,20 @@ impl Store {
         tx.commit().await.map_err(|e| self.database.fault(e))
     }
 
-    /// The addresses of all objects that something refers to, but for those that were pruned.
+    /// The addresses of all objects that something refers to; those that were pruned among them.
     pub(crate) async fn referred_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
-        let query = sqlx::query(concat!(
-            referred_objects!(),
-            " EXCEPT SELECT object FROM pruned"
-        ));
+        self.addresses(sqlx::query(referred_objects!())).await
+    }
+
+    async fn unpruned_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
+        let unpruned = concat!(referred_objects!(), " EXCEPT SELECT object FROM pruned");
+        self.addresses(sqlx::query(unpruned)).await
+    }
+
+    async fn addresses<'q>(
+        &self,
+        query: Query<'q, DatabaseKind, <DatabaseKind as sqlx::Database>::Arguments>,
+    ) -> Result<HashSet<RawRef>, StoreError> {
         let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| self.database.parsed(row, "raw", "a raw output's address"))

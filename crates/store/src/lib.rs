@@ -5,6 +5,7 @@
 //! DIR/backsight.db         studies, documents, facts, trials, steps, samples
 //! DIR/raw/ab/cdef….zst     what was printed: zstd, addressed by the BLAKE3 hash of its content
 //! DIR/lock                 held for moments, so that raw objects aren't swept while a trial is being recorded
+//! DIR/prune.lock           held by whoever prunes
 //! DIR/keep.toml            how long raw objects are kept, if somebody wrote it: [`backsight_model::KeepRules`]
 //! ```
 //!

@@ -1,12 +1,16 @@
 //! Raw objects that the rules of keep.toml remove.
 //!
-//! First all that goes gets a mark, in one transaction and while nobody records anything; then files go, some at a time. Whoever keeps
-//! the same content meanwhile takes its mark back, and with it the file stays. A process that is killed in between leaves marks
-//! whose files are still there: the next one removes them.
+//! 1. What goes by the rules gets a mark, some objects at a time, each time while nobody records anything.
+//! 2. What goes is decided anew: a reference that was recorded before its object was marked is seen now, and takes the mark back. Whoever
+//!    keeps the same content later takes it back himself ([`Store::unmark`]).
+//! 3. The files of what goes still and has a mark go, some at a time, while nobody records anything.
+//!
+//! So nobody waits for longer than some objects take, however many the store has. One process prunes at a time. One that is killed
+//! leaves marks whose files are still there: the next one begins anew.
 
-use backsight_model::{KeepRules, Located, Thinning};
+use backsight_model::{KeepRule, KeepRules, Located, Thinning};
 use jiff::Timestamp;
-use sqlx::{QueryBuilder, Transaction};
+use sqlx::QueryBuilder;
 use std::{
     collections::{HashMap, HashSet},
     fs,
@@ -19,11 +23,11 @@ use crate::{
     database::{AnswerRow, DatabaseKind},
     raw,
     retention::{BuildUse, Retention, ThinnedTrials, TrialKey},
-    study::{chunks, earlier_log_path, log_path},
+    study::{ROWS_AT_ONCE, earlier_log_path, log_path},
 };
 
-/// Files that are removed while nobody can record a trial: a few milliseconds' worth.
-const REMOVED_AT_ONCE: usize = 500;
+/// Objects that are marked or removed while nobody can record a trial: a few milliseconds' worth.
+const OBJECTS_AT_ONCE: usize = ROWS_AT_ONCE;
 
 /// What becomes of each object that something refers to.
 type Fates = HashMap<RawRef, (RetentionFate, RetainedKind)>;
@@ -47,25 +51,22 @@ impl Store {
     /// Removes what the rules don't keep at this time: what stayed and what went.
     ///
     /// # Errors
-    /// Somebody records trials for longer than five seconds, or the store can only be read. What was marked until then goes
-    /// the next time.
+    /// Somebody else prunes, or records a trial, for longer than five seconds; the store can only be read. What was marked until
+    /// then goes the next time.
     pub async fn prune(
         &self,
         rules: &KeepRules,
         references: &KeptReferences,
         now: Timestamp,
     ) -> Result<RetentionTable, StoreError> {
+        let _only = self.raw.only_pruner().await?;
         let sizes = self.object_sizes().await?;
-        let alone = self.raw.alone().await?;
+        let before = self.fates(rules, references, now).await?;
+        self.mark_doomed(rules, &before, &sizes, now).await?;
         let fates = self.fates(rules, references, now).await?;
-        self.mark_fates(rules, &fates, &sizes, now).await?;
-        drop(alone);
-        let doomed: Vec<RawRef> = sizes
-            .keys()
-            .filter(|object| matches!(fates.get(object), Some((RetentionFate::Pruned(_), _))))
-            .copied()
-            .collect();
-        for objects in doomed.chunks(REMOVED_AT_ONCE) {
+        self.unmark_kept(&fates).await?;
+        let doomed = doomed(&fates, &sizes).map(|(object, _)| *object);
+        for objects in doomed.collect::<Vec<_>>().chunks(OBJECTS_AT_ONCE) {
             let alone = self.raw.alone().await?;
             let marked = self.marked_of(objects).await?;
             let folder = self.raw.clone();
@@ -224,8 +225,8 @@ impl Store {
         Ok(thinned)
     }
 
-    /// Marks what goes, and takes back the marks of what an interrupted process marked and stays after all.
-    async fn mark_fates(
+    /// Marks the objects that go.
+    async fn mark_doomed(
         &self,
         rules: &KeepRules,
         fates: &Fates,
@@ -233,37 +234,33 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let marked = self.marked_objects().await?;
-        let (mut doomed, mut saved) = (Vec::new(), Vec::new());
-        for (object, (fate, _)) in fates {
-            match (fate, marked.contains(object)) {
-                _ if !sizes.contains_key(object) => {}
-                (RetentionFate::Pruned(rule), false) => doomed.push((object, rules.text_of(*rule))),
-                (RetentionFate::Kept(_), true) => saved.push(*object),
-                _ => {}
-            }
+        let doomed = doomed(fates, sizes).filter(|(object, _)| !marked.contains(object));
+        for objects in doomed.collect::<Vec<_>>().chunks(OBJECTS_AT_ONCE) {
+            let alone = self.raw.alone().await?;
+            let mut tx = self.database.begin().await?;
+            let mut insert =
+                QueryBuilder::<DatabaseKind>::new("INSERT INTO pruned (object, made, rule) ");
+            insert.push_values(objects, |mut row, (object, rule)| {
+                row.push_bind(object.to_string())
+                    .push_bind(now.to_string())
+                    .push_bind(rules.text_of(*rule));
+            });
+            self.execute(&mut tx, insert).await?;
+            tx.commit().await.map_err(|e| self.database.fault(e))?;
+            drop(alone);
         }
-        self.unmark(&saved).await?;
-        let mut tx = self.database.begin().await?;
-        for (chunk, _) in chunks(&doomed) {
-            self.insert_marks(&mut tx, chunk, now).await?;
-        }
-        tx.commit().await.map_err(|e| self.database.fault(e))
+        Ok(())
     }
 
-    async fn insert_marks(
-        &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
-        objects: &[(&RawRef, String)],
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let mut insert =
-            QueryBuilder::<DatabaseKind>::new("INSERT INTO pruned (object, made, rule) ");
-        insert.push_values(objects, |mut row, (object, rule)| {
-            row.push_bind(object.to_string())
-                .push_bind(now.to_string())
-                .push_bind(rule);
+    /// Takes back the marks of objects that stay after all, whoever marked them. What a rule removed before has no file, and
+    /// keeps its mark, though no rule would remove it any more.
+    async fn unmark_kept(&self, fates: &Fates) -> Result<(), StoreError> {
+        let marked = self.marked_objects().await?.into_iter();
+        let kept = marked.filter(|object| {
+            let stays = matches!(fates.get(object), Some((RetentionFate::Kept(_), _)));
+            stays && self.raw.path_of(object).exists()
         });
-        self.execute(tx, insert).await
+        self.unmark(&kept.collect::<Vec<_>>()).await
     }
 
     async fn marked_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
@@ -275,6 +272,20 @@ impl Store {
             |row: &AnswerRow| (self.database).parsed(row, "object", "a raw output's address");
         rows.iter().map(address).collect()
     }
+}
+
+/// The objects that are there and go, each by which rule.
+fn doomed<'a>(
+    fates: &'a Fates,
+    sizes: &HashMap<RawRef, u64>,
+) -> impl Iterator<Item = (&'a RawRef, KeepRule)> {
+    let there = fates
+        .iter()
+        .filter(|(object, _)| sizes.contains_key(object));
+    there.filter_map(|(object, (fate, _))| match fate {
+        RetentionFate::Pruned(rule) => Some((object, *rule)),
+        RetentionFate::Kept(_) => None,
+    })
 }
 
 /// Counts of the objects that are there, by their fate.

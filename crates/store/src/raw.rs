@@ -47,6 +47,8 @@ pub struct SweptObjects {
 pub(crate) struct RawFolder {
     dir: PathBuf,
     lock: PathBuf,
+    /// Held by whoever prunes.
+    prune_lock: PathBuf,
     patience: Duration,
 }
 
@@ -55,7 +57,7 @@ impl RawFolder {
         let folder = Self::open_to_read(store, patience);
         fs::create_dir_all(&folder.dir).map_err(|e| StoreError::file("make", &folder.dir, e))?;
         // Whether the store can be written is found out here, not after the first trial.
-        folder.lock_file()?;
+        folder.lock_file(&folder.lock)?;
         Ok(folder)
     }
 
@@ -64,6 +66,7 @@ impl RawFolder {
         Self {
             dir: store.join("raw"),
             lock: store.join("lock"),
+            prune_lock: store.join("prune.lock"),
             patience,
         }
     }
@@ -87,25 +90,35 @@ impl RawFolder {
 
     /// Holds off sweeps until it is dropped. Taken before objects are written, kept until they are referred to.
     pub(crate) async fn unswept(&self) -> Result<File, StoreError> {
-        self.lock_within(self.patience, File::try_lock_shared).await
+        self.lock_within(&self.lock, self.patience, File::try_lock_shared)
+            .await
     }
 
     /// Waits until nobody holds off sweeps, and lets nobody do it until it is dropped.
     pub(crate) async fn alone(&self) -> Result<File, StoreError> {
-        self.lock_within(self.patience, File::try_lock).await
+        self.lock_within(&self.lock, self.patience, File::try_lock)
+            .await
+    }
+
+    /// Waits until nobody else prunes, and lets nobody do it until it is dropped.
+    pub(crate) async fn only_pruner(&self) -> Result<File, StoreError> {
+        self.lock_within(&self.prune_lock, self.patience, File::try_lock)
+            .await
     }
 
     /// As [`RawFolder::alone`], at once or not at all.
     pub(crate) async fn alone_at_once(&self) -> Result<File, StoreError> {
-        self.lock_within(Duration::ZERO, File::try_lock).await
+        self.lock_within(&self.lock, Duration::ZERO, File::try_lock)
+            .await
     }
 
     async fn lock_within(
         &self,
+        path: &Path,
         patience: Duration,
         lock: fn(&File) -> Result<(), TryLockError>,
     ) -> Result<File, StoreError> {
-        let file = self.lock_file()?;
+        let file = self.lock_file(path)?;
         let until = Instant::now() + patience;
         loop {
             match lock(&file) {
@@ -115,22 +128,22 @@ impl RawFolder {
                 }
                 Err(TryLockError::WouldBlock) => {
                     return Err(StoreError::Locked {
-                        path: self.lock.clone(),
-                        by: holder::of_any(&[&self.lock]),
+                        path: path.to_owned(),
+                        by: holder::of_any(&[path]),
                     });
                 }
-                Err(TryLockError::Error(e)) => return Err(self.fault("lock", &self.lock, e)),
+                Err(TryLockError::Error(e)) => return Err(self.fault("lock", path, e)),
             }
         }
     }
 
-    fn lock_file(&self) -> Result<File, StoreError> {
+    fn lock_file(&self, path: &Path) -> Result<File, StoreError> {
         File::options()
             .create(true)
             .truncate(false)
             .write(true)
-            .open(&self.lock)
-            .map_err(|e| self.fault("open", &self.lock, e))
+            .open(path)
+            .map_err(|e| self.fault("open", path, e))
     }
 
     /// Where an object is: `ab/cdef….zst`.

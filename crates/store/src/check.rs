@@ -23,6 +23,7 @@ macro_rules! referred_objects {
     () => {
         "SELECT stdout AS raw FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
          UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL \
+         UNION SELECT names FROM suite_run UNION SELECT details FROM suite_run WHERE details IS NOT NULL \
          UNION SELECT object FROM record_section UNION SELECT kernel_log FROM host_record WHERE kernel_log IS NOT NULL"
     };
 }

@@ -152,6 +152,9 @@ impl Store {
              JOIN trial t ON t.study = s.study AND t.number = s.trial WHERE s.stdout IS NOT NULL \
              UNION ALL SELECT 0, s.study, s.trial, t.began, s.monitor, s.stderr FROM step s \
              JOIN trial t ON t.study = s.study AND t.number = s.trial WHERE s.stderr IS NOT NULL \
+             UNION ALL SELECT 0, r.study, r.trial, t.began, NULL, r.details FROM suite_run r \
+             JOIN trial t ON t.study = r.study AND t.number = r.trial WHERE r.details IS NOT NULL \
+             UNION ALL SELECT 2, 0, 0, NULL, NULL, names FROM suite_run \
              UNION ALL SELECT 1, study, number, began, NULL, log FROM build WHERE log IS NOT NULL \
              UNION ALL SELECT 1, study, build, began, NULL, log FROM boot WHERE log IS NOT NULL \
              UNION ALL SELECT 2, 0, 0, NULL, NULL, object FROM record_section \

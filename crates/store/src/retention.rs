@@ -11,7 +11,7 @@ use crate::{StudyId, StudyRow};
 /// What the rules are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RetainedKind {
-    /// What a step of a benchmark printed, or a file that was imported.
+    /// What a step of a benchmark printed, what failed tests said, or a file that was imported.
     Outputs,
     /// What a monitor printed.
     Monitors,
@@ -19,7 +19,7 @@ pub enum RetainedKind {
     Logs,
     /// Builds of targets.
     Builds,
-    /// What a host was.
+    /// What a host was, and what tests are called.
     Records,
 }
 

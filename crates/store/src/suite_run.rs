@@ -284,8 +284,12 @@ impl Store {
         };
         let mut results: Vec<TestResult> = tests.map(result).collect();
         let details: Vec<TestDetail> = match &row.details {
-            Some(raw) => self.list_object(raw).await?,
             None => Vec::new(),
+            Some(raw) => match self.list_object(raw).await {
+                // Results stay when what failures said is gone by the rules of the store.
+                Err(StoreError::Pruned { .. }) => Vec::new(),
+                details => details?,
+            },
         };
         for detail in details {
             let Some(result) = results.get_mut(detail.test) else {

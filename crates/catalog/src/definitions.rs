@@ -382,7 +382,7 @@ mod tests {
             catalog.find(&name("new")).unwrap().unwrap().benchmark.about,
             "mine"
         );
-        assert_eq!(catalog.names().len(), BUILT_IN.len() + 1);
+        assert_eq!(catalog.names().len(), BENCHMARKS.len() + SUITES.len() + 1);
         assert!(catalog.find(&name("iperf3-tcp")).unwrap().is_some());
         assert!(catalog.find(&name("iperf4")).unwrap().is_none());
     }

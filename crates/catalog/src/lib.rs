@@ -35,3 +35,4 @@ pub use monitors::Monitors;
 pub use pattern::MOST_SAMPLES;
 pub use query::{JsonDocument, Query, QueryError, QueryRunError, QueryValue, with_deep_stack};
 pub use samples::{ExtractionError, LONGEST_OUTPUT, Parsers, SampleError, TrialSamplesError};
+pub use suite_results::{DocumentEnd, SuiteDocument, SuiteRunReader};

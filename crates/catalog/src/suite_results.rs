@@ -1,13 +1,15 @@
 //! From what the steps of a suite printed to the results of its tests.
 
 use backsight_model::{
-    Benchmark, Ending, HostName, MetricSamples, Outcome, Parser, Phase, StepOutput, StepRecord,
-    SuiteResults, SuiteRun, TestResult,
+    Benchmark, Ending, HostName, MetricSamples, Outcome, Parser, Phase, ResultFormat, StepOutput,
+    StepRecord, SuiteResults, SuiteRun, TestResult, counted,
 };
-use backsight_test_results::{Event, Exit, ProblemKind, ResultReader};
+use backsight_test_results::{Event, Exit, Problem, ProblemKind, ReadOptions, ResultReader};
 
 /// Sentences about an output that are kept; of more, only their number is.
 const MOST_PROBLEMS: usize = 20;
+/// Longest of them, in characters.
+const LONGEST_PROBLEM: usize = 500;
 
 /// The results of the tests that a trial of a suite ran. Where several hosts play the role, the names of tests begin with theirs.
 pub(crate) fn suite_run(suite: &str, results: &SuiteResults, steps: &[StepRecord]) -> SuiteRun {
@@ -20,7 +22,7 @@ pub(crate) fn suite_run(suite: &str, results: &SuiteResults, steps: &[StepRecord
     let sources = || programs(from.phase).filter(|step| step.spawned != waited_for);
     let mut hosts: Vec<&HostName> = sources().map(|step| &step.host).collect();
     hosts.dedup();
-    let mut seen = Seen::new();
+    let mut reader = SuiteRunReader::default();
     for step in sources() {
         // Of files that are read afterwards, it is the tests' own end that tells.
         let ran = programs(Phase::Run).rfind(|ran| ran.host == step.host && !ran.spawned);
@@ -28,14 +30,12 @@ pub(crate) fn suite_run(suite: &str, results: &SuiteResults, steps: &[StepRecord
             Phase::Run => exit(&step.ending),
             _ => ran.and_then(|ran| exit(&ran.ending)),
         };
-        seen.run.complete &= !matches!(exit, Some(Exit::Signal(_) | Exit::TimedOut));
-        seen.read(suite, results, step, exit, hosts.len() > 1);
+        if matches!(exit, Some(Exit::Signal(_) | Exit::TimedOut)) {
+            reader.run.complete = false;
+        }
+        read_step(&mut reader, suite, results, step, exit, hosts.len() > 1);
     }
-    if seen.left_out > 0 {
-        let more = format!("{} more problems of the output", seen.left_out);
-        seen.run.problems.push(more);
-    }
-    seen.run.sorted()
+    reader.finish()
 }
 
 /// The samples of the metrics that are made of results: how many tests ended in which way, and whether a test failed.
@@ -53,6 +53,45 @@ pub(crate) fn samples(
     })
 }
 
+fn read_step(
+    reader: &mut SuiteRunReader,
+    suite: &str,
+    results: &SuiteResults,
+    step: &StepRecord,
+    exit: Option<Exit>,
+    names_host: bool,
+) {
+    let output = match results.from.stderr {
+        true => &step.stderr,
+        false => &step.stdout,
+    };
+    let (place, prefix) = match names_host {
+        true => (
+            format!("{} on {}", results.from, step.host),
+            format!("{}/", step.host),
+        ),
+        false => (results.from.to_string(), String::new()),
+    };
+    let options = match results.read_options(suite) {
+        Ok(options) => options,
+        Err(why) => return reader.incomplete(format!("{place}: {why}")),
+    };
+    if is_cut(output) {
+        reader.incomplete(format!("{place}: the output is longer than its limit"));
+    }
+    let own_name = options.name.clone();
+    let mut document = reader.document(results.format, options, &place, &prefix);
+    document.feed(&output.bytes);
+    let end = document.finish(exit);
+    // The suite's own end is no test's: it is a result of the suite.
+    if let Some(how) = end.failed.filter(|_| end.results > 0) {
+        let mut own = TestResult::new(format!("{prefix}{own_name}"), outcome_of(exit));
+        own.message = Some(format!("no test failed, but the suite ended with {how}"));
+        own.log = last_lines(&step.stderr.bytes);
+        reader.run.results.push(own);
+    }
+}
+
 fn exit(ending: &Ending) -> Option<Exit> {
     match ending {
         Ending::Exit(code) => Some(Exit::Code(*code)),
@@ -62,59 +101,76 @@ fn exit(ending: &Ending) -> Option<Exit> {
     }
 }
 
-/// What was read so far.
-struct Seen {
+/// Makes one run of a suite of the documents that have its results.
+#[derive(Debug)]
+pub struct SuiteRunReader {
     run: SuiteRun,
     /// Problems beyond the first [`MOST_PROBLEMS`].
     left_out: usize,
+    /// Second results of a test in one document.
+    repeated: usize,
 }
 
-impl Seen {
-    fn new() -> Self {
+impl Default for SuiteRunReader {
+    fn default() -> Self {
         let run = SuiteRun {
             complete: true,
             ..SuiteRun::default()
         };
-        Self { run, left_out: 0 }
+        Self {
+            run,
+            left_out: 0,
+            repeated: 0,
+        }
+    }
+}
+
+impl SuiteRunReader {
+    /// Begins a document: its problems begin with `place`, the names of its tests with `prefix`.
+    pub fn document<'a>(
+        &'a mut self,
+        format: ResultFormat,
+        options: ReadOptions,
+        place: &'a str,
+        prefix: &'a str,
+    ) -> SuiteDocument<'a> {
+        SuiteDocument {
+            reader: ResultReader::new(format, options),
+            to: self,
+            place,
+            prefix,
+            end: DocumentEnd::default(),
+        }
     }
 
-    fn read(
-        &mut self,
-        suite: &str,
-        results: &SuiteResults,
-        step: &StepRecord,
-        exit: Option<Exit>,
-        names_host: bool,
-    ) {
-        let output = match results.from.stderr {
-            true => &step.stderr,
-            false => &step.stdout,
-        };
-        let place = |problem: String| match names_host {
-            true => format!("{} on {}: {problem}", results.from, step.host),
-            false => format!("{}: {problem}", results.from),
-        };
-        let options = match results.read_options(suite) {
-            Ok(options) => options,
-            Err(why) => return self.incomplete(place(why)),
-        };
-        if is_cut(output) {
-            self.incomplete(place("the output is longer than its limit".to_owned()));
+    /// The run, with the results in the order of their names. Of several of one test the last counts.
+    pub fn finish(mut self) -> SuiteRun {
+        let (results, left_out) = std::mem::take(&mut self.run.results).sorted();
+        self.run.results = results;
+        // Those of one document were said with their lines.
+        let of_several = left_out.saturating_sub(self.repeated);
+        if of_several > 0 {
+            let results = counted(of_several, "result");
+            self.problem(format!(
+                "{results} left out: a later document has one of the same test"
+            ));
         }
-        let prefix = match names_host {
-            true => format!("{}/", step.host),
-            false => String::new(),
-        };
-        let own_name = options.name.clone();
-        let (before, mut failed) = (self.run.results.len(), None);
-        let mut reader = ResultReader::new(results.format, options);
-        let mut take = |event| match event {
+        if self.left_out > 0 {
+            let more = format!("{} more problems of the output", self.left_out);
+            self.run.problems.push(more);
+        }
+        self.run
+    }
+
+    fn take(&mut self, event: Event, place: &str, prefix: &str, end: &mut DocumentEnd) {
+        match event {
             Event::Result(mut result) => {
-                result.name.insert_str(0, &prefix);
+                result.name.insert_str(0, prefix);
                 // What a test printed that is in order stands in the suite's output.
                 if !result.outcome.is_failure() {
                     result.log.clear();
                 }
+                end.results += 1;
                 self.run.results.push(result);
             }
             Event::Problem(problem) => {
@@ -123,30 +179,75 @@ impl Seen {
                     ProblemKind::PlanMismatch { planned, found } => {
                         self.run.missing += planned.saturating_sub(*found);
                     }
-                    ProblemKind::FailedWithoutResult(how) => failed = Some(how.clone()),
+                    ProblemKind::FailedWithoutResult(how) => end.failed = Some(how.clone()),
+                    ProblemKind::DuplicateResult(_) => self.repeated += 1,
                     _ => {}
                 }
-                match self.run.problems.len() < MOST_PROBLEMS {
-                    true => self.run.problems.push(place(problem.to_string())),
-                    false => self.left_out += 1,
-                }
+                self.problem(format!("{place}: {problem}"));
+                end.problem.get_or_insert(problem);
             }
             Event::Started { .. } => {}
-        };
-        reader.feed(&output.bytes, &mut take);
-        reader.finish(exit, &mut take);
-        // The suite's own end is no test's: it is a result of the suite.
-        if let Some(how) = failed.filter(|_| self.run.results.len() > before) {
-            let mut own = TestResult::new(format!("{prefix}{own_name}"), outcome_of(exit));
-            own.message = Some(format!("no test failed, but the suite ended with {how}"));
-            own.log = last_lines(&step.stderr.bytes);
-            self.run.results.push(own);
         }
     }
 
     fn incomplete(&mut self, problem: String) {
         self.run.complete = false;
-        self.run.problems.push(problem);
+        self.problem(problem);
+    }
+
+    fn problem(&mut self, problem: String) {
+        match self.run.problems.len() < MOST_PROBLEMS {
+            true => self.run.problems.push(sentence(&problem)),
+            false => self.left_out += 1,
+        }
+    }
+}
+
+/// A problem in one line that can be shown: names of tests are of any length, and have newlines.
+fn sentence(problem: &str) -> String {
+    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    let mut sentence: String = problem.chars().take(LONGEST_PROBLEM).map(visible).collect();
+    if problem.len() > sentence.len() {
+        sentence.push('…');
+    }
+    sentence
+}
+
+/// A document that is being read.
+#[derive(Debug)]
+pub struct SuiteDocument<'a> {
+    to: &'a mut SuiteRunReader,
+    reader: ResultReader,
+    place: &'a str,
+    prefix: &'a str,
+    end: DocumentEnd,
+}
+
+/// What there was in a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DocumentEnd {
+    /// How many results.
+    pub results: usize,
+    /// The first of its problems.
+    pub problem: Option<Problem>,
+    /// How its program ended, if that is a failure and no result says it.
+    pub failed: Option<String>,
+}
+
+impl SuiteDocument<'_> {
+    /// Reads the next bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let (to, end) = (&mut *self.to, &mut self.end);
+        let mut take = |event| to.take(event, self.place, self.prefix, end);
+        self.reader.feed(bytes, &mut take);
+    }
+
+    /// The document is at its end, and so is its program, if it is known how.
+    pub fn finish(self, exit: Option<Exit>) -> DocumentEnd {
+        let mut end = self.end;
+        let mut take = |event| self.to.take(event, self.place, self.prefix, &mut end);
+        self.reader.finish(exit, &mut take);
+        end
     }
 }
 

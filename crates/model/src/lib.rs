@@ -49,6 +49,7 @@ mod step;
 mod suite;
 mod target;
 mod template;
+mod test_results;
 mod trial;
 mod unit;
 mod value;
@@ -126,6 +127,7 @@ pub use target::{
     PackageKind, PackageSource, Quirk, Relayout, Stage, Target, TargetSource, target_placeholders,
 };
 pub use template::{Template, TemplateError, shell_quoted};
+pub use test_results::{TestResultIter, TestResultRef, TestResults};
 pub use trial::{
     DrawnSettings, Ending, Failure, FillError, HostClock, MachineLoad, Meeting, MeetingKind,
     MetricSamples, MonitorSample, ResourceUsage, RoleTrial, Skew, StepOutput, StepRecord,

@@ -4,13 +4,16 @@
 //! a run that didn't come to its end says so.
 
 use backsight_stats::Better;
-use backsight_test_results::{Format, LinePattern, Outcome, ReadOptions, TestResult};
+use backsight_test_results::{Format, LinePattern, Outcome, ReadOptions};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
 
-use crate::{Across, Located, Metric, MetricName, OutputSource, Parser, Pick, Resource, Time};
+use crate::{
+    Across, Located, Metric, MetricName, MetricSamples, OutputSource, Parser, Pick, Resource,
+    TestResults, Time,
+};
 
 /// Where the results of a suite's tests are, and how they are read.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,7 +113,7 @@ impl SuiteResults {
                 unit: unit.parse().ok()?,
                 better,
                 about: about.to_owned(),
-                primary: parser == Parser::Tests(TestCount::Failed),
+                primary: parser == Parser::Tests(TestCount::PRIMARY),
                 from: self.from.clone(),
                 optional: false,
                 simulated: false,
@@ -120,14 +123,10 @@ impl SuiteResults {
             })
         };
         let counted = TestCount::ALL.into_iter().map(|count| {
-            let better = match count {
-                TestCount::Passed => Better::Higher,
-                _ => Better::Lower,
-            };
             let made = metric(
                 Parser::Tests(count),
                 "tests",
-                better,
+                count.better(),
                 Across::Sum,
                 count.about(),
             );
@@ -164,6 +163,9 @@ impl TestCount {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Failed, Self::Passed, Self::Skipped, Self::NotRun];
 
+    /// The one that suites are run for.
+    pub const PRIMARY: Self = Self::Failed;
+
     /// The metric's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -174,7 +176,16 @@ impl TestCount {
         }
     }
 
-    fn about(self) -> &'static str {
+    /// Which direction is good.
+    pub fn better(self) -> Better {
+        match self {
+            Self::Passed => Better::Higher,
+            _ => Better::Lower,
+        }
+    }
+
+    /// One line about it.
+    pub fn about(self) -> &'static str {
         match self {
             Self::Failed => {
                 "tests that failed: also by a crash, their limit of time, or passing unexpectedly"
@@ -199,8 +210,8 @@ impl TestCount {
 /// What one run of a suite gave.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SuiteRun {
-    /// The result of each test, by name.
-    pub results: Vec<TestResult>,
+    /// The result of each test.
+    pub results: TestResults,
     /// Whether it came to its end: no test that the suite has is missing.
     pub complete: bool,
     /// How many tests were to run and have no result, not even a name.
@@ -210,25 +221,10 @@ pub struct SuiteRun {
 }
 
 impl SuiteRun {
-    /// Puts the results in the order of their names. Of several of one test the last counts.
-    #[must_use]
-    pub fn sorted(self) -> Self {
-        let mut results = self.results;
-        results.sort_by(|a, b| a.name.cmp(&b.name));
-        results.dedup_by(|later, kept| {
-            let again = later.name == kept.name;
-            if again {
-                std::mem::swap(later, kept);
-            }
-            again
-        });
-        Self { results, ..self }
-    }
-
     /// How many tests are counted so.
     pub fn count(&self, count: TestCount) -> usize {
-        let outcomes = self.results.iter().map(|result| result.outcome);
-        let counted = outcomes.filter(|outcome| TestCount::of(*outcome) == count);
+        let outcomes = self.results.outcomes().iter();
+        let counted = outcomes.filter(|outcome| TestCount::of(**outcome) == count);
         match count {
             TestCount::NotRun => counted.count() + self.missing as usize,
             _ => counted.count(),
@@ -237,15 +233,21 @@ impl SuiteRun {
 
     /// Whether the test of this name failed; nothing where it was skipped or not run, or there is no such test.
     pub fn failed(&self, test: &str) -> Option<bool> {
-        let found = self
-            .results
-            .binary_search_by(|result| result.name.as_str().cmp(test))
-            .ok()?;
-        match TestCount::of(self.results[found].outcome) {
+        match TestCount::of(self.results.find(test)?.outcome) {
             TestCount::Failed => Some(true),
             TestCount::Passed => Some(false),
             TestCount::Skipped | TestCount::NotRun => None,
         }
+    }
+
+    /// How many tests are counted in which way, as samples.
+    pub fn samples(&self) -> Vec<MetricSamples> {
+        let samples = |count: TestCount| {
+            let name = MetricName::new(count.name()).ok()?;
+            let value = self.count(count) as f64;
+            Some(MetricSamples::new(name, vec![value], Vec::new()))
+        };
+        TestCount::ALL.into_iter().filter_map(samples).collect()
     }
 
     /// Whether it came to its end and no test failed.
@@ -257,31 +259,28 @@ impl SuiteRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TestResult;
 
     #[test]
-    fn of_two_results_of_one_test_the_last_counts() {
-        let result = |name: &str, outcome| TestResult::new(name, outcome);
+    fn tests_that_never_began_are_counted_with_those_that_have_no_name() {
+        let outcomes = [
+            Outcome::Pass,
+            Outcome::Skip,
+            Outcome::Crash(Some(11)),
+            Outcome::NotRun,
+        ];
+        let named = ["a", "b", "c", "d"].into_iter().zip(outcomes);
         let run = SuiteRun {
-            results: vec![
-                result("b", Outcome::Fail),
-                result("a", Outcome::Skip),
-                result("b", Outcome::Pass),
-                result("c", Outcome::Crash(Some(11))),
-            ],
+            results: named
+                .map(|(name, outcome)| TestResult::new(name, outcome))
+                .collect(),
             complete: false,
             missing: 2,
             problems: Vec::new(),
-        }
-        .sorted();
-        let seen: Vec<(&str, Outcome)> = (run.results.iter())
-            .map(|result| (result.name.as_str(), result.outcome))
-            .collect();
-        let crash = Outcome::Crash(Some(11));
-        assert_eq!(
-            seen,
-            [("a", Outcome::Skip), ("b", Outcome::Pass), ("c", crash)]
-        );
-        let counts = TestCount::ALL.map(|count| run.count(count));
-        assert_eq!(counts, [1, 1, 1, 2]);
+        };
+        assert_eq!(TestCount::ALL.map(|count| run.count(count)), [1, 1, 1, 3]);
+        let samples = run.samples();
+        assert_eq!(samples[3].metric.as_str(), "notrun");
+        assert_eq!(samples[3].values, [3.0]);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Runs of the same tests share the object with their names. Outcomes and durations carry a checksum, as samples do.
 
-use backsight_model::{HostName, Outcome, SuiteRun, TestResult};
+use backsight_model::{HostName, Outcome, SuiteRun, TestResult, TestResultRef};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sqlx::Transaction;
@@ -64,7 +64,7 @@ struct TestDetail {
 }
 
 impl TestDetail {
-    fn new(test: usize, result: &TestResult) -> Option<Self> {
+    fn new(test: usize, result: TestResultRef<'_>) -> Option<Self> {
         let signal = match result.outcome {
             Outcome::Crash(signal) => signal,
             _ => None,
@@ -76,9 +76,9 @@ impl TestDetail {
         (!is_plain).then(|| Self {
             test,
             signal,
-            message: result.message.clone(),
+            message: result.message.map(str::to_owned),
             reruns: result.reruns.iter().map(ToString::to_string).collect(),
-            log: result.log.clone(),
+            log: result.log.to_owned(),
             line: result.line,
         })
     }
@@ -134,7 +134,7 @@ impl Store {
         &self,
         run: &SuiteRun,
     ) -> Result<SuiteObjects, StoreError> {
-        let names: Vec<&str> = run.results.iter().map(|it| it.name.as_str()).collect();
+        let names: Vec<&str> = run.results.iter().map(|it| it.name).collect();
         let numbered = run.results.iter().enumerate();
         let details: Vec<TestDetail> = numbered
             .filter_map(|(test, result)| TestDetail::new(test, result))
@@ -158,11 +158,10 @@ impl Store {
         run: &SuiteRun,
         objects: &SuiteObjects,
     ) -> Result<(), StoreError> {
-        let outcomes: Vec<u8> = run.results.iter().map(|it| code(it.outcome)).collect();
-        let seconds = (run.results.iter()).flat_map(|it| {
-            let seconds = it.seconds.map_or(f32::NAN, |seconds| seconds as f32);
-            seconds.to_le_bytes()
-        });
+        let outcomes = run.results.outcomes().iter();
+        let outcomes: Vec<u8> = outcomes.map(|it| code(*it)).collect();
+        let seconds = run.results.iter();
+        let seconds = seconds.flat_map(|it| it.seconds.unwrap_or(f32::NAN).to_le_bytes());
         let seconds: Vec<u8> = seconds.collect();
         let packed = [outcomes.as_slice(), &seconds].concat();
         let sum = checksum(key(study, trial), SampleKind::Measured, &packed);
@@ -282,7 +281,6 @@ impl Store {
             seconds: (!seconds.is_nan()).then(|| f64::from(*seconds)),
             ..TestResult::new(name.clone(), *outcome)
         };
-        let mut results: Vec<TestResult> = tests.map(result).collect();
         let details: Vec<TestDetail> = match &row.details {
             None => Vec::new(),
             Some(raw) => match self.list_object(raw).await {
@@ -291,9 +289,10 @@ impl Store {
                 details => details?,
             },
         };
-        for detail in details {
-            let Some(result) = results.get_mut(detail.test) else {
-                continue;
+        let mut details = details.into_iter().peekable();
+        let with_detail = |(test, mut result): (usize, TestResult)| {
+            let Some(detail) = details.next_if(|detail| detail.test == test) else {
+                return result;
             };
             if let (Outcome::Crash(_), Some(signal)) = (result.outcome, detail.signal) {
                 result.outcome = Outcome::Crash(Some(signal));
@@ -304,9 +303,10 @@ impl Store {
                 .collect();
             result.log = detail.log;
             result.line = detail.line;
-        }
+            result
+        };
         Ok(SuiteRun {
-            results,
+            results: tests.map(result).enumerate().map(with_detail).collect(),
             complete: row.complete,
             missing: row.missing,
             problems: row.problems.clone(),

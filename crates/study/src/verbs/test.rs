@@ -1,6 +1,6 @@
 //! `test`: the suites of a plan, and those with failures again as often as is wanted.
 
-use backsight_model::{MetricName, Outcome, StudyName, SuiteRun, TestCount, TestResult};
+use backsight_model::{MetricName, Outcome, StudyName, SuiteRun, TestCount, TestResultRef};
 use backsight_policy::{RunPolicy, RunVerdict, SuiteOnHost, TestHistory, TestPolicy, TestRow};
 use backsight_report::test_study::{
     FailedTrial, SuiteReport, TestReport, TestStudy, TestVerdict, last_lines,
@@ -158,18 +158,18 @@ struct TestRuns<'a> {
     passed: u32,
     skipped: u32,
     /// The last result that isn't in order, with its trial; else the last one.
-    shown: Option<(u32, &'a TestResult)>,
+    shown: Option<(u32, TestResultRef<'a>)>,
 }
 
 impl<'a> TestRuns<'a> {
-    fn add(&mut self, trial: u32, result: &'a TestResult) {
+    fn add(&mut self, trial: u32, result: TestResultRef<'a>) {
         match TestCount::of(result.outcome) {
             TestCount::Failed => self.failed += 1,
             TestCount::Passed => self.passed += 1,
             TestCount::Skipped => self.skipped += 1,
             TestCount::NotRun => {}
         }
-        let is_failure = |it: &TestResult| it.outcome.is_failure();
+        let is_failure = |it: TestResultRef<'_>| it.outcome.is_failure();
         if is_failure(result) || self.shown.is_none_or(|(_, shown)| !is_failure(shown)) {
             self.shown = Some((trial, result));
         }
@@ -195,8 +195,8 @@ fn suite_report(
 ) -> SuiteReport {
     let mut tests: BTreeMap<&str, TestRuns<'_>> = BTreeMap::new();
     for (trial, run) in runs {
-        for result in &run.results {
-            tests.entry(&result.name).or_default().add(*trial, result);
+        for result in run.results.iter() {
+            tests.entry(result.name).or_default().add(*trial, result);
         }
     }
     let rows = history.map(|it| (it, it.rows_of(suite)));
@@ -225,7 +225,7 @@ fn suite_report(
         match test.verdict() {
             None if test.passed == 0 => {
                 report.skipped += 1;
-                let why = test.shown.and_then(|(_, it)| it.message.clone());
+                let why = test.shown.and_then(|(_, it)| it.message.map(str::to_owned));
                 let why = why.unwrap_or_else(|| "no reason given".to_owned());
                 *reasons.entry(why).or_default() += 1;
             }
@@ -299,9 +299,9 @@ fn test_report(
             }
             _ => None,
         },
-        message: result.and_then(|result| result.message.clone()),
+        message: result.and_then(|result| result.message.map(str::to_owned)),
         log: result
-            .map(|result| last_lines(&result.log))
+            .map(|result| last_lines(result.log))
             .unwrap_or_default(),
         trial,
     }

@@ -1,7 +1,7 @@
-//! `backsight import`: what other tools measured becomes a study.
+//! `backsight import`: what other tools measured, or what came of tests that they ran, becomes a study.
 
 use backsight_exchange::import::{ImportChoice, ImportChoices, MeasuredLevel};
-use backsight_model::{Better, StudyName, Unit};
+use backsight_model::{BenchmarkName, Better, StudyName, Unit};
 use backsight_study::ReadImport;
 use std::{path::PathBuf, process::ExitCode};
 
@@ -13,7 +13,7 @@ use crate::{common_options::CommonOptions, exit_status::ExitStatus, files};
     after_help = "`backsight list importers` shows the formats and the commands that make their files."
 )]
 pub struct ImportArgs {
-    /// What the files are: hyperfine, criterion, csv, …
+    /// What the files are: hyperfine, criterion, csv, …; junit, tap and others for results of tests
     format: String,
     /// Files, or the folder where the format has one; several become one study, a later file's trials behind an
     /// earlier's
@@ -22,6 +22,9 @@ pub struct ImportArgs {
     /// What the study is called; else as the first file
     #[arg(long = "as", value_name = "NAME")]
     name: Option<StudyName>,
+    /// Of results of tests: the suite that they are of; studies of the same suite are compared [default: the format's name]
+    #[arg(long, value_name = "NAME")]
+    suite: Option<BenchmarkName>,
     /// Which direction is good, where the format doesn't say: `lower` or `higher`, or METRIC=lower for one; may be
     /// repeated
     #[arg(long, value_name = "[METRIC=]WHICH")]
@@ -60,7 +63,7 @@ impl ImportArgs {
             level: self.level,
             sessions: self.sessions,
         };
-        let import = ReadImport::read(&self.format, &self.files, self.name, &choices)?;
+        let import = ReadImport::read(&self.format, &self.files, self.name, self.suite, &choices)?;
         crate::block_on(async {
             let store = files::open_store(shared).await?;
             import.save(&store).await?;

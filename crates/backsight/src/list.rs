@@ -97,7 +97,11 @@ fn importers() -> miette::Result<()> {
             importer.made_by,
         ]);
     }
-    crate::files::print(&format!("{table}\n"))
+    let mut tests = self::table(&["test results", "made by"]);
+    for format in backsight_exchange::import::test_formats() {
+        tests.add_row([format.name, format.about]);
+    }
+    crate::files::print(&format!("{table}\n\n{tests}\n"))
 }
 
 /// A table without lines, as wide as the terminal.

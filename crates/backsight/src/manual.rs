@@ -146,6 +146,12 @@ fn importers() -> miette::Result<String> {
             importer.level.as_str()
         );
     }
+    text.push_str(
+        "\n## Results of tests\n\nAll files together are one trial of one suite (`--suite NAME`, otherwise called as the format).\n\n| format | what writes it |\n|---|---|\n",
+    );
+    for format in backsight_exchange::import::test_formats() {
+        let _ = writeln!(text, "| `{}` | {} |", format.name, cell(format.about));
+    }
     Ok(text)
 }
 

@@ -527,7 +527,8 @@ mod from_a_store {
                 command: "read it".into(),
                 content: (0..500_000)
                     .flat_map(|n| format!("{n}\n").into_bytes())
-                    .collect(),
+                    .collect::<Vec<u8>>()
+                    .into(),
             }],
             trials: trials.collect(),
             warnings: vec![],

@@ -10,17 +10,45 @@ use sqlx::{QueryBuilder, Transaction};
 use crate::{
     NewStudy, RawRef, Store, StoreError, StudyId,
     database::DatabaseKind,
+    raw::{FilePart, off_the_loop},
     study::{chunks, saturated},
     trial::SampleRow,
 };
 
+/// Files on disk that are kept at once.
+const PARTS_AT_ONCE: usize = 256;
+
 /// A file that trials were read from: kept as what they printed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct FinishedFile {
     /// How it was read, for who looks at the trial.
     pub command: String,
     /// What was in it.
-    pub content: Vec<u8>,
+    pub content: FileContent,
+}
+
+/// What was in a file.
+#[derive(Debug, Clone)]
+pub enum FileContent {
+    /// In memory.
+    Bytes(Vec<u8>),
+    /// On disk, since it may be long.
+    OnDisk(FilePart),
+}
+
+impl From<Vec<u8>> for FileContent {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl FinishedFile {
+    fn length(&self) -> u64 {
+        match &self.content {
+            FileContent::Bytes(bytes) => bytes.len() as u64,
+            FileContent::OnDisk(part) => part.length,
+        }
+    }
 }
 
 /// A trial that somebody made elsewhere.
@@ -43,7 +71,7 @@ pub struct FinishedTrial {
 }
 
 /// A study that was finished before it came here.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct FinishedStudy {
     /// What it is of.
     pub new: NewStudy,
@@ -80,8 +108,7 @@ impl Store {
 
     async fn add_finished(&self, study: &FinishedStudy) -> Result<StudyId, StoreError> {
         let unswept = self.raw.unswept().await?;
-        let contents = study.files.iter().map(|file| file.content.clone());
-        let kept = self.keep_batch(contents.collect()).await?;
+        let kept = self.keep_files(&study.files).await?;
         let mut suites = Vec::new();
         for (trial, number) in study.trials.iter().zip(1..) {
             if let Some(run) = &trial.suite {
@@ -110,6 +137,30 @@ impl Store {
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         drop(unswept);
         Ok(StudyId(id))
+    }
+
+    /// Keeps the contents of files: for each, where it is.
+    async fn keep_files(&self, files: &[FinishedFile]) -> Result<Vec<RawRef>, StoreError> {
+        let (mut in_memory, mut on_disk) = (Vec::new(), Vec::new());
+        for file in files {
+            match &file.content {
+                FileContent::Bytes(bytes) => in_memory.push(bytes.clone()),
+                FileContent::OnDisk(part) => on_disk.push(part.clone()),
+            }
+        }
+        let mut in_memory = self.keep_batch(in_memory).await?.into_iter();
+        let mut kept = Vec::with_capacity(on_disk.len());
+        // Each new object is an open file.
+        for parts in on_disk.chunks(PARTS_AT_ONCE) {
+            let (folder, parts) = (self.raw.clone(), parts.to_vec());
+            kept.extend(off_the_loop(move || folder.keep_parts(&parts)).await?);
+        }
+        let mut on_disk = kept.into_iter();
+        let in_order = files.iter().filter_map(|file| match file.content {
+            FileContent::Bytes(_) => in_memory.next(),
+            FileContent::OnDisk(_) => on_disk.next(),
+        });
+        Ok(in_order.collect())
     }
 
     async fn insert_finished(
@@ -261,7 +312,7 @@ impl Store {
                  stdout, stdout_kept, stdout_printed, stderr_kept, stderr_printed) ",
             );
             insert.push_values(chunk, |mut row, (number, host, position, file, raw)| {
-                let bytes = saturated(file.content.len() as u64);
+                let bytes = saturated(file.length());
                 row.push_bind(id)
                     .push_bind(*number)
                     .push_bind(*position)

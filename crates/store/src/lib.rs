@@ -53,12 +53,12 @@ mod trial;
 
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
 pub use error::StoreError;
-pub use finished::{FinishedFile, FinishedStudy, FinishedTrial};
+pub use finished::{FileContent, FinishedFile, FinishedStudy, FinishedTrial};
 pub use history::{RequestRecord, StoredOutcome};
 pub use host_records::StoredHostRecord;
 pub use instance_records::{InstanceRecords, InstanceSamplesByTrial, TrialInstances};
 pub use prune_mark::{PruneMark, RulePruning};
-pub use raw::SweptObjects;
+pub use raw::{FilePart, SweptObjects};
 pub use raw_ref::RawRef;
 pub use retention::{
     KeptReferences, RetainedKind, RetentionFate, RetentionReason, RetentionRow, RetentionTable,

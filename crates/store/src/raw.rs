@@ -11,9 +11,10 @@ use std::{
     collections::{BTreeSet, HashMap, HashSet},
     fs::{self, File, TryLockError},
     io::{self, Read as _, Write},
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{FileExt as _, PermissionsExt},
     panic::resume_unwind,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -32,6 +33,45 @@ const WAITING_AT_ONCE: usize = 16;
 const PART: usize = 128 * 1024;
 /// How often a lock that is held is asked for again.
 const ASK_AGAIN: Duration = Duration::from_millis(5);
+
+/// A part of a file that nobody writes any more.
+#[derive(Debug, Clone)]
+pub struct FilePart {
+    /// The file.
+    pub file: Arc<File>,
+    /// Where the part begins, in bytes.
+    pub from: u64,
+    /// How many bytes it has.
+    pub length: u64,
+}
+
+impl FilePart {
+    fn reader(&self) -> impl io::Read {
+        PartReader {
+            file: &self.file,
+            at: self.from,
+            left: self.length,
+        }
+    }
+}
+
+/// Reads a part of a file, whatever its position.
+struct PartReader<'a> {
+    file: &'a File,
+    at: u64,
+    left: u64,
+}
+
+impl io::Read for PartReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let length = most.min(buffer.len());
+        let read = self.file.read_at(&mut buffer[..length], self.at)?;
+        self.at += read as u64;
+        self.left -= read as u64;
+        Ok(read)
+    }
+}
 
 /// What a sweep removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -167,11 +207,45 @@ impl RawFolder {
             let raw = RawRef::from_content(content);
             let path = self.path_of(&raw);
             folders.extend(path.parent().map(Path::to_owned));
-            if seen.insert(raw) && !holds(&path, content) {
+            if seen.insert(raw) && !holds(&path, content.as_slice()) {
                 fresh.push((self.unfinished(content, &mut packer)?, path));
             }
             refs.push(raw);
         }
+        self.persist(fresh, folders)?;
+        Ok(refs)
+    }
+
+    /// As [`RawFolder::keep`], with contents on disk, of which little is in memory at a time. Blocks.
+    pub(crate) fn keep_parts(&self, parts: &[FilePart]) -> Result<Vec<RawRef>, StoreError> {
+        let fault = |e| self.fault("write", &self.dir, e);
+        let mut fresh: Vec<(NamedTempFile, PathBuf)> = Vec::new();
+        let mut seen = HashSet::new();
+        let mut folders = BTreeSet::new();
+        let mut refs = Vec::with_capacity(parts.len());
+        for part in parts {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update_reader(part.reader()).map_err(fault)?;
+            let raw = RawRef::from(hasher.finalize());
+            let path = self.path_of(&raw);
+            folders.extend(path.parent().map(Path::to_owned));
+            if seen.insert(raw) && !holds(&path, part.reader()) {
+                let mut file = self.new_file()?;
+                zstd::stream::copy_encode(part.reader(), &mut file, LEVEL).map_err(fault)?;
+                fresh.push((file, path));
+            }
+            refs.push(raw);
+        }
+        self.persist(fresh, folders)?;
+        Ok(refs)
+    }
+
+    /// Gives these files their names, when they are on disk.
+    fn persist(
+        &self,
+        fresh: Vec<(NamedTempFile, PathBuf)>,
+        folders: BTreeSet<PathBuf>,
+    ) -> Result<(), StoreError> {
         together(&fresh, |(file, path)| {
             let synced = file.as_file().sync_data();
             synced.map_err(|e| self.fault("write", path, e))
@@ -201,7 +275,7 @@ impl RawFolder {
                 synced.map_err(|e| self.fault("write", folder, e))
             })?;
         }
-        Ok(refs)
+        Ok(())
     }
 
     fn unfinished(
@@ -211,13 +285,17 @@ impl RawFolder {
     ) -> Result<NamedTempFile, StoreError> {
         let fault = |e| self.fault("write", &self.dir, e);
         let packed = packer.compress(content).map_err(fault)?;
-        let mut file = tempfile::Builder::new()
+        let mut file = self.new_file()?;
+        file.write_all(&packed).map_err(fault)?;
+        Ok(file)
+    }
+
+    fn new_file(&self) -> Result<NamedTempFile, StoreError> {
+        tempfile::Builder::new()
             .prefix(UNFINISHED)
             .permissions(fs::Permissions::from_mode(0o644))
             .tempfile_in(&self.dir)
-            .map_err(fault)?;
-        file.write_all(&packed).map_err(fault)?;
-        Ok(file)
+            .map_err(|e| self.fault("write", &self.dir, e))
     }
 
     /// The content of an object. Blocks.
@@ -329,7 +407,7 @@ fn address(object: &fs::DirEntry) -> Option<RawRef> {
 
 /// Whether the object at this path unpacks to exactly this content. A damaged object may claim to be of any size, so no
 /// more of it is unpacked than agrees.
-fn holds(path: &Path, content: &[u8]) -> bool {
+fn holds(path: &Path, mut content: impl io::Read) -> bool {
     let Ok(file) = File::open(path) else {
         return false;
     };
@@ -337,14 +415,16 @@ fn holds(path: &Path, content: &[u8]) -> bool {
         return false;
     };
     let mut part = vec![0; PART];
-    let mut rest = content;
+    let mut expected = vec![0; PART];
     loop {
         match unpacked.read(&mut part) {
-            Ok(0) => return rest.is_empty(),
-            Ok(length) => match rest.strip_prefix(&part[..length]) {
-                Some(after) => rest = after,
-                None => return false,
-            },
+            Ok(0) => return matches!(content.read(&mut expected[..1]), Ok(0)),
+            Ok(length) => {
+                let expected = &mut expected[..length];
+                if content.read_exact(expected).is_err() || *expected != part[..length] {
+                    return false;
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return false,
         }

@@ -13,6 +13,12 @@ impl RawRef {
     }
 }
 
+impl From<blake3::Hash> for RawRef {
+    fn from(hash: blake3::Hash) -> Self {
+        Self(hash)
+    }
+}
+
 impl fmt::Display for RawRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0.to_hex())

@@ -5,13 +5,13 @@
 use backsight_model::{
     Amendment, Better, BootRecord, BuildRecord, Cell, CellMetric, Ending, Failure, HostName,
     HostRecord, KeepRule, KeepRules, Layout, MachineLoad, MetricSamples, MonitorName,
-    MonitorSample, Phase, ResourceUsage, Simulator, StepOutput, StepRecord, StudyState,
-    TomlDocument, TrialRecord, Unit, Value, Version,
+    MonitorSample, Outcome, Phase, ResourceUsage, Simulator, StepOutput, StepRecord, StudyState,
+    SuiteRun, TestResult, TestResults, TomlDocument, TrialRecord, Unit, Value, Version,
 };
 use backsight_store::{
-    ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, KeptReferences, NewStudy, NewTarget,
-    RawOwner, RawRef, RetentionFate, RetentionReason, Runner, SampleState, Store, StoreError,
-    StudyDocument, StudyId, SweptObjects,
+    ChangedFact, FileContent, FilePart, FinishedFile, FinishedStudy, FinishedTrial, KeptReferences,
+    NewStudy, NewTarget, RawOwner, RawRef, RetentionFate, RetentionReason, Runner, SampleState,
+    Store, StoreError, StudyDocument, StudyId, SweptObjects,
 };
 use backsight_test_needs::Need;
 use indexmap::IndexMap;
@@ -23,7 +23,9 @@ use sqlx::{
 use std::{
     collections::HashSet,
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -1478,7 +1480,7 @@ fn finished(name: &str) -> FinishedStudy {
         files: [&b"first file"[..], b"second file"]
             .map(|content| FinishedFile {
                 command: "backsight import x".into(),
-                content: content.to_vec(),
+                content: content.to_vec().into(),
             })
             .to_vec(),
         trials: vec![
@@ -1525,6 +1527,55 @@ fn a_trial_of_a_finished_study_is_of_its_host() {
             refused.to_string().contains("it has no host 2"),
             "{refused}"
         );
+    });
+}
+
+#[test]
+fn contents_on_disk_and_results_of_tests_are_kept_as_they_are() {
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let first = vec![7; 300_000];
+        let mut copy = tempfile::tempfile().unwrap();
+        copy.write_all(&first).unwrap();
+        copy.write_all(b"second file").unwrap();
+        let copy = Arc::new(copy);
+        let part = |from, length| {
+            let file = Arc::clone(&copy);
+            FileContent::OnDisk(FilePart { file, from, length })
+        };
+        let mut failed = TestResult::new("net/udp", Outcome::Crash(Some(11)));
+        failed.message = Some("no route".into());
+        failed.seconds = Some(1.5);
+        failed.line = 3;
+        let results = [
+            TestResult::new("net/tcp", Outcome::Pass),
+            failed,
+            TestResult::new("net/\nx", Outcome::Skip),
+        ];
+        let run = SuiteRun {
+            results: results.into_iter().collect::<TestResults>().sorted().0,
+            complete: false,
+            missing: 2,
+            problems: vec!["line 1".into()],
+        };
+        for name in ["one", "again"] {
+            let mut study = finished(name);
+            study.files[0].content = part(0, 300_000);
+            study.files[1].content = part(300_000, 11);
+            study.trials[0].suite = Some(run.clone());
+            let id = store.add_finished_study(&study).await.unwrap();
+            let steps = store.steps(id, 1).await.unwrap();
+            let contents = [(0, &b"second file"[..]), (1, &first)];
+            for (step, content) in contents {
+                let raw = steps[step].stdout.raw.unwrap();
+                assert!(store.raw(&raw).await.unwrap() == content);
+                assert_eq!(steps[step].stdout.printed, content.len() as u64);
+            }
+            let rows = store.suite_runs(id).await.unwrap();
+            assert_eq!(rows.len(), 1);
+            assert_eq!(store.suite_run(&rows[0]).await.unwrap(), run);
+        }
     });
 }
 

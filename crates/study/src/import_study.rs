@@ -1,9 +1,13 @@
 //! Studies out of files that other tools wrote: read first, then kept whole or not at all.
 
 use backsight_exchange::import::{
-    ImportChoice, ImportChoices, ImportFormat, ImportedStudy, Importer, MeasuredLevel, import,
+    ImportChoice, ImportChoices, ImportFormat, ImportedStudy, Importer, MeasuredLevel,
+    guess_test_format, import, import_tests, test_formats,
 };
-use backsight_model::{BenchmarkName, CellMetric, Failure, StudyName, counted, did_you_mean};
+use backsight_model::{
+    BenchmarkName, CellMetric, Failure, ResultFormat, StudyName, SuiteRun, TestCount, counted,
+    did_you_mean,
+};
 use backsight_store::{FinishedFile, FinishedStudy, FinishedTrial, NewStudy, Store, StudyDocument};
 use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
@@ -13,15 +17,17 @@ use std::{
     str::FromStr,
 };
 
+use crate::import_tests::{find_test_format, has_go_benchmarks, tests_study};
+
 /// The verb's name in the store.
 pub const IMPORT_VERB: &str = "import";
 /// The role that the files stand under.
-const ROLE: &str = "import";
+pub(crate) const ROLE: &str = "import";
 
 /// What was asked for, as the study keeps it: enough to read the files again.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ImportArguments {
-    format: String,
+    pub format: String,
     /// The folder that the files' paths begin in.
     #[serde(default)]
     pub folder: PathBuf,
@@ -42,6 +48,9 @@ pub(crate) struct ImportArguments {
     level: String,
     #[serde(default)]
     sessions: bool,
+    /// The suite whose results of tests they are; none where they are numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<BenchmarkName>,
 }
 
 fn each_a_run() -> String {
@@ -49,9 +58,22 @@ fn each_a_run() -> String {
 }
 
 impl ImportArguments {
-    fn new(importer: &Importer, files: &[PathBuf], choices: &ImportChoices) -> Self {
+    fn of_numbers(importer: &Importer, files: &[PathBuf], choices: &ImportChoices) -> Self {
+        let level = choices.level.unwrap_or(importer.format.level);
+        Self::new(&importer.format.name, files, choices, level)
+    }
+
+    fn of_tests(format: ResultFormat, files: &[PathBuf], suite: BenchmarkName) -> Self {
+        let choices = ImportChoices::default();
         Self {
-            format: importer.format.name.clone(),
+            suite: Some(suite),
+            ..Self::new(format.name(), files, &choices, MeasuredLevel::Run)
+        }
+    }
+
+    fn new(format: &str, files: &[PathBuf], choices: &ImportChoices, level: MeasuredLevel) -> Self {
+        Self {
+            format: format.to_owned(),
             folder: std::env::current_dir().unwrap_or_default(),
             files: files.to_vec(),
             better: choices.better.iter().map(ToString::to_string).collect(),
@@ -59,12 +81,9 @@ impl ImportArguments {
             without: choices.without.clone(),
             values: choices.values.clone(),
             params: choices.params.clone(),
-            level: choices
-                .level
-                .unwrap_or(importer.format.level)
-                .as_str()
-                .to_owned(),
+            level: level.as_str().to_owned(),
             sessions: choices.sessions,
+            suite: None,
         }
     }
 
@@ -102,12 +121,8 @@ where
 }
 
 /// The command that a file stands under in its study.
-pub(crate) fn file_command(importer: &Importer, file: &Path) -> String {
-    format!(
-        "backsight import {} {}",
-        importer.format.name,
-        file.display()
-    )
+pub(crate) fn file_command(format: &str, file: &Path) -> String {
+    format!("backsight import {format} {}", file.display())
 }
 
 /// Files that were read and can be kept as a study.
@@ -116,25 +131,49 @@ pub struct ReadImport {
 }
 
 impl ReadImport {
-    /// Reads files in a format; without a name the study is called as the first file. No store is needed: what can't be
-    /// imported leaves nothing.
+    /// Reads files in a format; without a name the study is called as the first file, without a suite the suite of results of
+    /// tests as the format. No store is needed: what can't be imported leaves nothing.
     ///
     /// # Errors
-    /// There is no such format, or the files aren't what it reads.
+    /// There is no such format, the files aren't what it reads, or something was said that isn't for this format.
     pub fn read(
         format: &str,
         files: &[PathBuf],
         name: Option<StudyName>,
+        suite: Option<BenchmarkName>,
         choices: &ImportChoices,
     ) -> miette::Result<Self> {
-        let importer = find_importer(format)?;
+        let format = ImportedFormat::find(format, files, suite.is_some())?;
         let name = match (name, files.first()) {
             (Some(name), _) => name,
             (None, first) => name_from_file(first.map_or(Path::new(""), PathBuf::as_path))?,
         };
-        let imported = import(&importer, files, choices)?;
-        let arguments = ImportArguments::new(&importer, files, choices);
-        let study = finished_study(&importer, name, &arguments, imported)?;
+        let study = match format {
+            ImportedFormat::Numbers(importer) => {
+                if suite.is_some() {
+                    let format = &importer.format.name;
+                    return Err(miette::miette!(
+                        help = "leave it out, or name a format of test results: junit, tap, …",
+                        "`--suite` is for results of tests, and `{format}` has numbers"
+                    ));
+                }
+                let imported = import(&importer, files, choices)?;
+                let arguments = ImportArguments::of_numbers(&importer, files, choices);
+                numbers_study(&importer, name, &arguments, imported)?
+            }
+            ImportedFormat::Tests(format) => {
+                if *choices != ImportChoices::default() {
+                    return Err(miette::miette!(
+                        help = "leave them out: what counts is known of tests",
+                        "`{format}` has results of tests: choices about numbers and sessions aren't for it"
+                    ));
+                }
+                let imported = import_tests(format, files)?;
+                let suite = suite.map_or_else(|| format.name().parse().into_diagnostic(), Ok)?;
+                let arguments = ImportArguments::of_tests(format, files, suite.clone());
+                tests_study(&arguments, suite, name, imported)?
+            }
+        };
         Ok(Self { study })
     }
 
@@ -173,8 +212,12 @@ impl ReadImport {
         self.study.trials.iter().any(|trial| trial.outcome.is_ok())
     }
 
-    /// How much it is: `5 trials of 2 cells`.
+    /// How much it is: `5 trials of 2 cells`, `12 results of tests (1 failed)`.
     pub fn size(&self) -> String {
+        let mut runs = self.study.trials.iter().filter_map(|it| it.suite.as_ref());
+        if let Some(run) = runs.next() {
+            return run_size(run);
+        }
         let (trials, cells) = (&self.study.trials, self.study.new.cells.len());
         let failed = trials.iter().filter(|trial| trial.outcome.is_err()).count();
         let trials = counted(trials.len(), "trial");
@@ -186,19 +229,58 @@ impl ReadImport {
     }
 }
 
-fn find_importer(format: &str) -> miette::Result<Importer> {
-    if let Some(importer) = Importer::find(format)? {
-        return Ok(importer);
+/// How many results a run has, and of which kinds but passed ones.
+fn run_size(run: &SuiteRun) -> String {
+    let counts = TestCount::ALL.into_iter().filter_map(|count| {
+        let (tests, word) = (run.count(count), count.name());
+        (tests > 0 && count != TestCount::Passed).then(|| format!("{tests} {word}"))
+    });
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let results = counted(run.results.len(), "result");
+    match counts.as_str() {
+        "" => format!("{results} of tests, all passed,"),
+        counts => format!("{results} of tests ({counts})"),
     }
+}
+
+/// What the name of a format means.
+enum ImportedFormat {
+    Numbers(Importer),
+    Tests(ResultFormat),
+}
+
+impl ImportedFormat {
+    /// The format of this name. One that both kinds have, `go-test`, is the one whose results the files have: the numbers, unless
+    /// they have none or a suite was named.
+    fn find(name: &str, files: &[PathBuf], names_suite: bool) -> miette::Result<Self> {
+        match (Importer::find(name)?, find_test_format(name)) {
+            (Some(_), Some(tests)) if names_suite || !has_go_benchmarks(files) => {
+                Ok(Self::Tests(tests))
+            }
+            (Some(importer), _) => Ok(Self::Numbers(importer)),
+            (None, Some(tests)) => Ok(Self::Tests(tests)),
+            (None, None) => Err(unknown_format(name)?),
+        }
+    }
+}
+
+fn unknown_format(name: &str) -> miette::Result<miette::Report> {
     let known = ImportFormat::all()?;
-    let names = known
+    let of_numbers = known
         .iter()
         .flat_map(|known| known.also.iter().chain([&known.name]));
-    let near = did_you_mean(format, names.map(String::as_str));
-    let help = near.unwrap_or_else(|| "`backsight list importers` shows what there is".into());
-    Err(miette::miette!(
-        help = help,
-        "`{format}` is no format that can be imported"
+    let of_tests = test_formats().map(|row| row.name);
+    let near = did_you_mean(name, of_numbers.map(String::as_str).chain(of_tests));
+    // The format was left out.
+    let guessed = || {
+        let format = guess_test_format(Path::new(name))?;
+        let command = format!("backsight import {format} {name}");
+        Some(format!("it looks like a file of test results: `{command}`"))
+    };
+    let list = || "`backsight list importers` shows what there is".into();
+    Ok(miette::miette!(
+        help = guessed().or(near).unwrap_or_else(list),
+        "`{name}` is no format that can be imported"
     ))
 }
 
@@ -218,7 +300,7 @@ fn name_from_file(file: &Path) -> miette::Result<StudyName> {
     })
 }
 
-fn finished_study(
+fn numbers_study(
     importer: &Importer,
     name: StudyName,
     arguments: &ImportArguments,
@@ -241,8 +323,8 @@ fn finished_study(
         })
         .collect();
     let sources = imported.files.into_iter().map(|file| FinishedFile {
-        command: file_command(importer, &file.path),
-        content: file.content,
+        command: file_command(&importer.format.name, &file.path),
+        content: file.content.into(),
     });
     let trials = imported.trials.into_iter().map(|trial| FinishedTrial {
         suite: None,
@@ -255,19 +337,14 @@ fn finished_study(
     });
     Ok(FinishedStudy {
         new: NewStudy {
-            questions: Vec::new(),
-            target: None,
-            name,
-            verb: IMPORT_VERB.to_owned(),
             documents: vec![StudyDocument {
                 kind: "importer".into(),
                 name: importer.format.name.clone(),
                 text: importer.document.text.to_string(),
             }],
-            arguments: serde_json::to_string(arguments).into_diagnostic()?,
-            seed: 0,
             cells: imported.cells,
             metrics,
+            ..new_import(name, arguments)?
         },
         at: jiff::Timestamp::now(),
         hosts: imported.hosts,
@@ -275,5 +352,20 @@ fn finished_study(
         files: sources.collect(),
         trials: trials.collect(),
         warnings: imported.notes,
+    })
+}
+
+/// A study of this verb, without cells.
+pub(crate) fn new_import(name: StudyName, arguments: &ImportArguments) -> miette::Result<NewStudy> {
+    Ok(NewStudy {
+        name,
+        verb: IMPORT_VERB.to_owned(),
+        documents: Vec::new(),
+        arguments: serde_json::to_string(arguments).into_diagnostic()?,
+        seed: 0,
+        cells: Vec::new(),
+        metrics: IndexMap::new(),
+        questions: Vec::new(),
+        target: None,
     })
 }

@@ -31,6 +31,7 @@ mod history_measurer;
 mod history_study;
 mod host_records;
 mod import_study;
+mod import_tests;
 mod interval_cache;
 mod known_counters;
 mod known_history;

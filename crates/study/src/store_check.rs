@@ -4,7 +4,7 @@
 //! study. A store of which something is lost isn't sound.
 
 use backsight_catalog::{Catalog, Monitors};
-use backsight_exchange::import::{Importer, import};
+use backsight_exchange::import::{Importer, import, import_tests};
 use backsight_model::{Cell, MetricSamples, TomlDocument, counted};
 use backsight_store::{
     DamagedObject, RawOwner, SampleState, Store, StoreError, StoredTrial, StudyDocument, StudyId,
@@ -19,6 +19,7 @@ use std::{
 
 use crate::{
     import_study::{IMPORT_VERB, ImportArguments, file_command},
+    import_tests::{find_test_format, suite_cell},
     step_records::step_records,
 };
 
@@ -373,15 +374,12 @@ async fn import_again(
     importer: Vec<TomlDocument>,
     cells: &[Cell],
 ) -> miette::Result<Vec<Result<Vec<MetricSamples>, String>>> {
-    let document = importer.first();
-    let document = document.ok_or_else(|| miette::miette!("its importer wasn't kept"))?;
-    let importer = Importer::read(document)?;
     let arguments = ImportArguments::read(&study.arguments)?;
     let folder = tempfile::tempdir()
         .into_diagnostic()
         .wrap_err("a temporary folder")?;
     let place = |path: &Path| inside(folder.path(), &arguments.folder.join(path));
-    let before = file_command(&importer, Path::new(""));
+    let before = file_command(&arguments.format, Path::new(""));
     for (command, raw) in store.read_files(study.id).await.into_diagnostic()? {
         let Some(path) = command.strip_prefix(&before) else {
             continue;
@@ -397,16 +395,28 @@ async fn import_again(
             .wrap_err_with(|| path.display().to_string())?;
     }
     let paths: Vec<PathBuf> = arguments.files.iter().map(|path| place(path)).collect();
-    let imported = import(&importer, &paths, &arguments.choices()?)?;
+    let (found, trials) = match arguments.suite.clone() {
+        Some(suite) => {
+            let format = find_test_format(&arguments.format);
+            let format =
+                format.ok_or_else(|| miette::miette!("its format isn't known any more"))?;
+            let imported = import_tests(format, &paths)?;
+            (vec![suite_cell(suite)?], vec![Ok(imported.run.samples())])
+        }
+        None => {
+            let document = importer.first();
+            let document = document.ok_or_else(|| miette::miette!("its importer wasn't kept"))?;
+            let importer = Importer::read(document)?;
+            let imported = import(&importer, &paths, &arguments.choices()?)?;
+            let trials = imported.trials.into_iter().map(|trial| trial.outcome);
+            (imported.cells, trials.collect())
+        }
+    };
     miette::ensure!(
-        imported.cells == cells,
+        found == cells,
         "its files give other cells than were imported"
     );
-    Ok(imported
-        .trials
-        .into_iter()
-        .map(|trial| trial.outcome)
-        .collect())
+    Ok(trials)
 }
 
 /// A path's place below a folder; two paths have two places.

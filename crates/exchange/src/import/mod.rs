@@ -5,6 +5,9 @@
 //! trials, with the files that each came from.
 //!
 //! Directions and units are never guessed. An error anywhere is an error of the whole: no part is imported.
+//!
+//! Results of tests ([`import_tests`]) are read by `backsight-test-results` and need no importer. There, what is wrong in a file
+//! that has results is a problem of the run.
 
 mod assembly;
 mod choices;
@@ -12,11 +15,13 @@ pub(crate) mod columns;
 mod definition;
 mod record;
 mod source;
+mod test_results;
 
 pub use assembly::{ImportedMetric, ImportedStudy, ImportedTrial};
 pub use choices::{ImportChoice, ImportChoices};
 pub use definition::{ImportFormat, Importer, MeasuredLevel};
 pub use source::SourceFile;
+pub use test_results::{CopiedFile, ImportedTests, guess_test_format, import_tests, test_formats};
 
 use backsight_catalog::{JsonDocument, QueryRunError, QueryValue};
 use std::{

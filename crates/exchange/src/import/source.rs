@@ -49,15 +49,10 @@ impl SourceFile {
             .read_to_end(&mut content)
             .map_err(unreadable)?;
         if content.len() > LONGEST_OUTPUT {
-            let most = LONGEST_OUTPUT >> 20;
-            return Err(
-                ImportError::new(path, format!("it is longer than {most} MiB"))
-                    .help("split it: several files become one study"),
-            );
+            return Err(too_long(path));
         }
         if content.iter().all(u8::is_ascii_whitespace) {
-            return Err(ImportError::new(path, "it is empty".to_owned())
-                .help("did the tool that should have written it fail?"));
+            return Err(empty(path));
         }
         Ok(Self {
             path: path.to_owned(),
@@ -69,6 +64,18 @@ impl SourceFile {
     fn whole_path(&self) -> String {
         whole_path(&self.path)
     }
+}
+
+/// Refuses a file that is longer than outputs are read.
+pub(super) fn too_long(path: &Path) -> ImportError {
+    let most = LONGEST_OUTPUT >> 20;
+    ImportError::new(path, format!("it is longer than {most} MiB"))
+        .help("split it: several files become one study")
+}
+
+/// Refuses a file with nothing in it.
+pub(super) fn empty(path: &Path) -> ImportError {
+    ImportError::new(path, "it is empty").help("did the tool that should have written it fail?")
 }
 
 fn whole_path(path: &Path) -> String {

@@ -1,0 +1,146 @@
+//! Results of tests out of files of test programs: one run of a suite.
+//!
+//! A file is read as it comes, and meanwhile copied behind those before it into one without a name, which is what is kept of it: what
+//! is read may be a pipe, or be written anew, and no more of it than a part is in memory.
+
+use backsight_catalog::{LONGEST_OUTPUT, SuiteRunReader};
+use backsight_model::SuiteRun;
+use backsight_test_results::{FORMATS, Format, FormatDescription, ReadOptions};
+use std::{
+    fs::File,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use super::{ImportError, printable_path, source};
+
+/// Bytes that are read at a time.
+const PART: usize = 64 * 1024;
+/// As much of a file as its format is guessed by, in bytes.
+const START: usize = 8 * 1024;
+
+/// Results of tests that files have.
+#[derive(Debug)]
+pub struct ImportedTests {
+    /// The contents of all files, one behind the other: a file without a name.
+    pub copy: File,
+    /// The files.
+    pub files: Vec<CopiedFile>,
+    /// What is in them. There is at least one result in each.
+    pub run: SuiteRun,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub struct CopiedFile {
+    /// Where it was.
+    pub path: PathBuf,
+    /// How many bytes of the copy are its own.
+    pub length: u64,
+}
+
+/// The formats of test results that files can be imported in: all that need nothing but the file.
+pub fn test_formats() -> impl Iterator<Item = &'static FormatDescription> {
+    FORMATS
+        .iter()
+        .filter(|row| !matches!(row.format, Format::Lines | Format::ExitStatus))
+}
+
+/// The results of tests in these files. Of several results of one test the last counts; that there are several is a problem of
+/// the run, as is everything that is wrong in a file that has results.
+///
+/// # Errors
+/// A file can't be read or has no result.
+pub fn import_tests(format: Format, paths: &[PathBuf]) -> Result<ImportedTests, ImportError> {
+    let mut reader = SuiteRunReader::default();
+    let mut files = Vec::with_capacity(paths.len());
+    let mut copy = tempfile::tempfile().map_err(|why| uncopied(why, Path::new("")))?;
+    for path in paths {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        // TAP names no suite: the points of two files may be called the same.
+        let prefix = match format == Format::Tap && paths.len() > 1 {
+            true => format!("{stem}/"),
+            false => String::new(),
+        };
+        let length = read_file(format, path, (&stem, &prefix), &mut reader, &mut copy)?;
+        files.push(CopiedFile {
+            path: path.clone(),
+            length,
+        });
+    }
+    let run = reader.finish();
+    Ok(ImportedTests { copy, files, run })
+}
+
+fn uncopied(why: io::Error, path: &Path) -> ImportError {
+    ImportError::new(path, format!("it can't be copied: {why}"))
+        .help("make room in the folder for temporary files, or name another: TMPDIR")
+}
+
+/// Reads a file into a run and copies it; how long it is.
+fn read_file(
+    format: Format,
+    path: &Path,
+    (stem, prefix): (&str, &str),
+    to: &mut SuiteRunReader,
+    copy: &mut File,
+) -> Result<u64, ImportError> {
+    if path.is_dir() {
+        let message = format!("this is a folder; `{format}` reads files");
+        let help = format!("name the files in it: {}/*", path.display());
+        return Err(ImportError::new(path, message).help(help));
+    }
+    let unreadable = |cause: io::Error| {
+        ImportError::new(path, format!("it can't be read: {cause}"))
+            .help("name a file that you may read")
+    };
+    let mut file = File::open(path).map_err(unreadable)?;
+    let options = ReadOptions {
+        name: stem.to_owned(),
+        pattern: None,
+    };
+    let place = printable_path(path);
+    let mut document = to.document(format, options, &place, prefix);
+    let (mut length, mut is_blank, mut start) = (0, true, Vec::new());
+    let mut part = vec![0; PART];
+    loop {
+        let bytes = match file.read(&mut part) {
+            Ok(0) => break,
+            Ok(count) => &part[..count],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(unreadable(error)),
+        };
+        length += bytes.len();
+        if length > LONGEST_OUTPUT {
+            return Err(source::too_long(path));
+        }
+        is_blank = is_blank && bytes.iter().all(u8::is_ascii_whitespace);
+        start.extend_from_slice(&bytes[..bytes.len().min(START.saturating_sub(start.len()))]);
+        copy.write_all(bytes).map_err(|why| uncopied(why, path))?;
+        document.feed(bytes);
+    }
+    if is_blank {
+        return Err(source::empty(path));
+    }
+    let end = document.finish(None);
+    if end.results > 0 {
+        return Ok(length as u64);
+    }
+    let why = end.problem.map(|problem| problem.to_string());
+    let about = format.description().about;
+    let message = format!("it has no result of a test: expected {about}");
+    let error = ImportError::new(path, message).at(why.unwrap_or_default());
+    let guessed = Format::guess(&path.to_string_lossy(), &start);
+    Err(match guessed.filter(|guessed| *guessed != format) {
+        Some(guessed) => error.help(format!("it looks like `{guessed}`")),
+        None => error.help("`backsight list importers` shows the formats"),
+    })
+}
+
+/// The format of test results that a file seems to be in.
+pub fn guess_test_format(path: &Path) -> Option<Format> {
+    let mut start = Vec::new();
+    let file = File::open(path).ok().filter(|_| path.is_file())?;
+    file.take(START as u64).read_to_end(&mut start).ok()?;
+    Format::guess(&path.to_string_lossy(), &start)
+}

@@ -180,6 +180,11 @@ fn the_page_about_importing_and_exporting_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_results_of_tests_works_to_the_letter() {
+    follow("docs/how-to/import-test-results.md");
+}
+
+#[test]
 fn the_page_about_stepping_works_to_the_letter() {
     follow("docs/how-to/step-through-a-history.md");
 }

@@ -366,3 +366,92 @@ fn runs_of_several_hosts_are_compared_host_by_host() {
     place.prints_of(&["check"]);
     place.assert_nothing_left();
 }
+
+#[test]
+fn results_of_tests_are_imported_checked_and_exported_as_they_came() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("results")).unwrap();
+    place.write(
+        "results/a.xml",
+        r#"<testsuite name="net"><testcase name="tcp" time="0.1"/><testcase name="udp"><failure message="no route">log</failure></testcase></testsuite>"#,
+    );
+    place.write(
+        "results/b.xml",
+        "<testsuite name='disk'>\n<testcase name='&lt;b&gt;&#10;x'/>\n<testcase name='y'><skipped/></testcase>\n<testcase",
+    );
+    let files = ["results/a.xml", "results/b.xml"];
+    let import = [&["import", "junit"], &files[..], &["--as", "nightly-311"]].concat();
+    let imported = place.ends(&import);
+    imported.assert_code(0);
+    assert_eq!(
+        imported.stdout(),
+        "imported 4 results of tests (1 failed, 1 skipped) as `nightly-311`\n"
+    );
+    imported.assert_says(&["results/b.xml: line 4, column 1: invalid XML"]);
+    place.assert_complete("nightly-311", 1, 1);
+    let raw = place.raw("nightly-311", 1);
+    assert!(raw.contains("no route") && raw.contains("'disk'"), "{raw}");
+    let checked = place.prints_of(&["check"]);
+    assert!(
+        checked.contains("sound") && !checked.contains("can't be compared"),
+        "{checked}"
+    );
+
+    let exported = place.ends(&["export", "nightly-311", "-o", "out.xml"]);
+    exported.assert_code(0);
+    exported.assert_says(&["didn't come to its end"]);
+    place.prints_of(&["import", "junit", "out.xml", "--as", "again"]);
+    let tests = |study: &str| place.prints_of(&["export", study, "--format", "junit"]);
+    assert_eq!(tests("nightly-311"), tests("again"));
+    let report = place.prints_of(&["export", "again", "--format", "kcidb", "--origin", "my_ci"]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["tests"][0]["status"], "FAIL");
+    assert_eq!(report["tests"][0]["origin"], "my_ci");
+    assert_eq!(report["tests"].as_array().unwrap().len(), 5);
+    let tap = place.prints_of(&["export", "again", "--format", "tap"]);
+    assert!(tap.contains("not ok 4 - net/udp"), "{tap}");
+
+    let other = place.ends(&["import", "tap", "results/a.xml", "--as", "other"]);
+    other.assert_code(2);
+    other.assert_says(&["it has no result of a test", "it looks like `junit`"]);
+    let without_format = place.ends(&["import", "results/a.xml", "results/b.xml"]);
+    without_format.assert_code(2);
+    without_format.assert_says(&["backsight import junit results/a.xml"]);
+    let numbers = place.ends(&["import", "junit", "results/a.xml", "--better", "lower"]);
+    numbers.assert_code(2);
+    numbers.assert_says(&["has results of tests"]);
+    let none = place.ends(&["export", "again", "--format", "junit", "--trial", "2"]);
+    none.assert_code(2);
+    none.assert_says(&["trial 2 of `again` has no results of tests"]);
+}
+
+#[test]
+fn go_test_means_the_numbers_where_there_are_some_and_else_the_tests() {
+    let place = Place::new();
+    let event = |action: &str, rest: &str| {
+        format!("{{\"Action\":\"{action}\",\"Package\":\"p\",{rest}}}\n")
+    };
+    let test =
+        event("run", r#""Test":"TestA""#) + &event("pass", r#""Test":"TestA","Elapsed":0.1"#);
+    let numbers = event("output", r#""Output":"BenchmarkSum-2 100 5.5 ns/op\n""#);
+    place.write("tests.json", &test);
+    place.write("both.json", numbers + &test);
+    let import = |words: &[&str]| place.prints_of(&[&["import", "go-test"], words].concat());
+    assert_eq!(
+        import(&["tests.json"]),
+        "imported 1 result of tests, all passed, as `tests`\n"
+    );
+    assert_eq!(
+        import(&["both.json"]),
+        "imported 1 trial of 1 cell as `both`\n"
+    );
+    let suite = import(&["both.json", "--suite", "p", "--as", "suite"]);
+    assert_eq!(
+        suite,
+        "imported 1 result of tests, all passed, as `suite`\n"
+    );
+    place.prints_of(&["check"]);
+    let refused = place.ends(&["import", "go", "both.json", "--suite", "p", "--as", "x"]);
+    refused.assert_code(2);
+    refused.assert_says(&["`--suite` is for results of tests"]);
+}

@@ -220,6 +220,7 @@ const CASES: &[Case] = &[
     case("publish", 2, || measured().ends(&["publish", "site"])),
     case("import", 0, || imported(false)),
     case("import", 1, || imported(true)),
+    case("import", 0, imported_cut),
     case("import", 2, || fresh(&["import", "hyperfine", "none.json"])),
     case("export", 0, || {
         measured().ends(&["export", "s", "-o", "s.csv"])
@@ -467,6 +468,13 @@ fn imported(failed: bool) -> Ended {
     let text = format!(r#"{{"context": {{}}, "benchmarks": [{one}]}}"#);
     place.write("sort.json", text);
     place.ends(&["import", "google-benchmark", "sort.json"])
+}
+
+/// A file of test results that ends too early.
+fn imported_cut() -> Ended {
+    let place = Place::new();
+    place.write("cut.tap", "1..2\nok 1 - a\n");
+    place.ends(&["import", "tap", "cut.tap"])
 }
 
 fn check(verb: &str) {

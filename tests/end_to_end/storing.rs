@@ -210,6 +210,30 @@ fn imported_samples_are_taken_from_their_files_again() {
 }
 
 #[test]
+fn numbers_of_tests_are_counted_again_in_the_files_that_were_imported() {
+    const PASSED: u32 = 1367;
+    let place = Place::new();
+    let points: String = (1..=PASSED)
+        .map(|n| format!("ok {n} - test {n}\n"))
+        .collect();
+    place.write("a.tap", format!("1..{PASSED}\n{points}"));
+    place.prints_of(&["import", "tap", "a.tap"]);
+    settled(&place);
+    fs::remove_file(place.path("a.tap")).unwrap();
+    flip(&place, f64::from(PASSED), 0);
+    let damaged = place.ends(&["check"]);
+    damaged.assert_code(1);
+    assert_names(
+        &damaged,
+        &["the samples of trial 1 of study `a` aren't what was recorded: --repair"],
+    );
+    place.ends(&["check", "--repair"]).assert_code(0);
+    settled(&place);
+    let exported = place.prints_of(&["export", "a", "--format", "csv"]);
+    assert!(exported.contains(",1367"), "{exported}");
+}
+
+#[test]
 fn a_store_that_can_not_be_written_is_read_and_nothing_is_begun_in_it() {
     if Need::Root.is_missing() {
         return;

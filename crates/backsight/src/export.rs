@@ -1,9 +1,11 @@
 //! `backsight export`: a study for others.
 
-use backsight_exchange::export::{ExportFormat, FORMS, export, export_histograms};
+use backsight_exchange::export::{
+    ExportFormat, FORMS, TestExportFormat, export, export_histograms, export_tests,
+};
 use backsight_exchange::table::TableOutput;
 use backsight_model::counted;
-use backsight_study::{export_monitors, probe_histograms};
+use backsight_study::{export_monitors, exported_tests, probe_histograms};
 use miette::IntoDiagnostic as _;
 use std::{
     io::IsTerminal as _,
@@ -27,6 +29,12 @@ pub struct ExportArgs {
     /// How it is written; else by the file's name
     #[arg(long, short, value_name = "FORMAT", value_parser = forms())]
     format: Option<ExportFormat>,
+    /// Of results of tests: the trial that they are of, where several have some
+    #[arg(long, value_name = "NUMBER")]
+    trial: Option<u32>,
+    /// In kcidb: the name that KernelCI knows the sender by, of a to z, digits and `_`
+    #[arg(long, value_name = "NAME", default_value = "backsight", value_parser = origin)]
+    origin: String,
     /// The file, which is written whole or not at all; else standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -40,6 +48,14 @@ fn forms() -> impl clap::builder::TypedValueParser<Value = ExportFormat> {
     PossibleValuesParser::new(values).try_map(|name| name.parse::<ExportFormat>())
 }
 
+fn origin(name: &str) -> Result<String, &'static str> {
+    let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    match !name.is_empty() && name.bytes().all(fits) {
+        true => Ok(name.to_owned()),
+        false => Err("expected letters from a to z, digits and `_`"),
+    }
+}
+
 /// The form that a file's name promises.
 fn promised(path: &Path) -> Option<ExportFormat> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
@@ -51,6 +67,8 @@ fn promised(path: &Path) -> Option<ExportFormat> {
         "parquet" | "pq" => ExportFormat::Parquet,
         "md" => ExportFormat::Markdown,
         "prom" => ExportFormat::OpenMetrics,
+        "xml" => ExportFormat::Tests(TestExportFormat::JUnit),
+        "tap" => ExportFormat::Tests(TestExportFormat::Tap),
         _ => return None,
     })
 }
@@ -71,6 +89,35 @@ impl ExportArgs {
         })
     }
 
+    fn write_tests(
+        &self,
+        form: TestExportFormat,
+        shared: &CommonOptions,
+    ) -> miette::Result<ExitCode> {
+        crate::block_on(async {
+            let store = files::existing_store(shared).await?;
+            let study = store.study(&self.study).await.into_diagnostic()?;
+            let tests = exported_tests(&store, &study, self.trial).await?;
+            store.close().await;
+            files::rows(self.output.as_deref(), |out| {
+                export_tests(&tests, form, &self.origin, out).into_diagnostic()
+            })?;
+            if !tests.run.complete && form != TestExportFormat::Kcidb {
+                files::print_note(
+                    "the run didn't come to its end: this format has no place for that",
+                );
+            }
+            self.print_path()
+        })
+    }
+
+    fn print_path(&self) -> miette::Result<ExitCode> {
+        if let Some(path) = &self.output {
+            files::print(&format!("wrote {}\n", path.display()))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     /// Writes it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         if self.histograms {
@@ -86,6 +133,11 @@ impl ExportArgs {
                 "in which format?"
             ));
         };
+        if let ExportFormat::Tests(form) = form
+            && !self.monitors
+        {
+            return self.write_tests(form, shared);
+        }
         let is_shown = self.output.is_none() && std::io::stdout().is_terminal();
         if is_shown && (form == ExportFormat::Parquet || self.monitors) {
             return Err(miette::miette!(
@@ -126,10 +178,7 @@ impl ExportArgs {
                     set.failed.len()
                 ));
             }
-            if let Some(path) = &self.output {
-                files::print(&format!("wrote {}\n", path.display()))?;
-            }
-            Ok(ExitCode::SUCCESS)
+            self.print_path()
         })
     }
 }

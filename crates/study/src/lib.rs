@@ -63,6 +63,7 @@ mod study_as_found;
 mod study_log;
 mod study_loop;
 mod test_history;
+mod test_export;
 mod testbed_measurer;
 mod timeline;
 pub mod verbs;
@@ -115,6 +116,7 @@ pub use study_loop::{
     evidence_as_found, evidence_with_figures, run_study_loop,
 };
 pub use test_history::{TestSelection, test_history};
+pub use test_export::exported_tests;
 pub use testbed_measurer::TestbedMeasurer;
 pub use timeline::timeline;
 pub use verdict_report::{ResultsReport, VerdictReport};

@@ -1,4 +1,5 @@
-//! A study for others: tables, JSON, Markdown, OpenMetrics, Go's benchmark lines.
+//! A study for others: tables, JSON, Markdown, OpenMetrics, Go's benchmark lines; results of tests as JUnit's XML, TAP and reports
+//! for KernelCI's database.
 //!
 //! Names are data: whatever stands in a parameter is written so that the reader gets it back, or sees it, and never so
 //! that it acts. A file gets its name when all of it is there.
@@ -8,14 +9,17 @@
 mod benchfmt;
 mod histograms;
 mod json;
+mod kcidb;
 mod markdown;
 mod monitors;
 mod openmetrics;
 mod rows;
+mod test_results;
 
 pub use histograms::{ProbeHistogram, export_histograms};
 pub use json::StudyExport;
 pub use monitors::MonitorWriter;
+pub use test_results::{ExportedTests, TestExportFormat, export_tests};
 
 use backsight_model::{CellSeries, MetricName, ResultSet, TrialSamples, Unit};
 use backsight_stats::{Better, Samples, Summary};
@@ -42,6 +46,8 @@ pub enum ExportFormat {
     OpenMetrics,
     /// What `benchstat` reads.
     Benchfmt,
+    /// The results of its tests.
+    Tests(TestExportFormat),
 }
 
 /// Every form with its name, and one line about it.
@@ -77,6 +83,21 @@ pub const FORMS: &[(&str, ExportFormat, &str)] = &[
         "benchfmt",
         ExportFormat::Benchfmt,
         "Go's benchmark lines, which benchstat reads",
+    ),
+    (
+        "junit",
+        ExportFormat::Tests(TestExportFormat::JUnit),
+        "the results of its tests: JUnit's XML",
+    ),
+    (
+        "tap",
+        ExportFormat::Tests(TestExportFormat::Tap),
+        "the results of its tests: TAP 14",
+    ),
+    (
+        "kcidb",
+        ExportFormat::Tests(TestExportFormat::Kcidb),
+        "the results of its tests: a report for KernelCI's database (KCIDB, schema 5.3)",
     ),
 ];
 
@@ -117,6 +138,7 @@ pub fn export(
         ExportFormat::Markdown => markdown::page(set),
         ExportFormat::OpenMetrics => openmetrics::text(set),
         ExportFormat::Benchfmt => benchfmt::lines(set),
+        ExportFormat::Tests(_) => return Err(ExportError::NoNumbers(form.name())),
     };
     out.write_all(text.as_bytes())
         .map_err(|error| ExportError::Unwritable(error.to_string()))?;
@@ -154,6 +176,9 @@ pub enum ExportError {
     /// What is written is a table, and the format is none.
     #[error("`{0}` is no table: monitors are exported as csv, tsv, jsonl or parquet")]
     NoTable(&'static str),
+    /// What is written are numbers, and the format is for results of tests.
+    #[error("`{0}` is for results of tests")]
+    NoNumbers(&'static str),
     /// It couldn't be written.
     #[error("can't write it: {0}")]
     Unwritable(String),

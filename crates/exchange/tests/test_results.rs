@@ -1,0 +1,269 @@
+//! Results of tests that others wrote come in, and go out as they came.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+use backsight_exchange::{
+    export::{ExportedTests, TestExportFormat, export_tests},
+    import::{ImportError, import_tests, test_formats},
+    table::TableOutput,
+};
+use backsight_model::{Outcome, SuiteRun, TestResult};
+use backsight_test_results::Format;
+use proptest::prelude::*;
+use std::{
+    fs,
+    io::{Read as _, Seek as _},
+    path::{Path, PathBuf},
+};
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+fn imported(format: Format, path: &Path) -> SuiteRun {
+    import_tests(format, &[path.to_owned()]).unwrap().run
+}
+
+fn refused(format: Format, path: &Path) -> ImportError {
+    import_tests(format, &[path.to_owned()]).unwrap_err()
+}
+
+fn outcomes(run: &SuiteRun) -> Vec<(&str, Outcome)> {
+    let rows = run.results.iter();
+    rows.map(|row| (row.name, row.outcome)).collect()
+}
+
+fn exported(run: &SuiteRun, form: TestExportFormat, path: &Path) {
+    let tests = ExportedTests {
+        study: "x".into(),
+        began: jiff::Timestamp::UNIX_EPOCH,
+        trial: 1,
+        build: 0,
+        version: None,
+        suite: "x".into(),
+        run: run.clone(),
+    };
+    export_tests(&tests, form, "x", TableOutput::to(Some(path)).unwrap()).unwrap();
+}
+
+/// The results without the lines of their documents.
+fn without_lines(run: &SuiteRun) -> Vec<TestResult> {
+    let rows = run.results.iter().map(|row| row.to_result());
+    rows.map(|result| TestResult { line: 0, ..result })
+        .collect()
+}
+
+/// A document of JUnit with these tests: the suite, the name, the seconds, what is within.
+fn document(tests: &[(String, String, u32, String)]) -> String {
+    let cases = tests.iter().map(|(suite, name, milliseconds, within)| {
+        let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+        let (suite, name) = (escaped(suite), escaped(name));
+        let time = f64::from(*milliseconds) / 1000.0;
+        format!("<testsuite name=\"{suite}\"><testcase name=\"{name}\" time=\"{time}\">{within}</testcase></testsuite>\n")
+    });
+    format!("<testsuites>{}</testsuites>", cases.collect::<String>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn junit_comes_back_as_it_went(
+        tests in proptest::collection::vec((
+            "[a-c<&\"./ é]{0,4}",
+            "[a-c<&\"./\n é]{1,4}",
+            0..2_000_000_u32,
+            proptest::sample::select(vec![
+                "", "<failure message=\"no &lt;route&gt;\">a\nb</failure>", "<error>x&#10;y</error>", "<skipped/>",
+                "<skipped message=\"no disk\"/>", "<flakyFailure/>", "<failure/><rerunFailure/><rerunError/>",
+                "<error type=\"crash 11\"/>", "<system-out>said</system-out>", "<failure/><system-err>x]]&gt;</system-err>",
+            ]).prop_map(str::to_owned),
+        ), 1..20),
+    ) {
+        let folder = Folder::new();
+        let first = imported(Format::JUnit, &folder.file("a.xml", document(&tests)));
+        let path = folder.0.path().join("b.xml");
+        exported(&first, TestExportFormat::JUnit, &path);
+        let second = imported(Format::JUnit, &path);
+        prop_assert_eq!(without_lines(&first), without_lines(&second));
+        prop_assert_eq!(first.samples(), second.samples());
+        prop_assert_eq!(&second.problems, &Vec::<String>::new());
+        prop_assert!(second.complete);
+    }
+}
+
+#[test]
+fn files_are_one_run_in_the_order_of_names_and_are_kept_as_they_were() {
+    let folder = Folder::new();
+    let texts = [
+        "<testsuite name='b'><testcase name='x'/></testsuite>",
+        "<testsuite name='a'><testcase name='x'/></testsuite>\n",
+    ];
+    let files = [
+        folder.file("1.xml", texts[0]),
+        folder.file("2.xml", texts[1]),
+    ];
+    let imported = import_tests(Format::JUnit, &files).unwrap();
+    assert_eq!(
+        outcomes(&imported.run),
+        [("a/x", Outcome::Pass), ("b/x", Outcome::Pass)]
+    );
+    assert!(imported.run.complete && imported.run.problems.is_empty());
+    let lengths = imported.files.iter().map(|file| file.length as usize);
+    assert!(lengths.eq(texts.map(str::len)));
+    let (mut copy, mut content) = (imported.copy, String::new());
+    copy.rewind().unwrap();
+    copy.read_to_string(&mut content).unwrap();
+    assert_eq!(content, texts.concat());
+}
+
+#[test]
+fn of_two_results_of_a_test_the_last_counts_and_both_are_said() {
+    let folder = Folder::new();
+    let twice = "<testsuite name='a'><testcase name='x'/>\n<testcase name='x'><failure/></testcase></testsuite>";
+    let once = "<testsuite name='a'><testcase name='x'><skipped/></testcase></testsuite>";
+    let files = [
+        folder.file("twice.xml", twice),
+        folder.file("once.xml", once),
+    ];
+    let run = import_tests(Format::JUnit, &files).unwrap().run;
+    assert_eq!(outcomes(&run), [("a/x", Outcome::Skip)]);
+    let [in_one, in_two] = &run.problems[..] else {
+        panic!("{:?}", run.problems)
+    };
+    assert!(
+        in_one.ends_with("twice.xml: line 2: a second result of `a/x`"),
+        "{in_one}"
+    );
+    assert_eq!(
+        in_two,
+        "1 result left out: a later document has one of the same test"
+    );
+}
+
+#[test]
+fn what_precedes_broken_xml_is_kept_and_the_run_is_incomplete() {
+    let folder = Folder::new();
+    let path = folder.file(
+        "cut.xml",
+        "<testsuite name='a'>\n<testcase name='x'/>\n<testcase name='y'></oops></testsuite>",
+    );
+    let run = imported(Format::JUnit, &path);
+    assert_eq!(
+        outcomes(&run),
+        [("a/x", Outcome::Pass), ("a/y", Outcome::NoExit)]
+    );
+    assert!(!run.complete);
+    assert!(
+        run.problems[0].contains("cut.xml: line 3, column"),
+        "{:?}",
+        run.problems
+    );
+}
+
+#[test]
+fn a_plan_with_more_tests_than_results_is_said() {
+    let folder = Folder::new();
+    let run = imported(
+        Format::Tap,
+        &folder.file("a.t", "TAP version 14\n1..3\nok 1 - a\n"),
+    );
+    assert_eq!((run.complete, run.missing), (false, 2));
+    assert!(
+        run.problems[0].ends_with("3 results planned, 1 found"),
+        "{:?}",
+        run.problems
+    );
+}
+
+#[test]
+fn documents_of_tap_that_are_imported_together_are_told_apart_by_their_files() {
+    let folder = Folder::new();
+    let files = ["a.t", "b.t"].map(|name| folder.file(name, "1..1\nok 1 - works\n"));
+    let run = import_tests(Format::Tap, &files).unwrap().run;
+    assert_eq!(
+        outcomes(&run),
+        [("a/works", Outcome::Pass), ("b/works", Outcome::Pass)]
+    );
+    let trs = ["a.sh.trs", "b.sh.trs"].map(|name| folder.file(name, ":test-result: PASS\n"));
+    let run = import_tests(Format::AutomakeTrs, &trs).unwrap().run;
+    assert_eq!(
+        outcomes(&run),
+        [("a.sh", Outcome::Pass), ("b.sh", Outcome::Pass)]
+    );
+}
+
+#[test]
+fn hostile_names_are_kept_and_problems_are_short_lines() {
+    let folder = Folder::new();
+    let name = format!("&lt;script&gt;&#10;\u{202e}{}", "n".repeat(10 << 10));
+    let case = format!("<testcase name=\"{name}\"/>");
+    let run = imported(
+        Format::JUnit,
+        &folder.file("a.xml", format!("<testsuite>{case}{case}</testsuite>")),
+    );
+    assert_eq!(run.results.len(), 1);
+    let kept = run.results.iter().next().unwrap().name;
+    assert!(kept.starts_with("<script>\n") && kept.len() > 10 << 10);
+    let problem = &run.problems[0];
+    assert!(
+        problem.chars().count() <= 501 && !problem.contains('\n') && problem.ends_with('…'),
+        "{problem}"
+    );
+}
+
+#[test]
+fn what_has_no_results_is_refused_in_every_format() {
+    let folder = Folder::new();
+    let empty = folder.file("empty", "");
+    let blank = folder.file("blank", " \n\t\n");
+    let other = folder.file("other", r#"{"hello": ["world"]}"#);
+    let words = folder.file("words", "Lorem ipsum\ndolor, sit\tamet\n");
+    let garbage: Vec<u8> = (0..1_u32 << 20)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    let garbage = folder.file("garbage", garbage);
+    for format in test_formats().map(|row| row.format) {
+        for path in [&empty, &blank, Path::new("/dev/null")] {
+            assert_eq!(refused(format, path).message, "it is empty", "{format}");
+        }
+        for path in [&other, &words, &garbage] {
+            let refused = refused(format, path);
+            assert!(
+                refused
+                    .message
+                    .starts_with("it has no result of a test: expected "),
+                "{format}: {refused}"
+            );
+        }
+        let of_folder = refused(format, folder.0.path());
+        assert!(
+            of_folder.message.contains("folder"),
+            "{format}: {of_folder}"
+        );
+        let missing = refused(format, Path::new("/nonexistent/results"));
+        assert!(
+            missing.message.contains("it can't be read"),
+            "{format}: {missing}"
+        );
+    }
+}
+
+#[test]
+fn a_file_of_another_format_is_named() {
+    let folder = Folder::new();
+    let tap = folder.file("a", "TAP version 14\n1..1\nok 1 - a\n");
+    assert_eq!(
+        refused(Format::JUnit, &tap).help.unwrap(),
+        "it looks like `tap`"
+    );
+}

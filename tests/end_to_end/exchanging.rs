@@ -387,7 +387,7 @@ fn results_of_tests_are_imported_checked_and_exported_as_they_came() {
         imported.stdout(),
         "imported 4 results of tests (1 failed, 1 skipped) as `nightly-311`\n"
     );
-    imported.assert_says(&["results/b.xml: line 4, column 1: invalid XML"]);
+    imported.assert_says(&["results/b.xml: line 4, column 10: invalid XML"]);
     place.assert_complete("nightly-311", 1, 1);
     let raw = place.raw("nightly-311", 1);
     assert!(raw.contains("no route") && raw.contains("'disk'"), "{raw}");

@@ -18,7 +18,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::import_study::{ImportArguments, ROLE, file_command, new_import};
+use crate::import_arguments::{ImportArguments, ROLE, file_command, new_import};
 
 /// The format of test results of this name, if files can be imported in it.
 pub(crate) fn find_test_format(name: &str) -> Option<ResultFormat> {

@@ -30,6 +30,7 @@ mod histogram_export;
 mod history_measurer;
 mod history_study;
 mod host_records;
+mod import_arguments;
 mod import_study;
 mod import_tests;
 mod interval_cache;
@@ -62,8 +63,8 @@ pub mod stored_study;
 mod study_as_found;
 mod study_log;
 mod study_loop;
-mod test_history;
 mod test_export;
+mod test_history;
 mod testbed_measurer;
 mod timeline;
 pub mod verbs;
@@ -89,7 +90,8 @@ pub use histogram_export::probe_histograms;
 pub use history_measurer::HistoryMeasurer;
 pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
 pub use host_records::{HostRecords, compare_records, hosts_of_study, machines};
-pub use import_study::{IMPORT_VERB, ReadImport};
+pub use import_arguments::IMPORT_VERB;
+pub use import_study::ReadImport;
 pub use interval_cache::{Intervals, VersionInterval};
 pub use known_history::{
     KnownHistory, find_target, find_version, known_metric, named_series, no_history,
@@ -115,8 +117,8 @@ pub use study_loop::{
     BootPlace, Measurement, Measurer, Progress, StudyLoopError, StudySetup, Unmeasurable,
     evidence_as_found, evidence_with_figures, run_study_loop,
 };
-pub use test_history::{TestSelection, test_history};
 pub use test_export::exported_tests;
+pub use test_history::{TestSelection, test_history};
 pub use testbed_measurer::TestbedMeasurer;
 pub use timeline::timeline;
 pub use verdict_report::{ResultsReport, VerdictReport};

@@ -18,7 +18,7 @@ use std::{
 };
 
 use crate::{
-    import_study::{IMPORT_VERB, ImportArguments, file_command},
+    import_arguments::{IMPORT_VERB, ImportArguments, file_command},
     import_tests::{find_test_format, suite_cell},
     step_records::step_records,
 };

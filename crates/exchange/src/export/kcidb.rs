@@ -8,7 +8,7 @@ use backsight_model::{Outcome, SuiteRun, TestCount, TestResultRef};
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 
-use super::ExportedTests;
+use super::exported_tests::ExportedTests;
 
 /// Longest excerpt of a log, in characters.
 const LONGEST_LOG: usize = 16_384;

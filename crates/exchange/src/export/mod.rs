@@ -7,6 +7,7 @@
 //! A study without samples is an error where a format can't say that there are none.
 
 mod benchfmt;
+mod exported_tests;
 mod histograms;
 mod json;
 mod kcidb;
@@ -16,10 +17,11 @@ mod openmetrics;
 mod rows;
 mod test_results;
 
+pub use exported_tests::ExportedTests;
 pub use histograms::{ProbeHistogram, export_histograms};
 pub use json::StudyExport;
 pub use monitors::MonitorWriter;
-pub use test_results::{ExportedTests, TestExportFormat, export_tests};
+pub use test_results::{TestExportFormat, export_tests};
 
 use backsight_model::{CellSeries, MetricName, ResultSet, TrialSamples, Unit};
 use backsight_stats::{Better, Samples, Summary};

@@ -1,11 +1,9 @@
 //! Results of tests: JUnit's XML, TAP, and the reports of KernelCI's database.
 
-use backsight_model::{SuiteRun, Version};
 use backsight_test_results::{JUnitWriter, TapWriter};
-use jiff::Timestamp;
 use std::io;
 
-use super::{ExportError, kcidb};
+use super::{ExportError, exported_tests::ExportedTests, kcidb};
 use crate::table::TableOutput;
 
 /// How results of tests are written.
@@ -17,25 +15,6 @@ pub enum TestExportFormat {
     Tap,
     /// A report for KCIDB, KernelCI's database.
     Kcidb,
-}
-
-/// A run of a suite, and what it is of.
-#[derive(Debug, Clone)]
-pub struct ExportedTests {
-    /// The study.
-    pub study: String,
-    /// When it began.
-    pub began: Timestamp,
-    /// The trial's number in it.
-    pub trial: u32,
-    /// The number of the build that was tested; 0 where nothing was built.
-    pub build: u32,
-    /// The version that was tested, where that is known.
-    pub version: Option<Version>,
-    /// The suite.
-    pub suite: String,
-    /// The results.
-    pub run: SuiteRun,
 }
 
 /// Writes the results of a run; `origin` is what KCIDB knows the sender by.

@@ -234,6 +234,8 @@ pub(crate) fn panic_message(log: &str) -> &str {
 /// libtest's own text.
 #[derive(Default)]
 pub(crate) struct LibtestText {
+    /// The program whose tests follow, as cargo names it on standard error; nothing where that isn't in the text.
+    program: Option<String>,
     /// The test whose name came without an outcome, because what it wrote is between.
     begun: Option<String>,
     planned: Option<u64>,
@@ -245,13 +247,18 @@ pub(crate) struct LibtestText {
 }
 
 impl LibtestText {
+    fn name(&self, test: &str) -> String {
+        let test = test.trim_end_matches(" - should panic");
+        path(self.program.as_deref().into_iter().chain(test.split("::")))
+    }
+
     /// Failures come once their output has: after all tests of a program.
     fn release(&mut self, to: &mut Sink<'_>) {
         let mut logs: HashMap<_, _> = self.logs.drain(..).collect();
-        for (name, line) in self.failed.drain(..) {
+        for (name, line) in std::mem::take(&mut self.failed) {
             let log = logs.remove(&name).unwrap_or_default().into_string();
-            let mut result = TestResult::new(path(name.split("::")), Outcome::Fail)
-                .with_message(panic_message(&log));
+            let mut result =
+                TestResult::new(self.name(&name), Outcome::Fail).with_message(panic_message(&log));
             result.line = line;
             to.result(result.with_log(log));
         }
@@ -279,19 +286,40 @@ impl LibtestText {
             _ => return false,
         };
         self.found += 1;
-        let name = name.trim_end_matches(" - should panic");
         if outcome == Outcome::Fail {
+            let name = name.trim_end_matches(" - should panic");
             self.failed.push((name.to_owned(), to.line()));
             return true;
         }
-        let result = TestResult::new(path(name.split("::")), outcome);
+        let result = TestResult::new(self.name(name), outcome);
         to.result(result.with_message(reason).with_seconds(seconds));
         true
     }
 }
 
+/// `     Running tests/x.rs (target/debug/deps/x-0123456789abcdef)` and `   Doc-tests x`, as cargo writes them. Several programs of a
+/// workspace have the same source or the same name, so that both are in the name.
+fn cargo_program(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    if let Some(package) = line.strip_prefix("Doc-tests ") {
+        return Some(format!("{package} documentation"));
+    }
+    let (source, program) = line.strip_prefix("Running ")?.split_once(" (")?;
+    let (_, program) = program.strip_suffix(')')?.rsplit_once(['/', '\\'])?;
+    let (name, _hash) = program.rsplit_once('-')?;
+    let source = source.trim_start_matches("unittests ");
+    Some(format!("{name} {source}"))
+}
+
 impl LineDecoder for LibtestText {
     fn line(&mut self, line: &str, to: &mut Sink<'_>) {
+        if !self.in_logs
+            && let Some(program) = cargo_program(line)
+        {
+            self.release(to);
+            self.program = Some(program);
+            return;
+        }
         let count = line
             .strip_prefix("running ")
             .and_then(|rest| rest.split_once(' '));
@@ -308,7 +336,7 @@ impl LineDecoder for LibtestText {
         {
             if !self.end_test(name, said, to) {
                 // The test wrote to the line (`--nocapture`); its outcome stands at a later line's end.
-                to.started(path(name.trim_end_matches(" - should panic").split("::")));
+                to.started(self.name(name));
                 self.begun = Some(name.to_owned());
             }
             return;
@@ -344,7 +372,7 @@ impl LineDecoder for LibtestText {
             .strip_prefix("test ")
             .and_then(|l| l.split_once(" ... "));
         if let Some((name, "")) = begun {
-            to.started(path(name.trim_end_matches(" - should panic").split("::")));
+            to.started(self.name(name));
         }
     }
 

@@ -10,6 +10,7 @@
 //! | after an unescaped `#` | a directive, or else part of the description | a directive or a message |
 //! | `\#`, `\\` | a `#`, a `\` | as they are |
 //!
+//! Tests of one document, or of one group of subtests, that are called alike are told apart by a number: `name`, `name (2)`.
 //! The name of a group of subtests stands in a comment before them or on the result after them. In the second case they are held
 //! until it is there.
 
@@ -18,6 +19,7 @@ use crate::{
     result::{Log, Outcome, ProblemKind, TestResult, path, seconds},
     sink::Sink,
 };
+use std::{collections::HashMap, fmt::Write as _, hash::BuildHasher as _};
 
 /// Levels of subtests.
 const MAX_DEPTH: usize = 64;
@@ -58,6 +60,8 @@ struct Level {
     name: Option<String>,
     plan: Option<(u64, u64)>,
     results: u64,
+    /// How many results have a name, by the name's hash: tests of one document that are called alike are different tests.
+    names: HashMap<u64, u64>,
     held: Vec<TestResult>,
 }
 
@@ -161,7 +165,12 @@ impl Tap {
 
     fn test_point(&mut self, indent: usize, point: Point, to: &mut Sink<'_>) {
         self.release_last(to);
-        let described = path([point.description.as_str()]);
+        // The C functions of kselftest put the name of a test that is skipped after the directive.
+        let named_after = self.dialect == Dialect::Ktap && point.outcome == Outcome::Skip;
+        let described = match point.description.is_empty() && named_after {
+            true => path([point.message.as_str()]),
+            false => path([point.description.as_str()]),
+        };
         self.close_deeper(indent, &described, to);
         let Some(level) = self.level(indent, to) else {
             return;
@@ -174,11 +183,17 @@ impl Tap {
         if outside {
             to.problem(ProblemKind::OutsidePlan(number));
         }
-        let name = if described.is_empty() {
+        let mut name = if described.is_empty() {
             number.to_string()
         } else {
             described
         };
+        let hash = level.names.hasher().hash_one(&name);
+        let alike = level.names.entry(hash).or_default();
+        *alike += 1;
+        if *alike > 1 {
+            write!(name, " ({alike})").ok();
+        }
         let mut result = TestResult::new(name, point.outcome)
             .with_message(&point.message)
             .with_seconds(point.seconds);
@@ -721,6 +736,34 @@ mod tests {
         for line in ["okay", "not okay", "no ok", "not  ok"] {
             assert!(Point::parse(line, Dialect::Tap).is_none(), "{line}");
         }
+    }
+
+    fn names(format: crate::Format, text: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut take = |event| match event {
+            crate::Event::Result(result) => names.push(result.name),
+            other => panic!("{other:?}"),
+        };
+        let mut reader = crate::ResultReader::new(format, crate::ReadOptions::default());
+        reader.feed(text.as_bytes(), &mut take);
+        reader.finish(None, &mut take);
+        names
+    }
+
+    #[test]
+    fn tests_of_one_group_that_are_called_alike_are_told_apart() {
+        let text = "    not ok 1 - set up\n    ok 2 - set up\n    1..2\nnot ok 1 - a\n    ok 1 - set up\n    1..1\nok 2 - b\n1..2\n";
+        let names = names(crate::Format::Tap, text);
+        assert_eq!(names, ["a/set up", "a/set up (2)", "a", "b/set up", "b"]);
+    }
+
+    #[test]
+    fn a_test_that_kselftest_skips_has_its_name_after_the_directive() {
+        let text = "TAP version 13\n1..2\nok 1 CLOCK_TAI\nok 2 # SKIP CLOCK_REALTIME_ALARM\n";
+        assert_eq!(
+            names(crate::Format::Ktap, text),
+            ["CLOCK_TAI", "CLOCK_REALTIME_ALARM"]
+        );
     }
 
     #[test]

@@ -71,12 +71,15 @@ proptest! {
     }
 
     #[test]
-    fn tap_keeps_names_and_outcomes_that_it_has(results in proptest::collection::vec(result(), 1..10)) {
+    fn tap_keeps_names_and_outcomes_that_it_has(mut results in proptest::collection::vec(result(), 1..10)) {
+        // Tests that are called alike are told apart.
+        results.sort_by(|a, b| a.name.cmp(&b.name));
+        results.dedup_by(|a, b| a.name == b.name);
         let mut writer = TapWriter::new(Vec::new()).unwrap();
         results.iter().for_each(|result| writer.write(result).unwrap());
         let text = writer.finish().unwrap();
         let (again, problems) = read(Format::Tap, &text);
-        prop_assert!(problems.iter().all(|problem| problem.contains("second result")), "{problems:?}");
+        prop_assert_eq!(problems, Vec::<String>::new());
         prop_assert_eq!(again.len(), results.len());
         for (again, result) in again.iter().zip(&results) {
             let outcome = match result.outcome {

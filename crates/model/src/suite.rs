@@ -11,7 +11,7 @@ use serde::Deserialize;
 use std::time::Duration;
 
 use crate::{
-    Across, Located, Metric, MetricName, MetricSamples, OutputSource, Parser, Pick, Resource,
+    Across, Located, Metric, MetricName, MetricSamples, OutputSource, Parser, Phase, Pick, Resource,
     TestResults, Time,
 };
 
@@ -108,13 +108,20 @@ impl SuiteResults {
 
     /// The metrics that every suite has: how many of its tests ended in which way, and how long all took.
     pub(crate) fn metrics(&self) -> IndexMap<MetricName, Metric> {
+        let of_run = OutputSource {
+            phase: Phase::Run,
+            ..self.from.clone()
+        };
         let metric = |parser: Parser, unit: &str, better: Better, across: Across, about: &str| {
             Some(Metric {
                 unit: unit.parse().ok()?,
                 better,
                 about: about.to_owned(),
                 primary: parser == Parser::Tests(TestCount::PRIMARY),
-                from: self.from.clone(),
+                from: match parser {
+                    Parser::Tests(_) => self.from.clone(),
+                    _ => of_run.clone(),
+                },
                 optional: false,
                 simulated: false,
                 pick: Pick::Last,
@@ -259,7 +266,19 @@ impl SuiteRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TestResult;
+    use crate::{Benchmark, TestResult, TomlDocument};
+
+    #[test]
+    fn how_long_tests_took_is_that_of_run_wherever_their_results_are() {
+        let text = "name = \"s\"\nabout = \"a suite\"\nroles = [\"dut\"]\n[dut]\nrun = \"true\"\ncollect = \"cat results.xml\"\n\
+            [results]\nformat = \"junit\"\nfrom = \"dut.collect\"\n";
+        let suite = Benchmark::read(&TomlDocument::new("s.toml", text)).unwrap();
+        let from = |metric: &str| suite.metrics[metric].from.to_string();
+        assert_eq!(
+            (from("passed"), from("wall")),
+            ("dut.collect".into(), "dut.run".into())
+        );
+    }
 
     #[test]
     fn tests_that_never_began_are_counted_with_those_that_have_no_name() {

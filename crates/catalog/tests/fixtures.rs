@@ -3,7 +3,7 @@
 
 use backsight_catalog::{Catalog, ExtractionError, TrialSamplesError};
 use backsight_model::{
-    BenchmarkName, Ending, HostName, MetricSamples, OutputSource, ResourceUsage, StepOutput,
+    BenchmarkName, Ending, HostName, MetricSamples, OutputSource, Phase, ResourceUsage, StepOutput,
     StepRecord,
 };
 use std::{collections::BTreeSet, fs, path::PathBuf};
@@ -560,6 +560,20 @@ const BAD: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
+/// What suites printed, and how many tests failed, passed, were skipped and didn't run. Of some only a part is here: whole scripts of
+/// git, of kselftest's timers the lines that are results, of zlib and zstd the lines around them.
+const SUITES: &[(&str, &str, [f64; 4])] = &[
+    ("zlib", "make-test.txt", [0.0, 3.0, 0.0, 0.0]),
+    ("zstd", "tests.txt", [0.0, 13.0, 0.0, 0.0]),
+    ("git", "two-scripts.tap", [0.0, 7.0, 8.0, 0.0]),
+    ("kselftest", "size.txt", [0.0, 2.0, 0.0, 0.0]),
+    ("kselftest", "sync.txt", [0.0, 0.0, 1.0, 0.0]),
+    ("kselftest", "timers.txt", [0.0, 21.0, 12.0, 0.0]),
+    ("go-test", "uuid.json", [0.0, 3.0, 1.0, 0.0]),
+    ("pytest", "toolz.xml", [0.0, 3.0, 0.0, 0.0]),
+    ("cargo-test", "itoa.txt", [0.0, 12.0, 0.0, 0.0]),
+];
+
 const USAGE: ResourceUsage = ResourceUsage {
     wall: 7.25,
     user: 11.5,
@@ -619,8 +633,38 @@ fn samples(
         "{benchmark}: one recording, one source"
     );
     let text = fs::read(fixtures().join(benchmark).join(output)).expect(output);
-    let found = catalog.samples(&name(benchmark), &[step(sources[0], text)]);
-    found.map(|(samples, _)| samples)
+    let (samples, _) = catalog.samples(&name(benchmark), &[step(sources[0], text)])?;
+    Ok(samples)
+}
+
+#[test]
+fn every_recorded_output_of_a_suite_yields_its_tests() {
+    let catalog = Catalog::load(&[]).unwrap();
+    for (suite, output, counts) in SUITES {
+        let definition = catalog.find(&name(suite)).unwrap().expect(suite);
+        let results = definition.benchmark.results.as_ref().expect(suite);
+        let text = fs::read(fixtures().join(suite).join(output)).expect(output);
+        let ran = OutputSource {
+            phase: Phase::Run,
+            ..results.from.clone()
+        };
+        let mut steps = vec![step(&results.from, text)];
+        if results.from != ran {
+            steps.insert(0, step(&ran, Vec::new()));
+        }
+        let (samples, run) = catalog.samples(&name(suite), &steps).expect(output);
+        let run = run.expect(suite);
+        assert_eq!(
+            (run.complete, &run.problems[..]),
+            (true, &[][..]),
+            "{suite}/{output}"
+        );
+        let found = ["failed", "passed", "skipped", "notrun"].map(|metric| {
+            let found = samples.iter().find(|sample| sample.metric.as_str() == metric);
+            found.expect(metric).values[0]
+        });
+        assert_eq!(found, *counts, "{suite}/{output}: {:?}", run.results);
+    }
 }
 
 #[test]
@@ -704,6 +748,7 @@ fn every_definition_has_a_recording_and_every_recording_is_checked() {
             BAD.iter()
                 .map(|(benchmark, output, ..)| (*benchmark, *output)),
         )
+        .chain(SUITES.iter().map(|(suite, output, _)| (*suite, *output)))
         .map(|(benchmark, output)| format!("{benchmark}/{output}"))
         .collect();
     let mut recorded = BTreeSet::new();
@@ -716,7 +761,9 @@ fn every_definition_has_a_recording_and_every_recording_is_checked() {
     }
     assert_eq!(checked, recorded);
     for benchmark in catalog.names() {
-        let good = GOOD.iter().any(|case| case.benchmark == benchmark.as_str());
+        let suites = SUITES.iter().map(|(suite, ..)| *suite);
+        let mut recorded = GOOD.iter().map(|case| case.benchmark).chain(suites);
+        let good = recorded.any(|name| name == benchmark.as_str());
         assert!(good, "no recorded output of {benchmark}");
     }
 }

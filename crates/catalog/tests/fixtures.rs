@@ -561,11 +561,13 @@ const BAD: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// What suites printed, and how many tests failed, passed, were skipped and didn't run. Of some only a part is here: whole scripts of
-/// git, of kselftest's timers the lines that are results, of zlib and zstd the lines around them.
+/// git, of kselftest's timers the lines that are results, of zlib, zstd and openssl a few
+/// results with the lines around them.
 const SUITES: &[(&str, &str, [f64; 4])] = &[
     ("zlib", "make-test.txt", [0.0, 3.0, 0.0, 0.0]),
     ("zstd", "tests.txt", [0.0, 13.0, 0.0, 0.0]),
     ("git", "two-scripts.tap", [0.0, 7.0, 8.0, 0.0]),
+    ("openssl", "recipes.txt", [1.0, 12.0, 3.0, 0.0]),
     ("kselftest", "size.txt", [0.0, 2.0, 0.0, 0.0]),
     ("kselftest", "sync.txt", [0.0, 0.0, 1.0, 0.0]),
     ("kselftest", "timers.txt", [0.0, 21.0, 12.0, 0.0]),

@@ -662,7 +662,9 @@ fn every_recorded_output_of_a_suite_yields_its_tests() {
             "{suite}/{output}"
         );
         let found = ["failed", "passed", "skipped", "notrun"].map(|metric| {
-            let found = samples.iter().find(|sample| sample.metric.as_str() == metric);
+            let found = samples
+                .iter()
+                .find(|sample| sample.metric.as_str() == metric);
             found.expect(metric).values[0]
         });
         assert_eq!(found, *counts, "{suite}/{output}: {:?}", run.results);

@@ -7,7 +7,7 @@ use backsight_exchange::{
     import::{ImportError, import_tests, test_formats},
     table::TableOutput,
 };
-use backsight_model::{Outcome, SuiteRun, TestResult};
+use backsight_model::{MetricSamples, Outcome, SuiteRun, TestResult};
 use backsight_test_results::Format;
 use proptest::prelude::*;
 use std::{
@@ -95,7 +95,7 @@ proptest! {
         exported(&first, TestExportFormat::JUnit, &path);
         let second = imported(Format::JUnit, &path);
         prop_assert_eq!(without_lines(&first), without_lines(&second));
-        prop_assert_eq!(first.samples(), second.samples());
+        prop_assert_eq!(MetricSamples::of_suite(&first), MetricSamples::of_suite(&second));
         prop_assert_eq!(&second.problems, &Vec::<String>::new());
         prop_assert!(second.complete);
     }

@@ -4,21 +4,23 @@
 //! catalogue, which has the libraries for them.
 
 mod search;
+mod suite;
 
 pub use search::SearchDefinition;
+pub use suite::SuiteResults;
 
 use backsight_stats::Better;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeSet, fmt};
+use suite::ResultsTable;
 
 use crate::{
     Across, BenchmarkName, CrossCheck, DocumentError, Located, MetricName, ParamName, Phase,
-    RoleName, Steps, SuiteResults, Template, TestCount, TomlDocument, Unit, Value,
+    RoleName, Steps, Template, TestCount, TomlDocument, Unit, Value,
     document::{IfTable, did_you_mean},
     fairness_metric, is_machine_placeholder, machine_placeholders,
-    suite::ResultsTable,
 };
 
 /// Names that placeholders may use in every command, beside parameters, roles and what they ask of the machine.

@@ -46,7 +46,7 @@ mod self_test;
 mod simulator;
 mod span;
 mod step;
-mod suite;
+mod suite_run;
 mod target;
 mod template;
 mod test_results;
@@ -60,7 +60,7 @@ pub use backsight_stats::Better;
 pub use backsight_test_results::{Format as ResultFormat, Outcome, TestResult};
 pub use benchmark::{
     Benchmark, ColumnParser, Metric, OutputSource, Param, Parser, Pick, ROLE_FACTS, Resource,
-    RoleSteps, SearchDefinition,
+    RoleSteps, SearchDefinition, SuiteResults,
 };
 pub use cell::Cell;
 pub use console_state::{ConsoleAction, ConsoleRecognizer, ConsoleState, console_words};
@@ -121,7 +121,7 @@ pub use self_test::{
 pub use simulator::{Simulator, SimulatorError};
 pub use span::{Size, SizeError, Time, TimeError};
 pub use step::{Action, Iterations, Phase, Port, Ready, ReadyCondition, Step, Steps, StopSignal};
-pub use suite::{SuiteResults, SuiteRun, TestCount};
+pub use suite_run::{SuiteRun, TestCount};
 pub use target::{
     Activate, BootKind, BuildStage, CvsSource, GitSource, Layout, LayoutKind, ListSource,
     PackageKind, PackageSource, Quirk, Relayout, Stage, Target, TargetSource, target_placeholders,

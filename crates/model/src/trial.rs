@@ -11,8 +11,8 @@ use crate::{
     Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostName,
     InstanceSamples, InterfaceAddress, Iterations, Machine, MetricName, MonitorName, OUTPUT_LIMIT,
     ParamName, Phase, READY_LIMIT, ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost,
-    RoleName, STEP_LIMIT, Seat, Step, SuiteRun, Template, TemplateError, Unit, Value, VariantName,
-    benchmark::PLAN_FOLDER, is_machine_placeholder,
+    RoleName, STEP_LIMIT, Seat, Step, SuiteRun, Template, TemplateError, TestCount, Unit, Value,
+    VariantName, benchmark::PLAN_FOLDER, is_machine_placeholder,
 };
 
 /// What one host does in a role in a trial: an instance of the role, where several hosts play it.
@@ -631,6 +631,16 @@ pub struct MetricSamples {
 }
 
 impl MetricSamples {
+    /// How many tests of a run are counted in which way: the metrics that every suite has.
+    pub fn of_suite(run: &SuiteRun) -> Vec<Self> {
+        let samples = |count: TestCount| {
+            let name = MetricName::new(count.name()).ok()?;
+            let value = run.count(count) as f64;
+            Some(Self::new(name, vec![value], Vec::new()))
+        };
+        TestCount::ALL.into_iter().filter_map(samples).collect()
+    }
+
     /// Samples of a whole trial.
     pub fn new(metric: MetricName, values: Vec<f64>, each: Vec<f64>) -> Self {
         Self {

@@ -3,8 +3,8 @@
 use backsight_catalog::LONGEST_OUTPUT;
 use backsight_exchange::import::{ImportedTests, test_formats};
 use backsight_model::{
-    BenchmarkName, Cell, CellMetric, MetricName, ResultFormat, StudyName, TestCount, Unit,
-    VariantName,
+    BenchmarkName, Cell, CellMetric, MetricName, MetricSamples, ResultFormat, StudyName, TestCount,
+    Unit, VariantName,
 };
 use backsight_store::{
     FileContent, FilePart, FinishedFile, FinishedStudy, FinishedTrial, NewStudy,
@@ -109,7 +109,7 @@ pub(crate) fn tests_study(
             round: 1,
             session: 1,
             host: 0,
-            outcome: Ok(run.samples()),
+            outcome: Ok(MetricSamples::of_suite(&run)),
             suite: Some(run),
             files: (0..files.len()).collect(),
         }],

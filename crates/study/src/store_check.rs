@@ -401,7 +401,10 @@ async fn import_again(
             let format =
                 format.ok_or_else(|| miette::miette!("its format isn't known any more"))?;
             let imported = import_tests(format, &paths)?;
-            (vec![suite_cell(suite)?], vec![Ok(imported.run.samples())])
+            (
+                vec![suite_cell(suite)?],
+                vec![Ok(MetricSamples::of_suite(&imported.run))],
+            )
         }
         None => {
             let document = importer.first();

@@ -270,6 +270,11 @@ fn the_page_about_keeping_works_to_the_letter_and_its_rules_are_right() {
 }
 
 #[test]
+fn the_page_about_test_suites_works_to_the_letter() {
+    follow("docs/how-to/run-test-suites.md");
+}
+
+#[test]
 fn files_in_the_documentation_are_right() {
     for page in [
         "docs/how-to/find-the-highest-load.md",
@@ -340,7 +345,9 @@ fn the_examples_are_right() {
         for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "toml")) {
             let document = TomlDocument::open(&file).unwrap();
             let begins = |key: &str| document.text.lines().any(|line| line.starts_with(key));
-            if begins("source") {
+            // A role may be called so.
+            let is_target = !begins("use") && !begins("[testbed.");
+            if is_target && begins("source") {
                 let target = Target::read(&document);
                 let target = target.unwrap_or_else(|e| panic!("{file:?}: {e}"));
                 let of_quirks = target.quirk.iter().flat_map(|quirk| &quirk.patch);
@@ -355,9 +362,10 @@ fn the_examples_are_right() {
             }
             seen += 1;
         }
-        for benchmark in std::fs::read_dir(folder.join("benchmarks"))
-            .into_iter()
-            .flatten()
+        let definitions = ["benchmarks", "suites"].map(|kind| folder.join(kind));
+        for benchmark in definitions
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten())
         {
             let document = TomlDocument::open(&benchmark.unwrap().path()).unwrap();
             Benchmark::read(&document).unwrap_or_else(|e| panic!("{folder:?}: {e}"));

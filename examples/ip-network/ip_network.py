@@ -198,10 +198,10 @@ class Tests:
         client.send(data)
         expect("the datagram", client.recv(65536) == data, True)
 
-    def error_after(self, client, how=b"x"):
+    def error_after(self, client):
         """The error that comes back for a datagram, by its name, and who says so."""
         client.setsockopt(self.family.level, self.family.recverr, 1)
-        client.send(how)
+        client.send(b"x")
         try:
             client.recv(65536)
             raise AssertionError("an answer came")

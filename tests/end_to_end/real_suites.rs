@@ -1,0 +1,127 @@
+//! Suites on real hosts: the network suite of the examples on namespaces, and one of the catalogue on a real package.
+
+use backsight_test_needs::Need;
+use std::{fs, path::Path};
+
+use crate::place::Place;
+
+/// How many tests of each variant failed, passed and were skipped, in the order of the variants.
+fn counts(place: &Place, study: &str) -> Vec<String> {
+    let rows = place.prints_of(&["export", study, "--format", "csv"]);
+    let mut rows: Vec<Vec<&str>> = (rows.lines()).map(|row| row.split(',').collect()).collect();
+    let head = rows.remove(0);
+    let metric = head.iter().position(|name| *name == "metric").unwrap();
+    let counts = rows
+        .iter()
+        .filter(|row| ["failed", "passed", "skipped"].contains(&row[metric]));
+    counts
+        .map(|row| format!("{} {} {}", row[1], row[metric], row[row.len() - 1]))
+        .collect()
+}
+
+#[test]
+fn the_network_suite_passes_on_a_sound_lab_and_sees_a_wrong_mtu() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let place = Place::new();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ip-network");
+    let read = |file: &str| fs::read_to_string(example.join(file)).unwrap();
+    let lab = read("lab.toml").replace(
+        "name = \"ip-network\"",
+        &format!("name = \"{}\"", place.name),
+    );
+    place.write("lab.toml", lab);
+    fs::create_dir(place.path("suites")).unwrap();
+    for file in ["plan.toml", "ip_network.py", "suites/ip-network.toml"] {
+        place.write(file, read(file));
+    }
+    place.ends(&["lab", "up"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "sound"])
+        .assert_code(0);
+    assert_eq!(
+        counts(&place, "sound"),
+        [
+            "ipv4 failed 0",
+            "ipv4 passed 21",
+            "ipv4 skipped 0",
+            "ipv6 failed 0",
+            "ipv6 passed 20",
+            "ipv6 skipped 1"
+        ],
+        "{}{}",
+        place.raw("sound", 1),
+        place.raw("sound", 2)
+    );
+    let wrong = format!("{}\n[params.ip-network]\nmtu = 1400\n", read("plan.toml"));
+    place.write("wrong.toml", wrong);
+    place
+        .ends(&["run", "wrong.toml", "--name", "wrong"])
+        .assert_code(0);
+    let raw = place.raw("wrong", 1);
+    let failed: Vec<&str> = raw
+        .lines()
+        .filter(|line| line.starts_with("not ok"))
+        .collect();
+    assert_eq!(
+        failed,
+        [
+            "not ok 6 - udp path mtu discovery",
+            "not ok 8 - tcp path mtu discovery"
+        ],
+        "{raw}"
+    );
+    assert!(raw.contains("the path's MTU: 1300, expected 1400"), "{raw}");
+    assert_eq!(
+        counts(&place, "wrong")[..2],
+        ["ipv4 failed 2", "ipv4 passed 19"]
+    );
+    place.ends(&["lab", "down"]).assert_code(0);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_suite_of_the_catalogue_tells_tests_of_several_programs_apart() {
+    let place = Place::new();
+    let test = |name: &str, body: &str| format!("#[test]\nfn {name}() {{ {body} }}\n");
+    fs::create_dir_all(place.path("two/src")).unwrap();
+    fs::create_dir_all(place.path("two/tests")).unwrap();
+    place.write(
+        "two/Cargo.toml",
+        "[package]\nname = \"two\"\nedition = \"2021\"\n[workspace]\n",
+    );
+    place.write("two/src/lib.rs", test("works", ""));
+    let whole = [
+        test("works", "panic!(\"broken\")"),
+        format!("#[ignore]\n{}", test("waits", "")),
+    ];
+    place.write("two/tests/whole.rs", whole.concat());
+    place.write(
+        "two.toml",
+        format!(
+            "name = \"two\"\nabout = \"a crate\"\nsource.list = {{ versions = \"echo 1\", fetch = \"cp -r {}/. .\" }}\n",
+            place.at("two")
+        ),
+    );
+    place.plan("use = [\"cargo-test\"]\nrounds = 1\n");
+    let asked = [
+        "step",
+        "plan.toml",
+        "--target",
+        "two.toml",
+        "--from",
+        "1",
+        "--to",
+        "1",
+        "--name",
+        "s",
+    ];
+    place.ends(&asked).assert_code(0);
+    let counts = counts(&place, "s");
+    assert_eq!(counts.len(), 3, "{counts:?}");
+    for (count, end) in counts.iter().zip(["failed 1", "passed 1", "skipped 1"]) {
+        assert!(count.ends_with(end), "{counts:?}\n{}", place.raw("s", 1));
+    }
+    place.assert_nothing_left();
+}

@@ -275,6 +275,11 @@ fn the_page_about_test_suites_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_on_the_matrix_of_tests_works_to_the_letter() {
+    follow("docs/how-to/read-the-test-matrix.md");
+}
+
+#[test]
 fn files_in_the_documentation_are_right() {
     for page in [
         "docs/how-to/find-the-highest-load.md",

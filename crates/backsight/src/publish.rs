@@ -5,8 +5,8 @@ use backsight_model::{TargetName, Version};
 use backsight_site::{VersionChanges, publish};
 use backsight_store::Store;
 use backsight_study::{
-    Intervals, OpenTarget, VersionInterval, find_target, no_history, reference_drift,
-    verbs::bisect::named_changes,
+    Intervals, OpenTarget, TestSelection, VersionInterval, find_target, no_history,
+    reference_drift, test_history, verbs::bisect::named_changes,
 };
 use miette::IntoDiagnostic as _;
 use std::{
@@ -15,7 +15,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{common_options::CommonOptions, files};
+use crate::{common_options::CommonOptions, files, test_matrix::PAGE_COLUMNS};
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
@@ -61,14 +61,22 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
         |target: &TargetName, from: &Version, to: &Version| sources.between(target, from, to);
     let mut bisected = HashMap::new();
     let mut drifts = HashMap::new();
+    let mut tests = HashMap::new();
     for target in targets {
         drifts.insert(target.clone(), reference_drift(store, target).await?);
         let (named, left_out) = named_changes(store, target).await?;
         left_out.iter().for_each(|why| files::print_note(why));
         bisected.insert(target.clone(), named);
+        let selection = TestSelection {
+            target: Some(target.clone()),
+            newest: Some(PAGE_COLUMNS),
+            ..TestSelection::default()
+        };
+        let history = test_history(store, &selection).await.into_diagnostic()?;
+        tests.insert(target.clone(), history);
     }
-    let published = publish(store, targets, &between, &bisected, &drifts, folder).await;
-    let published = published.into_diagnostic()?;
+    let published = publish(store, targets, &between, &bisected, &drifts, &tests, folder);
+    let published = published.await.into_diagnostic()?;
     sources.remove_unused();
     files::print(&format!(
         "{}: {} files written, {} unchanged, {} removed\n",

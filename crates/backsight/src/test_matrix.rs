@@ -2,12 +2,21 @@
 
 use backsight_model::{HostName, TargetName};
 use backsight_policy::TestConcern;
-use backsight_report::test_matrix::{TestFilter, TestMatrix};
+use backsight_report::{
+    Format,
+    test_matrix::{TestFilter, TestMatrix},
+};
+use backsight_site::test_matrix_page;
 use backsight_study::{TestSelection, test_history};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
 use crate::{common_options::CommonOptions, files, output::Output};
+
+/// Versions or studies that a text has, unless another number is asked for: a line of a terminal.
+const TEXT_COLUMNS: usize = 60;
+/// Those that a page has: a year of nights.
+pub const PAGE_COLUMNS: usize = 365;
 
 /// Which tests are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -48,7 +57,7 @@ pub struct TestsArgs {
     /// Only tests whose name has this text in it
     #[arg(long, value_name = "TEXT")]
     test: Option<String>,
-    /// Only tests that stand so; else all that ever failed
+    /// Only tests that stand so; else all that ever failed, on a page (html) all
     #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',')]
     state: Vec<Shown>,
     /// Only tests that take so many seconds or more, on average
@@ -57,9 +66,9 @@ pub struct TestsArgs {
     /// Tests that passed always too
     #[arg(long, conflicts_with = "state")]
     all: bool,
-    /// Only so many of the newest versions or studies
-    #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u32).range(1..))]
-    newest: u32,
+    /// Only so many of the newest versions or studies; else 60, on a page (html) 365
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    newest: Option<u32>,
     #[command(flatten)]
     output: Output,
 }
@@ -67,10 +76,12 @@ pub struct TestsArgs {
 impl TestsArgs {
     /// Shows them.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
-        let concerns = match (self.all, &self.state[..]) {
-            (true, _) => TestConcern::ALL.to_vec(),
-            (false, []) => TestConcern::ALL[..3].to_vec(),
-            (false, asked) => asked.iter().map(|shown| shown.concern()).collect(),
+        let format = self.output.chosen(Format::Text)?;
+        let is_page = format == Format::Html;
+        let concerns = match (self.all || is_page, &self.state[..]) {
+            (true, []) => TestConcern::ALL.to_vec(),
+            (_, []) => TestConcern::ALL[..3].to_vec(),
+            (_, asked) => asked.iter().map(|shown| shown.concern()).collect(),
         };
         let filter = TestFilter {
             concerns,
@@ -78,11 +89,12 @@ impl TestsArgs {
             test: self.test,
             slower_than: self.slower_than,
         };
+        let usual_newest = if is_page { PAGE_COLUMNS } else { TEXT_COLUMNS };
         let selection = TestSelection {
             target: self.target,
             suites: self.suite,
             until: None,
-            newest: Some(self.newest as usize),
+            newest: Some(self.newest.map_or(usual_newest, |most| most as usize)),
         };
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
@@ -96,8 +108,16 @@ impl TestsArgs {
                     None => "no test has a result here".to_owned(),
                 }
             );
-            let matrix = TestMatrix::new(&history, &filter);
-            self.output.render(&matrix)?;
+            if is_page {
+                let title = match &selection.target {
+                    Some(target) => format!("Tests of {target}"),
+                    None => "Tests".to_owned(),
+                };
+                let page = test_matrix_page(&title, &history, &filter).into_diagnostic()?;
+                self.output.write_text(&page)?;
+            } else {
+                self.output.render(&TestMatrix::new(&history, &filter))?;
+            }
             Ok(ExitCode::SUCCESS)
         })
     }

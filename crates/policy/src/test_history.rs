@@ -13,6 +13,8 @@ use std::{collections::HashMap, sync::Arc};
 /// A version, or a study of the software as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestColumn {
+    /// Identity of the version; empty for a study.
+    pub id: String,
     /// What people call it.
     pub name: String,
     /// When it was made; of a study, when it began.
@@ -269,6 +271,8 @@ pub struct TestHistory {
     pub suite_columns: Vec<Vec<usize>>,
     /// The tests, the worst first.
     pub rows: Vec<TestRow>,
+    /// The architectures of hosts, where they are known.
+    pub architectures: HashMap<HostName, String>,
 }
 
 impl TestHistory {
@@ -308,6 +312,7 @@ impl TestHistory {
             suites,
             suite_columns,
             rows,
+            architectures: HashMap::new(),
         }
     }
 
@@ -318,18 +323,17 @@ impl TestHistory {
         rows.map(|row| (row.test.as_str(), row)).collect()
     }
 
-    /// The column since which a test fails, or since which it is as its state says.
-    pub fn since(&self, row: &TestRow) -> Option<&TestColumn> {
+    /// The number of the column since which a test fails, or since which it is as its state says.
+    pub fn since(&self, row: &TestRow) -> Option<usize> {
         let column = |position: usize| self.suite_columns.get(row.suite)?.get(position).copied();
-        let column = match row.state {
+        match row.state {
             Some(TestState::Regression { location, .. } | TestState::Fixed { location, .. }) => {
                 column(location.until)
             }
             Some(TestState::Fail { since } | TestState::StillFailing { since }) => column(since),
             Some(TestState::Flaky { .. }) => row.changed_at.and_then(column),
             _ => row.fails_since().map(|cell| cell.column as usize),
-        };
-        self.columns.get(column?)
+        }
     }
 }
 
@@ -450,6 +454,7 @@ mod tests {
 
     fn columns(count: usize) -> Vec<TestColumn> {
         let column = |number| TestColumn {
+            id: String::new(),
             name: format!("v{number}"),
             at: None,
             title: String::new(),
@@ -495,7 +500,7 @@ mod tests {
             TestConcern::Passing,
         ];
         assert_eq!(concerns, expected);
-        assert_eq!(history.since(&history.rows[0]).unwrap().name, "v2");
+        assert_eq!(history.since(&history.rows[0]), Some(1));
     }
 
     #[test]

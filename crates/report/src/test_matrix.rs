@@ -5,6 +5,7 @@ use backsight_policy::{TestCell, TestConcern, TestHistory, TestRow};
 use backsight_stats::failures::FailureRate;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 use crate::{Document, Render, Section, Table, Tone, field, left, right};
 
@@ -48,6 +49,8 @@ pub struct TestMatrix {
     pub totals: TotalsView,
     /// By column, how many tests passed, failed, were skipped and weren't run, of all.
     pub by_column: Vec<OutcomeTotals>,
+    /// By host, how many tests are failing, flaky, mended and passing, of all.
+    pub by_host: Vec<HostTotals>,
 }
 
 /// A version, or a study.
@@ -75,6 +78,17 @@ pub struct TotalsView {
     pub passing: usize,
 }
 
+/// How many tests of a host stand how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HostTotals {
+    /// The host.
+    pub host: String,
+    /// Its architecture, where it is known.
+    pub architecture: Option<String>,
+    /// How many of its tests stand how.
+    pub totals: TotalsView,
+}
+
 /// How many tests of a column came to what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct OutcomeTotals {
@@ -91,6 +105,9 @@ pub struct OutcomeTotals {
 /// A test with what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TestView {
+    /// The number of its row in the history.
+    #[serde(skip)]
+    pub row: usize,
     /// The suite, with its parameters and its variant.
     pub suite: String,
     /// The host.
@@ -145,22 +162,35 @@ impl TestMatrix {
         });
         let mut totals = TotalsView::default();
         let mut by_column = vec![OutcomeTotals::default(); history.columns.len()];
+        let mut by_host: BTreeMap<&HostName, TotalsView> = BTreeMap::new();
         for row in &history.rows {
+            let host = &history.suites[row.suite].host;
             *totals.of(row.concern()) += 1;
+            *by_host.entry(host).or_default().of(row.concern()) += 1;
             for cell in &row.cells {
                 by_column[cell.column as usize].add(cell);
             }
         }
-        let rows = history.rows.iter().filter(|row| filter.takes(history, row));
+        let rows = history.rows.iter().enumerate();
+        let rows = rows.filter(|(_, row)| filter.takes(history, row));
+        let by_host = by_host.into_iter().map(|(host, totals)| HostTotals {
+            host: host.to_string(),
+            architecture: history.architectures.get(host).cloned(),
+            totals,
+        });
         Self {
             columns: columns.collect(),
-            tests: rows.map(|row| TestView::new(history, row)).collect(),
+            tests: rows
+                .map(|(number, row)| TestView::new(history, number, row))
+                .collect(),
             totals,
             by_column,
+            by_host: by_host.collect(),
         }
     }
 
-    fn sentence(&self) -> (String, Tone) {
+    /// How many tests of how many columns stand how.
+    pub fn sentence(&self) -> (String, Tone) {
         let TotalsView {
             failing,
             flaky,
@@ -200,18 +230,12 @@ impl TestMatrix {
                 "flaky" => Tone::Changed,
                 _ => Tone::Plain,
             };
-            let rate = test.rate.map(|rate| {
-                let (low, high) = (rate.interval.low, rate.interval.high);
-                format!(" {} [{}, {}]", share(rate.rate), share(low), share(high))
-            });
-            let stands = test.state.unwrap_or(test.stands);
-            let skipped = test.letters.chars().count().saturating_sub(MOST_LETTERS);
             table.row(vec![
                 field(test.test.clone()),
-                field(format!("{stands}{}", rate.unwrap_or_default())).with_tone(tone),
+                field(test.standing()).with_tone(tone),
                 field(test.since.clone().unwrap_or_default()),
                 field(format!("{} of {}", test.failed, test.runs)),
-                field(test.letters.chars().skip(skipped).collect::<String>()),
+                field(test.newest_letters(MOST_LETTERS)),
             ]);
         }
         table
@@ -219,6 +243,11 @@ impl TestMatrix {
 }
 
 impl TotalsView {
+    /// The tests that stand so, in the order of [`TestConcern::ALL`].
+    pub fn counts(self) -> [usize; 4] {
+        [self.failing, self.flaky, self.mended, self.passing]
+    }
+
     fn of(&mut self, concern: TestConcern) -> &mut usize {
         match concern {
             TestConcern::Failing => &mut self.failing,
@@ -242,26 +271,46 @@ impl OutcomeTotals {
 }
 
 impl TestView {
-    fn new(history: &TestHistory, row: &TestRow) -> Self {
+    fn new(history: &TestHistory, number: usize, row: &TestRow) -> Self {
         let suite = &history.suites[row.suite];
         let mut letters = vec![' '; history.columns.len()];
         for cell in &row.cells {
             letters[cell.column as usize] = letter(cell);
         }
         let (runs, failed) = row.totals();
+        let since = history.since(row).map(|at| &history.columns[at]);
         Self {
+            row: number,
             suite: suite.suite.clone(),
             host: suite.host.to_string(),
             test: row.test.clone(),
             stands: row.concern().word(),
             state: row.state.map(|state| state.word()),
-            since: history.since(row).map(|column| column.name.clone()),
+            since: since.map(|column| column.name.clone()),
             runs,
             failed,
             rate: row.rate(),
             seconds: row.mean_seconds(),
             letters: letters.into_iter().collect(),
         }
+    }
+}
+
+impl TestView {
+    /// Its state, and how often it fails.
+    pub fn standing(&self) -> String {
+        let rate = self.rate.map(|rate| {
+            let (low, high) = (rate.interval.low, rate.interval.high);
+            format!(" {} [{}, {}]", share(rate.rate), share(low), share(high))
+        });
+        let state = self.state.unwrap_or(self.stands);
+        format!("{state}{}", rate.unwrap_or_default())
+    }
+
+    /// The letters of so many of the newest columns.
+    pub fn newest_letters(&self, most: usize) -> String {
+        let skipped = self.letters.chars().count().saturating_sub(most);
+        self.letters.chars().skip(skipped).collect()
     }
 }
 

@@ -5,9 +5,12 @@
 mod commits;
 #[path = "sample/stepped.rs"]
 mod stepped;
+#[path = "sample/suites.rs"]
+#[allow(dead_code)]
+mod suites;
 
 use backsight_store::Store;
-use std::{error::Error, path::Path};
+use std::{collections::HashMap, error::Error, path::Path};
 use stepped::Extent;
 
 #[tokio::main(flavor = "current_thread")]
@@ -31,12 +34,20 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     stepped::fill(&store, extent).await?;
     if let Some(site) = site {
         let targets = store.targets().await?;
+        let mut tests = HashMap::new();
+        for target in &targets {
+            let studies = store.target_history(target).await?;
+            if let Some(study) = studies.first() {
+                tests.insert(target.clone(), suites::of_study(study, 60));
+            }
+        }
         backsight_site::publish(
             &store,
             &targets,
             &commits::between,
             &Default::default(),
             &Default::default(),
+            &tests,
             Path::new(site),
         )
         .await?;

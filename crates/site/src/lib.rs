@@ -23,6 +23,7 @@
 //! # Ok::<(), backsight_site::PageError>(())
 //! ```
 
+mod crumb;
 mod doubts;
 mod escape;
 mod instances;
@@ -34,6 +35,8 @@ mod profile_page;
 mod published;
 mod report;
 mod search;
+mod test_matrix_data;
+mod test_matrix_page;
 mod timeline_page;
 mod trials;
 mod verdict_pages;
@@ -45,5 +48,6 @@ pub use published::{
     ChangesBetween, FolderError, PublishError, PublishedFiles, VersionChanges, publish,
 };
 pub use report::{ReportContent, ReportStep, ReportStudy, ReportTrial, report_of, report_of_sets};
+pub use test_matrix_page::test_matrix_page;
 pub use timeline_page::timeline_page;
 pub use verdict_pages::{bisect_page, noise_page, try_page};

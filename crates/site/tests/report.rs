@@ -8,6 +8,9 @@ mod published;
 mod sample;
 #[path = "../examples/sample/stepped.rs"]
 mod stepped;
+#[path = "../examples/sample/suites.rs"]
+mod suites;
+mod test_matrix;
 
 use backsight_model::{Failure, StudyState};
 use backsight_policy::{CompareOptions, NumberList, compare_lists};

@@ -158,7 +158,10 @@ impl Store {
     }
 
     /// What each host was. A fact that changed between stop and resume says both: `6.1.0, then 6.1.1`.
-    async fn hosts(&self, study: StudyId) -> Result<IndexMap<HostName, Facts>, StoreError> {
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn hosts(&self, study: StudyId) -> Result<IndexMap<HostName, Facts>, StoreError> {
         let query = sqlx::query("SELECT host, facts FROM facts WHERE study = $1 ORDER BY position")
             .bind(study.0);
         let rows = self.database.rows(query).await?;

@@ -1,8 +1,9 @@
 //! The history of tests, read from the store: of a target's versions, or of studies of the software as it was found.
 
-use backsight_model::{TargetName, Version};
+use backsight_model::{HostName, TargetName, Version};
 use backsight_policy::{SuiteOnHost, TestColumn, TestHistory, TestHistoryRun, merged_versions};
 use backsight_store::{Store, StoreError, StudyRow, SuiteRunRow};
+use std::collections::HashSet;
 
 /// Which runs make a history.
 #[derive(Debug, Clone, Default)]
@@ -29,10 +30,36 @@ pub async fn test_history(
     studies.retain(|study| study.target == selection.target);
     studies.retain(|study| selection.until.is_none_or(|until| study.id.0 <= until));
     studies.sort_by_key(|study| (study.began, study.id.0));
-    match &selection.target {
-        Some(_) => of_target(store, selection, &studies).await,
-        None => as_found(store, selection, &studies).await,
+    let mut history = match &selection.target {
+        Some(_) => of_target(store, selection, &studies).await?,
+        None => as_found(store, selection, &studies).await?,
+    };
+    add_architectures(store, &studies, &mut history).await?;
+    Ok(history)
+}
+
+/// Says what hosts are, as the newest study that knows it says.
+async fn add_architectures(
+    store: &Store,
+    studies: &[StudyRow],
+    history: &mut TestHistory,
+) -> Result<(), StoreError> {
+    let mut hosts: HashSet<HostName> = (history.suites.iter())
+        .map(|suite| suite.host.clone())
+        .collect();
+    for study in studies.iter().rev() {
+        if hosts.is_empty() {
+            break;
+        }
+        for (host, mut facts) in store.hosts(study.id).await? {
+            if let Some(architecture) = facts.swap_remove("architecture")
+                && hosts.remove(&host)
+            {
+                history.architectures.insert(host, architecture);
+            }
+        }
     }
+    Ok(())
 }
 
 /// A column for each study, in the order of time.
@@ -53,6 +80,7 @@ async fn as_found(
         }
         let column = columns.len();
         columns.push(TestColumn {
+            id: String::new(),
             name: study.name.to_string(),
             at: Some(study.began),
             title: String::new(),
@@ -85,6 +113,7 @@ async fn of_target(
     let versions: Vec<&[Version]> = lists.iter().map(Vec::as_slice).collect();
     let order = merged_versions(&versions);
     let columns = order.versions.iter().map(|version| TestColumn {
+        id: version.id.clone(),
         name: version.full_name(),
         at: version.at,
         title: version.title.clone(),

@@ -7,11 +7,8 @@ use backsight_report::{
     numbers::{self, Scale},
 };
 
-use super::{
-    Book, LogView, OUTPUTS, Press, PublishError,
-    frame::{Crumb, Frame},
-    names,
-};
+use super::{Book, LogView, OUTPUTS, Press, PublishError, frame::Frame, names};
+use crate::crumb::Crumb;
 
 /// Most facts of a boot.
 const MOST_FACTS: usize = 400;

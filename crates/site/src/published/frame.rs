@@ -2,6 +2,8 @@
 
 use backsight_report::clipped;
 
+use crate::crumb::Crumb;
+
 /// The style sheet: that of reports, and what only these pages need.
 pub const STYLE: &str = concat!(
     include_str!("../../templates/report.css"),
@@ -21,21 +23,6 @@ pub struct Frame {
     pub crumbs: Vec<Crumb>,
     pub version: &'static str,
     pub script_hash: &'static str,
-}
-
-/// A link to a page above this one.
-pub struct Crumb {
-    pub text: String,
-    pub href: String,
-}
-
-impl Crumb {
-    pub fn new(text: &str, href: &str) -> Self {
-        Self {
-            text: clipped(text, 60),
-            href: href.to_owned(),
-        }
-    }
 }
 
 impl Frame {

@@ -10,6 +10,7 @@ mod frame;
 mod names;
 mod range;
 mod target;
+mod tests;
 mod trial;
 mod version;
 
@@ -17,15 +18,21 @@ pub use folder::{FolderError, PublishedFiles};
 
 use askama::Template;
 use backsight_model::{Build, Change, StudyHistory, TargetName, Version};
-use backsight_policy::{BisectedChange, ReferenceDrift, TargetHistory, VersionStanding, history};
+use backsight_policy::{
+    BisectedChange, ReferenceDrift, TargetHistory, TestHistory, VersionStanding, history,
+};
 use backsight_report::{clipped, numbers};
 use backsight_store::{RawRef, Store, StoreError};
 use jiff::Timestamp;
 use std::{collections::HashMap, path::Path};
 
-use crate::printed::{PrintedOutput, Shown};
+use crate::{
+    PageError,
+    crumb::Crumb,
+    printed::{PrintedOutput, Shown},
+};
 use folder::Folder;
-use frame::{Crumb, Frame, STYLE};
+use frame::{Frame, STYLE};
 
 /// Bytes of a page that outputs and differences may take.
 const OUTPUTS: usize = 1024 * 1024;
@@ -55,10 +62,14 @@ pub enum PublishError {
     /// A template fails; no input is known that makes it.
     #[error("a page can't be made: {0}")]
     Page(#[from] askama::Error),
+    /// The page of tests.
+    #[error(transparent)]
+    Tests(#[from] PageError),
 }
 
 /// Publishes the histories of these targets into a folder, which then has these and no others. `bisected` is what bisections
-/// of each target named, `drifts` what was measured beside its studies.
+/// of each target named, `drifts` what was measured beside its studies,
+/// `tests` the history of its tests, if it has suites.
 ///
 /// # Errors
 /// The store's and the folder's own.
@@ -68,6 +79,7 @@ pub async fn publish(
     between: &ChangesBetween<'_>,
     bisected: &HashMap<TargetName, Vec<BisectedChange>>,
     drifts: &HashMap<TargetName, ReferenceDrift>,
+    tests: &HashMap<TargetName, TestHistory>,
     root: &Path,
 ) -> Result<PublishedFiles, PublishError> {
     let mut press = Press {
@@ -91,7 +103,11 @@ pub async fn publish(
         press.boots(&book).await?;
         press.versions(&book).await?;
         press.ranges(&book)?;
-        briefs.push(press.target(&book)?);
+        let tests = tests.get(target).filter(|tests| !tests.rows.is_empty());
+        if let Some(tests) = tests {
+            press.tests(&book, tests)?;
+        }
+        briefs.push(press.target(&book, tests)?);
     }
     let index = IndexPage {
         frame: Frame::new("Histories", "", Vec::new()),
@@ -305,6 +321,8 @@ struct TargetBrief {
     name: String,
     href: String,
     counts: String,
+    /// How its tests stand, and their page; none without tests.
+    tests: Option<(String, String)>,
     changes: Vec<ChangeSentence>,
 }
 

@@ -25,6 +25,9 @@ pub fn range(from: &Version, to: &Version) -> String {
     format!("r-{}.html", digest(&format!("{}\n{}", from.id, to.id)))
 }
 
+/// The page of a target's tests, in its folder.
+pub const TESTS: &str = "tests.html";
+
 /// The page of a boot.
 pub fn boot(study: i64, number: u32) -> String {
     format!("b-{study}-{number}.html")

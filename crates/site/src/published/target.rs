@@ -2,7 +2,7 @@
 
 use askama::Template;
 use backsight_model::MetricFamily;
-use backsight_policy::{ChangeDirection, HistoryVersion, VersionSeries};
+use backsight_policy::{ChangeDirection, HistoryVersion, TestConcern, TestHistory, VersionSeries};
 use backsight_report::{
     SeriesText,
     chart::{AxisName, HistoryChart, axis_names},
@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use super::{
     Book, ChangeSentence, Press, PublishError, TargetBrief,
     frame::{Frame, SCRIPT},
+    names,
 };
 
 /// Points of all charts of a page.
@@ -31,6 +32,9 @@ const FOLD: usize = 25;
 struct TargetPage {
     frame: Frame,
     counts: String,
+    /// How its tests stand; none without tests.
+    tests: Option<String>,
+    tests_page: &'static str,
     charts: Vec<ChartView>,
     /// How many of the charts, the last ones, are of secondary metrics without a change.
     folded: usize,
@@ -151,7 +155,12 @@ pub(super) fn change_sentences(book: &Book, series: &VersionSeries) -> Vec<Shown
 }
 
 impl Press<'_> {
-    pub(super) fn target(&mut self, book: &Book) -> Result<TargetBrief, PublishError> {
+    pub(super) fn target(
+        &mut self,
+        book: &Book,
+        tests: Option<&TestHistory>,
+    ) -> Result<TargetBrief, PublishError> {
+        let tests = tests.map(test_counts);
         let history = &book.history;
         let mut room = MOST_POINTS;
         let mut charts = Vec::new();
@@ -176,6 +185,8 @@ impl Press<'_> {
         let page = TargetPage {
             frame: Frame::new(book.target.as_str(), "../", crumbs),
             counts: counts(book),
+            tests: tests.clone(),
+            tests_page: names::TESTS,
             charts_left_out: history.series.len() - charts.len(),
             references: reference_sentences(history),
             charts,
@@ -191,7 +202,7 @@ impl Press<'_> {
             script: SCRIPT,
         };
         self.put_in(book, "index.html", &page)?;
-        Ok(brief(book))
+        Ok(brief(book, tests))
     }
 }
 
@@ -220,8 +231,22 @@ fn counts(book: &Book) -> String {
     format!("{text}; {} series of {studies}", history.series.len())
 }
 
+/// `3 failing, 1 flaky of 120 tests`.
+fn test_counts(tests: &TestHistory) -> String {
+    let count = |concern| {
+        (tests.rows.iter())
+            .filter(|row| row.concern() == concern)
+            .count()
+    };
+    let (failing, flaky) = (count(TestConcern::Failing), count(TestConcern::Flaky));
+    format!(
+        "{failing} failing, {flaky} flaky of {}",
+        counted(tests.rows.len(), "test")
+    )
+}
+
 /// The latest changes of primary metrics, the newest first.
-fn brief(book: &Book) -> TargetBrief {
+fn brief(book: &Book, tests: Option<String>) -> TargetBrief {
     let mut changes: Vec<(usize, ChangeSentence)> = Vec::new();
     for series in book.history.series.iter().filter(|it| it.metric.primary) {
         let sentence = change_sentences(book, series).into_iter();
@@ -241,6 +266,7 @@ fn brief(book: &Book) -> TargetBrief {
         name: book.target.to_string(),
         href: format!("{}/index.html", book.folder),
         counts: counts(book),
+        tests: tests.map(|counts| (counts, format!("{}/{}", book.folder, names::TESTS))),
         changes: changes
             .into_iter()
             .map(|(_, sentence)| within(sentence))

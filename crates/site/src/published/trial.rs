@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use super::{
     Book, OUTPUTS, Press, PublishError,
     boot::{crumbs, title},
-    frame::{Crumb, Frame},
+    frame::Frame,
     names,
 };
 use crate::{
+    crumb::Crumb,
     printed::PrintedOutput,
     report::{ReportStep, ReportStudy, ReportTrial},
     trials::Trials,

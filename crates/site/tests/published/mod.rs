@@ -14,6 +14,7 @@ use std::{
 use crate::{
     commits,
     stepped::{self, Extent},
+    suites,
 };
 
 struct Site {
@@ -59,12 +60,16 @@ impl Site {
         self.runtime.block_on(async {
             let targets = self.store.targets().await.unwrap();
             let drifts = HashMap::new();
+            let studies = self.store.target_history(&targets[0]).await.unwrap();
+            let tests = suites::of_study(&studies[0], 20);
+            let tests = HashMap::from([(targets[0].clone(), tests)]);
             publish(
                 &self.store,
                 &targets,
                 between,
                 bisected,
                 &drifts,
+                &tests,
                 &self.root(),
             )
             .await

@@ -281,7 +281,7 @@ fn test_report(
         None => (0, None),
     };
     let state = standing.and_then(|(_, row)| row.state);
-    let since = standing.and_then(|(history, row)| history.since(row));
+    let since = standing.and_then(|(history, row)| history.columns.get(history.since(row)?));
     TestReport {
         test: name.to_owned(),
         verdict,

@@ -122,7 +122,7 @@ test("nothing is wider than the window, on a desk, on a phone, in the dark, with
       const { context, page } = await open(address, { ...options, javaScriptEnabled });
       const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       assert.ok(wide <= window, `${wide} of ${window}`);
-      if (!javaScriptEnabled) assert.equal(await page.locator(".worst tbody tr:visible").count(), 200);
+      if (!javaScriptEnabled) assert.equal(await page.locator("#without-script tbody tr:visible").count(), 200);
       await context.close();
     }
   }
@@ -141,4 +141,16 @@ test("5,000 tests on 365 nights open within a second and take less than 3 MB", L
   times.sort((one, other) => one - other);
   t.diagnostic(`${statSync(many).size} bytes; first rows after ${times.map((it) => Math.round(it)).join(", ")} ms`);
   assert.ok(times[2] < 1000, `${times} ms`);
+});
+
+test("failures that say the same are told, and a click shows them alone", LIMIT, async () => {
+  const { context, page } = await opened();
+  const cluster = page.locator(".same li").first();
+  const [tests] = (await cluster.innerText()).match(/^\d+/);
+  await cluster.locator("a").click();
+  await page.waitForFunction((tests) => document.getElementById("found").textContent === `${tests} of 400 tests`, tests);
+  await page.locator("#any-message").click();
+  assert.equal(await found(page), "400 of 400 tests");
+  assert.match(await page.locator("section[aria-labelledby=slower-h]").innerText(), /\+4\d\.\d % \[\+4\d\.\d, \+5\d\.\d\]|\+5\d\.\d % \[\+[45]\d\.\d, \+5\d\.\d\]/);
+  await context.close();
 });

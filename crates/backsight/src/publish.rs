@@ -5,8 +5,8 @@ use backsight_model::{TargetName, Version};
 use backsight_site::{VersionChanges, publish};
 use backsight_store::Store;
 use backsight_study::{
-    Intervals, OpenTarget, TestSelection, VersionInterval, find_target, no_history,
-    reference_drift, test_history, verbs::bisect::named_changes,
+    Intervals, OpenTarget, TestSelection, VersionInterval, add_failure_messages, find_target,
+    no_history, reference_drift, test_history, verbs::bisect::named_changes,
 };
 use miette::IntoDiagnostic as _;
 use std::{
@@ -72,7 +72,10 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
             newest: Some(PAGE_COLUMNS),
             ..TestSelection::default()
         };
-        let history = test_history(store, &selection).await.into_diagnostic()?;
+        let mut history = test_history(store, &selection).await.into_diagnostic()?;
+        add_failure_messages(store, &mut history)
+            .await
+            .into_diagnostic()?;
         tests.insert(target.clone(), history);
     }
     let published = publish(store, targets, &between, &bisected, &drifts, &tests, folder);

@@ -7,7 +7,7 @@ use backsight_report::{
     test_matrix::{TestFilter, TestMatrix},
 };
 use backsight_site::test_matrix_page;
-use backsight_study::{TestSelection, test_history};
+use backsight_study::{TestSelection, add_failure_messages, test_history};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
@@ -98,7 +98,10 @@ impl TestsArgs {
         };
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
-            let history = test_history(&store, &selection).await.into_diagnostic()?;
+            let mut history = test_history(&store, &selection).await.into_diagnostic()?;
+            add_failure_messages(&store, &mut history)
+                .await
+                .into_diagnostic()?;
             miette::ensure!(
                 !history.columns.is_empty(),
                 help = "`backsight test` runs suites, `step --target` along a history, `import` takes results of others",

@@ -48,8 +48,10 @@
 mod bisect;
 mod change_significance;
 mod compare;
+mod duration_changes;
 mod evidence_index;
 pub mod explain;
+mod failure_clusters;
 mod history;
 mod noise;
 mod overhead;
@@ -76,6 +78,8 @@ pub use compare::{
     Warning, compare, compare_by, compare_lists, compare_with_spreads, parts_of_cells,
     questions_by_variant, same_machine, side_of, split,
 };
+pub use duration_changes::{DurationChange, duration_changes};
+pub use failure_clusters::{FailureCluster, failure_clusters, normalized_message};
 pub use history::{
     BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,
     HiddenStates, HistoryCondition, HistoryGap, HistoryGate, HistoryVersion, LevelSpread,

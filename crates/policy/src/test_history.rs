@@ -8,7 +8,10 @@ use backsight_stats::failures::{
     FailureCount, FailureDetectionOptions, FailureRate, TestState, failure_changes, test_state,
 };
 use jiff::Timestamp;
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 /// A version, or a study of the software as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -271,6 +274,8 @@ pub struct TestHistory {
     pub suite_columns: Vec<Vec<usize>>,
     /// The tests, the worst first.
     pub rows: Vec<TestRow>,
+    /// What failing tests said last, by the number of their row, where it is known.
+    pub messages: BTreeMap<usize, String>,
     /// The architectures of hosts, where they are known.
     pub architectures: HashMap<HostName, String>,
 }
@@ -312,6 +317,7 @@ impl TestHistory {
             suites,
             suite_columns,
             rows,
+            messages: BTreeMap::new(),
             architectures: HashMap::new(),
         }
     }

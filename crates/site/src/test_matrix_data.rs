@@ -91,6 +91,12 @@ struct TestsData {
     failed: Vec<u32>,
     /// Mean of its durations in seconds.
     mean: Vec<Option<f32>>,
+    /// What it said when it failed last; may be empty.
+    message: Vec<String>,
+    /// The number of the cluster of tests that say the same, or -1.
+    cluster: Vec<i64>,
+    /// How much slower it became, and since when; may be empty.
+    slower: Vec<String>,
     /// Outcomes by their numbers, each followed by the number of columns in a row that have it.
     cells: Vec<Vec<usize>>,
     seconds: Vec<String>,
@@ -134,6 +140,14 @@ impl MatrixData {
             tests.mean.push(test.seconds.map(|it| rounded(it as f32)));
             let cells = packed_cells(row, history.columns.len(), &mut outcomes);
             tests.cells.push(cells);
+            let message = test.message.as_deref().map(escape::line);
+            tests.message.push(message.unwrap_or_default());
+            let cluster = test.cluster.map_or(-1, |place| place as i64);
+            tests.cluster.push(cluster);
+            let slower = test.slower.as_ref();
+            let slower =
+                slower.map(|it| format!("{} since {}", it.amount(), escape::line(&it.since)));
+            tests.slower.push(slower.unwrap_or_default());
             tests.seconds.push(seconds);
             tests.range.push(range);
         }

@@ -7,7 +7,10 @@ use backsight_policy::{TestConcern, TestHistory};
 use backsight_report::{
     clipped, json_line,
     numbers::{counted, grouped},
-    test_matrix::{ColumnView, HostTotals, OutcomeTotals, TestFilter, TestMatrix, TestView},
+    test_matrix::{
+        ClusterView, ColumnView, DurationView, HostTotals, OutcomeTotals, TestFilter, TestMatrix,
+        TestView,
+    },
 };
 use std::collections::BTreeMap;
 
@@ -23,12 +26,14 @@ const STYLE: &str = concat!(
 );
 const SCRIPT: &str = include_str!("../templates/tests.js");
 /// The SHA-256 of the script, as a content security policy names it.
-const SCRIPT_HASH: &str = "sha256-4M8gUmfc7LVm5x3FOIaJbesHRVRJ9346pXxhj/wcorY=";
+const SCRIPT_HASH: &str = "sha256-eueUQwddpfFQ/fIlTpRxIFk20rxd9unVX340dVvgNHc=";
 
 /// Tests that are a table without scripts.
 const MOST_ROWS: usize = 200;
 /// Columns whose letters that table has, the newest.
 const MOST_LETTERS: usize = 120;
+/// Clusters of failures that are told, the largest.
+const MOST_CLUSTERS: usize = 50;
 /// Longest name of a test in that table, in characters.
 const NAME_WIDTH: usize = 200;
 
@@ -50,6 +55,9 @@ struct TestMatrixPage {
     /// The names of the first and of the last column.
     ends: (String, String),
     hosts: Vec<HostRow>,
+    clusters: Vec<ClusterView>,
+    clusters_left_out: usize,
+    durations: Vec<DurationLine>,
     rows: Vec<TestLine>,
     left_out: usize,
     data: String,
@@ -61,6 +69,15 @@ struct HostRow {
     architecture: String,
     is_sum: bool,
     numbers: [String; 4],
+}
+
+/// A test that became slower or faster.
+struct DurationLine {
+    test: String,
+    suite: String,
+    since: String,
+    class: &'static str,
+    change: String,
 }
 
 /// A test in the table without scripts.
@@ -132,6 +149,19 @@ fn linked_page(
         most_tests: counted(most_tests.unwrap_or_default(), "test"),
         ends: (name(matrix.columns.first()), name(matrix.columns.last())),
         hosts: host_rows(&matrix.by_host),
+        clusters_left_out: matrix.clusters.len().saturating_sub(MOST_CLUSTERS),
+        clusters: (matrix.clusters.iter().take(MOST_CLUSTERS))
+            .map(|cluster| ClusterView {
+                message: clipped(&cluster.message, NAME_WIDTH),
+                examples: (cluster.examples.iter())
+                    .map(|name| clipped(name, NAME_WIDTH))
+                    .collect(),
+                ..*cluster
+            })
+            .collect(),
+        durations: (matrix.durations.iter().take(MOST_ROWS))
+            .map(duration_line)
+            .collect(),
         rows: (matrix.tests.iter().take(MOST_ROWS))
             .map(|test| test_line(history, test, &links))
             .collect(),
@@ -195,6 +225,20 @@ fn host_rows(by_host: &[HostTotals]) -> Vec<HostRow> {
         numbers: numbers(sum),
     });
     hosts.chain(sums).collect()
+}
+
+fn duration_line(test: &DurationView) -> DurationLine {
+    DurationLine {
+        test: clipped(&test.test, NAME_WIDTH),
+        suite: format!("{} on {}", test.suite, test.host),
+        since: test.change.since.clone(),
+        class: if test.change.percent > 0.0 {
+            "bad"
+        } else {
+            "good"
+        },
+        change: test.change.amount(),
+    }
 }
 
 fn test_line(history: &TestHistory, test: &TestView, links: &PageLinks) -> TestLine {

@@ -47,13 +47,14 @@
   const trialOf = (test, column) => data.trials[elsewhere.get(test * columns.length + column) ?? suites[tests.suite[test]].trials[column]];
 
   // What is chosen: kept in the address.
-  const chosen = { state: new Set(), name: "", host: "", suite: "", least: 0, grouped: true };
+  const chosen = { state: new Set(), name: "", host: "", suite: "", least: 0, grouped: true, cluster: -1 };
   const readAddress = () => {
     const asked = new URLSearchParams(location.hash.slice(1));
     chosen.state = new Set((asked.get("state") ?? "").split(",").filter((word) => STANDS.includes(word)));
     for (const key of ["name", "host", "suite"]) chosen[key] = asked.get(key) ?? "";
     chosen.least = Math.max(Number(asked.get("least")) || 0, 0);
     chosen.grouped = asked.get("grouped") !== "no";
+    chosen.cluster = asked.has("cluster") ? Number(asked.get("cluster")) : -1;
     for (const key of ["name", "host", "suite"]) find(key).value = chosen[key];
     find("least").value = chosen.least || "";
     find("grouped").checked = chosen.grouped;
@@ -65,12 +66,14 @@
     for (const key of ["name", "host", "suite"]) if (chosen[key]) asked.set(key, chosen[key]);
     if (chosen.least > 0) asked.set("least", chosen.least);
     if (!chosen.grouped) asked.set("grouped", "no");
+    if (chosen.cluster >= 0) asked.set("cluster", chosen.cluster);
     history.replaceState(null, "", asked.size > 0 ? `#${asked}` : location.pathname + location.search);
   };
   const isWanted = (test) => {
     const suite = suites[tests.suite[test]];
     return (chosen.state.size === 0 || chosen.state.has(STANDS[tests.stands[test]]))
       && (!chosen.host || suite.host === chosen.host) && (!chosen.suite || suite.suite === chosen.suite)
+      && (chosen.cluster < 0 || tests.cluster[test] === chosen.cluster)
       && (chosen.least === 0 || tests.mean[test] >= chosen.least)
       && (!chosen.name || tests.name[test].toLowerCase().includes(chosen.name.toLowerCase()));
   };
@@ -98,7 +101,7 @@
     return top;
   };
   const toggled = new Map();
-  const isOpen = (group) => toggled.get(group.key) ?? (chosen.name !== "" || group.counts[0] + group.counts[1] > 0 || group.tests.length <= FEW_TESTS);
+  const isOpen = (group) => toggled.get(group.key) ?? (chosen.name !== "" || chosen.cluster >= 0 || group.counts[0] + group.counts[1] > 0 || group.tests.length <= FEW_TESTS);
   // What a group came to in each column: 0 nothing ran there, else one more than the number of tests that failed.
   const failuresOf = (group) => {
     if (!group.failures) {
@@ -145,6 +148,7 @@
     lines = [];
     if (chosen.grouped) addLines(groupedTests(wanted));
     else for (const test of wanted) lines.push({ test, depth: 0, name: tests.name[test] });
+    find("any-message").hidden = chosen.cluster < 0;
     find("found").textContent = `${shown.toLocaleString("en")} of ${counted(tests.name.length, "test")}`;
     if (at && at.line >= lines.length) at = null;
     size();
@@ -179,7 +183,7 @@
     if (line.group) {
       const passing = line.group.counts[2] + line.group.counts[3], all = line.group.tests.length;
       const share = passing === all ? "all" : `${(Math.floor(passing / all * 1000) / 10)} %`;
-      name.append(`${isOpen(line.group) ? "▾" : "▸"} ${line.name.slice(0, 300)} `, make("small", {}, chosen.state.size > 0 ? counted(all, "test") : `${share} of ${all.toLocaleString("en")} pass`));
+      name.append(`${isOpen(line.group) ? "▾" : "▸"} ${line.name.slice(0, 300)} `, make("small", {}, chosen.state.size > 0 || chosen.cluster >= 0 ? counted(all, "test") : `${share} of ${all.toLocaleString("en")} pass`));
     } else {
       name.append(line.name.slice(0, 300));
     }
@@ -273,6 +277,7 @@
     }
     pieces.push(` · failed ${tests.failed[test]} of ${counted(tests.runs[test], "run")}`);
     if (tests.mean[test] !== null) pieces.push(` · ${secondsText(tests.mean[test])} on average`);
+    if (tests.slower[test]) pieces.push(` · duration ${tests.slower[test]}`);
     return pieces;
   };
   const groupPieces = ({ counts }) => [STANDS.map((word, stand) => `${counts[stand].toLocaleString("en")} ${word}`).join(", ")];
@@ -286,6 +291,7 @@
       parts.push([...columnPieces(column), ": ", ...here]);
     }
     parts.push(line.group ? groupPieces(line.group) : testPieces(line.test));
+    if (!line.group && tests.message[line.test]) parts.push([tests.message[line.test]]);
     return parts;
   };
   const spoken = (number, column) => paragraphs(number, column)
@@ -389,9 +395,14 @@
     sayChosen();
   };
   find("with-script").addEventListener("input", changed);
+  find("any-message").addEventListener("click", () => {
+    chosen.cluster = -1;
+    changed();
+  });
   addEventListener("hashchange", () => {
     readAddress();
     choose();
+    if (chosen.cluster >= 0) find("with-script").scrollIntoView();
   });
   find("with-script").hidden = false;
   find("without-script").hidden = true;

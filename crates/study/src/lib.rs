@@ -118,7 +118,7 @@ pub use study_loop::{
     evidence_as_found, evidence_with_figures, run_study_loop,
 };
 pub use test_export::exported_tests;
-pub use test_history::{TestSelection, test_history};
+pub use test_history::{TestSelection, add_failure_messages, test_history};
 pub use testbed_measurer::TestbedMeasurer;
 pub use timeline::timeline;
 pub use verdict_report::{ResultsReport, VerdictReport};

@@ -1,9 +1,14 @@
 //! The history of tests, read from the store: of a target's versions, or of studies of the software as it was found.
 
-use backsight_model::{HostName, TargetName, Version};
+use backsight_model::{HostName, TargetName, TestResult, Version};
 use backsight_policy::{SuiteOnHost, TestColumn, TestHistory, TestHistoryRun, merged_versions};
-use backsight_store::{Store, StoreError, StudyRow, SuiteRunRow};
-use std::collections::HashSet;
+use backsight_store::{Store, StoreError, StudyId, StudyRow, SuiteRunRow};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Failing tests whose messages are read.
+const MOST_MESSAGES: usize = 500;
+/// Longest message that is kept, in characters.
+const MESSAGE_LENGTH: usize = 500;
 
 /// Which runs make a history.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +41,57 @@ pub async fn test_history(
     };
     add_architectures(store, &studies, &mut history).await?;
     Ok(history)
+}
+
+/// Adds what tests that fail now said in the run of their last verdict: the message, else the last line of the log. Of many, those that
+/// are worst.
+///
+/// # Errors
+/// The store's own.
+pub async fn add_failure_messages(
+    store: &Store,
+    history: &mut TestHistory,
+) -> Result<(), StoreError> {
+    let mut by_trial: BTreeMap<(i64, u32), Vec<usize>> = BTreeMap::new();
+    let last = history.rows.iter().enumerate();
+    let last = last.filter_map(|(number, row)| Some((number, row.last_verdict()?)));
+    for (number, cell) in last.filter(|(_, cell)| cell.failed > 0).take(MOST_MESSAGES) {
+        by_trial.entry(cell.place).or_default().push(number);
+    }
+    let studies: BTreeSet<i64> = by_trial.keys().map(|(study, _)| *study).collect();
+    for study in studies {
+        for row in store.suite_runs(StudyId(study)).await? {
+            let Some(tests) = by_trial.get(&(study, row.trial)) else {
+                continue;
+            };
+            let run = store.suite_run(&row).await?;
+            let results: HashMap<&str, &TestResult> = (run.results.iter())
+                .map(|result| (result.name.as_str(), result))
+                .collect();
+            for test in tests {
+                let result = results.get(history.rows[*test].test.as_str());
+                if let Some(message) = result.and_then(|result| said_last(result)) {
+                    history.messages.insert(*test, message);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The message of a failure, else the last line of its log.
+fn said_last(result: &TestResult) -> Option<String> {
+    let message = result.message.as_deref().map(str::trim);
+    let message = message.filter(|message| !message.is_empty());
+    let line = || {
+        result
+            .log
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+    };
+    let said = message.or_else(line)?;
+    Some(said.trim().chars().take(MESSAGE_LENGTH).collect())
 }
 
 /// Says what hosts are, as the newest study that knows it says.

@@ -1,7 +1,7 @@
 //! Made-up histories of tests: most pass, some fail since a version, some now and then, and some have names that mean harm.
 
 use backsight_model::{HostName, Outcome, StudyHistory};
-use backsight_policy::{SuiteOnHost, TestColumn, TestHistory, TestHistoryRun};
+use backsight_policy::{SuiteOnHost, TestColumn, TestConcern, TestHistory, TestHistoryRun};
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ fn made_up(columns: Vec<TestColumn>, places: Vec<(i64, u32)>, tests: usize) -> T
             let results = (0..tests).map(|test| {
                 (
                     outcome(test, column, columns.len(), &mut numbers),
-                    seconds(test, &mut numbers),
+                    seconds(test, column * 2 > columns.len(), &mut numbers),
                 )
             });
             let (outcomes, seconds) = results.unzip();
@@ -89,6 +89,16 @@ fn made_up(columns: Vec<TestColumn>, places: Vec<(i64, u32)>, tests: usize) -> T
         history
             .architectures
             .insert(suite.host.clone(), "x86_64".to_owned());
+    }
+    for (row, test) in history.rows.iter().enumerate() {
+        if test.concern() == TestConcern::Failing {
+            let message = match row % 3 {
+                0 => format!("timed out after {} ms", row * 37),
+                1 => format!("expected {row} <b>packets</b>, got 0"),
+                _ => format!("no such device: {}", test.test),
+            };
+            history.messages.insert(row, message);
+        }
     }
     history
 }
@@ -116,7 +126,13 @@ fn outcome(test: usize, column: usize, columns: usize, numbers: &mut Numbers) ->
     }
 }
 
-fn seconds(test: usize, numbers: &mut Numbers) -> f32 {
-    let usual = 0.004 * (1.0 + (test % 97) as f64);
+/// One of a hundred tests becomes slower by a half.
+fn seconds(test: usize, is_late: bool, numbers: &mut Numbers) -> f32 {
+    let change = if is_late && test % 100 == 90 {
+        1.5
+    } else {
+        1.0
+    };
+    let usual = change * 0.004 * (1.0 + (test % 97) as f64);
     (usual * (0.9 + 0.2 * numbers.next())) as f32
 }

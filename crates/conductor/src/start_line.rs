@@ -279,6 +279,8 @@ mod tests {
                     command: (*text).into(),
                     timeout: Duration::from_secs(1),
                     expect: vec![0],
+                    tolerant: false,
+                    silence: None,
                     env: Vec::new(),
                     shell: None,
                     grace: None,

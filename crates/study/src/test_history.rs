@@ -1,9 +1,9 @@
 //! The history of tests, read from the store: of a target's versions, or of studies of the software as it was found.
 
-use backsight_model::{HostName, TargetName, TestResult, Version};
+use backsight_model::{HostName, TargetName, TestResultRef, Version};
 use backsight_policy::{SuiteOnHost, TestColumn, TestHistory, TestHistoryRun, merged_versions};
 use backsight_store::{Store, StoreError, StudyId, StudyRow, SuiteRunRow};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Failing tests whose messages are read.
 const MOST_MESSAGES: usize = 500;
@@ -65,12 +65,9 @@ pub async fn add_failure_messages(
                 continue;
             };
             let run = store.suite_run(&row).await?;
-            let results: HashMap<&str, &TestResult> = (run.results.iter())
-                .map(|result| (result.name.as_str(), result))
-                .collect();
             for test in tests {
-                let result = results.get(history.rows[*test].test.as_str());
-                if let Some(message) = result.and_then(|result| said_last(result)) {
+                let result = run.results.find(&history.rows[*test].test);
+                if let Some(message) = result.and_then(said_last) {
                     history.messages.insert(*test, message);
                 }
             }
@@ -80,8 +77,8 @@ pub async fn add_failure_messages(
 }
 
 /// The message of a failure, else the last line of its log.
-fn said_last(result: &TestResult) -> Option<String> {
-    let message = result.message.as_deref().map(str::trim);
+fn said_last(result: TestResultRef<'_>) -> Option<String> {
+    let message = result.message.map(str::trim);
     let message = message.filter(|message| !message.is_empty());
     let line = || {
         result

@@ -71,6 +71,7 @@ mod storing;
 mod studies;
 mod suites;
 mod terminal;
+mod test_matrix;
 mod tracing;
 mod trying;
 mod uploads;

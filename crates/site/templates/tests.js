@@ -54,7 +54,8 @@
     for (const key of ["name", "host", "suite"]) chosen[key] = asked.get(key) ?? "";
     chosen.least = Math.max(Number(asked.get("least")) || 0, 0);
     chosen.grouped = asked.get("grouped") !== "no";
-    chosen.cluster = asked.has("cluster") ? Number(asked.get("cluster")) : -1;
+    const cluster = Number(asked.get("cluster") ?? -1);
+    chosen.cluster = Number.isInteger(cluster) ? cluster : -1;
     for (const key of ["name", "host", "suite"]) find(key).value = chosen[key];
     find("least").value = chosen.least || "";
     find("grouped").checked = chosen.grouped;

@@ -10,7 +10,7 @@ mod frame;
 mod names;
 mod range;
 mod target;
-mod tests;
+mod test_matrix;
 mod trial;
 mod version;
 
@@ -68,8 +68,7 @@ pub enum PublishError {
 }
 
 /// Publishes the histories of these targets into a folder, which then has these and no others. `bisected` is what bisections
-/// of each target named, `drifts` what was measured beside its studies,
-/// `tests` the history of its tests, if it has suites.
+/// of each target named, `drifts` what was measured beside its studies, `tests` the history of its tests, if it has suites.
 ///
 /// # Errors
 /// The store's and the folder's own.

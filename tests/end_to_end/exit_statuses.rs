@@ -219,8 +219,8 @@ const CASES: &[Case] = &[
     case("publish", 0, || along("v1", "1").ends(&["publish", "site"])),
     case("publish", 2, || measured().ends(&["publish", "site"])),
     case("import", 0, || imported(false)),
-    case("import", 1, || imported(true)),
     case("import", 0, imported_cut),
+    case("import", 1, || imported(true)),
     case("import", 2, || fresh(&["import", "hyperfine", "none.json"])),
     case("export", 0, || {
         measured().ends(&["export", "s", "-o", "s.csv"])
@@ -547,10 +547,12 @@ fn every_status_in_the_table_has_a_case_and_every_help_shows_it() {
         Some((verb.to_owned(), rest.split_once(" |")?.0.parse().ok()?))
     };
     let promised: Vec<(String, i32)> = page.lines().filter_map(row).collect();
-    let cases: Vec<(String, i32)> = CASES
+    let mut cases: Vec<(String, i32)> = CASES
         .iter()
         .map(|case| (case.verb.to_owned(), case.status))
         .collect();
+    // A status may be brought about in several ways.
+    cases.dedup();
     assert_eq!(cases, promised);
     for verb in ["run", "lab up", "trace"] {
         let arguments: Vec<&str> = verb.split(' ').chain(["--help"]).collect();

@@ -161,7 +161,8 @@ fn what_is_no_suite_is_refused() {
     refused.assert_code(2);
     refused.assert_says(&["`number` is no suite", "backsight run"]);
     suite(&place, "unit", "true", "format = 'tapp'");
-    let refused = place.ends(&["test", "--use", "unit"]);
+    place.plan("use = [\"unit\"]\n");
+    let refused = place.ends(&["test", "plan.toml"]);
     refused.assert_code(2);
     refused.assert_says(&["unit.toml", "`format`"]);
 }

@@ -222,12 +222,14 @@ impl TestRow {
 
     /// What of it is looked at first: failures of now, then what fails sometimes, what failed once, and the others.
     pub fn concern(&self) -> TestConcern {
-        let fails = self.last_verdict().is_some_and(|cell| cell.passed == 0);
+        let last = self.last_verdict();
+        let fails = last.is_some_and(|cell| cell.passed == 0);
+        let is_mixed = last.is_some_and(|cell| cell.passed > 0 && cell.failed > 0);
         match self.state {
             Some(TestState::Regression { .. }) => TestConcern::Failing,
             Some(TestState::Flaky { .. }) => TestConcern::Flaky,
             // So few runs that a rate says nothing: what it did last counts.
-            Some(TestState::Unstable { .. }) if !fails => TestConcern::Flaky,
+            Some(TestState::Unstable { .. }) if is_mixed => TestConcern::Flaky,
             _ if fails => TestConcern::Failing,
             _ if self.totals().1 > 0 => TestConcern::Mended,
             _ => TestConcern::Passing,

@@ -365,7 +365,7 @@ fn an_output_that_the_store_has_lost_is_said_in_its_place() {
         (damaged, "the object is &lt;damaged&gt;"),
         (
             pruned,
-            "pruned on 2026-11-26 by the rule `outputs = &quot;4 weeks&quot;`",
+            "pruned on 2026-11-26 by the rule `outputs = &#34;4 weeks&#34;`",
         ),
     ] {
         sample.studies[0].trials[0].steps[0].stdout =

@@ -993,6 +993,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE host_clock",
         "DROP TABLE meeting",
         "DROP TABLE pruned",
+        "DROP TABLE suite_run",
         "DROP TABLE self_test",
         "DROP TABLE host_record",
         "DROP TABLE record_section",

@@ -167,6 +167,30 @@ fn what_is_no_suite_is_refused() {
     refused.assert_says(&["unit.toml", "`format`"]);
 }
 
+#[test]
+fn imported_results_are_shown_and_compared_like_those_of_suites() {
+    let place = Place::new();
+    for (number, outcome) in ["<skipped/>", "", "<failure message=\"expected 3\">trace</failure>"]
+        .into_iter()
+        .enumerate()
+    {
+        let test = format!("<testcase name=\"a\">{outcome}</testcase><testcase name=\"b\"/>");
+        place.write("results.xml", format!("<testsuite name=\"unit\">{test}</testsuite>"));
+        let name = format!("night-{number}");
+        place
+            .ends(&["import", "junit", "results.xml", "--as", &name])
+            .assert_code(0);
+    }
+    let shown = place.ends(&["show", "night-2", "--format", "json"]);
+    assert_eq!(
+        listed(&verdict(&shown), "state"),
+        [pair("unit/a", "new failure")]
+    );
+    let matrix = place.ends(&["tests", "--format", "json"]);
+    let matrix: Value = serde_json::from_str(&matrix.stdout()).unwrap();
+    assert_eq!(matrix["tests"][0]["letters"], "s.F");
+}
+
 /// A place with a repository whose test `a` fails in every second run from version 5 on, and `b` always from version 7 on.
 fn history() -> Place {
     let place = stepping::place();

@@ -17,7 +17,7 @@ use crate::{
         noise::{NoiseReport, NoiseVerb},
         overhead::{OverheadVerb, known_costs},
         search::{SearchReport, SearchVerb},
-        test::TestVerb,
+        test::{self, TestVerb},
         test_bisect::{TestBisectReport, TestBisectVerb},
         try_patch::TryReport,
         verb,
@@ -56,6 +56,10 @@ impl VerdictReport {
     pub async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         match verb(&study.verb) {
             Some(verb) => verb.judge(store, study).await,
+            None if store.has_suite_runs(study.id).await.into_diagnostic()? => {
+                let tests = test::report(store, study).await?;
+                Ok(Self::Tests(Box::new(tests)))
+            }
             None => ResultsReport::from_store(store, study).await,
         }
     }

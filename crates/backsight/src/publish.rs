@@ -2,12 +2,14 @@
 
 use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};
-use backsight_site::{VersionChanges, publish};
+use backsight_policy::history;
+use backsight_site::{Site, SiteTarget, VersionChanges, publish};
 use backsight_store::Store;
 use backsight_study::{
     Intervals, OpenTarget, TestSelection, VersionInterval, add_failure_messages, find_target,
     no_history, reference_drift, test_history, verbs::bisect::named_changes,
 };
+use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::{
     collections::HashMap,
@@ -57,29 +59,15 @@ const MOST_OF_A_DIFF: usize = 128 << 10;
 /// Publishes these targets into a folder, and says so.
 pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miette::Result<()> {
     let sources = Sources::open(store, targets).await;
+    let mut contents = Vec::new();
+    for target in targets {
+        contents.push(content(store, target).await?);
+    }
     let between =
         |target: &TargetName, from: &Version, to: &Version| sources.between(target, from, to);
-    let mut bisected = HashMap::new();
-    let mut drifts = HashMap::new();
-    let mut tests = HashMap::new();
-    for target in targets {
-        drifts.insert(target.clone(), reference_drift(store, target).await?);
-        let (named, left_out) = named_changes(store, target).await?;
-        left_out.iter().for_each(|why| files::print_note(why));
-        bisected.insert(target.clone(), named);
-        let selection = TestSelection {
-            target: Some(target.clone()),
-            newest: Some(PAGE_COLUMNS),
-            ..TestSelection::default()
-        };
-        let mut history = test_history(store, &selection).await.into_diagnostic()?;
-        add_failure_messages(store, &mut history)
-            .await
-            .into_diagnostic()?;
-        tests.insert(target.clone(), history);
-    }
-    let published = publish(store, targets, &between, &bisected, &drifts, &tests, folder);
-    let published = published.await.into_diagnostic()?;
+    let site = Site::new(store, contents, Box::new(between));
+    let published = publish(&site, folder).await.into_diagnostic()?;
+    drop(site);
     sources.remove_unused();
     files::print(&format!(
         "{}: {} files written, {} unchanged, {} removed\n",
@@ -88,6 +76,33 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
         published.unchanged,
         published.removed
     ))
+}
+
+/// What a site tells of a target.
+async fn content(store: &Store, target: &TargetName) -> miette::Result<SiteTarget> {
+    let studies = store.target_history(target).await.into_diagnostic()?;
+    let mut history = history(&studies);
+    let accepted = store.acceptances(target).await.into_diagnostic()?;
+    history.accept(&accepted, Timestamp::now());
+    let (named, left_out) = named_changes(store, target).await?;
+    left_out.iter().for_each(|why| files::print_note(why));
+    history.name_changes(&named);
+    history.tell_of_drift(&studies, reference_drift(store, target).await?);
+    let selection = TestSelection {
+        target: Some(target.clone()),
+        newest: Some(PAGE_COLUMNS),
+        ..TestSelection::default()
+    };
+    let mut tests = test_history(store, &selection).await.into_diagnostic()?;
+    add_failure_messages(store, &mut tests)
+        .await
+        .into_diagnostic()?;
+    Ok(SiteTarget {
+        target: target.clone(),
+        studies,
+        history,
+        tests: Some(tests),
+    })
 }
 
 /// The histories of targets, as the latest study of each names them; or why one can't be read, which is told on the pages

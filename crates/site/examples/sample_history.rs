@@ -9,16 +9,19 @@ mod stepped;
 #[allow(dead_code)]
 mod suites;
 
-use backsight_store::Store;
-use std::{collections::HashMap, error::Error, path::Path};
+use backsight_model::TargetName;
+use backsight_policy::history;
+use backsight_site::{Site, SiteTarget, publish};
+use backsight_store::{Store, StoreError};
+use std::{error::Error, path::Path};
 use stepped::Extent;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (dir, site, extent) = match &arguments[..] {
+    let (dir, folder, extent) = match &arguments[..] {
         [dir] => (dir, None, Extent::USUAL),
-        [dir, site] => (dir, Some(site), Extent::USUAL),
+        [dir, folder] => (dir, Some(folder), Extent::USUAL),
         [dir, versions, boots, trials] => (
             dir,
             None,
@@ -32,26 +35,24 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     };
     let store = Store::open(dir).await?;
     stepped::fill(&store, extent).await?;
-    if let Some(site) = site {
-        let targets = store.targets().await?;
-        let mut tests = HashMap::new();
-        for target in &targets {
-            let studies = store.target_history(target).await?;
-            if let Some(study) = studies.first() {
-                tests.insert(target.clone(), suites::of_study(study, 60));
-            }
+    if let Some(folder) = folder {
+        let mut contents = Vec::new();
+        for target in store.targets().await? {
+            contents.push(content(&store, target).await?);
         }
-        backsight_site::publish(
-            &store,
-            &targets,
-            &commits::between,
-            &Default::default(),
-            &Default::default(),
-            &tests,
-            Path::new(site),
-        )
-        .await?;
+        let site = Site::new(&store, contents, Box::new(commits::between));
+        publish(&site, Path::new(folder)).await?;
     }
     store.close().await;
     Ok(())
+}
+
+async fn content(store: &Store, target: TargetName) -> Result<SiteTarget, StoreError> {
+    let studies = store.target_history(&target).await?;
+    Ok(SiteTarget {
+        target,
+        history: history(&studies),
+        tests: studies.first().map(|study| suites::of_study(study, 60)),
+        studies,
+    })
 }

@@ -1,7 +1,8 @@
 //! Pages: studies and histories for a reader with a browser.
 //!
 //! [`report`] makes one self-contained file of studies that [`report_of`] has collected from the store; [`try_page`],
-//! [`bisect_page`] and [`noise_page`] make one of a verdict; [`publish`] makes a site of the histories of targets. Sentences,
+//! [`bisect_page`] and [`noise_page`] make one of a verdict; a [`Site`] has the pages of targets and their histories, which
+//! [`publish`] writes into a folder. Sentences,
 //! tables and charts are those of `backsight_report`. What stands on a page is text that others wrote (names, commands, raw
 //! outputs); it can be read there and can do nothing.
 //!
@@ -30,9 +31,9 @@ mod instances;
 mod machine;
 mod overhead;
 mod page;
+mod pages;
 mod printed;
 mod profile_page;
-mod published;
 mod report;
 mod search;
 mod test_matrix_data;
@@ -42,11 +43,12 @@ mod trials;
 mod verdict_pages;
 
 pub use page::{PageError, report, report_of_search};
+pub use pages::{
+    ChangesBetween, FolderError, PublishError, PublishedFiles, Site, SiteError, SiteFile,
+    SiteTarget, VersionChanges, publish,
+};
 pub use printed::{PAGE_LIMIT, PrintedOutput};
 pub use profile_page::profile_page;
-pub use published::{
-    ChangesBetween, FolderError, PublishError, PublishedFiles, VersionChanges, publish,
-};
 pub use report::{ReportContent, ReportStep, ReportStudy, ReportTrial, report_of, report_of_sets};
 pub use test_matrix_page::test_matrix_page;
 pub use timeline_page::timeline_page;

@@ -2,7 +2,7 @@
 //!
 //! Only as many trials and raw outputs are held as a page can show; the rest stays in the store.
 
-use backsight_model::{Cell, ResultSet};
+use backsight_model::{Cell, CellSeries, ResultSet, TrialSamples};
 use backsight_policy::Comparison;
 use backsight_report::{
     comparison::ComparedBackground, instances::StudyInstances, overhead::OverheadStudy,
@@ -152,6 +152,58 @@ impl ReportStudy {
             trial.instances = by_trial.remove(&trial.row.number).unwrap_or_default();
         }
     }
+}
+
+/// What a study kept of each of its boots, by their numbers: all trials, with their steps not read yet.
+pub(crate) async fn boots_of(
+    store: &Store,
+    id: StudyId,
+) -> Result<HashMap<u32, ReportStudy>, StoreError> {
+    let mut results = store.result_set(id).await?;
+    let whole = ReportStudy {
+        row: store.study_of(id).await?,
+        cells: store.cells(id).await?,
+        documents: Vec::new(),
+        trials: Vec::new(),
+        results: ResultSet {
+            series: Vec::new(),
+            ..results.clone()
+        },
+    };
+    let mut instances = match store.instance_records(id).await? {
+        Some(records) => records.into_trials(),
+        None => HashMap::default(),
+    };
+    let mut boots: HashMap<u32, ReportStudy> = HashMap::new();
+    let mut boot_of = HashMap::new();
+    let add = |row: TrialRow| {
+        boot_of.insert(row.number, row.boot);
+        let boot = boots.entry(row.boot).or_insert_with(|| whole.clone());
+        boot.trials.push(ReportTrial {
+            shown: true,
+            steps: Vec::new(),
+            instances: instances.remove(&row.number).unwrap_or_default(),
+            row,
+        });
+    };
+    store.each_trial(id, add).await?;
+    for series in &mut results.series {
+        let mut by_boot: HashMap<u32, Vec<TrialSamples>> = HashMap::new();
+        for trial in std::mem::take(&mut series.trials) {
+            if let Some(boot) = boot_of.get(&trial.trial) {
+                by_boot.entry(*boot).or_default().push(trial);
+            }
+        }
+        for (boot, trials) in by_boot {
+            if let Some(boot) = boots.get_mut(&boot) {
+                boot.results.series.push(CellSeries {
+                    trials,
+                    ..series.clone()
+                });
+            }
+        }
+    }
+    Ok(boots)
 }
 
 /// A study of which no output has been read yet.

@@ -22,14 +22,14 @@ const MOST_DURATIONS: usize = 1_000_000;
 const TITLE_WIDTH: usize = 200;
 
 /// Pages that the page leads to; none if it stands alone.
-#[derive(Debug, Default)]
-pub struct PageLinks {
+#[derive(Default)]
+pub struct PageLinks<'a> {
     /// The pages above it.
     pub crumbs: Vec<Crumb>,
     /// By column, the page of the version and that of the commits since the version before it; empty where there is none.
     pub columns: Vec<(String, String)>,
     /// The page of a trial, by its study's number and its own.
-    pub trial: Option<fn(i64, u32) -> String>,
+    pub trial: Option<&'a dyn Fn(i64, u32) -> String>,
 }
 
 /// Everything that the script draws.
@@ -105,7 +105,7 @@ struct TestsData {
 }
 
 impl MatrixData {
-    pub fn new(history: &TestHistory, matrix: &TestMatrix, links: &PageLinks) -> Self {
+    pub fn new(history: &TestHistory, matrix: &TestMatrix, links: &PageLinks<'_>) -> Self {
         let columns = (history.columns.iter().enumerate())
             .map(|(at, column)| ColumnData::new(column, links.columns.get(at)));
         let mut trials = Trials::default();

@@ -109,7 +109,7 @@ pub fn test_matrix_page(
 pub(crate) fn published_test_matrix(
     title: &str,
     history: &TestHistory,
-    links: PageLinks,
+    links: PageLinks<'_>,
 ) -> Result<String, PageError> {
     let all = TestFilter {
         concerns: TestConcern::ALL.to_vec(),
@@ -122,7 +122,7 @@ fn linked_page(
     title: &str,
     history: &TestHistory,
     filter: &TestFilter,
-    links: PageLinks,
+    links: PageLinks<'_>,
 ) -> Result<String, PageError> {
     let matrix = TestMatrix::new(history, filter);
     let data =
@@ -241,7 +241,7 @@ fn duration_line(test: &DurationView) -> DurationLine {
     }
 }
 
-fn test_line(history: &TestHistory, test: &TestView, links: &PageLinks) -> TestLine {
+fn test_line(history: &TestHistory, test: &TestView, links: &PageLinks<'_>) -> TestLine {
     let since = history.since(&history.rows[test.row]);
     let commits = since.and_then(|at| links.columns.get(at));
     TestLine {

@@ -51,7 +51,7 @@ pub(crate) struct TrialView<'a> {
     steps: Vec<StepView>,
     /// The command that prints everything of it.
     command: String,
-    /// Whether it is open, as on a page of its own.
+    /// Whether it is open.
     open: bool,
 }
 
@@ -94,9 +94,9 @@ struct StreamView {
 }
 
 impl TrialView<'_> {
-    /// As on a page of its own, with these files for the raw outputs of these addresses.
-    pub fn alone(mut self, files: &HashMap<String, String>) -> Self {
-        self.open = true;
+    /// With these files for the raw outputs of these addresses; open if it is the only one of its page.
+    pub fn with_files(mut self, files: &HashMap<String, String>, is_only: bool) -> Self {
+        self.open = is_only;
         for stream in self.steps.iter_mut().flat_map(|step| &mut step.streams) {
             let file = stream.raw.as_ref().and_then(|raw| files.get(raw));
             stream.whole = file.cloned();

@@ -3,7 +3,13 @@
 
 use backsight_model::{Change, Version};
 use serde::{Deserialize, Serialize};
-use std::{cell::RefCell, collections::HashSet, fs, io::Write as _, path::PathBuf};
+use std::{
+    collections::HashSet,
+    fs,
+    io::Write as _,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use crate::OpenTarget;
 
@@ -25,7 +31,7 @@ pub struct Intervals {
     /// What the history is, as its target says.
     source: String,
     /// Files that were asked for.
-    used: RefCell<HashSet<String>>,
+    used: Mutex<HashSet<String>>,
 }
 
 impl Intervals {
@@ -35,7 +41,7 @@ impl Intervals {
             folder: opened.place.join("between"),
             // Values of the model: their JSON can't fail.
             source: serde_json::to_string(&*opened.target.source).unwrap_or_default(),
-            used: RefCell::default(),
+            used: Mutex::default(),
         }
     }
 
@@ -52,7 +58,10 @@ impl Intervals {
     ) -> Result<VersionInterval, E> {
         let name = self.name(from, to, most);
         let path = self.folder.join(&name);
-        self.used.borrow_mut().insert(name);
+        self.used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name);
         let known = fs::read(&path).ok();
         let known = known.and_then(|text| serde_json::from_slice(&text).ok());
         if let Some(interval) = known {
@@ -84,7 +93,7 @@ impl Intervals {
 
     /// Removes what wasn't asked for: other versions have been measured in between.
     pub fn remove_unused(&self) {
-        let used = self.used.borrow();
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             if name.to_str().is_none_or(|name| !used.contains(name)) {
@@ -120,7 +129,7 @@ mod tests {
         Intervals {
             folder: folder.join("between"),
             source: "a repository".into(),
-            used: RefCell::default(),
+            used: Mutex::default(),
         }
     }
 

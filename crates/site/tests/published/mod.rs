@@ -2,11 +2,11 @@
 
 use backsight_model::{TargetName, Version};
 use backsight_policy::{BisectedChange, history};
-use backsight_site::{ChangesBetween, PublishedFiles, VersionChanges, publish};
+use backsight_site::{PublishedFiles, SiteTarget, VersionChanges, publish};
 use backsight_stats::culprits::IntervalEstimate;
 use backsight_store::{Store, StudyId};
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -16,6 +16,15 @@ use crate::{
     stepped::{self, Extent},
     suites,
 };
+
+trait Between:
+    Fn(&TargetName, &Version, &Version) -> Result<Option<VersionChanges>, String> + Send + Sync
+{
+}
+impl<F> Between for F where
+    F: Fn(&TargetName, &Version, &Version) -> Result<Option<VersionChanges>, String> + Send + Sync
+{
+}
 
 struct Site {
     folder: tempfile::TempDir,
@@ -48,32 +57,26 @@ impl Site {
         self.folder.path().join("site")
     }
 
-    fn publish(&self, between: &ChangesBetween<'_>) -> PublishedFiles {
-        self.publish_with(between, &HashMap::new())
+    fn publish(&self, between: impl Between) -> PublishedFiles {
+        self.publish_with(between, &[])
     }
 
-    fn publish_with(
-        &self,
-        between: &ChangesBetween<'_>,
-        bisected: &HashMap<TargetName, Vec<BisectedChange>>,
-    ) -> PublishedFiles {
+    fn publish_with(&self, between: impl Between, bisected: &[BisectedChange]) -> PublishedFiles {
         self.runtime.block_on(async {
-            let targets = self.store.targets().await.unwrap();
-            let drifts = HashMap::new();
-            let studies = self.store.target_history(&targets[0]).await.unwrap();
-            let tests = suites::of_study(&studies[0], 20);
-            let tests = HashMap::from([(targets[0].clone(), tests)]);
-            publish(
-                &self.store,
-                &targets,
-                between,
-                bisected,
-                &drifts,
-                &tests,
-                &self.root(),
-            )
-            .await
-            .unwrap()
+            let mut contents = Vec::new();
+            for target in self.store.targets().await.unwrap() {
+                let studies = self.store.target_history(&target).await.unwrap();
+                let mut history = history(&studies);
+                history.name_changes(bisected);
+                contents.push(SiteTarget {
+                    target,
+                    history,
+                    tests: Some(suites::of_study(&studies[0], 20)),
+                    studies,
+                });
+            }
+            let site = backsight_site::Site::new(&self.store, contents, Box::new(between));
+            publish(&site, &self.root()).await.unwrap()
         })
     }
 
@@ -117,7 +120,7 @@ fn links(page: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_link_leads_to_a_file_and_every_file_is_linked_to() {
     let site = Site::new(Extent::USUAL);
-    site.publish(&commits::between);
+    site.publish(commits::between);
     let root = site.root().canonicalize().unwrap();
     let mut reached: BTreeSet<PathBuf> = BTreeSet::new();
     for (path, page) in site.pages() {
@@ -147,7 +150,7 @@ fn every_link_leads_to_a_file_and_every_file_is_linked_to() {
 #[test]
 fn what_others_wrote_is_read_and_does_nothing() {
     let site = Site::new(SMALL);
-    site.publish(&commits::between);
+    site.publish(commits::between);
     let mut seen = 0;
     for (path, page) in site.pages() {
         for acts in [
@@ -166,7 +169,9 @@ fn what_others_wrote_is_read_and_does_nothing() {
     assert!(seen > 50, "{seen}");
     for file in files(&site.root()) {
         let name = file.file_name().unwrap().to_str().unwrap();
-        let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        let safe = |c: char| {
+            c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '~' | '=' | '+' | '_' | ',')
+        };
         assert!(name.chars().all(safe), "{name}");
     }
 }
@@ -174,17 +179,17 @@ fn what_others_wrote_is_read_and_does_nothing() {
 #[test]
 fn publishing_again_writes_nothing_and_what_was_deleted_goes() {
     let site = Site::new(SMALL);
-    let first = site.publish(&commits::between);
+    let first = site.publish(commits::between);
     assert!(first.written > 100 && first.removed == 0, "{first:?}");
-    let second = site.publish(&commits::between);
+    let second = site.publish(commits::between);
     assert_eq!((second.written, second.removed), (0, 0));
     assert_eq!(second.unchanged, first.written + first.unchanged);
     site.runtime
         .block_on(site.store.delete(site.studies[1]))
         .unwrap();
-    let third = site.publish(&commits::between);
+    let third = site.publish(commits::between);
     assert!(third.removed > 50, "{third:?}");
-    let of_second = format!("-{}-", site.studies[1].0);
+    let of_second = "weekly-2/".to_owned();
     for (path, page) in site.pages() {
         assert!(
             !path.to_str().unwrap().contains(&of_second),
@@ -206,11 +211,8 @@ fn a_range_has_its_commits_or_says_why_not() {
     let site = Site::new(SMALL);
     let range_pages = |site: &Site| -> Vec<String> {
         let is_range = |path: &Path| {
-            path.file_name()
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .starts_with("r-")
+            path.parent()
+                .is_some_and(|folder| folder.ends_with("compare"))
         };
         let pages = site.pages().into_iter();
         pages
@@ -218,7 +220,7 @@ fn a_range_has_its_commits_or_says_why_not() {
             .map(|(_, page)| page)
             .collect()
     };
-    site.publish(&commits::between);
+    site.publish(commits::between);
     let pages = range_pages(&site);
     assert_eq!(pages.len(), 13, "18 versions of which 14 are measured");
     for page in &pages {
@@ -236,13 +238,13 @@ fn a_range_has_its_commits_or_says_why_not() {
         |_: &TargetName, _: &Version, _: &Version| -> Result<Option<VersionChanges>, String> {
             Err("the mirror is gone".to_owned())
         };
-    site.publish(&broken);
+    site.publish(broken);
     assert!(
         range_pages(&site)
             .iter()
             .all(|page| page.contains("the mirror is gone"))
     );
-    site.publish(&|_, _, _| Ok(None));
+    site.publish(|_: &TargetName, _: &Version, _: &Version| Ok(None));
     assert!(
         range_pages(&site)
             .iter()
@@ -276,7 +278,7 @@ fn a_long_log_is_cut_on_its_page_and_whole_beside_it() {
             .await
             .unwrap();
     });
-    site.publish(&commits::between);
+    site.publish(commits::between);
     let pages = site.pages();
     let cut = pages
         .iter()
@@ -339,8 +341,7 @@ fn what_a_bisection_named_is_marked_where_the_series_shows_nothing() {
             },
         )),
     };
-    let bisected = HashMap::from([(target, vec![bisected])]);
-    site.publish_with(&commits::between, &bisected);
+    site.publish_with(commits::between, &[bisected]);
     let pages = site.pages();
     let mark = "bisect named this change, 97.0 %: study culprit-3";
     let having = |part: &str| {

@@ -2,34 +2,35 @@
 
 use backsight_report::clipped;
 
+use super::address;
 use crate::crumb::Crumb;
 
 /// The style sheet: that of reports, and what only these pages need.
 pub const STYLE: &str = concat!(
     include_str!("../../templates/report.css"),
-    include_str!("../../templates/published/published.css")
+    include_str!("../../templates/pages/published.css")
 );
 
 /// The script of the page of a target.
-pub const SCRIPT: &str = include_str!("../../templates/published/course.js");
+pub const SCRIPT: &str = include_str!("../../templates/pages/course.js");
 /// Its SHA-256, as a content security policy names it.
 pub const SCRIPT_HASH: &str = "sha256-xstsfgO7zozUggIsf9vbaKk+JDtoQ9lkchA9Us3YIhI=";
 
-/// Head and header of a page.
+/// Head and header of a page at an address.
 pub struct Frame {
     pub title: String,
-    /// From the page's folder to the site's.
-    pub root: &'static str,
+    /// The link to the style sheet.
+    pub style: String,
     pub crumbs: Vec<Crumb>,
     pub version: &'static str,
     pub script_hash: &'static str,
 }
 
 impl Frame {
-    pub fn new(title: &str, root: &'static str, crumbs: Vec<Crumb>) -> Self {
+    pub fn new(title: &str, page: &str, crumbs: Vec<Crumb>) -> Self {
         Self {
             title: clipped(title, 120),
-            root,
+            style: address::link(page, address::STYLE_SHEET),
             crumbs,
             version: env!("CARGO_PKG_VERSION"),
             script_hash: SCRIPT_HASH,

@@ -9,8 +9,10 @@ use backsight_report::{
 };
 
 use super::{
-    Book, ChangeSentence, OUTPUTS, Press, PublishError, VersionChanges, frame::Frame, names,
-    target::change_sentences,
+    book::Here,
+    frame::Frame,
+    site::{OUTPUTS, Press, VersionChanges},
+    target::{ChangeSentence, change_sentences},
 };
 use crate::escape;
 
@@ -21,8 +23,8 @@ const MOST_FILES: usize = 200;
 const LONGEST_MESSAGE: usize = 20_000;
 
 #[derive(Template)]
-#[template(path = "published/range.html")]
-struct RangePage {
+#[template(path = "pages/interval.html")]
+pub(super) struct IntervalPage {
     frame: Frame,
     from: Link,
     to: Link,
@@ -74,25 +76,20 @@ struct DiffLine {
 }
 
 impl Press<'_> {
-    pub(super) fn ranges(&mut self, book: &Book) -> Result<(), PublishError> {
-        for pair in book.measured.windows(2) {
-            let (from, to) = (pair[0], pair[1]);
-            let between = (self.between)(&book.target, book.version(from), book.version(to));
-            let page = page(book, from, to, between);
-            let file = names::range(book.version(from), book.version(to));
-            self.put_in(book, &file, &page)?;
-        }
-        Ok(())
+    pub(super) fn interval(&self, here: Here<'_>, from: usize, to: usize) -> IntervalPage {
+        let between = &self.site.between;
+        let between = between(&here.target, here.version(from), here.version(to));
+        page(here, from, to, between)
     }
 }
 
 fn page(
-    book: &Book,
+    here: Here<'_>,
     from: usize,
     to: usize,
     known: Result<Option<VersionChanges>, String>,
-) -> RangePage {
-    let title = format!("{} to {}", book.name(from), book.name(to));
+) -> IntervalPage {
+    let title = format!("{} to {}", here.name(from), here.name(to));
     let (known, unknown) = match known {
         Ok(Some(between)) => (between, String::new()),
         Ok(None) => (
@@ -109,12 +106,12 @@ fn page(
     };
     let changes = &known.changes;
     let (diff, diff_cut) = diff(known.diff.as_deref().unwrap_or_default());
-    RangePage {
-        frame: Frame::new(&title, "../", book.crumbs()),
-        from: link(book, from),
-        to: link(book, to),
-        sentences: sentences_within(book, from, to),
-        between: (from + 1..to).map(|at| skipped(book, at)).collect(),
+    IntervalPage {
+        frame: Frame::new(&title, here.page, here.crumbs()),
+        from: link(here, from),
+        to: link(here, to),
+        sentences: sentences_within(here, from, to),
+        between: (from + 1..to).map(|at| skipped(here, at)).collect(),
         counts: if changes.is_empty() {
             String::new()
         } else {
@@ -132,18 +129,18 @@ fn page(
     }
 }
 
-pub(super) fn link(book: &Book, at: usize) -> Link {
+pub(super) fn link(here: Here<'_>, at: usize) -> Link {
     Link {
-        name: book.name(at),
-        href: book.version_page(at),
+        name: here.name(at),
+        href: here.to_version(at),
     }
 }
 
 /// The changes that may lie in this interval.
-fn sentences_within(book: &Book, from: usize, to: usize) -> Vec<ChangeSentence> {
+fn sentences_within(here: Here<'_>, from: usize, to: usize) -> Vec<ChangeSentence> {
     let mut within = Vec::new();
-    for series in &book.history.series {
-        for change in change_sentences(book, series) {
+    for series in &here.book.history.series {
+        for change in change_sentences(here, series) {
             let begins = change.after.unwrap_or(0);
             if begins < to && from < change.until {
                 within.push(change.sentence);
@@ -153,10 +150,10 @@ fn sentences_within(book: &Book, from: usize, to: usize) -> Vec<ChangeSentence> 
     within
 }
 
-fn skipped(book: &Book, at: usize) -> Skipped {
-    let version = &book.history.versions[at];
+fn skipped(here: Here<'_>, at: usize) -> Skipped {
+    let version = &here.book.history.versions[at];
     Skipped {
-        link: link(book, at),
+        link: link(here, at),
         title: clipped(
             version.version.title.lines().next().unwrap_or_default(),
             100,

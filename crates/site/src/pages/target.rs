@@ -13,28 +13,25 @@ use backsight_report::{
 use std::collections::HashMap;
 
 use super::{
-    Book, ChangeSentence, Press, PublishError, TargetBrief,
+    book::{Book, Here},
     frame::{Frame, SCRIPT},
-    names,
+    site::Press,
 };
 
 /// Points of all charts of a page.
 const MOST_POINTS: usize = 40_000;
 /// Most series that have a column in the table of versions.
 const MOST_COLUMNS: usize = 4;
-/// Most changes that the index tells of a target.
-const MOST_TOLD: usize = 8;
 /// A fold of the table has about so many versions where releases don't divide it.
 const FOLD: usize = 25;
 
 #[derive(Template)]
-#[template(path = "published/target.html")]
-struct TargetPage {
+#[template(path = "pages/target.html")]
+pub(super) struct TargetPage {
     frame: Frame,
     counts: String,
     /// How its tests stand; none without tests.
-    tests: Option<String>,
-    tests_page: &'static str,
+    tests: Option<TestsLink>,
     charts: Vec<ChartView>,
     /// How many of the charts, the last ones, are of secondary metrics without a change.
     folded: usize,
@@ -98,6 +95,23 @@ struct Value {
     named: String,
 }
 
+/// How the tests of a target stand, and their page.
+pub(super) struct TestsLink {
+    pub counts: String,
+    pub href: String,
+}
+
+/// A change of a series as a sentence.
+#[derive(Clone)]
+pub(super) struct ChangeSentence {
+    pub series: String,
+    pub sentence: String,
+    /// `good`, `bad` or `soft-word`.
+    pub class: &'static str,
+    /// The page of the interval that may hold it, if there is one.
+    pub href: String,
+}
+
 /// How a change is coloured.
 pub(super) fn class(direction: ChangeDirection) -> &'static str {
     match direction {
@@ -119,13 +133,13 @@ pub(super) struct ShownChange {
 }
 
 /// The changes of a series as sentences: those that were found, then those that bisections named.
-pub(super) fn change_sentences(book: &Book, series: &VersionSeries) -> Vec<ShownChange> {
-    let words = SeriesText::new(&book.history, series);
+pub(super) fn change_sentences(here: Here<'_>, series: &VersionSeries) -> Vec<ShownChange> {
+    let words = SeriesText::new(&here.book.history, series);
     let sentence = |at: usize, sentence: String, class: &'static str| ChangeSentence {
         series: series.name(),
         sentence,
         class,
-        href: book.range_page(at).unwrap_or_default(),
+        href: here.to_interval(at).unwrap_or_default(),
     };
     let found = series.found.changes.iter().map(|point| {
         let class = match point.believed && !point.is_accepted() {
@@ -155,12 +169,8 @@ pub(super) fn change_sentences(book: &Book, series: &VersionSeries) -> Vec<Shown
 }
 
 impl Press<'_> {
-    pub(super) fn target(
-        &mut self,
-        book: &Book,
-        tests: Option<&TestHistory>,
-    ) -> Result<TargetBrief, PublishError> {
-        let tests = tests.map(test_counts);
+    pub(super) fn target(&self, here: Here<'_>) -> TargetPage {
+        let book = here.book;
         let history = &book.history;
         let mut room = MOST_POINTS;
         let mut charts = Vec::new();
@@ -177,16 +187,15 @@ impl Press<'_> {
                 break;
             }
             room -= series.points.len();
-            charts.push(chart(book, series, number));
+            charts.push(chart(here, series, number));
             folded += usize::from(is_quiet(series));
         }
-        let mut crumbs = book.crumbs();
+        let mut crumbs = here.crumbs();
         crumbs.pop();
-        let page = TargetPage {
-            frame: Frame::new(book.target.as_str(), "../", crumbs),
+        TargetPage {
+            frame: Frame::new(book.target.as_str(), here.page, crumbs),
             counts: counts(book),
-            tests: tests.clone(),
-            tests_page: names::TESTS,
+            tests: tests_link(here),
             charts_left_out: history.series.len() - charts.len(),
             references: reference_sentences(history),
             charts,
@@ -194,20 +203,18 @@ impl Press<'_> {
             names: if history.versions.is_empty() {
                 Vec::new()
             } else {
-                axis_names(history, |at| book.version_page(at))
+                axis_names(history, |at| here.to_version(at))
             },
             columns: columns(book),
-            folds: folds(book),
+            folds: folds(here),
             count: history.versions.len(),
             script: SCRIPT,
-        };
-        self.put_in(book, "index.html", &page)?;
-        Ok(brief(book, tests))
+        }
     }
 }
 
 /// `30 versions, 27 measured, 1 broken; 3 series of 2 studies`.
-fn counts(book: &Book) -> String {
+pub(super) fn counts(book: &Book) -> String {
     let history = &book.history;
     let mut text = counted(history.versions.len(), "version");
     for standing in ["measured", "broken", "skipped", "unbootable", "failed"] {
@@ -231,7 +238,13 @@ fn counts(book: &Book) -> String {
     format!("{text}; {} series of {studies}", history.series.len())
 }
 
-/// `3 failing, 1 flaky of 120 tests`.
+/// How the tests of a target stand, if it has some: `3 failing, 1 flaky of 120 tests`.
+pub(super) fn tests_link(here: Here<'_>) -> Option<TestsLink> {
+    let href = here.to_tests()?;
+    let counts = test_counts(here.book.tests.as_ref()?);
+    Some(TestsLink { counts, href })
+}
+
 fn test_counts(tests: &TestHistory) -> String {
     let count = |concern| {
         (tests.rows.iter())
@@ -245,36 +258,8 @@ fn test_counts(tests: &TestHistory) -> String {
     )
 }
 
-/// The latest changes of primary metrics, the newest first.
-fn brief(book: &Book, tests: Option<String>) -> TargetBrief {
-    let mut changes: Vec<(usize, ChangeSentence)> = Vec::new();
-    for series in book.history.series.iter().filter(|it| it.metric.primary) {
-        let sentence = change_sentences(book, series).into_iter();
-        let believed = sentence.filter(|change| change.believed);
-        changes.extend(believed.map(|change| (change.at, change.sentence)));
-    }
-    changes.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    changes.truncate(MOST_TOLD);
-    let within = |sentence: ChangeSentence| ChangeSentence {
-        href: match sentence.href.as_str() {
-            "" => String::new(),
-            href => format!("{}/{href}", book.folder),
-        },
-        ..sentence
-    };
-    TargetBrief {
-        name: book.target.to_string(),
-        href: format!("{}/index.html", book.folder),
-        counts: counts(book),
-        tests: tests.map(|counts| (counts, format!("{}/{}", book.folder, names::TESTS))),
-        changes: changes
-            .into_iter()
-            .map(|(_, sentence)| within(sentence))
-            .collect(),
-    }
-}
-
-fn chart(book: &Book, series: &VersionSeries, number: usize) -> ChartView {
+fn chart(here: Here<'_>, series: &VersionSeries, number: usize) -> ChartView {
+    let book = here.book;
     let words = SeriesText::new(&book.history, series);
     let id = format!("series-{number}");
     ChartView {
@@ -282,8 +267,10 @@ fn chart(book: &Book, series: &VersionSeries, number: usize) -> ChartView {
         axis: words.axis(),
         coverage: words.coverage(),
         column: (number < MOST_COLUMNS).then_some(number),
-        course: HistoryChart::new(&book.history, series, &words, &id, |at| book.range_page(at)),
-        changes: change_sentences(book, series)
+        course: HistoryChart::new(&book.history, series, &words, &id, |at| {
+            here.to_interval(at)
+        }),
+        changes: change_sentences(here, series)
             .into_iter()
             .map(|it| it.sentence)
             .collect(),
@@ -302,7 +289,8 @@ fn columns(book: &Book) -> Vec<Column> {
         .collect()
 }
 
-fn folds(book: &Book) -> Vec<Fold> {
+fn folds(here: Here<'_>) -> Vec<Fold> {
+    let book = here.book;
     let count = book.history.versions.len();
     let shown: Vec<&VersionSeries> = book.history.series.iter().take(MOST_COLUMNS).collect();
     let points: Vec<HashMap<usize, usize>> = shown
@@ -320,7 +308,7 @@ fn folds(book: &Book) -> Vec<Fold> {
         .enumerate()
         .map(|(number, &start)| {
             let end = starts.get(number + 1).copied().unwrap_or(count);
-            fold(book, &shown, &points, start..end)
+            fold(here, &shown, &points, start..end)
         })
         .collect()
 }
@@ -345,11 +333,12 @@ fn starts(book: &Book) -> Vec<usize> {
 }
 
 fn fold(
-    book: &Book,
+    here: Here<'_>,
     shown: &[&VersionSeries],
     points: &[HashMap<usize, usize>],
     range: std::ops::Range<usize>,
 ) -> Fold {
+    let book = here.book;
     let versions = &book.history.versions[range.clone()];
     let places = book.history.series.iter().flat_map(|series| {
         let found = series.believed().map(|change| change.at);
@@ -371,11 +360,17 @@ fn fold(
         heading: format!("{} to {}", book.name(range.start), book.name(range.end - 1)),
         counts: parts.join(", "),
         open: changes > 0 || range.end == book.history.versions.len(),
-        rows: range.map(|at| row(book, shown, points, at)).collect(),
+        rows: range.map(|at| row(here, shown, points, at)).collect(),
     }
 }
 
-fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], at: usize) -> Row {
+fn row(
+    here: Here<'_>,
+    shown: &[&VersionSeries],
+    points: &[HashMap<usize, usize>],
+    at: usize,
+) -> Row {
+    let book = here.book;
     let HistoryVersion {
         version,
         quirks,
@@ -397,7 +392,7 @@ fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], 
     Row {
         at,
         name: book.name(at),
-        href: book.version_page(at),
+        href: here.to_version(at),
         release: version.release,
         date: version
             .at
@@ -412,7 +407,7 @@ fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], 
         }),
         quirks: clipped(&quirks.join("; "), 120),
         range: match book.measured.binary_search(&at) {
-            Ok(_) => book.range_page(at).unwrap_or_default(),
+            Ok(_) => here.to_interval(at).unwrap_or_default(),
             Err(_) => String::new(),
         },
         since: book.before(at).map_or(String::new(), |at| book.name(at)),

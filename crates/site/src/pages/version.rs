@@ -8,13 +8,13 @@ use backsight_report::{
     SeriesText, clipped,
     numbers::{self, counted},
 };
-use std::collections::HashMap;
 
 use super::{
-    Book, BuildOf, LogView, OUTPUTS, Press, PublishError,
+    book::{Book, BuildOf, Here},
+    boot::is_started,
     frame::Frame,
-    names,
-    range::{Link, link},
+    interval::{Link, link},
+    site::{LogView, OUTPUTS, Press, SiteError},
 };
 
 /// Characters of a reason.
@@ -23,8 +23,8 @@ const LONGEST_REASON: usize = 2000;
 const MOST_FACTS: usize = 60;
 
 #[derive(Template)]
-#[template(path = "published/version.html")]
-struct VersionPage {
+#[template(path = "pages/version.html")]
+pub(super) struct VersionPage {
     frame: Frame,
     id: String,
     title: String,
@@ -69,7 +69,8 @@ struct BuildView {
 
 struct BootRow {
     href: String,
-    ordinal: u32,
+    /// `boot 2`; `trials` where nothing was booted.
+    name: String,
     failure: String,
     began: String,
     took: String,
@@ -84,39 +85,30 @@ struct ChangedFact {
 }
 
 impl Press<'_> {
-    pub(super) async fn versions(&mut self, book: &Book) -> Result<(), PublishError> {
-        let builds = book.builds();
-        for at in 0..book.history.versions.len() {
-            let own = builds.get(&at).map_or(&[][..], Vec::as_slice);
-            let page = self.version_page(book, &builds, own, at).await?;
-            self.put_in(book, &book.version_page(at), &page)?;
-        }
-        Ok(())
-    }
-
-    async fn version_page(
+    pub(super) async fn version(
         &mut self,
-        book: &Book,
-        builds: &HashMap<usize, Vec<BuildOf<'_>>>,
-        own: &[BuildOf<'_>],
+        here: Here<'_>,
         at: usize,
-    ) -> Result<VersionPage, PublishError> {
+    ) -> Result<VersionPage, SiteError> {
+        let builds = here.builds();
+        let own = builds.get(&at).map_or(&[][..], Vec::as_slice);
+        let book = here.book;
         let known = &book.history.versions[at];
         let version = &known.version;
         let allowance = OUTPUTS / own.len().max(1);
         let mut views = Vec::new();
         for build in own {
-            let log = self.log(build.build.log.as_deref(), allowance).await?;
-            views.push(BuildView::new(build, log));
+            let log = self.log(build.build.log.as_deref(), allowance).await;
+            views.push(BuildView::new(here, build, log));
         }
         let (changed, changed_left_out) = match book.before(at).and_then(|at| builds.get(&at)) {
             Some(before) => changed_facts(before, own),
             None => (Vec::new(), 0),
         };
         let is_measured = book.measured.binary_search(&at).is_ok();
-        let range = |to: Option<usize>| to.and_then(|to| book.range_page(to)).unwrap_or_default();
+        let range = |to: Option<usize>| to.and_then(|to| here.to_interval(to)).unwrap_or_default();
         Ok(VersionPage {
-            frame: Frame::new(&version.name, "../", book.crumbs()),
+            frame: Frame::new(&version.name, here.page, here.crumbs()),
             id: clipped(&version.id, 200),
             title: clipped(&version.title, 400),
             date: version.at.map_or(String::new(), |at| {
@@ -133,8 +125,8 @@ impl Press<'_> {
                 .iter()
                 .map(|why| clipped(why, LONGEST_REASON))
                 .collect(),
-            before: book.before(at).map(|at| link(book, at)),
-            after: book.after(at).map(|at| link(book, at)),
+            before: book.before(at).map(|at| link(here, at)),
+            after: book.after(at).map(|at| link(here, at)),
             since: range(is_measured.then_some(at).or(book.after(at))),
             until: range(book.after(at).filter(|_| is_measured)),
             values: book
@@ -174,7 +166,7 @@ impl ValueView {
 }
 
 impl BuildView {
-    fn new(of: &BuildOf<'_>, log: Option<LogView>) -> Self {
+    fn new(here: Here<'_>, of: &BuildOf<'_>, log: Option<LogView>) -> Self {
         let build = of.build;
         let boots = of
             .study
@@ -192,13 +184,15 @@ impl BuildView {
                 clipped(&why.to_string(), LONGEST_REASON)
             }),
             log,
-            boots: boots.map(|boot| BootRow::new(of.study, boot)).collect(),
+            boots: boots
+                .map(|boot| BootRow::new(here, of.study, boot))
+                .collect(),
         }
     }
 }
 
 impl BootRow {
-    fn new(study: &StudyHistory, boot: &Boot) -> Self {
+    fn new(here: Here<'_>, study: &StudyHistory, boot: &Boot) -> Self {
         let trials = study
             .trials
             .iter()
@@ -212,14 +206,20 @@ impl BootRow {
             counts.push_str(&format!(", {failed} failed"));
         }
         Self {
-            href: names::boot(study.study, boot.number),
-            ordinal: boot.ordinal,
+            href: here.to_boot(study, boot.number),
+            name: match is_started(boot) {
+                true => format!("boot {}", boot.ordinal),
+                false => "trials".to_owned(),
+            },
             failure: boot
                 .failure
                 .as_ref()
                 .map_or(String::new(), |why| clipped(why, LONGEST_REASON)),
             began: boot.began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-            took: numbers::duration(boot.took),
+            took: match is_started(boot) {
+                true => format!("{} · ", numbers::duration(boot.took)),
+                false => String::new(),
+            },
             trials: counts,
         }
     }

@@ -1,0 +1,176 @@
+//! Addresses of a site's pages: paths from its root, readable, and safe as names of files whatever names others chose.
+
+use backsight_model::Version;
+use backsight_store::RawRef;
+use std::collections::HashMap;
+
+/// Longest part of an address that is taken from a name, in bytes.
+const LONGEST: usize = 80;
+/// First parts of addresses that no target can have.
+const RESERVED: [&str; 8] = [
+    "api",
+    "assets",
+    "badge",
+    "index.html",
+    "raw",
+    "status",
+    "studies",
+    "testbeds",
+];
+
+/// The first page.
+pub const HOME: &str = "index.html";
+/// The style sheet.
+pub const STYLE_SHEET: &str = "style.css";
+
+/// Eight hexadecimal digits that stand for a text.
+fn digest(text: &str) -> String {
+    let mut digits = RawRef::from_content(text.as_bytes()).to_string();
+    digits.truncate(8);
+    digits
+}
+
+/// A name as a part of an address: itself where it is plain, else what is plain of it and a hash.
+fn part(name: &str) -> String {
+    let is_plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '=' | ',');
+    let is_usable = !name.is_empty()
+        && name.len() <= LONGEST
+        && name.chars().all(is_plain)
+        && !name.starts_with('.')
+        && !name.contains("..");
+    if is_usable {
+        return name.to_owned();
+    }
+    hashed(name, name)
+}
+
+/// What is plain of a name, and the hash of what tells it apart.
+fn hashed(name: &str, identity: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let start: String = name.chars().take(40).map(plain).collect();
+    format!("{}~{}", start.trim_matches('-'), digest(identity))
+}
+
+/// The folder of a target.
+pub fn target(name: &str) -> String {
+    if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+        return hashed(name, name);
+    }
+    part(name)
+}
+
+/// The parts of versions, by their places: their names, with a hash of the identity where a name isn't one version's alone,
+/// upper and lower case being one (some file systems make no difference).
+pub fn versions<'a>(versions: impl Iterator<Item = &'a Version> + Clone) -> Vec<String> {
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for version in versions.clone() {
+        *count.entry(version.name.to_ascii_lowercase()).or_default() += 1;
+    }
+    let of = |version: &Version| match count[&version.name.to_ascii_lowercase()] {
+        1 => part(&version.name),
+        _ => hashed(&version.name, &version.id),
+    };
+    versions.map(of).collect()
+}
+
+/// The page of a boot.
+pub fn boot(study: &str, number: u32) -> String {
+    format!("studies/{}/boot-{number}.html", part(study))
+}
+
+/// The part of a page of a boot that is about a trial.
+pub fn trial(number: u32) -> String {
+    format!("#trial-{number}")
+}
+
+/// A raw output.
+pub fn raw(reference: &RawRef) -> String {
+    let digits = reference.to_string();
+    format!("raw/{}/{digits}.txt", &digits[..2])
+}
+
+/// The raw output that has this address.
+pub fn raw_at(address: &str) -> Option<RawRef> {
+    let (_, file) = address.strip_prefix("raw/")?.split_once('/')?;
+    let reference = file.strip_suffix(".txt")?.parse().ok()?;
+    (raw(&reference) == address).then_some(reference)
+}
+
+/// The link from one page to an address (perhaps with a `#` part): relative, so that it leads there on a disk too.
+pub fn link(from: &str, to: &str) -> String {
+    let folders: Vec<&str> = from.split('/').collect();
+    let folders = &folders[..folders.len() - 1];
+    let mut rest = to;
+    let mut common = 0;
+    for folder in folders {
+        match rest.split_once('/') {
+            Some((first, after)) if first == *folder => {
+                rest = after;
+                common += 1;
+            }
+            _ => break,
+        }
+    }
+    "../".repeat(folders.len() - common) + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_plain_are_addresses_and_others_get_a_hash() {
+        assert_eq!(target("linux"), "linux");
+        assert_eq!(part("6.1.18-rc3+b2"), "6.1.18-rc3+b2");
+        for (name, start) in [
+            ("raw", "raw~"),
+            ("STATUS", "STATUS~"),
+            ("../etc/passwd", "etc-passwd~"),
+            ("a/b", "a-b~"),
+            (".hidden", "hidden~"),
+            ("1:2.0", "1-2-0~"),
+            ("", "~"),
+            ("<script>", "script~"),
+        ] {
+            assert!(target(name).starts_with(start), "{name}: {}", target(name));
+        }
+        assert_ne!(part("a/b"), part("a:b"));
+        assert!(part(&"x".repeat(5000)).len() < 60);
+    }
+
+    #[test]
+    fn versions_of_one_name_have_addresses_of_their_own() {
+        let version = |id: &str, name: &str| Version {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            at: None,
+            title: String::new(),
+            release: false,
+            amendments: Vec::new(),
+        };
+        let all = [version("1", "a"), version("2", "A"), version("3", "b")];
+        let parts = versions(all.iter());
+        assert!(parts[0].starts_with("a~") && parts[1].starts_with("A~"));
+        assert_ne!(parts[0][2..], parts[1][2..]);
+        assert_eq!(parts[2], "b");
+    }
+
+    #[test]
+    fn links_are_relative() {
+        assert_eq!(link("index.html", "linux/index.html"), "linux/index.html");
+        assert_eq!(
+            link("linux/v/6.1.html", "linux/index.html"),
+            "../index.html"
+        );
+        assert_eq!(link("linux/v/6.1.html", "linux/v/6.2.html"), "6.2.html");
+        assert_eq!(
+            link("linux/index.html", "studies/s-1/boot-3.html#trial-2"),
+            "../studies/s-1/boot-3.html#trial-2"
+        );
+        assert_eq!(
+            link("studies/s/boot-1.html", "style.css"),
+            "../../style.css"
+        );
+    }
+}

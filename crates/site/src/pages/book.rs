@@ -1,0 +1,236 @@
+//! A target with everything that pages say of it, and where its pages are.
+
+use backsight_model::{Build, StudyHistory, TargetName, Version};
+use backsight_policy::{TargetHistory, TestHistory, VersionStanding};
+use backsight_report::clipped;
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Deref,
+};
+
+use super::{address, site::Page};
+use crate::crumb::Crumb;
+
+/// What a site tells of a target.
+#[derive(Debug)]
+pub struct SiteTarget {
+    /// The target.
+    pub target: TargetName,
+    /// Its studies.
+    pub studies: Vec<StudyHistory>,
+    /// What they came to, with what was accepted and named.
+    pub history: TargetHistory,
+    /// The history of its tests, if it has suites.
+    pub tests: Option<TestHistory>,
+}
+
+/// A target with everything that is known of it.
+pub(super) struct Book {
+    pub target: TargetName,
+    /// Its folder.
+    folder: String,
+    pub studies: Vec<StudyHistory>,
+    pub history: TargetHistory,
+    pub tests: Option<TestHistory>,
+    /// Versions with samples, in order.
+    pub measured: Vec<usize>,
+    /// Versions' places, by identity.
+    pub places: HashMap<String, usize>,
+    /// The parts of addresses that are versions.
+    parts: Vec<String>,
+    /// The boots of trials, by their studies' numbers and their own.
+    boots: HashMap<(i64, u32), u32>,
+    /// The names of studies, by their numbers.
+    names: HashMap<i64, String>,
+}
+
+/// A build with the study that made it.
+#[derive(Clone, Copy)]
+pub(super) struct BuildOf<'a> {
+    pub study: &'a StudyHistory,
+    pub build: &'a Build,
+}
+
+impl Book {
+    pub fn new(content: SiteTarget) -> Self {
+        let SiteTarget {
+            target,
+            studies,
+            history,
+            tests,
+        } = content;
+        let versions = history.versions.iter().enumerate();
+        let trials = studies.iter().flat_map(|study| {
+            let trials = study.trials.iter();
+            trials.map(|trial| ((study.study, trial.number), trial.boot))
+        });
+        Self {
+            folder: address::target(target.as_str()),
+            target,
+            measured: versions
+                .clone()
+                .filter(|(_, version)| version.standing == VersionStanding::Measured)
+                .map(|(at, _)| at)
+                .collect(),
+            places: versions
+                .map(|(at, version)| (version.version.id.clone(), at))
+                .collect(),
+            parts: address::versions(history.versions.iter().map(|known| &known.version)),
+            boots: trials.collect(),
+            names: studies
+                .iter()
+                .map(|study| (study.study, study.name.to_string()))
+                .collect(),
+            tests: tests.filter(|tests| !tests.rows.is_empty()),
+            studies,
+            history,
+        }
+    }
+
+    /// The target's pages by their addresses; `number` is the book's.
+    pub fn pages(&self, number: usize, pages: &mut BTreeMap<String, Page>) {
+        pages.insert(self.index(), Page::Target(number));
+        if self.tests.is_some() {
+            pages.insert(self.tests_page(), Page::Tests(number));
+        }
+        for at in 0..self.history.versions.len() {
+            pages.insert(self.version_page(at), Page::Version(number, at));
+        }
+        for pair in self.measured.windows(2) {
+            let address = self.interval_page_of(pair[0], pair[1]);
+            pages.insert(address, Page::Interval(number, pair[0], pair[1]));
+        }
+        for (place, study) in self.studies.iter().enumerate() {
+            for (of_study, boot) in study.boots.iter().enumerate() {
+                let address = address::boot(study.name.as_str(), boot.number);
+                pages.insert(address, Page::Boot(number, place, of_study));
+            }
+        }
+    }
+
+    pub fn version(&self, at: usize) -> &Version {
+        &self.history.versions[at].version
+    }
+
+    /// A version's name as a page shows it.
+    pub fn name(&self, at: usize) -> String {
+        clipped(&self.version(at).name, 60)
+    }
+
+    /// The measured version before this one.
+    pub fn before(&self, at: usize) -> Option<usize> {
+        let place = self.measured.partition_point(|measured| *measured < at);
+        place.checked_sub(1).map(|place| self.measured[place])
+    }
+
+    /// The measured version after this one.
+    pub fn after(&self, at: usize) -> Option<usize> {
+        let place = self.measured.partition_point(|measured| *measured <= at);
+        self.measured.get(place).copied()
+    }
+
+    /// Builds by the places of their versions.
+    pub fn builds(&self) -> HashMap<usize, Vec<BuildOf<'_>>> {
+        let mut builds: HashMap<usize, Vec<BuildOf<'_>>> = HashMap::new();
+        for study in &self.studies {
+            for build in &study.builds {
+                if let Some(at) = self.place(study, build) {
+                    builds.entry(at).or_default().push(BuildOf { study, build });
+                }
+            }
+        }
+        builds
+    }
+
+    /// The place of the version that a build of a study is of.
+    pub fn place(&self, study: &StudyHistory, build: &Build) -> Option<usize> {
+        let version = study.versions.get(build.version)?;
+        self.places.get(&version.id).copied()
+    }
+
+    fn index(&self) -> String {
+        format!("{}/index.html", self.folder)
+    }
+
+    fn tests_page(&self) -> String {
+        format!("{}/tests.html", self.folder)
+    }
+
+    fn version_page(&self, at: usize) -> String {
+        format!("{}/v/{}.html", self.folder, self.parts[at])
+    }
+
+    fn interval_page_of(&self, from: usize, to: usize) -> String {
+        let [from, to] = [from, to].map(|at| &self.parts[at]);
+        format!("{}/compare/{from}..{to}.html", self.folder)
+    }
+
+    /// The page of the interval that ends with the first measured version from this one on.
+    fn interval_page(&self, at: usize) -> Option<String> {
+        let place = self.measured.partition_point(|measured| *measured < at);
+        let to = *self.measured.get(place)?;
+        Some(self.interval_page_of(self.before(to)?, to))
+    }
+}
+
+/// A target as one of the site's pages tells of it: links lead from there.
+#[derive(Clone, Copy)]
+pub(super) struct Here<'a> {
+    pub book: &'a Book,
+    /// The page's address.
+    pub page: &'a str,
+}
+
+impl Deref for Here<'_> {
+    type Target = Book;
+
+    fn deref(&self) -> &Book {
+        self.book
+    }
+}
+
+impl Here<'_> {
+    /// A link to an address of the site.
+    fn link(&self, address: &str) -> String {
+        address::link(self.page, address)
+    }
+
+    pub fn to_target(self) -> String {
+        self.link(&self.book.index())
+    }
+
+    /// The link to the target's tests, if it has any.
+    pub fn to_tests(self) -> Option<String> {
+        let tests = self.book.tests.as_ref();
+        tests.map(|_| self.link(&self.book.tests_page()))
+    }
+
+    pub fn to_version(self, at: usize) -> String {
+        self.link(&self.book.version_page(at))
+    }
+
+    /// The link to the interval that ends with the first measured version from this one on, if there is one.
+    pub fn to_interval(self, at: usize) -> Option<String> {
+        let page = self.book.interval_page(at);
+        page.map(|page| self.link(&page))
+    }
+
+    pub fn to_boot(self, study: &StudyHistory, number: u32) -> String {
+        self.link(&address::boot(study.name.as_str(), number))
+    }
+
+    /// The link to a trial on the page of its boot; none where it isn't one of this target's.
+    pub fn to_trial(self, study: i64, number: u32) -> Option<String> {
+        let boot = self.boots.get(&(study, number))?;
+        let page = address::boot(self.names.get(&study)?, *boot);
+        Some(self.link(&(page + &address::trial(number))))
+    }
+
+    /// The path of pages down to the target's.
+    pub fn crumbs(self) -> Vec<Crumb> {
+        vec![
+            Crumb::new("Home", &self.link(address::HOME)),
+            Crumb::new(self.book.target.as_str(), &self.to_target()),
+        ]
+    }
+}

@@ -1,0 +1,274 @@
+//! A site about targets and their histories: home › target › interval › version › boot › trial › raw log.
+//!
+//! A site is pages at addresses. Whoever publishes it asks for all of them, whoever serves it for the one that is asked
+//! of him; both get the same. Pages are readable without JavaScript, and their links are relative. The caller says what
+//! lies between two versions, since a site doesn't know how a target keeps its history.
+
+use askama::Template;
+use backsight_model::{Change, TargetName, Version};
+use backsight_report::numbers;
+use backsight_store::{RawRef, Store, StoreError, StudyId};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{
+    address,
+    book::{Book, Here, SiteTarget},
+    frame::STYLE,
+};
+use crate::{
+    PageError,
+    printed::{PrintedOutput, Shown},
+    report::{ReportStudy, boots_of},
+};
+
+/// Bytes of a page that outputs and differences may take.
+pub(super) const OUTPUTS: usize = 1024 * 1024;
+
+/// What lies between two versions of a target.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VersionChanges {
+    /// The changes after the older version up to and including the newer one, oldest first.
+    pub changes: Vec<Change>,
+    /// The difference of the trees as a unified diff.
+    pub diff: Option<String>,
+}
+
+/// Says what lies between two versions: nothing where that isn't known, or why it can't be said.
+pub type ChangesBetween<'a> = dyn Fn(&TargetName, &Version, &Version) -> Result<Option<VersionChanges>, String>
+    + Send
+    + Sync
+    + 'a;
+
+/// Why a page can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SiteError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A template fails; no input is known that makes it.
+    #[error("a page can't be made: {0}")]
+    Page(#[from] askama::Error),
+    /// The page of tests.
+    #[error(transparent)]
+    Tests(#[from] PageError),
+}
+
+/// What a page is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Page {
+    Home,
+    /// Of the book of this number.
+    Target(usize),
+    Tests(usize),
+    /// Of a book, the version at this place.
+    Version(usize, usize),
+    /// What lies between the versions at these places.
+    Interval(usize, usize, usize),
+    /// The place of a study, and of a boot in it.
+    Boot(usize, usize, usize),
+}
+
+/// A file of the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteFile {
+    /// What it is, as HTTP says it.
+    pub media_type: &'static str,
+    /// Its content.
+    pub content: Vec<u8>,
+    /// The raw outputs that it leads to.
+    pub raw: Vec<RawRef>,
+}
+
+/// The pages of some targets.
+pub struct Site<'a> {
+    pub(super) store: Store,
+    pub(super) between: Box<ChangesBetween<'a>>,
+    pub(super) books: Vec<Book>,
+    pages: BTreeMap<String, Page>,
+    /// The study that was read last, by boot: its boots are asked for one after the other.
+    last_study: Mutex<Option<(StudyId, Arc<HashMap<u32, ReportStudy>>)>>,
+}
+
+impl<'a> Site<'a> {
+    /// The site of these targets; in which order they are given makes no difference.
+    pub fn new(
+        store: &Store,
+        mut targets: Vec<SiteTarget>,
+        between: Box<ChangesBetween<'a>>,
+    ) -> Self {
+        targets.sort_by(|a, b| a.target.cmp(&b.target));
+        let books: Vec<Book> = targets.into_iter().map(Book::new).collect();
+        let mut pages = BTreeMap::from([(address::HOME.to_owned(), Page::Home)]);
+        for (number, book) in books.iter().enumerate() {
+            book.pages(number, &mut pages);
+        }
+        Self {
+            store: store.clone(),
+            between,
+            books,
+            pages,
+            last_study: Mutex::new(None),
+        }
+    }
+
+    /// The addresses of all of its files but the raw outputs, to which files lead.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        let pages = self.pages.keys().map(String::as_str);
+        pages.chain([address::STYLE_SHEET])
+    }
+
+    /// The file at an address; none where nothing is there.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn file(&self, address: &str) -> Result<Option<SiteFile>, SiteError> {
+        if address == address::STYLE_SHEET {
+            return Ok(Some(SiteFile {
+                media_type: "text/css; charset=utf-8",
+                content: STYLE.into(),
+                raw: Vec::new(),
+            }));
+        }
+        if let Some(reference) = address::raw_at(address) {
+            return self.raw_file(&reference).await;
+        }
+        let Some((address, page)) = self.pages.get_key_value(address) else {
+            return Ok(None);
+        };
+        let mut press = Press {
+            site: self,
+            page: address,
+            raw: Vec::new(),
+        };
+        let html = press.html(*page).await?;
+        Ok(Some(SiteFile {
+            media_type: "text/html; charset=utf-8",
+            content: html.into_bytes(),
+            raw: press.raw,
+        }))
+    }
+
+    async fn raw_file(&self, reference: &RawRef) -> Result<Option<SiteFile>, SiteError> {
+        match self.store.raw(reference).await {
+            Ok(content) => Ok(Some(SiteFile {
+                media_type: "text/plain; charset=utf-8",
+                content,
+                raw: Vec::new(),
+            })),
+            Err(StoreError::Pruned { .. } | StoreError::RawDamaged { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What a study kept of each of its boots.
+    pub(super) async fn boots_of(
+        &self,
+        id: StudyId,
+    ) -> Result<Arc<HashMap<u32, ReportStudy>>, StoreError> {
+        let last = || {
+            self.last_study
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some((_, boots)) = last().as_ref().filter(|(study, _)| *study == id) {
+            return Ok(Arc::clone(boots));
+        }
+        let boots = Arc::new(boots_of(&self.store, id).await?);
+        *last() = Some((id, Arc::clone(&boots)));
+        Ok(boots)
+    }
+}
+
+/// Makes a page.
+pub(super) struct Press<'a> {
+    pub site: &'a Site<'a>,
+    /// The page's address.
+    pub page: &'a str,
+    /// The raw outputs that the page leads to.
+    raw: Vec<RawRef>,
+}
+
+impl Press<'_> {
+    async fn html(&mut self, page: Page) -> Result<String, SiteError> {
+        Ok(match page {
+            Page::Home => self.home().render()?,
+            Page::Target(book) => self.target(self.here(book)).render()?,
+            Page::Tests(book) => self.tests(self.here(book))?,
+            Page::Version(book, at) => self.version(self.here(book), at).await?.render()?,
+            Page::Interval(book, from, to) => self.interval(self.here(book), from, to).render()?,
+            Page::Boot(book, study, boot) => {
+                self.boot(self.here(book), study, boot).await?.render()?
+            }
+        })
+    }
+}
+
+impl<'a> Press<'a> {
+    /// A book, as the page tells of it.
+    pub fn here(&self, book: usize) -> Here<'a> {
+        Here {
+            book: &self.site.books[book],
+            page: self.page,
+        }
+    }
+
+    /// A raw output: what the store has of it, and the link to it.
+    pub async fn raw(
+        &mut self,
+        reference: &RawRef,
+    ) -> (Result<Vec<u8>, StoreError>, Option<String>) {
+        match self.site.store.raw(reference).await {
+            Ok(bytes) => {
+                self.raw.push(*reference);
+                let link = address::link(self.page, &address::raw(reference));
+                (Ok(bytes), Some(link))
+            }
+            // One lost object is no reason to say nothing of all the others.
+            Err(why) => (Err(why), None),
+        }
+    }
+
+    /// The log of a build or boot, within this many bytes of page.
+    pub async fn log(&mut self, kept: Option<&str>, allowance: usize) -> Option<LogView> {
+        let reference = kept.and_then(|kept| kept.parse::<RawRef>().ok())?;
+        let (bytes, whole) = self.raw(&reference).await;
+        let printed = match bytes {
+            Ok(bytes) => {
+                let printed = bytes.len() as u64;
+                PrintedOutput::new(bytes, printed, allowance)
+            }
+            Err(why) => PrintedOutput::unreadable_because(&why, 0),
+        };
+        Some(LogView::new(&printed, whole, allowance))
+    }
+}
+
+/// A log on a page.
+pub(super) struct LogView {
+    pub size: String,
+    /// What became of the rest, if this isn't all of it.
+    pub rest: String,
+    pub shown: Shown,
+    /// The whole of it.
+    pub whole: Option<String>,
+}
+
+impl LogView {
+    fn new(printed: &PrintedOutput, whole: Option<String>, allowance: usize) -> Self {
+        let shown = printed.within(allowance);
+        let rest = match (printed.unreadable(), shown.left_out) {
+            (Some(why), _) => why.to_owned(),
+            (None, 0) => String::new(),
+            (None, left_out) => format!("{} left out of this page", numbers::size(left_out)),
+        };
+        Self {
+            size: numbers::size(printed.printed()),
+            rest,
+            shown,
+            whole,
+        }
+    }
+}

@@ -12,6 +12,7 @@ use crate::{
     place::{Place, VALUE},
     profiling,
     running::{Ended, Running},
+    serving::Serving,
     stepping::{self, git},
     suites,
 };
@@ -217,6 +218,11 @@ const CASES: &[Case] = &[
     }),
     case("accept", 2, || along("v4", "3").ends(&["accept", "v3"])),
     case("publish", 0, || along("v1", "1").ends(&["publish", "site"])),
+    case("serve", 0, || {
+        let place = along("v1", "1");
+        Serving::start(&place).stop()
+    }),
+    case("serve", 2, || fresh(&["serve", "--listen", "127.0.0.1:0"])),
     case("publish", 2, || measured().ends(&["publish", "site"])),
     case("import", 0, || imported(false)),
     case("import", 0, imported_cut),
@@ -521,6 +527,7 @@ verbs! {
     statuses_of_history "history"
     statuses_of_accept "accept"
     statuses_of_publish "publish"
+    statuses_of_serve "serve"
     statuses_of_import "import"
     statuses_of_export "export"
     statuses_of_report "report"

@@ -13,12 +13,12 @@ use crate::{
 };
 
 #[path = "../../crates/site/examples/sample/stepped.rs"]
-mod stepped;
+pub mod stepped;
 
 use stepped::Extent;
 
 /// A place whose store has the history.
-fn place(extent: Extent) -> Place {
+pub fn with_history(extent: Extent) -> Place {
     let place = Place::new();
     fill(&place, extent);
     place
@@ -45,7 +45,7 @@ fn name(version: usize) -> String {
 
 #[test]
 fn a_history_is_told_with_its_change_and_with_what_could_not_be_measured() {
-    let place = place(Extent::USUAL);
+    let place = with_history(Extent::USUAL);
     let text = place.prints_of(&["history", "--metric", "tbench.throughput"]);
     // Lines are wrapped anywhere.
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -78,7 +78,7 @@ fn a_history_is_told_with_its_change_and_with_what_could_not_be_measured() {
 
 #[test]
 fn a_history_as_json_has_everything_and_as_csv_a_line_for_each_version() {
-    let place = place(Extent::USUAL);
+    let place = with_history(Extent::USUAL);
     let json: Value =
         serde_json::from_str(&place.prints_of(&["history", "--target", "linux", "--json"]))
             .unwrap();
@@ -164,7 +164,7 @@ fn a_trend_of_a_history_stands_in_its_csv() {
 
 #[test]
 fn what_nothing_has_measured_is_refused_with_a_way_out() {
-    let place = place(Extent {
+    let place = with_history(Extent {
         versions: 6,
         boots: 1,
         trials: 1,
@@ -214,7 +214,7 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_site_is_published_and_publishing_it_again_writes_nothing() {
-    let place = place(Extent {
+    let place = with_history(Extent {
         versions: 12,
         boots: 1,
         trials: 2,
@@ -245,7 +245,7 @@ fn a_site_is_published_and_publishing_it_again_writes_nothing() {
 
 #[test]
 fn a_publisher_that_is_killed_leaves_whole_pages_and_the_next_one_goes_on() {
-    let place = place(Extent {
+    let place = with_history(Extent {
         versions: 30,
         boots: 2,
         trials: 2,
@@ -282,7 +282,7 @@ fn a_publisher_that_is_killed_leaves_whole_pages_and_the_next_one_goes_on() {
 
 #[test]
 fn a_folder_with_files_of_others_is_not_published_into() {
-    let place = place(Extent {
+    let place = with_history(Extent {
         versions: 2,
         boots: 1,
         trials: 1,
@@ -303,10 +303,7 @@ fn what_step_has_measured_is_a_history_and_its_pages_have_the_commits() {
     place.prints_of(&["publish", "site"]);
     let ranges: Vec<String> = pages(&place.path("site"))
         .iter()
-        .filter(|page| {
-            page.file_name()
-                .is_some_and(|name| name.to_str().unwrap().starts_with("r-"))
-        })
+        .filter(|page| page.parent().unwrap().ends_with("compare"))
         .map(|page| fs::read_to_string(page).unwrap())
         .collect();
     assert_eq!(ranges.len(), 5);
@@ -480,7 +477,7 @@ fn a_change_is_accepted_by_what_the_history_calls_it_by_a_user_without_a_name() 
 
 #[test]
 fn an_accepted_change_stays_in_the_history_and_is_no_reason_for_alarm() {
-    let place = place(Extent::USUAL);
+    let place = with_history(Extent::USUAL);
     let step = name(Extent::USUAL.step());
     let status = |more: &[&str]| {
         let shown = ["history", "--metric", "tbench.throughput"];

@@ -64,6 +64,7 @@ mod same_plan;
 mod searching;
 mod self_tests;
 mod servers;
+mod serving;
 mod shared_lab;
 mod stepping;
 mod steps;

@@ -125,6 +125,17 @@ impl Running {
         }
     }
 
+    /// Waits for the next line that it prints.
+    pub fn next_line(&mut self) -> String {
+        match self.lines.recv_timeout(LIMIT) {
+            Ok(line) => {
+                self.seen.extend_from_slice(&line);
+                String::from_utf8(line).unwrap()
+            }
+            Err(why) => panic!("no line: {why}; {}", self.told()),
+        }
+    }
+
     /// Waits for the next event; none if it has ended.
     pub fn next_event(&mut self) -> Option<Value> {
         match self.lines.recv_timeout(LIMIT) {

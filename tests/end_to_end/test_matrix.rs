@@ -73,7 +73,10 @@ fn failures_of_one_cause_are_told_together_and_the_published_page_leads_to_commi
     let since = page["tests"]["since"][0].as_u64().unwrap() as usize;
     let column = &page["columns"][since];
     let trial = &page["trials"][page["suites"][0]["trials"][3].as_u64().unwrap() as usize];
-    let read = |href: &Value| fs::read_to_string(folder.join(href.as_str().unwrap())).unwrap();
+    let read = |href: &Value| {
+        let file = href.as_str().unwrap().split('#').next().unwrap();
+        fs::read_to_string(folder.join(file)).unwrap()
+    };
     assert!(read(&column["version"]).contains("v3"));
     assert!(read(&column["commits"]).contains("version 3"));
     assert!(read(&trial[2]).contains("lost 74 of 80"));

@@ -9,7 +9,7 @@ use crate::{
     accept, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
     exit_status, explain, export, history, history_log, import, init, lab, list, log, manual,
     noise, overhead, profile, prune, publish, record, report, restore, resume, run, schema, search,
-    step, studies, test, test_matrix, trace, try_patch,
+    serve, step, studies, test, test_matrix, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -73,6 +73,8 @@ enum Verb {
     Accept(accept::AcceptArgs),
     /// Publish the histories of targets as a site of plain files
     Publish(publish::PublishArgs),
+    /// Serve the site of a store to browsers of this machine, live, with the read API
+    Serve(serve::ServeArgs),
     /// Make a study of what another tool measured
     Import(import::ImportArgs),
     /// Write a study for others: CSV, JSON, Parquet, Markdown, OpenMetrics, benchstat's lines
@@ -159,6 +161,7 @@ impl Arguments {
             Verb::Tests(verb) => verb.execute(&shared),
             Verb::Accept(verb) => verb.execute(&shared),
             Verb::Publish(verb) => verb.execute(&shared),
+            Verb::Serve(verb) => verb.execute(&shared),
             Verb::Import(verb) => verb.execute(&shared),
             Verb::Export(verb) => verb.execute(&shared),
             Verb::Report(verb) => verb.execute(&shared),

@@ -41,6 +41,7 @@ mod resume;
 mod run;
 mod schema;
 mod search;
+mod serve;
 mod session_args;
 mod step;
 mod studies;
@@ -49,7 +50,6 @@ mod test_matrix;
 mod trace;
 mod try_patch;
 mod value_parsers;
-mod verdict_output;
 
 use exit_status::ExitStatus;
 use std::process::ExitCode;

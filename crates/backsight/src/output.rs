@@ -6,7 +6,7 @@ use backsight_study::VerdictReport;
 use miette::IntoDiagnostic as _;
 use std::path::{Path, PathBuf};
 
-use crate::{files, verdict_output};
+use crate::files;
 
 /// How a verdict is written.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -92,8 +92,8 @@ async fn written(
     look: &TerminalStyle,
 ) -> miette::Result<String> {
     match format {
-        Format::Html => verdict_output::page(study, verdict, store).await,
-        format => verdict_output::render(verdict, format, look, false),
+        Format::Html => backsight_server::page(study, verdict, store).await,
+        format => backsight_server::render(verdict, format, look, false),
     }
 }
 

@@ -17,7 +17,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{common_options::CommonOptions, files, output::chosen, verdict_output};
+use crate::{common_options::CommonOptions, files, output::chosen};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -50,10 +50,13 @@ impl ReportArgs {
             {
                 let verdict = VerdictReport::from_store(&store, study).await?;
                 let text = match format {
-                    Format::Html => verdict_output::into_page(study, verdict, &store).await?,
-                    format => {
-                        verdict_output::render(&verdict, format, &TerminalStyle::default(), false)?
-                    }
+                    Format::Html => backsight_server::into_page(study, verdict, &store).await?,
+                    format => backsight_server::render(
+                        &verdict,
+                        format,
+                        &TerminalStyle::default(),
+                        false,
+                    )?,
                 };
                 return self.write(study.name.as_str(), &text);
             }

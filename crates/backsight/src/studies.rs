@@ -16,7 +16,7 @@ use backsight_study::{
 use miette::IntoDiagnostic as _;
 use std::{io::IsTerminal as _, path::Path, process::ExitCode};
 
-use crate::{common_options::CommonOptions, files, output::Output, plan_args, verdict_output};
+use crate::{common_options::CommonOptions, files, output::Output, plan_args};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -268,7 +268,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
                 colour: false,
             };
             let verdict = VerdictReport::from_store(store, study).await?;
-            verdict_output::render(&verdict, Format::Text, &look, true)?
+            backsight_server::render(&verdict, Format::Text, &look, true)?
         }
     };
     let overview = StudyOverview {

@@ -6,6 +6,7 @@ use backsight_report::{
     Format,
     test_matrix::{TestFilter, TestMatrix},
 };
+use backsight_server::PAGE_COLUMNS;
 use backsight_site::test_matrix_page;
 use backsight_study::{TestSelection, add_failure_messages, test_history};
 use miette::IntoDiagnostic as _;
@@ -15,8 +16,6 @@ use crate::{common_options::CommonOptions, files, output::Output};
 
 /// Versions or studies that a text has, unless another number is asked for: a line of a terminal.
 const TEXT_COLUMNS: usize = 60;
-/// Those that a page has: a year of nights.
-pub const PAGE_COLUMNS: usize = 365;
 
 /// Which tests are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -6,6 +6,7 @@ use backsight_model::{
 };
 use backsight_store::{StepRow, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -40,10 +41,11 @@ pub fn studies_table(studies: &[StudyRow], width: Option<u16>) -> String {
 }
 
 /// A study in the list, for programs.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct StudyListEntry<'a> {
     /// Its number.
     study: i64,
+    /// Its name.
     name: &'a str,
     /// The verb that measured it.
     verb: &'a str,
@@ -51,12 +53,15 @@ pub struct StudyListEntry<'a> {
     state: &'a str,
     /// How many cells its plan has.
     cells: usize,
-    /// Trials that gave samples, and that failed.
+    /// Trials that gave samples.
     measured: usize,
+    /// Trials that failed.
     failed: usize,
+    /// The seed of its order.
     seed: u32,
-    /// When it began, and ended: RFC 3339.
+    /// When it began: RFC 3339.
     began: String,
+    /// When it ended.
     ended: Option<String>,
 }
 

@@ -45,7 +45,7 @@ mod verdict_pages;
 pub use page::{PageError, report, report_of_search};
 pub use pages::{
     ChangesBetween, FolderError, PublishError, PublishedFiles, Site, SiteError, SiteFile,
-    SiteTarget, VersionChanges, publish,
+    SiteTarget, StudyPages, VersionChanges, publish,
 };
 pub use printed::{PAGE_LIMIT, PrintedOutput};
 pub use profile_page::profile_page;

@@ -47,6 +47,7 @@ mod results;
 mod retention;
 mod runner;
 mod self_test;
+mod stamp;
 mod study;
 mod suite_run;
 mod trial;
@@ -65,6 +66,7 @@ pub use retention::{
 };
 pub use runner::Runner;
 pub use self_test::StoredSelfTest;
+pub use stamp::StoreStamp;
 pub use study::{
     ChangedFact, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow, earlier_log_path, log_path,
 };

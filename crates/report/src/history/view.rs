@@ -1,5 +1,6 @@
 //! The view of a history: its JSON, everything in one document. Numbers are in the metric's own unit.
 
+use backsight_model::StudyHistory;
 use backsight_policy::{
     ChangeAcceptance, ChangeDirection, ChangePoint, DetectionMethod, HiddenStates, HistoryVersion,
     LevelSpread, NamedChange, NoiseEpoch, ReferenceSeries, StateHolder, TargetHistory,
@@ -283,6 +284,17 @@ pub struct TrialView<'a> {
     pub samples: &'a [f64],
 }
 
+impl<'a> From<&'a StudyHistory> for HistoryStudyView<'a> {
+    fn from(study: &'a StudyHistory) -> Self {
+        Self {
+            study: study.study,
+            name: study.name.as_str(),
+            state: study.state.to_string(),
+            began: study.began.to_string(),
+        }
+    }
+}
+
 impl<'a> HistoryView<'a> {
     /// The view of the series that were selected of a history.
     pub fn new(selected: &SelectedHistory<'a>) -> Self {
@@ -292,12 +304,7 @@ impl<'a> HistoryView<'a> {
             studies: selected
                 .studies
                 .iter()
-                .map(|study| HistoryStudyView {
-                    study: study.study,
-                    name: study.name.as_str(),
-                    state: study.state.to_string(),
-                    began: study.began.to_string(),
-                })
+                .map(HistoryStudyView::from)
                 .collect(),
             failed_trials: history.failed,
             unplaced_trials: history.unplaced,

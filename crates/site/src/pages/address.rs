@@ -23,6 +23,11 @@ pub const HOME: &str = "index.html";
 /// The style sheet.
 pub const STYLE_SHEET: &str = "style.css";
 
+/// The list of studies.
+pub const STUDIES: &str = "studies/index.html";
+/// The script that looks for news, where pages are served.
+pub const LIVE_SCRIPT: &str = "assets/live.js";
+
 /// Eight hexadecimal digits that stand for a text.
 fn digest(text: &str) -> String {
     let mut digits = RawRef::from_content(text.as_bytes()).to_string();
@@ -74,6 +79,16 @@ pub fn versions<'a>(versions: impl Iterator<Item = &'a Version> + Clone) -> Vec<
     versions.map(of).collect()
 }
 
+/// The page of a study.
+pub fn study(name: &str) -> String {
+    format!("studies/{}/index.html", part(name))
+}
+
+/// What a study came to.
+pub fn report(name: &str) -> String {
+    format!("studies/{}/report.html", part(name))
+}
+
 /// The page of a boot.
 pub fn boot(study: &str, number: u32) -> String {
     format!("studies/{}/boot-{number}.html", part(study))
@@ -97,8 +112,44 @@ pub fn raw_at(address: &str) -> Option<RawRef> {
     (raw(&reference) == address).then_some(reference)
 }
 
+/// What a page is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    Home,
+    /// Of the book of this number.
+    Target(usize),
+    Tests(usize),
+    /// Of a book, the version at this place.
+    Version(usize, usize),
+    /// What lies between the versions at these places.
+    Interval(usize, usize, usize),
+    /// The place of a study, and of a boot in it.
+    Boot(usize, usize, usize),
+    Studies,
+    /// Of the study at this place.
+    Study(usize),
+    /// What it came to.
+    Report(usize),
+}
+
+/// A page of the site that is being made.
+#[derive(Debug, Clone, Copy)]
+pub struct PageAt<'a> {
+    /// Where it is.
+    pub address: &'a str,
+    /// Whether it looks for news.
+    pub is_live: bool,
+}
+
+impl PageAt<'_> {
+    /// The link from it to an address.
+    pub fn link(&self, to: &str) -> String {
+        link(self.address, to)
+    }
+}
+
 /// The link from one page to an address (perhaps with a `#` part): relative, so that it leads there on a disk too.
-pub fn link(from: &str, to: &str) -> String {
+fn link(from: &str, to: &str) -> String {
     let folders: Vec<&str> = from.split('/').collect();
     let folders = &folders[..folders.len() - 1];
     let mut rest = to;

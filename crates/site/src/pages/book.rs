@@ -8,7 +8,7 @@ use std::{
     ops::Deref,
 };
 
-use super::{address, site::Page};
+use super::address::{self, Page, PageAt};
 use crate::crumb::Crumb;
 
 /// What a site tells of a target.
@@ -24,14 +24,21 @@ pub struct SiteTarget {
     pub tests: Option<TestHistory>,
 }
 
+impl SiteTarget {
+    /// How many of its versions were measured.
+    pub fn measured(&self) -> usize {
+        let versions = self.history.versions.iter();
+        versions
+            .filter(|version| version.standing == VersionStanding::Measured)
+            .count()
+    }
+}
+
 /// A target with everything that is known of it.
 pub(super) struct Book {
-    pub target: TargetName,
+    pub content: SiteTarget,
     /// Its folder.
     folder: String,
-    pub studies: Vec<StudyHistory>,
-    pub history: TargetHistory,
-    pub tests: Option<TestHistory>,
     /// Versions with samples, in order.
     pub measured: Vec<usize>,
     /// Versions' places, by identity.
@@ -52,13 +59,14 @@ pub(super) struct BuildOf<'a> {
 }
 
 impl Book {
-    pub fn new(content: SiteTarget) -> Self {
+    pub fn new(mut content: SiteTarget) -> Self {
+        content.tests = content.tests.filter(|tests| !tests.rows.is_empty());
         let SiteTarget {
             target,
             studies,
             history,
-            tests,
-        } = content;
+            tests: _,
+        } = &content;
         let versions = history.versions.iter().enumerate();
         let trials = studies.iter().flat_map(|study| {
             let trials = study.trials.iter();
@@ -66,7 +74,6 @@ impl Book {
         });
         Self {
             folder: address::target(target.as_str()),
-            target,
             measured: versions
                 .clone()
                 .filter(|(_, version)| version.standing == VersionStanding::Measured)
@@ -81,9 +88,7 @@ impl Book {
                 .iter()
                 .map(|study| (study.study, study.name.to_string()))
                 .collect(),
-            tests: tests.filter(|tests| !tests.rows.is_empty()),
-            studies,
-            history,
+            content,
         }
     }
 
@@ -173,12 +178,20 @@ impl Book {
     }
 }
 
+impl Deref for Book {
+    type Target = SiteTarget;
+
+    fn deref(&self) -> &SiteTarget {
+        &self.content
+    }
+}
+
 /// A target as one of the site's pages tells of it: links lead from there.
 #[derive(Clone, Copy)]
 pub(super) struct Here<'a> {
     pub book: &'a Book,
-    /// The page's address.
-    pub page: &'a str,
+    /// The page.
+    pub page: PageAt<'a>,
 }
 
 impl Deref for Here<'_> {
@@ -192,7 +205,7 @@ impl Deref for Here<'_> {
 impl Here<'_> {
     /// A link to an address of the site.
     fn link(&self, address: &str) -> String {
-        address::link(self.page, address)
+        self.page.link(address)
     }
 
     pub fn to_target(self) -> String {

@@ -7,16 +7,17 @@
 use askama::Template;
 use backsight_model::{Change, TargetName, Version};
 use backsight_report::numbers;
-use backsight_store::{RawRef, Store, StoreError, StudyId};
+use backsight_store::{RawRef, Store, StoreError, StudyId, StudyRow};
 use std::{
     collections::{BTreeMap, HashMap},
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
-    address,
+    address::{self, Page, PageAt},
     book::{Book, Here, SiteTarget},
-    frame::STYLE,
+    frame::{LIVE_SCRIPT, STYLE},
 };
 use crate::{
     PageError,
@@ -42,6 +43,15 @@ pub type ChangesBetween<'a> = dyn Fn(&TargetName, &Version, &Version) -> Result<
     + Sync
     + 'a;
 
+/// Makes the pages of studies, which say what they came to.
+pub trait StudyPages: Send + Sync {
+    /// The page of a study, which needs no other file; or why there is none. One thread makes it.
+    fn page<'a>(
+        &'a self,
+        study: &'a StudyRow,
+    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + 'a>>;
+}
+
 /// Why a page can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
@@ -56,19 +66,12 @@ pub enum SiteError {
     Tests(#[from] PageError),
 }
 
-/// What a page is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Page {
-    Home,
-    /// Of the book of this number.
-    Target(usize),
-    Tests(usize),
-    /// Of a book, the version at this place.
-    Version(usize, usize),
-    /// What lies between the versions at these places.
-    Interval(usize, usize, usize),
-    /// The place of a study, and of a boot in it.
-    Boot(usize, usize, usize),
+/// The verb whose studies are the history of a target: what they came to stands on the target's page.
+const STEP: &str = "step";
+
+/// Whether a study has a page that says what it came to.
+pub(super) fn has_report(study: &StudyRow) -> bool {
+    study.verb != STEP || study.target.is_none()
 }
 
 /// A file of the site.
@@ -87,7 +90,11 @@ pub struct Site<'a> {
     pub(super) store: Store,
     pub(super) between: Box<ChangesBetween<'a>>,
     pub(super) books: Vec<Book>,
+    pub(super) studies: Vec<StudyRow>,
+    reports: Option<Box<dyn StudyPages + 'a>>,
     pages: BTreeMap<String, Page>,
+    /// Whether pages look for news.
+    is_live: bool,
     /// The study that was read last, by boot: its boots are asked for one after the other.
     last_study: Mutex<Option<(StudyId, Arc<HashMap<u32, ReportStudy>>)>>,
 }
@@ -109,15 +116,70 @@ impl<'a> Site<'a> {
             store: store.clone(),
             between,
             books,
+            studies: Vec::new(),
+            reports: None,
             pages,
+            is_live: false,
             last_study: Mutex::new(None),
+        }
+    }
+
+    /// With pages of these studies.
+    #[must_use]
+    pub fn with_studies(
+        mut self,
+        studies: Vec<StudyRow>,
+        reports: Box<dyn StudyPages + 'a>,
+    ) -> Self {
+        let pages = &mut self.pages;
+        pages.insert(address::STUDIES.to_owned(), Page::Studies);
+        for (place, study) in studies.iter().enumerate() {
+            pages.insert(address::study(study.name.as_str()), Page::Study(place));
+            if has_report(study) {
+                pages.insert(address::report(study.name.as_str()), Page::Report(place));
+            }
+        }
+        self.studies = studies;
+        self.reports = Some(reports);
+        self
+    }
+
+    /// With pages that look for news, for whoever serves them.
+    #[must_use]
+    pub fn live(mut self) -> Self {
+        self.is_live = true;
+        self
+    }
+
+    /// What it tells of its targets.
+    pub fn targets(&self) -> impl Iterator<Item = &SiteTarget> {
+        self.books.iter().map(|book| &book.content)
+    }
+
+    /// The studies that it has pages of, the newest first.
+    pub fn studies(&self) -> &[StudyRow] {
+        &self.studies
+    }
+
+    /// Whether there is a file at an address. A raw output may be gone all the same.
+    pub fn has(&self, address: &str) -> bool {
+        self.pages.contains_key(address)
+            || self.assets().contains(&address)
+            || address::raw_at(address).is_some()
+    }
+
+    /// The files that aren't pages.
+    fn assets(&self) -> &'static [&'static str] {
+        match self.is_live {
+            true => &[address::STYLE_SHEET, address::LIVE_SCRIPT],
+            false => &[address::STYLE_SHEET],
         }
     }
 
     /// The addresses of all of its files but the raw outputs, to which files lead.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         let pages = self.pages.keys().map(String::as_str);
-        pages.chain([address::STYLE_SHEET])
+        pages.chain(self.assets().iter().copied())
     }
 
     /// The file at an address; none where nothing is there.
@@ -125,10 +187,15 @@ impl<'a> Site<'a> {
     /// # Errors
     /// The store's.
     pub async fn file(&self, address: &str) -> Result<Option<SiteFile>, SiteError> {
-        if address == address::STYLE_SHEET {
+        let asset = match address {
+            address::STYLE_SHEET => Some(("text/css; charset=utf-8", STYLE)),
+            address::LIVE_SCRIPT => Some(("text/javascript; charset=utf-8", LIVE_SCRIPT)),
+            _ => None,
+        };
+        if let Some((media_type, text)) = asset {
             return Ok(Some(SiteFile {
-                media_type: "text/css; charset=utf-8",
-                content: STYLE.into(),
+                media_type,
+                content: text.into(),
                 raw: Vec::new(),
             }));
         }
@@ -140,7 +207,10 @@ impl<'a> Site<'a> {
         };
         let mut press = Press {
             site: self,
-            page: address,
+            page: PageAt {
+                address,
+                is_live: self.is_live,
+            },
             raw: Vec::new(),
         };
         let html = press.html(*page).await?;
@@ -185,8 +255,8 @@ impl<'a> Site<'a> {
 /// Makes a page.
 pub(super) struct Press<'a> {
     pub site: &'a Site<'a>,
-    /// The page's address.
-    pub page: &'a str,
+    /// The page.
+    pub page: PageAt<'a>,
     /// The raw outputs that the page leads to.
     raw: Vec<RawRef>,
 }
@@ -202,6 +272,9 @@ impl Press<'_> {
             Page::Boot(book, study, boot) => {
                 self.boot(self.here(book), study, boot).await?.render()?
             }
+            Page::Studies => self.studies().render()?,
+            Page::Study(place) => self.study(place).render()?,
+            Page::Report(place) => self.report(place).await?,
         })
     }
 }
@@ -215,6 +288,19 @@ impl<'a> Press<'a> {
         }
     }
 
+    /// What a study came to, as a page that stands alone.
+    async fn report(&self, place: usize) -> Result<String, SiteError> {
+        let study = &self.site.studies[place];
+        let made = match &self.site.reports {
+            Some(reports) => reports.page(study).await,
+            None => Err("nobody makes reports here".to_owned()),
+        };
+        match made {
+            Ok(page) => Ok(page),
+            Err(why) => Ok(self.no_report(study, &why).render()?),
+        }
+    }
+
     /// A raw output: what the store has of it, and the link to it.
     pub async fn raw(
         &mut self,
@@ -223,7 +309,7 @@ impl<'a> Press<'a> {
         match self.site.store.raw(reference).await {
             Ok(bytes) => {
                 self.raw.push(*reference);
-                let link = address::link(self.page, &address::raw(reference));
+                let link = self.page.link(&address::raw(reference));
                 (Ok(bytes), Some(link))
             }
             // One lost object is no reason to say nothing of all the others.

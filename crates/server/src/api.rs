@@ -1,0 +1,181 @@
+//! Answers of the read API: the views that `--format json` prints.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use backsight_policy::TestConcern;
+use backsight_report::{
+    Format, TerminalStyle,
+    history::{HistoryStudyView, HistoryView, SelectedHistory},
+    stored_study::StudyListEntry,
+    test_matrix::{TestFilter, TestMatrix},
+};
+use backsight_site::SiteTarget;
+use backsight_store::{RawRef, StoreError};
+use backsight_study::VerdictReport;
+use serde::Serialize;
+
+use crate::{
+    LiveSite,
+    open_api::open_api,
+    operations::{ErrorView, TargetView},
+    verdict_output::render,
+};
+
+/// What becomes of a question.
+enum Answer {
+    /// JSON.
+    Found(String),
+    /// Nothing of that name.
+    NotFound(String),
+    /// It can't be answered.
+    Failed(String),
+}
+
+/// Answers what is asked for below `/api/v1/`.
+pub async fn answer(live: &LiveSite, path: &str, query: &str) -> Response {
+    let answer = match decoded(path) {
+        Some(parts) => match parts.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["targets"] => targets(live),
+            ["targets", target, "history"] => history(live, target, &parameter(query, "series")),
+            ["targets", target, "tests"] => tests(live, target),
+            ["studies"] => studies(live),
+            ["studies", study] => of_study(live, study).await,
+            ["openapi.json"] => written(&open_api()),
+            _ => unknown(path),
+        },
+        None => unknown(path),
+    };
+    let (status, text) = match answer {
+        Answer::Found(text) => (StatusCode::OK, text),
+        Answer::NotFound(error) => (StatusCode::NOT_FOUND, error_text(error)),
+        Answer::Failed(error) => (StatusCode::INTERNAL_SERVER_ERROR, error_text(error)),
+    };
+    let tag = format!("\"{}\"", RawRef::from_content(text.as_bytes()));
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    let json = HeaderValue::from_static("application/json");
+    headers.insert(header::CONTENT_TYPE, json);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let (StatusCode::OK, Ok(tag)) = (status, HeaderValue::from_str(&tag)) {
+        headers.insert(header::ETAG, tag);
+    }
+    response
+}
+
+fn error_text(error: String) -> String {
+    backsight_report::json(&ErrorView { error }).unwrap_or_default()
+}
+
+fn written(value: &impl Serialize) -> Answer {
+    match backsight_report::json(value) {
+        Ok(text) => Answer::Found(text),
+        Err(error) => Answer::Failed(error.to_string()),
+    }
+}
+
+fn unknown(path: &str) -> Answer {
+    Answer::NotFound(format!(
+        "nothing can be asked at {path:?}: /api/v1/openapi.json says what can be"
+    ))
+}
+
+/// The parts of a path, decoded; none where it isn't text.
+fn decoded(path: &str) -> Option<Vec<String>> {
+    path.split('/').map(percent_decoded).collect()
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let bytes = percent_encoding::percent_decode_str(text);
+    Some(bytes.decode_utf8().ok()?.into_owned())
+}
+
+/// A parameter of a query; empty where it isn't given.
+fn parameter(query: &str, name: &str) -> String {
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let value = pairs
+        .filter(|(key, _)| *key == name)
+        .map(|(_, value)| value);
+    let value = value.last().unwrap_or_default().replace('+', " ");
+    percent_decoded(&value).unwrap_or_default()
+}
+
+fn targets(live: &LiveSite) -> Answer {
+    let site = live.site();
+    let views = site.targets().map(|target| TargetView {
+        target: target.target.as_str(),
+        versions: target.history.versions.len(),
+        measured: target.measured(),
+        series: target.history.series.len(),
+        tests: target.tests.as_ref().map_or(0, |tests| tests.rows.len()),
+        studies: target.studies.iter().map(HistoryStudyView::from).collect(),
+    });
+    written(&views.collect::<Vec<_>>())
+}
+
+/// What `use` makes of a target, if there is one of that name.
+fn of_target(live: &LiveSite, name: &str, make: impl FnOnce(&SiteTarget) -> Answer) -> Answer {
+    let site = live.site();
+    let found = site.targets().find(|target| target.target.as_str() == name);
+    match found {
+        Some(target) => make(target),
+        None => Answer::NotFound(format!("no target is called {name:?}")),
+    }
+}
+
+fn history(live: &LiveSite, target: &str, part: &str) -> Answer {
+    of_target(live, target, |target| {
+        let series = target.history.series.iter();
+        let selected = SelectedHistory {
+            target: target.target.as_str(),
+            studies: &target.studies,
+            history: &target.history,
+            series: series
+                .filter(|series| series.name().contains(part))
+                .collect(),
+            all_metrics: true,
+        };
+        written(&HistoryView::new(&selected))
+    })
+}
+
+fn tests(live: &LiveSite, target: &str) -> Answer {
+    of_target(live, target, |target| match &target.tests {
+        Some(tests) => {
+            let filter = TestFilter {
+                concerns: TestConcern::ALL.to_vec(),
+                ..TestFilter::default()
+            };
+            written(&TestMatrix::new(tests, &filter))
+        }
+        None => Answer::NotFound(format!("{} has no suites", target.target)),
+    })
+}
+
+fn studies(live: &LiveSite) -> Answer {
+    let site = live.site();
+    let entries = site.studies().iter().map(StudyListEntry::from);
+    written(&entries.collect::<Vec<_>>())
+}
+
+async fn of_study(live: &LiveSite, asked: &str) -> Answer {
+    let study = match live.store().study(asked).await {
+        Ok(study) => study,
+        Err(unknown @ StoreError::NoSuchStudy { .. }) => {
+            return Answer::NotFound(unknown.to_string());
+        }
+        Err(error) => return Answer::Failed(error.to_string()),
+    };
+    let verdict = match VerdictReport::from_store(live.store(), &study).await {
+        Ok(verdict) => verdict,
+        Err(error) => return Answer::Failed(error.to_string()),
+    };
+    match render(&verdict, Format::Json, &TerminalStyle::default(), true) {
+        Ok(text) if text.is_empty() => written(&StudyListEntry::from(&study)),
+        Ok(text) => Answer::Found(text),
+        Err(error) => Answer::Failed(error.to_string()),
+    }
+}

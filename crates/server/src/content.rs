@@ -1,0 +1,182 @@
+//! What a site shows of a store: targets with what is known of them, studies, and what lies between versions.
+
+use backsight_history::HistoryError;
+use backsight_model::{TargetName, Version};
+use backsight_policy::history;
+use backsight_site::{Site, SiteTarget, StudyPages, VersionChanges};
+use backsight_store::{Store, StudyRow};
+use backsight_study::{
+    Intervals, OpenTarget, TestSelection, VerdictReport, VersionInterval, add_failure_messages,
+    reference_drift, test_history, verbs::bisect::named_changes,
+};
+use jiff::Timestamp;
+use miette::IntoDiagnostic as _;
+use std::{collections::HashMap, pin::Pin, sync::Arc};
+
+use crate::verdict_output::into_page;
+
+/// Versions that the matrix of tests has, the newest: a year of nights.
+pub const PAGE_COLUMNS: usize = 365;
+/// Most of a difference that stands on a page, in bytes: a history may have thousands of pages.
+const MOST_OF_A_DIFF: usize = 128 << 10;
+
+/// What a site shows.
+pub struct SiteContent {
+    store: Store,
+    targets: Vec<SiteTarget>,
+    studies: Vec<StudyRow>,
+    sources: Arc<Sources>,
+    /// What a reader should know of what couldn't be taken into account, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl SiteContent {
+    /// What the store has of these targets, and its studies of them; of all targets and studies where none is named.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn collect(store: &Store, targets: &[TargetName]) -> miette::Result<Self> {
+        let mut studies = store.studies().await.into_diagnostic()?;
+        let mut all = store.targets().await.into_diagnostic()?;
+        if !targets.is_empty() {
+            all.retain(|target| targets.contains(target));
+            studies.retain(|study| {
+                let target = study.target.as_ref();
+                target.is_some_and(|target| targets.contains(target))
+            });
+        }
+        let mut contents = Vec::new();
+        let mut notes = Vec::new();
+        for target in &all {
+            contents.push(target_content(store, target, &mut notes).await?);
+        }
+        Ok(Self {
+            store: store.clone(),
+            sources: Arc::new(Sources::open(store, &all).await),
+            targets: contents,
+            studies,
+            notes,
+        })
+    }
+
+    /// The site of it.
+    pub fn into_site(self) -> Site<'static> {
+        let sources = Arc::clone(&self.sources);
+        let between = move |target: &TargetName, from: &Version, to: &Version| {
+            sources.between(target, from, to)
+        };
+        let pages = VerdictPages {
+            store: self.store.clone(),
+        };
+        Site::new(&self.store, self.targets, Box::new(between))
+            .with_studies(self.studies, Box::new(pages))
+    }
+
+    /// Forgets what was cached of intervals that no page has any more, once every page has been made.
+    pub fn interval_cleaner(&self) -> impl FnOnce() + use<> {
+        let sources = Arc::clone(&self.sources);
+        move || {
+            for (_, intervals) in sources.opened.values().flatten() {
+                intervals.remove_unused();
+            }
+        }
+    }
+}
+
+async fn target_content(
+    store: &Store,
+    target: &TargetName,
+    notes: &mut Vec<String>,
+) -> miette::Result<SiteTarget> {
+    let studies = store.target_history(target).await.into_diagnostic()?;
+    let mut history = history(&studies);
+    let accepted = store.acceptances(target).await.into_diagnostic()?;
+    history.accept(&accepted, Timestamp::now());
+    let (named, left_out) = named_changes(store, target).await?;
+    notes.extend(left_out);
+    history.name_changes(&named);
+    history.tell_of_drift(&studies, reference_drift(store, target).await?);
+    let selection = TestSelection {
+        target: Some(target.clone()),
+        newest: Some(PAGE_COLUMNS),
+        ..TestSelection::default()
+    };
+    let mut tests = test_history(store, &selection).await.into_diagnostic()?;
+    add_failure_messages(store, &mut tests)
+        .await
+        .into_diagnostic()?;
+    Ok(SiteTarget {
+        target: target.clone(),
+        studies,
+        history,
+        tests: Some(tests),
+    })
+}
+
+/// The pages of studies: those that `backsight report` writes.
+struct VerdictPages {
+    store: Store,
+}
+
+impl StudyPages for VerdictPages {
+    fn page<'a>(
+        &'a self,
+        study: &'a StudyRow,
+    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + 'a>> {
+        Box::pin(async {
+            let verdict = VerdictReport::from_store(&self.store, study).await;
+            let page = match verdict {
+                Ok(verdict) => into_page(study, verdict, &self.store).await,
+                Err(why) => Err(why),
+            };
+            page.map_err(|why| why.to_string())
+        })
+    }
+}
+
+/// The histories of targets, as the latest study of each names them; or why one can't be read, which is told on the pages
+/// and no reason to have none. Studies keep versions, not what lies between them.
+struct Sources {
+    opened: HashMap<TargetName, Result<(OpenTarget, Intervals), String>>,
+}
+
+impl Sources {
+    async fn open(store: &Store, targets: &[TargetName]) -> Self {
+        let mut opened = HashMap::new();
+        for target in targets {
+            let history = match OpenTarget::from_store(store, target).await {
+                Ok(Some(history)) => {
+                    let intervals = Intervals::new(&history);
+                    Ok((history, intervals))
+                }
+                Ok(None) => Err("its studies don't say where".to_owned()),
+                Err(error) => Err(error.to_string()),
+            };
+            opened.insert(target.clone(), history);
+        }
+        Self { opened }
+    }
+
+    fn between(
+        &self,
+        target: &TargetName,
+        from: &Version,
+        to: &Version,
+    ) -> Result<Option<VersionChanges>, String> {
+        let (history, intervals) = match self.opened.get(target) {
+            None => return Ok(None),
+            Some(Err(why)) => return Err(why.clone()),
+            Some(Ok((opened, intervals))) => (&opened.history, intervals),
+        };
+        let fetch = || {
+            Ok(VersionInterval {
+                changes: history.between(from, to)?,
+                diff: history.diff(from, to, MOST_OF_A_DIFF)?,
+            })
+        };
+        let known = intervals.get_or_fetch(from, to, MOST_OF_A_DIFF, fetch);
+        let VersionInterval { changes, diff } = known.map_err(|e: HistoryError| e.to_string())?;
+        // Packages without a change log say nothing; that isn't the same as that nothing changed.
+        Ok((!changes.is_empty() || diff.is_some()).then_some(VersionChanges { changes, diff }))
+    }
+}

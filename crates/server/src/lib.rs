@@ -1,0 +1,19 @@
+//! What a store has, for readers: its site as it is now, served or published, and the read API.
+//!
+//! [`LiveSite`] follows a store that others write into; [`serve`] answers requests from it. The pages are those of
+//! `backsight_site`, the API's answers are the views of `backsight_report`: nothing is made for the server alone.
+
+mod address;
+mod api;
+mod content;
+mod live_site;
+mod open_api;
+mod operations;
+mod serve;
+mod verdict_output;
+
+pub use content::{PAGE_COLUMNS, SiteContent};
+pub use live_site::LiveSite;
+pub use open_api::open_api;
+pub use serve::{ServeError, serve};
+pub use verdict_output::{into_page, page, render};

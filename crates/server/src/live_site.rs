@@ -1,0 +1,90 @@
+//! The site of a store that others write into: made anew when something was written, and the old one shown meanwhile.
+
+use backsight_model::TargetName;
+use backsight_site::Site;
+use backsight_store::{Store, StoreStamp};
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::{Duration, Instant},
+};
+use tokio::sync::watch;
+
+use crate::SiteContent;
+
+/// How often the store is asked whether something was written: one look at two files.
+const LOOK: Duration = Duration::from_millis(500);
+/// Between two sites lies at least this many times what it took to make one: following a study that keeps a trial a second
+/// may not take a processor.
+const REST: u32 = 4;
+
+/// The site of a store as it is now.
+pub struct LiveSite {
+    store: Store,
+    targets: Vec<TargetName>,
+    site: RwLock<Arc<Site<'static>>>,
+    /// Counts the sites that were made.
+    editions: watch::Sender<u64>,
+}
+
+impl LiveSite {
+    /// The site of these targets, or of all where none is named.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn open(store: Store, targets: Vec<TargetName>) -> miette::Result<Arc<Self>> {
+        let site = collect(&store, &targets).await?;
+        Ok(Arc::new(Self {
+            site: RwLock::new(Arc::new(site)),
+            store,
+            targets,
+            editions: watch::Sender::new(1),
+        }))
+    }
+
+    /// The site as it was last made.
+    pub fn site(&self) -> Arc<Site<'static>> {
+        let site = self.site.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&site)
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Says when another edition is there.
+    pub fn editions(&self) -> watch::Receiver<u64> {
+        self.editions.subscribe()
+    }
+
+    /// Makes the site anew whenever something was written; for ever.
+    pub async fn follow(self: Arc<Self>) {
+        // What was written while the first one was made is in the second.
+        let mut seen: Option<StoreStamp> = None;
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let now = self.store.stamp();
+            if seen == Some(now) {
+                continue;
+            }
+            let begun = Instant::now();
+            let this = Arc::clone(&self);
+            let runtime = tokio::runtime::Handle::current();
+            let made = tokio::task::spawn_blocking(move || {
+                runtime.block_on(collect(&this.store, &this.targets))
+            });
+            // A store that can't be read for a moment, or for ever, is no reason to lose what is shown.
+            if let Ok(Ok(site)) = made.await {
+                *self.site.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
+                self.editions.send_modify(|edition| *edition += 1);
+                seen = Some(now);
+            }
+            tokio::time::sleep(begun.elapsed() * REST).await;
+        }
+    }
+}
+
+async fn collect(store: &Store, targets: &[TargetName]) -> miette::Result<Site<'static>> {
+    let content = SiteContent::collect(store, targets).await?;
+    Ok(content.into_site().live())
+}

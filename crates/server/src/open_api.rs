@@ -1,0 +1,93 @@
+//! The description of the read API, made from its table of operations and the types of its answers.
+
+use serde_json::{Map, Value, json};
+
+use crate::operations::{ErrorView, OPERATIONS};
+
+/// The description: OpenAPI 3.1.
+pub fn open_api() -> Value {
+    let mut schemas = Map::new();
+    let error = reference(
+        &mut schemas,
+        "Error",
+        backsight_report::schema::schema_of::<ErrorView>(),
+    );
+    let mut paths = Map::new();
+    for operation in OPERATIONS {
+        let answer = match (operation.schema)() {
+            Some(schema) => reference(&mut schemas, operation.id, schema),
+            None => json!({ "type": "object" }),
+        };
+        let parameters = operation.parameters.iter().map(|(name, is_query, about)| {
+            json!({
+                "name": name,
+                "in": if *is_query { "query" } else { "path" },
+                "required": !is_query,
+                "description": about,
+                "schema": { "type": "string" },
+            })
+        });
+        let failed = |about: &str| json!({ "description": about, "content": { "application/json": { "schema": error } } });
+        let get = json!({
+            "operationId": operation.id,
+            "summary": operation.about,
+            "parameters": parameters.collect::<Vec<_>>(),
+            "responses": {
+                "200": {
+                    "description": "The answer.",
+                    "content": { "application/json": { "schema": answer } },
+                },
+                "404": failed("There is no such thing."),
+            },
+        });
+        paths.insert(format!("/api/v1/{}", operation.path), json!({ "get": get }));
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Backsight",
+            "version": "1",
+            "description": "What a store of Backsight has, to read. Numbers are in the unit that stands beside them. \
+                            `/api/v1/events` says by server-sent events (`edition`) when something was written.",
+        },
+        "paths": paths,
+        "components": { "schemas": schemas },
+    })
+}
+
+/// Puts a schema and its parts among the others; returns what refers to it.
+fn reference(schemas: &mut Map<String, Value>, name: &str, mut schema: Value) -> Value {
+    let own = |part: &str| format!("{name}.{part}");
+    if let Some(Value::Object(parts)) = schema.as_object_mut().and_then(|it| it.remove("$defs")) {
+        for (part, mut schema) in parts {
+            point(&mut schema, &own);
+            schemas.insert(own(&part), schema);
+        }
+    }
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("$schema");
+    }
+    point(&mut schema, &own);
+    schemas.insert(name.to_owned(), schema);
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// Lets references to parts of a schema lead to where these are now.
+fn point(schema: &mut Value, own: &impl Fn(&str) -> String) {
+    match schema {
+        Value::Object(object) => {
+            for (key, value) in object {
+                match value {
+                    Value::String(text) if key == "$ref" => {
+                        if let Some(part) = text.strip_prefix("#/$defs/") {
+                            *text = format!("#/components/schemas/{}", own(part));
+                        }
+                    }
+                    value => point(value, own),
+                }
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(|value| point(value, own)),
+        _ => {}
+    }
+}

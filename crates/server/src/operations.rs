@@ -1,0 +1,102 @@
+//! What can be asked of the read API: the table that its answers and its description follow.
+
+use backsight_report::{
+    history::{HistoryStudyView, HistoryView},
+    schema::schema_of,
+    stored_study::StudyListEntry,
+    test_matrix::TestMatrix,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Something that can be asked.
+pub struct Operation {
+    /// Its name for programs.
+    pub id: &'static str,
+    /// Its path after `/api/v1/`; what stands in braces is a parameter.
+    pub path: &'static str,
+    /// What it answers.
+    pub about: &'static str,
+    /// Its parameters: name, whether it is in the query, what it is.
+    pub parameters: &'static [(&'static str, bool, &'static str)],
+    /// The schema of its answer; nothing where it is one of several that `schema` of the command has.
+    pub schema: fn() -> Option<Value>,
+}
+
+/// Everything that can be asked.
+pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        id: "listTargets",
+        path: "targets",
+        about: "The targets that have a history.",
+        parameters: &[],
+        schema: || Some(schema_of::<Vec<TargetView<'_>>>()),
+    },
+    Operation {
+        id: "getHistory",
+        path: "targets/{target}/history",
+        about: "What was measured along a target's versions, and where it changed: what `backsight history` prints.",
+        parameters: &[
+            ("target", false, "The target's name."),
+            (
+                "series",
+                true,
+                "Only series whose name has this text in it.",
+            ),
+        ],
+        schema: || Some(schema_of::<HistoryView<'_>>()),
+    },
+    Operation {
+        id: "getTests",
+        path: "targets/{target}/tests",
+        about: "The tests of a target's suites along its versions: what `backsight tests` prints.",
+        parameters: &[("target", false, "The target's name.")],
+        schema: || Some(schema_of::<TestMatrix>()),
+    },
+    Operation {
+        id: "listStudies",
+        path: "studies",
+        about: "The studies, the newest first: what `backsight studies` prints.",
+        parameters: &[],
+        schema: || Some(schema_of::<Vec<StudyListEntry<'_>>>()),
+    },
+    Operation {
+        id: "getStudy",
+        path: "studies/{study}",
+        about: "What a study came to: what `backsight show` prints. `backsight schema` has the schemas of the kinds.",
+        parameters: &[("study", false, "The study's name or number.")],
+        schema: || None,
+    },
+    Operation {
+        id: "getDescription",
+        path: "openapi.json",
+        about: "This description.",
+        parameters: &[],
+        schema: || None,
+    },
+];
+
+/// A target in the list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TargetView<'a> {
+    /// Its name.
+    pub target: &'a str,
+    /// How many versions are known.
+    pub versions: usize,
+    /// How many of them were measured.
+    pub measured: usize,
+    /// How many series there are: a metric of a cell each.
+    pub series: usize,
+    /// How many tests its suites have.
+    pub tests: usize,
+    /// The studies that its history is made of, oldest first.
+    pub studies: Vec<HistoryStudyView<'a>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ErrorView {
+    /// Why.
+    pub error: String,
+}

@@ -1,0 +1,257 @@
+//! Answers requests for pages, raw outputs, the API and news. Reads only; for browsers of this machine.
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse as _, Response, Sse, sse},
+};
+use backsight_site::{SiteError, SiteFile};
+use backsight_store::RawRef;
+use futures_util::{StreamExt as _, stream};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, sync::watch};
+
+use crate::{
+    LiveSite,
+    address::{Place, place},
+    api,
+};
+
+/// Pages say themselves what their scripts may do; this holds where a page says nothing.
+const POLICY: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'; \
+                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// How long requests that are under way may take once the server was told to stop.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address.
+    #[error("can't listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A machine that others reach.
+    #[error("{0} isn't an address of this machine alone")]
+    NotLoopback(SocketAddr),
+    /// Serving failed.
+    #[error("can't serve: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+#[derive(Clone)]
+struct Server {
+    site: Arc<LiveSite>,
+    /// Ends streams of news.
+    stopping: watch::Receiver<bool>,
+}
+
+/// Serves a site on an address of this machine until `stop` ends; says where once it listens.
+///
+/// # Errors
+/// The address is another machine's too, or is taken.
+pub async fn serve(
+    site: Arc<LiveSite>,
+    address: SocketAddr,
+    listening: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
+    if !address.ip().is_loopback() {
+        return Err(ServeError::NotLoopback(address));
+    }
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|source| ServeError::Listen { address, source })?;
+    listening(listener.local_addr()?);
+    let (stopping, told) = watch::channel(false);
+    let follower = tokio::spawn(Arc::clone(&site).follow());
+    let server = Server {
+        site,
+        stopping: told.clone(),
+    };
+    let router = Router::new()
+        .route("/api/v1/events", axum::routing::get(events))
+        .fallback(answer)
+        .layer(middleware::from_fn(guard))
+        .with_state(server);
+    let stopped = async move {
+        stop.await;
+        let _ = stopping.send(true);
+    };
+    let serving = axum::serve(listener, router).with_graceful_shutdown(stopped);
+    let mut told = told;
+    tokio::select! {
+        ended = serving => ended?,
+        // A reader that takes nothing more would hold the server for ever.
+        () = async {
+            let _ = told.wait_for(|stopping| *stopping).await;
+            tokio::time::sleep(GRACE).await;
+        } => {}
+    }
+    follower.abort();
+    Ok(())
+}
+
+/// What holds for every request: it only reads, it came by a name of this machine (another name leads here where a page of
+/// others has bent the names of a browser), and its answer is no more than it says.
+async fn guard(request: Request, next: Next) -> Response {
+    let mut response = if ![Method::GET, Method::HEAD].contains(request.method()) {
+        let allow = [(header::ALLOW, "GET, HEAD")];
+        (StatusCode::METHOD_NOT_ALLOWED, allow, "only GET and HEAD\n").into_response()
+    } else if !is_of_this_machine(request.headers()) {
+        (
+            StatusCode::FORBIDDEN,
+            "this server answers to the names of this machine: http://127.0.0.1 or http://localhost\n",
+        )
+            .into_response()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (
+            header::HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn is_of_this_machine(headers: &HeaderMap) -> bool {
+    let Some(host) = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+    else {
+        return false;
+    };
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
+}
+
+/// Says that there are newer pages.
+async fn events(State(server): State<Server>) -> impl axum::response::IntoResponse {
+    let mut stopping = server.stopping;
+    let editions = stream::unfold(server.site.editions(), async |mut editions| {
+        editions.changed().await.ok()?;
+        let edition = *editions.borrow_and_update();
+        Some((edition, editions))
+    });
+    let news = editions.map(|edition| {
+        Ok::<_, Infallible>(
+            sse::Event::default()
+                .event("edition")
+                .data(edition.to_string()),
+        )
+    });
+    let until = async move {
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    };
+    Sse::new(news.take_until(Box::pin(until))).keep_alive(sse::KeepAlive::default())
+}
+
+async fn answer(State(server): State<Server>, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let headers = request.headers().clone();
+    let live = Arc::clone(&server.site);
+    // Making a page computes: the loop goes on meanwhile.
+    let runtime = tokio::runtime::Handle::current();
+    let made = tokio::task::spawn_blocking(move || {
+        runtime.block_on(async {
+            match path.strip_prefix("/api/v1/") {
+                Some(asked) => api::answer(&live, asked, &query).await,
+                None => page(&live, &path).await,
+            }
+        })
+    });
+    match made.await {
+        Ok(response) => unchanged(&headers, response),
+        Err(_) => fault("the page can't be made"),
+    }
+}
+
+async fn page(live: &LiveSite, path: &str) -> Response {
+    let site = live.site();
+    match place(&site, path) {
+        Place::Elsewhere(path) => match HeaderValue::from_str(&path) {
+            Ok(path) => {
+                (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, path)]).into_response()
+            }
+            Err(_) => not_found(),
+        },
+        Place::Nowhere => not_found(),
+        Place::File(address) => match site.file(&address).await {
+            Ok(Some(file)) => file_response(&address, file),
+            Ok(None) => not_found(),
+            Err(error) => site_fault(&error),
+        },
+    }
+}
+
+fn file_response(address: &str, file: SiteFile) -> Response {
+    // A raw output's address says its content.
+    let keep = match address.starts_with("raw/") {
+        true => "private, max-age=31536000, immutable",
+        false => "no-cache",
+    };
+    let tag = format!("\"{}\"", RawRef::from_content(&file.content));
+    let mut response = Response::new(Body::from(file.content));
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static(file.media_type),
+    );
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// The answer, or that the reader has it already.
+fn unchanged(asked: &HeaderMap, response: Response) -> Response {
+    let known = asked.get(header::IF_NONE_MATCH);
+    let tag = response.headers().get(header::ETAG);
+    if known.is_none() || known != tag {
+        return response;
+    }
+    let (mut parts, _) = response.into_parts();
+    parts.status = StatusCode::NOT_MODIFIED;
+    Response::from_parts(parts, Body::empty())
+}
+
+fn not_found() -> Response {
+    let page = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+                <title>Not found · Backsight</title><link rel=\"stylesheet\" href=\"/style.css\"><h1>Nothing is here</h1>\
+                <p>What it was about may have been deleted. <a href=\"/\">Home</a></html>";
+    (
+        StatusCode::NOT_FOUND,
+        [(header::CONTENT_TYPE, "text/html; charset=utf-8")],
+        page,
+    )
+        .into_response()
+}
+
+fn site_fault(error: &SiteError) -> Response {
+    fault(&error.to_string())
+}
+
+pub(crate) fn fault(why: &str) -> Response {
+    let text = format!("{why}\n");
+    (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
+}

@@ -1,0 +1,325 @@
+//! `serve`: the pages of `publish` and the read API over HTTP, live, for this machine alone.
+
+use nix::sys::signal::{Signal, kill};
+use serde_json::Value;
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    path::Path,
+    process::Command,
+};
+
+use crate::{
+    exit_statuses::quick,
+    history::{stepped::Extent, with_history},
+    place::Place,
+    processes::LIMIT,
+    running::{Ended, Running},
+};
+
+/// A server of a place's store.
+pub struct Serving {
+    running: Running,
+    address: String,
+}
+
+/// What a server answered.
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+impl Serving {
+    /// Serves on any port that is free, once it listens.
+    pub fn start(place: &Place) -> Self {
+        let serve = ["serve", "--listen", "127.0.0.1:0"];
+        let mut running = Running::start(place.command(&serve));
+        let said = running.next_line();
+        let address = said.strip_prefix("serving http://").unwrap();
+        let address = address.split('/').next().unwrap().to_owned();
+        Self { running, address }
+    }
+
+    fn send(&self, request: &str) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        BufReader::new(stream)
+    }
+
+    fn asked(&self, first_line: &str, headers: &str) -> Answer {
+        let request = format!(
+            "{first_line} HTTP/1.1\r\nHost: {}\r\n{headers}Connection: close\r\n\r\n",
+            self.address
+        );
+        let mut all = Vec::new();
+        self.send(&request).read_to_end(&mut all).unwrap();
+        let end = all.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8(all[..end].to_vec())
+            .unwrap()
+            .to_lowercase();
+        Answer {
+            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+            head,
+            body: all[end + 4..].to_vec(),
+        }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.asked(&format!("GET {path}"), "")
+    }
+
+    /// Tells it to stop; it does.
+    pub fn stop(self) -> Ended {
+        kill(self.running.pid, Signal::SIGTERM).unwrap();
+        let ended = self.running.ends();
+        ended.assert_code(0);
+        ended
+    }
+}
+
+/// The published files below a folder, by their addresses.
+fn files(folder: &Path, below: &str, all: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{below}{}", entry.file_name().into_string().unwrap());
+        match entry.file_type().unwrap().is_dir() {
+            true => files(&entry.path(), &format!("{name}/"), all),
+            false => drop(all.insert(name)),
+        }
+    }
+}
+
+#[test]
+fn what_is_served_is_what_is_published() {
+    let place = with_history(Extent {
+        versions: 12,
+        boots: 1,
+        trials: 2,
+    });
+    place.prints_of(&["publish", "site"]);
+    let server = Serving::start(&place);
+    let mut published = BTreeSet::new();
+    files(&place.path("site"), "", &mut published);
+    published.remove("published-by-backsight.txt");
+    assert!(published.len() > 40, "{published:?}");
+    for address in published {
+        let answer = server.get(&format!("/{address}"));
+        assert_eq!(answer.status, 200, "{address}");
+        let file = fs::read(place.path("site").join(&address)).unwrap();
+        if !address.ends_with(".html") || address.ends_with("report.html") {
+            assert_eq!(answer.body, file, "{address}");
+            continue;
+        }
+        // But for the script that looks for news, and that it may.
+        let mut page = answer.text().replace(" 'self'; connect-src 'self'", "");
+        let script = page.find("<script src=").unwrap();
+        let end = script + page[script..].find("</script>\n").unwrap() + "</script>\n".len();
+        page.replace_range(script..end, "");
+        assert_eq!(page, String::from_utf8(file).unwrap(), "{address}");
+    }
+    // As people type addresses.
+    for (path, status) in [
+        ("/", 200),
+        ("/linux/", 200),
+        ("/linux", 308),
+        ("/linux/v/6.1.3", 200),
+        ("/studies/weekly-1", 308),
+        ("/nothing", 404),
+        ("/linux/v/../../../etc/passwd", 404),
+        ("/raw/aa/nothing.txt", 404),
+        (
+            "/raw/00/0000000000000000000000000000000000000000000000000000000000000000.txt",
+            404,
+        ),
+        ("/%ff%00", 404),
+    ] {
+        assert_eq!(server.get(path).status, status, "{path}");
+    }
+    server.stop();
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_server_only_reads_and_answers_this_machine_alone() {
+    let place = with_history(Extent {
+        versions: 4,
+        boots: 1,
+        trials: 1,
+    });
+    let server = Serving::start(&place);
+    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+        assert_eq!(
+            server.asked(&format!("{method} /"), "").status,
+            405,
+            "{method}"
+        );
+    }
+    let page = server.get("/");
+    for header in [
+        "x-content-type-options: nosniff",
+        "content-security-policy: default-src 'none'",
+        "frame-ancestors 'none'",
+        "referrer-policy: no-referrer",
+    ] {
+        assert!(page.head.contains(header), "{header}: {}", page.head);
+    }
+    // A page of others that has bent the names of a browser.
+    let mut bent = Vec::new();
+    let request = "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
+    server.send(request).read_to_end(&mut bent).unwrap();
+    assert!(bent.starts_with(b"HTTP/1.1 403"));
+    // Who has a page already isn't sent it again.
+    let tag = page
+        .head
+        .lines()
+        .find_map(|line| line.strip_prefix("etag: "));
+    let again = server.asked("GET /", &format!("If-None-Match: {}\r\n", tag.unwrap()));
+    assert_eq!((again.status, again.body.len()), (304, 0));
+
+    let taken = place.ends(&["serve", "--listen", &server.address]);
+    taken.assert_code(2);
+    assert!(taken.stderr.contains("can't listen on"), "{}", taken.stderr);
+    let open = place.ends(&["serve", "--listen", "0.0.0.0:0"]);
+    open.assert_code(2);
+    assert!(
+        open.stderr.contains("of this machine alone"),
+        "{}",
+        open.stderr
+    );
+    server.stop();
+}
+
+#[test]
+fn the_api_answers_what_the_command_prints_and_describes_itself() {
+    let place = with_history(Extent {
+        versions: 8,
+        boots: 1,
+        trials: 2,
+    });
+    let server = Serving::start(&place);
+    let targets = server.get("/api/v1/targets").json();
+    assert_eq!(targets[0]["target"], "linux", "{targets:#}");
+    assert_eq!(targets[0]["versions"], 8);
+    let history = server.get("/api/v1/targets/linux/history").json();
+    let printed = place.prints_of(&["history", "--format", "json", "--all-metrics"]);
+    assert_eq!(history, serde_json::from_str::<Value>(&printed).unwrap());
+    let some = server
+        .get("/api/v1/targets/linux/history?series=hackbench")
+        .json();
+    let series = some["series"].as_array().unwrap();
+    assert!(!series.is_empty() && series.len() < history["series"].as_array().unwrap().len());
+    let studies = server.get("/api/v1/studies").json();
+    let printed = place.prints_of(&["studies", "--json"]);
+    assert_eq!(studies, serde_json::from_str::<Value>(&printed).unwrap());
+    for (path, part) in [
+        ("targets/none/history", "no target is called"),
+        ("targets/linux/tests", "has no suites"),
+        ("studies/none", "there is no study"),
+        ("sonnets", "openapi.json"),
+        ("targets/%ff/history", "openapi.json"),
+    ] {
+        let answer = server.get(&format!("/api/v1/{path}"));
+        assert_eq!(answer.status, 404, "{path}");
+        let error = answer.json();
+        assert!(error["error"].as_str().unwrap().contains(part), "{error}");
+    }
+    // Every answer is as the description says.
+    let description = server.get("/api/v1/openapi.json").json();
+    for (path, operation) in description["paths"].as_object().unwrap() {
+        let path = path
+            .replace("{target}", "linux")
+            .replace("{study}", "weekly-1");
+        if path.ends_with("/tests") {
+            continue;
+        }
+        let answer = server.get(&path);
+        assert_eq!(answer.status, 200, "{path}");
+        let schema = &operation["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        let mut schema = schema.clone();
+        schema["components"] = description["components"].clone();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let found = answer.json();
+        let errors: Vec<String> = validator
+            .iter_errors(&found)
+            .map(|e| e.to_string())
+            .collect();
+        assert!(errors.is_empty(), "{path}: {errors:?}");
+    }
+    server.stop();
+}
+
+#[test]
+fn the_example_of_a_client_prints_what_changed() {
+    let place = with_history(Extent::USUAL);
+    let server = Serving::start(&place);
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/api/changes.py");
+    let mut command = Command::new("python3");
+    command.arg(client).arg(format!("http://{}/", server.address));
+    let ended = Running::start(command).ends();
+    ended.assert_code(0);
+    let how_to = include_str!("../../docs/how-to/serve-a-site.md");
+    let printed = ended.stdout();
+    assert!(printed.lines().count() >= 1, "{printed}");
+    for line in printed.lines() {
+        assert!(how_to.contains(line), "{line}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_page_moves_while_another_process_measures() {
+    let place = quick();
+    place.prints_of(&["run", "plan.toml", "--name", "first"]);
+    let server = Serving::start(&place);
+    assert!(!server.get("/studies/").text().contains("second"));
+    let request = format!(
+        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\n\r\n",
+        server.address
+    );
+    let mut news = server.send(&request);
+    let mut line = String::new();
+    while !line.starts_with("transfer-encoding") {
+        line.clear();
+        assert!(news.read_line(&mut line).unwrap() > 0);
+    }
+    place.hold("run", 4);
+    let study = place.begins(&["run", "plan.toml", "--name", "second"]);
+    place.until_held("run");
+    // It is being measured: news come, and the page has it.
+    let is_there = || {
+        let page = server.get("/studies/").text();
+        let row = page.split("<tr>").find(|row| row.contains(">second</a>"));
+        row.is_some_and(|row| row.contains(">running</td>") && row.contains("1 trial<"))
+    };
+    while !is_there() {
+        line.clear();
+        while !line.starts_with("event: edition") {
+            line.clear();
+            assert!(news.read_line(&mut line).unwrap() > 0, "the stream ended");
+        }
+    }
+    place.release("run");
+    study.ends().assert_code(0);
+    let finished = server.get("/api/v1/studies/second").text();
+    let shown = place.prints_of(&["show", "second", "--format", "json"]);
+    assert_eq!(finished, shown);
+    // A reader that still listens is no reason not to stop.
+    server.stop();
+    let mut rest = Vec::new();
+    news.read_to_end(&mut rest).unwrap();
+    place.assert_nothing_left();
+}

@@ -65,6 +65,8 @@ pub struct TargetHistory {
     pub references: Vec<ReferenceSeries>,
     /// Whether their drift was taken out of what is here.
     pub is_drift_removed: bool,
+    /// What was accepted, each with the place of its version: see [`TargetHistory::accept`].
+    pub acceptances: Vec<(usize, ChangeAcceptance)>,
 }
 
 /// A version with what came of it.
@@ -197,6 +199,11 @@ impl TargetHistory {
         let places: HashMap<&str, usize> = versions
             .map(|(at, version)| (version.version.id.as_str(), at))
             .collect();
+        let known = acceptances.iter().filter_map(|it| {
+            let place = places.get(it.version.as_str())?;
+            Some((*place, ChangeAcceptance::new(it, now)))
+        });
+        self.acceptances = known.collect();
         for series in &mut self.series {
             let (benchmark, metric) = (&series.cell.benchmark, &series.metric.name);
             for change in &mut series.found.changes {
@@ -240,6 +247,7 @@ pub fn history(studies: &[StudyHistory]) -> TargetHistory {
         unplaced: drafts.unplaced,
         references: Vec::new(),
         is_drift_removed: false,
+        acceptances: Vec::new(),
         series: drafts.series(),
     };
     history.tell_of_compilers();

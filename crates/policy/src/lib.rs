@@ -45,6 +45,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod alerts;
 mod bisect;
 mod change_significance;
 mod compare;
@@ -66,6 +67,10 @@ mod test_history;
 mod test_run;
 mod try_patch;
 
+pub use alerts::{
+    Alert, AlertKind, AlertMember, AlertRank, ChangeStretch, MemberChange, MemberRank, MemberSort,
+    alerts,
+};
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use change_significance::{
     ChangeDirection, adjusted_tests, change_percent, significance_tests,

@@ -5,7 +5,8 @@
 
 use backsight_model::{HostName, Outcome, TestCount};
 use backsight_stats::failures::{
-    FailureCount, FailureDetectionOptions, FailureRate, TestState, failure_changes, test_state,
+    FailureChange, FailureCount, FailureDetectionOptions, FailureRate, TestState, failure_changes,
+    test_state,
 };
 use jiff::Timestamp;
 use std::{
@@ -152,9 +153,8 @@ pub struct TestRow {
     /// How it stands in the last column of its suite; none where it was skipped or not run there. Positions are those of the
     /// suite's columns.
     pub state: Option<TestState>,
-    /// The first of the suite's columns, by position, since which it fails more or less often than before; none where that never
-    /// changed.
-    pub changed_at: Option<usize>,
+    /// Where it began to fail more or less often than before, oldest first. Places are positions in the suite's columns.
+    pub changes: Vec<FailureChange>,
 }
 
 impl TestRow {
@@ -180,7 +180,7 @@ impl TestRow {
                 true => None,
                 false => test_state(&counts, &options),
             },
-            changed_at: changes.last().map(|change| change.at),
+            changes,
             ..self
         }
     }
@@ -339,7 +339,7 @@ impl TestHistory {
                 column(location.until)
             }
             Some(TestState::Fail { since } | TestState::StillFailing { since }) => column(since),
-            Some(TestState::Flaky { .. }) => row.changed_at.and_then(column),
+            Some(TestState::Flaky { .. }) => column(row.changes.last()?.at),
             _ => row.fails_since().map(|cell| cell.column as usize),
         }
     }
@@ -417,7 +417,7 @@ impl<'a> SuiteRows<'a> {
                     test: name.clone(),
                     cells: Vec::new(),
                     state: None,
-                    changed_at: None,
+                    changes: Vec::new(),
                 });
                 self.rows.len() - 1
             });

@@ -50,6 +50,7 @@ mod suite_run;
 mod target;
 mod template;
 mod test_results;
+mod triage;
 mod trial;
 mod unit;
 mod value;
@@ -128,6 +129,7 @@ pub use target::{
 };
 pub use template::{Template, TemplateError, shell_quoted};
 pub use test_results::{TestResultIter, TestResultRef, TestResults};
+pub use triage::{Triage, TriageState};
 pub use trial::{
     DrawnSettings, Ending, Failure, FillError, HostClock, MachineLoad, Meeting, MeetingKind,
     MetricSamples, MonitorSample, ResourceUsage, RoleTrial, Skew, StepOutput, StepRecord,

@@ -4,7 +4,7 @@
 //! bisection named, of every series and every test is a member of exactly one alert; what may have moved at the same version is one
 //! alert. What an alert is called is its version's name: no two have the same.
 //!
-//! The worst first ([`AlertRank`]): what is over (its level came back, or all of it is accepted) is last. Then what became worse is before
+//! The worst first ([`AlertRank`]): what is over (fixed, accepted or invalid) is last. Then what became worse is before
 //! what moved without a direction, and that before what became better. Within these the worst member decides: a test that fails now,
 //! then primary metrics, tests that fail more or less often, secondary metrics and those of monitors; within these its size. A size is
 //! the least that the interval leaves possible, in percent, and sizes are alike until one is twice as large: of alike ones
@@ -14,7 +14,7 @@ mod clusters;
 
 pub use clusters::ChangeStretch;
 
-use backsight_model::{Acceptance, MetricFamily};
+use backsight_model::{Acceptance, MetricFamily, Triage, TriageState};
 use backsight_stats::{Interval, failures::FailureChange};
 use jiff::Timestamp;
 use std::{
@@ -39,8 +39,10 @@ pub struct Alert {
     pub kind: AlertKind,
     /// Whether the level from before came back later: of every member of the worst one's sort of which that can be told.
     pub is_fixed: bool,
-    /// Whether all members are accepted.
-    pub is_accepted: bool,
+    /// The acceptance of the worst member, where all of them are accepted.
+    pub acceptance: Option<Acceptance>,
+    /// What was said of it last: see [`triage_alerts`].
+    pub triage: Option<Triage>,
     /// Its place among alerts of all targets: the least is shown first.
     pub rank: AlertRank,
 }
@@ -54,6 +56,23 @@ pub enum AlertKind {
     Other,
     /// For the better.
     Better,
+}
+
+/// How an alert stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AlertState {
+    /// Nobody has said anything of it.
+    New,
+    /// Somebody looks into it.
+    Investigating,
+    /// The software did change.
+    Confirmed,
+    /// The change is known, and its reason is good.
+    Accepted,
+    /// Somebody said so; or nobody said anything, and the level came back.
+    Fixed,
+    /// The software didn't change.
+    Invalid,
 }
 
 /// A change of a series or of a test.
@@ -71,8 +90,8 @@ pub struct AlertMember {
     pub percent: Option<(f64, Interval)>,
     /// Whether the level from before came back later; none where that can't be told.
     pub is_back: Option<bool>,
-    /// Whether it is accepted, and that isn't over.
-    pub is_accepted: bool,
+    /// Its acceptance, if that isn't over.
+    pub acceptance: Option<Acceptance>,
     /// Its place among members.
     pub rank: MemberRank,
 }
@@ -132,7 +151,7 @@ pub enum MemberSort {
 /// What is shown before what: see the [module](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AlertRank {
-    /// Whether it is fixed or accepted.
+    /// Whether it is fixed, accepted or invalid.
     pub is_over: bool,
     /// That of the worst member.
     pub worst: MemberRank,
@@ -148,6 +167,71 @@ impl Alert {
     #[must_use]
     pub fn worst(&self) -> &AlertMember {
         &self.members[0]
+    }
+
+    /// How it stands. An acceptance counts more than what else was said: it says until when it holds.
+    #[must_use]
+    pub fn state(&self) -> AlertState {
+        match &self.triage {
+            _ if self.acceptance.is_some() => AlertState::Accepted,
+            Some(triage) => triage.state.into(),
+            None if self.is_fixed => AlertState::Fixed,
+            None => AlertState::New,
+        }
+    }
+}
+
+impl AlertState {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::New,
+        Self::Investigating,
+        Self::Confirmed,
+        Self::Accepted,
+        Self::Fixed,
+        Self::Invalid,
+    ];
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Investigating => "investigating",
+            Self::Confirmed => "confirmed",
+            Self::Accepted => "accepted",
+            Self::Fixed => "fixed",
+            Self::Invalid => "invalid",
+        }
+    }
+
+    /// Whether there is nothing left to do.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Accepted | Self::Fixed | Self::Invalid)
+    }
+}
+
+impl From<TriageState> for AlertState {
+    fn from(state: TriageState) -> Self {
+        match state {
+            TriageState::Investigating => Self::Investigating,
+            TriageState::Confirmed => Self::Confirmed,
+            TriageState::Fixed => Self::Fixed,
+            TriageState::Invalid => Self::Invalid,
+        }
+    }
+}
+
+impl AlertKind {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::Other => "other",
+            Self::Better => "better",
+        }
     }
 }
 
@@ -221,6 +305,29 @@ pub fn alerts(history: &TargetHistory, tests: Option<&TestHistory>) -> Vec<Alert
     alerts
 }
 
+/// Notes what was said of alerts (the oldest first), and puts these in their order again. What was said is about the alert
+/// that lies nearest to its version, of those that may lie there.
+pub fn triage_alerts(alerts: &mut [Alert], history: &TargetHistory, said: &[Triage]) {
+    let versions = history.versions.iter().enumerate();
+    let places: HashMap<&str, usize> = versions
+        .map(|(at, version)| (version.version.id.as_str(), at))
+        .collect();
+    for triage in said {
+        let Some(place) = places.get(triage.version.as_str()) else {
+            continue;
+        };
+        let there = alerts.iter_mut().filter(|it| it.stretch.contains(*place));
+        let distance = |it: &&mut Alert| (it.stretch.at.abs_diff(*place), it.stretch.at);
+        if let Some(alert) = there.min_by_key(distance) {
+            alert.triage = Some(triage.clone());
+        }
+    }
+    for alert in alerts.iter_mut() {
+        alert.rank.is_over = alert.state().is_over();
+    }
+    alerts.sort_by_key(|alert| alert.rank);
+}
+
 /// The alert of what moved at this version.
 fn alert(
     history: &TargetHistory,
@@ -247,13 +354,15 @@ fn alert(
         .filter(|it| (it.rank.kind, it.rank.sort) == (worst.kind, worst.sort));
     let mut told = alike.filter_map(|member| member.is_back).peekable();
     let is_fixed = told.peek().is_some() && told.all(|is_back| is_back);
-    let is_accepted = members.iter().all(|member| member.is_accepted);
+    let is_accepted = members.iter().all(|member| member.acceptance.is_some());
+    let acceptance = members[0].acceptance.clone().filter(|_| is_accepted);
     let date = history.versions.get(at).and_then(|it| it.version.at);
     Alert {
         stretch,
         kind: members[0].kind,
         is_fixed,
-        is_accepted,
+        acceptance,
+        triage: None,
         rank: AlertRank {
             is_over: is_fixed || is_accepted,
             worst,
@@ -359,7 +468,9 @@ fn found_member(series: &VersionSeries, change: MemberChange, point: &ChangePoin
         kind,
         percent,
         is_back: Some(is_back(series, point)),
-        is_accepted: point.is_accepted(),
+        acceptance: (point.accepted.as_ref())
+            .filter(|accepted| !accepted.lapsed)
+            .map(|accepted| accepted.acceptance.clone()),
         rank: MemberRank::new(kind, series.metric.family().into(), percent.map(|it| it.1)),
     }
 }
@@ -391,7 +502,7 @@ fn named_member(
         kind,
         percent: named.percent,
         is_back: None,
-        is_accepted: history.accepts(stretch, |it| it.covers(benchmark, metric)),
+        acceptance: history.acceptance(stretch, |it| it.covers(benchmark, metric)),
         rank: MemberRank::new(
             kind,
             series.metric.family().into(),
@@ -464,17 +575,22 @@ fn test_member(
         percent: None,
         is_back: Some(is_back),
         // What is accepted by a metric says nothing of tests.
-        is_accepted: history.accepts(stretch, |it| it.metric.is_none()),
+        acceptance: history.acceptance(stretch, |it| it.metric.is_none()),
         rank: MemberRank::new(kind, sort, Some(moved)),
     }
 }
 
 impl TargetHistory {
-    /// Whether something is accepted, and that isn't over, of a change that may lie at these versions.
-    fn accepts(&self, stretch: ChangeStretch, is_about: impl Fn(&Acceptance) -> bool) -> bool {
-        self.acceptances.iter().any(|(place, accepted)| {
+    /// What is accepted, and isn't over, of a change that may lie at these versions.
+    fn acceptance(
+        &self,
+        stretch: ChangeStretch,
+        is_about: impl Fn(&Acceptance) -> bool,
+    ) -> Option<Acceptance> {
+        let accepted = self.acceptances.iter().find(|(place, accepted)| {
             !accepted.lapsed && stretch.contains(*place) && is_about(&accepted.acceptance)
-        })
+        });
+        accepted.map(|(_, accepted)| accepted.acceptance.clone())
     }
 }
 

@@ -68,8 +68,8 @@ mod test_run;
 mod try_patch;
 
 pub use alerts::{
-    Alert, AlertKind, AlertMember, AlertRank, ChangeStretch, MemberChange, MemberRank, MemberSort,
-    alerts,
+    Alert, AlertKind, AlertMember, AlertRank, AlertState, ChangeStretch, MemberChange, MemberRank,
+    MemberSort, alerts, triage_alerts,
 };
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use change_significance::{

@@ -118,6 +118,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         include_str!("../migrations/0019_suite_runs.sql"),
     ),
     (21, "pruned", include_str!("../migrations/0020_pruned.sql")),
+    (22, "triage", include_str!("../migrations/0021_triage.sql")),
 ];
 
 /// Rows that the database's thread may be ahead of us.

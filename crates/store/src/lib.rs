@@ -50,6 +50,7 @@ mod self_test;
 mod stamp;
 mod study;
 mod suite_run;
+mod triage;
 mod trial;
 
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};

@@ -6,7 +6,8 @@ use backsight_model::{
     Amendment, Better, BootRecord, BuildRecord, Cell, CellMetric, Ending, Failure, HostName,
     HostRecord, KeepRule, KeepRules, Layout, MachineLoad, MetricSamples, MonitorName,
     MonitorSample, Outcome, Phase, ResourceUsage, Simulator, StepOutput, StepRecord, StudyState,
-    SuiteRun, TestResult, TestResults, TomlDocument, TrialRecord, Unit, Value, Version,
+    SuiteRun, TestResult, TestResults, TomlDocument, TriageState, TrialRecord, Unit, Value,
+    Version,
 };
 use backsight_store::{
     ChangedFact, FileContent, FilePart, FinishedFile, FinishedStudy, FinishedTrial, KeptReferences,
@@ -993,6 +994,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE host_clock",
         "DROP TABLE meeting",
         "DROP TABLE pruned",
+        "DROP TABLE triage",
         "DROP TABLE suite_run",
         "DROP TABLE self_test",
         "DROP TABLE host_record",
@@ -1900,6 +1902,33 @@ async fn what_is_accepted_is_kept_replaced_and_withdrawn() {
     let metric = Some("tbench.throughput");
     assert!(store.withdraw(&target, "abc", metric).await.unwrap());
     assert_eq!(store.acceptances(&target).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_is_said_of_alerts_is_kept_in_the_order_in_which_it_was_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).await.unwrap();
+    let target: backsight_model::TargetName = "app".parse().unwrap();
+    let said = |state, note: Option<&str>| backsight_model::Triage {
+        target: target.clone(),
+        version: "abc".to_owned(),
+        name: "v2".to_owned(),
+        state,
+        note: note.map(str::to_owned),
+        by: "Ann".to_owned(),
+        at: jiff::Timestamp::from_second(100).unwrap(),
+    };
+    let all = [
+        said(TriageState::Investigating, None),
+        said(TriageState::Invalid, Some("the lab was warm")),
+        said(TriageState::Investigating, None),
+    ];
+    for one in &all {
+        store.record_triage(one).await.unwrap();
+    }
+    assert_eq!(store.triage(&target).await.unwrap(), all);
+    let other = "other".parse().unwrap();
+    assert_eq!(store.triage(&other).await.unwrap(), []);
 }
 
 #[tokio::test]

@@ -159,7 +159,7 @@ fn what_came_back_is_fixed_and_last() {
     let mut history = history(&[study(3, 100, |_, at| levels(&steps, at, &mut random))]);
     let places = |history: &TargetHistory| -> Vec<(usize, bool, bool)> {
         let alerts = alerts(history, None).into_iter();
-        let told = alerts.map(|it| (it.stretch.at, it.is_fixed, it.is_accepted));
+        let told = alerts.map(|it| (it.stretch.at, it.is_fixed, it.acceptance.is_some()));
         told.collect()
     };
     let first = [(80, false, false), (50, false, false), (20, true, false)];
@@ -184,6 +184,40 @@ fn what_came_back_is_fixed_and_last() {
     };
     history.accept(std::slice::from_ref(&only_one), only_one.at);
     assert_eq!(places(&history), first, "two of three aren't accepted");
+}
+
+#[test]
+fn what_was_said_is_about_the_alert_that_may_lie_at_its_version() {
+    let mut random = Random::seeded(2);
+    let steps = [(20, 2.0), (50, 8.0)];
+    let history = history(&[study(3, 100, |_, at| levels(&steps, at, &mut random))]);
+    let triage = |version: usize, state| Triage {
+        target: "app".parse().unwrap(),
+        version: format!("v{version}"),
+        name: format!("1.{version}"),
+        state,
+        note: None,
+        by: "Ann".to_owned(),
+        at: Timestamp::from_second(EPOCH).unwrap(),
+    };
+    let told = |said: &[Triage]| -> Vec<(usize, AlertState)> {
+        let mut found = alerts(&history, None);
+        triage_alerts(&mut found, &history, said);
+        found.iter().map(|it| (it.stretch.at, it.state())).collect()
+    };
+    use {AlertState::*, TriageState as Said};
+    assert_eq!(told(&[]), [(50, New), (20, New)]);
+    let elsewhere = triage(70, Said::Invalid);
+    assert_eq!(told(&[elsewhere]), [(50, New), (20, New)]);
+    let looked = triage(50, Said::Investigating);
+    assert_eq!(told(&[looked.clone()]), [(50, Investigating), (20, New)]);
+    let said = [triage(50, Said::Invalid), looked, triage(50, Said::Fixed)];
+    assert_eq!(told(&said), [(20, New), (50, Fixed)], "the last counts");
+    // Another version that it may lie at: it was its name when less was measured.
+    let vague = alerts(&history, None).remove(1).stretch;
+    assert!(vague.until > vague.after.unwrap() + 1, "{vague:?}");
+    let other = triage(vague.until, Said::Confirmed);
+    assert_eq!(told(&[other]), [(50, New), (20, Confirmed)]);
 }
 
 #[test]

@@ -1,0 +1,57 @@
+//! What people said of alerts, in the store: all of it, in the order in which it was said.
+
+use backsight_model::{TargetName, Triage};
+
+use crate::{Store, StoreError, database::AnswerRow};
+
+impl Store {
+    /// Adds what somebody says.
+    ///
+    /// # Errors
+    /// The disk is full; the store is locked.
+    pub async fn record_triage(&self, triage: &Triage) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO triage (number, target, version, name, state, note, who, made) \
+             SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7 FROM triage",
+        )
+        .bind(triage.target.as_str())
+        .bind(&triage.version)
+        .bind(&triage.name)
+        .bind(triage.state.as_str())
+        .bind(triage.note.as_deref())
+        .bind(&triage.by)
+        .bind(triage.at.to_string())
+        .execute(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        Ok(())
+    }
+
+    /// All of a target, the oldest first.
+    ///
+    /// # Errors
+    /// The store is locked, or holds what no release of ours wrote.
+    pub async fn triage(&self, target: &TargetName) -> Result<Vec<Triage>, StoreError> {
+        let query = sqlx::query(
+            "SELECT version, name, state, note, who, made FROM triage WHERE target = $1 ORDER BY number",
+        )
+        .bind(target.as_str());
+        let rows = self.database.rows(query).await?;
+        rows.iter()
+            .map(|row| self.one_triage(target, row))
+            .collect()
+    }
+
+    fn one_triage(&self, target: &TargetName, row: &AnswerRow) -> Result<Triage, StoreError> {
+        let db = &self.database;
+        Ok(Triage {
+            target: target.clone(),
+            version: db.column(row, "version")?,
+            name: db.column(row, "name")?,
+            state: db.parsed(row, "state", "a state of an alert")?,
+            note: db.column(row, "note")?,
+            by: db.column(row, "who")?,
+            at: db.parsed(row, "made", "a time")?,
+        })
+    }
+}

@@ -213,6 +213,14 @@ const CASES: &[Case] = &[
         place.ends(&["tests", "--all"])
     }),
     case("tests", 2, || quick().ends(&["tests"])),
+    case("alerts", 0, || along("v4", "3").ends(&["alerts"])),
+    case("alerts", 2, || quick().ends(&["alerts"])),
+    case("triage", 0, || {
+        along("v4", "3").ends(&["triage", "app", "v3", "confirmed", "--by", "me"])
+    }),
+    case("triage", 2, || {
+        along("v4", "3").ends(&["triage", "app", "v3", "accepted", "--by", "me"])
+    }),
     case("accept", 0, || {
         along("v4", "3").ends(&["accept", "v3", "--reason", "known", "--by", "me"])
     }),
@@ -525,6 +533,8 @@ verbs! {
     statuses_of_detect "detect"
     statuses_of_profile "profile"
     statuses_of_history "history"
+    statuses_of_alerts "alerts"
+    statuses_of_triage "triage"
     statuses_of_accept "accept"
     statuses_of_publish "publish"
     statuses_of_serve "serve"

@@ -10,6 +10,7 @@ use crate::{
     place::{Place, is_root},
     running::{Ended, Running},
     stepping,
+    verdicts::assert_has_schema,
 };
 
 #[path = "../../crates/site/examples/sample/stepped.rs"]
@@ -473,6 +474,81 @@ fn a_change_is_accepted_by_what_the_history_calls_it_by_a_user_without_a_name() 
     let which = place.ends(&["accept", "v3", "--reason", "x"]);
     which.assert_code(2);
     which.assert_says(&["--target"]);
+}
+
+#[test]
+fn one_change_of_several_metrics_is_one_alert_that_is_triaged_by_any_version_that_it_may_lie_at() {
+    let place = place(Extent::USUAL);
+    let (before, step) = (name(Extent::USUAL.step() - 1), name(Extent::USUAL.step()));
+    let alerts = |more: &[&str]| -> Vec<Value> {
+        let told = place.prints_of(&[&["alerts", "--json"], more].concat());
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert_has_schema("alerts", &told);
+        told["alerts"].as_array().unwrap().clone()
+    };
+    let all = alerts(&[]);
+    let first = &all[0];
+    assert_eq!(first["name"], *step);
+    assert_eq!(first["kind"], "worse");
+    assert_eq!(first["state"], "new");
+    assert_eq!(first["between"]["after"]["version"], *before);
+    let sentence = first["sentence"].as_str().unwrap();
+    assert!(
+        sentence.starts_with("tbench throughput ") && sentence.contains("−9.99 %"),
+        "{sentence}"
+    );
+    let believed: Value =
+        serde_json::from_str(&place.prints_of(&["history", "--target", "linux", "--json"]))
+            .unwrap();
+    let believed = believed["series"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|series| {
+            series["changes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|it| it["believed"] == true)
+        });
+    let members: usize = all
+        .iter()
+        .map(|it| it["members"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(members, believed.count());
+
+    // What is said is told with who says it, hostile or not; the last counts.
+    let triage = |state: &str, note: &str| {
+        let said = [
+            "triage", "linux", &step, state, "--by", "Ann", "--note", note,
+        ];
+        place.ends(&said)
+    };
+    triage("investigating", "").assert_code(0);
+    triage("confirmed", "spilling \u{1b}[31m").assert_code(0);
+    let confirmed = alerts(&["--state", "confirmed"]);
+    assert_eq!(confirmed.len(), 1);
+    assert_eq!(confirmed[0]["by"], "Ann");
+    assert_eq!(confirmed[0]["note"], "spilling \u{1b}[31m");
+    assert_eq!(alerts(&["--state", "new"]).len(), all.len() - 1);
+    let listed = place.prints_of(&["alerts", "--target", "linux"]);
+    assert!(
+        listed.contains("confirmed") && listed.contains("Ann"),
+        "{listed}"
+    );
+    assert!(!listed.contains('\u{1b}'), "{listed}");
+
+    let nowhere = place.ends(&["triage", "linux", &name(0), "invalid", "--by", "Ann"]);
+    nowhere.assert_code(2);
+    nowhere.assert_says(&["no alert lies at"]);
+    let accepted = triage("accepted", "");
+    accepted.assert_code(2);
+    accepted.assert_says(&["backsight accept"]);
+    let accept = ["accept", &step, "--reason", "safer", "--by", "Bob"];
+    place.ends(&accept).assert_code(0);
+    let accepted = alerts(&["--state", "accepted"]);
+    assert_eq!(accepted[0]["by"], "Bob");
+    assert_eq!(accepted[0]["note"], "safer");
 }
 
 #[test]

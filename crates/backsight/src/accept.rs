@@ -14,7 +14,7 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
-use crate::{common_options::CommonOptions, files};
+use crate::{common_options::CommonOptions, files, user_name::user_name};
 
 /// Arguments of `accept`.
 #[derive(Debug, clap::Args)]
@@ -136,20 +136,6 @@ impl AcceptArgs {
                 "it would be over already"
             ));
         }
-        // Neither is set in many a container and service.
-        let named = || {
-            let names = ["USER", "LOGNAME"].iter();
-            names
-                .filter_map(|name| std::env::var(name).ok())
-                .find(|name| !name.is_empty())
-        };
-        let user = || named().or_else(user_of_system);
-        let by = self.by.clone().or_else(user).ok_or_else(|| {
-            miette::miette!(
-                help = "--by WHO",
-                "nobody knows who accepts it: this user has no name"
-            )
-        })?;
         Ok(Acceptance {
             target: target.clone(),
             version,
@@ -157,7 +143,7 @@ impl AcceptArgs {
             metric: self.metric.clone(),
             reason: reason.to_owned(),
             work_around: self.work_around.clone(),
-            by,
+            by: user_name(self.by.as_deref())?,
             at,
             until,
         })
@@ -184,15 +170,4 @@ impl AcceptArgs {
         }
         Ok(())
     }
-}
-
-/// The name that the system's list of users has for who runs this.
-fn user_of_system() -> Option<String> {
-    let uid = rustix::process::getuid().as_raw().to_string();
-    let users = std::fs::read_to_string("/etc/passwd").ok()?;
-    let mut users = users.lines().map(|line| line.split(':'));
-    users.find_map(|mut user| {
-        let (name, own) = (user.next()?, user.nth(1)?);
-        (own == uid && !name.is_empty()).then(|| name.to_owned())
-    })
 }

@@ -6,10 +6,10 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 use crate::{
-    accept, bisect, check, common_options::CommonOptions, compare, detect, doctor, examples,
-    exit_status, explain, export, history, history_log, import, init, lab, list, log, manual,
-    noise, overhead, profile, prune, publish, record, report, restore, resume, run, schema, search,
-    serve, step, studies, test, test_matrix, trace, try_patch,
+    accept, alerts, bisect, check, common_options::CommonOptions, compare, detect, doctor,
+    examples, exit_status, explain, export, history, history_log, import, init, lab, list, log,
+    manual, noise, overhead, profile, prune, publish, record, report, restore, resume, run, schema,
+    search, serve, step, studies, test, test_matrix, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -69,6 +69,10 @@ enum Verb {
     History(history::HistoryArgs),
     /// Show the tests of suites along versions or studies, the worst first: since when each fails, and how often
     Tests(test_matrix::TestsArgs),
+    /// List alerts, the worst first: one for each change, whatever metrics, machines and tests moved with it
+    Alerts(alerts::AlertsArgs),
+    /// Say how an alert stands: investigating, confirmed, fixed or invalid
+    Triage(alerts::TriageArgs),
     /// Accept a change that is known: it stays in the history and is no reason for alarm
     Accept(accept::AcceptArgs),
     /// Publish the histories of targets as a site of plain files
@@ -159,6 +163,8 @@ impl Arguments {
             Verb::Profile(verb) => verb.execute(&shared),
             Verb::History(verb) => verb.execute(&shared),
             Verb::Tests(verb) => verb.execute(&shared),
+            Verb::Alerts(verb) => verb.execute(&shared),
+            Verb::Triage(verb) => verb.execute(&shared),
             Verb::Accept(verb) => verb.execute(&shared),
             Verb::Publish(verb) => verb.execute(&shared),
             Verb::Serve(verb) => verb.execute(&shared),

@@ -4,6 +4,7 @@
 //! user can mend is a message with a way out and never a backtrace.
 
 mod accept;
+mod alerts;
 mod bisect;
 mod check;
 mod cli;
@@ -49,6 +50,7 @@ mod test;
 mod test_matrix;
 mod trace;
 mod try_patch;
+mod user_name;
 mod value_parsers;
 
 use exit_status::ExitStatus;

@@ -6,9 +6,8 @@ use backsight_report::{
     Format,
     test_matrix::{TestFilter, TestMatrix},
 };
-use backsight_server::PAGE_COLUMNS;
 use backsight_site::test_matrix_page;
-use backsight_study::{TestSelection, add_failure_messages, test_history};
+use backsight_study::{PAGE_COLUMNS, TestSelection, add_failure_messages, test_history};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 

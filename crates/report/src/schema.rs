@@ -3,6 +3,7 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 
 use crate::{
+    alerts::AlertsView,
     bisect::BisectView,
     change_points::ChangePointsView,
     comparison::ComparisonView,
@@ -41,6 +42,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("doctor-history", "What `doctor --history --json` prints."),
     ("lab-hosts", "What `lab show --json` prints."),
     ("lab-check", "What `lab check --json` prints."),
+    ("alerts", "What `alerts --json` prints."),
     ("pruning", "What `prune` prints."),
 ];
 
@@ -62,6 +64,7 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "doctor" => schema_of::<DoctorView>(),
         "lab-hosts" => schema_of::<LabView>(),
         "lab-check" => schema_of::<LabCheckView<'_>>(),
+        "alerts" => schema_of::<AlertsView<'_>>(),
         "pruning" => schema_of::<Pruning>(),
         "doctor-history" => schema_of::<DoctorHistoryView>(),
         _ => return None,

@@ -6,7 +6,7 @@ use backsight_policy::history;
 use backsight_site::{Site, SiteTarget, StudyPages, VersionChanges};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    Intervals, OpenTarget, TestSelection, VerdictReport, VersionInterval, add_failure_messages,
+    Intervals, OpenTarget, PAGE_COLUMNS, TestSelection, VerdictReport, VersionInterval, add_failure_messages,
     reference_drift, test_history, verbs::bisect::named_changes,
 };
 use jiff::Timestamp;
@@ -15,8 +15,6 @@ use std::{collections::HashMap, pin::Pin, sync::Arc};
 
 use crate::verdict_output::into_page;
 
-/// Versions that the matrix of tests has, the newest: a year of nights.
-pub const PAGE_COLUMNS: usize = 365;
 /// Most of a difference that stands on a page, in bytes: a history may have thousands of pages.
 const MOST_OF_A_DIFF: usize = 128 << 10;
 

@@ -12,7 +12,7 @@ mod operations;
 mod serve;
 mod verdict_output;
 
-pub use content::{PAGE_COLUMNS, SiteContent};
+pub use content::SiteContent;
 pub use live_site::LiveSite;
 pub use open_api::open_api;
 pub use serve::{ServeError, serve};

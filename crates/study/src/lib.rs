@@ -34,6 +34,7 @@ mod import_arguments;
 mod import_study;
 mod import_tests;
 mod interval_cache;
+mod known_alerts;
 mod known_counters;
 mod known_history;
 mod monitor_export;
@@ -93,6 +94,7 @@ pub use host_records::{HostRecords, compare_records, hosts_of_study, machines};
 pub use import_arguments::IMPORT_VERB;
 pub use import_study::ReadImport;
 pub use interval_cache::{Intervals, VersionInterval};
+pub use known_alerts::KnownAlerts;
 pub use known_history::{
     KnownHistory, find_target, find_version, known_metric, named_series, no_history,
 };
@@ -118,7 +120,7 @@ pub use study_loop::{
     evidence_as_found, evidence_with_figures, run_study_loop,
 };
 pub use test_export::exported_tests;
-pub use test_history::{TestSelection, add_failure_messages, test_history};
+pub use test_history::{PAGE_COLUMNS, TestSelection, add_failure_messages, test_history};
 pub use testbed_measurer::TestbedMeasurer;
 pub use timeline::timeline;
 pub use verdict_report::{ResultsReport, VerdictReport};

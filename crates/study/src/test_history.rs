@@ -5,6 +5,9 @@ use backsight_policy::{SuiteOnHost, TestColumn, TestHistory, TestHistoryRun, mer
 use backsight_store::{Store, StoreError, StudyId, StudyRow, SuiteRunRow};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+/// Columns that pages and alerts are made of: a year of nights.
+pub const PAGE_COLUMNS: usize = 365;
+
 /// Failing tests whose messages are read.
 const MOST_MESSAGES: usize = 500;
 /// Longest message that is kept, in characters.

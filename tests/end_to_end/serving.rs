@@ -268,7 +268,9 @@ fn the_example_of_a_client_prints_what_changed() {
     let server = Serving::start(&place);
     let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/api/changes.py");
     let mut command = Command::new("python3");
-    command.arg(client).arg(format!("http://{}/", server.address));
+    command
+        .arg(client)
+        .arg(format!("http://{}/", server.address));
     let ended = Running::start(command).ends();
     ended.assert_code(0);
     let how_to = include_str!("../../docs/how-to/serve-a-site.md");

@@ -353,15 +353,7 @@ impl<'a> SeriesText<'a> {
                 counted(pending.to_come, "more version"),
             ));
         }
-        for epoch in &found.epochs {
-            notes.push(format!(
-                "The noise changed {}, from ±{} to ±{}{}: another machine, compiler or neighbour? It is no change of level.",
-                self.place(epoch.after, epoch.at, epoch.until),
-                self.number(epoch.epoch.before, 3),
-                self.number(epoch.epoch.after, 3),
-                self.scale.unit_after()
-            ));
-        }
+        notes.extend(self.epochs().map(|(_, text)| text));
         if let Some(period) = found.period {
             notes.push(format!(
                 "A period of {period} versions was taken out first."
@@ -398,6 +390,20 @@ impl<'a> SeriesText<'a> {
             );
         }
         notes
+    }
+
+    /// Where its noise changed: the version and a sentence.
+    pub fn epochs(&self) -> impl Iterator<Item = (usize, String)> {
+        self.series.found.epochs.iter().map(|epoch| {
+            let text = format!(
+                "The noise changed {}, from ±{} to ±{}{}: another machine, compiler or neighbour? It is no change of level.",
+                self.place(epoch.after, epoch.at, epoch.until),
+                self.number(epoch.epoch.before, 3),
+                self.number(epoch.epoch.after, 3),
+                self.scale.unit_after()
+            );
+            (epoch.at, text)
+        })
     }
 
     /// How many sessions stand behind a version, and what that makes of its interval.

@@ -6,8 +6,8 @@ use backsight_policy::history;
 use backsight_site::{Site, SiteTarget, StudyPages, VersionChanges};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    Intervals, OpenTarget, PAGE_COLUMNS, TestSelection, VerdictReport, VersionInterval, add_failure_messages,
-    reference_drift, test_history, verbs::bisect::named_changes,
+    Intervals, OpenTarget, PAGE_COLUMNS, TestSelection, VerdictReport, VersionInterval,
+    add_failure_messages, reference_drift, test_history, verbs::bisect::named_changes,
 };
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;

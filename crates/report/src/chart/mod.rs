@@ -14,7 +14,9 @@ mod version_plot;
 pub use bands::{Band, bands};
 pub use bars::{Bar, BarChart, BarGroup, mark, spark};
 pub use fairness::{FairnessPoint, fairness_chart};
-pub use history_chart::{AxisName, HistoryChart, axis_names};
+pub use history_chart::{
+    AxisName, AxisTick, HistoryChart, SeriesLevel, axis_names, drift_line, series_levels,
+};
 pub use levels::{LevelChart, sparks};
 pub use load_curve::{LoadCurve, LoadGoal, LoadMark};
 pub use passes::passes;

@@ -1,6 +1,5 @@
 //! Addresses of a site's pages: paths from its root, readable, and safe as names of files whatever names others chose.
 
-use backsight_model::Version;
 use backsight_store::RawRef;
 use std::collections::HashMap;
 
@@ -20,13 +19,9 @@ const RESERVED: [&str; 8] = [
 
 /// The first page.
 pub const HOME: &str = "index.html";
-/// The style sheet.
-pub const STYLE_SHEET: &str = "style.css";
 
 /// The list of studies.
 pub const STUDIES: &str = "studies/index.html";
-/// The script that looks for news, where pages are served.
-pub const LIVE_SCRIPT: &str = "assets/live.js";
 
 /// Eight hexadecimal digits that stand for a text.
 fn digest(text: &str) -> String {
@@ -65,18 +60,18 @@ pub fn target(name: &str) -> String {
     part(name)
 }
 
-/// The parts of versions, by their places: their names, with a hash of the identity where a name isn't one version's alone,
-/// upper and lower case being one (some file systems make no difference).
-pub fn versions<'a>(versions: impl Iterator<Item = &'a Version> + Clone) -> Vec<String> {
+/// Parts of addresses for these names: with a hash of the identity where a name isn't one's alone, upper and lower case being
+/// one (some file systems make no difference).
+pub fn parts<'a>(named: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Vec<String> {
     let mut count: HashMap<String, usize> = HashMap::new();
-    for version in versions.clone() {
-        *count.entry(version.name.to_ascii_lowercase()).or_default() += 1;
+    for (name, _) in named.clone() {
+        *count.entry(name.to_ascii_lowercase()).or_default() += 1;
     }
-    let of = |version: &Version| match count[&version.name.to_ascii_lowercase()] {
-        1 => part(&version.name),
-        _ => hashed(&version.name, &version.id),
+    let part_of = |(name, identity): (&str, &str)| match count[&name.to_ascii_lowercase()] {
+        1 => part(name),
+        _ => hashed(name, identity),
     };
-    versions.map(of).collect()
+    named.map(part_of).collect()
 }
 
 /// The page of a study.
@@ -118,6 +113,16 @@ pub enum Page {
     Home,
     /// Of the book of this number.
     Target(usize),
+    Versions(usize),
+    /// The list of all series, where the page of the target hasn't room for it.
+    AllSeries(usize),
+    /// Of a book, the series of this number.
+    Series(usize, usize),
+    /// What scripts read: the versions, their titles, the series that the page of the target doesn't list, and a series.
+    VersionsData(usize),
+    TitlesData(usize),
+    ListData(usize),
+    SeriesData(usize, usize),
     Tests(usize),
     /// Of a book, the version at this place.
     Version(usize, usize),
@@ -191,17 +196,8 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_one_name_have_addresses_of_their_own() {
-        let version = |id: &str, name: &str| Version {
-            id: id.to_owned(),
-            name: name.to_owned(),
-            at: None,
-            title: String::new(),
-            release: false,
-            amendments: Vec::new(),
-        };
-        let all = [version("1", "a"), version("2", "A"), version("3", "b")];
-        let parts = versions(all.iter());
+    fn those_of_one_name_have_addresses_of_their_own() {
+        let parts = parts([("a", "1"), ("A", "2"), ("b", "3")].into_iter());
         assert!(parts[0].starts_with("a~") && parts[1].starts_with("A~"));
         assert_ne!(parts[0][2..], parts[1][2..]);
         assert_eq!(parts[2], "b");

@@ -1,7 +1,7 @@
 //! A target with everything that pages say of it, and where its pages are.
 
 use backsight_model::{Build, StudyHistory, TargetName, Version};
-use backsight_policy::{TargetHistory, TestHistory, VersionStanding};
+use backsight_policy::{TargetHistory, TestHistory, VersionSeries, VersionStanding};
 use backsight_report::clipped;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -10,6 +10,9 @@ use std::{
 
 use super::address::{self, Page, PageAt};
 use crate::crumb::Crumb;
+
+/// Most series that the page of a target lists by itself; the rest comes by a script, or has a page of its own.
+pub(super) const MOST_LISTED: usize = 300;
 
 /// What a site tells of a target.
 #[derive(Debug)]
@@ -45,6 +48,10 @@ pub(super) struct Book {
     pub places: HashMap<String, usize>,
     /// The parts of addresses that are versions.
     parts: Vec<String>,
+    /// The parts of addresses that are series.
+    slugs: Vec<String>,
+    /// Testbeds by what identifies the questions on them, where several measure the same.
+    testbeds: HashMap<String, String>,
     /// The boots of trials, by their studies' numbers and their own.
     boots: HashMap<(i64, u32), u32>,
     /// The names of studies, by their numbers.
@@ -82,7 +89,12 @@ impl Book {
             places: versions
                 .map(|(at, version)| (version.version.id.clone(), at))
                 .collect(),
-            parts: address::versions(history.versions.iter().map(|known| &known.version)),
+            parts: {
+                let versions = history.versions.iter().map(|known| &known.version);
+                address::parts(versions.map(|it| (it.name.as_str(), it.id.as_str())))
+            },
+            slugs: slugs(&history.series),
+            testbeds: testbeds(&studies),
             boots: trials.collect(),
             names: studies
                 .iter()
@@ -95,6 +107,17 @@ impl Book {
     /// The target's pages by their addresses; `number` is the book's.
     pub fn pages(&self, number: usize, pages: &mut BTreeMap<String, Page>) {
         pages.insert(self.index(), Page::Target(number));
+        pages.insert(self.versions_page(), Page::Versions(number));
+        pages.insert(self.data("versions"), Page::VersionsData(number));
+        pages.insert(self.data("titles"), Page::TitlesData(number));
+        if self.history.series.len() > MOST_LISTED {
+            pages.insert(self.series_page_of_all(), Page::AllSeries(number));
+            pages.insert(self.data("series"), Page::ListData(number));
+        }
+        for series in 0..self.history.series.len() {
+            pages.insert(self.series_page(series), Page::Series(number, series));
+            pages.insert(self.series_data(series), Page::SeriesData(number, series));
+        }
         if self.tests.is_some() {
             pages.insert(self.tests_page(), Page::Tests(number));
         }
@@ -111,6 +134,24 @@ impl Book {
                 pages.insert(address, Page::Boot(number, place, of_study));
             }
         }
+    }
+
+    /// The part of addresses that is a series.
+    pub fn slug(&self, series: usize) -> &str {
+        &self.slugs[series]
+    }
+
+    /// The part of addresses that is a version.
+    pub fn version_part(&self, at: usize) -> &str {
+        &self.parts[at]
+    }
+
+    /// Where a series was measured, where several testbeds measure the same; or since which study it is measured so.
+    pub fn place_of(&self, series: &VersionSeries) -> String {
+        let testbed = self.testbeds.get(&series.key).cloned();
+        let since = series.since.as_ref();
+        let since = since.map(|study| format!("as measured since {study}"));
+        testbed.or(since).unwrap_or_default()
     }
 
     pub fn version(&self, at: usize) -> &Version {
@@ -157,6 +198,26 @@ impl Book {
         format!("{}/index.html", self.folder)
     }
 
+    fn versions_page(&self) -> String {
+        format!("{}/versions.html", self.folder)
+    }
+
+    fn series_page_of_all(&self) -> String {
+        format!("{}/series.html", self.folder)
+    }
+
+    fn series_page(&self, series: usize) -> String {
+        format!("{}/s/{}.html", self.folder, self.slugs[series])
+    }
+
+    fn data(&self, name: &str) -> String {
+        format!("{}/data/{name}.js", self.folder)
+    }
+
+    fn series_data(&self, series: usize) -> String {
+        format!("{}/data/s/{}.js", self.folder, self.slugs[series])
+    }
+
     fn tests_page(&self) -> String {
         format!("{}/tests.html", self.folder)
     }
@@ -186,6 +247,40 @@ impl Deref for Book {
     }
 }
 
+/// Readable parts of addresses: `tbench.throughput,clients=2`.
+fn slugs(series: &[VersionSeries]) -> Vec<String> {
+    let named: Vec<(String, String)> = series
+        .iter()
+        .map(|series| {
+            let cell = &series.cell;
+            let mut name = format!("{}.{}", cell.benchmark, series.metric.name);
+            for part in cell.chosen_params().split_whitespace() {
+                name.push_str(&format!(",{part}"));
+            }
+            let set_up = cell.set_up();
+            if set_up != "default" {
+                name.push_str(&format!(",{set_up}"));
+            }
+            let identity = format!("{name} {} {:?}", series.key, cell.params);
+            (name, identity)
+        })
+        .collect();
+    address::parts(
+        named
+            .iter()
+            .map(|(name, identity)| (name.as_str(), identity.as_str())),
+    )
+}
+
+fn testbeds(studies: &[StudyHistory]) -> HashMap<String, String> {
+    let testbeds = studies.iter().flat_map(|study| &study.testbeds);
+    let questions = testbeds.flat_map(|testbed| {
+        let questions = testbed.questions.iter();
+        questions.map(|question| (question.clone(), testbed.name.to_string()))
+    });
+    questions.collect()
+}
+
 /// A target as one of the site's pages tells of it: links lead from there.
 #[derive(Clone, Copy)]
 pub(super) struct Here<'a> {
@@ -204,7 +299,7 @@ impl Deref for Here<'_> {
 
 impl Here<'_> {
     /// A link to an address of the site.
-    fn link(&self, address: &str) -> String {
+    pub fn link(&self, address: &str) -> String {
         self.page.link(address)
     }
 
@@ -216,6 +311,28 @@ impl Here<'_> {
     pub fn to_tests(self) -> Option<String> {
         let tests = self.book.tests.as_ref();
         tests.map(|_| self.link(&self.book.tests_page()))
+    }
+
+    pub fn to_versions(self) -> String {
+        self.link(&self.book.versions_page())
+    }
+
+    pub fn to_series(self, series: usize) -> String {
+        self.link(&self.book.series_page(series))
+    }
+
+    /// The link to the list of all series, where the target's page hasn't all of them.
+    pub fn to_all_series(self) -> Option<String> {
+        let is_long = self.book.history.series.len() > MOST_LISTED;
+        is_long.then(|| self.link(&self.book.series_page_of_all()))
+    }
+
+    pub fn to_data(self, name: &str) -> String {
+        self.link(&self.book.data(name))
+    }
+
+    pub fn to_series_data(self, series: usize) -> String {
+        self.link(&self.book.series_data(series))
     }
 
     pub fn to_version(self, at: usize) -> String {

@@ -2,22 +2,11 @@
 
 use backsight_report::clipped;
 
-use super::address::{self, PageAt};
+use super::{
+    address::PageAt,
+    assets::{LIVE_SCRIPT, STYLE_SHEET},
+};
 use crate::crumb::Crumb;
-
-/// The style sheet: that of reports, and what only these pages need.
-pub const STYLE: &str = concat!(
-    include_str!("../../templates/report.css"),
-    include_str!("../../templates/pages/published.css")
-);
-
-/// The script of the page of a target.
-pub const SCRIPT: &str = include_str!("../../templates/pages/course.js");
-/// Its SHA-256, as a content security policy names it.
-pub const SCRIPT_HASH: &str = "sha256-xstsfgO7zozUggIsf9vbaKk+JDtoQ9lkchA9Us3YIhI=";
-
-/// The script that looks for news, where pages are served.
-pub const LIVE_SCRIPT: &str = include_str!("../../templates/pages/live.js");
 
 /// Head and header of a page at an address.
 pub struct Frame {
@@ -28,35 +17,28 @@ pub struct Frame {
     /// The link to the script that looks for news; none where nobody serves any.
     pub live: Option<String>,
     pub version: &'static str,
-    pub script_hash: &'static str,
+    /// Where scripts may come from, as a content security policy says it.
+    pub scripts: &'static str,
 }
 
 impl Frame {
     pub fn new(title: &str, page: PageAt<'_>, crumbs: Vec<Crumb>) -> Self {
         Self {
             title: clipped(title, 120),
-            style: page.link(address::STYLE_SHEET),
+            style: page.link(STYLE_SHEET),
             crumbs,
-            live: page.is_live.then(|| page.link(address::LIVE_SCRIPT)),
+            live: page.is_live.then(|| page.link(LIVE_SCRIPT)),
             version: env!("CARGO_PKG_VERSION"),
-            script_hash: SCRIPT_HASH,
+            scripts: match page.is_live {
+                true => "'self'",
+                false => "'none'",
+            },
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use base64::Engine;
-    use sha2::Digest;
-
-    #[test]
-    fn the_policy_names_the_script_that_is_on_the_page() {
-        let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(SCRIPT));
-        assert_eq!(
-            SCRIPT_HASH,
-            format!("sha256-{hash}"),
-            "put the new hash into SCRIPT_HASH"
-        );
+    /// A page with scripts, all of them files of the site.
+    pub fn with_scripts(mut self) -> Self {
+        self.scripts = "'self'";
+        self
     }
 }

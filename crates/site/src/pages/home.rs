@@ -4,9 +4,10 @@ use askama::Template;
 
 use super::{
     book::Here,
+    changes::{ChangeSentence, change_sentences},
     frame::Frame,
     site::Press,
-    target::{ChangeSentence, TestsLink, change_sentences, counts, tests_link},
+    target::{TestsLink, counts, tests_link},
 };
 
 /// Most changes that are told of a target.

@@ -10,9 +10,9 @@ use backsight_report::{
 
 use super::{
     book::Here,
+    changes::{ChangeSentence, change_sentences},
     frame::Frame,
     site::{OUTPUTS, Press, VersionChanges},
-    target::{ChangeSentence, change_sentences},
 };
 use crate::escape;
 

@@ -1,18 +1,24 @@
 //! The pages of a site, and how it is published.
 
 mod address;
+mod assets;
 mod book;
 mod boot;
+mod changes;
 mod folder;
 mod frame;
+mod history_data;
 mod home;
 mod interval;
 mod publish;
+mod series;
+mod series_list;
 mod site;
 mod studies;
 mod target;
 mod test_matrix;
 mod version;
+mod versions;
 
 pub use book::SiteTarget;
 pub use folder::{FolderError, PublishedFiles};

@@ -16,8 +16,9 @@ use std::{
 
 use super::{
     address::{self, Page, PageAt},
+    assets::{ASSETS, Asset, JAVASCRIPT, LIVE_SCRIPT},
     book::{Book, Here, SiteTarget},
-    frame::{LIVE_SCRIPT, STYLE},
+    history_data,
 };
 use crate::{
     PageError,
@@ -72,6 +73,18 @@ const STEP: &str = "step";
 /// Whether a study has a page that says what it came to.
 pub(super) fn has_report(study: &StudyRow) -> bool {
     study.verb != STEP || study.target.is_none()
+}
+
+impl Page {
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::VersionsData(_)
+            | Self::TitlesData(_)
+            | Self::ListData(_)
+            | Self::SeriesData(..) => JAVASCRIPT,
+            _ => "text/html; charset=utf-8",
+        }
+    }
 }
 
 /// A file of the site.
@@ -164,22 +177,22 @@ impl<'a> Site<'a> {
     /// Whether there is a file at an address. A raw output may be gone all the same.
     pub fn has(&self, address: &str) -> bool {
         self.pages.contains_key(address)
-            || self.assets().contains(&address)
+            || self.assets().any(|asset| asset.address == address)
             || address::raw_at(address).is_some()
     }
 
     /// The files that aren't pages.
-    fn assets(&self) -> &'static [&'static str] {
-        match self.is_live {
-            true => &[address::STYLE_SHEET, address::LIVE_SCRIPT],
-            false => &[address::STYLE_SHEET],
-        }
+    fn assets(&self) -> impl Iterator<Item = &'static Asset> {
+        let is_live = self.is_live;
+        let assets = ASSETS.iter();
+        assets.filter(move |asset| is_live || asset.address != LIVE_SCRIPT)
     }
 
     /// The addresses of all of its files but the raw outputs, to which files lead.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         let pages = self.pages.keys().map(String::as_str);
-        pages.chain(self.assets().iter().copied())
+        // What pages need comes before them.
+        self.assets().map(|asset| asset.address).chain(pages)
     }
 
     /// The file at an address; none where nothing is there.
@@ -187,15 +200,10 @@ impl<'a> Site<'a> {
     /// # Errors
     /// The store's.
     pub async fn file(&self, address: &str) -> Result<Option<SiteFile>, SiteError> {
-        let asset = match address {
-            address::STYLE_SHEET => Some(("text/css; charset=utf-8", STYLE)),
-            address::LIVE_SCRIPT => Some(("text/javascript; charset=utf-8", LIVE_SCRIPT)),
-            _ => None,
-        };
-        if let Some((media_type, text)) = asset {
+        if let Some(asset) = self.assets().find(|asset| asset.address == address) {
             return Ok(Some(SiteFile {
-                media_type,
-                content: text.into(),
+                media_type: asset.media_type,
+                content: asset.content.into(),
                 raw: Vec::new(),
             }));
         }
@@ -213,10 +221,10 @@ impl<'a> Site<'a> {
             },
             raw: Vec::new(),
         };
-        let html = press.html(*page).await?;
+        let text = press.text(*page).await?;
         Ok(Some(SiteFile {
-            media_type: "text/html; charset=utf-8",
-            content: html.into_bytes(),
+            media_type: page.media_type(),
+            content: text.into_bytes(),
             raw: press.raw,
         }))
     }
@@ -262,10 +270,17 @@ pub(super) struct Press<'a> {
 }
 
 impl Press<'_> {
-    async fn html(&mut self, page: Page) -> Result<String, SiteError> {
+    async fn text(&mut self, page: Page) -> Result<String, SiteError> {
         Ok(match page {
             Page::Home => self.home().render()?,
             Page::Target(book) => self.target(self.here(book)).render()?,
+            Page::Versions(book) => self.versions(self.here(book)).render()?,
+            Page::AllSeries(book) => self.all_series(self.here(book)).render()?,
+            Page::Series(book, series) => self.series(self.here(book), series).render()?,
+            Page::VersionsData(book) => history_data::versions(self.here(book))?,
+            Page::TitlesData(book) => history_data::titles(self.here(book))?,
+            Page::ListData(book) => history_data::list(self.here(book))?,
+            Page::SeriesData(book, series) => history_data::series(self.here(book), series)?,
             Page::Tests(book) => self.tests(self.here(book))?,
             Page::Version(book, at) => self.version(self.here(book), at).await?.render()?,
             Page::Interval(book, from, to) => self.interval(self.here(book), from, to).render()?,

@@ -1,0 +1,81 @@
+//! Changes of series as sentences: those that were found and those that bisections named.
+
+use backsight_policy::{ChangeDirection, VersionSeries};
+use backsight_report::SeriesText;
+
+use super::book::Here;
+
+/// A change of a series as a sentence.
+#[derive(Clone)]
+pub(super) struct ChangeSentence {
+    pub series: String,
+    pub sentence: String,
+    /// `good`, `bad` or `soft-word`.
+    pub class: &'static str,
+    /// The page of the interval that may hold it, if there is one.
+    pub href: String,
+}
+
+/// How a change is coloured.
+pub(super) fn class(direction: ChangeDirection) -> &'static str {
+    match direction {
+        ChangeDirection::Better => "good",
+        ChangeDirection::Worse => "bad",
+        ChangeDirection::Up | ChangeDirection::Down => "unsure",
+    }
+}
+
+/// A change of a series, found or named by a bisection, that pages tell.
+pub(super) struct ShownChange {
+    /// The last version before it, and the last one that may be the first after it.
+    pub after: Option<usize>,
+    pub until: usize,
+    pub at: usize,
+    /// Whether it is believed: what a bisection named is.
+    pub believed: bool,
+    /// Whether a bisection named it.
+    pub named: bool,
+    /// By how much; empty if that isn't known.
+    pub size: String,
+    pub sentence: ChangeSentence,
+}
+
+/// The changes of a series as sentences: those that were found, then those that bisections named.
+pub(super) fn change_sentences(here: Here<'_>, series: &VersionSeries) -> Vec<ShownChange> {
+    let words = SeriesText::new(&here.book.history, series);
+    let sentence = |at: usize, sentence: String, class: &'static str| ChangeSentence {
+        series: series.name(),
+        sentence,
+        class,
+        href: here.to_interval(at).unwrap_or_default(),
+    };
+    let found = series.found.changes.iter().map(|point| {
+        let class = match point.believed && !point.is_accepted() {
+            true => class(point.direction),
+            false => "soft-word",
+        };
+        ShownChange {
+            after: point.after,
+            until: point.until,
+            at: point.at,
+            believed: point.believed,
+            named: false,
+            size: words.size(point),
+            sentence: sentence(point.at, words.change(point), class),
+        }
+    });
+    let named = series.named.iter().map(|named| ShownChange {
+        after: Some(named.after),
+        until: named.at,
+        at: named.at,
+        believed: true,
+        named: true,
+        size: words.named_size(named),
+        sentence: sentence(
+            named.at,
+            words.named(named),
+            named.direction.map_or("unsure", class),
+        ),
+    });
+    found.chain(named).collect()
+}

@@ -1,0 +1,323 @@
+//! What the script of a target's page reads: classic scripts that hand a JSON value to `backsight(KIND, VALUE)`, because pages
+//! that are opened from a disk can't fetch anything else. `web/src/data.ts` is the other end.
+//!
+//! Numbers are in the unit that is shown, with as many digits as a chart tells apart; versions are places. Texts of others are
+//! made visible here.
+
+use askama::Error;
+use backsight_policy::{VersionPoint, VersionSeries};
+use backsight_report::{
+    SeriesText,
+    chart::{drift_line, series_levels},
+    clipped, escape, json_line,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+use super::{
+    book::{Here, MOST_LISTED},
+    changes::change_sentences,
+    series_list::{SeriesRow, in_order},
+};
+
+/// Steps that a chart tells apart over the span of a series' values.
+const STEPS: f64 = 20_000.0;
+
+/// The versions of a target.
+#[derive(Serialize)]
+struct VersionsData {
+    target: String,
+    names: Vec<String>,
+    /// The parts of addresses that differ from the names.
+    addresses: BTreeMap<usize, String>,
+    /// Minutes since 1970: of the first version that has a time, then each time's distance from the one before.
+    times: Vec<Option<i64>>,
+    releases: Vec<usize>,
+    quirks: BTreeMap<usize, String>,
+    /// Versions that nothing was measured of: how they stand and why.
+    unmeasured: BTreeMap<usize, (&'static str, String)>,
+    /// Where the compilers of builds changed.
+    environment: BTreeMap<usize, String>,
+}
+
+/// A series.
+#[derive(Serialize)]
+struct SeriesData<'a> {
+    slug: &'a str,
+    name: String,
+    benchmark: &'a str,
+    unit: String,
+    /// The unit and which direction is better, in words.
+    axis: String,
+    coverage: String,
+    /// Decimals that values are shown with.
+    decimals: i32,
+    /// Where values are: the first of neighbouring versions and how many, by turns.
+    runs: Vec<usize>,
+    values: Vec<f64>,
+    /// Half the widths of the 95 % intervals; empty where no version has one. So are the spreads.
+    half: Vec<Option<f64>>,
+    again: Vec<Option<f64>>,
+    reboot: Vec<Option<f64>>,
+    relink: Vec<Option<f64>>,
+    /// What stands behind a value, from this point on until the next of these.
+    counts: Vec<(usize, String)>,
+    unstable: Vec<usize>,
+    changes: Vec<ChangeData>,
+    epochs: Vec<(usize, String)>,
+    /// From, to and value.
+    levels: Vec<(f64, f64, f64)>,
+    /// What the drift of a reference by itself would have made of it.
+    drift: Vec<(usize, f64)>,
+    notes: Vec<String>,
+}
+
+/// A change of a series.
+#[derive(Serialize)]
+struct ChangeData {
+    after: Option<usize>,
+    at: usize,
+    until: usize,
+    /// `worse`, `better`, `changed`, `accepted` or `doubted`.
+    kind: &'static str,
+    named: bool,
+    size: String,
+    text: String,
+}
+
+/// A value as a script. What is in it can't end a script element either.
+fn script<T: Serialize>(kind: &str, value: &T) -> Result<String, Error> {
+    let json = json_line(value).map_err(Error::custom)?;
+    let json = json.trim_end().replace('<', "\\u003c");
+    Ok(format!("backsight(\"{kind}\",{json});\n"))
+}
+
+/// A text of others on one line of at most so many characters.
+fn line(text: &str, most: usize) -> String {
+    clipped(&escape::line(text), most)
+}
+
+/// `data/versions.js`.
+pub(super) fn versions(here: Here<'_>) -> Result<String, Error> {
+    let known = || here.book.history.versions.iter().enumerate();
+    let mut before = 0;
+    let times = known().map(|(_, known)| {
+        let minute = known.version.at?.as_second().div_euclid(60);
+        let passed = minute - before;
+        before = minute;
+        Some(passed)
+    });
+    let times = times.collect();
+    let mut compilers = None;
+    let mut environment = BTreeMap::new();
+    for (at, known) in known().filter(|(_, known)| !known.compilers.is_empty()) {
+        let is: Vec<&str> = known.compilers.iter().map(String::as_str).collect();
+        let is = is.join(", ");
+        if let Some(was) = compilers.replace(is.clone()).filter(|was| *was != is) {
+            environment.insert(at, line(&format!("compiler: was {was}, is {is}"), 300));
+        }
+    }
+    let reasons = known().filter(|(at, _)| here.measured.binary_search(at).is_err());
+    let data = VersionsData {
+        target: here.target.to_string(),
+        names: known()
+            .map(|(at, _)| escape::line(&here.name(at)))
+            .collect(),
+        addresses: known()
+            .map(|(at, known)| (at, known, here.version_part(at)))
+            .filter(|(_, known, part)| known.version.name != *part)
+            .map(|(at, _, part)| (at, part.to_owned()))
+            .collect(),
+        times,
+        releases: known()
+            .filter(|(_, known)| known.version.release)
+            .map(|(at, _)| at)
+            .collect(),
+        quirks: known()
+            .filter(|(_, known)| !known.quirks.is_empty())
+            .map(|(at, known)| (at, line(&known.quirks.join("; "), 200)))
+            .collect(),
+        unmeasured: reasons
+            .map(|(at, known)| {
+                let standing = &known.standing;
+                let why = line(standing.reason().unwrap_or_default(), 200);
+                (at, (standing.as_str(), why))
+            })
+            .collect(),
+        environment,
+    };
+    script("versions", &data)
+}
+
+/// `data/titles.js`.
+pub(super) fn titles(here: Here<'_>) -> Result<String, Error> {
+    let versions = here.book.history.versions.iter();
+    let first = |title: &str| line(title.lines().next().unwrap_or_default(), 90);
+    let titles: Vec<String> = versions.map(|known| first(&known.version.title)).collect();
+    script("titles", &titles)
+}
+
+/// `data/series.js`: the rows that the page has no room for.
+pub(super) fn list(here: Here<'_>) -> Result<String, Error> {
+    let rest = in_order(here.book).into_iter().skip(MOST_LISTED);
+    let rows: Vec<SeriesRow> = rest.map(|series| SeriesRow::new(here, series)).collect();
+    script("list", &rows)
+}
+
+/// `data/s/SLUG.js`.
+pub(super) fn series(here: Here<'_>, number: usize) -> Result<String, Error> {
+    let series = &here.book.history.series[number];
+    let words = SeriesText::new(&here.book.history, series);
+    let points: Vec<&VersionPoint> = series.points.iter().filter(|p| p.value.is_some()).collect();
+    let numbers = Numbers::new(&points, &words);
+    let column = |of: &dyn Fn(&VersionPoint) -> Option<f64>| -> Vec<Option<f64>> {
+        let width = |point: &&VersionPoint| of(point).map(|value| numbers.width(value));
+        let column: Vec<Option<f64>> = points.iter().map(width).collect();
+        match column.iter().any(Option::is_some) {
+            true => column,
+            false => Vec::new(),
+        }
+    };
+    let data = SeriesData {
+        slug: here.slug(number),
+        name: line(&series.name(), 200),
+        benchmark: series.cell.benchmark.as_str(),
+        unit: words.unit(),
+        axis: words.axis(),
+        coverage: words.coverage(),
+        decimals: numbers.decimals,
+        runs: runs(points.iter().map(|point| point.version)),
+        values: points
+            .iter()
+            .filter_map(|point| point.value)
+            .map(|value| numbers.value(value))
+            .collect(),
+        half: column(&|point| point.interval.map(|it| it.width() / 2.0)),
+        again: column(&|point| point.again.map(|it| it.deviation)),
+        reboot: column(&|point| point.reboot.map(|it| it.deviation)),
+        relink: column(&|point| point.relink.map(|it| it.deviation)),
+        counts: counts(&points),
+        unstable: points
+            .iter()
+            .filter(|point| point.unstable)
+            .map(|point| point.version)
+            .collect(),
+        changes: changes(here, series),
+        epochs: words
+            .epochs()
+            .map(|(at, text)| (at, line(&text, 400)))
+            .collect(),
+        levels: series_levels(&here.book.history, series)
+            .into_iter()
+            .map(|level| (level.from, level.to, numbers.value(level.value)))
+            .collect(),
+        drift: drift_line(series)
+            .into_iter()
+            .map(|(at, value)| (at, numbers.value(value)))
+            .collect(),
+        notes: words.notes().iter().map(|note| line(note, 600)).collect(),
+    };
+    script("series", &data)
+}
+
+/// Numbers of a series as scripts get them.
+struct Numbers<'a> {
+    words: &'a SeriesText<'a>,
+    decimals: i32,
+}
+
+impl<'a> Numbers<'a> {
+    fn new(points: &[&VersionPoint], words: &'a SeriesText<'a>) -> Self {
+        let values = points.iter().filter_map(|point| point.value);
+        let scaled = values.map(|value| words.scaled(value));
+        let (low, high) = scaled.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        let span = (high - low).max(high.abs().max(low.abs()) * 1e-3);
+        let decimals = (STEPS / span).log10().floor();
+        Self {
+            words,
+            decimals: match decimals.is_finite() {
+                true => decimals.clamp(0.0, 12.0) as i32,
+                false => 0,
+            },
+        }
+    }
+
+    fn value(&self, value: f64) -> f64 {
+        let unit = 10f64.powi(self.decimals);
+        (self.words.scaled(value) * unit).round() / unit + 0.0
+    }
+
+    /// A distance of two values, with two digits at least.
+    fn width(&self, value: f64) -> f64 {
+        let width = self.words.scaled(value);
+        let digits = 1 - width.abs().log10().floor() as i32;
+        let unit = 10f64.powi(digits.clamp(0, 300));
+        (width * unit).round() / unit
+    }
+}
+
+/// Neighbouring places together: the first and how many, by turns.
+fn runs(places: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut runs: Vec<usize> = Vec::new();
+    for place in places {
+        match &mut runs[..] {
+            [.., first, count] if *first + *count == place => *count += 1,
+            _ => runs.extend([place, 1]),
+        }
+    }
+    runs
+}
+
+/// What stands behind values, where it changes.
+fn counts(points: &[&VersionPoint]) -> Vec<(usize, String)> {
+    let mut counts: Vec<(usize, String)> = Vec::new();
+    for (number, point) in points.iter().enumerate() {
+        let text = SeriesText::counts(point);
+        if counts.last().is_none_or(|(_, last)| *last != text) {
+            counts.push((number, text));
+        }
+    }
+    counts
+}
+
+fn changes(here: Here<'_>, series: &VersionSeries) -> Vec<ChangeData> {
+    let changes = change_sentences(here, series).into_iter();
+    let data = changes.map(|change| ChangeData {
+        after: change.after,
+        at: change.at,
+        until: change.until,
+        kind: match change.sentence.class {
+            _ if !change.believed => "doubted",
+            "bad" => "worse",
+            "good" => "better",
+            "unsure" => "changed",
+            _ => "accepted",
+        },
+        named: change.named,
+        size: change.size,
+        text: line(&change.sentence.sentence, 1000),
+    });
+    data.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_places_are_one_run() {
+        let places = [0, 1, 2, 5, 7, 8];
+        assert_eq!(runs(places.into_iter()), [0, 3, 5, 1, 7, 2]);
+    }
+
+    #[test]
+    fn nothing_in_a_script_ends_it() {
+        let text = script("titles", &["</script>\u{2028}"]).unwrap();
+        assert_eq!(
+            text,
+            "backsight(\"titles\",[\"\\u003c/script>\\u2028\"]);\n"
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! `backsight alerts` and `backsight triage`: what moved at which version, the worst first, and what people found out about it.
 
 use backsight_model::{Triage, TriageState};
-use backsight_policy::AlertState;
+use backsight_policy::{AlertState, alert_at};
 use backsight_report::{
     alerts::{AlertView, AlertsView, alerts_table},
     escape,
@@ -140,18 +140,14 @@ impl TriageArgs {
             let versions = &known.history.versions;
             let (id, name) = find_version(&store, &target, &known.history, &self.version).await?;
             let place = versions.iter().position(|it| it.version.id == id);
-            let there = place.and_then(|place| {
-                let may_be = alerts.iter().filter(|it| it.stretch.contains(place));
-                may_be.min_by_key(|it| it.stretch.at.abs_diff(place))
-            });
-            let Some(alert) = there else {
+            let Some(alert) = place.and_then(|place| alert_at(&alerts, place)) else {
                 return Err(miette::miette!(
                     help = format!("`backsight alerts --target {target}` lists what there is"),
                     "no alert lies at {}",
                     escape::line(&name)
                 ));
             };
-            let version = &versions[alert.stretch.at].version;
+            let version = &versions[alerts[alert].stretch.at].version;
             let triage = Triage {
                 target,
                 version: version.id.clone(),

@@ -305,8 +305,16 @@ pub fn alerts(history: &TargetHistory, tests: Option<&TestHistory>) -> Vec<Alert
     alerts
 }
 
-/// Notes what was said of alerts (the oldest first), and puts these in their order again. What was said is about the alert
-/// that lies nearest to its version, of those that may lie there.
+/// The place among alerts of the one that a version is about: the nearest of those that may lie there.
+#[must_use]
+pub fn alert_at(alerts: &[Alert], version: usize) -> Option<usize> {
+    let there = alerts.iter().enumerate();
+    let there = there.filter(|(_, alert)| alert.stretch.contains(version));
+    let distance = |(_, it): &(usize, &Alert)| (it.stretch.at.abs_diff(version), it.stretch.at);
+    there.min_by_key(distance).map(|(alert, _)| alert)
+}
+
+/// Notes what was said of alerts (the oldest first; see [`alert_at`]), and puts these in their order again.
 pub fn triage_alerts(alerts: &mut [Alert], history: &TargetHistory, said: &[Triage]) {
     let versions = history.versions.iter().enumerate();
     let places: HashMap<&str, usize> = versions
@@ -316,10 +324,8 @@ pub fn triage_alerts(alerts: &mut [Alert], history: &TargetHistory, said: &[Tria
         let Some(place) = places.get(triage.version.as_str()) else {
             continue;
         };
-        let there = alerts.iter_mut().filter(|it| it.stretch.contains(*place));
-        let distance = |it: &&mut Alert| (it.stretch.at.abs_diff(*place), it.stretch.at);
-        if let Some(alert) = there.min_by_key(distance) {
-            alert.triage = Some(triage.clone());
+        if let Some(alert) = alert_at(alerts, *place) {
+            alerts[alert].triage = Some(triage.clone());
         }
     }
     for alert in alerts.iter_mut() {

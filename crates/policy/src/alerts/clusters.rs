@@ -98,19 +98,17 @@ impl LocatedChange {
 pub(super) fn cluster(changes: &[LocatedChange]) -> BTreeMap<usize, Vec<usize>> {
     let mut places: Vec<usize> = Vec::new();
     let mut place_of: Vec<Option<usize>> = vec![None; changes.len()];
-    loop {
-        let left = (0..changes.len()).filter(|it| place_of[*it].is_none());
-        let left: Vec<usize> = left.collect();
-        let Some(place) = heaviest(left.iter().map(|it| &changes[*it]), &places) else {
-            // None is left, or what is left lies where another change of its series does: they can't be told apart.
-            left.iter()
-                .for_each(|it| place_of[*it] = Some(changes[*it].stretch.at));
-            break;
-        };
+    let mut left: Vec<usize> = (0..changes.len()).collect();
+    while let Some(place) = heaviest(changes, &left, &places) {
         places.push(place);
         for it in nearest_of_each_series(changes, &left, place) {
             place_of[it] = Some(place);
         }
+        left.retain(|it| place_of[*it].is_none());
+    }
+    // What is left lies where another change of its series does: they can't be told apart.
+    for it in left {
+        place_of[it] = Some(changes[it].stretch.at);
     }
     let mut place_of: Vec<usize> = place_of.into_iter().flatten().collect();
     join_strays(changes, &mut places, &mut place_of);
@@ -127,36 +125,45 @@ fn by_place(place_of: &[usize]) -> BTreeMap<usize, Vec<usize>> {
     clusters
 }
 
-/// The version that explains most of these changes, of those that are known to be after one of them and aren't taken.
-fn heaviest<'a>(
-    changes: impl Iterator<Item = &'a LocatedChange> + Clone,
-    taken: &[usize],
-) -> Option<usize> {
-    let last = changes.clone().map(|it| it.stretch.until).max()?;
-    let mut candidates: BTreeSet<usize> = changes
-        .clone()
-        .flat_map(|it| [it.stretch.at, it.stretch.until])
-        .collect();
-    taken.iter().for_each(|place| {
-        candidates.remove(place);
-    });
-    // By version: the exact places of bisections, and all weight; first as differences from the version before.
-    let mut weights = vec![(0_i64, 0_i64); last + 2];
-    for it in changes.clone() {
+/// What speaks for a version to be where changes lie.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct PlaceWeight {
+    /// How many bisections named it exactly.
+    exact: i64,
+    /// The weights of the changes that may lie there.
+    weight: i64,
+}
+
+/// The version that explains most of what is left, of those that are known to be after one of these changes and aren't taken.
+fn heaviest(changes: &[LocatedChange], left: &[usize], taken: &[usize]) -> Option<usize> {
+    let left = left.iter().map(|it| &changes[*it]);
+    let last = left.clone().map(|it| it.stretch.until).max()?;
+    let mut is_candidate = vec![false; last + 1];
+    // By version, first as differences from the version before.
+    let mut weights = vec![PlaceWeight::default(); last + 2];
+    for it in left.clone() {
+        let stretch = it.stretch;
         let (weight, exact) = (it.weight(), i64::from(it.is_exact()));
-        let (first, end) = (it.stretch.first(), it.stretch.until + 1);
-        weights[first] = (weights[first].0 + exact, weights[first].1 + weight);
-        weights[end] = (weights[end].0 - exact, weights[end].1 - weight);
+        weights[stretch.first()].exact += exact;
+        weights[stretch.first()].weight += weight;
+        weights[stretch.until + 1].exact -= exact;
+        weights[stretch.until + 1].weight -= weight;
+        is_candidate[stretch.at] = true;
+        is_candidate[stretch.until] = true;
     }
     for place in 1..weights.len() {
         let before = weights[place - 1];
-        weights[place] = (weights[place].0 + before.0, weights[place].1 + before.1);
+        weights[place].exact += before.exact;
+        weights[place].weight += before.weight;
     }
     // The best guess counts half as much again: it decides among versions that explain the same changes.
-    for it in changes {
-        weights[it.stretch.at].1 += it.weight() / 2;
+    for it in left {
+        weights[it.stretch.at].weight += it.weight() / 2;
     }
-    let candidates = candidates.into_iter();
+    for place in taken.iter().filter(|place| **place <= last) {
+        is_candidate[*place] = false;
+    }
+    let candidates = (0..=last).filter(|place| is_candidate[*place]);
     candidates.max_by_key(|place| (weights[*place], Reverse(*place)))
 }
 

@@ -478,7 +478,7 @@ fn a_change_is_accepted_by_what_the_history_calls_it_by_a_user_without_a_name() 
 
 #[test]
 fn one_change_of_several_metrics_is_one_alert_that_is_triaged_by_any_version_that_it_may_lie_at() {
-    let place = place(Extent::USUAL);
+    let place = with_history(Extent::USUAL);
     let (before, step) = (name(Extent::USUAL.step() - 1), name(Extent::USUAL.step()));
     let alerts = |more: &[&str]| -> Vec<Value> {
         let told = place.prints_of(&[&["alerts", "--json"], more].concat());

@@ -2,12 +2,10 @@
 
 use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};
-use backsight_policy::history;
 use backsight_site::{Site, SiteTarget, StudyPages, VersionChanges};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    Intervals, OpenTarget, PAGE_COLUMNS, TestSelection, VerdictReport, VersionInterval,
-    add_failure_messages, reference_drift, test_history, verbs::bisect::named_changes,
+    Intervals, KnownAlerts, OpenTarget, VerdictReport, VersionInterval, add_failure_messages,
 };
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
@@ -86,28 +84,21 @@ async fn target_content(
     target: &TargetName,
     notes: &mut Vec<String>,
 ) -> miette::Result<SiteTarget> {
-    let studies = store.target_history(target).await.into_diagnostic()?;
-    let mut history = history(&studies);
-    let accepted = store.acceptances(target).await.into_diagnostic()?;
-    history.accept(&accepted, Timestamp::now());
-    let (named, left_out) = named_changes(store, target).await?;
-    notes.extend(left_out);
-    history.name_changes(&named);
-    history.tell_of_drift(&studies, reference_drift(store, target).await?);
-    let selection = TestSelection {
-        target: Some(target.clone()),
-        newest: Some(PAGE_COLUMNS),
-        ..TestSelection::default()
-    };
-    let mut tests = test_history(store, &selection).await.into_diagnostic()?;
+    let KnownAlerts {
+        known,
+        mut tests,
+        alerts,
+    } = KnownAlerts::from_store(store, target, Timestamp::now()).await?;
+    notes.extend(known.left_out);
     add_failure_messages(store, &mut tests)
         .await
         .into_diagnostic()?;
     Ok(SiteTarget {
         target: target.clone(),
-        studies,
-        history,
+        studies: known.studies,
+        history: known.history,
         tests: Some(tests),
+        alerts,
     })
 }
 

@@ -10,7 +10,7 @@ mod stepped;
 mod suites;
 
 use backsight_model::TargetName;
-use backsight_policy::history;
+use backsight_policy::{alerts, history};
 use backsight_site::{Site, SiteTarget, publish};
 use backsight_store::{Store, StoreError};
 use std::{error::Error, path::Path};
@@ -49,10 +49,13 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
 
 async fn content(store: &Store, target: TargetName) -> Result<SiteTarget, StoreError> {
     let studies = store.target_history(&target).await?;
+    let history = history(&studies);
+    let tests = studies.first().map(|study| suites::of_study(study, 60));
     Ok(SiteTarget {
         target,
-        history: history(&studies),
-        tests: studies.first().map(|study| suites::of_study(study, 60)),
+        alerts: alerts(&history, tests.as_ref()),
+        history,
+        tests,
         studies,
     })
 }

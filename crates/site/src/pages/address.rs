@@ -124,6 +124,8 @@ pub enum Page {
     ListData(usize),
     SeriesData(usize, usize),
     Tests(usize),
+    /// Of a book, the alert of this number.
+    Alert(usize, usize),
     /// Of a book, the version at this place.
     Version(usize, usize),
     /// What lies between the versions at these places.

@@ -15,6 +15,9 @@ const STYLE: &str = concat!(
     include_str!("../../templates/pages/published.css")
 );
 
+/// The script of the first page.
+pub const HOME_SCRIPT: &str = "assets/home.js";
+
 const CSS: &str = "text/css; charset=utf-8";
 pub const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -25,7 +28,7 @@ pub struct Asset {
     pub content: &'static str,
 }
 
-pub const ASSETS: [Asset; 4] = [
+pub const ASSETS: [Asset; 5] = [
     Asset {
         address: STYLE_SHEET,
         media_type: CSS,
@@ -35,6 +38,11 @@ pub const ASSETS: [Asset; 4] = [
         address: LIVE_SCRIPT,
         media_type: JAVASCRIPT,
         content: include_str!("../../templates/pages/live.js"),
+    },
+    Asset {
+        address: HOME_SCRIPT,
+        media_type: JAVASCRIPT,
+        content: include_str!("../../templates/pages/home.js"),
     },
     Asset {
         address: HISTORY_SCRIPT,

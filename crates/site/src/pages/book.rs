@@ -1,7 +1,7 @@
 //! A target with everything that pages say of it, and where its pages are.
 
 use backsight_model::{Build, StudyHistory, TargetName, Version};
-use backsight_policy::{TargetHistory, TestHistory, VersionSeries, VersionStanding};
+use backsight_policy::{Alert, TargetHistory, TestHistory, VersionSeries, VersionStanding};
 use backsight_report::clipped;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -25,6 +25,8 @@ pub struct SiteTarget {
     pub history: TargetHistory,
     /// The history of its tests, if it has suites.
     pub tests: Option<TestHistory>,
+    /// One for each change of the software, the worst first.
+    pub alerts: Vec<Alert>,
 }
 
 impl SiteTarget {
@@ -73,6 +75,7 @@ impl Book {
             studies,
             history,
             tests: _,
+            alerts: _,
         } = &content;
         let versions = history.versions.iter().enumerate();
         let trials = studies.iter().flat_map(|study| {
@@ -127,6 +130,9 @@ impl Book {
         for pair in self.measured.windows(2) {
             let address = self.interval_page_of(pair[0], pair[1]);
             pages.insert(address, Page::Interval(number, pair[0], pair[1]));
+        }
+        for (place, alert) in self.alerts.iter().enumerate() {
+            pages.insert(self.alert_page(alert), Page::Alert(number, place));
         }
         for (place, study) in self.studies.iter().enumerate() {
             for (of_study, boot) in study.boots.iter().enumerate() {
@@ -220,6 +226,11 @@ impl Book {
 
     fn tests_page(&self) -> String {
         format!("{}/tests.html", self.folder)
+    }
+
+    /// An alert's name is that of a version.
+    fn alert_page(&self, alert: &Alert) -> String {
+        format!("{}/c/{}.html", self.folder, self.parts[alert.stretch.at])
     }
 
     fn version_page(&self, at: usize) -> String {
@@ -333,6 +344,10 @@ impl Here<'_> {
 
     pub fn to_series_data(self, series: usize) -> String {
         self.link(&self.book.series_data(series))
+    }
+
+    pub fn to_alert(self, alert: &Alert) -> String {
+        self.link(&self.book.alert_page(alert))
     }
 
     pub fn to_version(self, at: usize) -> String {

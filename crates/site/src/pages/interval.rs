@@ -31,6 +31,16 @@ pub(super) struct IntervalPage {
     sentences: Vec<ChangeSentence>,
     between: Vec<Skipped>,
     counts: String,
+    /// The commits and the difference.
+    commits: String,
+}
+
+/// What lies between two versions: commits and the difference.
+#[derive(Template)]
+#[template(path = "pages/commits.html")]
+pub(super) struct Commits {
+    /// `2 changes by 1 author; 2 files, +30 −6 lines`; empty where none is known.
+    pub counts: String,
     /// Why there is no list.
     unknown: String,
     changes: Vec<ChangeView>,
@@ -76,56 +86,65 @@ struct DiffLine {
 }
 
 impl Press<'_> {
-    pub(super) fn interval(&self, here: Here<'_>, from: usize, to: usize) -> IntervalPage {
+    pub(super) fn interval(
+        &self,
+        here: Here<'_>,
+        from: usize,
+        to: usize,
+    ) -> Result<IntervalPage, askama::Error> {
+        let title = format!("{} to {}", here.name(from), here.name(to));
+        let commits = self.commits(here, from, to);
+        Ok(IntervalPage {
+            frame: Frame::new(&title, here.page, here.crumbs()),
+            from: link(here, from),
+            to: link(here, to),
+            sentences: sentences_within(here, from, to),
+            between: (from + 1..to).map(|at| skipped(here, at)).collect(),
+            commits: commits.render()?,
+            counts: commits.counts,
+        })
+    }
+
+    /// What lies between two versions.
+    pub(super) fn commits(&self, here: Here<'_>, from: usize, to: usize) -> Commits {
         let between = &self.site.between;
-        let between = between(&here.target, here.version(from), here.version(to));
-        page(here, from, to, between)
+        Commits::new(between(&here.target, here.version(from), here.version(to)))
     }
 }
 
-fn page(
-    here: Here<'_>,
-    from: usize,
-    to: usize,
-    known: Result<Option<VersionChanges>, String>,
-) -> IntervalPage {
-    let title = format!("{} to {}", here.name(from), here.name(to));
-    let (known, unknown) = match known {
-        Ok(Some(between)) => (between, String::new()),
-        Ok(None) => (
-            VersionChanges::default(),
-            "What lies between the two isn't known here.".to_owned(),
-        ),
-        Err(why) => (
-            VersionChanges::default(),
-            format!(
-                "What lies between the two can't be said: {}",
-                clipped(&why, 2000)
+impl Commits {
+    fn new(known: Result<Option<VersionChanges>, String>) -> Self {
+        let (known, unknown) = match known {
+            Ok(Some(between)) => (between, String::new()),
+            Ok(None) => (
+                VersionChanges::default(),
+                "What lies between the two isn't known here.".to_owned(),
             ),
-        ),
-    };
-    let changes = &known.changes;
-    let (diff, diff_cut) = diff(known.diff.as_deref().unwrap_or_default());
-    IntervalPage {
-        frame: Frame::new(&title, here.page, here.crumbs()),
-        from: link(here, from),
-        to: link(here, to),
-        sentences: sentences_within(here, from, to),
-        between: (from + 1..to).map(|at| skipped(here, at)).collect(),
-        counts: if changes.is_empty() {
-            String::new()
-        } else {
-            counts(changes)
-        },
-        unknown,
-        left_out: changes.len().saturating_sub(MOST_CHANGES),
-        changes: changes
-            .iter()
-            .take(MOST_CHANGES)
-            .map(ChangeView::new)
-            .collect(),
-        diff,
-        diff_cut,
+            Err(why) => (
+                VersionChanges::default(),
+                format!(
+                    "What lies between the two can't be said: {}",
+                    clipped(&why, 2000)
+                ),
+            ),
+        };
+        let changes = &known.changes;
+        let (diff, diff_cut) = diff(known.diff.as_deref().unwrap_or_default());
+        Self {
+            counts: match changes.is_empty() {
+                true => String::new(),
+                false => counts(changes),
+            },
+            unknown,
+            left_out: changes.len().saturating_sub(MOST_CHANGES),
+            changes: changes
+                .iter()
+                .take(MOST_CHANGES)
+                .map(ChangeView::new)
+                .collect(),
+            diff,
+            diff_cut,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The pages of a site, and how it is published.
 
 mod address;
+mod alert;
 mod assets;
 mod book;
 mod boot;

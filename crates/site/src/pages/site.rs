@@ -282,8 +282,9 @@ impl Press<'_> {
             Page::ListData(book) => history_data::list(self.here(book))?,
             Page::SeriesData(book, series) => history_data::series(self.here(book), series)?,
             Page::Tests(book) => self.tests(self.here(book))?,
+            Page::Alert(book, alert) => self.alert(self.here(book), alert)?.render()?,
             Page::Version(book, at) => self.version(self.here(book), at).await?.render()?,
-            Page::Interval(book, from, to) => self.interval(self.here(book), from, to).render()?,
+            Page::Interval(book, from, to) => self.interval(self.here(book), from, to)?.render()?,
             Page::Boot(book, study, boot) => {
                 self.boot(self.here(book), study, boot).await?.render()?
             }

@@ -20,17 +20,17 @@ pub(super) struct StudiesPage {
 }
 
 /// A study in the list.
-struct StudyLine {
+pub(super) struct StudyLine {
     number: i64,
-    name: String,
-    href: String,
-    verb: String,
+    pub name: String,
+    pub href: String,
+    pub verb: String,
     target: Option<Link>,
     state: &'static str,
     is_running: bool,
-    trials: String,
-    failed: usize,
-    began: String,
+    pub trials: String,
+    pub failed: usize,
+    pub began: String,
     took: String,
 }
 
@@ -69,7 +69,7 @@ impl Press<'_> {
     }
 
     /// Lines of the studies that are asked for, the newest first.
-    fn study_lines(&self, wanted: impl Fn(&StudyRow) -> bool) -> Vec<StudyLine> {
+    pub(super) fn study_lines(&self, wanted: impl Fn(&StudyRow) -> bool) -> Vec<StudyLine> {
         let studies = self.site.studies.iter().filter(|study| wanted(study));
         studies.map(|study| self.line(study)).collect()
     }

@@ -1,7 +1,7 @@
 //! A published site: every link leads somewhere, nothing hostile acts, nothing is written twice.
 
 use backsight_model::{TargetName, Version};
-use backsight_policy::{BisectedChange, history};
+use backsight_policy::{BisectedChange, alerts, history};
 use backsight_site::{PublishedFiles, SiteTarget, VersionChanges, publish};
 use backsight_stats::culprits::IntervalEstimate;
 use backsight_store::{Store, StudyId};
@@ -68,10 +68,12 @@ impl Site {
                 let studies = self.store.target_history(&target).await.unwrap();
                 let mut history = history(&studies);
                 history.name_changes(bisected);
+                let tests = suites::of_study(&studies[0], 20);
                 contents.push(SiteTarget {
                     target,
+                    alerts: alerts(&history, Some(&tests)),
                     history,
-                    tests: Some(suites::of_study(&studies[0], 20)),
+                    tests: Some(tests),
                     studies,
                 });
             }

@@ -39,7 +39,7 @@ pub struct Alert {
     pub kind: AlertKind,
     /// Whether the level from before came back later: of every member of the worst one's sort of which that can be told.
     pub is_fixed: bool,
-    /// The acceptance of the worst member, where all of them are accepted.
+    /// The acceptance of the worst member, where all that may lie at `at` are accepted.
     pub acceptance: Option<Acceptance>,
     /// What was said of it last: see [`triage_alerts`].
     pub triage: Option<Triage>,
@@ -360,20 +360,24 @@ fn alert(
         .filter(|it| (it.rank.kind, it.rank.sort) == (worst.kind, worst.sort));
     let mut told = alike.filter_map(|member| member.is_back).peekable();
     let is_fixed = told.peek().is_some() && told.all(|is_back| is_back);
-    let is_accepted = members.iter().all(|member| member.acceptance.is_some());
-    let acceptance = members[0].acceptance.clone().filter(|_| is_accepted);
+    // Those whose stretch misses it are taken for the same change.
+    let mut accepted = (members.iter())
+        .filter(|member| member.stretch.contains(at))
+        .map(|member| member.acceptance.as_ref());
+    let first = accepted.next().flatten().cloned();
+    let acceptance = first.filter(|_| accepted.all(|it| it.is_some()));
     let date = history.versions.get(at).and_then(|it| it.version.at);
     Alert {
         stretch,
         kind: members[0].kind,
         is_fixed,
-        acceptance,
         triage: None,
         rank: AlertRank {
-            is_over: is_fixed || is_accepted,
+            is_over: is_fixed || acceptance.is_some(),
             worst,
             newest: Reverse((date, at)),
         },
+        acceptance,
         members,
     }
 }
@@ -481,12 +485,13 @@ fn found_member(series: &VersionSeries, change: MemberChange, point: &ChangePoin
     }
 }
 
-/// Whether the level from before a change came back with a later one, or more than that, as far as their intervals tell.
+/// Whether the level from before a change came back with a later one, as far as their intervals tell. A better level than that
+/// doesn't say that the change was mended.
 fn is_back(series: &VersionSeries, point: &ChangePoint) -> bool {
     let change = &point.change;
     series.believed().any(|later| {
         let half = |of: &ChangePoint| of.change.size_interval.width() / 2.0;
-        let left = (later.change.after - change.before) * change.size.signum();
+        let left = (later.change.after - change.before).abs();
         // Numbers that are all alike have no interval, but are rounded.
         let rounding = 1e-9 * change.before.abs();
         later.at > point.at && left <= half(point).hypot(half(later)) + rounding

@@ -137,7 +137,8 @@ struct PlaceWeight {
 /// The version that explains most of what is left, of those that are known to be after one of these changes and aren't taken.
 fn heaviest(changes: &[LocatedChange], left: &[usize], taken: &[usize]) -> Option<usize> {
     let left = left.iter().map(|it| &changes[*it]);
-    let last = left.clone().map(|it| it.stretch.until).max()?;
+    let ends = left.clone().map(|it| it.stretch.until.max(it.stretch.at));
+    let last = ends.max()?;
     let mut is_candidate = vec![false; last + 1];
     // By version, first as differences from the version before.
     let mut weights = vec![PlaceWeight::default(); last + 2];

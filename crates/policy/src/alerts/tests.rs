@@ -111,6 +111,20 @@ fn levels(steps: &[(usize, f64)], at: usize, random: &mut Random) -> f64 {
     100.0 + taken.map(|(_, size)| size).sum::<f64>() + random.normal()
 }
 
+fn acceptance(version: usize) -> Acceptance {
+    Acceptance {
+        target: "app".parse().unwrap(),
+        version: format!("v{version}"),
+        name: format!("1.{version}"),
+        metric: None,
+        reason: "safer".to_owned(),
+        work_around: None,
+        by: "Ann".to_owned(),
+        at: Timestamp::from_second(EPOCH).unwrap(),
+        until: None,
+    }
+}
+
 #[test]
 fn three_changes_of_sixty_metrics_are_three_alerts() {
     // Changes as large as five times the noise, and twice: whose stretches often miss them.
@@ -118,7 +132,7 @@ fn three_changes_of_sixty_metrics_are_three_alerts() {
         for seed in 0..4 {
             let mut random = Random::seeded(seed);
             let steps = [80, 140, 220].map(|place| (place, size));
-            let history = history(&[study(60, 300, |_, at| levels(&steps, at, &mut random))]);
+            let mut history = history(&[study(60, 300, |_, at| levels(&steps, at, &mut random))]);
             let mut alerts = alerts(&history, None);
             assert!(alerts.len() <= most_alerts, "{size} {seed}");
             alerts.sort_by_key(|alert| Reverse(alert.members.len()));
@@ -126,6 +140,13 @@ fn three_changes_of_sixty_metrics_are_three_alerts() {
             places.sort_unstable();
             assert_eq!(places, [80, 140, 220], "{size} {seed}");
             assert!(alerts[2].members.len() >= 55, "{size} {seed}");
+            // Members whose stretch misses the version are accepted with the others.
+            let acceptance = acceptance(140);
+            history.accept(std::slice::from_ref(&acceptance), acceptance.at);
+            let accepted = super::alerts(&history, None).into_iter();
+            let accepted = accepted.filter(|alert| alert.acceptance.is_some());
+            let places: Vec<usize> = accepted.map(|it| it.stretch.at).collect();
+            assert_eq!(places, [140], "{size} {seed}");
         }
     }
 }
@@ -164,17 +185,7 @@ fn what_came_back_is_fixed_and_last() {
     };
     let first = [(80, false, false), (50, false, false), (20, true, false)];
     assert_eq!(places(&history), first);
-    let acceptance = Acceptance {
-        target: "app".parse().unwrap(),
-        version: "v80".to_owned(),
-        name: "1.80".to_owned(),
-        metric: None,
-        reason: "safer".to_owned(),
-        work_around: None,
-        by: "Ann".to_owned(),
-        at: Timestamp::from_second(EPOCH).unwrap(),
-        until: None,
-    };
+    let acceptance = acceptance(80);
     history.accept(std::slice::from_ref(&acceptance), acceptance.at);
     let accepted = [(50, false, false), (20, true, false), (80, false, true)];
     assert_eq!(places(&history), accepted);
@@ -210,7 +221,10 @@ fn what_was_said_is_about_the_alert_that_may_lie_at_its_version() {
     let elsewhere = triage(70, Said::Invalid);
     assert_eq!(told(&[elsewhere]), [(50, New), (20, New)]);
     let looked = triage(50, Said::Investigating);
-    assert_eq!(told(&[looked.clone()]), [(50, Investigating), (20, New)]);
+    assert_eq!(
+        told(std::slice::from_ref(&looked)),
+        [(50, Investigating), (20, New)]
+    );
     let said = [triage(50, Said::Invalid), looked, triage(50, Said::Fixed)];
     assert_eq!(told(&said), [(20, New), (50, Fixed)], "the last counts");
     // Another version that it may lie at: it was its name when less was measured.

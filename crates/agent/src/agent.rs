@@ -516,6 +516,7 @@ impl proto::agent_server::Agent for Agent {
             env,
             undo,
             neighbours,
+            files,
         } = request.into_inner();
         let undo = undo.into_iter().map(wire::step).collect::<Result<_, _>>();
         let undo = undo.map_err(Status::invalid_argument)?;
@@ -547,6 +548,12 @@ impl proto::agent_server::Agent for Agent {
                 return Err(Status::failed_precondition(fault));
             }
         };
+        if let Err(error) = trial.write_files(files) {
+            trial.end().await;
+            return Err(Status::resource_exhausted(format!(
+                "the trial's files can't be written: {error}"
+            )));
+        }
         if neighbours {
             trial.watch_neighbours();
         }

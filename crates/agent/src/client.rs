@@ -411,6 +411,7 @@ impl Client {
             env: trial.env,
             undo: trial.undo.into_iter().map(wire::run_request).collect(),
             neighbours: trial.neighbours,
+            files: trial.files,
         };
         let reply = self
             .call("begin the trial", END_LIMIT, |mut calls| async move {

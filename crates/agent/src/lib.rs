@@ -121,7 +121,7 @@ pub use step::{
 pub use upload_files::{UploadFiles, UploadProgress};
 
 /// The protocol's version. An agent and a client work together only if theirs are equal.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial. The agent has it
 /// too, with `agent` for the trial.

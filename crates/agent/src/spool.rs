@@ -32,6 +32,8 @@ pub(crate) enum SpoolNote {
     Broken(String),
     /// The line that was sought was seen.
     Line,
+    /// There is something to send, after all before was sent; of a stream that is sent while it grows.
+    Unsent,
 }
 
 /// A stream that is being kept.
@@ -43,6 +45,10 @@ pub(crate) struct Spool {
     seen: u64,
     heard_at: Option<Instant>,
     kept: u64,
+    /// How much of that was sent.
+    sent: u64,
+    /// Whether it is sent while it grows.
+    streams: bool,
     broken: bool,
     sought: Option<LineSearch>,
 }
@@ -69,9 +75,16 @@ impl Spool {
             seen: 0,
             heard_at: None,
             kept: 0,
+            sent: 0,
+            streams: false,
             broken: false,
             sought,
         })
+    }
+
+    /// The same, sent while it grows.
+    pub(crate) fn streaming(self, streams: bool) -> Self {
+        Self { streams, ..self }
     }
 
     /// Moves bytes until there is something to note; for ever, if there never is. Cancel safe.
@@ -142,6 +155,7 @@ impl Spool {
 
     fn keep(&mut self, piece: &[u8]) -> Option<SpoolNote> {
         let was_over = self.seen > self.limit;
+        let was_sent = !self.has_unsent();
         self.seen += piece.len() as u64;
         if let Some(broken) = self.write(piece) {
             return Some(SpoolNote::Broken(broken));
@@ -157,7 +171,7 @@ impl Spool {
             self.sought = None;
             return Some(SpoolNote::Line);
         }
-        None
+        (was_sent && self.has_unsent()).then_some(SpoolNote::Unsent)
     }
 
     /// Writes as much of a piece as the limit allows. Says why not, the first time.
@@ -209,6 +223,22 @@ impl Spool {
     /// Whether some of them weren't kept.
     pub(crate) fn truncated(&self) -> bool {
         self.kept < self.seen
+    }
+
+    /// Whether something is to be sent while it grows.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.streams && self.sent < self.kept
+    }
+
+    /// The next piece to send; empty where all was.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn next_piece(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let piece = self.read(self.sent, length)?;
+        self.sent += piece.len() as u64;
+        Ok(piece)
     }
 
     /// A piece of what was kept, from an offset; empty at its end.

@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use prost::bytes::Bytes;
+
 use crate::AgentMark;
 
 /// Names a step within its trial; the conductor chooses it, each once a trial.
@@ -57,6 +59,8 @@ pub struct BeginTrial {
     pub undo: Vec<StepSpec>,
     /// Whether the agent says at the end who else used the processors.
     pub neighbours: bool,
+    /// Files that are put into the folder in which steps run, by name.
+    pub files: BTreeMap<String, Bytes>,
 }
 
 /// Where an open trial keeps its files, on the agent's machine.
@@ -232,6 +236,8 @@ pub struct StepSpec {
     pub timeout: Duration,
     /// How long it may write nothing on either stream before it is ended as at its time limit; none: for ever.
     pub silence: Option<Duration>,
+    /// Whether what it writes is sent while it runs, so that it is known when its host goes away; else at its end.
+    pub streams: bool,
     /// How many bytes of each stream are kept; a step that writes more is ended.
     pub output_limit: u64,
     /// The exit codes that are a success.
@@ -265,6 +271,7 @@ impl StepSpec {
             cwd: None,
             timeout,
             silence: None,
+            streams: false,
             output_limit: Self::OUTPUT_LIMIT,
             expect: vec![0],
             background: false,
@@ -310,9 +317,9 @@ pub enum StepEvent {
     /// It became ready.
     Ready(Moment),
     /// What it wrote, piece by piece, after it ended.
-    Stdout(prost::bytes::Bytes),
+    Stdout(Bytes),
     /// The same for the error stream.
-    Stderr(prost::bytes::Bytes),
+    Stderr(Bytes),
     /// It ended: the last event.
     Finished(Finished),
 }

@@ -37,6 +37,13 @@ const DEATH_LIMIT: Duration = Duration::from_secs(10);
 const GROUP_PAUSE: Duration = Duration::from_millis(5);
 /// How much output goes into one event, bytes.
 const PIECE: usize = 256 << 10;
+/// The same while the step runs. A test of a suite that ends its host takes with it what wasn't sent yet, so that output is sent at once;
+/// but only so many times in a row, and then at this distance: to send costs about a tenth of a millisecond at both ends.
+const STREAMED_PIECE: usize = 64 << 10;
+const STREAM_PAUSE: Duration = Duration::from_millis(20);
+const STREAM_BURST: u32 = 10;
+/// Events that must have room beside streamed output.
+const OTHER_EVENTS: usize = 4;
 
 /// An order to a step.
 pub(crate) enum StepOrder {
@@ -89,11 +96,11 @@ pub(crate) async fn supervise(
             return;
         }
     };
-    let (finished, stdout, stderr) = supervised.until_the_end().await;
+    let (finished, mut stdout, mut stderr) = supervised.until_the_end().await;
     drop(alive);
     for (spool, event) in [
-        (&stdout, StepEvent::Stdout as fn(Bytes) -> StepEvent),
-        (&stderr, StepEvent::Stderr),
+        (&mut stdout, StepEvent::Stdout as fn(Bytes) -> StepEvent),
+        (&mut stderr, StepEvent::Stderr),
     ] {
         if stream_output(spool, event, &events).await.is_err() {
             break;
@@ -112,19 +119,14 @@ fn send_event(events: &EventSender, event: StepEvent) {
 }
 
 async fn stream_output(
-    spool: &Spool,
+    spool: &mut Spool,
     event: fn(Bytes) -> StepEvent,
     events: &EventSender,
 ) -> Result<(), ()> {
-    let mut offset = 0;
     loop {
-        let piece = spool.read(offset, PIECE);
-        let message = match piece {
+        let message = match spool.next_piece(PIECE) {
             Ok(piece) if piece.is_empty() => return Ok(()),
-            Ok(piece) => {
-                offset += piece.len() as u64;
-                Ok(wire::event(event(piece.into())))
-            }
+            Ok(piece) => Ok(wire::event(event(piece.into()))),
             Err(error) => Err(Status::data_loss(format!(
                 "what the step wrote can't be read back: {error}"
             ))),
@@ -163,6 +165,10 @@ struct RunningStep {
     by_shell: bool,
     stdout: Spool,
     stderr: Spool,
+    /// When output is sent that wasn't yet.
+    stream_at: Option<Instant>,
+    /// When the last of it would have been sent at an even distance.
+    streamed_until: Option<Instant>,
     phase: Phase,
     begun: Option<Moment>,
     /// The same on the clock of limits.
@@ -225,12 +231,12 @@ impl Termination {
     }
 }
 
-/// What a note means for its step; none: it is good news.
+/// What is wrong with a step whose stream has this noted; none: nothing is.
 fn fault(note: SpoolNote) -> Option<EndReason> {
     match note {
         SpoolNote::OverLimit => Some(EndReason::OutputLimit),
         SpoolNote::Broken(why) => Some(EndReason::Spool { why }),
-        SpoolNote::Line => None,
+        SpoolNote::Line | SpoolNote::Unsent => None,
     }
 }
 
@@ -252,8 +258,10 @@ fn begin(
     };
     let (stdout, out) = io::pipe().map_err(system)?;
     let (stderr, err) = io::pipe().map_err(system)?;
-    let spool =
-        |pipe, path| Spool::new(pipe, path, step.output_limit, line_sought(&step)).map_err(system);
+    let spool = |pipe, path| {
+        let spool = Spool::new(pipe, path, step.output_limit, line_sought(&step));
+        Ok(spool.map_err(system)?.streaming(step.streams))
+    };
     let (stdout, stderr) = (
         spool(stdout, context.stdout)?,
         spool(stderr, context.stderr)?,
@@ -302,6 +310,8 @@ fn begin(
         by_shell,
         stdout,
         stderr,
+        stream_at: None,
+        streamed_until: None,
         phase,
         begun: None,
         begun_at: None,
@@ -403,7 +413,8 @@ impl RunningStep {
             .as_ref()
             .filter(|_| self.begun.is_some())
             .map(|ready| ready.ask_at.min(ready.until));
-        let due = [termination, limit, ready].into_iter().flatten().min();
+        let due = [termination, limit, ready, self.stream_at];
+        let due = due.into_iter().flatten().min();
         due.unwrap_or_else(|| Instant::now() + Duration::from_secs(86400))
     }
 
@@ -418,6 +429,9 @@ impl RunningStep {
     /// Does what is due. True: the process can't be killed, the step ends without it.
     fn on_time(&mut self) -> bool {
         let now = Instant::now();
+        if self.stream_at.is_some_and(|at| at <= now) {
+            self.stream(now);
+        }
         if let Some(termination) = &mut self.termination {
             if termination.kill_at.is_some_and(|at| at <= now) {
                 termination.kill_at = None;
@@ -533,10 +547,45 @@ impl RunningStep {
     }
 
     fn note(&mut self, note: SpoolNote) {
+        let said_so = matches!(note, SpoolNote::Line);
         match fault(note) {
             Some(reason) => self.end_politely(reason),
-            None => self.said_so(),
+            None if said_so => self.said_so(),
+            None => {}
         }
+        self.plan_stream(Instant::now());
+    }
+
+    /// Plans to send what wasn't sent yet: as soon as it may.
+    fn plan_stream(&mut self, now: Instant) {
+        if self.stream_at.is_none() && (self.stdout.has_unsent() || self.stderr.has_unsent()) {
+            let until = self.streamed_until.unwrap_or(now);
+            let earliest = until.checked_sub(STREAM_PAUSE * STREAM_BURST);
+            self.stream_at = Some(earliest.unwrap_or(now).max(now));
+        }
+    }
+
+    /// Sends a piece of each stream, unless who listens hasn't taken those before. What is left then comes later, or at the end.
+    fn stream(&mut self, now: Instant) {
+        for (spool, event) in [
+            (
+                &mut self.stdout,
+                StepEvent::Stdout as fn(Bytes) -> StepEvent,
+            ),
+            (&mut self.stderr, StepEvent::Stderr),
+        ] {
+            if !spool.has_unsent() || self.events.capacity() <= OTHER_EVENTS {
+                continue;
+            }
+            // One that can't be read is said at the end.
+            if let Ok(piece) = spool.next_piece(STREAMED_PIECE) {
+                send_event(&self.events, event(piece.into()));
+            }
+        }
+        let until = self.streamed_until.unwrap_or(now).max(now);
+        self.streamed_until = Some(until + STREAM_PAUSE);
+        self.stream_at = None;
+        self.plan_stream(now);
     }
 
     /// The line was seen; perhaps on the second stream too, and then it is nothing new.
@@ -677,12 +726,14 @@ impl RunningStep {
 
     fn finish(mut self, end: End) -> (Finished, Spool, Spool) {
         for note in self.stdout.drain().into_iter().chain(self.stderr.drain()) {
+            let said_so = matches!(note, SpoolNote::Line);
             match fault(note) {
                 Some(reason) => {
                     self.termination
                         .get_or_insert_with(|| Termination::already(reason));
                 }
-                None => self.said_so(),
+                None if said_so => self.said_so(),
+                None => {}
             }
         }
         // A server that becomes a daemon: its first process ends, and it is ready.

@@ -1,13 +1,14 @@
 //! One trial on this host: its folders, its steps, and its end, after which nothing of it is left.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use prost::bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -151,6 +152,24 @@ impl Trial {
         }
         self.conditions = conditions;
         Ok(drawn)
+    }
+
+    /// Puts files into the folder in which steps run, which may be another user's.
+    ///
+    /// # Errors
+    ///
+    /// A name is a path; the system's.
+    pub(crate) fn write_files(&self, files: BTreeMap<String, Bytes>) -> io::Result<()> {
+        for (name, content) in files {
+            if name.contains('/') || name == ".." {
+                return Err(io::Error::other(format!("`{name}` is no name of a file")));
+            }
+            let path = self.scratch().join(name);
+            let written = fs::write(&path, content)
+                .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o644)));
+            written.map_err(|error| with_path(&path, &error))?;
+        }
+        Ok(())
     }
 
     /// Looks around now, to say at the end who else used the processors.

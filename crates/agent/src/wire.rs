@@ -324,6 +324,7 @@ pub(crate) fn run_request(step: StepSpec) -> proto::RunRequest {
         stop_signal: step.stop_signal,
         grace_ns: nanoseconds(step.grace),
         silence_ns: step.silence.map_or(0, nanoseconds),
+        streams: step.streams,
     }
 }
 
@@ -347,6 +348,7 @@ pub(crate) fn step(request: proto::RunRequest) -> Result<StepSpec, String> {
         stop_signal: request.stop_signal,
         grace: Duration::from_nanos(request.grace_ns),
         silence: (request.silence_ns > 0).then(|| Duration::from_nanos(request.silence_ns)),
+        streams: request.streams,
     })
 }
 

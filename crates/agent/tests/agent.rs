@@ -1395,3 +1395,42 @@ async fn programs_at_a_barrier_hear_what_the_conductor_says() {
     host.client.end_trial().await.unwrap();
     assert_eq!(timeout(LIMIT, reports.next()).await.unwrap().unwrap(), None);
 }
+
+#[tokio::test]
+async fn what_a_streaming_step_writes_comes_while_it_runs_and_all_of_it_once() {
+    let host = Host::start().await;
+    let begin = BeginTrial {
+        files: BTreeMap::from([("names".into(), "a\nb\n".into())]),
+        ..BeginTrial::default()
+    };
+    let trial = host.client.begin_trial(begin).await.unwrap();
+    // The second part is more than one event takes, and comes when the first was seen.
+    let text = "cat names; until [ -e go ]; do sleep 0.01; done; seq 200000; echo error >&2";
+    let step = StepSpec {
+        streams: true,
+        ..StepSpec::text(1, text, LIMIT)
+    };
+    let mut run = host.client.run(step).await.unwrap();
+    let mut streams = (Vec::new(), Vec::new());
+    let finished = loop {
+        match run.next().await.unwrap().unwrap() {
+            StepEvent::Stdout(piece) => streams.0.extend_from_slice(&piece),
+            StepEvent::Stderr(piece) => streams.1.extend_from_slice(&piece),
+            StepEvent::Finished(finished) => break finished,
+            _ => continue,
+        }
+        if streams.0 == b"a\nb\n" {
+            std::fs::write(trial.scratch.join("go"), "").unwrap();
+        }
+    };
+    assert!(finished.as_expected, "{finished:?}");
+    let numbers: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    assert!(streams.0 == format!("a\nb\n{numbers}").into_bytes());
+    assert_eq!(streams.1, b"error\n");
+    let outside = BeginTrial {
+        files: BTreeMap::from([("../names".into(), "a".into())]),
+        ..BeginTrial::default()
+    };
+    assert!(host.client.begin_trial(outside).await.is_err());
+    host.close().await;
+}

@@ -38,7 +38,8 @@ pub enum PatternError {
 
 impl LinePattern {
     /// A pattern with the groups `name` and `outcome`, and perhaps `duration` (in seconds) and `message`. Words that aren't
-    /// given mean the outcome that is called so (`pass`, `xfail`, …), in any case.
+    /// given mean the outcome that is called so (`pass`, `xfail`, …), in any case. A line that matches without an `outcome` says that the test
+    /// begins.
     ///
     /// # Errors
     /// No regular expression, a group that is missing or unknown.
@@ -82,12 +83,52 @@ impl LineDecoder for PatternLines {
             return;
         };
         let group = |name| found.name(name).map_or("", |group| group.as_str());
-        let Some(outcome) = pattern.outcome(group("outcome")) else {
-            return to.problem(ProblemKind::UnknownOutcome(group("outcome").to_owned()));
+        let Some(word) = found.name("outcome").map(|word| word.as_str()) else {
+            return to.started(path([group("name")]));
+        };
+        let Some(outcome) = pattern.outcome(word) else {
+            return to.problem(ProblemKind::UnknownOutcome(word.to_owned()));
         };
         let result = TestResult::new(path([group("name")]), outcome)
             .with_message(group("message"))
             .with_seconds(seconds(group("duration")));
         to.result(result);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Event, Format, LinePattern, Outcome, ReadOptions, ResultReader};
+
+    #[test]
+    fn a_line_without_an_outcome_says_that_a_test_begins() {
+        let pattern = LinePattern::new(
+            r"^(?<name>\S+) (?<outcome>PASS)?",
+            [("PASS", Outcome::Pass)],
+        );
+        let options = ReadOptions {
+            pattern: Some(pattern.unwrap()),
+            ..ReadOptions::default()
+        };
+        let mut seen = Vec::new();
+        let mut to = |event| match event {
+            Event::Started { name } => seen.push(format!("{name} began")),
+            Event::Result(result) => seen.push(format!("{} {}", result.name, result.outcome)),
+            Event::Problem(problem) => seen.push(problem.to_string()),
+        };
+        let mut reader = ResultReader::new(Format::Lines, options);
+        reader.feed(b"a PASS\nb \nb PASS\nc ", &mut to);
+        reader.finish(None, &mut to);
+        assert_eq!(
+            seen,
+            [
+                "a pass",
+                "b began",
+                "b pass",
+                "c began",
+                "line 4: `c` began and never ended",
+                "c noexit"
+            ]
+        );
     }
 }

@@ -351,7 +351,9 @@ impl LineDecoder for Tap {
             line = without_log_prefix(line);
             if let Some(test) = line.strip_prefix("# selftests: ") {
                 self.close_deeper(0, "", to);
-                self.group = Some(selftest_name(test));
+                let name = selftest_name(test);
+                to.started(name.clone());
+                self.group = Some(name);
                 self.selftest = true;
                 return;
             }

@@ -25,7 +25,7 @@ pub struct SuiteResults {
     pub regex: Option<String>,
     /// Words of these lines, with the outcomes that they mean.
     pub words: IndexMap<String, Outcome>,
-    /// How long the suite may print nothing; a test that takes longer is timed out, and the suite with it.
+    /// How long the suite may print nothing; a test that takes longer is timed out, and the suite with it, unless it goes on without it.
     pub silence: Option<Duration>,
 }
 
@@ -43,7 +43,8 @@ pub(crate) struct ResultsTable {
     pub(crate) from: Option<Located<OutputSource>>,
     /// The name of a test that has none in the output, as with `exit-status`; the suite's own unless said.
     name: Option<String>,
-    /// For `lines`: a regular expression with the groups `name` and `outcome`, and perhaps `duration` (in seconds) and `message`.
+    /// For `lines`: a regular expression with the groups `name` and `outcome`, and perhaps `duration` (in seconds) and `message`. A line that
+    /// matches without an outcome says that the test begins.
     regex: Option<String>,
     /// For `lines`: what words of the group `outcome` mean; those called as outcomes are known: `pass`, `fail`, `error`, `xfail`,
     /// `xpass`, `skip`, `timeout`, `crash`, `notrun`.

@@ -117,8 +117,8 @@ fn a_suite_that_stops_in_the_middle_says_what_was_not_run() {
         let broken = test(&place, &[]);
         broken.assert_code(1);
         let broken = verdict(&broken);
-        assert_eq!(listed(&broken, "outcome"), [pair("unit", outcome)]);
-        assert_eq!(broken["suites"][0]["not_run"], 2);
+        assert_eq!(listed(&broken, "outcome"), [pair("after a", outcome)]);
+        assert_eq!(broken["suites"][0]["not_run"], 1);
         assert_eq!(broken["suites"][0]["broken_runs"], 1);
     }
     let matrix = place.ends(&["tests", "--all", "--format", "json"]);
@@ -126,6 +126,128 @@ fn a_suite_that_stops_in_the_middle_says_what_was_not_run() {
     let tests = matrix["tests"].as_array().unwrap();
     let b = tests.iter().find(|test| test["test"] == "b").unwrap();
     assert_eq!(b["letters"], ".--");
+}
+
+/// Tests that say when they begin, but for those to leave out; two hang.
+const HANGING: &str = "\
+set -- $(for test in a b c d e; do grep -qx unit/$test \"$1\" || echo $test; done)
+echo TAP version 13
+echo 1..$#
+for test do
+  echo \"# selftests: unit: $test\"
+  case $test in b | d) exec sleep 100 ;; esac
+  echo \"ok 1 selftests: unit: $test\"
+done
+";
+
+#[test]
+fn a_suite_that_can_leave_out_tests_goes_on_after_those_that_hang() {
+    let place = place(HANGING);
+    let run = "sh {plan}/tests.sh {without}";
+    suite(&place, "unit", run, "format = 'ktap'\nsilence = '1s'");
+    let ended = test(&place, &["--name", "s"]);
+    ended.assert_code(1);
+    let seen = verdict(&ended);
+    let hung = [pair("unit/b", "timeout"), pair("unit/d", "timeout")];
+    assert_eq!(listed(&seen, "outcome"), hung);
+    let suite_seen = &seen["suites"][0];
+    assert_eq!(suite_seen["passed"], 3);
+    assert_eq!(suite_seen["not_run"], 0);
+    assert_eq!(
+        (&suite_seen["runs"], &suite_seen["broken_runs"]),
+        (&1.into(), &0.into())
+    );
+    assert_eq!(
+        suite_seen["problems"],
+        serde_json::json!(["continued 2 times, without the tests that had ended: unit/b; unit/d"])
+    );
+    // The raw output of all passes gives the same again.
+    place.ends(&["check"]).assert_code(0);
+
+    // All passes together have the time of one.
+    let limited = "format = 'ktap'\nsilence = '1s'";
+    suite(&place, "unit", run, limited);
+    let text = place.read("suites/unit.toml");
+    place.write(
+        "suites/unit.toml",
+        text.replace("[tester]", "timeout = '1500ms'\n[tester]")
+            .replace("roles", "#\nroles"),
+    );
+    let ended = test(&place, &[]);
+    ended.assert_code(1);
+    ended.assert_says(&["the time limit of its step is over"]);
+}
+
+#[test]
+fn a_suite_goes_on_after_its_host_was_lost_as_long_as_it_comes_further() {
+    // What ends the agent is a process of its own, so that what was printed before is read.
+    let deadly = HANGING.replace(
+        "exec sleep 100",
+        "sh -c 'sleep 0.1; kill -9 $0' $PPID; sleep 100",
+    );
+    let place = place(&deadly);
+    let run = "sh {plan}/tests.sh {without}";
+    suite(&place, "unit", run, "format = 'ktap'");
+    let ended = test(&place, &[]);
+    ended.assert_code(1);
+    let crashed = [pair("unit/b", "crash"), pair("unit/d", "crash")];
+    assert_eq!(listed(&verdict(&ended), "outcome"), crashed);
+    assert_eq!(verdict(&ended)["suites"][0]["passed"], 3);
+
+    // Nobody knows which test it is: it is run once more, and then the suite ends.
+    place.write("tests.sh", deadly.replace("# selftests", "# a comment"));
+    let ended = test(&place, &[]);
+    ended.assert_code(1);
+    assert_eq!(
+        listed(&verdict(&ended), "outcome"),
+        [pair("after unit/a", "crash")]
+    );
+    ended.assert_says(&["this pass came no further than the one before"]);
+
+    // Without a result it is a failure of the trial, as where no suite runs; it is tried once more.
+    place.write("tests.sh", "kill -9 $PPID\nsleep 100\n");
+    let ended = test(&place, &[]);
+    ended.assert_code(1);
+    assert_eq!(
+        verdict(&ended)["failed_trials"].as_array().unwrap().len(),
+        2
+    );
+    place.ends(&["check"]).assert_code(0);
+}
+
+#[test]
+fn a_suite_goes_on_so_often_and_no_more() {
+    let names: Vec<String> = (10..30).map(|number| number.to_string()).collect();
+    let tests = HANGING
+        .replace("a b c d e", &names.join(" "))
+        .replace("b | d) exec sleep 100", "*) kill -SEGV $$");
+    let place = place(&tests);
+    let run = "exec sh {plan}/tests.sh {without}";
+    suite(&place, "unit", run, "format = 'ktap'");
+    let ended = test(&place, &[]);
+    ended.assert_code(1);
+    let seen = verdict(&ended);
+    let crashed: Vec<_> = names[..17]
+        .iter()
+        .map(|name| pair(&format!("unit/{name}"), "crash 11"))
+        .collect();
+    assert_eq!(listed(&seen, "outcome"), crashed);
+    assert_eq!(seen["suites"][0]["not_run"], 3);
+    ended.assert_says(&["not continued (unit/26): a run goes on at most 16 times"]);
+}
+
+#[test]
+fn only_the_command_that_prints_results_can_leave_out_tests() {
+    let place = place(MENDED);
+    suite(
+        &place,
+        "unit",
+        "cat {without}",
+        "format = 'junit'\nfrom = 'tester.collect'",
+    );
+    let refused = test(&place, &[]);
+    refused.assert_code(2);
+    refused.assert_says(&["`{without}` is for the command that runs the tests"]);
 }
 
 #[test]

@@ -18,7 +18,8 @@ use crate::{
     definition_files::{CatalogError, definition_files},
     monitor_samples, pattern,
     samples::{Parsers, TrialSamplesError},
-    suite_results,
+    suite_passes::{SuitePasses, passes_of},
+    suite_results::{self, SuitePass},
 };
 
 /// Name and text of each benchmark that comes with the program.
@@ -251,13 +252,31 @@ impl Catalog {
         name: &BenchmarkName,
         steps: &[StepRecord],
     ) -> Result<(Vec<MetricSamples>, Option<SuiteRun>), TrialSamplesError> {
+        let mut passes = SuitePasses::default();
+        for steps in passes_of(steps) {
+            if let Some(pass) = self.suite_pass(name, steps, &[], passes.last()) {
+                passes.add(pass);
+            }
+        }
+        self.samples_with(name, steps, passes.finish(None))
+    }
+
+    /// The same where the results of the tests are known already.
+    ///
+    /// # Errors
+    /// As [`Catalog::samples`].
+    pub fn samples_with(
+        &self,
+        name: &BenchmarkName,
+        steps: &[StepRecord],
+        run: Option<SuiteRun>,
+    ) -> Result<(Vec<MetricSamples>, Option<SuiteRun>), TrialSamplesError> {
         let definition = self
             .find(name)?
             .ok_or_else(|| TrialSamplesError::Unknown(name.clone()))?;
-        let Some(results) = &definition.benchmark.results else {
+        let (Some(results), Some(run)) = (&definition.benchmark.results, run) else {
             return Ok((definition.parsers.samples(steps)?, None));
         };
-        let run = suite_results::suite_run(name.as_str(), results, steps);
         if run.results.is_empty() {
             let why = suite_results::no_results(results, &run, steps);
             return Err(TrialSamplesError::NoResults(why));
@@ -265,6 +284,21 @@ impl Catalog {
         let mut samples = definition.parsers.samples(steps)?;
         samples.extend(suite_results::samples(&definition.benchmark, &run));
         Ok((samples, Some(run)))
+    }
+
+    /// What a suite gave, out of what its steps printed; none of a benchmark that is no suite. The console is that of a host that went away
+    /// meanwhile, `last` the test that ended last in an earlier pass.
+    pub fn suite_pass(
+        &self,
+        name: &BenchmarkName,
+        steps: &[StepRecord],
+        console: &[u8],
+        last: Option<&str>,
+    ) -> Option<SuitePass> {
+        let definition = self.find(name).ok().flatten()?;
+        let results = definition.benchmark.results.as_ref()?;
+        let pass = suite_results::suite_pass(name.as_str(), results, steps, (console, last));
+        Some(pass)
     }
 
     /// A sentence for each cross-check of the benchmark that failed, of what its trial measured and its monitors printed.

@@ -25,6 +25,7 @@ mod pattern;
 mod query;
 pub mod sampled_series;
 mod samples;
+mod suite_passes;
 mod suite_results;
 
 pub use cross_checks::{CheckedTrial, cross_checks};
@@ -35,4 +36,5 @@ pub use monitors::Monitors;
 pub use pattern::MOST_SAMPLES;
 pub use query::{JsonDocument, Query, QueryError, QueryRunError, QueryValue, with_deep_stack};
 pub use samples::{ExtractionError, LONGEST_OUTPUT, Parsers, SampleError, TrialSamplesError};
-pub use suite_results::{DocumentEnd, SuiteDocument, SuiteRunReader};
+pub use suite_passes::SuitePasses;
+pub use suite_results::{DocumentEnd, Interrupted, SuiteDocument, SuitePass, SuiteRunReader};

@@ -2,7 +2,7 @@
 
 use backsight_model::{
     Benchmark, Ending, HostName, MetricSamples, Outcome, Parser, Phase, ResultFormat, StepOutput,
-    StepRecord, SuiteResults, SuiteRun, TestResult, counted,
+    StepRecord, SuiteResults, SuiteRun, TestResult, console_words, counted,
 };
 use backsight_test_results::{Event, Exit, Problem, ProblemKind, ReadOptions, ResultReader};
 
@@ -11,8 +11,86 @@ const MOST_PROBLEMS: usize = 20;
 /// Longest of them, in characters.
 const LONGEST_PROBLEM: usize = 500;
 
-/// The results of the tests that a trial of a suite ran. Where several hosts play the role, the names of tests begin with theirs.
-pub(crate) fn suite_run(suite: &str, results: &SuiteResults, steps: &[StepRecord]) -> SuiteRun {
+/// What a suite gave until its programs ended, or were ended in the middle of its tests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuitePass {
+    /// The results.
+    pub run: SuiteRun,
+    /// Where it was ended, if that was in the middle.
+    pub interrupted: Option<Interrupted>,
+    /// Whether it ended well and had no test to run.
+    pub had_nothing_to_do: bool,
+}
+
+/// Where the output of a suite ends that was ended in the middle.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The test that had a result last.
+    pub after: Option<String>,
+    /// The tests that ran, where the format says that tests begin.
+    pub running: Vec<String>,
+}
+
+/// What ended a program in the middle of its tests: the outcome of the test that ran, and what is known of it.
+struct Interruption {
+    outcome: Outcome,
+    message: String,
+    log: String,
+}
+
+impl Interruption {
+    /// What ended this step in the middle, if something did. The console is that of a host that went away.
+    fn new(step: &StepRecord, console: &[u8]) -> Option<Self> {
+        let (outcome, message) = match step.ending {
+            Ending::TimedOut => (Outcome::Timeout, "it took longer than it may".to_owned()),
+            Ending::Signal(signal) => {
+                let message = format!("signal {signal} ended the suite");
+                (Outcome::Crash(Some(signal)), message)
+            }
+            // A step is stopped where another host went away.
+            Ending::Lost | Ending::Stopped => {
+                let words = console_words(console);
+                let said = (!words.is_empty()).then(|| format!(": {words}"));
+                let message = format!("the host went away{}", said.unwrap_or_default());
+                (Outcome::Crash(None), message)
+            }
+            _ => return None,
+        };
+        let is_gone = matches!(outcome, Outcome::Crash(None));
+        let log = match is_gone && !console.is_empty() {
+            true => last_lines(console),
+            false => last_lines(&step.stderr.bytes),
+        };
+        Some(Self {
+            outcome,
+            message,
+            log,
+        })
+    }
+
+    /// The result of a test that ran.
+    fn end(&self, test: TestResult) -> TestResult {
+        let log = match test.log.is_empty() {
+            true => self.log.clone(),
+            false => format!("{}\n{}", test.log.trim_end(), self.log),
+        };
+        TestResult {
+            outcome: self.outcome,
+            message: Some(self.message.clone()),
+            log,
+            ..test
+        }
+    }
+}
+
+/// The results of the tests that a trial of a suite ran. Where several hosts play the role, the names of tests begin with theirs. The
+/// console is that of a host that went away meanwhile. A pass that was ended before it had a result was ended after the test `last`.
+pub(crate) fn suite_pass(
+    suite: &str,
+    results: &SuiteResults,
+    steps: &[StepRecord],
+    (console, last): (&[u8], Option<&str>),
+) -> SuitePass {
     let from = &results.from;
     let programs = |phase: Phase| {
         let of_role = steps.iter().filter(|step| step.role == from.role);
@@ -23,6 +101,8 @@ pub(crate) fn suite_run(suite: &str, results: &SuiteResults, steps: &[StepRecord
     let mut hosts: Vec<&HostName> = sources().map(|step| &step.host).collect();
     hosts.dedup();
     let mut reader = SuiteRunReader::default();
+    let mut interrupted: Option<Interrupted> = None;
+    let mut ended_well = true;
     for step in sources() {
         // Of files that are read afterwards, it is the tests' own end that tells.
         let ran = programs(Phase::Run).rfind(|ran| ran.host == step.host && !ran.spawned);
@@ -33,9 +113,34 @@ pub(crate) fn suite_run(suite: &str, results: &SuiteResults, steps: &[StepRecord
         if matches!(exit, Some(Exit::Signal(_) | Exit::TimedOut)) {
             reader.run.complete = false;
         }
-        read_step(&mut reader, suite, results, step, exit, hosts.len() > 1);
+        ended_well &= exit == Some(Exit::Code(0));
+        // The order of files that are read afterwards isn't that in which tests ran; and a suite that is one test says how it ended.
+        let is_told = results.format == ResultFormat::ExitStatus && exit.is_some();
+        let interruption =
+            Interruption::new(step, console).filter(|_| from.phase == Phase::Run && !is_told);
+        let ends = (exit, interruption.as_ref());
+        let place = read_step(&mut reader, suite, results, step, ends, hosts.len() > 1);
+        if let Some(interruption) = &interruption {
+            reader.run.complete = false;
+            if place.running.is_empty()
+                && let Some(after) = place.after.as_deref().or(last)
+            {
+                let test = TestResult::new(format!("after {after}"), interruption.outcome);
+                reader.run.results.push(interruption.end(test));
+            }
+            // Those that ran are no more among those that a plan has and that never began.
+            let ran = place.running.len().max(1) as u64;
+            reader.run.missing = reader.run.missing.saturating_sub(ran);
+            let all = interrupted.get_or_insert_default();
+            all.after = place.after.or(all.after.take());
+            all.running.extend(place.running);
+        }
     }
-    reader.finish()
+    SuitePass {
+        had_nothing_to_do: ended_well && reader.run.results.is_empty(),
+        interrupted,
+        run: reader.finish(),
+    }
 }
 
 /// The samples of the metrics that are made of results: how many tests ended in which way, and whether a test failed.
@@ -53,14 +158,15 @@ pub(crate) fn samples(
     })
 }
 
+/// Reads what a step printed. Returns where it was interrupted.
 fn read_step(
     reader: &mut SuiteRunReader,
     suite: &str,
     results: &SuiteResults,
     step: &StepRecord,
-    exit: Option<Exit>,
+    (exit, interruption): (Option<Exit>, Option<&Interruption>),
     names_host: bool,
-) {
+) -> Interrupted {
     let output = match results.from.stderr {
         true => &step.stderr,
         false => &step.stdout,
@@ -74,14 +180,36 @@ fn read_step(
     };
     let options = match results.read_options(suite) {
         Ok(options) => options,
-        Err(why) => return reader.incomplete(format!("{place}: {why}")),
+        Err(why) => {
+            reader.incomplete(format!("{place}: {why}"));
+            return Interrupted::default();
+        }
     };
     if is_cut(output) {
         reader.incomplete(format!("{place}: the output is longer than its limit"));
     }
     let own_name = options.name.clone();
     let mut document = reader.document(results.format, options, &place, &prefix);
-    document.feed(&output.bytes);
+    document.feed(match step.ending {
+        Ending::Lost => whole_lines(&output.bytes, results.format),
+        _ => &output.bytes,
+    });
+    if let Some(interruption) = interruption {
+        let (end, mut running) = document.interrupt(exit, interruption);
+        if end.results == 0 && results.format == ResultFormat::ExitStatus {
+            // The suite is one test.
+            let name = format!("{prefix}{own_name}");
+            let test = TestResult::new(name.clone(), interruption.outcome);
+            reader.run.results.push(interruption.end(test));
+            running.push(name);
+        }
+        let has_ended = end.results > running.len();
+        let last = reader.run.results.last_name().filter(|_| has_ended);
+        return Interrupted {
+            after: last.map(str::to_owned),
+            running,
+        };
+    }
     let end = document.finish(exit);
     // The suite's own end is no test's: it is a result of the suite.
     if let Some(how) = end.failed.filter(|_| end.results > 0) {
@@ -89,6 +217,17 @@ fn read_step(
         own.message = Some(format!("no test failed, but the suite ended with {how}"));
         own.log = last_lines(&step.stderr.bytes);
         reader.run.results.push(own);
+    }
+    Interrupted::default()
+}
+
+/// What came of an output until its host went away, without a line that didn't come whole. Only xfstests says in the beginning of a line
+/// which test runs.
+fn whole_lines(output: &[u8], format: ResultFormat) -> &[u8] {
+    let end = output.iter().rposition(|byte| *byte == b'\n');
+    match format {
+        ResultFormat::Xfstests => output,
+        _ => &output[..end.map_or(0, |at| at + 1)],
     }
 }
 
@@ -251,6 +390,44 @@ impl SuiteDocument<'_> {
     }
 }
 
+impl SuiteDocument<'_> {
+    /// The program was ended in the middle: what had begun and has no result ended as it did. Returns the names of these tests.
+    fn interrupt(
+        self,
+        exit: Option<Exit>,
+        interruption: &Interruption,
+    ) -> (DocumentEnd, Vec<String>) {
+        let (mut end, mut running) = (self.end, Vec::new());
+        let mut take = |event| {
+            let event = match event {
+                Event::Result(result) if result.outcome == Outcome::NoExit => {
+                    running.push(format!("{}{}", self.prefix, result.name));
+                    Event::Result(interruption.end(result))
+                }
+                // That follows from it.
+                Event::Problem(Problem {
+                    kind: ProblemKind::PlanMismatch { planned, found },
+                    ..
+                }) => {
+                    self.to.run.missing += planned.saturating_sub(found);
+                    return;
+                }
+                Event::Problem(Problem {
+                    kind:
+                        ProblemKind::NeverEnded(_)
+                        | ProblemKind::FailedWithoutResult(_)
+                        | ProblemKind::NoResults,
+                    ..
+                }) => return,
+                other => other,
+            };
+            self.to.take(event, self.place, self.prefix, &mut end);
+        };
+        self.reader.finish(exit, &mut take);
+        (end, running)
+    }
+}
+
 /// What the end of a suite is, none of whose tests says why.
 fn outcome_of(exit: Option<Exit>) -> Outcome {
     match exit {
@@ -262,7 +439,7 @@ fn outcome_of(exit: Option<Exit>) -> Outcome {
 
 /// The end of what was printed.
 fn last_lines(text: &[u8]) -> String {
-    const MOST: usize = 4096;
+    const MOST: usize = 8192;
     let end = &text[text.len().saturating_sub(MOST)..];
     String::from_utf8_lossy(end).trim_end().to_owned()
 }

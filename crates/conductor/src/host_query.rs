@@ -27,7 +27,7 @@ pub(crate) async fn ask_host<T>(
             Err(cause) => Err(ConnectError::Agent {
                 host: host.clone(),
                 cause,
-                message: connected.bury().await,
+                message: connected.bury().await.words,
             }),
         }
     };

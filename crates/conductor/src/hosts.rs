@@ -384,6 +384,24 @@ pub(crate) struct Connected {
     keeper: Box<dyn AgentKeeper>,
 }
 
+/// What an agent, or the kernel around it, said last.
+#[derive(Debug, Default)]
+pub(crate) struct LastWords {
+    /// In a line.
+    pub(crate) words: String,
+    /// The end of its console, of a host whose console is kept here.
+    pub(crate) console: Vec<u8>,
+}
+
+impl From<String> for LastWords {
+    fn from(words: String) -> Self {
+        Self {
+            words,
+            console: Vec::new(),
+        }
+    }
+}
+
 /// What keeps an agent on a host of some kind, and ends with it.
 pub(crate) trait AgentKeeper: Send + Sync {
     /// Whether the files of the host are those of this machine.
@@ -402,7 +420,7 @@ pub(crate) trait AgentKeeper: Send + Sync {
     }
 
     /// Kills whatever the agent leaves, itself included; says what it, or the kernel around it, said last.
-    fn bury(self: Box<Self>) -> BoxFuture<'static, String>;
+    fn bury(self: Box<Self>) -> BoxFuture<'static, LastWords>;
 
     /// Waits for the agent's end, which has come when its last client is dropped, and ends what was made for it.
     fn dismiss(self: Box<Self>) -> BoxFuture<'static, ()>;
@@ -464,7 +482,7 @@ impl Connected {
             Err(cause) => Err(ConnectError::Agent {
                 host: host.clone(),
                 cause,
-                message: keeper.bury().await,
+                message: keeper.bury().await.words,
             }),
         }
     }
@@ -552,7 +570,7 @@ impl Connected {
     }
 
     /// Kills whatever the agent leaves, itself included; says what it, or the kernel around it, said last.
-    pub(crate) async fn bury(self) -> String {
+    pub(crate) async fn bury(self) -> LastWords {
         self.keeper.bury().await
     }
 
@@ -632,7 +650,7 @@ impl GreetedHost {
         ConnectError::Agent {
             host: self.name,
             cause,
-            message: self.keeper.bury().await,
+            message: self.keeper.bury().await.words,
         }
     }
 }

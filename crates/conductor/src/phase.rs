@@ -22,7 +22,7 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
@@ -84,7 +84,12 @@ impl StepPosition {
 pub(crate) struct Started {
     pub(crate) wall_ns: i64,
     pub(crate) monotonic_ns: u64,
+    /// When that was heard of; none: it hasn't begun.
+    pub(crate) heard: Option<Instant>,
 }
+
+/// What a step printed on both of its streams.
+type StepStreams = (Vec<u8>, Vec<u8>);
 
 /// Why a role's part of a phase ended early.
 enum Halt {
@@ -480,13 +485,13 @@ impl<'a> RunningTrial<'a> {
             Ok(run) => run,
             Err(error) => {
                 let failure = self.agent_failure(&place, &error);
-                self.lost_step(&place, id, Started::default(), host);
+                self.lost_step(&place, id, Started::default(), host, StepStreams::default());
                 return Err(Halt::Failed(failure));
             }
         };
         let spawned = matches!(step.action, FilledAction::Spawn { .. });
         let awaits_ready = matches!(&step.action, FilledAction::Spawn { ready: Some(_), .. });
-        let mut output = (Vec::new(), Vec::new());
+        let mut output = StepStreams::default();
         let mut started = Started::default();
         let mut cancelled = cancel.subscribe();
         let (mut held, mut stopping) = (false, false);
@@ -497,7 +502,7 @@ impl<'a> RunningTrial<'a> {
                     stopping = true;
                     if let Err(error) = host.client.stop(run.step(), None, None).await {
                         let failure = self.agent_failure(&place, &error);
-                        self.lost_step(&place, id, started, host);
+                        self.lost_step(&place, id, started, host, output);
                         return Err(Halt::Failed(failure));
                     }
                     continue;
@@ -524,6 +529,7 @@ impl<'a> RunningTrial<'a> {
                     started = Started {
                         wall_ns: at.wall_ns,
                         monotonic_ns: at.monotonic_ns,
+                        heard: Some(Instant::now()),
                     };
                     if spawned && !awaits_ready && !held_first && !stopping {
                         self.go_on(self.keep(run, place, started, step));
@@ -566,7 +572,7 @@ impl<'a> RunningTrial<'a> {
                 Ok(None) => return Ok(()),
                 Err(error) => {
                     let failure = self.agent_failure(&place, &error);
-                    self.lost_step(&place, id, started, host);
+                    self.lost_step(&place, id, started, host, output);
                     return Err(Halt::Failed(failure));
                 }
             }
@@ -646,7 +652,7 @@ impl<'a> RunningTrial<'a> {
             }
             Err(error) => {
                 let failure = self.agent_failure(&place, &error);
-                self.lost_step(&place, id.0, started, host);
+                self.lost_step(&place, id.0, started, host, StepStreams::default());
                 Err(failure)
             }
         }
@@ -708,6 +714,7 @@ impl<'a> RunningTrial<'a> {
         let began = finished.begun.map_or(started, |at| Started {
             wall_ns: at.wall_ns,
             monotonic_ns: at.monotonic_ns,
+            heard: started.heard,
         });
         self.record(
             place,
@@ -726,34 +733,32 @@ impl<'a> RunningTrial<'a> {
         );
     }
 
-    /// A step whose host went away: what it had printed is still in the agent's files, if they are here.
+    /// A step whose host went away: what it had printed is still in the agent's files, if they are here; else as much as had come.
     pub(crate) fn lost_step(
         &self,
         place: &StepPosition,
         id: u64,
         started: Started,
         host: &Connected,
+        (stdout, stderr): StepStreams,
     ) {
-        let read = |stream: &str| {
+        let read = |stream: &str, came: Vec<u8>| {
             let spool = self.spools.get(&host.name).filter(|_| host.is_here());
             let bytes = spool
                 .and_then(|folder| std::fs::read(folder.join(format!("{id}.{stream}"))).ok())
-                .unwrap_or_default();
+                .filter(|bytes| bytes.len() >= came.len())
+                .unwrap_or(came);
             StepOutput {
                 printed: bytes.len() as u64,
                 bytes,
             }
         };
-        let (stdout, stderr) = (read("stdout"), read("stderr"));
-        self.record(
-            place,
-            false,
-            started,
-            Ending::Lost,
-            ResourceUsage::default(),
-            stdout,
-            stderr,
-        );
+        let (stdout, stderr) = (read("stdout", stdout), read("stderr", stderr));
+        let usage = ResourceUsage {
+            wall: started.heard.map_or(0.0, |at| at.elapsed().as_secs_f64()),
+            ..ResourceUsage::default()
+        };
+        self.record(place, false, started, Ending::Lost, usage, stdout, stderr);
     }
 
     #[expect(
@@ -879,6 +884,7 @@ pub(crate) fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_ag
     asked.output_limit = step.output_limit;
     asked.grace = step.grace.unwrap_or(asked.grace);
     asked.silence = step.silence;
+    asked.streams = step.tolerant;
     asked.expect = step.expect.clone();
     asked.hold = hold;
     asked.cwd = step

@@ -4,12 +4,14 @@
 //! trial is gone before the next one begins.
 
 mod monitors;
+mod suite_passes;
 
 use backsight_agent::{AgentError, BeginTrial, CpuAccount, ProcessSnapshot, UploadFiles};
-use backsight_catalog::Catalog;
+use backsight_catalog::{Catalog, SuitePasses};
 use backsight_model::{
-    Arrangement, Cell, DrawnSettings, Event, Failure, HostName, InterfaceAddress, Lab, Machine,
-    MachineLoad, MonitorName, Phase, Restore, RoleName, RoleTrial, Seat, TrialRecord,
+    Arrangement, Cell, DrawnSettings, Event, Failure, HostKind, HostName, InterfaceAddress, Lab,
+    Machine, MachineLoad, MonitorName, Phase, Restore, RoleName, RoleTrial, Seat, TrialRecord,
+    WITHOUT,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -26,7 +28,7 @@ use crate::{
     barriers::Barriers,
     data_plane::machine_addresses,
     hosts::{
-        Connected,
+        Connected, LastWords,
         guests::{self, BootFault, promised},
         this_boot,
     },
@@ -38,7 +40,10 @@ use crate::{
 };
 
 use monitors::{MonitorFailure, Watcher, hint, install_hint, install_of};
+use suite_passes::{hindrance, limit_time, was_running};
 
+/// How long a machine may stay away that went away while a suite ran on it.
+const RETURN_LIMIT: Duration = Duration::from_secs(300);
 /// How long a command that tells a version may take.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
@@ -48,6 +53,27 @@ pub enum TrialOutcome {
     /// It was executed; its outcome may be a failure.
     Trial(Box<TrialRecord>),
     /// The user stopped it; it was put back, and counts for nothing.
+    Interrupted,
+}
+
+/// What came of a pass through all phases.
+struct PassEnd {
+    failure: Option<Failure>,
+    /// The user stopped it.
+    interrupted: bool,
+    /// Whether a host went away.
+    has_lost: bool,
+    /// The consoles of those that did.
+    console: Vec<u8>,
+}
+
+/// What comes after a pass.
+enum Next {
+    /// Another one, without the tests that have ended.
+    GoOn,
+    /// The trial is over; and what kept a suite from going on that was ended in the middle.
+    Conclude(Option<String>),
+    Fail(Failure),
     Interrupted,
 }
 
@@ -68,6 +94,8 @@ pub struct Conductor {
     /// The boots that hosts were restarted into, by their ids.
     pub(crate) restarted: IndexMap<HostName, String>,
     machines: HashMap<HostName, Machine>,
+    /// What guests were booted with last.
+    kernel: Option<Kernel>,
     pub(crate) settings: MachineSettings,
     /// The files beside the plan, where a host needs them that doesn't see them.
     pub(crate) plan_files: Option<Arc<UploadFiles>>,
@@ -114,6 +142,7 @@ impl Conductor {
             hosts: IndexMap::new(),
             restarted: IndexMap::new(),
             machines: HashMap::new(),
+            kernel: None,
             settings: MachineSettings::default(),
             plan_files,
             trials: 0,
@@ -181,6 +210,7 @@ impl Conductor {
     #[tracing::instrument(level = "info", skip_all, fields(kernel = %kernel.image.display()))]
     pub async fn boot(&mut self, kernel: &Kernel) -> Result<GuestBoot, BootError> {
         self.shut_down().await;
+        self.kernel = Some(kernel.clone());
         let clock = Instant::now();
         let build = self
             .arrangement
@@ -607,7 +637,7 @@ impl Conductor {
         any
     }
 
-    /// Does it; true if the user stopped it.
+    /// Does it; true if the user stopped it. A suite that was ended in the middle goes on where it can leave out tests.
     async fn execute(
         &mut self,
         catalog: &Catalog,
@@ -615,22 +645,100 @@ impl Conductor {
         stop: watch::Receiver<bool>,
         record: &mut TrialRecord,
     ) -> bool {
-        let roles = match self.arrangement.fill(cell, |host| self.machine_of(host)) {
-            Ok(roles) => roles,
-            Err(fault) => {
-                record.outcome = Err(Failure::of_trial(fault.to_string()));
-                return false;
+        let benchmark = &self.arrangement.benchmarks[&cell.benchmark];
+        let leaves_out = benchmark.leaves_out_tests();
+        let tester = benchmark.results.as_ref().map(|it| it.from.role.clone());
+        // Where several hosts run tests, none of them is told what the others did.
+        let tester = tester.as_ref();
+        let goes_on = leaves_out && tester.is_some_and(|it| self.hosts_of(it).count() == 1);
+        let mut passes = SuitePasses::default();
+        let (mut from, mut came_back) = (0, false);
+        let ended = loop {
+            let mut roles = match self.arrangement.fill(cell, |host| self.machine_of(host)) {
+                Ok(roles) => roles,
+                Err(fault) => break Err(Failure::of_trial(fault.to_string())),
+            };
+            limit_time(&mut roles, &record.steps);
+            from = record.steps.len();
+            let left_out = tester
+                .filter(|_| goes_on)
+                .map(|it| (it, passes.ended_tests()));
+            let pass = (self.pass(cell, &roles, left_out, stop.clone(), record)).await;
+            let steps = &record.steps[from..];
+            let is_lost = pass.failure.as_ref().is_some_and(|it| it.host_lost);
+            let was_running = is_lost && tester.is_some_and(|it| was_running(it, steps));
+            let is_told = pass.failure.is_none() || was_running;
+            let suite = is_told
+                .then(|| catalog.suite_pass(&cell.benchmark, steps, &pass.console, passes.last()));
+            let was_cut = suite.flatten().is_some_and(|suite| passes.add(suite));
+            let mut next = match pass.failure {
+                _ if pass.interrupted => Next::Interrupted,
+                Some(failure) if !passes.has_results() => Next::Fail(failure),
+                // What earlier passes gave stays.
+                Some(failure) if !is_told => Next::Conclude(Some(failure.to_string())),
+                _ if !was_cut || !goes_on => Next::Conclude(None),
+                _ => match hindrance(&passes, &roles, steps) {
+                    None => Next::GoOn,
+                    Some(why) => Next::Conclude(Some(why)),
+                },
+            };
+            if was_running && matches!(next, Next::GoOn | Next::Conclude(_)) {
+                next = self.bring_back(next, cell, stop.clone()).await;
+            }
+            if pass.has_lost
+                && let Err(why) = self.put_back(cell).await
+            {
+                record.warnings.push(format!(
+                    "what this trial had set up can't be put back: {why}"
+                ));
+            }
+            match next {
+                Next::GoOn => came_back |= was_running,
+                Next::Conclude(hindrance) => break Ok(passes.finish(hindrance)),
+                Next::Fail(failure) => break Err(failure),
+                Next::Interrupted => return true,
             }
         };
+        if came_back {
+            let message =
+                "a host went away while a suite ran, and was booted again or reached anew";
+            record.warnings.push(message.to_owned());
+            // A boot that isn't recorded ends with its trial.
+            self.shut_down().await;
+        }
+        let measured = ended.and_then(|run| {
+            let samples = catalog.samples_with(&cell.benchmark, &record.steps, run);
+            samples.map_err(|fault| Failure::of_trial(fault.to_string()))
+        });
+        record.outcome = measured.map(|(samples, suite)| {
+            record.suite = suite;
+            samples
+        });
+        if let Ok(samples) = &record.outcome {
+            // Monitors watched each pass by itself.
+            let steps = &record.steps[from..];
+            let (watched, faults) = catalog.watched(&cell.benchmark, steps);
+            record.watched = watched;
+            record.warnings.extend(faults);
+            let disagreements = catalog.disagreements(&cell.benchmark, steps, samples);
+            record.warnings.extend(disagreements);
+        }
+        false
+    }
+
+    /// All phases of a trial, once. The role's programs find a file with these names of tests to leave out.
+    async fn pass(
+        &mut self,
+        cell: &Cell,
+        roles: &[RoleTrial],
+        left_out: Option<(&RoleName, Vec<u8>)>,
+        stop: watch::Receiver<bool>,
+        record: &mut TrialRecord,
+    ) -> PassEnd {
         let here = Here::now(&self.hosts);
-        let spools = match self.begin(&roles, &mut record.drawn).await {
+        let spools = match self.begin(roles, left_out, &mut record.drawn).await {
             Ok(spools) => spools,
-            Err(failure) => {
-                let lost = self.lost_with(&failure).await;
-                let words = self.bury_all(&lost, &failure.reason).await;
-                record.outcome = Err(with_last_words(failure, &words));
-                return false;
-            }
+            Err(failure) => return self.never_began(failure).await,
         };
         let round_trips = self.hosts.values().map(Connected::round_trip_ns);
         let barrier_notice = {
@@ -638,28 +746,21 @@ impl Conductor {
             notice.set_round_trips(round_trips);
             notice.anew()
         };
-        let barriers = match Barriers::open(&self.hosts, &roles, barrier_notice).await {
+        let barriers = match Barriers::open(&self.hosts, roles, barrier_notice).await {
             Ok(barriers) => barriers,
-            Err((host, error)) => {
-                let failure = cant_begin(&host, &error);
-                let lost = self.lost_with(&failure).await;
-                let words = self.bury_all(&lost, &failure.reason).await;
-                record.outcome = Err(with_last_words(failure, &words));
-                return false;
-            }
+            Err((host, error)) => return self.never_began(cant_begin(&host, &error)).await,
         };
         let (outcome, interrupted) = {
             let install = install_of(&self.arrangement, cell);
-            let watchers = self.watchers(cell, &roles);
-            let stage =
-                RunningTrial::new(&self.hosts, spools, &roles, &self.events, &install, stop)
-                    .with_barriers(barriers)
-                    .with_notice(Arc::clone(&self.notice));
+            let watchers = self.watchers(cell, roles);
+            let stage = RunningTrial::new(&self.hosts, spools, roles, &self.events, &install, stop)
+                .with_barriers(barriers)
+                .with_notice(Arc::clone(&self.notice));
             let (outcome, interrupted, complaints) = perform(&stage, &watchers).await;
             let complaints = complaints.iter().map(MonitorFailure::sentence);
             record.warnings.extend(complaints);
-            record.meetings = stage.meetings().await;
-            record.steps = stage.into_records();
+            record.meetings.extend(stage.meetings().await);
+            record.steps.extend(stage.into_records());
             (outcome, interrupted)
         };
         let ended = join_all(
@@ -710,47 +811,121 @@ impl Conductor {
             }
         }
         let used = here.until_now(used);
+        // Of several passes the last one's.
         record.load = loads(&used);
-        record.outcome = match failure {
-            Some(failure) => Err(failure),
-            None => (catalog.samples(&cell.benchmark, &record.steps))
-                .map_err(|fault| Failure::of_trial(fault.to_string()))
-                .map(|(samples, suite)| {
-                    record.suite = suite;
-                    samples
-                }),
+        let mut console = Vec::new();
+        if let Some(cause) = failure.take() {
+            lost.extend(self.lost_with(&cause).await);
+            let mut words = self.bury_all(&lost, &cause.reason).await;
+            failure = Some(with_last_words(cause, &words));
+            let of_lost = lost.iter().filter_map(|host| words.remove(host));
+            console = of_lost.flat_map(|words| words.console).collect();
+        }
+        PassEnd {
+            failure,
+            interrupted,
+            has_lost: !lost.is_empty(),
+            console,
+        }
+    }
+
+    /// A pass that couldn't begin.
+    async fn never_began(&mut self, failure: Failure) -> PassEnd {
+        let lost = self.lost_with(&failure).await;
+        let words = self.bury_all(&lost, &failure.reason).await;
+        PassEnd {
+            failure: Some(with_last_words(failure, &words)),
+            interrupted: false,
+            has_lost: false,
+            console: Vec::new(),
+        }
+    }
+
+    /// Has the hosts back that went away while a suite ran, for what comes next. Guests are booted for more of the same trial only: the
+    /// next one boots them.
+    async fn bring_back(
+        &mut self,
+        next: Next,
+        cell: &Cell,
+        mut stop: watch::Receiver<bool>,
+    ) -> Next {
+        let is_there = |host: &HostName| self.hosts.contains_key(host);
+        let gone: Vec<HostName> = self.used().into_iter().filter(|it| !is_there(it)).collect();
+        let patience = self.reach.host_wait.max(RETURN_LIMIT);
+        let back = tokio::select! {
+            back = self.reach_or_power_cycle(patience) => back,
+            Ok(_) = stop.wait_for(|stop| *stop) => return Next::Interrupted,
         };
-        if let Ok(samples) = &record.outcome {
-            let (watched, faults) = catalog.watched(&cell.benchmark, &record.steps);
-            record.watched = watched;
-            record.warnings.extend(faults);
-            let disagreements = catalog.disagreements(&cell.benchmark, &record.steps, samples);
-            record.warnings.extend(disagreements);
+        let lost = |why: String| {
+            Next::Fail(Failure {
+                host: gone.first().cloned(),
+                host_lost: true,
+                ..Failure::of_trial(format!("it went away while a suite ran, and: {why}"))
+            })
+        };
+        if let Err(why) = back {
+            return lost(why.to_string());
         }
-        if let Err(failure) = record.outcome.clone() {
-            lost.extend(self.lost_with(&failure).await);
-            let words = self.bury_all(&lost, &failure.reason).await;
-            record.outcome = Err(with_last_words(failure, &words));
+        if !matches!(next, Next::GoOn) {
+            return next;
         }
-        if !lost.is_empty()
-            && let Err(why) = self.put_back(cell).await
-        {
-            record.warnings.push(format!(
-                "what this trial had set up can't be put back: {why}"
-            ));
+        if gone.iter().any(|host| !self.has_build(host)) {
+            let why = "the host came back without the build that is measured";
+            return Next::Conclude(Some(why.to_owned()));
         }
-        interrupted
+        let is_missing = self.require_guests().is_err();
+        if let Some(kernel) = self.kernel.clone().filter(|_| is_missing) {
+            let booted = tokio::select! {
+                booted = self.boot(&kernel) => booted,
+                Ok(_) = stop.wait_for(|stop| *stop) => return Next::Interrupted,
+            };
+            if let Err(why) = booted {
+                return lost(why.to_string());
+            }
+        }
+        match self.prepare_for(&cell.variant).await {
+            Ok(()) => next,
+            Err(failure) => Next::Fail(failure),
+        }
+    }
+
+    /// Whether a host that went away and came back has what is measured: it runs what it was restarted into, and its disk is as it was
+    /// where a build is on it.
+    fn has_build(&self, host: &HostName) -> bool {
+        let is_restarted = |boot: &String| {
+            let connected = self.hosts.get(host);
+            connected.is_some_and(|connected| connected.boot_id() == boot)
+        };
+        let settings = self.arrangement.lab.host.get(host);
+        let goes_back = settings.is_some_and(|settings| match settings.kind {
+            HostKind::Vm | HostKind::Domain | HostKind::Container => {
+                settings.restores() != Restore::Never
+            }
+            _ => false,
+        });
+        let has_disk = self.arrangement.build.is_none() || !goes_back;
+        has_disk && self.restarted.get(host).is_none_or(is_restarted)
     }
 
     /// Opens the trial on every host.
     async fn begin(
         &self,
         roles: &[RoleTrial],
+        left_out: Option<(&RoleName, Vec<u8>)>,
         drawn: &mut DrawnSettings,
     ) -> Result<HashMap<HostName, PathBuf>, Failure> {
         let trial = format!("{}", self.trials);
         let begun = join_all(self.hosts.values().map(|host| {
+            let runs = |role: &RoleName| {
+                roles
+                    .iter()
+                    .any(|it| it.role == *role && it.host == host.name)
+            };
+            let files = left_out.iter().filter(|(role, _)| runs(role));
             let trial = BeginTrial {
+                files: files
+                    .map(|(_, names)| (WITHOUT.to_owned(), names.clone().into()))
+                    .collect(),
                 trial: trial.clone(),
                 // What programs print is read by other programs: no decimal commas.
                 env: BTreeMap::from([("LC_ALL".to_owned(), "C".to_owned())]),
@@ -809,25 +984,22 @@ impl Conductor {
         join_all(asked).await.into_iter().flatten().collect()
     }
 
-    /// Removes hosts, those that are still there, with whatever their agents left. Returns the last words of the
-    /// guests among them.
-    async fn bury_all(&mut self, names: &[HostName], why: &str) -> HashMap<HostName, String> {
+    /// Removes hosts, those that are still there, with whatever their agents left. Returns their last words.
+    async fn bury_all(&mut self, names: &[HostName], why: &str) -> HashMap<HostName, LastWords> {
         let mut last_words = HashMap::new();
         for name in names {
             if let Some(host) = self.hosts.shift_remove(name) {
-                let words = host.bury().await;
-                let why = if words.is_empty() {
+                let last = host.bury().await;
+                let why = if last.words.is_empty() {
                     why.to_owned()
                 } else {
-                    words.clone()
+                    last.words.clone()
                 };
                 self.events.emit(&Event::HostLost {
                     host: name.clone(),
                     why,
                 });
-                if self.is_guest(name) {
-                    last_words.insert(name.clone(), words);
-                }
+                last_words.insert(name.clone(), last);
             }
         }
         last_words
@@ -845,7 +1017,7 @@ impl Conductor {
             .fill(cell, |host| self.machine_of(host))
             .map_err(|fault| fault.to_string())?;
         let spools = self
-            .begin(&roles, &mut DrawnSettings::new())
+            .begin(&roles, None, &mut DrawnSettings::new())
             .await
             .map_err(|failure| failure.to_string())?;
         let quiet = Events::default();
@@ -927,12 +1099,12 @@ fn cant_begin(host: &HostName, error: &AgentError) -> Failure {
     }
 }
 
-/// A failure with what the console of the guest that it happened on said at its end.
-fn with_last_words(mut failure: Failure, words: &HashMap<HostName, String>) -> Failure {
-    let words = failure.host.as_ref().and_then(|host| words.get(host));
-    if let Some(words) = words.filter(|words| !words.is_empty()) {
+/// A failure with what the console of the host that it happened on said at its end.
+fn with_last_words(mut failure: Failure, words: &HashMap<HostName, LastWords>) -> Failure {
+    let last = failure.host.as_ref().and_then(|host| words.get(host));
+    if let Some(last) = last.filter(|last| !last.console.is_empty() && !last.words.is_empty()) {
         failure.reason.push_str("; ");
-        failure.reason.push_str(words);
+        failure.reason.push_str(&last.words);
     }
     failure
 }

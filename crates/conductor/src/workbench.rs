@@ -133,7 +133,7 @@ impl Workbench {
             Ok(done) => Ok(done),
             Err(cause) => {
                 let message = match place.take() {
-                    Some(agent) => agent.bury().await,
+                    Some(agent) => agent.bury().await.words,
                     None => String::new(),
                 };
                 Err(ConnectError::Agent {

@@ -31,6 +31,8 @@ pub(crate) const PLAN_FOLDER: &str = "plan";
 const OF_INSTANCE: &[&str] = &["instance", "instances"];
 /// The number of the program among the iterations of its step; 1 where that has none.
 const ITERATION: &str = "iteration";
+/// The placeholder for the file with the names of the tests that a suite leaves out, and the name of that file.
+pub const WITHOUT: &str = "without";
 
 /// Whether placeholders may use a name in every command.
 pub(crate) fn is_built_in(name: &str) -> bool {
@@ -581,10 +583,10 @@ impl Benchmark {
         if let Some(timeout) = &table.timeout {
             benchmark.check_template(document, timeout, timeout.span())?;
         }
-        benchmark.check_steps(document)?;
         if let Some(results) = table.results {
             benchmark.results = Some(benchmark.suite_results(document, results)?);
         }
+        benchmark.check_steps(document)?;
         for (name, metric) in table.metric {
             if metric.primary && benchmark.primary_metrics().count() == MOST_PRIMARY {
                 return Err(document.problem(
@@ -834,6 +836,7 @@ impl Benchmark {
             for (phase, step) in steps.all() {
                 for template in step.templates() {
                     self.check_template(document, template, place_of(document, template))?;
+                    self.check_without(document, (role, phase), template)?;
                 }
                 if let crate::Action::Barrier(name) = &step.action
                     && !barriers
@@ -879,6 +882,37 @@ impl Benchmark {
         steps.is_some_and(|steps| steps.ask_for(&[PLAN_FOLDER]))
     }
 
+    /// Whether it is a suite that can leave out tests, so that it can go on where a test ended it.
+    pub fn leaves_out_tests(&self) -> bool {
+        let of_role = self.results.as_ref().map(|it| &it.from.role);
+        let steps = of_role.and_then(|role| self.steps.get(role));
+        !self.params.contains_key(WITHOUT) && steps.is_some_and(|it| it.ask_for(&[WITHOUT]))
+    }
+
+    /// Tests are left out by the programs that run them, and print their results as these are known.
+    fn check_without(
+        &self,
+        document: &TomlDocument,
+        (role, phase): (&RoleName, Phase),
+        template: &Template,
+    ) -> Result<(), DocumentError> {
+        let asks = template.names().contains(&WITHOUT) && !self.params.contains_key(WITHOUT);
+        let prints = self.results.as_ref().map(|results| &results.from);
+        let is_run = prints.is_some_and(|from| from.phase == Phase::Run && from.role == *role);
+        match asks && !(is_run && phase == Phase::Run) {
+            false => Ok(()),
+            true => Err(document.problem(
+                place_of(document, template),
+                "`{without}` is for the command that runs the tests and prints their results",
+                "used here",
+                Some(
+                    "use it in `run` of the role that [results] names, with from = \"ROLE.run\""
+                        .to_owned(),
+                ),
+            )),
+        }
+    }
+
     fn check_template(
         &self,
         document: &TomlDocument,
@@ -895,6 +929,7 @@ impl Benchmark {
             .keys()
             .map(ToString::to_string)
             .chain(built_in_placeholders().map(str::to_owned))
+            .chain(self.results.as_ref().map(|_| WITHOUT.to_owned()))
             .chain(
                 self.roles
                     .iter()
@@ -917,6 +952,7 @@ impl Benchmark {
     fn defines(&self, name: &str) -> bool {
         self.params.contains_key(name)
             || is_built_in(name)
+            || name == WITHOUT && self.results.is_some()
             || name.rsplit_once('.').is_some_and(|(role, fact)| {
                 self.steps.contains_key(role) && ROLE_FACTS.contains(&fact)
             })

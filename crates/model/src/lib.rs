@@ -61,7 +61,7 @@ pub use backsight_stats::Better;
 pub use backsight_test_results::{Format as ResultFormat, Outcome, TestResult};
 pub use benchmark::{
     Benchmark, ColumnParser, Metric, OutputSource, Param, Parser, Pick, ROLE_FACTS, Resource,
-    RoleSteps, SearchDefinition, SuiteResults,
+    RoleSteps, SearchDefinition, SuiteResults, WITHOUT,
 };
 pub use cell::Cell;
 pub use console_state::{ConsoleAction, ConsoleRecognizer, ConsoleState, console_words};

@@ -6,7 +6,7 @@
 use backsight_stats::Better;
 use backsight_test_results::Outcome;
 
-use crate::TestResults;
+use crate::{TestResult, TestResultRef, TestResults};
 
 /// A number of tests of a run of a suite: a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,21 @@ pub struct SuiteRun {
 }
 
 impl SuiteRun {
+    /// Adds what a later pass gave, in which the tests that have a result here were to be left out: of several results of a test the
+    /// first counts. Whether it came to its end is said by the later pass.
+    pub fn continue_with(&mut self, later: Self) {
+        let is_new = |result: &TestResultRef<'_>| self.results.find(result.name).is_none();
+        let new: Vec<TestResult> = (later.results.iter())
+            .filter(is_new)
+            .map(|result| result.to_result())
+            .collect();
+        let known = self.results.iter().map(|result| result.to_result());
+        (self.results, _) = known.chain(new).collect::<TestResults>().sorted();
+        self.complete = later.complete;
+        self.missing = later.missing;
+        self.problems.extend(later.problems);
+    }
+
     /// How many tests are counted so.
     pub fn count(&self, count: TestCount) -> usize {
         let outcomes = self.results.outcomes().iter();

@@ -99,6 +99,11 @@ impl TestResults {
         self.seconds.push(seconds);
     }
 
+    /// The name of the result that was added last.
+    pub fn last_name(&self) -> Option<&str> {
+        self.len().checked_sub(1).map(|last| self.name(last))
+    }
+
     /// All of them.
     pub fn iter(&self) -> TestResultIter<'_> {
         TestResultIter {

@@ -12,7 +12,9 @@ use crate::{
     InstanceSamples, InterfaceAddress, Iterations, Machine, MetricName, MonitorName, OUTPUT_LIMIT,
     ParamName, Phase, READY_LIMIT, ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost,
     RoleName, STEP_LIMIT, Seat, Step, SuiteRun, Template, TemplateError, TestCount, Unit, Value,
-    VariantName, benchmark::PLAN_FOLDER, is_machine_placeholder,
+    VariantName,
+    benchmark::{PLAN_FOLDER, WITHOUT},
+    is_machine_placeholder,
 };
 
 /// What one host does in a role in a trial: an instance of the role, where several hosts play it.
@@ -343,6 +345,10 @@ impl Filler<'_> {
         if name == PLAN_FOLDER {
             let folder = self.arrangement.folder_seen_by(self.host)?;
             return Some(Value::Text(folder.to_string_lossy().into_owned()));
+        }
+        // A file in the folder in which the command begins.
+        if name == WITHOUT {
+            return Some(Value::Text(WITHOUT.to_owned()));
         }
         let instances = || self.arrangement.seats[self.role].instances().len();
         let number = match name {

@@ -131,6 +131,10 @@ pub fn placeholders_section() -> String {
             ("build", "the folder of the build that is measured"),
             ("version", "the version that is measured"),
             ("plan", "the folder of the plan's file"),
+            (
+                "without",
+                "of a suite: a file with the names of tests to leave out, one a line",
+            ),
         ],
         [
             ("ROLE.data", "a role's address for the benchmark's traffic"),

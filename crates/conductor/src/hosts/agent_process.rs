@@ -18,7 +18,7 @@ use tokio::{
 };
 use tracing::Instrument as _;
 
-use super::{AgentKeeper, ConnectError, HostAccess};
+use super::{AgentKeeper, ConnectError, HostAccess, LastWords};
 
 /// How long an agent may take to say hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(15);
@@ -168,8 +168,8 @@ impl AgentKeeper for Process {
         self.mark.is_some()
     }
 
-    fn bury(self: Box<Self>) -> BoxFuture<'static, String> {
-        Box::pin(Self::bury(*self))
+    fn bury(self: Box<Self>) -> BoxFuture<'static, LastWords> {
+        Box::pin(async move { Self::bury(*self).await.into() })
     }
 
     fn dismiss(self: Box<Self>) -> BoxFuture<'static, ()> {

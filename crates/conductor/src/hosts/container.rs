@@ -19,7 +19,8 @@ use std::{
 use tokio::{process::Command, time::timeout};
 
 use super::{
-    AgentKeeper, ConnectError, GreetingError, HostAccess, Process, Started, netns::namespace,
+    AgentKeeper, ConnectError, GreetingError, HostAccess, LastWords, Process, Started,
+    netns::namespace,
 };
 use crate::{made_system::MadeSystem, program_search::find_program};
 
@@ -327,11 +328,11 @@ struct Running {
 }
 
 impl AgentKeeper for Running {
-    fn bury(self: Box<Self>) -> BoxFuture<'static, String> {
+    fn bury(self: Box<Self>) -> BoxFuture<'static, LastWords> {
         Box::pin(async move {
             // First the container: an engine's client that is killed leaves it alone with an agent that stands still.
             self.container.remove().await;
-            self.process.bury().await
+            self.process.bury().await.into()
         })
     }
 

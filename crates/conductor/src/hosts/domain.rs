@@ -28,11 +28,11 @@ use tokio::{
 };
 
 use super::{
-    AgentKeeper, ConnectError, HostAccess, Started, agent_programs::AgentProgram, ssh,
+    AgentKeeper, ConnectError, HostAccess, LastWords, Started, agent_programs::AgentProgram, ssh,
     vm::write_agent_disk,
 };
 use crate::{
-    console::ConsoleCapture,
+    console::{CapturedConsole, ConsoleCapture},
     virsh::{Definition, Domain, how_to_add_devices},
 };
 
@@ -405,7 +405,7 @@ struct RunningDomain {
 
 impl RunningDomain {
     /// Switches it off, since nobody knows how it is; one that ran before is left alone. Its console's last words.
-    async fn give_up(self) -> String {
+    async fn give_up(self) -> LastWords {
         if let Some(process) = self.over_ssh {
             process.bury().await;
         }
@@ -414,13 +414,18 @@ impl RunningDomain {
             let _libvirt_is_gone = self.domain.switch_off().await;
             off_switch.disarm().await;
         }
-        let words = self.console.finish().await.words;
-        match state {
+        let CapturedConsole {
+            bytes: console,
+            words,
+            ..
+        } = self.console.finish().await;
+        let words = match state {
             Ok(state) if !state.is_on() => {
                 format!("its domain ended by itself: it is {}; {words}", state.0)
             }
             _ => words,
-        }
+        };
+        LastWords { words, console }
     }
 
     /// Leaves it as it was found.
@@ -444,7 +449,7 @@ impl AgentKeeper for RunningDomain {
         Some(self.console.bytes())
     }
 
-    fn bury(self: Box<Self>) -> BoxFuture<'static, String> {
+    fn bury(self: Box<Self>) -> BoxFuture<'static, LastWords> {
         Box::pin(self.give_up())
     }
 

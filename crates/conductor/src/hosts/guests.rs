@@ -37,7 +37,7 @@ use tokio::{
 
 use crate::{
     ConnectError, HostAccess,
-    hosts::{AgentKeeper, Connected, Process, netns::namespace},
+    hosts::{AgentKeeper, Connected, LastWords, Process, netns::namespace},
     netns,
 };
 
@@ -444,14 +444,16 @@ impl Guest {
     }
 
     /// Ends it; says how it had ended by itself, if it had, and its console's last words.
-    pub(super) async fn kill(mut self) -> String {
+    pub(super) async fn kill(mut self) -> LastWords {
         let ended = timeout(END_HEARD_LIMIT, end_of(&mut self.ended)).await.ok();
-        let words = console_words(&self.end(Duration::ZERO).await);
-        match ended {
+        let console = self.end(Duration::ZERO).await;
+        let words = console_words(&console);
+        let words = match ended {
             Some(how) if words.is_empty() => format!("its kernel ended: {how}"),
             Some(how) => format!("its kernel ended: {how}; its console's last words: {words}"),
             None => words,
-        }
+        };
+        LastWords { words, console }
     }
 
     /// Lets it power itself off, which it does when its agent's client is dropped; else kills it.
@@ -506,7 +508,7 @@ impl AgentKeeper for Guest {
         Some(Self::console(self))
     }
 
-    fn bury(self: Box<Self>) -> BoxFuture<'static, String> {
+    fn bury(self: Box<Self>) -> BoxFuture<'static, LastWords> {
         Box::pin(self.kill())
     }
 

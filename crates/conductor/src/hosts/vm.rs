@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use super::{
-    AgentKeeper, ConnectError, HostAccess, Started,
+    AgentKeeper, ConnectError, HostAccess, LastWords, Started,
     guests::{Guest, PartsError, bring_up, memory, network_words, setup},
 };
 use crate::{
@@ -248,7 +248,7 @@ impl AgentKeeper for VirtualMachine {
         Some(self.guest.console())
     }
 
-    fn bury(self: Box<Self>) -> BoxFuture<'static, String> {
+    fn bury(self: Box<Self>) -> BoxFuture<'static, LastWords> {
         Box::pin(self.guest.kill())
     }
 

@@ -13,7 +13,7 @@ use indexmap::{IndexMap, IndexSet};
 use std::{
     collections::HashMap,
     sync::{MutexGuard, PoisonError, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{sync::watch, time::timeout};
 
@@ -324,6 +324,7 @@ impl RunningTrial<'_> {
                     started = Started {
                         wall_ns: at.wall_ns,
                         monotonic_ns: at.monotonic_ns,
+                        heard: Some(Instant::now()),
                     };
                     if !awaits_ready {
                         return Ok(Some(self.keep(run, place.clone(), started, step)));
@@ -423,7 +424,7 @@ impl RunningTrial<'_> {
                 complaints
             }
             Err(error) => {
-                self.lost_step(&place, number, started, host);
+                self.lost_step(&place, number, started, host, Default::default());
                 let failure = self.agent_failure(&place, &error);
                 match failure.host_lost {
                     true => Vec::new(),

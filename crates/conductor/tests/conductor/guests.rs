@@ -453,3 +453,104 @@ async fn an_emulated_machine_is_a_guest_too() {
     conductor.finish().await;
     assert_eq!(running(&kernel), Vec::<String>::new());
 }
+
+/// Tests of which some end their kernel, and one that hangs; those that a file names are left out.
+const SUITE: &str = r##"
+name = "kernel"
+about = "a test's own"
+roles = ["dut"]
+[dut]
+startup = "sh -c 'uname -v > booted'"
+run = '''
+set -- $(for test in TESTS; do grep -qx "kernel/$test" {without} || echo $test; done)
+echo "TAP version 13"
+echo "1..$#"
+number=0
+for test do
+  number=$((number + 1))
+  echo "# selftests: kernel: $test"
+  case $test in
+    *panics) echo "<0>this is $test" >/dev/kmsg; cksum /bin/sh >/dev/null; echo c >/proc/sysrq-trigger ;;
+    hangs) sleep 1000 ;;
+  esac
+  echo "ok $number selftests: kernel: $test"
+done
+'''
+[results]
+format = "ktap"
+silence = "20s"
+"##;
+
+/// The suite with these tests, and what one trial of it gave.
+async fn run_suite(conductor: &mut Conductor, tests: &str) -> backsight_model::TrialRecord {
+    measure(conductor, &SUITE.replace("TESTS", tests)).await
+}
+
+async fn suite_conductor(tests: &str, kernel: &Kernel) -> Conductor {
+    let text = format!(
+        "name = \"suite-{}\"\n[host.one]\nkind = \"uml\"\nmemory = \"64MiB\"\n[testbed.alone]\ndut = \"one\"\n",
+        std::process::id()
+    );
+    let lab = Lab::read(&TomlDocument::new("lab.toml", text)).unwrap();
+    let document = TomlDocument::new("plan.toml", "rounds = 1\nuse = [\"kernel\"]\n");
+    let suite = SUITE.replace("TESTS", tests);
+    let read = |_: &_| {
+        Ok::<_, BenchmarkLookupError<backsight_model::DocumentError>>(
+            Benchmark::read(&TomlDocument::new("kernel.toml", &*suite)).unwrap(),
+        )
+    };
+    let arrangement = Plan::read(&document)
+        .unwrap()
+        .arrange(&document, &lab, read);
+    let started = Conductor::start_without_guests(reach(), arrangement.unwrap(), Events::default());
+    let mut conductor = started.await.unwrap();
+    conductor.boot(kernel).await.unwrap();
+    conductor
+}
+
+/// Each result of a trial.
+fn outcomes(record: &backsight_model::TrialRecord) -> Vec<String> {
+    let run = record.suite.as_ref().unwrap();
+    let results = run.results.iter();
+    results
+        .map(|it| format!("{} {}", it.name, it.outcome))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_suite_goes_on_after_the_tests_that_end_their_kernel() {
+    let kernel = marked("panics");
+    let tests = "adds panics reads also-panics writes";
+    let mut conductor = suite_conductor(tests, &kernel).await;
+    let record = run_suite(&mut conductor, tests).await;
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+    assert_eq!(
+        outcomes(&record),
+        [
+            "kernel/adds pass",
+            "kernel/also-panics crash",
+            "kernel/panics crash",
+            "kernel/reads pass",
+            "kernel/writes pass"
+        ]
+    );
+    let run = record.suite.unwrap();
+    assert!(run.complete, "{:?}", run.problems);
+    assert_eq!(
+        run.problems,
+        ["continued 2 times, without the tests that had ended: kernel/panics; kernel/also-panics"]
+    );
+    for test in ["panics", "also-panics"] {
+        let crash = run.results.find(&format!("kernel/{test}")).unwrap();
+        for said in [
+            format!("this is {test}"),
+            "Kernel panic - not syncing: sysrq".to_owned(),
+        ] {
+            assert!(crash.log.contains(&said), "{}", crash.log);
+        }
+        assert!(crash.message.unwrap().contains("Kernel panic"), "{crash:?}");
+    }
+    // That boot ends with its trial.
+    assert_eq!(running(&kernel), Vec::<String>::new());
+    conductor.finish().await;
+}

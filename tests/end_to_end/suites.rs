@@ -75,6 +75,9 @@ fn what_fails_is_said_with_its_last_lines_and_compared_with_earlier_runs() {
         "there was no run before"
     );
 
+    let trial = place.ends(&["show", "test-1", "--trial", "1"]);
+    trial.assert_says(&["tests: 1 failed, 1 passed, 1 skipped", "fail b: expected 3"]);
+
     place.write("tests.sh", MENDED);
     let mended = test(&place, &[]);
     mended.assert_code(0);
@@ -248,6 +251,22 @@ fn only_the_command_that_prints_results_can_leave_out_tests() {
     let refused = test(&place, &[]);
     refused.assert_code(2);
     refused.assert_says(&["`{without}` is for the command that runs the tests"]);
+}
+
+#[test]
+fn a_gate_passes_only_where_tests_ran_and_every_run_came_to_its_end() {
+    let skipped = place("echo 1..1\necho ok 1 - a '# SKIP no disk'\n");
+    let ended = skipped.ends(&["test", "plan.toml"]);
+    ended.assert_code(1);
+    ended.assert_says(&["1 skipped", "unit ran no test on", ": no disk"]);
+
+    let once_whole =
+        "echo 1..2\necho ok 1 - a\n[ -e @/again ] && exit; touch @/again\necho ok 2 - b\n";
+    let place = place("");
+    place.write("tests.sh", once_whole.replace('@', &place.at("")));
+    let ended = place.ends(&["test", "plan.toml", "--rounds", "2"]);
+    ended.assert_code(1);
+    ended.assert_says(&["2 passed", "unit didn't come to its end in 1 of 2 runs"]);
 }
 
 #[test]

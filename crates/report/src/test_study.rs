@@ -72,6 +72,13 @@ pub struct SuiteReport {
     pub fixed: Vec<String>,
 }
 
+impl SuiteReport {
+    /// Whether a test passed or failed: a suite whose tests were all skipped says nothing of the software.
+    fn ran_tests(&self) -> bool {
+        self.passed + self.failed + self.flaky > 0
+    }
+}
+
 /// What a test that isn't in order did.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TestReport {
@@ -135,13 +142,13 @@ pub fn last_lines(log: &str) -> Vec<String> {
 }
 
 impl TestStudy {
-    /// Whether nothing failed in each of its runs, every suite came to its end and every test ran: what a gate asks.
+    /// What a gate asks: every suite ran tests and came to its end in each run, and no test failed in each of its runs or wasn't run.
     pub fn is_in_order(&self) -> bool {
-        let suites = self.suites.iter();
-        let in_order =
-            |it: &SuiteReport| it.failed == 0 && it.not_run == 0 && it.broken_runs < it.runs;
+        let in_order = |it: &SuiteReport| {
+            it.ran_tests() && it.failed == 0 && it.not_run == 0 && it.broken_runs == 0
+        };
         let told = self.failed_trials.iter().all(|trial| trial.made_up_for);
-        suites.clone().count() > 0 && suites.clone().all(in_order) && told
+        !self.suites.is_empty() && self.suites.iter().all(in_order) && told
     }
 
     /// Whether a test failed in some of its runs.
@@ -224,6 +231,19 @@ impl TestStudy {
                 counted(suite.runs, "run")
             );
             said.push((broken, Tone::Bad));
+        }
+        for suite in self.suites.iter().filter(|suite| !suite.ran_tests()) {
+            let SuiteReport {
+                suite,
+                host,
+                skip_reasons,
+                ..
+            } = suite;
+            let mut nothing = format!("{suite} ran no test on {host}");
+            if let Some((why, _)) = skip_reasons.first() {
+                nothing.push_str(&format!(": {why}"));
+            }
+            said.push((nothing, Tone::Bad));
         }
         for suite in &self.suites {
             for problem in &suite.problems {

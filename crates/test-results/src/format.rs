@@ -204,7 +204,7 @@ impl Format {
             Format::JUnit => Box::new(Xml::new(JUnit::default())),
             Format::Subunit => Box::new(Subunit::new()),
             Format::GoTest => Box::new(Lines::new(GoTest::default())),
-            Format::LibtestJson => Box::new(Lines::new(LibtestJson)),
+            Format::LibtestJson => Box::new(Lines::new(LibtestJson::default())),
             Format::Libtest => Box::new(Lines::new(LibtestText::default())),
             Format::PytestReport => Box::new(PytestReport::default()),
             Format::PytestReportlog => Box::new(Lines::new(PytestLog::default())),

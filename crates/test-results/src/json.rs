@@ -166,13 +166,55 @@ struct LibtestEvent {
     #[serde(default)]
     message: String,
     reason: Option<String>,
+    #[serde(default)]
+    ignored: usize,
+    nextest: Option<NextestSuite>,
+}
+
+/// The program whose tests begin or end, as `libtest-json-plus` says it.
+#[derive(Deserialize)]
+struct NextestSuite {
+    #[serde(rename = "crate")]
+    package: String,
+    test_binary: String,
 }
 
 /// libtest's JSON lines and nextest's, with what `libtest-json-plus` adds. nextest writes names as `package::binary$module::test#N`,
 /// N being the number of the last of several tries.
-pub(crate) struct LibtestJson;
+#[derive(Default)]
+pub(crate) struct LibtestJson {
+    /// Test programs of nextest, by the path that names of their tests begin with.
+    programs: OpenTests<NextestProgram>,
+}
+
+/// A test program of nextest.
+#[derive(Default)]
+struct NextestProgram {
+    /// Its ignored tests, as it said when it ended last; none where it goes on.
+    ignored: usize,
+    /// Those of them that have a result.
+    told: usize,
+}
+
+impl Held for NextestProgram {
+    fn bytes(&self) -> usize {
+        0
+    }
+}
 
 impl LineDecoder for LibtestJson {
+    /// nextest doesn't say that a test is ignored where its program has ended before.
+    fn finish(&mut self, to: &mut Sink<'_>) {
+        for (program, NextestProgram { ignored, told }) in self.programs.drain() {
+            let left_open = to.running_below(&program);
+            if left_open.len() <= ignored.saturating_sub(told) {
+                for name in left_open {
+                    to.result(TestResult::new(name, Outcome::Skip));
+                }
+            }
+        }
+    }
+
     fn line(&mut self, line: &str, to: &mut Sink<'_>) {
         let Some(event) = object::<LibtestEvent>(line, to) else {
             return;
@@ -180,7 +222,13 @@ impl LineDecoder for LibtestJson {
         let outcome = match (event.kind.as_str(), event.event.as_deref()) {
             ("test", Some("started")) => return to.started(rust_path(&event.name).0),
             ("test", Some("ok")) => Outcome::Pass,
-            ("test", Some("ignored")) => Outcome::Skip,
+            ("test", Some("ignored")) => {
+                if let Some((program, _)) = event.name.split_once('$') {
+                    let program = path(program.split("::"));
+                    self.programs.change(&program, to, |it| it.told += 1);
+                }
+                Outcome::Skip
+            }
             // It runs longer than usual, and goes on.
             ("test", Some("timeout")) => return,
             ("test", Some("failed")) if event.reason.as_deref() == Some("time limit exceeded") => {
@@ -191,6 +239,14 @@ impl LineDecoder for LibtestJson {
             ("test", event) => {
                 let word = event.unwrap_or_default().to_owned();
                 return to.problem(ProblemKind::UnknownOutcome(word));
+            }
+            ("suite", Some(word)) => {
+                if let Some(program) = event.nextest {
+                    let name = path([program.package.as_str(), program.test_binary.as_str()]);
+                    let ignored = if word == "started" { 0 } else { event.ignored };
+                    self.programs.change(&name, to, |it| it.ignored = ignored);
+                }
+                return;
             }
             _ => return,
         };

@@ -164,6 +164,23 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// The tests below this path that are under way, in the order of their names.
+    pub(crate) fn running_below(&self, above: &str) -> Vec<String> {
+        let is_below = |name: &&String| {
+            let rest = name.strip_prefix(above);
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        let mut below: Vec<String> = self
+            .state
+            .running
+            .keys()
+            .filter(is_below)
+            .cloned()
+            .collect();
+        below.sort();
+        below
+    }
+
     fn take_running(&mut self, name: &str) -> Option<Running> {
         let (name, running) = self.state.running.remove_entry(name)?;
         self.state.running_bytes -= name.len() + running.log.len();

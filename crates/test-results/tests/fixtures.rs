@@ -37,7 +37,10 @@ const FIXTURES: &[(Format, &[&str])] = &[
     ),
     (Format::Subunit, &["subunit2.bin", "subunit1.txt"]),
     (Format::GoTest, &["go.json", "go-crash.json"]),
-    (Format::LibtestJson, &["libtest.json", "nextest-plus.json"]),
+    (
+        Format::LibtestJson,
+        &["libtest.json", "nextest-plus.json", "nextest-ignored.json"],
+    ),
     (Format::Libtest, &["libtest.txt", "cargo-test.txt"]),
     (Format::PytestReport, &["pytest-report.json"]),
     (Format::PytestReportlog, &["pytest-reportlog.jsonl"]),

@@ -2,7 +2,7 @@
 
 use backsight_model::{
     Boot, Build, Cell, Ending, HostClock, HostName, Layout, Meeting, MeetingKind, ResultSet,
-    RoleName, StudyHistory, Time, Version, counted,
+    RoleName, StudyHistory, SuiteRun, TestCount, Time, Version, counted,
 };
 use backsight_store::{StepRow, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
@@ -11,12 +11,17 @@ use serde::Serialize;
 use std::time::Duration;
 
 use crate::{
-    TerminalStyle,
+    TerminalStyle, clipped,
     instances::{StudyInstances, meeting_name, milliseconds},
     list_table,
     testbeds::testbeds_text,
     wrapped,
 };
+
+/// Tests of a trial that are listed; `--raw` shows all.
+const MOST_TESTS: usize = 100;
+/// Longest name with its message, in characters.
+const TEST_WIDTH: usize = 160;
 
 /// The studies of a store as a table.
 pub fn studies_table(studies: &[StudyRow], width: Option<u16>) -> String {
@@ -376,6 +381,37 @@ pub fn meetings_text(meetings: &[Meeting]) -> String {
         format!("{what}{apart}\n")
     };
     meetings.iter().map(line).collect()
+}
+
+/// What a suite gave in a trial: how many tests ended in which way, and those that failed or weren't run, a line each.
+pub fn tests_text(run: &SuiteRun) -> String {
+    let counts = TestCount::ALL.map(|count| (run.count(count), count.name()));
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, of)| format!("{count} {of}")).collect();
+    let mut text = format!("tests: {}\n", counts.join(", "));
+    if !run.complete {
+        text.push_str("the suite didn't come to its end\n");
+    }
+    let isnt_in_order = |outcome| {
+        matches!(
+            TestCount::of(outcome),
+            TestCount::Failed | TestCount::NotRun
+        )
+    };
+    let listed = || run.results.iter().filter(|it| isnt_in_order(it.outcome));
+    for test in listed().take(MOST_TESTS) {
+        let line = match test.message {
+            Some(message) => format!("{}: {message}", test.name),
+            None => test.name.to_owned(),
+        };
+        let line = clipped(&line.replace(['\n', '\r'], " "), TEST_WIDTH);
+        text.push_str(&format!("  {} {line}\n", test.outcome));
+    }
+    let left_out = listed().count().saturating_sub(MOST_TESTS);
+    if left_out > 0 {
+        text.push_str(&format!("  … and {left_out} more\n"));
+    }
+    text
 }
 
 /// A step of a trial, above what it printed.

@@ -4,7 +4,8 @@ use backsight_model::ResultSet;
 use backsight_report::{
     instances::StudyInstances,
     stored_study::{
-        boot_heading, build_heading, clocks_text, meetings_text, step_heading, trial_heading,
+        boot_heading, build_heading, clocks_text, meetings_text, step_heading, tests_text,
+        trial_heading,
     },
 };
 use backsight_store::{KeptOutput, RawRef, Store, StoreError, StudyRow, TrialInstances};
@@ -69,7 +70,7 @@ async fn raw_or_mark(store: &Store, raw: &RawRef) -> miette::Result<Vec<u8>> {
     }
 }
 
-/// A trial with its steps, and with what they printed where `raw`: bytes as they were written.
+/// A trial with its tests and its steps, and with what they printed where `raw`: bytes as they were written.
 ///
 /// # Errors
 /// The study has no such trial; what the store says.
@@ -83,6 +84,11 @@ pub async fn trial(
     let cells = store.cells(study.id).await.into_diagnostic()?;
     let trial = numbered(study, "trial", number, &trials, |trial| trial.number)?;
     let mut page = trial_heading(study, &cells, trial).into_bytes();
+    let runs = store.suite_runs(study.id).await.into_diagnostic()?;
+    if let Some(row) = runs.iter().find(|run| run.trial == number) {
+        let run = store.suite_run(row).await.into_diagnostic()?;
+        page.extend(tests_text(&run).bytes());
+    }
     let of_trial = store.trial_instances(study.id, number).await;
     let TrialInstances {
         meetings, clocks, ..

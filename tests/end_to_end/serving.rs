@@ -225,6 +225,9 @@ fn the_api_answers_what_the_command_prints_and_describes_itself() {
     let studies = server.get("/api/v1/studies").json();
     let printed = place.prints_of(&["studies", "--json"]);
     assert_eq!(studies, serde_json::from_str::<Value>(&printed).unwrap());
+    let alerts = server.get("/api/v1/alerts").json();
+    let printed = place.prints_of(&["alerts", "--json"]);
+    assert_eq!(alerts, serde_json::from_str::<Value>(&printed).unwrap());
     for (path, part) in [
         ("targets/none/history", "no target is called"),
         ("targets/linux/tests", "has no suites"),

@@ -8,6 +8,7 @@ use axum::{
 use backsight_policy::TestConcern;
 use backsight_report::{
     Format, TerminalStyle,
+    alerts::{AlertView, AlertsView},
     history::{HistoryStudyView, HistoryView, SelectedHistory},
     stored_study::StudyListEntry,
     test_matrix::{TestFilter, TestMatrix},
@@ -41,6 +42,7 @@ pub async fn answer(live: &LiveSite, path: &str, query: &str) -> Response {
             ["targets"] => targets(live),
             ["targets", target, "history"] => history(live, target, &parameter(query, "series")),
             ["targets", target, "tests"] => tests(live, target),
+            ["alerts"] => alerts(live),
             ["studies"] => studies(live),
             ["studies", study] => of_study(live, study).await,
             ["openapi.json"] => written(&open_api()),
@@ -152,6 +154,23 @@ fn tests(live: &LiveSite, target: &str) -> Answer {
             written(&TestMatrix::new(tests, &filter))
         }
         None => Answer::NotFound(format!("{} has no suites", target.target)),
+    })
+}
+
+fn alerts(live: &LiveSite) -> Answer {
+    let site = live.site();
+    let alerts = site.targets().flat_map(|target| {
+        let alerts = target.alerts.iter();
+        alerts.map(move |alert| (target, alert))
+    });
+    let mut alerts: Vec<_> = alerts.collect();
+    alerts.sort_by_key(|(_, alert)| alert.rank);
+    let views = alerts.into_iter().map(|(target, alert)| {
+        let tests = target.tests.as_ref();
+        AlertView::new(target.target.as_str(), &target.history, tests, alert)
+    });
+    written(&AlertsView {
+        alerts: views.collect(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! What can be asked of the read API: the table that its answers and its description follow.
 
 use backsight_report::{
+    alerts::AlertsView,
     history::{HistoryStudyView, HistoryView},
     schema::schema_of,
     stored_study::StudyListEntry,
@@ -53,6 +54,13 @@ pub const OPERATIONS: &[Operation] = &[
         about: "The tests of a target's suites along its versions: what `backsight tests` prints.",
         parameters: &[("target", false, "The target's name.")],
         schema: || Some(schema_of::<TestMatrix>()),
+    },
+    Operation {
+        id: "listAlerts",
+        path: "alerts",
+        about: "One alert for each change of all targets, the worst first: what `backsight alerts --json` prints.",
+        parameters: &[],
+        schema: || Some(schema_of::<AlertsView<'_>>()),
     },
     Operation {
         id: "listStudies",

@@ -41,8 +41,9 @@ agents: setup-build         ## the agents for other machines, static and small: 
 		cp target/$$machine-unknown-linux-musl/agent/backsight-agent $(AGENTS_FOLDER)/backsight-agent-$$machine || exit 1; \
 	done
 
-check:                      ## format, lints of what the static binary is made of, that the agents compile; licences, duplicates and sources of dependencies
+check:                      ## format, types of the pages' scripts, lints of what the static binary is made of, that the agents compile; licences, duplicates and sources of dependencies
 	cargo fmt --all --check
+	cd web && npm run --silent check
 	cargo clippy $(C_UNOPTIMISED) --workspace --all-targets --locked --target $(TARGET) -- -D warnings
 	cargo check --locked --features pure $(addprefix --target ,$(ALSO_COMPILED)) -p backsight-agent-program
 	cargo deny --locked --log-level error check licenses bans sources

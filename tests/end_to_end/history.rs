@@ -169,6 +169,7 @@ fn what_nothing_has_measured_is_refused_with_a_way_out() {
         versions: 6,
         boots: 1,
         trials: 1,
+        metrics: 0,
     });
     for (arguments, help) in [
         (["--metric", "troughput"], "did you mean `throughput`?"),
@@ -219,6 +220,7 @@ fn a_site_is_published_and_publishing_it_again_writes_nothing() {
         versions: 12,
         boots: 1,
         trials: 2,
+        metrics: 0,
     });
     let first = place.prints_of(&["publish", "site"]);
     assert!(first.contains("0 unchanged, 0 removed"), "{first}");
@@ -250,6 +252,7 @@ fn a_publisher_that_is_killed_leaves_whole_pages_and_the_next_one_goes_on() {
         versions: 30,
         boots: 2,
         trials: 2,
+        metrics: 0,
     });
     let running = Running::start(place.command(&["publish", "site"]));
     crate::processes::until("there is a page", || !pages(&place.path("site")).is_empty());
@@ -287,6 +290,7 @@ fn a_folder_with_files_of_others_is_not_published_into() {
         versions: 2,
         boots: 1,
         trials: 1,
+        metrics: 0,
     });
     let ended = place.ends(&["publish", "benchmarks/.."]);
     ended.assert_code(2);

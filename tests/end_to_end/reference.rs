@@ -103,15 +103,14 @@ fn a_drift_of_the_lab_is_told_at_its_change_taken_out_and_fails_a_gate() {
     drift.assert_says(&["drift: tool value on guiding moved"]);
     let page = place.at("site");
     place.ends(&["publish", &page]).assert_code(0);
-    let pages = std::fs::read_dir(&page).unwrap();
-    let pages = pages.map(|entry| entry.unwrap().path().join("index.html"));
-    let target = pages.filter_map(|page| std::fs::read_to_string(page).ok());
-    let target: String = target.collect();
+    let read = |page: &str| place.read(&format!("site/{page}"));
+    let target = read("app/index.html");
     assert!(
-        target.contains("The reference tool value on guiding moved")
-            && target.contains("<path class=\"drift\""),
+        target.contains("The reference tool value on guiding moved"),
         "{target}"
     );
+    let series = read("app/s/tool.value.html");
+    assert!(series.contains("<path class=\"drift\""), "{series}");
     place.assert_nothing_left();
 }
 

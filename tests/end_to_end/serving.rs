@@ -109,6 +109,7 @@ fn what_is_served_is_what_is_published() {
         versions: 12,
         boots: 1,
         trials: 2,
+        metrics: 0,
     });
     place.prints_of(&["publish", "site"]);
     let server = Serving::start(&place);
@@ -159,6 +160,7 @@ fn a_server_only_reads_and_answers_this_machine_alone() {
         versions: 4,
         boots: 1,
         trials: 1,
+        metrics: 0,
     });
     let server = Serving::start(&place);
     for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
@@ -209,6 +211,7 @@ fn the_api_answers_what_the_command_prints_and_describes_itself() {
         versions: 8,
         boots: 1,
         trials: 2,
+        metrics: 0,
     });
     let server = Serving::start(&place);
     let targets = server.get("/api/v1/targets").json();

@@ -207,7 +207,7 @@ export class Series {
     const value = this.values[point]!;
     if (!(half > 0)) return shown(value, this.decimals);
     const decimals = Math.min(Math.max(1 - Math.floor(Math.log10(half)), 0), 12);
-    return `${shown(value, decimals)} ±${half >= 100 ? shown(half, 0) : Number(half.toPrecision(2))}`;
+    return `${shown(value, decimals)} ±${shown(half, decimals)}`;
   }
 
   /** What stands behind a value: `6 trials, 2 boots`. */

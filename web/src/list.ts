@@ -55,9 +55,12 @@ export class List {
   }
 
   private take(element: HTMLTableRowElement): void {
-    const { s: slug = "", b: benchmark = "", f: family = "primary", u, at } = element.dataset;
+    const { b: benchmark = "", f: family = "primary", u, at } = element.dataset;
+    // `s/SLUG.html`.
+    const slug = (element.querySelector("th a")?.getAttribute("href") ?? "").slice(2, -5);
+    element.dataset["s"] = slug;
     const name = [this.cell(element, "name"), this.cell(element, "params"), this.cell(element, "variant"), this.cell(element, "place")].filter(Boolean).join(" ");
-    const box = make("input", { type: "checkbox", "aria-label": `Show ${name}`, tabIndex: -1 });
+    const box = make("input", { type: "checkbox", "aria-label": `Show ${name}` });
     const tag = (kind: string, value: string) => (value ? [`${kind}:${value}`] : []);
     const row: Row = {
       element, slug, name, box,
@@ -84,7 +87,7 @@ export class List {
       "": () => make("td", { class: "w" }, row.spark ? spark(row.spark) : null, row.unstable && make("span", { class: "unsure" }, " ≈ unstable")),
     };
     const element = make("tr", {}, ...this.columns.map((by) => cells[by]!()));
-    Object.assign(element.dataset, { s: row.slug, b: row.benchmark, f: row.family });
+    Object.assign(element.dataset, { b: row.benchmark, f: row.family });
     if (row.number !== null) element.dataset["n"] = String(row.number);
     if (row.unstable) element.dataset["u"] = "";
     if (row.change) element.dataset["at"] = String(row.change.at);
@@ -123,13 +126,14 @@ export class List {
   /** Shows what the state asks for; returns how many rows that are. */
   show(state: State): { shown: number; all: number } {
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+    const known = state.chosen.filter((slug) => this.bySlug.has(slug));
     let shown = 0;
     for (const row of this.rows) {
       const fits = words.every((word) => row.text.includes(word)) && (!state.tag || row.tags.includes(state.tag)) &&
         (!state.changed || row.changed) && (!state.unstable || row.unstable);
       row.element.hidden = !fits;
       shown += Number(fits);
-      const chosen = state.chosen.indexOf(row.slug);
+      const chosen = known.indexOf(row.slug);
       row.box.checked = chosen >= 0;
       row.element.classList.toggle("chosen", chosen >= 0);
       row.element.style.setProperty("--tone", chosen >= 0 ? `var(--t${chosen % 6})` : "");
@@ -182,7 +186,7 @@ export class List {
 function spark(path: string): Element {
   const namespace = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(namespace, "svg");
-  for (const [name, value] of [["class", "spark"], ["width", "88"], ["height", "18"], ["aria-hidden", "true"]]) svg.setAttribute(name!, value!);
+  for (const [name, value] of [["class", "spark"], ["aria-hidden", "true"]]) svg.setAttribute(name!, value!);
   const line = document.createElementNS(namespace, "path");
   line.setAttribute("d", path);
   svg.append(line);

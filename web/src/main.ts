@@ -21,6 +21,10 @@ const KEYS: [string, string][] = [
   ["drag", "zoom"], ["Esc, double click", "all versions"], ["← →", "pan"], ["+ −", "zoom"], ["j k", "next, previous series"],
   [", .", "previous, next version"], ["Enter", "open it"], ["/", "search"],
 ];
+const LEGEND: [string, string][] = [
+  ["✗ ✓ ○", "a change: worse, better, neither"], ["◆", "named by a bisection"], ["│", "95 % interval; of many versions a band"],
+  ["hollow", "an unstable version"], ["┊", "release"], ["×", "couldn't be measured"], ["q e ≈", "quirk, other compiler, other noise"],
+];
 const HEIGHT = 340;
 const SMALL_HEIGHT = 168;
 /** Fewer versions aren't zoomed into: between two there are only their commits. */
@@ -38,6 +42,7 @@ class HistoryPage {
   private theme = readTheme();
   /** The version under the cursor. */
   private at: number | null = null;
+  private hovered: Chart | null = null;
   private titlesAsked = false;
   private settling = 0;
   private drawn = 0;
@@ -69,7 +74,7 @@ class HistoryPage {
     });
     this.data = new Data(
       (versions) => this.start(versions),
-      () => this.hover(null, this.at),
+      () => this.hover(this.hovered, this.at),
       (rows) => {
         this.list.add(rows);
         this.fillTags();
@@ -122,7 +127,8 @@ class HistoryPage {
     const names = this.versions.releases.length > 1 ? this.versions.releases : this.versions.names.map((_, at) => at).slice(0, 200);
     const bases = make("datalist", { id: "bases" }, ...names.slice(-200).map((at) => make("option", { value: this.versions.name(at) })));
     const zoom = (factor: number, sign: string, label: string) => make("button", { type: "button", class: "square", "aria-label": label, title: label, onclick: () => this.scale(factor) }, sign);
-    const keys = make("details", { class: "keys" }, make("summary", {}, "Keys"), make("dl", {}, ...KEYS.flatMap(([key, what]) => [make("dt", {}, key), make("dd", {}, what)])));
+    const terms = (of: [string, string][], kind: string) => make("dl", { class: kind }, ...of.flatMap(([key, what]) => [make("dt", {}, key), make("dd", {}, what)]));
+    const keys = make("details", { class: "keys" }, make("summary", {}, "Keys and signs"), make("div", {}, terms(KEYS, "strokes"), terms(LEGEND, "signs")));
     const history = find<HTMLElement>("#history");
     history.append(
       make("div", { class: "bar" }, this.modes, this.baseLabel, bases, make("span", { class: "zoom" }, zoom(0.5, "+", "Zoom in"), zoom(2, "−", "Zoom out"), this.all), this.window, keys),
@@ -296,11 +302,16 @@ class HistoryPage {
 
   private async draw(): Promise<void> {
     const turn = (this.drawn += 1);
-    const results = await Promise.allSettled(this.state.chosen.map((slug) => this.data.get(slug)));
+    // An address may name series that are gone.
+    const known = this.state.chosen.filter((slug) => this.list.has(slug));
+    const results = await Promise.allSettled(known.map((slug) => this.data.get(slug)));
     if (turn !== this.drawn) return;
     this.chosen = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const mode = this.mode();
-    for (const [place, button] of [...this.modes.children].entries()) button.setAttribute("aria-pressed", String(MODES[place]![0] === mode));
+    for (const [place, button] of [...this.modes.children].entries()) {
+      button.setAttribute("aria-pressed", String(MODES[place]![0] === mode));
+      if (MODES[place]![0] === "overlay") button.toggleAttribute("disabled", new Set(this.chosen.map((series) => series.unit)).size > 1);
+    }
     this.modes.hidden = this.chosen.length === 0;
     this.baseLabel.hidden = mode !== "ratio";
     if (document.activeElement !== this.base) this.base.value = this.versions.name(this.baseAt());
@@ -318,6 +329,7 @@ class HistoryPage {
       shown: group,
       ratio: mode === "ratio",
       height: groups.length === 1 ? HEIGHT : SMALL_HEIGHT + (number === groups.length - 1 ? 38 : 0),
+      isOne: groups.length === 1,
       names: number === groups.length - 1,
       versions: this.versions,
       ticks: this.ticks,
@@ -404,6 +416,7 @@ class HistoryPage {
 
   private hover(chart: Chart | null, at: number | null): void {
     this.at = at;
+    this.hovered = chart;
     const { versions } = this;
     const outputs = [...this.legend.querySelectorAll("output")];
     for (const [number, series] of this.chosen.entries()) {
@@ -423,9 +436,8 @@ class HistoryPage {
     const changes = chart.changesAt(left);
     const unmeasured = versions.unmeasured.get(at);
     const line = (text: string | undefined, kind = "") => (text ? make("p", { class: kind }, text) : null);
-    const values = chart.shown.map(({ series }) => {
+    const values = this.chosen.map((series, number) => {
       const point = series.point(at);
-      const number = this.chosen.indexOf(series);
       const row = make("p", { class: "value" }, make("span", { class: `swatch m${Math.floor(number / 6) % 3}` }),
         make("b", {}, point < 0 ? "no value" : this.valueText(series, point)),
         point >= 0 && make("small", {}, ` ${series.counts(point)}${series.unstable.has(at) ? ", ≈ unstable" : ""}`),
@@ -433,7 +445,7 @@ class HistoryPage {
       row.style.setProperty("--tone", `var(--t${number % 6})`);
       return row;
     });
-    const epochs = chart.shown.flatMap(({ series }) => series.epochs.filter(([place]) => place === at));
+    const epochs = this.chosen.flatMap((series) => series.epochs.filter(([place]) => place === at));
     this.tip.replaceChildren(...[
       make("p", {}, make("strong", {}, versions.name(at)), make("small", {}, ` ${versions.day(at)}`)),
       line(versions.titles[at], "soft"),

@@ -43,6 +43,8 @@ export interface ChartOptions {
   shown: Shown[];
   ratio: boolean;
   height: number;
+  /** Whether it is the only chart. */
+  isOne: boolean;
   /** Whether the names of versions stand below it: of several charts below each other the last one has them. */
   names: boolean;
   versions: Versions;
@@ -110,6 +112,8 @@ export class Chart {
         draw: [() => chart.draw()],
         setCursor: [(u) => {
           const left = u.cursor.left ?? -1;
+          // The others' cursors follow; only one is pointed at.
+          if (left >= 0 && !u.over.matches(":hover")) return;
           const at = Math.min(Math.max(Math.round(u.posToVal(left, "x")), 0), versions.count - 1);
           options.onHover(chart, left < 0 ? null : at);
         }],
@@ -227,6 +231,30 @@ export class Chart {
     }
     ctx.restore();
     this.releases(ctx);
+    this.head(ctx);
+  }
+
+  /** The unit above its axis; of several charts below each other also which series it is. */
+  private head(ctx: CanvasRenderingContext2D): void {
+    const ratio = devicePixelRatio;
+    const { left, top } = this.plot.bbox;
+    const { series, colour } = this.shown[0] ?? {};
+    if (!series || !colour) return;
+    ctx.save();
+    ctx.font = `${11 * ratio}px ${this.theme.font}`;
+    ctx.fillStyle = this.theme.soft;
+    ctx.textAlign = "right";
+    if (!this.options.ratio) ctx.fillText(series.unit, left - 6 * ratio, top - 7 * ratio);
+    if (!this.options.isOne) {
+      ctx.textAlign = "left";
+      ctx.fillStyle = this.theme.ink;
+      ctx.fillText(series.name, left + 12 * ratio, top - 7 * ratio);
+      ctx.fillStyle = colour;
+      ctx.beginPath();
+      shape(ctx, this.shown[0]!.mark, left + 4 * ratio, top - 11 * ratio, 3.5 * ratio);
+      ctx.fill();
+    }
+    ctx.restore();
   }
 
   private clip(ctx: CanvasRenderingContext2D): void {
@@ -247,27 +275,33 @@ export class Chart {
     const ratio = devicePixelRatio;
     const seen = releases.slice(lowerBound(releases, this.view[0]), lowerBound(releases, this.view[1] + 1e-9));
     // Where each version is a release, a line says nothing.
-    if (seen.length === 0 || seen.length > bbox.width / ratio / 5 || seen.length > 0.6 * (this.view[1] - this.view[0])) return;
+    if (seen.length === 0 || seen.length > 0.6 * (this.view[1] - this.view[0])) return;
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = this.theme.soft;
     ctx.lineWidth = ratio;
     ctx.setLineDash([ratio, 3 * ratio]);
     ctx.font = `${10.5 * ratio}px ${this.theme.font}`;
-    let free = -Infinity;
+    // The axis has names of its own; of several charts the head has the series'. A line without a name says nothing where
+    // there are many.
+    const named = new Set(this.options.ticks.between(this.view[0], this.view[1], bbox.width / ratio));
+    const isRare = seen.length <= bbox.width / ratio / 24;
+    let free = this.options.isOne ? -Infinity : Infinity;
     for (const at of seen) {
       const x = Math.round(this.x(at)) + 0.5;
+      const name = this.options.versions.name(at);
+      const half = ctx.measureText(name).width / 2;
+      const hasName = x - half >= free && name.length <= 24 && !named.has(at);
+      if (!isRare && !hasName && !named.has(at)) continue;
       ctx.globalAlpha = 0.55;
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
-      const name = this.options.versions.name(at);
-      const width = ctx.measureText(name).width;
-      if (x - width / 2 < free || name.length > 24) continue;
+      if (!hasName) continue;
       ctx.globalAlpha = 1;
       ctx.textAlign = "center";
-      ctx.fillText(name, Math.min(Math.max(x, bbox.left + width / 2), bbox.left + bbox.width - width / 2), bbox.top - 6 * ratio);
-      free = x + width / 2 + 10 * ratio;
+      ctx.fillText(name, Math.min(Math.max(x, bbox.left + half), bbox.left + bbox.width - half), bbox.top - 7 * ratio);
+      free = x + half + 24 * ratio;
     }
     ctx.restore();
   }
@@ -317,52 +351,53 @@ export class Chart {
   /** Points closer than pixels: from the least to the greatest of each column, and the mean interval as a band. */
   private spans(ctx: CanvasRenderingContext2D, { series, base, colour }: Shown, from: number, to: number): void {
     const { at, values, half } = series;
-    const wide = Math.max(Math.round(1.25 * devicePixelRatio), 1);
+    const wide = Math.max(Math.round(1.6 * devicePixelRatio), 1);
+    // The band is calmer than the values: so many columns have one mean.
+    const together = 5;
     const left = this.x(0);
     const step = this.x(1) - left;
     const y0 = this.plot.valToPos(0, "y", true);
     const slope = (this.plot.valToPos(1, "y", true) - y0) / base;
+    const columnOf = (point: number) => Math.floor((left + step * at[point]!) / wide);
     const upper: number[] = [];
     const lower: number[] = [];
+    let [sum, halves, count] = [0, 0, 0];
     ctx.beginPath();
     let point = from;
     while (point < to) {
-      const column = Math.floor((left + step * at[point]!) / wide);
-      let [least, most, sum, halves, count, withHalf] = [Infinity, -Infinity, 0, 0, 0, 0];
-      for (; point < to && Math.floor((left + step * at[point]!) / wide) === column; point += 1) {
+      const column = columnOf(point);
+      let [least, most] = [Infinity, -Infinity];
+      for (; point < to && columnOf(point) === column; point += 1) {
         const value = values[point]!;
         if (value < least) least = value;
         if (value > most) most = value;
-        sum += value;
-        count += 1;
         const reach = half ? half[point]! : NaN;
-        if (reach > 0) {
-          halves += reach;
-          withHalf += 1;
-        }
+        if (!(reach > 0)) continue;
+        sum += value;
+        halves += reach;
+        count += 1;
       }
       const x = (column + 0.5) * wide;
       const [top, foot] = [y0 + slope * most, y0 + slope * least];
       ctx.moveTo(x, Math.min(top, foot - wide));
       ctx.lineTo(x, foot);
-      if (withHalf > 0) {
-        const reach = halves / withHalf;
-        upper.push(x, y0 + slope * (sum / count + reach));
-        lower.push(x, y0 + slope * (sum / count - reach));
-      }
+      const isLast = point >= to || Math.floor(columnOf(point) / together) !== Math.floor(column / together);
+      if (!isLast || count === 0) continue;
+      upper.push(x, y0 + (slope * (sum + halves)) / count);
+      lower.push(x, y0 + (slope * (sum - halves)) / count);
+      [sum, halves, count] = [0, 0, 0];
     }
-    const strokes = new Path2D();
-    ctx.globalAlpha = 0.85;
+    ctx.globalAlpha = 0.9;
     ctx.strokeStyle = colour;
     ctx.lineWidth = wide;
     ctx.stroke();
-    if (upper.length > 2) {
-      for (let n = 0; n < upper.length; n += 2) strokes.lineTo(upper[n]!, upper[n + 1]!);
-      for (let n = lower.length - 2; n >= 0; n -= 2) strokes.lineTo(lower[n]!, lower[n + 1]!);
-      ctx.globalAlpha = 0.13;
-      ctx.fillStyle = colour;
-      ctx.fill(strokes);
-    }
+    if (upper.length < 4) return;
+    const band = new Path2D();
+    for (let n = 0; n < upper.length; n += 2) band.lineTo(upper[n]!, upper[n + 1]!);
+    for (let n = lower.length - 2; n >= 0; n -= 2) band.lineTo(lower[n]!, lower[n + 1]!);
+    ctx.globalAlpha = 0.14;
+    ctx.fillStyle = colour;
+    ctx.fill(band);
   }
 
   /** Points one by one, with their intervals as whiskers, and the spreads beside them where there is room. */
@@ -546,7 +581,9 @@ function shape(ctx: CanvasRenderingContext2D, mark: number, x: number, y: number
 function axisTexts(values: number[], ratio: boolean): string[] {
   const scaled = ratio ? values.map((value) => 100 * (value - 1)) : values;
   const step = scaled.length > 1 ? Math.abs(scaled[1]! - scaled[0]!) : 1;
-  const decimals = Math.min(Math.max(-Math.floor(Math.log10(step) + 1e-9), 0), 10);
+  let decimals = Math.min(Math.max(-Math.floor(Math.log10(step) + 1e-9), 0), 10);
+  // A step of 0.025 needs one more.
+  if (Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) decimals += 1;
   return scaled.map((value) => {
     const text = (Math.abs(value) < step / 1e6 ? 0 : value).toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     const signed = text.replaceAll(",", "\u202f").replace("-", "−");

@@ -1,5 +1,6 @@
 //! Fills a store with a made-up history of the target `linux`, and perhaps publishes it with made-up commits:
-//! `cargo run -p backsight-site --example sample_history -- DIR [SITE | VERSIONS BOOTS TRIALS]`.
+//! `cargo run -p backsight-site --example sample_history -- DIR [SITE [VERSIONS METRICS] | VERSIONS BOOTS TRIALS]`; METRICS
+//! are those of one more benchmark.
 
 #[path = "sample/commits.rs"]
 mod commits;
@@ -22,6 +23,16 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let (dir, folder, extent) = match &arguments[..] {
         [dir] => (dir, None, Extent::USUAL),
         [dir, folder] => (dir, Some(folder), Extent::USUAL),
+        [dir, folder, versions, metrics] if folder.parse::<usize>().is_err() => (
+            dir,
+            Some(folder),
+            Extent {
+                versions: versions.parse()?,
+                boots: 1,
+                trials: 2,
+                metrics: metrics.parse()?,
+            },
+        ),
         [dir, versions, boots, trials] => (
             dir,
             None,
@@ -29,9 +40,10 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
                 versions: versions.parse()?,
                 boots: boots.parse()?,
                 trials: trials.parse()?,
+                metrics: 0,
             },
         ),
-        _ => return Err("expected DIR [SITE | VERSIONS BOOTS TRIALS]".into()),
+        _ => return Err("expected DIR [SITE [VERSIONS METRICS] | VERSIONS BOOTS TRIALS]".into()),
     };
     let store = Store::open(dir).await?;
     stepped::fill(&store, extent).await?;

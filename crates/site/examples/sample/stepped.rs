@@ -25,6 +25,8 @@ pub struct Extent {
     pub boots: u32,
     /// Trials of each cell on a boot.
     pub trials: u32,
+    /// Metrics of one more benchmark, `storm`; none: it isn't there.
+    pub metrics: usize,
 }
 
 impl Extent {
@@ -33,6 +35,7 @@ impl Extent {
         versions: 30,
         boots: 2,
         trials: 3,
+        metrics: 0,
     };
 
     /// The version that is a tenth slower than those before it.
@@ -72,7 +75,7 @@ pub async fn fill(store: &Store, extent: Extent) -> Result<Vec<StudyId>, Fault> 
     let mut made = Vec::new();
     for part in 0..2 {
         let versions: Vec<usize> = (0..extent.versions).filter(|v| v % 2 == part).collect();
-        let study = create(store, part, &versions).await?;
+        let study = create(store, part, &versions, extent.metrics).await?;
         let mut filler = Filler {
             store,
             study,
@@ -88,7 +91,54 @@ pub async fn fill(store: &Store, extent: Extent) -> Result<Vec<StudyId>, Fault> 
     Ok(made)
 }
 
-async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyId, Fault> {
+/// The metrics of `storm`: the first ones are what it is run for.
+fn storm(metrics: usize) -> Result<Vec<CellMetric>, Fault> {
+    const CALLS: [&str; 6] = ["read", "write", "send", "recv", "open", "stat"];
+    const PARTS: [&str; 5] = ["p50", "p90", "p99", "rate", "errors"];
+    let metric = |number: usize| -> Result<CellMetric, Fault> {
+        let part = PARTS[number / CALLS.len() % PARTS.len()];
+        let (unit, better) = match part {
+            "rate" => ("ops/s", Better::Higher),
+            "errors" => ("%", Better::Neither),
+            _ => ("us", Better::Lower),
+        };
+        let again = match number / (CALLS.len() * PARTS.len()) {
+            0 => String::new(),
+            round => format!("-{round}"),
+        };
+        Ok(CellMetric {
+            name: format!("{}-{part}{again}", CALLS[number % CALLS.len()]).parse()?,
+            unit: Unit::parse(unit)?,
+            better,
+            about: format!("{part} of calls"),
+            primary: number < 24,
+            monitor: None,
+            simulator: None,
+        })
+    };
+    (0..metrics).map(metric).collect()
+}
+
+/// The value of a metric of `storm` at a version: some change once, for better or for worse, one of nine becomes noisier.
+fn storm_value(number: usize, version: usize, versions: usize, draw: usize) -> f64 {
+    let usual = 20.0 * (1.0 + (number * 37 % 50) as f64);
+    let step = versions / 4 + (number * 97) % (versions / 2).max(1);
+    let factor = match number % 5 {
+        0 if version >= step => 1.06,
+        3 if version >= step => 0.95,
+        _ => 1.0,
+    };
+    let noisy = number % 9 == 4 && version * 3 > versions * 2;
+    let width = if noisy { 0.05 } else { 0.01 };
+    usual * factor * (1.0 + width * noise(draw * 131 + number * 17 + version * 7919))
+}
+
+async fn create(
+    store: &Store,
+    part: usize,
+    versions: &[usize],
+    metrics: usize,
+) -> Result<StudyId, Fault> {
     let cell = |benchmark: &str, clients: Option<i64>, variant: &str| -> Result<Cell, Fault> {
         let params = clients
             .map(|clients| Ok::<_, Fault>(("clients".parse()?, Value::Integer(clients))))
@@ -112,6 +162,15 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
             simulator: None,
         })
     };
+    let mut cells = vec![
+        cell("tbench", Some(2), "default")?,
+        cell("hackbench", None, "default")?,
+    ];
+    let mut questions = vec!["tbench, as it is".to_owned(), "hackbench, as it is".into()];
+    if metrics > 0 {
+        cells.push(cell("storm", Some(64), "nofilter")?);
+        questions.push("storm, as it is".into());
+    }
     let new = NewStudy {
         name: format!("weekly-{}", part + 1).parse()?,
         verb: "step".into(),
@@ -122,10 +181,7 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
         }],
         arguments: "{}".into(),
         seed: 1,
-        cells: vec![
-            cell("tbench", Some(2), "default")?,
-            cell("hackbench", None, "default")?,
-        ],
+        cells,
         metrics: [
             (
                 "tbench".parse()?,
@@ -138,10 +194,11 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
                 "hackbench".parse()?,
                 vec![shape("time", "s", Better::Lower)?],
             ),
+            ("storm".parse()?, storm(metrics)?),
         ]
         .into_iter()
         .collect(),
-        questions: vec!["tbench, as it is".into(), "hackbench, as it is".into()],
+        questions,
         target: Some(NewTarget {
             testbeds: Vec::new(),
             name: "linux".parse()?,
@@ -254,7 +311,7 @@ impl Filler<'_> {
             return Ok(());
         }
         for round in 1..=self.extent.trials {
-            for cell in 0..2 {
+            for cell in 0..2 + usize::from(self.extent.metrics > 0) {
                 self.trial(version, layout, boot, ordinal, cell, round)
                     .await?;
             }
@@ -306,6 +363,14 @@ impl Filler<'_> {
                 sample("throughput", 512e6 * level)?,
                 sample("latency", 41.0 + noise(seed + round as usize))?,
             ])
+        } else if cell == 2 {
+            let metrics = storm(self.extent.metrics)?;
+            let draw = ordinal as usize * 10 + round as usize;
+            let samples = metrics.into_iter().enumerate().map(|(number, metric)| {
+                let value = storm_value(number, version, self.extent.versions, draw);
+                MetricSamples::new(metric.name, vec![value], vec![value])
+            });
+            Ok(samples.collect())
         } else {
             Ok(vec![sample(
                 "time",

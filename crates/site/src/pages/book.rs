@@ -8,7 +8,10 @@ use std::{
     ops::Deref,
 };
 
-use super::address::{self, Page, PageAt};
+use super::{
+    address::{self, PageAt},
+    site_page::Page,
+};
 use crate::crumb::Crumb;
 
 /// Most series that the page of a target lists by itself; the rest comes by a script, or has a page of its own.

@@ -21,7 +21,7 @@ use super::{
 };
 
 /// Steps that a chart tells apart over the span of a series' values.
-const STEPS: f64 = 20_000.0;
+const STEPS: f64 = 4_000.0;
 
 /// The versions of a target.
 #[derive(Serialize)]
@@ -252,8 +252,8 @@ impl<'a> Numbers<'a> {
     /// A distance of two values, with two digits at least.
     fn width(&self, value: f64) -> f64 {
         let width = self.words.scaled(value);
-        let digits = 1 - width.abs().log10().floor() as i32;
-        let unit = 10f64.powi(digits.clamp(0, 300));
+        let digits = 1.0 - width.abs().log10().floor();
+        let unit = 10f64.powi(digits.clamp(0.0, 15.0) as i32);
         (width * unit).round() / unit
     }
 }

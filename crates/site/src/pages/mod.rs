@@ -2,6 +2,7 @@
 
 mod address;
 mod alert;
+mod all_series;
 mod assets;
 mod book;
 mod boot;
@@ -15,6 +16,7 @@ mod publish;
 mod series;
 mod series_list;
 mod site;
+mod site_page;
 mod studies;
 mod target;
 mod test_matrix;

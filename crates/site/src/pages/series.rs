@@ -13,6 +13,9 @@ use super::{
     site::Press,
 };
 
+/// Most versions in the table.
+const MOST_ROWS: usize = 1000;
+
 #[derive(Template)]
 #[template(path = "pages/series.html")]
 pub(super) struct SeriesPage {
@@ -29,9 +32,11 @@ pub(super) struct SeriesPage {
     names: Vec<AxisName>,
     changes: Vec<ChangeSentence>,
     notes: Vec<String>,
-    /// Whether something was repeated at each level.
+    /// Whether a reference drifted beside it.
     has_drift: bool,
     rows: Vec<PointRow>,
+    /// How many older versions have no row.
+    left_out: usize,
 }
 
 /// A version's value, the newest first.
@@ -98,7 +103,14 @@ impl Press<'_> {
             names: axis_names(&book.history, |at| here.to_version(at)),
             notes: words.notes(),
             has_drift: !backsight_report::chart::drift_line(series).is_empty(),
-            rows: series.points.iter().rev().map(row).collect(),
+            rows: series
+                .points
+                .iter()
+                .rev()
+                .take(MOST_ROWS)
+                .map(row)
+                .collect(),
+            left_out: series.points.len().saturating_sub(MOST_ROWS),
             changes: changes.into_iter().map(|it| it.sentence).collect(),
         }
     }

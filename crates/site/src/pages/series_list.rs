@@ -1,6 +1,5 @@
 //! Series as rows of a table: what each is, its newest value, its latest change and its course.
 
-use askama::Template;
 use backsight_model::MetricFamily;
 use backsight_policy::VersionSeries;
 use backsight_report::{SeriesText, clipped};
@@ -10,13 +9,11 @@ use std::fmt::Write as _;
 use super::{
     book::{Book, Here},
     changes::change_sentences,
-    frame::Frame,
-    site::Press,
 };
 
 /// Points and size of a small course.
 const SPARK_POINTS: usize = 30;
-pub(super) const SPARK_HEIGHT: f64 = 18.0;
+const SPARK_HEIGHT: f64 = 18.0;
 const SPARK_STEP: f64 = 3.0;
 
 /// Which columns the table has: what is the same for all series has none.
@@ -170,32 +167,4 @@ fn spark(values: impl Iterator<Item = f64>) -> String {
         let _ = write!(path, "l{dx} {}", dy + 0.0);
     }
     path
-}
-
-/// The list of all series, for readers without scripts.
-#[derive(Template)]
-#[template(path = "pages/all_series.html")]
-pub(super) struct AllSeriesPage {
-    frame: Frame,
-    series: Vec<SeriesLink>,
-}
-
-struct SeriesLink {
-    name: String,
-    href: String,
-}
-
-impl Press<'_> {
-    pub(super) fn all_series(&self, here: Here<'_>) -> AllSeriesPage {
-        let numbers = in_order(here.book).into_iter();
-        AllSeriesPage {
-            frame: Frame::new("All series", here.page, here.crumbs()),
-            series: numbers
-                .map(|number| SeriesLink {
-                    name: here.book.history.series[number].name(),
-                    href: here.to_series(number),
-                })
-                .collect(),
-        }
-    }
 }

@@ -15,10 +15,11 @@ use std::{
 };
 
 use super::{
-    address::{self, Page, PageAt},
-    assets::{ASSETS, Asset, JAVASCRIPT, LIVE_SCRIPT},
+    address::{self, PageAt},
+    assets::{ASSETS, Asset, LIVE_SCRIPT},
     book::{Book, Here, SiteTarget},
     history_data,
+    site_page::Page,
 };
 use crate::{
     PageError,
@@ -73,18 +74,6 @@ const STEP: &str = "step";
 /// Whether a study has a page that says what it came to.
 pub(super) fn has_report(study: &StudyRow) -> bool {
     study.verb != STEP || study.target.is_none()
-}
-
-impl Page {
-    fn media_type(self) -> &'static str {
-        match self {
-            Self::VersionsData(_)
-            | Self::TitlesData(_)
-            | Self::ListData(_)
-            | Self::SeriesData(..) => JAVASCRIPT,
-            _ => "text/html; charset=utf-8",
-        }
-    }
 }
 
 /// A file of the site.

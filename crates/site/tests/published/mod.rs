@@ -63,22 +63,43 @@ impl Site {
 
     fn publish_with(&self, between: impl Between, bisected: &[BisectedChange]) -> PublishedFiles {
         self.runtime.block_on(async {
-            let mut contents = Vec::new();
-            for target in self.store.targets().await.unwrap() {
-                let studies = self.store.target_history(&target).await.unwrap();
-                let mut history = history(&studies);
-                history.name_changes(bisected);
-                let tests = suites::of_study(&studies[0], 20);
-                contents.push(SiteTarget {
-                    target,
-                    alerts: alerts(&history, Some(&tests)),
-                    history,
-                    tests: Some(tests),
-                    studies,
-                });
-            }
-            let site = backsight_site::Site::new(&self.store, contents, Box::new(between));
+            let site = self.site(between, bisected).await;
             publish(&site, &self.root()).await.unwrap()
+        })
+    }
+
+    async fn site<'a>(
+        &self,
+        between: impl Between + 'a,
+        bisected: &[BisectedChange],
+    ) -> backsight_site::Site<'a> {
+        let mut contents = Vec::new();
+        for target in self.store.targets().await.unwrap() {
+            let studies = self.store.target_history(&target).await.unwrap();
+            let mut history = history(&studies);
+            history.name_changes(bisected);
+            let tests = suites::of_study(&studies[0], 20);
+            contents.push(SiteTarget {
+                target,
+                alerts: alerts(&history, Some(&tests)),
+                history,
+                tests: Some(tests),
+                studies,
+            });
+        }
+        backsight_site::Site::new(&self.store, contents, Box::new(between))
+    }
+
+    /// The files at these addresses, without publishing anything.
+    fn files<const N: usize>(&self, addresses: [&str; N]) -> [String; N] {
+        self.runtime.block_on(async {
+            let site = self.site(commits::between, &[]).await;
+            let mut files = addresses.map(|_| String::new());
+            for (file, address) in files.iter_mut().zip(addresses) {
+                let content = site.file(address).await.unwrap().unwrap().content;
+                *file = String::from_utf8(content).unwrap();
+            }
+            files
         })
     }
 
@@ -110,11 +131,15 @@ const SMALL: Extent = Extent {
     versions: 18,
     boots: 2,
     trials: 1,
+    metrics: 0,
 };
 
+/// The links of a page, and the scripts that it loads.
 fn links(page: &str) -> impl Iterator<Item = &str> {
     let hrefs = page.split("href=\"").skip(1);
+    let scripts = page.split("src=\"").skip(1);
     hrefs
+        .chain(scripts)
         .filter_map(|rest| rest.split('"').next())
         .filter(|href| *href != "data:,")
 }
@@ -169,6 +194,30 @@ fn what_others_wrote_is_read_and_does_nothing() {
         seen += usize::from(page.contains("&lt;script&gt;document.title"));
     }
     assert!(seen > 50, "{seen}");
+    let scripts = files(&site.root()).into_iter();
+    let is_data = |path: &PathBuf| {
+        path.extension().is_some_and(|e| e == "js") && !path.parent().unwrap().ends_with("assets")
+    };
+    let data: Vec<String> = scripts
+        .filter(is_data)
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    assert_eq!(data.len(), 5, "versions, titles, three series");
+    for script in &data {
+        let json = script
+            .strip_prefix("backsight(\"")
+            .and_then(|rest| rest.trim_end().strip_suffix(");"));
+        let (_, json) = json.unwrap().split_once("\",").unwrap();
+        serde_json::from_str::<serde_json::Value>(json).unwrap();
+        assert!(
+            !script.contains(['<', '\u{1b}', '\u{202e}', '\0']),
+            "{script}"
+        );
+    }
+    assert!(
+        data.iter()
+            .any(|script| script.contains("\\u003cscript>document.title"))
+    );
     for file in files(&site.root()) {
         let name = file.file_name().unwrap().to_str().unwrap();
         let safe = |c: char| {
@@ -260,6 +309,7 @@ fn a_long_log_is_cut_on_its_page_and_whole_beside_it() {
         versions: 2,
         boots: 1,
         trials: 1,
+        metrics: 0,
     });
     let long = "0123456789abcde\n".repeat(200_000);
     site.runtime.block_on(async {
@@ -359,13 +409,68 @@ fn what_a_bisection_named_is_marked_where_the_series_shows_nothing() {
         "{}",
         &around[..around.len().min(600)]
     );
-    // The index, the target and the range that it lies in.
+    // The index, the series and the range that it lies in.
     assert_eq!(having(mark), 3);
-    assert_eq!(having(&format!("◆ {mark}")), 1, "in the table of versions");
+    assert_eq!(
+        having("◆ 1 named by bisections"),
+        1,
+        "in the table of versions"
+    );
+    let row = "◆ \u{2212}2.50 % [\u{2212}3.00, \u{2212}2.00] worse";
+    assert_eq!(having(row), 1, "in the list of series");
     assert_eq!(having("class=\"named\" href="), 1, "in the picture");
     assert_eq!(
         having("\u{2212}2.50 % [\u{2212}3.00, \u{2212}2.00], worse"),
         3
     );
     assert_eq!(having("the series by itself doesn"), 3);
+}
+
+#[test]
+fn more_series_than_a_page_lists_have_a_page_and_a_script() {
+    let site = Site::new(Extent {
+        versions: 3,
+        boots: 1,
+        trials: 1,
+        metrics: 400,
+    });
+    let [page, all, script] = site.files([
+        "linux/index.html",
+        "linux/series.html",
+        "linux/data/series.js",
+    ]);
+    assert_eq!(page.matches("<tr data-b=").count(), 300);
+    assert!(page.contains("300 of 403 series are listed here"));
+    assert!(page.len() < 150_000, "{}", page.len());
+    assert_eq!(all.matches("href=\"s/").count(), 403);
+    assert_eq!(script.matches("\"slug\"").count(), 103);
+}
+
+#[test]
+fn more_versions_than_pixels_are_drawn_together() {
+    let site = Site::new(Extent {
+        versions: 410,
+        boots: 1,
+        trials: 2,
+        metrics: 0,
+    });
+    let [page, data] = site.files([
+        "linux/s/tbench.throughput,clients=2.html",
+        "linux/data/s/tbench.throughput,clients=2.js",
+    ]);
+    let path = |class: &str| {
+        let rest = page
+            .split_once(&format!("<path class=\"{class}\""))
+            .unwrap()
+            .1;
+        rest.split_once("/>").unwrap().0.to_owned()
+    };
+    assert!((200..=210).contains(&path("value").matches('M').count()));
+    assert_eq!(path("band").matches('M').count(), 1);
+    // Round values, and a line for each.
+    let ticks = page.matches("<span style=\"top:").count();
+    assert!((4..=9).contains(&ticks), "{ticks}");
+    assert_eq!(path("grid").matches('M').count(), ticks);
+    assert!(page.contains(">480</span>") && page.contains(">500</span>"));
+    assert!(data.len() < 15_000, "{}", data.len());
 }

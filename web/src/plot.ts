@@ -82,7 +82,8 @@ export class Chart {
     this.plot = new uPlot({
       width: Math.max(into.clientWidth, 200),
       height: options.height,
-      padding: [HEAD, 8, options.names ? 0 : 4, 0],
+      // To the right there is room for half a name.
+      padding: [HEAD, 32, options.names ? 0 : 4, 0],
       legend: { show: false },
       scales: {
         x: { time: false, range: () => [chart.view[0], chart.view[1]] },
@@ -348,7 +349,7 @@ export class Chart {
     ctx.globalAlpha = 1;
   }
 
-  /** Points closer than pixels: from the least to the greatest of each column, and the mean interval as a band. */
+  /** Points closer than pixels: from the least to the greatest of each column, and the usual interval as a band. */
   private spans(ctx: CanvasRenderingContext2D, { series, base, colour }: Shown, from: number, to: number): void {
     const { at, values, half } = series;
     const wide = Math.max(Math.round(1.6 * devicePixelRatio), 1);
@@ -361,7 +362,7 @@ export class Chart {
     const columnOf = (point: number) => Math.floor((left + step * at[point]!) / wide);
     const upper: number[] = [];
     const lower: number[] = [];
-    let [sum, halves, count] = [0, 0, 0];
+    let [sum, logs, count] = [0, 0, 0];
     ctx.beginPath();
     let point = from;
     while (point < to) {
@@ -374,7 +375,7 @@ export class Chart {
         const reach = half ? half[point]! : NaN;
         if (!(reach > 0)) continue;
         sum += value;
-        halves += reach;
+        logs += Math.log(reach);
         count += 1;
       }
       const x = (column + 0.5) * wide;
@@ -383,9 +384,11 @@ export class Chart {
       ctx.lineTo(x, foot);
       const isLast = point >= to || Math.floor(columnOf(point) / together) !== Math.floor(column / together);
       if (!isLast || count === 0) continue;
-      upper.push(x, y0 + (slope * (sum + halves)) / count);
-      lower.push(x, y0 + (slope * (sum - halves)) / count);
-      [sum, halves, count] = [0, 0, 0];
+      // Of two trials each a few intervals are so wide that a mean would say nothing of the others.
+      const reach = Math.exp(logs / count);
+      upper.push(x, y0 + slope * (sum / count + reach));
+      lower.push(x, y0 + slope * (sum / count - reach));
+      [sum, logs, count] = [0, 0, 0];
     }
     ctx.globalAlpha = 0.9;
     ctx.strokeStyle = colour;
@@ -395,7 +398,7 @@ export class Chart {
     const band = new Path2D();
     for (let n = 0; n < upper.length; n += 2) band.lineTo(upper[n]!, upper[n + 1]!);
     for (let n = lower.length - 2; n >= 0; n -= 2) band.lineTo(lower[n]!, lower[n + 1]!);
-    ctx.globalAlpha = 0.14;
+    ctx.globalAlpha = this.shown.length > 1 ? 0.08 : 0.14;
     ctx.fillStyle = colour;
     ctx.fill(band);
   }

@@ -62,9 +62,9 @@ struct MemberLine {
 /// How a kind is coloured and marked.
 fn mark(kind: AlertKind) -> (&'static str, &'static str) {
     match kind {
-        AlertKind::Worse => ("bad", "▼"),
-        AlertKind::Other => ("unsure", "◆"),
-        AlertKind::Better => ("good", "▲"),
+        AlertKind::Worse => ("bad", "✗"),
+        AlertKind::Other => ("unsure", "○"),
+        AlertKind::Better => ("good", "✓"),
     }
 }
 

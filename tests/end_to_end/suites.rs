@@ -183,10 +183,10 @@ fn a_suite_that_can_leave_out_tests_goes_on_after_those_that_hang() {
 
 #[test]
 fn a_suite_goes_on_after_its_host_was_lost_as_long_as_it_comes_further() {
-    // What ends the agent is a process of its own, so that what was printed before is read.
+    // It waits until the agent has read what was printed before.
     let deadly = HANGING.replace(
         "exec sleep 100",
-        "sh -c 'sleep 0.1; kill -9 $0' $PPID; sleep 100",
+        "until grep -q \"unit: $test\" ../spool/*.stdout; do :; done; kill -9 $PPID; exec sleep 100",
     );
     let place = place(&deadly);
     let run = "sh {plan}/tests.sh {without}";

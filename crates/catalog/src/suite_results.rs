@@ -114,10 +114,11 @@ pub(crate) fn suite_pass(
             reader.run.complete = false;
         }
         ended_well &= exit == Some(Exit::Code(0));
-        // The order of files that are read afterwards isn't that in which tests ran; and a suite that is one test says how it ended.
+        // The order of files that are read afterwards isn't that in which tests ran, what is spawned is stopped in any case, and a suite that
+        // is one test says how it ended.
         let is_told = results.format == ResultFormat::ExitStatus && exit.is_some();
-        let interruption =
-            Interruption::new(step, console).filter(|_| from.phase == Phase::Run && !is_told);
+        let can_be_cut = from.phase == Phase::Run && !step.spawned && !is_told;
+        let interruption = Interruption::new(step, console).filter(|_| can_be_cut);
         let ends = (exit, interruption.as_ref());
         let place = read_step(&mut reader, suite, results, step, ends, hosts.len() > 1);
         if let Some(interruption) = &interruption {
@@ -388,9 +389,7 @@ impl SuiteDocument<'_> {
         self.reader.finish(exit, &mut take);
         end
     }
-}
 
-impl SuiteDocument<'_> {
     /// The program was ended in the middle: what had begun and has no result ended as it did. Returns the names of these tests.
     fn interrupt(
         self,

@@ -470,7 +470,11 @@ for test do
   number=$((number + 1))
   echo "# selftests: kernel: $test"
   case $test in
-    *panics) echo "<0>this is $test" >/dev/kmsg; cksum /bin/sh >/dev/null; echo c >/proc/sysrq-trigger ;;
+    *panics)
+      echo "<0>this is $test" >/dev/kmsg
+      until grep -q "kernel: $test" ../spool/*.stdout; do :; done
+      cksum /bin/sh >/dev/null
+      echo c >/proc/sysrq-trigger ;;
     hangs) sleep 1000 ;;
   esac
   echo "ok $number selftests: kernel: $test"

@@ -87,6 +87,9 @@ pub struct SiteFile {
     pub raw: Vec<RawRef>,
 }
 
+/// What a study kept of each of its boots, by their numbers.
+type BootsOfStudy = Arc<HashMap<u32, ReportStudy>>;
+
 /// The pages of some targets.
 pub struct Site<'a> {
     pub(super) store: Store,
@@ -98,7 +101,7 @@ pub struct Site<'a> {
     /// Whether pages look for news.
     is_live: bool,
     /// The study that was read last, by boot: its boots are asked for one after the other.
-    last_study: Mutex<Option<(StudyId, Arc<HashMap<u32, ReportStudy>>)>>,
+    last_study: Mutex<Option<(StudyId, BootsOfStudy)>>,
 }
 
 impl<'a> Site<'a> {
@@ -231,10 +234,7 @@ impl<'a> Site<'a> {
     }
 
     /// What a study kept of each of its boots.
-    pub(super) async fn boots_of(
-        &self,
-        id: StudyId,
-    ) -> Result<Arc<HashMap<u32, ReportStudy>>, StoreError> {
+    pub(super) async fn boots_of(&self, id: StudyId) -> Result<BootsOfStudy, StoreError> {
         let last = || {
             self.last_study
                 .lock()

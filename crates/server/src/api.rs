@@ -97,11 +97,9 @@ fn percent_decoded(text: &str) -> Option<String> {
 
 /// A parameter of a query; empty where it isn't given.
 fn parameter(query: &str, name: &str) -> String {
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let value = pairs
-        .filter(|(key, _)| *key == name)
-        .map(|(_, value)| value);
-    let value = value.last().unwrap_or_default().replace('+', " ");
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let value = pairs.rfind(|(key, _)| *key == name);
+    let value = value.map_or("", |(_, value)| value).replace('+', " ");
     percent_decoded(&value).unwrap_or_default()
 }
 

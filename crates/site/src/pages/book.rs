@@ -100,7 +100,7 @@ impl Book {
                 address::parts(versions.map(|it| (it.name.as_str(), it.id.as_str())))
             },
             slugs: slugs(&history.series),
-            testbeds: testbeds(&studies),
+            testbeds: testbeds(studies),
             boots: trials.collect(),
             names: studies
                 .iter()

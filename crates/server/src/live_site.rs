@@ -22,6 +22,8 @@ pub struct LiveSite {
     store: Store,
     targets: Vec<TargetName>,
     site: RwLock<Arc<Site<'static>>>,
+    /// What the store was like before the first one was made.
+    first: StoreStamp,
     /// Counts the sites that were made.
     editions: watch::Sender<u64>,
 }
@@ -32,8 +34,10 @@ impl LiveSite {
     /// # Errors
     /// The store's.
     pub async fn open(store: Store, targets: Vec<TargetName>) -> miette::Result<Arc<Self>> {
+        let first = store.stamp();
         let site = collect(&store, &targets).await?;
         Ok(Arc::new(Self {
+            first,
             site: RwLock::new(Arc::new(site)),
             store,
             targets,
@@ -59,12 +63,11 @@ impl LiveSite {
 
     /// Makes the site anew whenever something was written; for ever.
     pub async fn follow(self: Arc<Self>) {
-        // What was written while the first one was made is in the second.
-        let mut seen: Option<StoreStamp> = None;
+        let mut seen = self.first;
         loop {
             tokio::time::sleep(LOOK).await;
             let now = self.store.stamp();
-            if seen == Some(now) {
+            if seen == now {
                 continue;
             }
             let begun = Instant::now();
@@ -77,7 +80,7 @@ impl LiveSite {
             if let Ok(Ok(site)) = made.await {
                 *self.site.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
                 self.editions.send_modify(|edition| *edition += 1);
-                seen = Some(now);
+                seen = now;
             }
             tokio::time::sleep(begun.elapsed() * REST).await;
         }

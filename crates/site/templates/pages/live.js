@@ -3,6 +3,14 @@
 (() => {
   const root = document.currentScript.src.replace(/assets\/live\.js.*$/, "");
   let busy = false, again = false;
+  const replace = (old, now) => {
+    // What a reader has opened stays open.
+    const folds = now.querySelectorAll("details");
+    old.querySelectorAll("details").forEach((fold, place) => {
+      if (folds[place]) folds[place].open = fold.open;
+    });
+    old.replaceWith(now);
+  };
   const look = async () => {
     if (busy) {
       again = true;
@@ -10,12 +18,12 @@
     }
     busy = true;
     try {
-      const answer = await fetch(location.pathname + location.search, { headers: { Accept: "text/html" } });
+      const answer = await fetch(location.pathname + location.search);
       if (answer.ok) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         for (const old of document.querySelectorAll("[data-live][id]")) {
           const now = page.getElementById(old.id);
-          if (now && now.innerHTML !== old.innerHTML && !old.contains(document.activeElement)) old.replaceWith(now);
+          if (now && !now.isEqualNode(old)) replace(old, now);
         }
         document.dispatchEvent(new CustomEvent("edition"));
       }
@@ -28,12 +36,19 @@
       look();
     }
   };
-  const news = new EventSource(`${root}api/v1/events`);
-  news.addEventListener("edition", look);
-  // A page that was left open while the server was away.
-  let opened = false;
-  news.addEventListener("open", () => {
-    if (opened) look();
-    opened = true;
-  });
+  // Only the page that is looked at listens: a browser has six connections to a server, and a page that listens holds one.
+  let news = null;
+  const listen = () => {
+    if (document.visibilityState === "hidden") {
+      news?.close();
+      news = null;
+    } else if (!news) {
+      news = new EventSource(`${root}api/v1/events`);
+      news.addEventListener("edition", look);
+      // What came while nobody listened, or while the server was away.
+      news.addEventListener("open", look);
+    }
+  };
+  document.addEventListener("visibilitychange", listen);
+  listen();
 })();

@@ -76,8 +76,24 @@ fn the_network_suite_passes_on_a_sound_lab_and_sees_a_wrong_mtu() {
     place.assert_nothing_left();
 }
 
-#[test]
-fn a_suite_of_the_catalogue_tells_tests_of_several_programs_apart() {
+/// The arguments of `step` for the only version of a target.
+fn step_of(target: &str) -> [&str; 10] {
+    [
+        "step",
+        "plan.toml",
+        "--target",
+        target,
+        "--from",
+        "1",
+        "--to",
+        "1",
+        "--name",
+        "s",
+    ]
+}
+
+/// A place with a crate whose suite is run, and what became of it: how many tests failed, passed and were skipped.
+fn counts_of_a_crate(suite: &str) -> (Place, Vec<String>) {
     let place = Place::new();
     let test = |name: &str, body: &str| format!("#[test]\nfn {name}() {{ {body} }}\n");
     fs::create_dir_all(place.path("two/src")).unwrap();
@@ -99,24 +115,62 @@ fn a_suite_of_the_catalogue_tells_tests_of_several_programs_apart() {
             place.at("two")
         ),
     );
-    place.plan("use = [\"cargo-test\"]\nrounds = 1\n");
-    let asked = [
-        "step",
-        "plan.toml",
-        "--target",
-        "two.toml",
-        "--from",
-        "1",
-        "--to",
-        "1",
-        "--name",
-        "s",
-    ];
-    place.ends(&asked).assert_code(0);
+    place.plan(&format!("use = [\"{suite}\"]\nrounds = 1\n"));
+    place.ends(&step_of("two.toml")).assert_code(0);
     let counts = counts(&place, "s");
-    assert_eq!(counts.len(), 3, "{counts:?}");
-    for (count, end) in counts.iter().zip(["failed 1", "passed 1", "skipped 1"]) {
+    (place, counts)
+}
+
+#[test]
+fn suites_of_the_catalogue_tell_tests_of_several_programs_apart() {
+    for suite in ["cargo-test", "nextest"] {
+        let (place, counts) = counts_of_a_crate(suite);
+        assert_eq!(counts.len(), 3, "{counts:?}");
+        for (count, end) in counts.iter().zip(["failed 1", "passed 1", "skipped 1"]) {
+            assert!(count.ends_with(end), "{counts:?}\n{}", place.raw("s", 1));
+        }
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
+fn the_suite_of_postgresql_runs_a_server_of_its_own_also_where_root_tests() {
+    if Need::Postgresql.is_missing() {
+        return;
+    }
+    let version = Path::new("/usr/lib/postgresql/15");
+    let place = Place::new();
+    fs::create_dir_all(place.path("tree/src/test/regress/sql")).unwrap();
+    fs::create_dir_all(place.path("tree/src/test/regress/expected")).unwrap();
+    fs::create_dir_all(place.path("tree/installed")).unwrap();
+    let regress = version.join("lib/pgxs/src/test/regress/pg_regress");
+    fs::copy(regress, place.path("tree/src/test/regress/pg_regress")).unwrap();
+    std::os::unix::fs::symlink(version.join("bin"), place.path("tree/installed/bin")).unwrap();
+    for (script, expected) in [("sum", 4), ("wrong", 5)] {
+        let file = |kind: &str| format!("tree/src/test/regress/{kind}");
+        let sql = "SELECT 2 + 2 AS sum;\n";
+        place.write(&file(&format!("sql/{script}.sql")), sql);
+        let out = format!("{sql} sum \n-----\n   {expected}\n(1 row)\n\n");
+        place.write(&file(&format!("expected/{script}.out")), out);
+    }
+    place.write(
+        "tree/src/test/regress/parallel_schedule",
+        "test: sum wrong\n",
+    );
+    place.write(
+        "tree.toml",
+        format!(
+            "name = \"tree\"\nabout = \"two scripts\"\nsource.list = {{ versions = \"echo 1\", fetch = \"cp -a {}/. .\" }}\n",
+            place.at("tree")
+        ),
+    );
+    place.plan("use = [\"postgresql\"]\nrounds = 1\n");
+    place.ends(&step_of("tree.toml")).assert_code(0);
+    let counts = counts(&place, "s");
+    for (count, end) in counts.iter().zip(["failed 1", "passed 1", "skipped 0"]) {
         assert!(count.ends_with(end), "{counts:?}\n{}", place.raw("s", 1));
     }
+    let trial = place.ends(&["show", "s", "--trial", "1"]);
+    trial.assert_says(&["tests: 1 failed, 1 passed", "fail wrong"]);
     place.assert_nothing_left();
 }

@@ -561,8 +561,8 @@ const BAD: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// What suites printed, and how many tests failed, passed, were skipped and didn't run. Of some only a part is here: whole scripts of
-/// git, of kselftest's timers the lines that are results, of zlib, zstd and openssl a few
-/// results with the lines around them.
+/// git, of kselftest's timers the lines that are results, of zlib, zstd, openssl and postgresql a few
+/// results with the lines around them, of strace the results and their summary.
 const SUITES: &[(&str, &str, [f64; 4])] = &[
     ("zlib", "make-test.txt", [0.0, 3.0, 0.0, 0.0]),
     ("zstd", "tests.txt", [0.0, 13.0, 0.0, 0.0]),
@@ -574,6 +574,9 @@ const SUITES: &[(&str, &str, [f64; 4])] = &[
     ("go-test", "uuid.json", [0.0, 3.0, 1.0, 0.0]),
     ("pytest", "toolz.xml", [0.0, 3.0, 0.0, 0.0]),
     ("cargo-test", "itoa.txt", [0.0, 12.0, 0.0, 0.0]),
+    ("nextest", "two-programs.json", [2.0, 1.0, 1.0, 0.0]),
+    ("postgresql", "first-group.txt", [0.0, 23.0, 0.0, 0.0]),
+    ("strace", "access.txt", [0.0, 3.0, 4.0, 0.0]),
 ];
 
 const USAGE: ResourceUsage = ResourceUsage {

@@ -58,12 +58,14 @@ pub enum Need {
     Go,
     /// A C++ compiler, `c++`.
     Cxx,
+    /// PostgreSQL 15 where Debian puts it, with `pg_regress`.
+    Postgresql,
     /// A kernel that lets this user sample whole processors: CAP_PERFMON, or /proc/sys/kernel/perf_event_paranoid at most 0.
     Sampling,
 }
 
 impl Need {
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -81,6 +83,7 @@ impl Need {
         Self::Aarch64,
         Self::Go,
         Self::Cxx,
+        Self::Postgresql,
         Self::Sampling,
     ];
 
@@ -103,6 +106,7 @@ impl Need {
             Self::Aarch64 => "aarch64",
             Self::Go => "go",
             Self::Cxx => "cxx",
+            Self::Postgresql => "postgresql",
             Self::Sampling => "sampling",
         }
     }
@@ -143,6 +147,10 @@ impl Need {
             Self::Aarch64 => qemu_aarch64().map(drop),
             Self::Go => starts("go", "version"),
             Self::Cxx => starts("c++", "--version"),
+            Self::Postgresql => starts(
+                "/usr/lib/postgresql/15/lib/pgxs/src/test/regress/pg_regress",
+                "--version",
+            ),
             Self::Sampling => sampling(),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };

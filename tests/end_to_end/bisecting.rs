@@ -259,10 +259,9 @@ fn what_a_bisection_named_is_on_the_history_in_every_format() {
 
     place.ends(&["publish", "site"]).assert_code(0);
     let index = place.read("site/index.html");
-    assert!(
-        index.contains("bisect named this change, &gt; 99.9 %: study b"),
-        "{index}"
-    );
+    assert!(index.contains("href=\"app/c/c27.html\""), "{index}");
+    let change = place.read("site/app/c/c27.html");
+    assert!(change.contains("<small>bisected</small>"), "{change}");
 }
 
 #[test]

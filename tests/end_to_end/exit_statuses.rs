@@ -226,12 +226,12 @@ const CASES: &[Case] = &[
     }),
     case("accept", 2, || along("v4", "3").ends(&["accept", "v3"])),
     case("publish", 0, || along("v1", "1").ends(&["publish", "site"])),
+    case("publish", 2, || measured().ends(&["publish", "site"])),
     case("serve", 0, || {
         let place = along("v1", "1");
         Serving::start(&place).stop()
     }),
     case("serve", 2, || fresh(&["serve", "--listen", "127.0.0.1:0"])),
-    case("publish", 2, || measured().ends(&["publish", "site"])),
     case("import", 0, || imported(false)),
     case("import", 0, imported_cut),
     case("import", 1, || imported(true)),

@@ -32,6 +32,8 @@ async function fits(page) {
 async function walk(page, hasScripts) {
   const titles = [];
   const arrived = async () => {
+    // A page without its style is wider.
+    await page.waitForLoadState();
     titles.push(await page.title());
     await fits(page);
   };

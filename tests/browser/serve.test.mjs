@@ -49,8 +49,12 @@ test("an open page follows what is said of a change", LIMIT, async () => {
 
 test("a change that this browser hasn't shown yet is marked", LIMIT, async () => {
   const { context, page } = await open(address);
-  // As after a visit before the change was there.
-  await page.evaluate(() => localStorage.setItem(`backsight seen ${location.pathname}`, "[]"));
+  // As after a visit before the change was there; once, before the page looks.
+  await page.addInitScript(() => {
+    if (sessionStorage.getItem("visited")) return;
+    sessionStorage.setItem("visited", "yes");
+    localStorage.setItem(`backsight seen ${location.pathname}`, "[]");
+  });
   await page.reload();
   assert.match(await page.locator("#alerts tr[data-alert]").first().innerText(), /new to you/);
   await page.reload();

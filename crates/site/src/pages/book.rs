@@ -57,6 +57,8 @@ pub(super) struct Book {
     slugs: Vec<String>,
     /// Testbeds by what identifies the questions on them, where several measure the same.
     testbeds: HashMap<String, String>,
+    /// Builds by the places of their versions: the places of their studies, and their own in these.
+    builds: HashMap<usize, Vec<(usize, usize)>>,
     /// The boots of trials, by their studies' numbers and their own.
     boots: HashMap<(i64, u32), u32>,
     /// The names of studies, by their numbers.
@@ -81,6 +83,19 @@ impl Book {
             alerts: _,
         } = &content;
         let versions = history.versions.iter().enumerate();
+        let places: HashMap<String, usize> = versions
+            .clone()
+            .map(|(at, version)| (version.version.id.clone(), at))
+            .collect();
+        let mut builds: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();
+        for (number, study) in studies.iter().enumerate() {
+            for (build, made) in study.builds.iter().enumerate() {
+                let version = study.versions.get(made.version);
+                if let Some(at) = version.and_then(|version| places.get(&version.id)) {
+                    builds.entry(*at).or_default().push((number, build));
+                }
+            }
+        }
         let trials = studies.iter().flat_map(|study| {
             let trials = study.trials.iter();
             trials.map(|trial| ((study.study, trial.number), trial.boot))
@@ -88,13 +103,11 @@ impl Book {
         Self {
             folder: address::target(target.as_str()),
             measured: versions
-                .clone()
                 .filter(|(_, version)| version.standing == VersionStanding::Measured)
                 .map(|(at, _)| at)
                 .collect(),
-            places: versions
-                .map(|(at, version)| (version.version.id.clone(), at))
-                .collect(),
+            places,
+            builds,
             parts: {
                 let versions = history.versions.iter().map(|known| &known.version);
                 address::parts(versions.map(|it| (it.name.as_str(), it.id.as_str())))
@@ -184,17 +197,17 @@ impl Book {
         self.measured.get(place).copied()
     }
 
-    /// Builds by the places of their versions.
-    pub fn builds(&self) -> HashMap<usize, Vec<BuildOf<'_>>> {
-        let mut builds: HashMap<usize, Vec<BuildOf<'_>>> = HashMap::new();
-        for study in &self.studies {
-            for build in &study.builds {
-                if let Some(at) = self.place(study, build) {
-                    builds.entry(at).or_default().push(BuildOf { study, build });
-                }
+    /// The builds of the version at this place.
+    pub fn builds(&self, at: usize) -> Vec<BuildOf<'_>> {
+        let builds = self.builds.get(&at).into_iter().flatten();
+        let build_of = |(study, build): &(usize, usize)| {
+            let study = &self.content.studies[*study];
+            BuildOf {
+                study,
+                build: &study.builds[*build],
             }
-        }
-        builds
+        };
+        builds.map(build_of).collect()
     }
 
     /// The place of the version that a build of a study is of.

@@ -42,6 +42,27 @@ pub(super) struct ShownChange {
 
 /// The changes of a series as sentences: those that were found, then those that bisections named.
 pub(super) fn change_sentences(here: Here<'_>, series: &VersionSeries) -> Vec<ShownChange> {
+    sentences_of(here, series, |_, _| true)
+}
+
+/// Those that may lie between two versions. A long history has thousands of intervals, and each sentence takes its time.
+pub(super) fn change_sentences_between(
+    here: Here<'_>,
+    series: &VersionSeries,
+    from: usize,
+    to: usize,
+) -> Vec<ShownChange> {
+    sentences_of(here, series, |after, until| {
+        after.unwrap_or(0) < to && from < until
+    })
+}
+
+/// Sentences of the changes that are asked for, by the last version known to be before them and the first known to be after.
+fn sentences_of(
+    here: Here<'_>,
+    series: &VersionSeries,
+    is_asked: impl Fn(Option<usize>, usize) -> bool,
+) -> Vec<ShownChange> {
     let words = SeriesText::new(&here.book.history, series);
     let sentence = |at: usize, sentence: String, class: &'static str| ChangeSentence {
         series: series.name(),
@@ -49,7 +70,9 @@ pub(super) fn change_sentences(here: Here<'_>, series: &VersionSeries) -> Vec<Sh
         class,
         href: here.to_interval(at).unwrap_or_default(),
     };
-    let found = series.found.changes.iter().map(|point| {
+    let found = series.found.changes.iter();
+    let found = found.filter(|point| is_asked(point.after, point.until));
+    let found = found.map(|point| {
         let class = match point.believed && !point.is_accepted() {
             true => class(point.direction),
             false => "soft-word",
@@ -64,7 +87,9 @@ pub(super) fn change_sentences(here: Here<'_>, series: &VersionSeries) -> Vec<Sh
             sentence: sentence(point.at, words.change(point), class),
         }
     });
-    let named = series.named.iter().map(|named| ShownChange {
+    let named = series.named.iter();
+    let named = named.filter(|named| is_asked(Some(named.after), named.at));
+    let named = named.map(|named| ShownChange {
         after: Some(named.after),
         until: named.at,
         at: named.at,

@@ -10,7 +10,7 @@ use backsight_report::{
 
 use super::{
     book::Here,
-    changes::{ChangeSentence, change_sentences},
+    changes::{ChangeSentence, change_sentences_between},
     frame::Frame,
     site::{OUTPUTS, Press, VersionChanges},
 };
@@ -157,16 +157,9 @@ pub(super) fn link(here: Here<'_>, at: usize) -> Link {
 
 /// The changes that may lie in this interval.
 fn sentences_within(here: Here<'_>, from: usize, to: usize) -> Vec<ChangeSentence> {
-    let mut within = Vec::new();
-    for series in &here.book.history.series {
-        for change in change_sentences(here, series) {
-            let begins = change.after.unwrap_or(0);
-            if begins < to && from < change.until {
-                within.push(change.sentence);
-            }
-        }
-    }
-    within
+    let series = here.book.history.series.iter();
+    let changes = series.flat_map(|series| change_sentences_between(here, series, from, to));
+    changes.map(|change| change.sentence).collect()
 }
 
 fn skipped(here: Here<'_>, at: usize) -> Skipped {

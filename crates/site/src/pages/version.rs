@@ -90,19 +90,18 @@ impl Press<'_> {
         here: Here<'_>,
         at: usize,
     ) -> Result<VersionPage, SiteError> {
-        let builds = here.builds();
-        let own = builds.get(&at).map_or(&[][..], Vec::as_slice);
         let book = here.book;
+        let own = book.builds(at);
         let known = &book.history.versions[at];
         let version = &known.version;
         let allowance = OUTPUTS / own.len().max(1);
         let mut views = Vec::new();
-        for build in own {
+        for build in &own {
             let log = self.log(build.build.log.as_deref(), allowance).await;
             views.push(BuildView::new(here, build, log));
         }
-        let (changed, changed_left_out) = match book.before(at).and_then(|at| builds.get(&at)) {
-            Some(before) => changed_facts(before, own),
+        let (changed, changed_left_out) = match book.before(at) {
+            Some(before) => changed_facts(&book.builds(before), &own),
             None => (Vec::new(), 0),
         };
         let is_measured = book.measured.binary_search(&at).is_ok();

@@ -451,7 +451,11 @@ fn members_of_series(
                 }
                 member.is_named = true;
             }
-            Some(_) => {}
+            // The series shows as exactly what the bisection named, or more so.
+            Some(member) => {
+                member.is_named |=
+                    (member.stretch.after, member.stretch.until) == (stretch.after, stretch.until);
+            }
             None => {
                 let change = MemberChange::Named {
                     series: number,

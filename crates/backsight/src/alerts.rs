@@ -1,9 +1,9 @@
 //! `backsight alerts` and `backsight triage`: what moved at which version, the worst first, and what people found out about it.
 
 use backsight_model::{Triage, TriageState};
-use backsight_policy::{AlertState, alert_at};
+use backsight_policy::{Alert, AlertState, alert_at};
 use backsight_report::{
-    alerts::{AlertView, AlertsView, alerts_table},
+    alerts::{AlertsView, alerts_table},
     escape,
 };
 use backsight_study::{KnownAlerts, find_target, find_version, no_history};
@@ -81,26 +81,13 @@ impl AlertsArgs {
                 (of_target.known.left_out.iter()).for_each(|why| files::print_note(why));
                 known.push((target, of_target));
             }
-            let alerts = known.iter().flat_map(|(target, known)| {
-                let alerts = known.alerts.iter();
-                alerts.map(move |alert| (*target, known, alert))
-            });
-            let mut alerts: Vec<_> = alerts.collect();
-            alerts.retain(|(.., alert)| {
-                self.states.is_empty() || self.states.contains(&alert.state())
-            });
-            alerts.sort_by_key(|(.., alert)| alert.rank);
-            let views = alerts.into_iter().map(|(target, known, alert)| {
-                AlertView::new(
-                    target.as_str(),
-                    &known.known.history,
-                    Some(&known.tests),
-                    alert,
-                )
-            });
-            let alerts = AlertsView {
-                alerts: views.collect(),
-            };
+            let is_asked =
+                |alert: &Alert| self.states.is_empty() || self.states.contains(&alert.state());
+            let alerts = AlertsView::new(known.iter().flat_map(|(target, known)| {
+                let history = &known.known.history;
+                let alerts = known.alerts.iter().filter(|alert| is_asked(alert));
+                alerts.map(move |alert| (target.as_str(), history, Some(&known.tests), alert))
+            }));
             files::print(&match self.json {
                 true => backsight_report::json(&alerts).into_diagnostic()?,
                 false => alerts_table(&alerts.alerts, files::width()),

@@ -75,6 +75,29 @@ pub struct AlertMemberView<'a> {
     pub bisected: bool,
 }
 
+impl<'a> AlertsView<'a> {
+    /// The alerts of targets, each with its target's name, history and tests, which come in any order.
+    pub fn new(
+        alerts: impl IntoIterator<
+            Item = (
+                &'a str,
+                &'a TargetHistory,
+                Option<&'a TestHistory>,
+                &'a Alert,
+            ),
+        >,
+    ) -> Self {
+        let mut alerts: Vec<_> = alerts.into_iter().collect();
+        alerts.sort_by_key(|(.., alert)| alert.rank);
+        let views = alerts
+            .into_iter()
+            .map(|(target, history, tests, alert)| AlertView::new(target, history, tests, alert));
+        Self {
+            alerts: views.collect(),
+        }
+    }
+}
+
 impl<'a> AlertView<'a> {
     /// The view of an alert of this target, whose tests are those that the alerts were made of.
     pub fn new(

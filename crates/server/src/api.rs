@@ -8,7 +8,7 @@ use axum::{
 use backsight_policy::TestConcern;
 use backsight_report::{
     Format, TerminalStyle,
-    alerts::{AlertView, AlertsView},
+    alerts::AlertsView,
     history::{HistoryStudyView, HistoryView, SelectedHistory},
     stored_study::StudyListEntry,
     test_matrix::{TestFilter, TestMatrix},
@@ -158,18 +158,11 @@ fn tests(live: &LiveSite, target: &str) -> Answer {
 fn alerts(live: &LiveSite) -> Answer {
     let site = live.site();
     let alerts = site.targets().flat_map(|target| {
-        let alerts = target.alerts.iter();
-        alerts.map(move |alert| (target, alert))
-    });
-    let mut alerts: Vec<_> = alerts.collect();
-    alerts.sort_by_key(|(_, alert)| alert.rank);
-    let views = alerts.into_iter().map(|(target, alert)| {
         let tests = target.tests.as_ref();
-        AlertView::new(target.target.as_str(), &target.history, tests, alert)
+        let alerts = target.alerts.iter();
+        alerts.map(move |alert| (target.target.as_str(), &target.history, tests, alert))
     });
-    written(&AlertsView {
-        alerts: views.collect(),
-    })
+    written(&AlertsView::new(alerts))
 }
 
 fn studies(live: &LiveSite) -> Answer {

@@ -68,15 +68,19 @@ fn mark(kind: AlertKind) -> (&'static str, &'static str) {
     }
 }
 
+fn view_of<'a>(here: Here<'a>, alert: &'a Alert) -> AlertView<'a> {
+    let book = here.book;
+    let tests = book.tests.as_ref();
+    AlertView::new(book.target.as_str(), &book.history, tests, alert)
+}
+
 impl AlertLine {
     pub fn new(here: Here<'_>, alert: &Alert) -> Self {
+        Self::of_view(here, alert, &view_of(here, alert))
+    }
+
+    fn of_view(here: Here<'_>, alert: &Alert, view: &AlertView<'_>) -> Self {
         let book = here.book;
-        let view = AlertView::new(
-            book.target.as_str(),
-            &book.history,
-            book.tests.as_ref(),
-            alert,
-        );
         let (class, sign) = mark(alert.kind);
         Self {
             href: here.to_alert(alert),
@@ -121,12 +125,7 @@ impl Press<'_> {
     pub(super) fn alert(&self, here: Here<'_>, number: usize) -> Result<AlertPage, askama::Error> {
         let book = here.book;
         let alert = &book.alerts[number];
-        let view = AlertView::new(
-            book.target.as_str(),
-            &book.history,
-            book.tests.as_ref(),
-            alert,
-        );
+        let view = view_of(here, alert);
         let stretch = alert.stretch;
         let members = alert
             .members
@@ -191,7 +190,7 @@ impl Press<'_> {
         ));
         Ok(AlertPage {
             frame: Frame::new(&view.sentence, here.page, crumbs),
-            alert: AlertLine::new(here, alert),
+            alert: AlertLine::of_view(here, alert, &view),
             note: view.note.map_or(String::new(), |note| clipped(note, 2000)),
             after: stretch.after.map(|after| link(here, after)),
             until: link(here, stretch.until),

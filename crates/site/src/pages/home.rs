@@ -2,10 +2,7 @@
 
 use askama::Template;
 use backsight_policy::{AlertRank, AlertState};
-use backsight_report::{
-    clipped,
-    numbers::{counted, grouped},
-};
+use backsight_report::{clipped, numbers::grouped};
 
 use super::{
     address,
@@ -138,10 +135,8 @@ fn gaps_of(here: Here<'_>) -> Vec<Gap> {
         [] => {}
         [one] => gaps.push(gap(one.to_string())),
         [first, rest @ ..] => {
-            let more = counted(rest.len(), "more series");
-            gaps.push(gap(
-                format!("{first}, and {more}").replace("seriess", "series")
-            ));
+            let more = grouped(rest.len() as u64);
+            gaps.push(gap(format!("{first}, and {more} more series")));
         }
     }
     gaps

@@ -2,7 +2,7 @@
 //!
 //! Publishing again writes what has changed; killed in the middle it leaves whole pages, old or new.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{cmp::Reverse, collections::BTreeSet, path::Path};
 
 use super::{
     address,
@@ -26,13 +26,11 @@ pub enum PublishError {
 /// # Errors
 /// The store's and the folder's own.
 pub async fn publish(site: &Site<'_>, root: &Path) -> Result<PublishedFiles, PublishError> {
-    let addresses: Vec<&str> = site.addresses().collect();
+    let mut addresses: Vec<&str> = site.addresses().collect();
     let mut folder = Folder::open(root, &addresses)?;
     // What is linked to is there before the link is: pages of boots before those of targets, and the first page last.
-    let depth = |address: &&str| (address.matches('/').count(), *address == address::HOME);
-    let mut addresses = addresses;
-    addresses.sort_by_key(|address| std::cmp::Reverse(depth(address)));
-    addresses.sort_by_key(|address| *address == address::HOME);
+    let depth = |address: &str| Reverse(address.matches('/').count());
+    addresses.sort_by_key(|address| (*address == address::HOME, depth(address)));
     let mut raw = BTreeSet::new();
     for address in addresses {
         let Some(file) = site.file(address).await? else {

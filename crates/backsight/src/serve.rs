@@ -37,7 +37,7 @@ impl ServeArgs {
                     _ = terminated.recv() => {}
                 }
             };
-            let live = LiveSite::open(store, targets).await?;
+            let live = LiveSite::open(store, targets, files::print_note).await?;
             let say = |address| {
                 // Whoever started it reads the port; a closed pipe is no reason to stop.
                 let _ = files::print(&format!("serving http://{address}/ until ^C\n"));

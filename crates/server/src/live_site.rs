@@ -21,6 +21,8 @@ const REST: u32 = 4;
 pub struct LiveSite {
     store: Store,
     targets: Vec<TargetName>,
+    /// Tells whoever started it what pages can't show.
+    tell: fn(&str),
     site: RwLock<Arc<Site<'static>>>,
     /// What the store was like before the first one was made.
     first: StoreStamp,
@@ -29,15 +31,22 @@ pub struct LiveSite {
 }
 
 impl LiveSite {
-    /// The site of these targets, or of all where none is named.
+    /// The site of these targets, or of all where none is named. What pages can't show (a bisection that can't be read, that the
+    /// store can't be read any more) is told.
     ///
     /// # Errors
     /// The store's.
-    pub async fn open(store: Store, targets: Vec<TargetName>) -> miette::Result<Arc<Self>> {
+    pub async fn open(
+        store: Store,
+        targets: Vec<TargetName>,
+        tell: fn(&str),
+    ) -> miette::Result<Arc<Self>> {
         let first = store.stamp();
-        let site = collect(&store, &targets).await?;
+        let (site, notes) = collect(&store, &targets).await?;
+        notes.iter().for_each(|note| tell(note));
         Ok(Arc::new(Self {
             first,
+            tell,
             site: RwLock::new(Arc::new(site)),
             store,
             targets,
@@ -64,6 +73,7 @@ impl LiveSite {
     /// Makes the site anew whenever something was written; for ever.
     pub async fn follow(self: Arc<Self>) {
         let mut seen = self.first;
+        let mut told = String::new();
         loop {
             tokio::time::sleep(LOOK).await;
             let now = self.store.stamp();
@@ -77,17 +87,31 @@ impl LiveSite {
                 runtime.block_on(collect(&this.store, &this.targets))
             });
             // A store that can't be read for a moment, or for ever, is no reason to lose what is shown.
-            if let Ok(Ok(site)) = made.await {
-                *self.site.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
-                self.editions.send_modify(|edition| *edition += 1);
-                seen = now;
+            let trouble = match made.await {
+                Ok(Ok((site, _))) => {
+                    *self.site.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
+                    self.editions.send_modify(|edition| *edition += 1);
+                    seen = now;
+                    String::new()
+                }
+                Ok(Err(error)) => format!("pages stay as they were: {error}"),
+                Err(error) => format!("pages stay as they were: {error}"),
+            };
+            if !trouble.is_empty() && trouble != told {
+                (self.tell)(&trouble);
             }
+            told = trouble;
             tokio::time::sleep(begun.elapsed() * REST).await;
         }
     }
 }
 
-async fn collect(store: &Store, targets: &[TargetName]) -> miette::Result<Site<'static>> {
-    let content = SiteContent::collect(store, targets).await?;
-    Ok(content.into_site().live())
+/// The site, and what a reader should know of what it can't show.
+async fn collect(
+    store: &Store,
+    targets: &[TargetName],
+) -> miette::Result<(Site<'static>, Vec<String>)> {
+    let mut content = SiteContent::collect(store, targets).await?;
+    let notes = std::mem::take(&mut content.notes);
+    Ok((content.into_site().live(), notes))
 }

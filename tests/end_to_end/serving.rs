@@ -121,7 +121,7 @@ fn what_is_served_is_what_is_published() {
         let answer = server.get(&format!("/{address}"));
         assert_eq!(answer.status, 200, "{address}");
         let file = fs::read(place.path("site").join(&address)).unwrap();
-        if !address.ends_with(".html") || address.ends_with("report.html") {
+        if !address.ends_with(".html") {
             assert_eq!(answer.body, file, "{address}");
             continue;
         }
@@ -317,6 +317,8 @@ fn a_page_moves_while_another_process_measures() {
         let row = page.split("<tr>").find(|row| row.contains(">second</a>"));
         row.is_some_and(|row| row.contains(">running</td>") && row.contains("1 trial<"))
     };
+    let of_study = || server.get("/studies/second/").text();
+    assert!(of_study().contains("· running ·"), "{}", of_study());
     while !is_there() {
         line.clear();
         while !line.starts_with("event: edition") {
@@ -326,6 +328,14 @@ fn a_page_moves_while_another_process_measures() {
     }
     place.release("run");
     study.ends().assert_code(0);
+    let page = of_study();
+    for part in [
+        "· finished ·",
+        "id=\"measured\"",
+        "href=\"../index.html\">Studies</a>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
     let finished = server.get("/api/v1/studies/second").text();
     let shown = place.prints_of(&["show", "second", "--format", "json"]);
     assert_eq!(finished, shown);

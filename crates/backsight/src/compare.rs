@@ -12,7 +12,7 @@ use backsight_report::{
     Format,
     comparison::{ComparedBackground, ComparisonFormat, DisplayOptions, render},
 };
-use backsight_site::ReportContent;
+use backsight_site::{ReportContent, Surroundings};
 use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
 use backsight_study::{ComparedArguments, ComparedStudies, FileOptions, compared_background};
@@ -220,7 +220,9 @@ impl CompareArgs {
                 (None, Some(format)) => {
                     render(&comparison, &background, format, &self.display()).into_diagnostic()?
                 }
-                (Some(page), _) => backsight_site::report(page).into_diagnostic()?,
+                (Some(page), _) => {
+                    backsight_site::report(page, &Surroundings::default()).into_diagnostic()?
+                }
                 (None, None) => String::new(),
             };
             match &self.output {

@@ -1,6 +1,7 @@
 //! Where a verdict goes, and in which format: `--format` and `--output` of every verb that has one.
 
 use backsight_report::{Format, Render, TerminalStyle};
+use backsight_site::Surroundings;
 use backsight_store::{Store, StudyRow};
 use backsight_study::VerdictReport;
 use miette::IntoDiagnostic as _;
@@ -92,7 +93,9 @@ async fn written(
     look: &TerminalStyle,
 ) -> miette::Result<String> {
     match format {
-        Format::Html => backsight_server::page(study, verdict, store).await,
+        Format::Html => {
+            backsight_server::page(study, verdict, store, &Surroundings::default()).await
+        }
         format => backsight_server::render(verdict, format, look, false),
     }
 }

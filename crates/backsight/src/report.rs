@@ -6,6 +6,7 @@ use backsight_report::{
     Format, TerminalStyle,
     comparison::{ComparedBackground, ComparisonFormat, DisplayOptions, render},
 };
+use backsight_site::Surroundings;
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
     VerdictReport, compare_parts, compared_background, refuse_sides, result_sets,
@@ -50,7 +51,15 @@ impl ReportArgs {
             {
                 let verdict = VerdictReport::from_store(&store, study).await?;
                 let text = match format {
-                    Format::Html => backsight_server::into_page(study, verdict, &store).await?,
+                    Format::Html => {
+                        backsight_server::into_page(
+                            study,
+                            verdict,
+                            &store,
+                            &Surroundings::default(),
+                        )
+                        .await?
+                    }
                     format => backsight_server::render(
                         &verdict,
                         format,
@@ -96,7 +105,7 @@ impl ReportArgs {
                 .collect();
             let known = known_costs(&store, sets).await?;
             collected.notes = known.iter().map(ToString::to_string).collect();
-            let page = backsight_site::report(&collected);
+            let page = backsight_site::report(&collected, &Surroundings::default());
             self.write(&names.join("-"), &page.into_diagnostic()?)
         })
     }

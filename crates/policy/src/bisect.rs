@@ -77,6 +77,8 @@ pub struct BisectVerdict {
     pub waterfall: Option<Waterfall>,
     /// Each stretch of versions that may have a change, with its probability.
     pub places: Vec<(ChangeLocation, f64)>,
+    /// What is measured next; `None` when it has ended.
+    pub next: Option<NextVersion>,
     /// Probability that the ends differ.
     pub changed: f64,
     /// Probability, before any measurement there, that two changes cancel within a stretch without a measurement.
@@ -101,6 +103,26 @@ pub struct BisectVerdict {
     pub trials: (usize, usize),
     /// Time of builds, boots and trials.
     pub spent: Duration,
+}
+
+/// The version that a bisection measures next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NextVersion {
+    /// Its position.
+    pub version: usize,
+    /// Why it is this one.
+    pub reason: NextReason,
+}
+
+/// Why a version is measured next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NextReason {
+    /// The ends come first, until it is known how much measurements vary.
+    Ends,
+    /// It lies in a stretch that has a change with this probability: measured, it halves the doubt.
+    Suspected(f64),
+    /// Nothing is suspected at it: its level, or that of its neighbours, isn't known well enough.
+    Level,
 }
 
 /// One change.
@@ -675,7 +697,8 @@ impl BisectPolicy {
     /// Computes the verdict so far.
     pub fn verdict(&self, evidence: &Evidence) -> BisectVerdict {
         let seen = self.index_evidence(evidence);
-        let ended = self.next(evidence, &seen, ALONE).err();
+        let next = self.next(evidence, &seen, ALONE);
+        let ended = next.as_ref().err().copied();
         let posterior = match self.versions {
             0 | 1 => None,
             _ => self.estimate_posterior(evidence, &seen),
@@ -713,8 +736,24 @@ impl BisectPolicy {
                 percent,
             }
         };
+        let reason = |version: usize| {
+            // A measurement tells of the stretch that ends at it too.
+            let around = |place: &ChangeLocation| (place.after..=place.until).contains(&version);
+            let around = places.iter().filter(|(place, _)| around(place));
+            let suspected = around.map(|(_, probability)| *probability);
+            match suspected.max_by(f64::total_cmp) {
+                _ if is_beginning => NextReason::Ends,
+                Some(probability) => NextReason::Suspected(probability),
+                None => NextReason::Level,
+            }
+        };
+        let next = next.ok().flatten().map(|request| NextVersion {
+            version: request.version,
+            reason: reason(request.version),
+        });
         BisectVerdict {
             ended,
+            next,
             culprits: steps.iter().enumerate().map(culprit).collect(),
             probability,
             waterfall: sizes,

@@ -71,7 +71,7 @@ pub use alerts::{
     Alert, AlertKind, AlertMember, AlertRank, AlertState, ChangeStretch, MemberChange, MemberRank,
     MemberSort, alert_at, alerts, triage_alerts,
 };
-pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
+pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit, NextReason, NextVersion};
 pub use change_significance::{
     ChangeDirection, adjusted_tests, change_percent, significance_tests,
 };

@@ -255,58 +255,73 @@ impl Document {
 
     /// One self-contained page.
     pub fn html(&self) -> String {
-        let mut page = format!(
+        format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-             content=\"width=device-width\">\n<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n",
+             content=\"width=device-width\">\n<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n{2}{3}\
+             </main>\n</body>\n</html>\n",
             escape::html(&self.title),
             include_str!("document.css"),
-        );
-        for sentence in &self.sentences {
+            self.answer_html(),
+            self.sections_html(),
+        )
+    }
+
+    /// The sentences as HTML, for a page that has a frame of its own.
+    pub fn answer_html(&self) -> String {
+        let sentences = self.sentences.iter().map(|sentence| {
             let (class, words) = (table::class(sentence.tone), escape::html(&sentence.text));
-            let _ = writeln!(page, "<p class=\"{class}\">{words}</p>");
-        }
+            format!("<p class=\"{class}\">{words}</p>\n")
+        });
+        sentences.collect()
+    }
+
+    /// What they stand on as HTML.
+    pub fn sections_html(&self) -> String {
+        let mut html = String::new();
         for section in &self.sections {
-            let heading = escape::html(&section.heading);
-            page.push_str("<section>\n");
-            match (section.folded, heading.is_empty()) {
-                (true, _) => {
-                    let _ = writeln!(page, "<details><summary>{heading}</summary>");
-                }
-                (false, false) => {
-                    let _ = writeln!(page, "<h2>{heading}</h2>");
-                }
-                (false, true) => {}
-            }
-            if !section.about.is_empty() {
-                let _ = writeln!(
-                    page,
-                    "<p class=\"about\">{}</p>",
-                    escape::html(&section.about)
-                );
-            }
-            match &section.body {
-                Body::Table(table) => {
-                    let _ = writeln!(page, "<div class=\"scroll\">{}</div>", table.html());
-                }
-                Body::List(sentences) => {
-                    page.push_str("<ul>\n");
-                    for sentence in sentences {
-                        let _ = writeln!(page, "<li>{}</li>", escape::html(sentence));
-                    }
-                    page.push_str("</ul>\n");
-                }
-                Body::Verbatim(lines) => {
-                    let _ = writeln!(page, "<pre>{}</pre>", escape::html(lines));
-                }
-                Body::Picture { svg, .. } => page.push_str(svg),
-            }
-            if section.folded {
-                page.push_str("</details>\n");
-            }
-            page.push_str("</section>\n");
+            section.write_html(&mut html);
         }
-        page.push_str("</main>\n</body>\n</html>\n");
-        page
+        html
+    }
+}
+
+impl Section {
+    fn write_html(&self, html: &mut String) {
+        let heading = escape::html(&self.heading);
+        html.push_str("<section>\n");
+        match (self.folded, heading.is_empty()) {
+            (true, _) => {
+                let _ = writeln!(html, "<details><summary>{heading}</summary>");
+            }
+            (false, false) => {
+                let _ = writeln!(html, "<h2>{heading}</h2>");
+            }
+            (false, true) => {}
+        }
+        if !self.about.is_empty() {
+            let about = escape::html(&self.about);
+            let _ = writeln!(html, "<p class=\"about\">{about}</p>");
+        }
+        match &self.body {
+            Body::Table(table) => {
+                let _ = writeln!(html, "<div class=\"scroll\">{}</div>", table.html());
+            }
+            Body::List(sentences) => {
+                html.push_str("<ul>\n");
+                for sentence in sentences {
+                    let _ = writeln!(html, "<li>{}</li>", escape::html(sentence));
+                }
+                html.push_str("</ul>\n");
+            }
+            Body::Verbatim(lines) => {
+                let _ = writeln!(html, "<pre>{}</pre>", escape::html(lines));
+            }
+            Body::Picture { svg, .. } => html.push_str(svg),
+        }
+        if self.folded {
+            html.push_str("</details>\n");
+        }
+        html.push_str("</section>\n");
     }
 }
 

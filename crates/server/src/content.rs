@@ -2,7 +2,7 @@
 
 use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};
-use backsight_site::{Site, SiteTarget, StudyPages, VersionChanges};
+use backsight_site::{Site, SiteTarget, StudyPages, Surroundings, VersionChanges};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
     Intervals, KnownAlerts, OpenTarget, VerdictReport, VersionInterval, add_failure_messages,
@@ -102,7 +102,7 @@ async fn target_content(
     })
 }
 
-/// The pages of studies: those that `backsight report` writes.
+/// The pages of studies: what `backsight report` writes, within the site.
 struct VerdictPages {
     store: Store,
 }
@@ -111,11 +111,12 @@ impl StudyPages for VerdictPages {
     fn page<'a>(
         &'a self,
         study: &'a StudyRow,
+        around: &'a Surroundings,
     ) -> Pin<Box<dyn Future<Output = Result<String, String>> + 'a>> {
         Box::pin(async {
             let verdict = VerdictReport::from_store(&self.store, study).await;
             let page = match verdict {
-                Ok(verdict) => into_page(study, verdict, &self.store).await,
+                Ok(verdict) => into_page(study, verdict, &self.store, around).await,
                 Err(why) => Err(why),
             };
             page.map_err(|why| why.to_string())

@@ -6,6 +6,7 @@ use backsight_report::{
     Format, Render as _, TerminalStyle,
     comparison::{self, ComparisonFormat, DisplayOptions},
 };
+use backsight_site::Surroundings;
 use backsight_store::{Store, StudyRow};
 use backsight_study::{VerdictReport, cross_checks_of_study, verbs::overhead::known_costs};
 use miette::IntoDiagnostic as _;
@@ -44,28 +45,31 @@ pub fn render(
     .into_diagnostic()
 }
 
-/// A verdict as one self-contained HTML file.
+/// A verdict as an HTML page: one self-contained file where nothing is around it.
 pub async fn page(
     study: &StudyRow,
     verdict: &VerdictReport,
     store: &Store,
+    around: &Surroundings,
 ) -> miette::Result<String> {
-    match verdict {
-        VerdictReport::Try(report) => backsight_site::try_page(&report.study()).into_diagnostic(),
+    let document = match verdict {
+        VerdictReport::Try(report) => {
+            return backsight_site::try_page(&report.study(), around).into_diagnostic();
+        }
         VerdictReport::Bisect(report) => {
-            backsight_site::bisect_page(&report.study()).into_diagnostic()
+            return backsight_site::bisect_page(&report.study(), around).into_diagnostic();
         }
         VerdictReport::Noise(report) => {
-            backsight_site::noise_page(&report.study()).into_diagnostic()
+            return backsight_site::noise_page(&report.study(), around).into_diagnostic();
         }
-        VerdictReport::Tests(_) | VerdictReport::TestBisect(_) => {
-            render(verdict, Format::Html, &TerminalStyle::default(), true)
-        }
+        VerdictReport::Tests(study) => study.document(),
+        VerdictReport::TestBisect(report) => report.study().document(),
         verdict => {
             let set = store.result_set(study.id).await.into_diagnostic()?;
-            page_of_trials(study, Some(verdict), set, store).await
+            return page_of_trials(study, Some(verdict), set, store, around).await;
         }
-    }
+    };
+    backsight_site::document_page(&document, around).into_diagnostic()
 }
 
 /// The same when nothing else is made of the verdict: a result set may be large, and isn't read again.
@@ -73,10 +77,13 @@ pub async fn into_page(
     study: &StudyRow,
     verdict: VerdictReport,
     store: &Store,
+    around: &Surroundings,
 ) -> miette::Result<String> {
     match verdict {
-        VerdictReport::Results(results) => page_of_trials(study, None, results.set, store).await,
-        verdict => page(study, &verdict, store).await,
+        VerdictReport::Results(results) => {
+            page_of_trials(study, None, results.set, store, around).await
+        }
+        verdict => page(study, &verdict, store, around).await,
     }
 }
 
@@ -86,6 +93,7 @@ async fn page_of_trials(
     verdict: Option<&VerdictReport>,
     set: ResultSet,
     store: &Store,
+    around: &Surroundings,
 ) -> miette::Result<String> {
     // A study without variants has nothing to compare; its page shows what it measured.
     let comparison = match verdict {
@@ -117,9 +125,9 @@ async fn page_of_trials(
     }
     match verdict {
         Some(VerdictReport::Search(report)) => {
-            backsight_site::report_of_search(&collected, &report.study())
+            backsight_site::report_of_search(&collected, &report.study(), around)
         }
-        _ => backsight_site::report(&collected),
+        _ => backsight_site::report(&collected, around),
     }
     .into_diagnostic()
 }

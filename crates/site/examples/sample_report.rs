@@ -15,7 +15,7 @@ fn main() -> ExitCode {
         Some("two") => sample::report_of_two(),
         _ => sample::report(),
     };
-    let written = backsight_site::report(&report)
+    let written = backsight_site::report(&report, &backsight_site::Surroundings::default())
         .map_err(|e| e.to_string())
         .and_then(|page| fs::write(&path, page).map_err(|e| format!("{path}: {e}")));
     match written {

@@ -3,7 +3,7 @@
 use backsight_report::clipped;
 
 /// A link to a page above this one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Crumb {
     pub text: String,
     pub href: String,

@@ -1,15 +1,15 @@
 //! Pages: studies and histories for a reader with a browser.
 //!
 //! [`report`] makes one self-contained file of studies that [`report_of`] has collected from the store; [`try_page`],
-//! [`bisect_page`] and [`noise_page`] make one of a verdict; a [`Site`] has the pages of targets and their histories, which
-//! [`publish`] writes into a folder. Sentences,
-//! tables and charts are those of `backsight_report`. What stands on a page is text that others wrote (names, commands, raw
+//! [`bisect_page`], [`noise_page`] and [`document_page`] make one of a verdict; a [`Site`] has the pages of targets and their
+//! histories, and those of studies in its frame; [`publish`] writes it into a folder. Sentences, tables and charts are those of
+//! `backsight_report`. What stands on a page is text that others wrote (names, commands, raw
 //! outputs); it can be read there and can do nothing.
 //!
 //! A page takes nothing from the network, is readable without JavaScript, and has bounds.
 //!
 //! ```
-//! use backsight_site::{ReportContent, report};
+//! use backsight_site::{ReportContent, Surroundings, report};
 //!
 //! let content = ReportContent {
 //!     title: "<b>nightly</b>".to_owned(),
@@ -19,7 +19,7 @@
 //!     overhead: None,
 //!     notes: vec!["nothing was measured".to_owned()],
 //! };
-//! let page = report(&content)?;
+//! let page = report(&content, &Surroundings::default())?;
 //! assert!(page.contains("nothing was measured") && !page.contains("<b>nightly"));
 //! # Ok::<(), backsight_site::PageError>(())
 //! ```
@@ -36,6 +36,7 @@ mod printed;
 mod profile_page;
 mod report;
 mod search;
+mod surroundings;
 mod test_matrix_data;
 mod test_matrix_page;
 mod timeline_page;
@@ -50,6 +51,7 @@ pub use pages::{
 pub use printed::{PAGE_LIMIT, PrintedOutput};
 pub use profile_page::profile_page;
 pub use report::{ReportContent, ReportStep, ReportStudy, ReportTrial, report_of, report_of_sets};
+pub use surroundings::Surroundings;
 pub use test_matrix_page::test_matrix_page;
 pub use timeline_page::timeline_page;
-pub use verdict_pages::{bisect_page, noise_page, try_page};
+pub use verdict_pages::{bisect_page, document_page, noise_page, try_page};

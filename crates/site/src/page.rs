@@ -1,4 +1,4 @@
-//! The report page: one file that needs nothing else, readable without JavaScript.
+//! The report page: one file that needs nothing else, or a page of a site; readable without JavaScript.
 //!
 //! Everything on it goes through the escaper of [`crate::escape`]; its own script is the only one that a browser would
 //! run (by its hash), and nothing is fetched. A page has at most [`PAGE_LIMIT`] bytes: the longest raw outputs are cut first,
@@ -23,6 +23,7 @@ use crate::{
     printed::{PAGE_LIMIT, PrintedOutput, share_out},
     report::{ReportContent, ReportStudy, ReportTrial},
     search::SearchSection,
+    surroundings::Surroundings,
     trials::{LONGEST_REASON, Trials, anchor},
 };
 
@@ -41,7 +42,7 @@ const CHART_WIDTH: f64 = 380.0;
 const STYLE: &str = include_str!("../templates/report.css");
 const SCRIPT: &str = include_str!("../templates/report.js");
 /// The SHA-256 of the script, as a content security policy names it.
-const SCRIPT_HASH: &str = "sha256-gG9sJpR8IEWUrzVEEKH/z3M/gMidbkRw+aV7RgkFfCs=";
+const SCRIPT_HASH: &str = "sha256-yUkgLBGkM5/T/nbFsLbCS5FeBZxWzQS5v5jFU8Cb+70=";
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -52,8 +53,8 @@ pub struct PageError(#[from] askama::Error);
 ///
 /// # Errors
 /// The template fails; no input is known that makes it.
-pub fn report(report: &ReportContent) -> Result<String, PageError> {
-    page(report, None)
+pub fn report(report: &ReportContent, around: &Surroundings) -> Result<String, PageError> {
+    page(report, None, around)
 }
 
 /// The report on a search: its bounds and its curves are in place of the bars of its many cells.
@@ -63,18 +64,23 @@ pub fn report(report: &ReportContent) -> Result<String, PageError> {
 pub fn report_of_search(
     report: &ReportContent,
     study: &SearchStudy<'_>,
+    around: &Surroundings,
 ) -> Result<String, PageError> {
-    page(report, Some(SearchSection::new(study).render()?))
+    page(report, Some(SearchSection::new(study).render()?), around)
 }
 
-fn page(report: &ReportContent, search: Option<String>) -> Result<String, PageError> {
+fn page(
+    report: &ReportContent,
+    search: Option<String>,
+    around: &Surroundings,
+) -> Result<String, PageError> {
     let views: Vec<Trials<'_>> = report
         .studies
         .iter()
         .enumerate()
         .map(|(number, study)| Trials::new(study, number, report.studies.len()))
         .collect();
-    let mut page = Page::new(report);
+    let mut page = Page::new(report, around);
     if search.is_some() {
         // Its own sentences say what it came to.
         page.verdict.clear();
@@ -115,6 +121,7 @@ struct Page<'a> {
     script: &'static str,
     script_hash: &'static str,
     version: &'static str,
+    around: &'a Surroundings,
     facts: Vec<Fact>,
     verdict: Vec<RichSentence>,
     /// What a search found, in place of what was measured.
@@ -174,7 +181,7 @@ struct StudyView {
 }
 
 impl<'a> Page<'a> {
-    fn new(report: &'a ReportContent) -> Self {
+    fn new(report: &'a ReportContent, around: &'a Surroundings) -> Self {
         let sets: Vec<_> = report.studies.iter().map(|study| &study.results).collect();
         let (figures, bars_left_out) = match &report.comparison {
             Some(comparison) if sets.is_empty() => figures_of(comparison),
@@ -189,6 +196,7 @@ impl<'a> Page<'a> {
             script: SCRIPT,
             script_hash: SCRIPT_HASH,
             version: env!("CARGO_PKG_VERSION"),
+            around,
             facts: headline(&report.studies),
             verdict: verdict_sentences(report.overhead.as_ref(), report.comparison.as_ref(), &sets),
             search: None,

@@ -18,7 +18,7 @@
       : typeof a === typeof b ? String(a).localeCompare(String(b), undefined, { numeric: true })
         : typeof a === "number" ? -1 : 1;
 
-  for (const table of document.querySelectorAll("table.sortable")) {
+  const sortable = (table) => {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
       if (!head.textContent.trim()) return;
@@ -37,7 +37,16 @@
         body.append(...rows, ...last);
       });
     });
-  }
+  };
+  const dress = () => {
+    for (const table of document.querySelectorAll("table.sortable:not([data-dressed])")) {
+      table.dataset.dressed = "";
+      sortable(table);
+    }
+  };
+  dress();
+  // Newer tables have taken the place of others.
+  document.addEventListener("edition", dress);
 
   for (const list of document.querySelectorAll(".trials")) {
     const trials = [...list.querySelectorAll(".trial")];

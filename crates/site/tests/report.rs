@@ -14,9 +14,14 @@ mod test_matrix;
 
 use backsight_model::{Failure, StudyState};
 use backsight_policy::{CompareOptions, NumberList, compare_lists};
-use backsight_site::{PAGE_LIMIT, PrintedOutput, ReportContent, report};
+use backsight_site::{PAGE_LIMIT, PrintedOutput, ReportContent, Surroundings};
 use backsight_store::{PruneMark, RawRef, StoreError};
 use proptest::prelude::*;
+
+/// The page that stands alone.
+fn report(content: &ReportContent) -> Result<String, backsight_site::PageError> {
+    backsight_site::report(content, &Surroundings::default())
+}
 
 fn page(of: &ReportContent) -> String {
     report(of).unwrap()

@@ -289,6 +289,29 @@ fn named_on_the_way(policy: &BisectPolicy, world: &World) -> (Vec<Culprit>, Bise
 }
 
 #[test]
+fn it_says_what_it_measures_next_and_why() {
+    let world = world(60, &[(30, 3.0)]);
+    let policy = policy(&world);
+    let mut evidence = Evidence::default();
+    let mut suspected: f64 = 0.0;
+    while let Decision::Measure(request) = policy.decide(&evidence) {
+        let next = policy.verdict(&evidence).next.unwrap();
+        assert_eq!(next.version, request.version);
+        match next.reason {
+            NextReason::Ends => assert!([0, 59].contains(&next.version)),
+            NextReason::Suspected(probability) => suspected = suspected.max(probability),
+            NextReason::Level => {}
+        }
+        if evidence.observations.is_empty() {
+            assert_eq!(next.reason, NextReason::Ends);
+        }
+        evidence.observations.push(world.answer(request));
+    }
+    assert!(suspected > 0.5, "{suspected}");
+    assert_eq!(policy.verdict(&evidence).next, None);
+}
+
+#[test]
 fn nothing_below_the_margin_is_named_before_it_is_decided() {
     // .06 %, so plain that its place is sure long before it is decided.
     let plain = World {

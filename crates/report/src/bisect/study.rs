@@ -1,15 +1,16 @@
 //! A bisection with its verdict: its sentences, tables and charts.
 
-use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time};
+use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, StudyState, Time};
 use backsight_policy::{
     BisectEnd, BisectVerdict, ChangeAcceptance, ChangeDirection, ChangeLocation, Culprit,
+    NextReason, NextVersion,
 };
 use backsight_stats::{Interval, TrialStatistic, culprits::IntervalEstimate};
 use std::time::Duration;
 
 use crate::{
     Body, Document, Section, Table, Tone,
-    chart::{self, StepChart, StepPoint},
+    chart::{self, Step, StepChart, StepPoint, Suspicion},
     clipped, field, left,
     numbers::{self, Scale, counted, duration, significant},
     right,
@@ -286,6 +287,9 @@ impl<'a> BisectStudy<'a> {
         sentences.extend(self.doubts());
         sentences.extend(self.machines());
         sentences.push(self.ending());
+        if self.is_running() {
+            sentences.extend(self.next());
+        }
         sentences
     }
 
@@ -536,6 +540,7 @@ impl<'a> BisectStudy<'a> {
                 )
             }
             Some(BisectEnd::Most) => "; as much was measured as was allowed".to_owned(),
+            None if self.is_running() => "; it goes on".to_owned(),
             None => "; it was stopped before its end".to_owned(),
             Some(_) => String::new(),
         };
@@ -604,7 +609,35 @@ impl<'a> BisectStudy<'a> {
             .collect()
     }
 
-    /// The measured versions over their places, and the levels between the changes, as SVG; empty if nothing was measured.
+    /// Whether its question is answered.
+    pub fn is_decided(&self) -> bool {
+        self.verdict.ended == Some(BisectEnd::Decided)
+    }
+
+    fn is_running(&self) -> bool {
+        self.history.state == StudyState::Running
+    }
+
+    /// What is measured next, and why; nothing where it has ended.
+    fn next(&self) -> Option<String> {
+        let NextVersion { version, reason } = self.verdict.next?;
+        let version = self.version(version);
+        Some(match reason {
+            NextReason::Ends => format!(
+                "next is {version}: both ends come first, until it is known how much measurements vary"
+            ),
+            NextReason::Suspected(probability) => format!(
+                "next is {version}: it lies in or at the edge of a stretch that has a change with a probability of {}",
+                numbers::probability(probability)
+            ),
+            NextReason::Level => {
+                format!("next is {version}: how it performs isn't known well enough yet")
+            }
+        })
+    }
+
+    /// The measured versions over their places, the levels between the changes, and below where a change is suspected, as SVG;
+    /// empty if nothing was measured.
     pub fn chart(&self) -> String {
         let measured = self.verdict.measured.iter();
         let (least, most) = chart::span(measured.clone().map(|(_, _, mean)| *mean));
@@ -620,14 +653,43 @@ impl<'a> BisectStudy<'a> {
                 counted(*times, "measurement")
             ),
         });
-        let culprits = self.verdict.culprits.iter().map(|culprit| culprit.place);
+        let sizes = self.verdict.waterfall.as_ref();
+        let better = self.of_metric().map(|metric| metric.better);
+        let steps = self.verdict.culprits.iter().enumerate();
+        let steps = steps.map(|(n, culprit)| {
+            let size = sizes.and_then(|sizes| sizes.steps.get(n));
+            Step {
+                after: culprit.place.after,
+                until: culprit.place.until,
+                direction: size.map(|size| ChangeDirection::from_size(size.value, better)),
+            }
+        });
+        let suspected = self
+            .verdict
+            .places
+            .iter()
+            .map(|(place, probability)| Suspicion {
+                after: place.after,
+                until: place.until,
+                probability: *probability,
+                about: format!(
+                    "{}: probability {}",
+                    self.place(*place),
+                    numbers::probability(*probability)
+                ),
+            });
         StepChart {
             title: self.question(),
             extremes: [most, least].map(|mean| self.figure(mean)),
             ends: [first, last].map(|name| clipped(&name, LONGEST_NAME)),
             versions: self.history.versions.len(),
             points: points.collect(),
-            steps: culprits.map(|place| (place.after, place.until)).collect(),
+            steps: steps.collect(),
+            suspected: match self.verdict.ended {
+                Some(BisectEnd::Decided) => Vec::new(),
+                _ => suspected.collect(),
+            },
+            next: self.verdict.next.map(|next| next.version),
         }
         .svg()
     }

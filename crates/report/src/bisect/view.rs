@@ -34,6 +34,8 @@ pub struct BisectView<'a> {
     pub waterfall: Option<&'a Waterfall>,
     /// Where a change may be.
     pub suspects: Vec<SuspectView<'a>>,
+    /// The version that is measured next, while it goes on.
+    pub next: Option<BisectVersionView<'a>>,
     /// The probability beforehand that two changes cancel where nothing was measured.
     pub hidden: f64,
     /// The smallest change that counts, in the metric's unit.
@@ -197,6 +199,7 @@ impl<'a> BisectView<'a> {
             culprits: culprits.collect(),
             waterfall: sizes,
             suspects: suspects.collect(),
+            next: verdict.next.and_then(|next| version(next.version)),
             hidden: verdict.hidden,
             smallest: verdict.smallest,
             ruled_out: verdict.ruled_out,

@@ -21,7 +21,7 @@ pub use levels::{LevelChart, sparks};
 pub use load_curve::{LoadCurve, LoadGoal, LoadMark};
 pub use passes::passes;
 pub(crate) use scale::span;
-pub use steps::{StepChart, StepPoint};
+pub use steps::{Step, StepChart, StepPoint, Suspicion};
 pub use version_plot::version_plot;
 
 /// Colours, apart from each other for every kind of colour vision.

@@ -79,11 +79,6 @@ pub fn study(name: &str) -> String {
     format!("studies/{}/index.html", part(name))
 }
 
-/// What a study came to.
-pub fn report(name: &str) -> String {
-    format!("studies/{}/report.html", part(name))
-}
-
 /// The page of a boot.
 pub fn boot(study: &str, number: u32) -> String {
     format!("studies/{}/boot-{number}.html", part(study))

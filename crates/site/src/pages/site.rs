@@ -25,6 +25,7 @@ use crate::{
     PageError,
     printed::{PrintedOutput, Shown},
     report::{ReportStudy, boots_of},
+    surroundings::Surroundings,
 };
 
 /// Bytes of a page that outputs and differences may take.
@@ -47,10 +48,11 @@ pub type ChangesBetween<'a> = dyn Fn(&TargetName, &Version, &Version) -> Result<
 
 /// Makes the pages of studies, which say what they came to.
 pub trait StudyPages: Send + Sync {
-    /// The page of a study, which needs no other file; or why there is none. One thread makes it.
+    /// The page of a study with what the site puts around it; or why there is none. One thread makes it.
     fn page<'a>(
         &'a self,
         study: &'a StudyRow,
+        around: &'a Surroundings,
     ) -> Pin<Box<dyn Future<Output = Result<String, String>> + 'a>>;
 }
 
@@ -71,7 +73,7 @@ pub enum SiteError {
 /// The verb whose studies are the history of a target: what they came to stands on the target's page.
 const STEP: &str = "step";
 
-/// Whether a study has a page that says what it came to.
+/// Whether a study has a verdict of its own.
 pub(super) fn has_report(study: &StudyRow) -> bool {
     study.verb != STEP || study.target.is_none()
 }
@@ -96,7 +98,7 @@ pub struct Site<'a> {
     pub(super) between: Box<ChangesBetween<'a>>,
     pub(super) books: Vec<Book>,
     pub(super) studies: Vec<StudyRow>,
-    reports: Option<Box<dyn StudyPages + 'a>>,
+    pub(super) reports: Option<Box<dyn StudyPages + 'a>>,
     pages: BTreeMap<String, Page>,
     /// Whether pages look for news.
     is_live: bool,
@@ -140,9 +142,6 @@ impl<'a> Site<'a> {
         pages.insert(address::STUDIES.to_owned(), Page::Studies);
         for (place, study) in studies.iter().enumerate() {
             pages.insert(address::study(study.name.as_str()), Page::Study(place));
-            if has_report(study) {
-                pages.insert(address::report(study.name.as_str()), Page::Report(place));
-            }
         }
         self.studies = studies;
         self.reports = Some(reports);
@@ -278,8 +277,7 @@ impl Press<'_> {
                 self.boot(self.here(book), study, boot).await?.render()?
             }
             Page::Studies => self.studies().render()?,
-            Page::Study(place) => self.study(place).render()?,
-            Page::Report(place) => self.report(place).await?,
+            Page::Study(place) => self.study(place).await?,
         })
     }
 }
@@ -290,19 +288,6 @@ impl<'a> Press<'a> {
         Here {
             book: &self.site.books[book],
             page: self.page,
-        }
-    }
-
-    /// What a study came to, as a page that stands alone.
-    async fn report(&self, place: usize) -> Result<String, SiteError> {
-        let study = &self.site.studies[place];
-        let made = match &self.site.reports {
-            Some(reports) => reports.page(study).await,
-            None => Err("nobody makes reports here".to_owned()),
-        };
-        match made {
-            Ok(page) => Ok(page),
-            Err(why) => Ok(self.no_report(study, &why).render()?),
         }
     }
 

@@ -28,10 +28,8 @@ pub(super) enum Page {
     /// The place of a study, and of a boot in it.
     Boot(usize, usize, usize),
     Studies,
-    /// Of the study at this place.
+    /// Of the study at this place: where it stands, and what it came to.
     Study(usize),
-    /// What it came to.
-    Report(usize),
 }
 
 impl Page {

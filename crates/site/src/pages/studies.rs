@@ -8,9 +8,12 @@ use super::{
     address,
     boot::is_started,
     frame::Frame,
-    site::{Press, has_report},
+    site::{Press, SiteError, has_report},
 };
-use crate::crumb::Crumb;
+use crate::{
+    crumb::Crumb,
+    surroundings::{SiteSurroundings, Surroundings},
+};
 
 #[derive(Template)]
 #[template(path = "pages/studies.html")]
@@ -44,11 +47,23 @@ struct Link {
 pub(super) struct StudyPage {
     frame: Frame,
     line: StudyLine,
-    /// The page that says what it came to.
-    report: Option<String>,
-    /// Why there is none.
+    /// Why it has no verdict.
     missing: String,
     boots: Vec<BootLine>,
+}
+
+/// Where a study stands, in a line.
+#[derive(Template)]
+#[template(path = "pages/study_state.html")]
+struct StateView<'a> {
+    line: &'a StudyLine,
+}
+
+/// What it measured on.
+#[derive(Template)]
+#[template(path = "pages/study_boots.html")]
+struct BootsView<'a> {
+    boots: &'a [BootLine],
 }
 
 struct BootLine {
@@ -103,22 +118,44 @@ impl Press<'_> {
         }
     }
 
-    pub(super) fn study(&self, place: usize) -> StudyPage {
+    /// The page of a study: its verdict within the site, or where it stands.
+    pub(super) async fn study(&self, place: usize) -> Result<String, SiteError> {
         let study = &self.site.studies[place];
-        let report = has_report(study).then(|| self.link(&address::report(study.name.as_str())));
-        self.study_page(study, report, String::new())
-    }
-
-    /// What stands in place of a report that can't be made.
-    pub(super) fn no_report(&self, study: &StudyRow, why: &str) -> StudyPage {
-        self.study_page(study, None, why.to_owned())
-    }
-
-    fn study_page(&self, study: &StudyRow, report: Option<String>, missing: String) -> StudyPage {
+        let line = self.line(study);
+        let boots = self.boots_of_study(study);
         let crumbs = vec![
             self.crumb("Home", address::HOME),
             self.crumb("Studies", address::STUDIES),
         ];
+        let mut missing = String::new();
+        if has_report(study)
+            && let Some(reports) = &self.site.reports
+        {
+            let frame = self.frame(study.name.as_str(), crumbs.clone());
+            let around = Surroundings {
+                site: Some(SiteSurroundings {
+                    style: frame.style,
+                    crumbs: frame.crumbs,
+                    live: frame.live,
+                    state: StateView { line: &line }.render()?,
+                    parts: BootsView { boots: &boots }.render()?,
+                }),
+            };
+            match reports.page(study, &around).await {
+                Ok(page) => return Ok(page),
+                Err(why) => missing = why,
+            }
+        }
+        let page = StudyPage {
+            frame: self.frame(study.name.as_str(), crumbs),
+            line,
+            missing,
+            boots,
+        };
+        Ok(page.render()?)
+    }
+
+    fn boots_of_study(&self, study: &StudyRow) -> Vec<BootLine> {
         let mut boots = Vec::new();
         for book in &self.site.books {
             for part in book.studies.iter().filter(|part| part.study == study.id.0) {
@@ -138,13 +175,7 @@ impl Press<'_> {
                 }
             }
         }
-        StudyPage {
-            frame: self.frame(study.name.as_str(), crumbs),
-            line: self.line(study),
-            report,
-            missing,
-            boots,
-        }
+        boots
     }
 
     fn link(&self, address: &str) -> String {

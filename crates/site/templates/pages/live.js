@@ -3,6 +3,9 @@
 (() => {
   const root = document.currentScript.src.replace(/assets\/live\.js.*$/, "");
   let busy = false, again = false;
+  // What the server said last: other scripts add to what is shown.
+  const said = new Map();
+  for (const part of document.querySelectorAll("[data-live][id]")) said.set(part.id, part.outerHTML);
   const replace = (old, now) => {
     // What a reader has opened stays open.
     const folds = now.querySelectorAll("details");
@@ -23,7 +26,9 @@
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         for (const old of document.querySelectorAll("[data-live][id]")) {
           const now = page.getElementById(old.id);
-          if (now && !now.isEqualNode(old)) replace(old, now);
+          if (!now || said.get(now.id) === now.outerHTML) continue;
+          said.set(now.id, now.outerHTML);
+          replace(old, now);
         }
         document.dispatchEvent(new CustomEvent("edition"));
       }

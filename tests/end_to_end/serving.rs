@@ -311,29 +311,28 @@ fn a_page_moves_while_another_process_measures() {
     place.hold("run", 4);
     let study = place.begins(&["run", "plan.toml", "--name", "second"]);
     place.until_held("run");
+    let mut follow_until = |is_so: &dyn Fn() -> bool| {
+        while !is_so() {
+            line.clear();
+            while !line.starts_with("event: edition") {
+                line.clear();
+                assert!(news.read_line(&mut line).unwrap() > 0, "the stream ended");
+            }
+        }
+    };
     // It is being measured: news come, and the page has it.
-    let is_there = || {
+    follow_until(&|| {
         let page = server.get("/studies/").text();
         let row = page.split("<tr>").find(|row| row.contains(">second</a>"));
         row.is_some_and(|row| row.contains(">running</td>") && row.contains("1 trial<"))
-    };
+    });
     let of_study = || server.get("/studies/second/").text();
     assert!(of_study().contains("· running ·"), "{}", of_study());
-    while !is_there() {
-        line.clear();
-        while !line.starts_with("event: edition") {
-            line.clear();
-            assert!(news.read_line(&mut line).unwrap() > 0, "the stream ended");
-        }
-    }
     place.release("run");
     study.ends().assert_code(0);
+    follow_until(&|| of_study().contains("· finished ·"));
     let page = of_study();
-    for part in [
-        "· finished ·",
-        "id=\"measured\"",
-        "href=\"../index.html\">Studies</a>",
-    ] {
+    for part in ["id=\"measured\"", "href=\"../index.html\">Studies</a>"] {
         assert!(page.contains(part), "{part}: {page}");
     }
     let finished = server.get("/api/v1/studies/second").text();

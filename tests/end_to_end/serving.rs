@@ -224,6 +224,16 @@ fn the_api_answers_what_the_command_prints_and_describes_itself() {
     let history = server.get("/api/v1/targets/linux/history").json();
     let printed = place.prints_of(&["history", "--format", "json", "--all-metrics"]);
     assert_eq!(history, serde_json::from_str::<Value>(&printed).unwrap());
+    for (file, asked) in [
+        ("linux/history.json", "targets/linux/history"),
+        ("alerts.json", "alerts"),
+        ("studies/index.json", "studies"),
+        ("testbeds/index.json", "machines"),
+    ] {
+        let file = server.get(&format!("/{file}"));
+        let asked = server.get(&format!("/api/v1/{asked}"));
+        assert_eq!(file.text(), asked.text());
+    }
     let some = server
         .get("/api/v1/targets/linux/history?series=hackbench")
         .json();
@@ -273,9 +283,25 @@ fn the_api_answers_what_the_command_prints_and_describes_itself() {
 }
 
 #[test]
-fn the_example_of_a_client_prints_what_changed() {
+fn changes_are_told_to_readers_of_news_to_badges_and_to_clients() {
     let place = with_history(Extent::USUAL);
     let server = Serving::start(&place);
+    for (address, parts) in [
+        (
+            "feed.xml",
+            ["✗ linux: tbench", "href=\"linux/c/6.1.18.html\""],
+        ),
+        (
+            "badge/linux.svg",
+            ["<title>linux: 1 worse</title>", "#b2382b"],
+        ),
+        ("status/", ["Failed last", "build of 6.1."]),
+    ] {
+        let text = server.get(&format!("/{address}")).text();
+        for part in parts {
+            assert!(text.contains(part), "{address}: {part}: {text}");
+        }
+    }
     let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/api/changes.py");
     let mut command = Command::new("python3");
     command

@@ -5,14 +5,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use backsight_policy::TestConcern;
-use backsight_report::{
-    Format, TerminalStyle,
-    alerts::AlertsView,
-    history::{HistoryStudyView, HistoryView, SelectedHistory},
-    stored_study::StudyListEntry,
-    test_matrix::{TestFilter, TestMatrix},
-};
+use backsight_report::history::HistoryStudyView;
 use backsight_site::SiteTarget;
 use backsight_store::{RawRef, StoreError};
 use backsight_study::VerdictReport;
@@ -22,7 +15,7 @@ use crate::{
     LiveSite,
     open_api::open_api,
     operations::{ErrorView, TargetView},
-    verdict_output::render,
+    verdict_output::json_of,
 };
 
 /// What becomes of a question.
@@ -42,8 +35,9 @@ pub async fn answer(live: &LiveSite, path: &str, query: &str) -> Response {
             ["targets"] => targets(live),
             ["targets", target, "history"] => history(live, target, &parameter(query, "series")),
             ["targets", target, "tests"] => tests(live, target),
-            ["alerts"] => alerts(live),
-            ["studies"] => studies(live),
+            ["alerts"] => found(live.site().alerts_json()),
+            ["machines"] => found(live.site().machines_json()),
+            ["studies"] => found(live.site().studies_json()),
             ["studies", study] => of_study(live, study).await,
             ["openapi.json"] => written(&open_api()),
             _ => unknown(path),
@@ -73,7 +67,11 @@ fn error_text(error: String) -> String {
 }
 
 fn written(value: &impl Serialize) -> Answer {
-    match backsight_report::json(value) {
+    found(backsight_report::json(value))
+}
+
+fn found(text: Result<String, serde_json::Error>) -> Answer {
+    match text {
         Ok(text) => Answer::Found(text),
         Err(error) => Answer::Failed(error.to_string()),
     }
@@ -127,48 +125,15 @@ fn of_target(live: &LiveSite, name: &str, make: impl FnOnce(&SiteTarget) -> Answ
 }
 
 fn history(live: &LiveSite, target: &str, part: &str) -> Answer {
-    of_target(live, target, |target| {
-        let series = target.history.series.iter();
-        let selected = SelectedHistory {
-            target: target.target.as_str(),
-            studies: &target.studies,
-            history: &target.history,
-            series: series
-                .filter(|series| series.name().contains(part))
-                .collect(),
-            all_metrics: true,
-        };
-        written(&HistoryView::new(&selected))
-    })
+    of_target(live, target, |target| found(target.history_json(part)))
 }
 
 fn tests(live: &LiveSite, target: &str) -> Answer {
-    of_target(live, target, |target| match &target.tests {
-        Some(tests) => {
-            let filter = TestFilter {
-                concerns: TestConcern::ALL.to_vec(),
-                ..TestFilter::default()
-            };
-            written(&TestMatrix::new(tests, &filter))
-        }
-        None => Answer::NotFound(format!("{} has no suites", target.target)),
+    of_target(live, target, |target| match target.tests_json() {
+        Ok(None) => Answer::NotFound(format!("{} has no suites", target.target)),
+        Ok(Some(text)) => Answer::Found(text),
+        Err(error) => Answer::Failed(error.to_string()),
     })
-}
-
-fn alerts(live: &LiveSite) -> Answer {
-    let site = live.site();
-    let alerts = site.targets().flat_map(|target| {
-        let tests = target.tests.as_ref();
-        let alerts = target.alerts.iter();
-        alerts.map(move |alert| (target.target.as_str(), &target.history, tests, alert))
-    });
-    written(&AlertsView::new(alerts))
-}
-
-fn studies(live: &LiveSite) -> Answer {
-    let site = live.site();
-    let entries = site.studies().iter().map(StudyListEntry::from);
-    written(&entries.collect::<Vec<_>>())
 }
 
 async fn of_study(live: &LiveSite, asked: &str) -> Answer {
@@ -183,8 +148,7 @@ async fn of_study(live: &LiveSite, asked: &str) -> Answer {
         Ok(verdict) => verdict,
         Err(error) => return Answer::Failed(error.to_string()),
     };
-    match render(&verdict, Format::Json, &TerminalStyle::default(), true) {
-        Ok(text) if text.is_empty() => written(&StudyListEntry::from(&study)),
+    match json_of(&study, &verdict) {
         Ok(text) => Answer::Found(text),
         Err(error) => Answer::Failed(error.to_string()),
     }

@@ -3,7 +3,7 @@
 use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};
 use backsight_site::{Site, SiteTarget, StudyPages, Surroundings, VersionChanges};
-use backsight_store::{Store, StudyRow};
+use backsight_store::{Store, StoredSelfTest, StudyRow};
 use backsight_study::{
     Intervals, KnownAlerts, OpenTarget, VerdictReport, VersionInterval, add_failure_messages,
 };
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::{collections::HashMap, pin::Pin, sync::Arc};
 
-use crate::verdict_output::into_page;
+use crate::verdict_output::{into_page, json_of};
 
 /// Most of a difference that stands on a page, in bytes: a history may have thousands of pages.
 const MOST_OF_A_DIFF: usize = 128 << 10;
@@ -21,6 +21,7 @@ pub struct SiteContent {
     store: Store,
     targets: Vec<SiteTarget>,
     studies: Vec<StudyRow>,
+    self_tests: Vec<StoredSelfTest>,
     sources: Arc<Sources>,
     /// What a reader should know of what couldn't be taken into account, a sentence each.
     pub notes: Vec<String>,
@@ -51,6 +52,7 @@ impl SiteContent {
             sources: Arc::new(Sources::open(store, &all).await),
             targets: contents,
             studies,
+            self_tests: store.self_tests().await.into_diagnostic()?,
             notes,
         })
     }
@@ -66,6 +68,8 @@ impl SiteContent {
         };
         Site::new(&self.store, self.targets, Box::new(between))
             .with_studies(self.studies, Box::new(pages))
+            .with_machines(&self.self_tests)
+            .with_notes(self.notes)
     }
 
     /// Forgets what was cached of intervals that no page has any more, once every page has been made.
@@ -120,6 +124,17 @@ impl StudyPages for VerdictPages {
                 Err(why) => Err(why),
             };
             page.map_err(|why| why.to_string())
+        })
+    }
+
+    fn json<'a>(
+        &'a self,
+        study: &'a StudyRow,
+    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + 'a>> {
+        Box::pin(async {
+            let verdict = VerdictReport::from_store(&self.store, study).await;
+            let json = verdict.and_then(|verdict| json_of(study, &verdict));
+            json.map_err(|why| why.to_string())
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use backsight_report::{
     alerts::AlertsView,
+    doctor::DoctorHistoryView,
     history::{HistoryStudyView, HistoryView},
     schema::schema_of,
     stored_study::StudyListEntry,
@@ -61,6 +62,13 @@ pub const OPERATIONS: &[Operation] = &[
         about: "One alert for each change of all targets, the worst first: what `backsight alerts --json` prints.",
         parameters: &[],
         schema: || Some(schema_of::<AlertsView<'_>>()),
+    },
+    Operation {
+        id: "listMachines",
+        path: "machines",
+        about: "The machines that measure, by their self-tests: what `backsight doctor --history --json` prints.",
+        parameters: &[],
+        schema: || Some(schema_of::<DoctorHistoryView>()),
     },
     Operation {
         id: "listStudies",

@@ -5,6 +5,7 @@ use backsight_policy::{CompareOptions, SplitKey, compare_by};
 use backsight_report::{
     Format, Render as _, TerminalStyle,
     comparison::{self, ComparisonFormat, DisplayOptions},
+    stored_study::StudyListEntry,
 };
 use backsight_site::Surroundings;
 use backsight_store::{Store, StudyRow};
@@ -43,6 +44,15 @@ pub fn render(
         VerdictReport::History(_) | VerdictReport::None => Ok(String::new()),
     }
     .into_diagnostic()
+}
+
+/// A verdict as JSON; what a list says of its study, where it has none yet.
+pub fn json_of(study: &StudyRow, verdict: &VerdictReport) -> miette::Result<String> {
+    let text = render(verdict, Format::Json, &TerminalStyle::default(), true)?;
+    match text.is_empty() {
+        true => backsight_report::json(&StudyListEntry::from(study)).into_diagnostic(),
+        false => Ok(text),
+    }
 }
 
 /// A verdict as an HTML page: one self-contained file where nothing is around it.

@@ -16,6 +16,8 @@ pub(crate) struct SiteSurroundings {
     pub crumbs: Vec<Crumb>,
     /// The link to the script that looks for news; none where nobody serves any.
     pub live: Option<String>,
+    /// The link to the verdict for programs.
+    pub data: String,
     /// What the site says of the study below its name, and after its verdict, as HTML.
     pub state: String,
     pub parts: String,

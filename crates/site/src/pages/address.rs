@@ -6,10 +6,12 @@ use std::collections::HashMap;
 /// Longest part of an address that is taken from a name, in bytes.
 const LONGEST: usize = 80;
 /// First parts of addresses that no target can have.
-const RESERVED: [&str; 8] = [
+const RESERVED: [&str; 10] = [
+    "alerts.json",
     "api",
     "assets",
     "badge",
+    "feed.xml",
     "index.html",
     "raw",
     "status",
@@ -22,6 +24,17 @@ pub const HOME: &str = "index.html";
 
 /// The list of studies.
 pub const STUDIES: &str = "studies/index.html";
+/// What isn't as it should be.
+pub const STATUS: &str = "status/index.html";
+/// The machines that measure.
+pub const MACHINES: &str = "testbeds/index.html";
+/// The changes of all targets, for readers of news.
+pub const FEED: &str = "feed.xml";
+
+/// What the first page and lists tell, for programs.
+pub const ALERTS_DATA: &str = "alerts.json";
+pub const STUDIES_DATA: &str = "studies/index.json";
+pub const MACHINES_DATA: &str = "testbeds/index.json";
 
 /// Eight hexadecimal digits that stand for a text.
 fn digest(text: &str) -> String {
@@ -77,6 +90,16 @@ pub fn parts<'a>(named: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Vec
 /// The page of a study.
 pub fn study(name: &str) -> String {
     format!("studies/{}/index.html", part(name))
+}
+
+/// What a study came to, for programs.
+pub fn study_data(name: &str) -> String {
+    format!("studies/{}/verdict.json", part(name))
+}
+
+/// The badge of a target whose folder this is.
+pub fn badge(folder: &str) -> String {
+    format!("badge/{folder}.svg")
 }
 
 /// The page of a boot.

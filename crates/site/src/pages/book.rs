@@ -137,8 +137,11 @@ impl Book {
             pages.insert(self.series_page(series), Page::Series(number, series));
             pages.insert(self.series_data(series), Page::SeriesData(number, series));
         }
+        pages.insert(address::badge(&self.folder), Page::Badge(number));
+        pages.insert(self.history_data(), Page::HistoryJson(number));
         if self.tests.is_some() {
             pages.insert(self.tests_page(), Page::Tests(number));
+            pages.insert(self.tests_data(), Page::TestsJson(number));
         }
         for at in 0..self.history.versions.len() {
             pages.insert(self.version_page(at), Page::Version(number, at));
@@ -240,6 +243,14 @@ impl Book {
         format!("{}/data/s/{}.js", self.folder, self.slugs[series])
     }
 
+    fn history_data(&self) -> String {
+        format!("{}/history.json", self.folder)
+    }
+
+    fn tests_data(&self) -> String {
+        format!("{}/tests.json", self.folder)
+    }
+
     fn tests_page(&self) -> String {
         format!("{}/tests.html", self.folder)
     }
@@ -338,6 +349,21 @@ impl Here<'_> {
     pub fn to_tests(self) -> Option<String> {
         let tests = self.book.tests.as_ref();
         tests.map(|_| self.link(&self.book.tests_page()))
+    }
+
+    /// The link to what the target's page tells for programs.
+    pub fn to_history_data(self) -> String {
+        self.link(&self.book.history_data())
+    }
+
+    /// The same of its tests, if it has any.
+    pub fn to_tests_data(self) -> Option<String> {
+        let tests = self.book.tests.as_ref();
+        tests.map(|_| self.link(&self.book.tests_data()))
+    }
+
+    pub fn to_badge(self) -> String {
+        self.link(&address::badge(&self.book.folder))
     }
 
     pub fn to_versions(self) -> String {

@@ -16,6 +16,8 @@ pub struct Frame {
     pub crumbs: Vec<Crumb>,
     /// The link to the script that looks for news; none where nobody serves any.
     pub live: Option<String>,
+    /// Links to what it tells for programs.
+    pub data: Vec<Crumb>,
     pub version: &'static str,
     /// Where scripts may come from, as a content security policy says it.
     pub scripts: &'static str,
@@ -28,12 +30,19 @@ impl Frame {
             style: page.link(STYLE_SHEET),
             crumbs,
             live: page.is_live.then(|| page.link(LIVE_SCRIPT)),
+            data: Vec::new(),
             version: env!("CARGO_PKG_VERSION"),
             scripts: match page.is_live {
                 true => "'self'",
                 false => "'none'",
             },
         }
+    }
+
+    /// A page that has what it tells for programs beside it: what that is, and the link to it.
+    pub fn with_data(mut self, text: &str, link: &str) -> Self {
+        self.data.push(Crumb::new(text, link));
+        self
     }
 
     /// A page with scripts, all of them files of the site.

@@ -10,6 +10,7 @@ use super::{
     assets::HOME_SCRIPT,
     book::Here,
     frame::Frame,
+    machines::MachineLine,
     site::Press,
     studies::StudyLine,
     target::{TestsLink, tests_link},
@@ -27,6 +28,11 @@ const MOST_STUDIES: usize = 10;
 pub(super) struct HomePage {
     frame: Frame,
     script: String,
+    feed: String,
+    status: String,
+    machines: Vec<MachineLine>,
+    /// Their page, if there is one.
+    to_machines: Option<String>,
     worse: AlertList,
     other: AlertList,
     better: AlertList,
@@ -46,10 +52,10 @@ struct AlertList {
 }
 
 /// Something that isn't measured as it should be.
-struct Gap {
-    target: String,
-    href: String,
-    sentence: String,
+pub(super) struct Gap {
+    pub target: String,
+    pub href: String,
+    pub sentence: String,
 }
 
 /// A target.
@@ -101,7 +107,22 @@ impl Press<'_> {
         let has_studies = self.site.has(address::STUDIES);
         let running = self.study_lines(|study| study.state_name() == "running");
         HomePage {
-            frame: Frame::new("Backsight", self.page, Vec::new()).with_scripts(),
+            frame: Frame::new("Backsight", self.page, Vec::new())
+                .with_data("Changes as JSON", &self.page.link(address::ALERTS_DATA))
+                .with_scripts(),
+            feed: self.to_feed(),
+            status: self.page.link(address::STATUS),
+            machines: self
+                .site
+                .machines
+                .machines
+                .iter()
+                .map(MachineLine::new)
+                .collect(),
+            to_machines: self
+                .site
+                .has(address::MACHINES)
+                .then(|| self.page.link(address::MACHINES)),
             script: self.page.link(HOME_SCRIPT),
             worse: take("worse", MOST_OPEN),
             other: take("other", MOST_OPEN),
@@ -117,7 +138,7 @@ impl Press<'_> {
 }
 
 /// What of a target is broken, and how much of it is stale.
-fn gaps_of(here: Here<'_>) -> Vec<Gap> {
+pub(super) fn gaps_of(here: Here<'_>) -> Vec<Gap> {
     let history = &here.book.history;
     let series: Vec<_> = history
         .series

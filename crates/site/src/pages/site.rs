@@ -6,8 +6,8 @@
 
 use askama::Template;
 use backsight_model::{Change, TargetName, Version};
-use backsight_report::numbers;
-use backsight_store::{RawRef, Store, StoreError, StudyId, StudyRow};
+use backsight_report::{doctor::DoctorHistoryView, numbers};
+use backsight_store::{RawRef, Store, StoreError, StoredSelfTest, StudyId, StudyRow};
 use std::{
     collections::{BTreeMap, HashMap},
     pin::Pin,
@@ -54,6 +54,12 @@ pub trait StudyPages: Send + Sync {
         study: &'a StudyRow,
         around: &'a Surroundings,
     ) -> Pin<Box<dyn Future<Output = Result<String, String>> + 'a>>;
+
+    /// What a study came to, as JSON; or why that can't be said.
+    fn json<'a>(
+        &'a self,
+        study: &'a StudyRow,
+    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + 'a>>;
 }
 
 /// Why a page can't be made.
@@ -68,6 +74,9 @@ pub enum SiteError {
     /// The page of tests.
     #[error(transparent)]
     Tests(#[from] PageError),
+    /// JSON can't be written; no input is known that makes it.
+    #[error("a view can't be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
 /// The verb whose studies are the history of a target: what they came to stands on the target's page.
@@ -98,6 +107,9 @@ pub struct Site<'a> {
     pub(super) between: Box<ChangesBetween<'a>>,
     pub(super) books: Vec<Book>,
     pub(super) studies: Vec<StudyRow>,
+    pub(super) machines: DoctorHistoryView,
+    /// What couldn't be taken into account, a sentence each.
+    pub(super) notes: Vec<String>,
     pub(super) reports: Option<Box<dyn StudyPages + 'a>>,
     pages: BTreeMap<String, Page>,
     /// Whether pages look for news.
@@ -115,7 +127,14 @@ impl<'a> Site<'a> {
     ) -> Self {
         targets.sort_by(|a, b| a.target.cmp(&b.target));
         let books: Vec<Book> = targets.into_iter().map(Book::new).collect();
-        let mut pages = BTreeMap::from([(address::HOME.to_owned(), Page::Home)]);
+        let of_all = [
+            (address::HOME, Page::Home),
+            (address::STATUS, Page::Status),
+            (address::FEED, Page::Feed),
+            (address::ALERTS_DATA, Page::AlertsJson),
+        ];
+        let of_all = of_all.map(|(address, page)| (address.to_owned(), page));
+        let mut pages = BTreeMap::from(of_all);
         for (number, book) in books.iter().enumerate() {
             book.pages(number, &mut pages);
         }
@@ -124,6 +143,8 @@ impl<'a> Site<'a> {
             between,
             books,
             studies: Vec::new(),
+            machines: DoctorHistoryView::new(&[]),
+            notes: Vec::new(),
             reports: None,
             pages,
             is_live: false,
@@ -140,11 +161,33 @@ impl<'a> Site<'a> {
     ) -> Self {
         let pages = &mut self.pages;
         pages.insert(address::STUDIES.to_owned(), Page::Studies);
+        pages.insert(address::STUDIES_DATA.to_owned(), Page::StudiesJson);
         for (place, study) in studies.iter().enumerate() {
             pages.insert(address::study(study.name.as_str()), Page::Study(place));
+            if has_report(study) {
+                let address = address::study_data(study.name.as_str());
+                pages.insert(address, Page::StudyJson(place));
+            }
         }
         self.studies = studies;
         self.reports = Some(reports);
+        self
+    }
+
+    /// With a page of the machines that these self-tests are of; they are sorted by machine and time.
+    #[must_use]
+    pub fn with_machines(mut self, tests: &[StoredSelfTest]) -> Self {
+        let pages = &mut self.pages;
+        pages.insert(address::MACHINES.to_owned(), Page::Machines);
+        pages.insert(address::MACHINES_DATA.to_owned(), Page::MachinesJson);
+        self.machines = DoctorHistoryView::new(tests);
+        self
+    }
+
+    /// With these sentences on what couldn't be taken into account.
+    #[must_use]
+    pub fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
         self
     }
 
@@ -261,6 +304,15 @@ impl Press<'_> {
     async fn text(&mut self, page: Page) -> Result<String, SiteError> {
         Ok(match page {
             Page::Home => self.home().render()?,
+            Page::Feed => self.feed().render()?,
+            Page::Status => self.status().render()?,
+            Page::Machines => self.machines().render()?,
+            Page::AlertsJson => self.site.alerts_json()?,
+            Page::StudiesJson => self.site.studies_json()?,
+            Page::MachinesJson => self.site.machines_json()?,
+            Page::Badge(book) => self.badge(self.here(book)).render()?,
+            Page::HistoryJson(book) => self.site.books[book].history_json("")?,
+            Page::TestsJson(book) => self.site.books[book].tests_json()?.unwrap_or_default(),
             Page::Target(book) => self.target(self.here(book)).render()?,
             Page::Versions(book) => self.versions(self.here(book)).render()?,
             Page::AllSeries(book) => self.all_series(self.here(book)).render()?,
@@ -278,6 +330,7 @@ impl Press<'_> {
             }
             Page::Studies => self.studies().render()?,
             Page::Study(place) => self.study(place).await?,
+            Page::StudyJson(place) => self.study_json(place).await?,
         })
     }
 }

@@ -6,6 +6,20 @@ use super::assets::JAVASCRIPT;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Page {
     Home,
+    /// The changes of all targets, for readers of news.
+    Feed,
+    /// What isn't as it should be.
+    Status,
+    Machines,
+    /// What the first page, the list of studies and that of machines tell, for programs.
+    AlertsJson,
+    StudiesJson,
+    MachinesJson,
+    /// How the target of the book of this number stands, as a small picture.
+    Badge(usize),
+    /// Of a book, what its pages tell, for programs.
+    HistoryJson(usize),
+    TestsJson(usize),
     /// Of the book of this number.
     Target(usize),
     Versions(usize),
@@ -30,6 +44,8 @@ pub(super) enum Page {
     Studies,
     /// Of the study at this place: where it stands, and what it came to.
     Study(usize),
+    /// The same for programs.
+    StudyJson(usize),
 }
 
 impl Page {
@@ -39,6 +55,14 @@ impl Page {
             | Self::TitlesData(_)
             | Self::ListData(_)
             | Self::SeriesData(..) => JAVASCRIPT,
+            Self::Feed => "application/atom+xml; charset=utf-8",
+            Self::Badge(_) => "image/svg+xml; charset=utf-8",
+            Self::AlertsJson
+            | Self::StudiesJson
+            | Self::MachinesJson
+            | Self::HistoryJson(_)
+            | Self::TestsJson(_)
+            | Self::StudyJson(_) => "application/json",
             _ => "text/html; charset=utf-8",
         }
     }

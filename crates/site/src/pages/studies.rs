@@ -1,7 +1,10 @@
 //! The list of studies, and the page of one: where it stands, what it came to, its boots.
 
 use askama::Template;
-use backsight_report::numbers::{self, counted};
+use backsight_report::{
+    json,
+    numbers::{self, counted},
+};
 use backsight_store::StudyRow;
 
 use super::{
@@ -29,7 +32,7 @@ pub(super) struct StudyLine {
     pub href: String,
     pub verb: String,
     target: Option<Link>,
-    state: &'static str,
+    pub state: &'static str,
     is_running: bool,
     pub trials: String,
     pub failed: usize,
@@ -78,7 +81,9 @@ impl Press<'_> {
     pub(super) fn studies(&self) -> StudiesPage {
         let crumbs = vec![self.crumb("Home", address::HOME)];
         StudiesPage {
-            frame: self.frame("Studies", crumbs),
+            frame: self
+                .frame("Studies", crumbs)
+                .with_data("JSON", &self.link(address::STUDIES_DATA)),
             studies: self.study_lines(|_| true),
         }
     }
@@ -137,6 +142,7 @@ impl Press<'_> {
                     style: frame.style,
                     crumbs: frame.crumbs,
                     live: frame.live,
+                    data: self.link(&address::study_data(study.name.as_str())),
                     state: StateView { line: &line }.render()?,
                     parts: BootsView { boots: &boots }.render()?,
                 }),
@@ -146,13 +152,28 @@ impl Press<'_> {
                 Err(why) => missing = why,
             }
         }
+        let mut frame = self.frame(study.name.as_str(), crumbs);
+        if has_report(study) {
+            let data = address::study_data(study.name.as_str());
+            frame = frame.with_data("JSON", &self.link(&data));
+        }
         let page = StudyPage {
-            frame: self.frame(study.name.as_str(), crumbs),
+            frame,
             line,
             missing,
             boots,
         };
         Ok(page.render()?)
+    }
+
+    /// What a study came to, for programs; where that can't be said, why.
+    pub(super) async fn study_json(&self, place: usize) -> Result<String, SiteError> {
+        let study = &self.site.studies[place];
+        let made = match &self.site.reports {
+            Some(reports) => reports.json(study).await,
+            None => Err("nobody makes reports here".to_owned()),
+        };
+        Ok(made.or_else(|why| json(&serde_json::json!({ "error": why })))?)
     }
 
     fn boots_of_study(&self, study: &StudyRow) -> Vec<BootLine> {

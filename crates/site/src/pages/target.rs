@@ -54,10 +54,16 @@ impl Press<'_> {
         let book = here.book;
         let mut crumbs = here.crumbs();
         crumbs.pop();
+        let mut frame = Frame::new(book.target.as_str(), here.page, crumbs)
+            .with_data("History as JSON", &here.to_history_data());
+        if let Some(tests) = here.to_tests_data() {
+            frame = frame.with_data("Tests as JSON", &tests);
+        }
+        frame = frame.with_data("Badge", &here.to_badge());
         let listed = in_order(book).into_iter().take(MOST_LISTED);
         let all_series = here.to_all_series();
         TargetPage {
-            frame: Frame::new(book.target.as_str(), here.page, crumbs).with_scripts(),
+            frame: frame.with_scripts(),
             counts: counts(book),
             tests: tests_link(here),
             versions: here.to_versions(),

@@ -1,0 +1,135 @@
+//! What isn't as it should be, over all targets: what can't be measured or isn't, what failed last, which studies wait to go on.
+
+use askama::Template;
+use backsight_model::BuildFailure;
+use backsight_report::clipped;
+use jiff::Timestamp;
+
+use super::{
+    address,
+    book::Here,
+    frame::Frame,
+    home::{Gap, gaps_of},
+    site::Press,
+    studies::StudyLine,
+};
+use crate::crumb::Crumb;
+
+/// Most lines of each list.
+const MOST_GAPS: usize = 500;
+const MOST_FAILURES: usize = 100;
+const MOST_STUDIES: usize = 50;
+
+#[derive(Template)]
+#[template(path = "pages/status.html")]
+pub(super) struct StatusPage<'a> {
+    frame: Frame,
+    running: Vec<StudyLine>,
+    /// Studies that `resume` goes on with.
+    unfinished: Vec<StudyLine>,
+    gaps: Vec<Gap>,
+    gaps_left_out: usize,
+    failures: Vec<FailureLine>,
+    failures_left_out: usize,
+    notes: &'a [String],
+}
+
+/// A build, boot or trial that failed.
+struct FailureLine {
+    began: Timestamp,
+    what: String,
+    href: String,
+    target: String,
+    to_target: String,
+    study: String,
+    /// Its page, if it has one.
+    to_study: Option<String>,
+    reason: String,
+}
+
+impl<'a> Press<'a> {
+    pub(super) fn status(&self) -> StatusPage<'a> {
+        let mut failures = Vec::new();
+        let mut gaps = Vec::new();
+        for number in 0..self.site.books.len() {
+            let here = self.here(number);
+            gaps.extend(gaps_of(here));
+            failures.extend(self.failures_of(here));
+        }
+        failures.sort_by_key(|failure| std::cmp::Reverse(failure.began));
+        let failures_left_out = failures.len().saturating_sub(MOST_FAILURES);
+        failures.truncate(MOST_FAILURES);
+        let gaps_left_out = gaps.len().saturating_sub(MOST_GAPS);
+        gaps.truncate(MOST_GAPS);
+        let of_state = |states: &[&str]| {
+            let mut lines = self.study_lines(|study| states.contains(&study.state_name()));
+            lines.truncate(MOST_STUDIES);
+            lines
+        };
+        let crumbs = vec![Crumb::new("Home", &self.page.link(address::HOME))];
+        StatusPage {
+            frame: Frame::new("Status", self.page, crumbs),
+            running: of_state(&["running"]),
+            unfinished: of_state(&["killed", "stopped"]),
+            gaps,
+            gaps_left_out,
+            failures,
+            failures_left_out,
+            notes: &self.site.notes,
+        }
+    }
+}
+
+impl Press<'_> {
+    /// What failed of a target: builds, boots and trials.
+    fn failures_of(&self, here: Here<'_>) -> Vec<FailureLine> {
+        let book = here.book;
+        let mut failures = Vec::new();
+        for study in &book.studies {
+            let page = address::study(study.name.as_str());
+            let to_study = self.site.has(&page).then(|| here.link(&page));
+            let line = |began, what: String, href, reason: &dyn ToString| FailureLine {
+                began,
+                what,
+                href,
+                target: clipped(book.target.as_str(), 60),
+                to_target: here.to_target(),
+                study: study.name.to_string(),
+                to_study: to_study.clone(),
+                reason: clipped(&reason.to_string(), 300),
+            };
+            let version = |number: u32| {
+                let build = study.builds.iter().find(|build| build.number == number);
+                build.and_then(|build| book.place(study, build))
+            };
+            for build in &study.builds {
+                if let Some(why @ BuildFailure::Broken(_)) = &build.failure
+                    && let Some(at) = book.place(study, build)
+                {
+                    let what = format!("build of {}", book.name(at));
+                    failures.push(line(build.began, what, here.to_version(at), why));
+                }
+            }
+            for boot in &study.boots {
+                if let Some(why) = &boot.failure {
+                    let of = version(boot.build).map_or(String::new(), |at| book.name(at));
+                    let what = format!("boot {} of {of}", boot.ordinal);
+                    failures.push(line(
+                        boot.began,
+                        what,
+                        here.to_boot(study, boot.number),
+                        why,
+                    ));
+                }
+            }
+            for trial in &study.trials {
+                if let Some(why) = &trial.failure {
+                    let href = here.to_trial(study.study, trial.number).unwrap_or_default();
+                    let what = format!("trial {}", trial.number);
+                    failures.push(line(trial.began, what, href, why));
+                }
+            }
+        }
+        failures
+    }
+}

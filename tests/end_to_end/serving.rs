@@ -1,5 +1,6 @@
 //! `serve`: the pages of `publish` and the read API over HTTP, live, for this machine alone.
 
+use flate2::read::GzDecoder;
 use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
 use std::{
@@ -195,6 +196,19 @@ fn a_server_only_reads_and_answers_this_machine_alone() {
         .find_map(|line| line.strip_prefix("etag: "));
     let again = server.asked("GET /", &format!("If-None-Match: {}\r\n", tag.unwrap()));
     assert_eq!((again.status, again.body.len()), (304, 0));
+    // Who takes it compressed gets it so, under a tag of its own.
+    let packed = server.asked("GET /", "Accept-Encoding: br, gzip\r\n");
+    assert!(
+        packed.head.contains("content-encoding: gzip"),
+        "{}",
+        packed.head
+    );
+    assert!(!packed.head.contains(tag.unwrap()), "{}", packed.head);
+    let mut unpacked = Vec::new();
+    GzDecoder::new(&packed.body[..])
+        .read_to_end(&mut unpacked)
+        .unwrap();
+    assert_eq!(unpacked, page.body);
 
     let taken = place.ends(&["serve", "--listen", &server.address]);
     taken.assert_code(2);

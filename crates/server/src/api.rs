@@ -35,9 +35,9 @@ pub async fn answer(live: &LiveSite, path: &str, query: &str) -> Response {
             ["targets"] => targets(live),
             ["targets", target, "history"] => history(live, target, &parameter(query, "series")),
             ["targets", target, "tests"] => tests(live, target),
-            ["alerts"] => found(live.site().alerts_json()),
-            ["machines"] => found(live.site().machines_json()),
-            ["studies"] => found(live.site().studies_json()),
+            ["alerts"] => found(live.edition().site.alerts_json()),
+            ["machines"] => found(live.edition().site.machines_json()),
+            ["studies"] => found(live.edition().site.studies_json()),
             ["studies", study] => of_study(live, study).await,
             ["openapi.json"] => written(&open_api()),
             _ => unknown(path),
@@ -102,8 +102,8 @@ fn parameter(query: &str, name: &str) -> String {
 }
 
 fn targets(live: &LiveSite) -> Answer {
-    let site = live.site();
-    let views = site.targets().map(|target| TargetView {
+    let edition = live.edition();
+    let views = edition.site.targets().map(|target| TargetView {
         target: target.target.as_str(),
         versions: target.history.versions.len(),
         measured: target.measured(),
@@ -116,8 +116,11 @@ fn targets(live: &LiveSite) -> Answer {
 
 /// What `use` makes of a target, if there is one of that name.
 fn of_target(live: &LiveSite, name: &str, make: impl FnOnce(&SiteTarget) -> Answer) -> Answer {
-    let site = live.site();
-    let found = site.targets().find(|target| target.target.as_str() == name);
+    let edition = live.edition();
+    let found = edition
+        .site
+        .targets()
+        .find(|target| target.target.as_str() == name);
     match found {
         Some(target) => make(target),
         None => Answer::NotFound(format!("no target is called {name:?}")),

@@ -9,6 +9,7 @@ mod content;
 mod live_site;
 mod open_api;
 mod operations;
+mod page_cache;
 mod serve;
 mod verdict_output;
 

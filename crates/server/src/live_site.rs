@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-use crate::SiteContent;
+use crate::{SiteContent, page_cache::Edition};
 
 /// How often the store is asked whether something was written: one look at two files.
 const LOOK: Duration = Duration::from_millis(500);
@@ -23,7 +23,7 @@ pub struct LiveSite {
     targets: Vec<TargetName>,
     /// Tells whoever started it what pages can't show.
     tell: fn(&str),
-    site: RwLock<Arc<Site<'static>>>,
+    edition: RwLock<Arc<Edition>>,
     /// What the store was like before the first one was made.
     first: StoreStamp,
     /// Counts the sites that were made.
@@ -47,17 +47,17 @@ impl LiveSite {
         Ok(Arc::new(Self {
             first,
             tell,
-            site: RwLock::new(Arc::new(site)),
+            edition: RwLock::new(Arc::new(Edition::new(site))),
             store,
             targets,
             editions: watch::Sender::new(1),
         }))
     }
 
-    /// The site as it was last made.
-    pub fn site(&self) -> Arc<Site<'static>> {
-        let site = self.site.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&site)
+    /// The site as it was last made, with the pages of it that were asked for.
+    pub(crate) fn edition(&self) -> Arc<Edition> {
+        let edition = self.edition.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&edition)
     }
 
     /// The store.
@@ -89,7 +89,8 @@ impl LiveSite {
             // A store that can't be read for a moment, or for ever, is no reason to lose what is shown.
             let trouble = match made.await {
                 Ok(Ok((site, _))) => {
-                    *self.site.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
+                    *self.edition.write().unwrap_or_else(PoisonError::into_inner) =
+                        Arc::new(Edition::new(site));
                     self.editions.send_modify(|edition| *edition += 1);
                     seen = now;
                     String::new()

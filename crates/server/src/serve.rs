@@ -8,8 +8,6 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse as _, Response, Sse, sse},
 };
-use backsight_site::{SiteError, SiteFile};
-use backsight_store::RawRef;
 use futures_util::{StreamExt as _, stream};
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::watch};
@@ -18,6 +16,7 @@ use crate::{
     LiveSite,
     address::{Place, place},
     api,
+    page_cache::{Edition, SentFile},
 };
 
 /// Pages say themselves what their scripts may do; this holds where a page says nothing.
@@ -165,29 +164,25 @@ async fn events(State(server): State<Server>) -> impl axum::response::IntoRespon
 }
 
 async fn answer(State(server): State<Server>, request: Request) -> Response {
-    let path = request.uri().path().to_owned();
-    let query = request.uri().query().unwrap_or_default().to_owned();
-    let headers = request.headers().clone();
-    let live = Arc::clone(&server.site);
-    // Making a page computes: the loop goes on meanwhile.
-    let runtime = tokio::runtime::Handle::current();
-    let made = tokio::task::spawn_blocking(move || {
-        runtime.block_on(async {
-            match path.strip_prefix("/api/v1/") {
-                Some(asked) => api::answer(&live, asked, &query).await,
-                None => page(&live, &path).await,
-            }
-        })
-    });
-    match made.await {
-        Ok(response) => unchanged(&headers, response),
-        Err(_) => fault("the page can't be made"),
-    }
+    let headers = request.headers();
+    let path = request.uri().path();
+    let response = match path.strip_prefix("/api/v1/") {
+        Some(asked) => {
+            let query = request.uri().query().unwrap_or_default();
+            let (asked, query) = (asked.to_owned(), query.to_owned());
+            let (live, edition) = (Arc::clone(&server.site), server.site.edition());
+            let made = edition
+                .compute(move |runtime| runtime.block_on(api::answer(&live, &asked, &query)));
+            made.await
+                .unwrap_or_else(|_| fault("the answer can't be made"))
+        }
+        None => page(&server.site.edition(), path, takes_gzip(headers)).await,
+    };
+    unchanged(headers, response)
 }
 
-async fn page(live: &LiveSite, path: &str) -> Response {
-    let site = live.site();
-    match place(&site, path) {
+async fn page(edition: &Arc<Edition>, path: &str, takes_gzip: bool) -> Response {
+    match place(&edition.site, path) {
         Place::Elsewhere(path) => match HeaderValue::from_str(&path) {
             Ok(path) => {
                 (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, path)]).into_response()
@@ -195,29 +190,48 @@ async fn page(live: &LiveSite, path: &str) -> Response {
             Err(_) => not_found(),
         },
         Place::Nowhere => not_found(),
-        Place::File(address) => match site.file(&address).await {
-            Ok(Some(file)) => file_response(&address, file),
+        Place::File(address) => match edition.file(&address).await {
+            Ok(Some(file)) => file_response(&address, &file, takes_gzip),
             Ok(None) => not_found(),
-            Err(error) => site_fault(&error),
+            Err(error) => fault(&error.to_string()),
         },
     }
 }
 
-fn file_response(address: &str, file: SiteFile) -> Response {
+/// Whether a reader takes compressed answers.
+fn takes_gzip(asked: &HeaderMap) -> bool {
+    let accepted = asked.get_all(header::ACCEPT_ENCODING).iter();
+    let codings = accepted.filter_map(|value| value.to_str().ok());
+    let mut codings = codings.flat_map(|value| value.split(','));
+    codings.any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().strip_prefix("q=").unwrap_or("1");
+        matches!(name.trim(), "gzip" | "*") && weight.parse() != Ok(0.0)
+    })
+}
+
+fn file_response(address: &str, file: &SentFile, takes_gzip: bool) -> Response {
     // A raw output's address says its content.
     let keep = match address.starts_with("raw/") {
         true => "private, max-age=31536000, immutable",
         false => "no-cache",
     };
-    let tag = format!("\"{}\"", RawRef::from_content(&file.content));
-    let mut response = Response::new(Body::from(file.content));
+    let compressed = file.compressed.as_ref().filter(|_| takes_gzip);
+    let content = compressed.unwrap_or(&file.content);
+    let mut response = Response::new(Body::from(content.clone()));
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static(file.media_type),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    let mut form = "";
+    if compressed.is_some() {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        form = "-gzip";
+    }
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{}{form}\"", file.tag)) {
         headers.insert(header::ETAG, tag);
     }
     response
@@ -247,11 +261,28 @@ fn not_found() -> Response {
         .into_response()
 }
 
-fn site_fault(error: &SiteError) -> Response {
-    fault(&error.to_string())
-}
-
 pub(crate) fn fault(why: &str) -> Response {
     let text = format!("{why}\n");
     (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_say_whether_they_take_gzip() {
+        for (said, takes) in [
+            ("gzip, deflate, br", true),
+            ("br;q=1.0, gzip;q=0.5", true),
+            ("*", true),
+            ("gzip;q=0", false),
+            ("br", false),
+            ("", false),
+        ] {
+            let value = HeaderValue::from_static(said);
+            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, value)]);
+            assert_eq!(takes_gzip(&headers), takes, "{said}");
+        }
+    }
 }

@@ -44,6 +44,20 @@ impl<'a> SeriesText<'a> {
         }
     }
 
+    /// The same with the unit that was chosen before: that takes all values.
+    pub fn with_scale(history: &'a TargetHistory, series: &'a VersionSeries, scale: Scale) -> Self {
+        Self {
+            history,
+            series,
+            scale,
+        }
+    }
+
+    /// The unit that is shown, and how values become numbers of it.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
     /// A number of the series in the unit that is shown.
     pub fn scaled(&self, value: f64) -> f64 {
         self.scale.convert(value)

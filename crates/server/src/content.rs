@@ -89,11 +89,15 @@ async fn target_content(
     notes: &mut Vec<String>,
 ) -> miette::Result<SiteTarget> {
     let KnownAlerts {
-        known,
+        mut known,
         mut tests,
         alerts,
     } = KnownAlerts::from_store(store, target, Timestamp::now()).await?;
     notes.extend(known.left_out);
+    // The history has them.
+    for trial in known.studies.iter_mut().flat_map(|study| &mut study.trials) {
+        trial.samples = Vec::new();
+    }
     add_failure_messages(store, &mut tests)
         .await
         .into_diagnostic()?;

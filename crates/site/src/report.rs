@@ -2,16 +2,20 @@
 //!
 //! Only as many trials and raw outputs are held as a page can show; the rest stays in the store.
 
-use backsight_model::{Cell, CellSeries, ResultSet, TrialSamples};
+use backsight_model::{Cell, Definitions, ResultSet};
 use backsight_policy::Comparison;
 use backsight_report::{
     comparison::ComparedBackground, instances::StudyInstances, overhead::OverheadStudy,
 };
 use backsight_store::{
-    InstanceRecords, KeptOutput, RawRef, StepRow, Store, StoreError, StudyDocument, StudyId,
-    StudyRow, TrialInstances, TrialRow,
+    ALL_TRIALS, InstanceRecords, KeptOutput, RawRef, StepRow, Store, StoreError, StudyDocument,
+    StudyId, StudyRow, TrialInstances, TrialRow,
 };
-use std::collections::{HashMap, HashSet};
+use indexmap::IndexMap;
+use std::{
+    collections::{HashMap, HashSet},
+    ops::RangeInclusive,
+};
 
 use crate::printed::{PAGE_LIMIT, PrintedOutput, share_out};
 
@@ -154,56 +158,45 @@ impl ReportStudy {
     }
 }
 
-/// What a study kept of each of its boots, by their numbers: all trials, with their steps not read yet.
-pub(crate) async fn boots_of(
+/// What a study kept of a boot, whose trials' numbers lie in a range: its trials with their samples, their steps not read yet.
+pub(crate) async fn trials_of_boot(
     store: &Store,
     id: StudyId,
-) -> Result<HashMap<u32, ReportStudy>, StoreError> {
-    let mut results = store.result_set(id).await?;
-    let whole = ReportStudy {
-        row: store.study_of(id).await?,
+    boot: u32,
+    numbers: RangeInclusive<u32>,
+) -> Result<ReportStudy, StoreError> {
+    let mut instances = store.instances_of_trials(id, numbers.clone()).await?;
+    let mut trials = Vec::new();
+    let add = |row: TrialRow| {
+        if row.boot == boot {
+            trials.push(ReportTrial {
+                shown: true,
+                steps: Vec::new(),
+                instances: instances.remove(&row.number).unwrap_or_default(),
+                row,
+            });
+        }
+    };
+    store.each_trial(id, numbers.clone(), add).await?;
+    let row = store.study_of(id).await?;
+    Ok(ReportStudy {
+        results: ResultSet {
+            study: id.0,
+            name: row.name.to_string(),
+            study_name: row.name.clone(),
+            began: row.began,
+            state: row.state,
+            interleaved: true,
+            hosts: IndexMap::new(),
+            definitions: Definitions::default(),
+            series: store.series_of_trials(id, numbers).await?,
+            failed: Vec::new(),
+        },
+        row,
         cells: store.cells(id).await?,
         documents: Vec::new(),
-        trials: Vec::new(),
-        results: ResultSet {
-            series: Vec::new(),
-            ..results.clone()
-        },
-    };
-    let mut instances = match store.instance_records(id).await? {
-        Some(records) => records.into_trials(),
-        None => HashMap::default(),
-    };
-    let mut boots: HashMap<u32, ReportStudy> = HashMap::new();
-    let mut boot_of = HashMap::new();
-    let add = |row: TrialRow| {
-        boot_of.insert(row.number, row.boot);
-        let boot = boots.entry(row.boot).or_insert_with(|| whole.clone());
-        boot.trials.push(ReportTrial {
-            shown: true,
-            steps: Vec::new(),
-            instances: instances.remove(&row.number).unwrap_or_default(),
-            row,
-        });
-    };
-    store.each_trial(id, add).await?;
-    for series in &mut results.series {
-        let mut by_boot: HashMap<u32, Vec<TrialSamples>> = HashMap::new();
-        for trial in std::mem::take(&mut series.trials) {
-            if let Some(boot) = boot_of.get(&trial.trial) {
-                by_boot.entry(*boot).or_default().push(trial);
-            }
-        }
-        for (boot, trials) in by_boot {
-            if let Some(boot) = boots.get_mut(&boot) {
-                boot.results.series.push(CellSeries {
-                    trials,
-                    ..series.clone()
-                });
-            }
-        }
-    }
-    Ok(boots)
+        trials,
+    })
 }
 
 /// A study of which no output has been read yet.
@@ -242,7 +235,7 @@ impl WithoutOutputs {
                 instances: TrialInstances::default(),
             });
         };
-        store.each_trial(study, add).await?;
+        store.each_trial(study, ALL_TRIALS, add).await?;
         let shown = spread(trials.iter().map(|trial| &trial.row), most);
         for trial in &mut trials {
             trial.shown = shown.contains(&trial.row.number);

@@ -6,12 +6,15 @@ use backsight_model::{
     Skew,
 };
 use indexmap::IndexMap;
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::RangeInclusive};
 
 use crate::{
     Store, StoreError, StudyId,
     packed::{SampleKey, SampleKind},
 };
+
+/// The numbers of all trials of a study.
+pub const ALL_TRIALS: RangeInclusive<u32> = 0..=u32::MAX;
 
 /// What hosts that play a role together measured, by trial and metric.
 pub type InstanceSamplesByTrial = IndexMap<(u32, MetricName), Vec<InstanceSamples>>;
@@ -74,9 +77,9 @@ impl Store {
         &self,
         study: StudyId,
     ) -> Result<Option<InstanceRecords>, StoreError> {
-        let samples = self.instance_samples(study, None).await?;
-        let meetings = self.meetings(study, None).await?;
-        let clocks = self.host_clocks(study, None).await?;
+        let samples = self.instance_samples(study, ALL_TRIALS).await?;
+        let meetings = self.meetings(study, &ALL_TRIALS).await?;
+        let clocks = self.host_clocks(study, &ALL_TRIALS).await?;
         if samples.is_empty() && meetings.is_empty() && clocks.is_empty() {
             return Ok(None);
         }
@@ -107,32 +110,44 @@ impl Store {
         study: StudyId,
         trial: u32,
     ) -> Result<TrialInstances, StoreError> {
+        let mut trials = self.instances_of_trials(study, trial..=trial).await?;
+        Ok(trials.remove(&trial).unwrap_or_default())
+    }
+
+    /// What hosts did beside each other in the trials with these numbers.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn instances_of_trials(
+        &self,
+        study: StudyId,
+        trials: RangeInclusive<u32>,
+    ) -> Result<HashMap<u32, TrialInstances>, StoreError> {
         let records = InstanceRecords {
             cells: Vec::new(),
             metrics: IndexMap::new(),
             cell_of: HashMap::new(),
-            samples: self.instance_samples(study, Some(trial)).await?,
-            meetings: self.meetings(study, Some(trial)).await?,
-            clocks: self.host_clocks(study, Some(trial)).await?,
+            meetings: self.meetings(study, &trials).await?,
+            clocks: self.host_clocks(study, &trials).await?,
+            samples: self.instance_samples(study, trials).await?,
         };
-        Ok(records.into_trials().remove(&trial).unwrap_or_default())
+        Ok(records.into_trials())
     }
 
-    /// The clocks of hosts that didn't have the controller's when a trial began, in the order of trials and of their names; of one
-    /// trial only, if it is named.
+    /// The clocks of hosts that didn't have the controller's when a trial began, in the order of trials and of their names.
     ///
     /// # Errors
     /// The store's own.
     async fn host_clocks(
         &self,
         study: StudyId,
-        trial: Option<u32>,
+        trials: &RangeInclusive<u32>,
     ) -> Result<Vec<(u32, HostClock)>, StoreError> {
         let query = sqlx::query(
             "SELECT trial, host, ahead, uncertainty FROM host_clock \
              WHERE study = $1 AND trial BETWEEN $2 AND $3 ORDER BY trial, host",
         );
-        let (from, to) = trial_range(trial);
+        let (from, to) = (i64::from(*trials.start()), i64::from(*trials.end()));
         let db = &self.database;
         let rows = db.rows(query.bind(study.0).bind(from).bind(to)).await?;
         rows.iter()
@@ -147,20 +162,20 @@ impl Store {
             .collect()
     }
 
-    /// How exactly programs began and passed barriers together, in the order of trials; of one trial only, if it is named.
+    /// How exactly programs began and passed barriers together, in the order of trials.
     ///
     /// # Errors
     /// The store's own.
     async fn meetings(
         &self,
         study: StudyId,
-        trial: Option<u32>,
+        trials: &RangeInclusive<u32>,
     ) -> Result<Vec<(u32, Meeting)>, StoreError> {
         let query = sqlx::query(
             "SELECT trial, kind, role, name, parties, times, median, p99, largest FROM meeting \
              WHERE study = $1 AND trial BETWEEN $2 AND $3 ORDER BY trial, position",
         );
-        let (from, to) = trial_range(trial);
+        let (from, to) = (i64::from(*trials.start()), i64::from(*trials.end()));
         let db = &self.database;
         let rows = db.rows(query.bind(study.0).bind(from).bind(to)).await?;
         rows.iter()
@@ -192,15 +207,15 @@ impl Store {
             .collect()
     }
 
-    /// What each of several hosts that play a role measured, by trial and metric, in the order of the trials; of one trial only, if it
-    /// is named. Nothing of roles that one host plays.
+    /// What each of several hosts that play a role measured, by trial and metric, in the order of the trials. Nothing of roles that
+    /// one host plays.
     ///
     /// # Errors
     /// The store's own.
     pub async fn instance_samples(
         &self,
         study: StudyId,
-        trial: Option<u32>,
+        trials: RangeInclusive<u32>,
     ) -> Result<InstanceSamplesByTrial, StoreError> {
         let query = sqlx::query(
             "SELECT m.name, s.trial, s.metric, s.host, s.measured, s.measured_checksum, s.within, s.within_checksum \
@@ -210,7 +225,7 @@ impl Store {
              JOIN metric m ON m.study = s.study AND m.benchmark = c.benchmark AND m.position = s.metric \
              WHERE s.study = $1 AND s.trial BETWEEN $2 AND $3 ORDER BY s.trial, s.metric, s.position",
         );
-        let (from, to) = trial_range(trial);
+        let (from, to) = (i64::from(*trials.start()), i64::from(*trials.end()));
         let db = &self.database;
         let mut found = InstanceSamplesByTrial::new();
         db.each_row(query.bind(study.0).bind(from).bind(to), |row| {
@@ -231,13 +246,5 @@ impl Store {
         })
         .await?;
         Ok(found)
-    }
-}
-
-/// The numbers of the trials that are meant: of this one, or of all.
-fn trial_range(trial: Option<u32>) -> (i64, i64) {
-    match trial {
-        Some(trial) => (i64::from(trial), i64::from(trial)),
-        None => (0, i64::from(u32::MAX)),
     }
 }

@@ -58,7 +58,7 @@ pub use error::StoreError;
 pub use finished::{FileContent, FinishedFile, FinishedStudy, FinishedTrial};
 pub use history::{RequestRecord, StoredOutcome};
 pub use host_records::StoredHostRecord;
-pub use instance_records::{InstanceRecords, InstanceSamplesByTrial, TrialInstances};
+pub use instance_records::{ALL_TRIALS, InstanceRecords, InstanceSamplesByTrial, TrialInstances};
 pub use prune_mark::{PruneMark, RulePruning};
 pub use raw::{FilePart, SweptObjects};
 pub use raw_ref::RawRef;

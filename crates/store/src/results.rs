@@ -7,9 +7,10 @@ use backsight_model::{
     TrialSamples,
 };
 use indexmap::IndexMap;
+use std::ops::RangeInclusive;
 
 use crate::{
-    Store, StoreError, StudyId,
+    ALL_TRIALS, Store, StoreError, StudyId,
     packed::{SampleKey, SampleKind},
 };
 
@@ -25,29 +26,9 @@ impl Store {
     /// There is no such study.
     pub async fn result_set(&self, study: StudyId) -> Result<ResultSet, StoreError> {
         let row = self.study_of(study).await?;
-        let metrics = self.metrics(study).await?;
-        let mut series = Vec::new();
-        // Where in `series` each cell's metrics begin.
-        let mut first = Vec::new();
+        let series = self.series_of_trials(study, ALL_TRIALS).await;
+        let series = series.map_err(|error| error.of_study(&row.name))?;
         let cells = self.cells(study).await?;
-        for cell in &cells {
-            first.push(series.len());
-            for metric in metrics.get(&cell.benchmark).into_iter().flatten() {
-                series.push(CellSeries {
-                    cell: cell.clone(),
-                    metric: metric.name.clone(),
-                    unit: metric.unit,
-                    better: metric.better,
-                    about: metric.about.clone(),
-                    primary: metric.primary,
-                    monitor: metric.monitor.clone(),
-                    simulator: metric.simulator,
-                    trials: Vec::new(),
-                });
-            }
-        }
-        let added = self.add_samples(study, &first, &mut series).await;
-        added.map_err(|error| error.of_study(&row.name))?;
         let failed = self.failures(study, &cells).await?;
         let documents = self.documents(study).await?;
         let documents: Vec<(String, TomlDocument)> = documents
@@ -67,6 +48,39 @@ impl Store {
             series,
             failed,
         })
+    }
+
+    /// What the trials with these numbers measured: a series for each metric of each cell, in the plan's order.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn series_of_trials(
+        &self,
+        study: StudyId,
+        trials: RangeInclusive<u32>,
+    ) -> Result<Vec<CellSeries>, StoreError> {
+        let metrics = self.metrics(study).await?;
+        let mut series = Vec::new();
+        // Where in `series` each cell's metrics begin.
+        let mut first = Vec::new();
+        for cell in self.cells(study).await? {
+            first.push(series.len());
+            for metric in metrics.get(&cell.benchmark).into_iter().flatten() {
+                series.push(CellSeries {
+                    cell: cell.clone(),
+                    metric: metric.name.clone(),
+                    unit: metric.unit,
+                    better: metric.better,
+                    about: metric.about.clone(),
+                    primary: metric.primary,
+                    monitor: metric.monitor.clone(),
+                    simulator: metric.simulator,
+                    trials: Vec::new(),
+                });
+            }
+        }
+        self.add_samples(study, trials, &first, &mut series).await?;
+        Ok(series)
     }
 
     /// The newest studies that have cells of this benchmark, those along a history left out: at most so many.
@@ -116,10 +130,11 @@ impl Store {
         Ok(failures)
     }
 
-    /// Adds all samples to their series; `first` says where in `series` each cell's metrics begin.
+    /// Adds the samples of these trials to their series; `first` says where in `series` each cell's metrics begin.
     async fn add_samples(
         &self,
         study: StudyId,
+        trials: RangeInclusive<u32>,
         first: &[usize],
         series: &mut [CellSeries],
     ) -> Result<(), StoreError> {
@@ -127,9 +142,12 @@ impl Store {
         let query = sqlx::query(
             "SELECT t.number, t.cell, t.round, t.neighbours, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum, t.boot, t.session, t.host \
              FROM trial t JOIN sample s ON s.study = t.study AND s.trial = t.number \
-             WHERE t.study = $1 ORDER BY t.number, s.metric",
-        );
-        db.each_row(query.bind(study.0), |row| {
+             WHERE t.study = $1 AND t.number BETWEEN $2 AND $3 ORDER BY t.number, s.metric",
+        )
+        .bind(study.0)
+        .bind(i64::from(*trials.start()))
+        .bind(i64::from(*trials.end()));
+        db.each_row(query, |row| {
             let (cell, metric): (usize, usize) = (db.whole(row, "cell")?, db.whole(row, "metric")?);
             let end = first.get(cell + 1).copied().unwrap_or(series.len());
             let index = first.get(cell).map(|first| first + metric);

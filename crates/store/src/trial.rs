@@ -10,11 +10,12 @@ use jiff::Timestamp;
 use sqlx::{QueryBuilder, Transaction};
 use std::{
     collections::{HashMap, HashSet},
+    ops::RangeInclusive,
     time::Duration,
 };
 
 use crate::{
-    RawRef, Store, StoreError, StudyId,
+    ALL_TRIALS, RawRef, Store, StoreError, StudyId,
     database::{AnswerRow, DatabaseKind},
     packed::{SampleKey, SampleKind, StoredSamples, checksum, pack},
     raw,
@@ -590,26 +591,31 @@ impl Store {
     /// The store's own.
     pub async fn trials(&self, study: StudyId) -> Result<Vec<TrialRow>, StoreError> {
         let mut trials = Vec::new();
-        self.each_trial(study, |trial| trials.push(trial)).await?;
+        self.each_trial(study, ALL_TRIALS, |trial| trials.push(trial))
+            .await?;
         Ok(trials)
     }
 
-    /// The same one by one, for studies of very many.
+    /// The same of those with these numbers, one by one, for studies of very many.
     ///
     /// # Errors
     /// As [`Store::trials`].
     pub async fn each_trial(
         &self,
         study: StudyId,
+        numbers: RangeInclusive<u32>,
         mut each: impl FnMut(TrialRow),
     ) -> Result<(), StoreError> {
         // Both are in the order of trials' numbers.
-        let mut loads = self.loads(study).await?.into_iter().peekable();
+        let mut loads = self.loads(study, &numbers).await?.into_iter().peekable();
         let query = sqlx::query(
             "SELECT number, cell, round, began, took, failure, neighbours, warnings, drawn, boot \
-             FROM trial WHERE study = $1 ORDER BY number",
-        );
-        let rows = self.database.each_row(query.bind(study.0), |row| {
+             FROM trial WHERE study = $1 AND number BETWEEN $2 AND $3 ORDER BY number",
+        )
+        .bind(study.0)
+        .bind(i64::from(*numbers.start()))
+        .bind(i64::from(*numbers.end()));
+        let rows = self.database.each_row(query, |row| {
             let mut trial = self.trial_row(row)?;
             while let Some((_, load)) = loads.next_if(|(number, _)| *number <= trial.number) {
                 trial.load.push(load);
@@ -639,14 +645,21 @@ impl Store {
         })
     }
 
-    async fn loads(&self, study: StudyId) -> Result<Vec<(u32, MachineLoad)>, StoreError> {
+    async fn loads(
+        &self,
+        study: StudyId,
+        trials: &RangeInclusive<u32>,
+    ) -> Result<Vec<(u32, MachineLoad)>, StoreError> {
         let db = &self.database;
         let mut loads = Vec::new();
         let query = sqlx::query(
             "SELECT trial, hosts, available, ours, others, interrupts, stolen, busiest \
-             FROM machine_load WHERE study = $1 ORDER BY trial, machine",
-        );
-        db.each_row(query.bind(study.0), |row| {
+             FROM machine_load WHERE study = $1 AND trial BETWEEN $2 AND $3 ORDER BY trial, machine",
+        )
+        .bind(study.0)
+        .bind(i64::from(*trials.start()))
+        .bind(i64::from(*trials.end()));
+        db.each_row(query, |row| {
             let load = MachineLoad {
                 hosts: db.json(row, "hosts", "names of hosts")?,
                 available: self.float(row, "available")?,
@@ -722,7 +735,7 @@ impl Store {
         trial: u32,
         mut samples: Vec<MetricSamples>,
     ) -> Result<Vec<MetricSamples>, StoreError> {
-        let mut instances = self.instance_samples(study, Some(trial)).await?;
+        let mut instances = self.instance_samples(study, trial..=trial).await?;
         for samples in &mut samples {
             let of_metric = instances.shift_remove(&(trial, samples.metric.clone()));
             samples.instances = of_metric.unwrap_or_default();

@@ -1,8 +1,8 @@
 //! A target with everything that pages say of it, and where its pages are.
 
-use backsight_model::{Build, StudyHistory, TargetName, Version};
+use backsight_model::{Boot, Build, HistoryTrial, StudyHistory, TargetName, Version};
 use backsight_policy::{Alert, TargetHistory, TestHistory, VersionSeries, VersionStanding};
-use backsight_report::clipped;
+use backsight_report::{SeriesText, clipped, numbers::Scale};
 use std::{
     collections::{BTreeMap, HashMap},
     ops::Deref,
@@ -57,10 +57,14 @@ pub(super) struct Book {
     slugs: Vec<String>,
     /// Testbeds by what identifies the questions on them, where several measure the same.
     testbeds: HashMap<String, String>,
+    /// The units of series.
+    scales: Vec<Scale>,
     /// Builds by the places of their versions: the places of their studies, and their own in these.
     builds: HashMap<usize, Vec<(usize, usize)>>,
     /// The boots of trials, by their studies' numbers and their own.
     boots: HashMap<(i64, u32), u32>,
+    /// The trials of boots, likewise.
+    trials: HashMap<(i64, u32), TrialsOfBoot>,
     /// The names of studies, by their numbers.
     names: HashMap<i64, String>,
 }
@@ -70,6 +74,16 @@ pub(super) struct Book {
 pub(super) struct BuildOf<'a> {
     pub study: &'a StudyHistory,
     pub build: &'a Build,
+}
+
+/// The trials of a boot.
+#[derive(Clone, Copy)]
+pub(super) struct TrialsOfBoot {
+    /// The least and the largest of their numbers.
+    pub first: u32,
+    pub last: u32,
+    pub count: usize,
+    pub failed: usize,
 }
 
 impl Book {
@@ -96,10 +110,30 @@ impl Book {
                 }
             }
         }
-        let trials = studies.iter().flat_map(|study| {
-            let trials = study.trials.iter();
-            trials.map(|trial| ((study.study, trial.number), trial.boot))
-        });
+        let mut boots = HashMap::new();
+        let mut trials: HashMap<(i64, u32), TrialsOfBoot> = HashMap::new();
+        for study in studies {
+            for HistoryTrial {
+                number,
+                boot,
+                failure,
+                ..
+            } in &study.trials
+            {
+                boots.insert((study.study, *number), *boot);
+                let of_boot = trials.entry((study.study, *boot));
+                let of_boot = of_boot.or_insert(TrialsOfBoot {
+                    first: *number,
+                    last: *number,
+                    count: 0,
+                    failed: 0,
+                });
+                of_boot.first = of_boot.first.min(*number);
+                of_boot.last = of_boot.last.max(*number);
+                of_boot.count += 1;
+                of_boot.failed += usize::from(failure.is_some());
+            }
+        }
         Self {
             folder: address::target(target.as_str()),
             measured: versions
@@ -114,7 +148,13 @@ impl Book {
             },
             slugs: slugs(&history.series),
             testbeds: testbeds(studies),
-            boots: trials.collect(),
+            scales: {
+                let series = history.series.iter();
+                let words = series.map(|series| SeriesText::new(history, series));
+                words.map(|words| words.scale()).collect()
+            },
+            boots,
+            trials,
             names: studies
                 .iter()
                 .map(|study| (study.study, study.name.to_string()))
@@ -166,6 +206,12 @@ impl Book {
         &self.slugs[series]
     }
 
+    /// A series as text.
+    pub fn words(&self, series: usize) -> SeriesText<'_> {
+        let (history, scale) = (&self.content.history, self.scales[series]);
+        SeriesText::with_scale(history, &history.series[series], scale)
+    }
+
     /// The part of addresses that is a version.
     pub fn version_part(&self, at: usize) -> &str {
         &self.parts[at]
@@ -211,6 +257,11 @@ impl Book {
             }
         };
         builds.map(build_of).collect()
+    }
+
+    /// The trials of a boot; none where it has none.
+    pub fn trials_of(&self, study: &StudyHistory, boot: &Boot) -> Option<TrialsOfBoot> {
+        self.trials.get(&(study.study, boot.number)).copied()
     }
 
     /// The place of the version that a build of a study is of.

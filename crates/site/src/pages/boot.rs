@@ -4,7 +4,7 @@ use askama::Template;
 use backsight_model::{Boot, StudyHistory};
 use backsight_report::{clipped, numbers};
 use backsight_store::{KeptOutput, StoreError, StudyId};
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::RangeInclusive};
 
 use super::{
     book::Here,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     crumb::Crumb,
     printed::PrintedOutput,
-    report::{ReportStep, ReportStudy, ReportTrial},
+    report::{ReportStep, ReportTrial, trials_of_boot},
     trials::Trials,
 };
 
@@ -48,13 +48,12 @@ impl Press<'_> {
         let boot = &study.boots[boot];
         let build = study.builds.iter().find(|build| build.number == boot.build);
         let log = self.log(boot.log.as_deref(), OUTPUTS).await;
-        let trials = match self
-            .site
-            .boots_of(StudyId(study.study))
-            .await?
-            .get(&boot.number)
-        {
-            Some(of_boot) => self.trials(StudyId(study.study), of_boot).await?,
+        let trials = match here.trials_of(study, boot) {
+            Some(of_boot) => {
+                let numbers = of_boot.first..=of_boot.last;
+                self.trials(StudyId(study.study), boot.number, numbers)
+                    .await?
+            }
             None => Vec::new(),
         };
         let mut crumbs = here.crumbs();
@@ -91,11 +90,14 @@ impl Press<'_> {
     async fn trials(
         &mut self,
         study: StudyId,
-        of_boot: &ReportStudy,
+        boot: u32,
+        numbers: RangeInclusive<u32>,
     ) -> Result<Vec<String>, SiteError> {
+        let store = &self.site.store;
+        let of_boot = &trials_of_boot(store, study, boot, numbers).await?;
         let mut steps = Vec::new();
         for trial in &of_boot.trials {
-            steps.push(self.site.store.steps(study, trial.row.number).await?);
+            steps.push(store.steps(study, trial.row.number).await?);
         }
         let outputs = 2 * steps.iter().map(Vec::len).sum::<usize>();
         let allowance = OUTPUTS / outputs.max(1);

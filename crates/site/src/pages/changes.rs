@@ -2,6 +2,7 @@
 
 use backsight_policy::{ChangeDirection, VersionSeries};
 use backsight_report::SeriesText;
+use std::cell::LazyCell;
 
 use super::book::Here;
 
@@ -63,7 +64,8 @@ fn sentences_of(
     series: &VersionSeries,
     is_asked: impl Fn(Option<usize>, usize) -> bool,
 ) -> Vec<ShownChange> {
-    let words = SeriesText::new(&here.book.history, series);
+    // Its unit is chosen from all values; most series didn't change between two versions.
+    let words = LazyCell::new(|| SeriesText::new(&here.book.history, series));
     let sentence = |at: usize, sentence: String, class: &'static str| ChangeSentence {
         series: series.name(),
         sentence,

@@ -7,12 +7,8 @@
 use askama::Template;
 use backsight_model::{Change, TargetName, Version};
 use backsight_report::{doctor::DoctorHistoryView, numbers};
-use backsight_store::{RawRef, Store, StoreError, StoredSelfTest, StudyId, StudyRow};
-use std::{
-    collections::{BTreeMap, HashMap},
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-};
+use backsight_store::{RawRef, Store, StoreError, StoredSelfTest, StudyRow};
+use std::{collections::BTreeMap, pin::Pin};
 
 use super::{
     address::{self, PageAt},
@@ -24,7 +20,6 @@ use super::{
 use crate::{
     PageError,
     printed::{PrintedOutput, Shown},
-    report::{ReportStudy, boots_of},
     surroundings::Surroundings,
 };
 
@@ -98,9 +93,6 @@ pub struct SiteFile {
     pub raw: Vec<RawRef>,
 }
 
-/// What a study kept of each of its boots, by their numbers.
-type BootsOfStudy = Arc<HashMap<u32, ReportStudy>>;
-
 /// The pages of some targets.
 pub struct Site<'a> {
     pub(super) store: Store,
@@ -114,8 +106,6 @@ pub struct Site<'a> {
     pages: BTreeMap<String, Page>,
     /// Whether pages look for news.
     is_live: bool,
-    /// The study that was read last, by boot: its boots are asked for one after the other.
-    last_study: Mutex<Option<(StudyId, BootsOfStudy)>>,
 }
 
 impl<'a> Site<'a> {
@@ -148,7 +138,6 @@ impl<'a> Site<'a> {
             reports: None,
             pages,
             is_live: false,
-            last_study: Mutex::new(None),
         }
     }
 
@@ -273,21 +262,6 @@ impl<'a> Site<'a> {
             Err(StoreError::Pruned { .. } | StoreError::RawDamaged { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// What a study kept of each of its boots.
-    pub(super) async fn boots_of(&self, id: StudyId) -> Result<BootsOfStudy, StoreError> {
-        let last = || {
-            self.last_study
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
-        if let Some((_, boots)) = last().as_ref().filter(|(study, _)| *study == id) {
-            return Ok(Arc::clone(boots));
-        }
-        let boots = Arc::new(boots_of(&self.store, id).await?);
-        *last() = Some((id, Arc::clone(&boots)));
-        Ok(boots)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The list of studies, and the page of one: where it stands, what it came to, its boots.
 
 use askama::Template;
+use backsight_model::Build;
 use backsight_report::{
     json,
     numbers::{self, counted},
 };
 use backsight_store::StudyRow;
+use std::collections::HashMap;
 
 use super::{
     address,
@@ -180,8 +182,10 @@ impl Press<'_> {
         let mut boots = Vec::new();
         for book in &self.site.books {
             for part in book.studies.iter().filter(|part| part.study == study.id.0) {
+                let builds = part.builds.iter().map(|build| (build.number, build));
+                let builds: HashMap<u32, &Build> = builds.collect();
                 for boot in &part.boots {
-                    let build = part.builds.iter().find(|build| build.number == boot.build);
+                    let build = builds.get(&boot.build);
                     let version = build.and_then(|build| book.place(part, build));
                     boots.push(BootLine {
                         name: match is_started(boot) {

@@ -10,7 +10,7 @@ use backsight_report::{
 };
 
 use super::{
-    book::{Book, BuildOf, Here},
+    book::{BuildOf, Here},
     boot::is_started,
     frame::Frame,
     interval::{Link, link},
@@ -132,7 +132,8 @@ impl Press<'_> {
                 .history
                 .series
                 .iter()
-                .filter_map(|series| ValueView::new(book, series, at))
+                .enumerate()
+                .filter_map(|(number, series)| ValueView::new(book.words(number), series, at))
                 .collect(),
             builds: views,
             changed,
@@ -142,12 +143,11 @@ impl Press<'_> {
 }
 
 impl ValueView {
-    fn new(book: &Book, series: &VersionSeries, at: usize) -> Option<Self> {
+    fn new(words: SeriesText<'_>, series: &VersionSeries, at: usize) -> Option<Self> {
         let place = series
             .points
             .binary_search_by_key(&at, |point| point.version);
         let point = &series.points[place.ok()?];
-        let words = SeriesText::new(&book.history, series);
         Some(Self {
             series: series.name(),
             value: words.value(point),
@@ -192,17 +192,10 @@ impl BuildView {
 
 impl BootRow {
     fn new(here: Here<'_>, study: &StudyHistory, boot: &Boot) -> Self {
-        let trials = study
-            .trials
-            .iter()
-            .filter(|trial| trial.boot == boot.number);
-        let failed = trials
-            .clone()
-            .filter(|trial| trial.failure.is_some())
-            .count();
-        let mut counts = counted(trials.count(), "trial");
-        if failed > 0 {
-            counts.push_str(&format!(", {failed} failed"));
+        let trials = here.trials_of(study, boot);
+        let mut counts = counted(trials.map_or(0, |trials| trials.count), "trial");
+        if let Some(trials) = trials.filter(|trials| trials.failed > 0) {
+            counts.push_str(&format!(", {} failed", trials.failed));
         }
         Self {
             href: here.to_boot(study, boot.number),

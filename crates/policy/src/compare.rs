@@ -19,6 +19,7 @@ mod number_lists;
 mod remark;
 mod sequential_study;
 mod split;
+mod versions;
 mod warning;
 
 pub use answer::{Difference, DifferenceCall, Doubt, NotComparable};
@@ -30,6 +31,7 @@ pub use sequential_study::SequentialStudy;
 pub use split::{
     SplitError, SplitKey, VariantQuestion, compare_by, parts_of_cells, questions_by_variant, split,
 };
+pub use versions::compare_versions;
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{
@@ -297,6 +299,8 @@ pub struct ComparisonRow {
     pub cell: Cell,
     /// The metric.
     pub metric: MetricName,
+    /// Where versions are compared, the place of its series in [`TargetHistory::series`](crate::TargetHistory::series).
+    pub series: Option<usize>,
     /// The unit of every number in this row, unless an entry is not comparable; none if nobody said it.
     pub unit: Option<Unit>,
     /// Which direction is good.
@@ -572,32 +576,9 @@ fn compare_sets(
         options,
         origin,
     };
-    let mut drafts = context.drafts();
-    for family in [
-        MetricFamily::Primary,
-        MetricFamily::Secondary,
-        MetricFamily::Monitored,
-    ] {
-        let drafts = drafts.iter_mut();
-        let of_family = drafts.filter(|draft| draft.row.family() == family);
-        context.correct_for_many(&mut of_family.collect::<Vec<_>>());
-    }
-    let rows = drafts.into_iter().map(|draft| draft.row).collect();
-    let mut comparison = Comparison {
-        origin,
-        by: None,
-        sides: sets.iter().map(|set| side(set, origin)).collect(),
-        rows: changed_first(rows),
-        ratios: Vec::new(),
-        warnings: Vec::new(),
-        remarks: Vec::new(),
-        left_out_monitor_metrics: left_out_monitor_metrics(sets, options),
-        options,
-    };
-    comparison.ratios = ratio_means(&comparison);
-    comparison.warnings = warning::all(sets, &comparison);
-    comparison.remarks = remark::all(&comparison);
-    comparison
+    let drafts = context.drafts();
+    let sides = sets.iter().map(|set| side(set, origin)).collect();
+    context.comparison(drafts, sides)
 }
 
 /// How many metrics of monitors are there and weren't asked for.
@@ -786,6 +767,31 @@ impl RowContext<'_> {
         })
     }
 
+    /// The comparison that these rows make.
+    fn comparison(&self, mut drafts: Vec<Draft>, sides: Vec<ComparisonSide>) -> Comparison {
+        for family in MetricFamily::ALL {
+            let drafts = drafts.iter_mut();
+            let of_family = drafts.filter(|draft| draft.row.family() == family);
+            self.correct_for_many(&mut of_family.collect::<Vec<_>>());
+        }
+        let rows = drafts.into_iter().map(|draft| draft.row).collect();
+        let mut comparison = Comparison {
+            origin: self.origin,
+            by: None,
+            sides,
+            rows: changed_first(rows),
+            ratios: Vec::new(),
+            warnings: Vec::new(),
+            remarks: Vec::new(),
+            left_out_monitor_metrics: left_out_monitor_metrics(self.sets, self.options),
+            options: self.options,
+        };
+        comparison.ratios = ratio_means(&comparison);
+        comparison.warnings = warning::all(self.sets, &comparison);
+        comparison.remarks = remark::all(&comparison);
+        comparison
+    }
+
     fn drafts(&self) -> Vec<Draft> {
         let mut found: IndexMap<(String, &MetricName), Vec<Vec<&CellSeries>>> = IndexMap::new();
         for (side, set) in self.sets.iter().enumerate() {
@@ -884,13 +890,6 @@ impl RowContext<'_> {
             .enumerate()
             .map(|(side, series)| self.gathered(side, series, shape, question))
             .collect();
-        let mean = match shape.better {
-            Better::Higher if gathered.iter().flatten().all(Gathered::is_positive) => {
-                Mean::Harmonic
-            }
-            _ => Mean::Arithmetic,
-        };
-        let base = gathered.first().and_then(|base| base.as_ref().ok());
         let all = || series.iter().flatten().chain(others).copied();
         let known = match self.origin {
             Origin::Studies => [Level::Trial, Level::Session].map(|level| {
@@ -898,6 +897,25 @@ impl RowContext<'_> {
             }),
             Origin::Lists | Origin::ListsWithoutUnit => [None; 2],
         };
+        let primary = series.iter().flatten().any(|series| series.primary);
+        Some(self.draft_of(shape, primary, gathered, known))
+    }
+
+    /// A row of a metric and cell of this shape, of what each side has.
+    fn draft_of(
+        &self,
+        shape: &CellSeries,
+        primary: bool,
+        gathered: Vec<Result<Gathered, MissingReason>>,
+        known: [Option<PooledSpread>; 2],
+    ) -> Draft {
+        let mean = match shape.better {
+            Better::Higher if gathered.iter().flatten().all(Gathered::is_positive) => {
+                Mean::Harmonic
+            }
+            _ => Mean::Arithmetic,
+        };
+        let base = gathered.first().and_then(|base| base.as_ref().ok());
         let entries = gathered.iter().enumerate().map(|(number, side)| {
             let side = match side {
                 Ok(side) => side,
@@ -914,20 +932,21 @@ impl RowContext<'_> {
         let row = ComparisonRow {
             cell: shape.cell.clone(),
             metric: shape.metric.clone(),
+            series: None,
             unit: (self.origin != Origin::ListsWithoutUnit).then_some(shape.unit),
             better: shape.better,
             about: shape.about.clone(),
-            primary: series.iter().flatten().any(|series| series.primary),
+            primary,
             monitor: shape.monitor.clone(),
             simulator: shape.simulator,
             mean,
             entries: entries.collect(),
         };
-        Some(Draft {
+        Draft {
             row,
             sides: gathered.into_iter().map(Result::ok).collect(),
             known,
-        })
+        }
     }
 
     fn gathered(

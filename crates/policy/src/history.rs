@@ -42,7 +42,8 @@ use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{change_significance::adjusted_tests, pooled_spread::PooledSpread};
-use session_spread::{Repeats, Spreads};
+use session_spread::Repeats;
+pub(crate) use session_spread::Spreads;
 
 /// Over several series: the share of believed changes that may be false.
 const FALSE_DISCOVERY_RATE: f64 = 0.05;

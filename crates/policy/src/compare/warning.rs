@@ -809,7 +809,11 @@ impl Comparison {
             let place = self.warnings.iter().position(is_told);
             self.warnings.retain(|warning| !is_told(warning));
             let place = place.unwrap_or(self.warnings.len());
-            let told = by_records((of_base, of_side), &base, &side);
+            let mut told = by_records((of_base, of_side), &base, &side);
+            if self.sides[at + 1].study.is_none() {
+                // Its command is about studies.
+                told.retain(|warning| !matches!(warning, Warning::MoreFacts { .. }));
+            }
             self.warnings.splice(place..place, told);
         }
     }

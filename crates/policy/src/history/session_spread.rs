@@ -20,7 +20,7 @@ pub(super) enum Repeats {
 
 /// How much single runs and whole sessions of one version are known to differ.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Spreads {
+pub(crate) struct Spreads {
     pub runs: Option<PooledSpread>,
     pub sessions: Option<PooledSpread>,
 }

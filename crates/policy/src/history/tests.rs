@@ -892,3 +892,65 @@ fn two_studies_on_one_boot_are_two_sessions() {
         assert_eq!((point.counts.boots, point.counts.sessions), (1, 2));
     }
 }
+
+#[test]
+fn any_two_versions_are_compared_as_studies_are() {
+    use crate::{CompareOptions, DifferenceCall, MissingReason, RowEntry, compare_versions};
+    let mut elsewhere = measured(2, &[3, 30], &[1, 2], 25);
+    elsewhere.cells = vec![cell("question on another machine")];
+    let history = history(&[measured(1, &all(40), &[1, 2], 25), elsewhere]);
+    let calls = |versions: &[usize]| {
+        let compared = compare_versions(&history, versions, CompareOptions::default());
+        let call = |row: &crate::ComparisonRow| {
+            let difference = row.entries[1].difference();
+            (row.series, difference.map(|difference| difference.call))
+        };
+        compared.rows.iter().map(call).collect::<Vec<_>>()
+    };
+    // A question of another machine is a row of its own.
+    let worse = Some(DifferenceCall::Worse);
+    let mut apart = calls(&[3, 30]);
+    apart.sort_by_key(|(series, _)| *series);
+    assert_eq!(apart, [(Some(0), worse), (Some(1), worse)]);
+    assert_eq!(calls(&[30, 3])[0].1, Some(DifferenceCall::Better));
+    let [(Some(0), Some(same))] = calls(&[4, 5])[..] else {
+        panic!("a series that neither has is no row")
+    };
+    assert!(!same.changed(), "{same:?}");
+    let compared = compare_versions(&history, &[3, 4, 30], CompareOptions::default());
+    let row = compared
+        .rows
+        .iter()
+        .find(|row| row.series == Some(1))
+        .unwrap();
+    assert_eq!(row.entries[1], RowEntry::Missing(MissingReason::NotYet));
+    let sides: Vec<_> = compared
+        .sides
+        .iter()
+        .map(|it| (it.name.as_str(), it.measured, it.sessions))
+        .collect();
+    assert_eq!(sides, [("1.3", 12, 4), ("1.4", 6, 2), ("1.30", 12, 4)]);
+}
+
+#[test]
+fn a_version_is_compared_with_itself_in_other_sessions_by_how_sessions_differ() {
+    use crate::{CompareOptions, compare_versions};
+    // Sessions differ by 2 %, the runs of one hardly: three of each are no proof of a difference.
+    let mut histories = Vec::new();
+    for number in 1..5 {
+        let mut study = measured(number, &all(6), &[1], 100);
+        for trial in &mut study.trials {
+            let off = 2.0 * noise(trial.boot as usize * 7 + number as usize);
+            trial.samples[0][0] = 100.0 + off + trial.samples[0][0] / 1e4;
+        }
+        if number > 1 {
+            study.trials.retain(|trial| trial.boot < 5);
+        }
+        histories.push(study);
+    }
+    let history = history(&histories);
+    let compared = compare_versions(&history, &[4, 5], CompareOptions::default());
+    let difference = compared.rows[0].entries[1].difference().unwrap();
+    assert!(difference.known.is_some(), "{difference:?}");
+    assert!(!difference.call.changed(), "{difference:?}");
+}

@@ -1,0 +1,155 @@
+//! Comparison of versions of one target: each series of its history is a row, with the same verdicts and the same correction
+//! over the table as between studies.
+//!
+//! Versions were measured in sessions of their own, so that their differences are judged with what other versions of the
+//! series show of how much sessions differ.
+
+use backsight_model::{CellSeries, ResultSet, StudyName, StudyState};
+use backsight_stats::NestedSamples;
+use indexmap::{IndexMap, IndexSet};
+
+use super::{
+    CompareOptions, Comparison, ComparisonSide, Draft, Gathered, MissingReason, Origin, RowContext,
+};
+use crate::history::{Spreads, TargetHistory, VersionPoint, VersionSeries};
+
+/// Compares versions by their places in [`TargetHistory::versions`]; the first is the baseline. A series that none of them has
+/// is no row.
+pub fn compare_versions(
+    history: &TargetHistory,
+    versions: &[usize],
+    options: CompareOptions,
+) -> Comparison {
+    let sets: Vec<ResultSet> = (versions.iter())
+        .filter_map(|at| empty_set(history, *at))
+        .collect();
+    let context = RowContext {
+        sets: &sets,
+        hosts: &IndexSet::new(),
+        others: &[],
+        tried: Vec::new(),
+        machines: vec![None; sets.len()],
+        definitions: vec![Vec::new(); sets.len()],
+        options,
+        origin: Origin::Studies,
+    };
+    let series = history.series.iter().enumerate();
+    let is_asked = |series: &VersionSeries| options.monitors || series.metric.monitor.is_none();
+    let drafts = series
+        .filter(|(_, series)| is_asked(series))
+        .filter_map(|(number, series)| {
+            let mut draft = draft(&context, series, versions)?;
+            draft.row.series = Some(number);
+            Some(draft)
+        });
+    let sides = versions.iter().map(|at| side(history, *at)).collect();
+    let mut comparison = context.comparison(drafts.collect(), sides);
+    comparison.left_out_monitor_metrics = (history.series.iter())
+        .filter(|series| !is_asked(series))
+        .map(|series| &series.metric.name)
+        .collect::<IndexSet<_>>()
+        .len();
+    comparison
+}
+
+fn draft(context: &RowContext<'_>, series: &VersionSeries, versions: &[usize]) -> Option<Draft> {
+    let point = |at: &usize| {
+        let place = series.points.binary_search_by_key(at, |it| it.version);
+        place.ok().map(|place| &series.points[place])
+    };
+    let points: Vec<Option<&VersionPoint>> = versions.iter().map(point).collect();
+    points.iter().flatten().next()?;
+    let metric = &series.metric;
+    let shape = CellSeries {
+        cell: series.cell.clone(),
+        metric: metric.name.clone(),
+        unit: metric.unit,
+        better: metric.better,
+        about: metric.about.clone(),
+        primary: metric.primary,
+        monitor: metric.monitor.clone(),
+        simulator: metric.simulator,
+        trials: Vec::new(),
+    };
+    let gathered = points.into_iter().map(|point| gathered(series, point));
+    let spreads = Spreads::from_points(&series.points);
+    Some(context.draft_of(
+        &shape,
+        metric.primary,
+        gathered.collect(),
+        [spreads.runs, spreads.sessions],
+    ))
+}
+
+fn gathered(
+    series: &VersionSeries,
+    point: Option<&VersionPoint>,
+) -> Result<Gathered, MissingReason> {
+    let point = point.ok_or(MissingReason::NotYet)?;
+    let counts = &point.counts;
+    let missing = || MissingReason::Failed {
+        trials: counts.failed,
+    };
+    let samples: NestedSamples = point.side().ok_or_else(missing)?;
+    let boots = point.builds.iter().flat_map(|build| &build.boots);
+    let trials = boots.flat_map(|boot| &boot.trials);
+    Ok(Gathered {
+        samples,
+        trials: counts.trials,
+        numbers: trials
+            .filter(|trial| !trial.values.is_empty())
+            .map(|trial| trial.trial)
+            .collect(),
+        within: None,
+        neighbours: 0.0,
+        failed: counts.failed,
+        unit: series.metric.unit,
+        better: series.metric.better,
+        simulator: series.metric.simulator,
+    })
+}
+
+/// A version as a result set without series; what is asked of a set besides them is the same for all versions.
+fn empty_set(history: &TargetHistory, at: usize) -> Option<ResultSet> {
+    Some(ResultSet {
+        study: at as i64,
+        name: history.versions[at].version.name.clone(),
+        study_name: StudyName::new("version").ok()?,
+        began: jiff::Timestamp::UNIX_EPOCH,
+        state: StudyState::Finished,
+        interleaved: false,
+        hosts: IndexMap::new(),
+        definitions: Default::default(),
+        series: Vec::new(),
+        failed: Vec::new(),
+    })
+}
+
+fn side(history: &TargetHistory, at: usize) -> ComparisonSide {
+    let series = history.series.iter();
+    let points = series.flat_map(|series| series.points.iter().filter(|it| it.version == at));
+    let trials = points.flat_map(|point| {
+        let boots = point.builds.iter().flat_map(|build| &build.boots);
+        boots.flat_map(|boot| boot.trials.iter().map(move |trial| (boot.ordinal, trial)))
+    });
+    let mut measured = IndexSet::new();
+    let mut failed = IndexSet::new();
+    let mut sessions = IndexSet::new();
+    for (boot, trial) in trials {
+        let identity = (trial.study, trial.trial);
+        if trial.values.is_empty() {
+            failed.insert(identity);
+        } else {
+            measured.insert(identity);
+            sessions.insert((trial.study, boot));
+        }
+    }
+    ComparisonSide {
+        name: history.versions[at].version.name.clone(),
+        study: None,
+        measured: measured.len(),
+        failed: failed.difference(&measured).count(),
+        sessions: sessions.len(),
+        hosts: Vec::new(),
+    }
+}

@@ -11,12 +11,17 @@ use backsight_policy::{
 use backsight_report::{
     Format,
     comparison::{ComparedBackground, ComparisonFormat, DisplayOptions, render},
+    escape,
 };
 use backsight_site::{ReportContent, Surroundings};
 use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
-use backsight_study::{ComparedArguments, ComparedStudies, FileOptions, compared_background};
+use backsight_study::{
+    ComparedArguments, ComparedStudies, FileOptions, KnownHistory, compared_background,
+    find_target, find_version,
+};
 use clap::ValueEnum;
+use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::{path::Path, path::PathBuf, process::ExitCode};
 
@@ -35,8 +40,15 @@ const MOST_DIGITS: u8 = 17;
 pub struct CompareArgs {
     /// Studies, by name or number, or files of numbers; the first is the baseline. A file has `VALUE` or `CELL VALUE` a
     /// line, `-` is standard input, and `./NAME` is a file where a study has that name too
-    #[arg(required = true, value_name = "STUDY|FILE")]
+    #[arg(required = true, value_name = "STUDY|FILE|VERSION")]
     sides: Vec<String>,
+    /// Compare versions of this target, as `backsight history` names them, by what all studies measured of them
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = ["by", "better", "unit", "columns", "series", "other_machines", "despite"]
+    )]
+    target: Option<String>,
     /// Compare the parts of one study: `variant`, or the name of a parameter
     #[arg(long, value_name = "WHAT")]
     by: Option<SplitKey>,
@@ -179,20 +191,25 @@ impl CompareArgs {
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         let format = self.table()?;
         crate::block_on(async {
-            let (comparison, background, page) = match self.named(shared).await? {
-                ComparedArguments::Files(sources) => {
-                    let comparison = self.compare_files(&sources)?;
-                    let page = format.is_none().then(|| ReportContent {
-                        title: self.sides.join(" and "),
-                        studies: Vec::new(),
-                        comparison: Some(comparison.clone()),
-                        background: ComparedBackground::default(),
-                        overhead: None,
-                        notes: Vec::new(),
-                    });
-                    (comparison, ComparedBackground::default(), page)
-                }
-                ComparedArguments::Studies => {
+            let alone = |comparison: Comparison| {
+                let page = format.is_none().then(|| ReportContent {
+                    title: self.sides.join(" and "),
+                    studies: Vec::new(),
+                    comparison: Some(comparison.clone()),
+                    background: ComparedBackground::default(),
+                    overhead: None,
+                    notes: Vec::new(),
+                });
+                (comparison, ComparedBackground::default(), page)
+            };
+            let named = match self.target {
+                Some(_) => None,
+                None => Some(self.named(shared).await?),
+            };
+            let (comparison, background, page) = match named {
+                None => alone(self.compare_versions(shared).await?),
+                Some(ComparedArguments::Files(sources)) => alone(self.compare_files(&sources)?),
+                Some(ComparedArguments::Studies) => {
                     let store = files::existing_store(shared).await?;
                     let (by, options) = (self.by.as_ref(), self.options());
                     let compared =
@@ -306,6 +323,26 @@ impl CompareArgs {
             other_definitions: self.despite == Some(Despite::Definition),
             monitors: self.monitors,
         }
+    }
+
+    async fn compare_versions(&self, shared: &CommonOptions) -> miette::Result<Comparison> {
+        let store = files::existing_store(shared).await?;
+        let target = find_target(&store, self.target.as_deref()).await?;
+        let known = KnownHistory::from_store(&store, &target, Timestamp::now(), false).await?;
+        let mut versions = Vec::new();
+        for side in &self.sides {
+            let (id, _) = find_version(&store, &target, &known.history, side).await?;
+            let mut all = known.history.versions.iter();
+            versions.extend(all.position(|known| known.version.id == id));
+        }
+        if let [_] = versions[..] {
+            return Err(miette::miette!(
+                help = "name a second version: `backsight history` shows them",
+                "there is nothing to compare {} with",
+                escape::line(&self.sides[0])
+            ));
+        }
+        Ok(known.compare(&store, &versions, self.options()).await)
     }
 
     fn compare_files(&self, sources: &[TableSource]) -> miette::Result<Comparison> {

@@ -1,7 +1,9 @@
 //! What studies know along a target's history, and the targets, series and versions of it that a user names.
 
 use backsight_model::{StudyHistory, TargetName, Version, did_you_mean};
-use backsight_policy::{TargetHistory, VersionSeries, history};
+use backsight_policy::{
+    CompareOptions, Comparison, TargetHistory, VersionSeries, compare_versions, history,
+};
 use backsight_report::escape;
 use backsight_store::{Store, StudyId};
 use jiff::Timestamp;
@@ -60,6 +62,42 @@ impl KnownHistory {
             history,
             left_out,
         })
+    }
+
+    /// Compares versions by their places, and says what differs between the hosts of the latest studies that measured them.
+    pub async fn compare(
+        &self,
+        store: &Store,
+        versions: &[usize],
+        options: CompareOptions,
+    ) -> Comparison {
+        let mut comparison = compare_versions(&self.history, versions, options);
+        let studies = versions.iter().map(|at| self.latest_study(*at));
+        let studies: Vec<Option<StudyId>> = studies.collect();
+        let asked: Vec<StudyId> = studies.iter().flatten().copied().collect();
+        let records = records_of_studies(store, &asked).await;
+        let by_side = studies.iter().map(|study| {
+            let records = study.and_then(|study| records.get(&study.0));
+            records.cloned().unwrap_or_default()
+        });
+        comparison.tell_of_hosts(&by_side.collect::<Vec<_>>());
+        comparison
+    }
+
+    /// The latest study that has a build of this version.
+    fn latest_study(&self, at: usize) -> Option<StudyId> {
+        let id = &self.history.versions[at].version.id;
+        let has_built = |study: &&StudyHistory| {
+            let mut versions = study
+                .builds
+                .iter()
+                .filter_map(|it| study.versions.get(it.version));
+            versions.any(|version| version.id == *id)
+        };
+        let studies = self.studies.iter().filter(has_built);
+        studies
+            .map(|study| StudyId(study.study))
+            .max_by_key(|id| id.0)
     }
 }
 

@@ -87,6 +87,7 @@ fn sides(comparison: &Comparison, columns: Option<u16>) -> String {
     sides.iter().fold(String::new(), |mut text, side| {
         let about = match &side.study {
             Some(study) => format!("{}, {}", about_study(study), trials(side)),
+            None if comparison.origin == Origin::Studies => trials(side),
             None => counted(side.measured, "number"),
         };
         let line = format!("{:width$}  {about}", side.name);

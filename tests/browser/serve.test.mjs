@@ -62,10 +62,70 @@ test("a change that this browser hasn't shown yet is marked", LIMIT, async () =>
   await context.close();
 });
 
+test("any two versions are compared, and what is chosen of them survives a reload", LIMIT, async () => {
+  for (const viewport of [{ width: 1400, height: 900 }, { width: 360, height: 800 }]) {
+    const { context, page, complaints } = await open(address + "linux/", { viewport });
+    const fits = async () => assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0);
+    await page.getByRole("link", { name: "Compare versions" }).click();
+    await page.getByLabel("Baseline").fill("6.1.5");
+    await page.getByLabel("Version 2").fill("6.1.22");
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.waitForURL("**/linux/compare/6.1.5..6.1.22");
+    assert.match(await page.locator(".verdict").innerText(), /1 worse/);
+    // What didn't change is hidden.
+    const rows = page.locator("table.compared tbody:visible");
+    assert.equal(await rows.count(), 1);
+    assert.match(await rows.innerText(), /tbench\.throughput[^]*✗ worse/);
+    const all = await page.locator("table.compared tbody").count();
+    await page.getByLabel("Verdict").selectOption("everything");
+    assert.equal(await rows.count(), all);
+    await page.getByRole("button", { name: "Difference" }).click();
+    await page.getByRole("button", { name: "Difference" }).click();
+    assert.match(await rows.last().innerText(), /throughput/, "the greatest first");
+    await page.getByLabel("Search series").fill("latency");
+    assert.equal(await rows.count(), 1);
+    await page.reload();
+    assert.match(await rows.innerText(), /latency/);
+    assert.equal(await page.locator("[aria-sort=descending]").count(), 1);
+    await page.getByLabel("At least so many percent").fill("50");
+    assert.equal(await rows.count(), 0);
+    assert.match(await page.locator("#filters [role=status]").innerText(), /none of/);
+    await page.getByLabel("At least so many percent").fill("");
+    // A row opens.
+    const opener = page.getByRole("button", { name: /Distributions and course/ });
+    assert.equal(await opener.getAttribute("aria-expanded"), "false");
+    await opener.click();
+    await page.locator("svg.distributions:visible").waitFor();
+    assert.equal(await page.locator("svg.marked:visible circle").count(), 2);
+    await fits();
+    await page.goto(address + "linux/compare/6.1.22..6.1.5");
+    assert.match(await page.locator(".verdict").innerText(), /1 better/);
+    await page.locator("a.turned").click();
+    await page.waitForURL("**/6.1.5..6.1.22.html");
+    await page.goto(address + "linux/compare/6.1.5..6.1.17..6.1.22");
+    assert.equal(await page.locator(".verdict").count(), 2);
+    await fits();
+    assert.deepEqual(complaints, []);
+    await context.close();
+  }
+});
+
+test("versions are compared without scripts", LIMIT, async () => {
+  const { context, page } = await open(address + "linux/compare/", { javaScriptEnabled: false });
+  await page.locator("input[name=v]").nth(0).fill("6.1.5");
+  await page.locator("input[name=v]").nth(1).fill("6.1.22");
+  await page.locator("form button").click();
+  assert.equal(new URL(page.url()).pathname, "/linux/compare/6.1.5..6.1.22");
+  assert.ok(await page.locator("table.compared tbody:visible").count() > 1, "all rows are there");
+  await page.locator("summary:visible").first().click();
+  assert.ok(await page.locator("svg.distributions:visible").count() === 1);
+  await context.close();
+});
+
 test("pages are found from home, at two widths and in the dark, and complain of nothing", LIMIT, async () => {
   for (const viewport of [{ width: 1400, height: 900 }, { width: 360, height: 800 }]) {
     const { context, page, complaints, requests } = await open(address, { viewport, colorScheme: "dark" });
-    for (const path of ["", "linux/", "linux/c/6.1.18", "studies/", "studies/weekly-1/", "linux/v/6.1.18", "linux/compare/6.1.17..6.1.18"]) {
+    for (const path of ["", "linux/", "linux/c/6.1.18", "studies/", "studies/weekly-1/", "linux/v/6.1.18", "linux/compare/6.1.17..6.1.18", "linux/compare/", "linux/compare/6.1.3..6.1.25"]) {
       await page.goto(address + path);
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.equal(wider, 0, `/${path} is no wider than ${viewport.width}`);

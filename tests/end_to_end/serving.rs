@@ -126,15 +126,26 @@ fn what_is_served_is_what_is_published() {
             assert_eq!(answer.body, file, "{address}");
             continue;
         }
-        // But for the script that looks for news, and that it may.
+        // Of two versions between which nothing changed, only who serves pages has the comparison.
+        let file = String::from_utf8(file).unwrap();
+        let compares = |page: &str| page.contains("id=\"compared\"");
+        if address.contains("/compare/") && !compares(&file) {
+            assert!(compares(&answer.text()), "{address}");
+            continue;
+        }
+        // But for the script that looks for news, that it may, and what asks for versions to compare.
         let without_news = |page: String| -> String {
-            let lines = page.lines().filter(|line| !line.contains("assets/live.js"));
-            lines
+            let is_of_both =
+                |line: &&str| !line.contains("assets/live.js") && !line.contains("compare-form");
+            let asks = "<a class=\"compare\" href=\"compare/index.html\">Compare versions</a>";
+            page.lines()
+                .filter(is_of_both)
+                .map(|line| line.replace(asks, ""))
                 .map(|line| line.replace("script-src 'none'", "script-src 'self'"))
+                .map(|line| line.replace("form-action 'self'", "form-action 'none'"))
                 .map(|line| line.replace("connect-src 'self'; ", "") + "\n")
                 .collect()
         };
-        let file = String::from_utf8(file).unwrap();
         assert_eq!(without_news(answer.text()), without_news(file), "{address}");
     }
     // As people type addresses.
@@ -157,6 +168,100 @@ fn what_is_served_is_what_is_published() {
     }
     server.stop();
     place.assert_nothing_left();
+}
+
+#[test]
+fn any_versions_are_compared_as_in_a_terminal() {
+    let place = with_history(Extent::USUAL);
+    let server = Serving::start(&place);
+    let compared = server.get("/linux/compare/6.1.5..6.1.22");
+    assert_eq!(compared.status, 200);
+    let page = compared.text();
+    let command = "backsight compare --target linux 6.1.5 6.1.22";
+    assert!(page.contains(&format!("<code>{command}</code>")), "{page}");
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let printed = place.prints_of(&words);
+    assert!(
+        printed.contains("6.1.22 against 6.1.5: 1 worse"),
+        "{printed}"
+    );
+    assert!(page.contains(">1 worse<"), "{page}");
+    for line in printed.lines().filter(|line| line.contains("worse")) {
+        // The same interval on both.
+        if let Some((_, interval)) = line.split_once('[') {
+            let interval = interval.split(']').next().unwrap();
+            assert!(
+                page.contains(&format!("[{interval}]")),
+                "{interval}: {page}"
+            );
+        }
+    }
+    let json = place.prints_of(&[&words[..], &["--format", "json"]].concat());
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["sides"][1]["tally"]["worse"], 1, "{json:#}");
+    place
+        .ends(&[&words[..], &["--fail-on", "worse"]].concat())
+        .assert_code(1);
+    // A form asks for them, by name or identity.
+    for (query, status, leads) in [
+        (
+            "v=6.1.5&v=6.1.22&v=",
+            303,
+            "location: /linux/compare/6.1.5..6.1.22\r",
+        ),
+        (
+            "v=6.1.5&v=6.1.17&v=6.1.22",
+            303,
+            "/linux/compare/6.1.5..6.1.17..6.1.22\r",
+        ),
+        ("v=6.1.5&v=6.1.5", 404, ""),
+        ("v=6.1.5", 404, ""),
+        ("v=6.1.5&v=%3Cscript%3Ealert(1)%3C/script%3E", 404, ""),
+        ("v=6.1.5&v=https://example.org", 404, ""),
+        ("", 200, ""),
+    ] {
+        let answer = server.get(&format!("/linux/compare/?{query}"));
+        assert_eq!(answer.status, status, "{query}");
+        let head = format!("{}\r", answer.head.replace("\r\n", "\r"));
+        assert!(head.contains(leads), "{query}: {head}");
+        assert!(!answer.text().contains("<script>alert"), "{query}");
+    }
+    for (path, status) in [
+        ("6.1.22..6.1.5", 200),
+        ("6.1.5..6.1.17..6.1.22", 200),
+        ("6.1.5", 404),
+        ("6.1.5..6.1.5", 404),
+        ("6.1.5..none", 404),
+        ("..", 404),
+        ("6.1.0..6.1.1..6.1.2..6.1.3..6.1.4..6.1.5..6.1.6", 404),
+    ] {
+        let answer = server.get(&format!("/linux/compare/{path}"));
+        assert_eq!(answer.status, status, "{path}");
+    }
+    server.stop();
+    for (words, code, said) in [
+        (
+            &["compare", "--target", "linux", "6.1.5"][..],
+            2,
+            "a second version",
+        ),
+        (
+            &["compare", "--target", "linux", "6.1.5", "none"][..],
+            2,
+            "none",
+        ),
+        (
+            &[
+                "compare", "--target", "linux", "6.1.5", "6.1.6", "--by", "variant",
+            ][..],
+            2,
+            "--by",
+        ),
+    ] {
+        let ended = place.ends(words);
+        ended.assert_code(code);
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    }
 }
 
 #[test]

@@ -95,10 +95,16 @@ fn percent_decoded(text: &str) -> Option<String> {
 
 /// A parameter of a query; empty where it isn't given.
 fn parameter(query: &str, name: &str) -> String {
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let value = pairs.rfind(|(key, _)| *key == name);
-    let value = value.map_or("", |(_, value)| value).replace('+', " ");
-    percent_decoded(&value).unwrap_or_default()
+    parameters(query, name).pop().unwrap_or_default()
+}
+
+/// The values of a parameter that may be given several times, without those that are empty.
+pub fn parameters(query: &str, name: &str) -> Vec<String> {
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let values = pairs.filter(|(key, _)| *key == name);
+    let values = values.filter_map(|(_, value)| percent_decoded(&value.replace('+', " ")));
+    let values = values.map(|value| value.trim().to_owned());
+    values.filter(|value| !value.is_empty()).collect()
 }
 
 fn targets(live: &LiveSite) -> Answer {

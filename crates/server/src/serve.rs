@@ -8,6 +8,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse as _, Response, Sse, sse},
 };
+use backsight_report::escape;
 use futures_util::{StreamExt as _, stream};
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::watch};
@@ -21,7 +22,7 @@ use crate::{
 
 /// Pages say themselves what their scripts may do; this holds where a page says nothing.
 const POLICY: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'; \
-                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 /// How long requests that are under way may take once the server was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -176,12 +177,15 @@ async fn answer(State(server): State<Server>, request: Request) -> Response {
             made.await
                 .unwrap_or_else(|_| fault("the answer can't be made"))
         }
-        None => page(&server.site.edition(), path, takes_gzip(headers)).await,
+        None => {
+            let query = request.uri().query().unwrap_or_default();
+            page(&server.site.edition(), path, query, takes_gzip(headers)).await
+        }
     };
     unchanged(headers, response)
 }
 
-async fn page(edition: &Arc<Edition>, path: &str, takes_gzip: bool) -> Response {
+async fn page(edition: &Arc<Edition>, path: &str, query: &str, takes_gzip: bool) -> Response {
     match place(&edition.site, path) {
         Place::Elsewhere(path) => match HeaderValue::from_str(&path) {
             Ok(path) => {
@@ -190,12 +194,30 @@ async fn page(edition: &Arc<Edition>, path: &str, takes_gzip: bool) -> Response 
             Err(_) => not_found(),
         },
         Place::Nowhere => not_found(),
-        Place::File(address) => match edition.file(&address).await {
-            Ok(Some(file)) => file_response(&address, &file, takes_gzip),
-            Ok(None) => not_found(),
-            Err(error) => fault(&error.to_string()),
-        },
+        Place::File(address) if !query.is_empty() => {
+            let names = api::parameters(query, "v");
+            match edition.site.comparison(&address, &names) {
+                Some(Ok(page)) if !names.is_empty() => see_other(&page),
+                Some(Err(why)) if !names.is_empty() => nothing_because(&why),
+                _ => file(edition, &address, takes_gzip).await,
+            }
+        }
+        Place::File(address) => file(edition, &address, takes_gzip).await,
     }
+}
+
+async fn file(edition: &Arc<Edition>, address: &str, takes_gzip: bool) -> Response {
+    match edition.file(address).await {
+        Ok(Some(file)) => file_response(address, &file, takes_gzip),
+        Ok(None) => not_found(),
+        Err(error) => fault(&error.to_string()),
+    }
+}
+
+/// The page that a form asked for.
+fn see_other(page: &str) -> Response {
+    let path = format!("/{}", page.strip_suffix(".html").unwrap_or(page));
+    (StatusCode::SEE_OTHER, [(header::LOCATION, path)]).into_response()
 }
 
 /// Whether a reader takes compressed answers.
@@ -250,9 +272,16 @@ fn unchanged(asked: &HeaderMap, response: Response) -> Response {
 }
 
 fn not_found() -> Response {
-    let page = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+    nothing_because("What it was about may have been deleted.")
+}
+
+fn nothing_because(why: &str) -> Response {
+    let why = escape::html(why);
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
                 <title>Not found · Backsight</title><link rel=\"stylesheet\" href=\"/style.css\"><h1>Nothing is here</h1>\
-                <p>What it was about may have been deleted. <a href=\"/\">Home</a></html>";
+                <p>{why} <a href=\"/\">Home</a></html>"
+    );
     (
         StatusCode::NOT_FOUND,
         [(header::CONTENT_TYPE, "text/html; charset=utf-8")],

@@ -2,6 +2,7 @@
 
 mod bands;
 mod bars;
+mod distributions;
 mod fairness;
 mod history_chart;
 mod levels;
@@ -13,6 +14,7 @@ mod version_plot;
 
 pub use bands::{Band, bands};
 pub use bars::{Bar, BarChart, BarGroup, mark, spark};
+pub use distributions::{Distribution, distributions, marked_course};
 pub use fairness::{FairnessPoint, fairness_chart};
 pub use history_chart::{
     AxisName, AxisTick, HistoryChart, SeriesLevel, axis_names, drift_line, series_levels,

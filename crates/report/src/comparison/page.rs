@@ -209,7 +209,8 @@ fn question(row: &ComparisonRow) -> String {
 }
 
 impl TableRow {
-    fn new(row: &ComparisonRow, reach: f64) -> Self {
+    /// The row, with pictures of differences that reach so far, in percent.
+    pub fn new(row: &ComparisonRow, reach: f64) -> Self {
         let measured = || row.entries.iter().filter_map(RowEntry::measured);
         let scale = Scale::fitting(row.unit, measured().map(|side| side.mean));
         let mut entries = row.entries.iter();
@@ -353,7 +354,7 @@ fn unknown(_: Undefined) -> String {
 }
 
 /// How far the pictures of differences reach, in percent.
-fn reach(rows: &[ComparisonRow]) -> f64 {
+pub fn reach(rows: &[ComparisonRow]) -> f64 {
     let largest = rows
         .iter()
         .flat_map(differences)
@@ -442,7 +443,8 @@ impl BaseRatio {
 }
 
 impl RatioTotal {
-    fn new(comparison: &Comparison, side: usize, better: Better) -> Self {
+    /// That of a side and direction; `none` where no row has a ratio.
+    pub fn new(comparison: &Comparison, side: usize, better: Better) -> Self {
         let mean = comparison
             .ratios
             .iter()

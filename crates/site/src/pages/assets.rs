@@ -18,6 +18,9 @@ const STYLE: &str = concat!(
 /// The script of the first page.
 pub const HOME_SCRIPT: &str = "assets/home.js";
 
+/// The script of pages that compare.
+pub const COMPARISON_SCRIPT: &str = "assets/compare.js";
+
 const CSS: &str = "text/css; charset=utf-8";
 pub const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -28,7 +31,7 @@ pub struct Asset {
     pub content: &'static str,
 }
 
-pub const ASSETS: [Asset; 5] = [
+pub const ASSETS: [Asset; 6] = [
     Asset {
         address: STYLE_SHEET,
         media_type: CSS,
@@ -43,6 +46,11 @@ pub const ASSETS: [Asset; 5] = [
         address: HOME_SCRIPT,
         media_type: JAVASCRIPT,
         content: include_str!("../../templates/pages/home.js"),
+    },
+    Asset {
+        address: COMPARISON_SCRIPT,
+        media_type: JAVASCRIPT,
+        content: include_str!("../../templates/pages/compare.js"),
     },
     Asset {
         address: HISTORY_SCRIPT,

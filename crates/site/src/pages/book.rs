@@ -16,6 +16,10 @@ use crate::crumb::Crumb;
 
 /// Most series that the page of a target lists by itself; the rest comes by a script, or has a page of its own.
 pub(super) const MOST_LISTED: usize = 300;
+/// Most versions that are compared at once.
+const MOST_COMPARED: usize = 6;
+/// Fewer characters of an identity don't name a version.
+const SHORTEST_IDENTITY: usize = 7;
 
 /// What a site tells of a target.
 #[derive(Debug)]
@@ -316,8 +320,78 @@ impl Book {
     }
 
     fn interval_page_of(&self, from: usize, to: usize) -> String {
-        let [from, to] = [from, to].map(|at| &self.parts[at]);
-        format!("{}/compare/{from}..{to}.html", self.folder)
+        self.comparison_page(&[from, to])
+    }
+
+    /// The page that compares these versions.
+    pub fn comparison_page(&self, versions: &[usize]) -> String {
+        let parts: Vec<&str> = versions.iter().map(|at| self.parts[*at].as_str()).collect();
+        format!("{}/compare/{}.html", self.folder, parts.join(".."))
+    }
+
+    /// The form that asks which versions to compare.
+    pub fn compare_form_page(&self) -> String {
+        format!("{}/compare/index.html", self.folder)
+    }
+
+    /// The measured versions that the address of a comparison names; none where it is no such address.
+    pub fn compared_at(&self, address: &str) -> Option<Vec<usize>> {
+        let folder = address.strip_prefix(&self.folder)?;
+        let parts = folder.strip_prefix("/compare/")?.strip_suffix(".html")?;
+        // A part may end in a dot and doesn't begin with one.
+        let mut versions = (parts.rsplit("..").take(MOST_COMPARED + 1))
+            .map(|part| self.parts.iter().position(|known| known == part))
+            .collect::<Option<Vec<usize>>>()?;
+        versions.reverse();
+        self.is_comparable(&versions).then_some(versions)
+    }
+
+    /// Whether these are a few different versions, all of them measured.
+    fn is_comparable(&self, versions: &[usize]) -> bool {
+        let known = versions.iter().enumerate();
+        (2..=MOST_COMPARED).contains(&versions.len())
+            && versions
+                .iter()
+                .all(|at| self.measured.binary_search(at).is_ok())
+            && known
+                .clone()
+                .all(|(place, at)| !versions[..place].contains(at))
+    }
+
+    /// The page that compares the versions with these names, or the beginnings of their identities.
+    ///
+    /// # Errors
+    /// Why they can't be compared.
+    pub fn named_comparison(&self, names: &[String]) -> Result<String, String> {
+        let versions = names.iter().map(|name| self.measured_version(name));
+        let versions = versions.collect::<Result<Vec<usize>, String>>()?;
+        match self.is_comparable(&versions) {
+            true => Ok(self.comparison_page(&versions)),
+            false => Err(format!(
+                "2 to {MOST_COMPARED} different versions can be compared"
+            )),
+        }
+    }
+
+    fn measured_version(&self, name: &str) -> Result<usize, String> {
+        let is_named = |at: &&usize| {
+            let version = self.version(**at);
+            version.name == name || version.id == name || self.parts[**at] == name
+        };
+        let begins = |at: &&usize| {
+            name.len() >= SHORTEST_IDENTITY && self.version(**at).id.starts_with(name)
+        };
+        let measured = || self.measured.iter().rev();
+        let found = measured()
+            .find(is_named)
+            .or_else(|| measured().find(begins));
+        found.copied().ok_or_else(|| {
+            format!(
+                "no measured version of {} is called {}",
+                self.target,
+                clipped(name, 100)
+            )
+        })
     }
 
     /// The page of the interval that ends with the first measured version from this one on.
@@ -429,6 +503,10 @@ impl Here<'_> {
     pub fn to_all_series(self) -> Option<String> {
         let is_long = self.book.history.series.len() > MOST_LISTED;
         is_long.then(|| self.link(&self.book.series_page_of_all()))
+    }
+
+    pub fn to_compare_form(self) -> String {
+        self.link(&self.book.compare_form_page())
     }
 
     pub fn to_data(self, name: &str) -> String {

@@ -1,5 +1,8 @@
-//! The page of what lies between two neighbouring measured versions: commits, files, the difference; and which series
-//! may have changed there.
+//! The page of two measured versions, or of more: how their series compare; and of two, what lies between them: commits, files,
+//! the difference, and which series may have changed there.
+//!
+//! Any versions are compared where pages are served. Of what is published each two neighbours have a page, and those between
+//! which something changed their comparison on it: it takes time and room that few of thousands are worth.
 
 use askama::Template;
 use backsight_model::{Change, ChangedFile};
@@ -9,8 +12,11 @@ use backsight_report::{
 };
 
 use super::{
+    assets::COMPARISON_SCRIPT,
     book::Here,
-    changes::{ChangeSentence, change_sentences_between},
+    changes::{ChangeSentence, ShownChange, change_sentences_between},
+    compare_form::CompareForm,
+    comparison::{self, ComparedVersions},
     frame::Frame,
     site::{OUTPUTS, Press, VersionChanges},
 };
@@ -19,6 +25,8 @@ use crate::escape;
 /// Most changes and most files of one change that a page lists.
 const MOST_CHANGES: usize = 500;
 const MOST_FILES: usize = 200;
+/// Most measured versions between two whose commits are shown: of a whole history they take long, and nobody reads them.
+const MOST_BETWEEN: usize = 30;
 /// Characters of a message.
 const LONGEST_MESSAGE: usize = 20_000;
 
@@ -26,13 +34,21 @@ const LONGEST_MESSAGE: usize = 20_000;
 #[template(path = "pages/interval.html")]
 pub(super) struct IntervalPage {
     frame: Frame,
-    from: Link,
-    to: Link,
+    sides: Vec<Link>,
+    compared: Option<ComparedVersions>,
+    script: String,
+    /// What shows the comparison in a terminal.
+    command: String,
+    form: Option<CompareForm>,
     sentences: Vec<ChangeSentence>,
+    /// Versions between them that weren't measured, and how many were.
     between: Vec<Skipped>,
+    measured_between: usize,
     counts: String,
-    /// The commits and the difference.
+    /// The commits and the difference; empty where there are none to show.
     commits: String,
+    /// The same two the other way round, where the first is the newer one.
+    turned: String,
 }
 
 /// What lies between two versions: commits and the difference.
@@ -86,23 +102,53 @@ struct DiffLine {
 }
 
 impl Press<'_> {
+    /// The page of these versions; the first is the baseline.
     pub(super) fn interval(
         &self,
         here: Here<'_>,
-        from: usize,
-        to: usize,
+        versions: &[usize],
     ) -> Result<IntervalPage, askama::Error> {
-        let title = format!("{} to {}", here.name(from), here.name(to));
-        let commits = self.commits(here, from, to);
-        Ok(IntervalPage {
-            frame: Frame::new(&title, here.page, here.crumbs()),
-            from: link(here, from),
-            to: link(here, to),
-            sentences: sentences_within(here, from, to),
-            between: (from + 1..to).map(|at| skipped(here, at)).collect(),
-            commits: commits.render()?,
-            counts: commits.counts,
-        })
+        let names: Vec<String> = versions.iter().map(|at| here.name(*at)).collect();
+        let mut page = IntervalPage {
+            frame: Frame::new(&names.join(" to "), here.page, here.crumbs()),
+            sides: versions.iter().map(|at| link(here, *at)).collect(),
+            compared: None,
+            script: here.link(COMPARISON_SCRIPT),
+            command: comparison::command(here.book, versions),
+            form: here
+                .page
+                .is_live
+                .then(|| CompareForm::new(here, names.clone())),
+            sentences: Vec::new(),
+            between: Vec::new(),
+            measured_between: 0,
+            counts: String::new(),
+            commits: String::new(),
+            turned: String::new(),
+        };
+        let mut has_changed = false;
+        match *versions {
+            [from, to] if from < to => {
+                let measured = &here.book.measured;
+                let is_measured = |at: &usize| measured.binary_search(at).is_ok();
+                let unmeasured = (from + 1..to).filter(|at| !is_measured(at));
+                page.between = unmeasured.map(|at| skipped(here, at)).collect();
+                page.measured_between = to - from - 1 - page.between.len();
+                (page.sentences, has_changed) = sentences_within(here, from, to);
+                if page.measured_between <= MOST_BETWEEN {
+                    let commits = self.commits(here, from, to);
+                    page.commits = commits.render()?;
+                    page.counts = commits.counts;
+                }
+            }
+            [from, to] => page.turned = here.link(&here.book.comparison_page(&[to, from])),
+            _ => {}
+        }
+        if here.page.is_live || has_changed {
+            page.compared = Some(ComparedVersions::new(here, versions));
+            page.frame = page.frame.with_scripts();
+        }
+        Ok(page)
     }
 
     /// What lies between two versions.
@@ -155,11 +201,16 @@ pub(super) fn link(here: Here<'_>, at: usize) -> Link {
     }
 }
 
-/// The changes that may lie in this interval.
-fn sentences_within(here: Here<'_>, from: usize, to: usize) -> Vec<ChangeSentence> {
+/// The changes that may lie in this interval, and whether one is believed.
+fn sentences_within(here: Here<'_>, from: usize, to: usize) -> (Vec<ChangeSentence>, bool) {
     let series = here.book.history.series.iter();
     let changes = series.flat_map(|series| change_sentences_between(here, series, from, to));
-    changes.map(|change| change.sentence).collect()
+    let changes: Vec<ShownChange> = changes.collect();
+    let has_changed = changes.iter().any(|change| change.believed);
+    (
+        changes.into_iter().map(|it| it.sentence).collect(),
+        has_changed,
+    )
 }
 
 fn skipped(here: Here<'_>, at: usize) -> Skipped {

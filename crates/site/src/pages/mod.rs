@@ -7,6 +7,8 @@ mod assets;
 mod book;
 mod boot;
 mod changes;
+mod compare_form;
+mod comparison;
 mod feeds;
 mod folder;
 mod frame;

@@ -184,7 +184,30 @@ impl<'a> Site<'a> {
     #[must_use]
     pub fn live(mut self) -> Self {
         self.is_live = true;
+        for (number, book) in self.books.iter().enumerate() {
+            let page = Page::CompareForm(number);
+            self.pages.insert(book.compare_form_page(), page);
+        }
         self
+    }
+
+    /// What is at an address. Whoever serves pages has those that compare any versions too.
+    fn page_at(&self, address: &str) -> Option<Page> {
+        let compared = || {
+            let mut books = self.books.iter().filter(|_| self.is_live);
+            let number = books.position(|book| book.compared_at(address).is_some());
+            number.map(Page::Comparison)
+        };
+        self.pages.get(address).copied().or_else(compared)
+    }
+
+    /// Where the form at an address leads that asks for versions with these names, or why they can't be compared; none
+    /// where no such form is there.
+    pub fn comparison(&self, form: &str, names: &[String]) -> Option<Result<String, String>> {
+        match self.page_at(form)? {
+            Page::CompareForm(book) => Some(self.books[book].named_comparison(names)),
+            _ => None,
+        }
     }
 
     /// What it tells of its targets.
@@ -199,7 +222,7 @@ impl<'a> Site<'a> {
 
     /// Whether there is a file at an address. A raw output may be gone all the same.
     pub fn has(&self, address: &str) -> bool {
-        self.pages.contains_key(address)
+        self.page_at(address).is_some()
             || self.assets().any(|asset| asset.address == address)
             || address::raw_at(address).is_some()
     }
@@ -233,7 +256,7 @@ impl<'a> Site<'a> {
         if let Some(reference) = address::raw_at(address) {
             return self.raw_file(&reference).await;
         }
-        let Some((address, page)) = self.pages.get_key_value(address) else {
+        let Some(page) = self.page_at(address) else {
             return Ok(None);
         };
         let mut press = Press {
@@ -244,7 +267,7 @@ impl<'a> Site<'a> {
             },
             raw: Vec::new(),
         };
-        let text = press.text(*page).await?;
+        let text = press.text(page).await?;
         Ok(Some(SiteFile {
             media_type: page.media_type(),
             content: text.into_bytes(),
@@ -298,7 +321,15 @@ impl Press<'_> {
             Page::Tests(book) => self.tests(self.here(book))?,
             Page::Alert(book, alert) => self.alert(self.here(book), alert)?.render()?,
             Page::Version(book, at) => self.version(self.here(book), at).await?.render()?,
-            Page::Interval(book, from, to) => self.interval(self.here(book), from, to)?.render()?,
+            Page::Interval(book, from, to) => {
+                self.interval(self.here(book), &[from, to])?.render()?
+            }
+            Page::Comparison(book) => {
+                let versions = self.site.books[book].compared_at(self.page.address);
+                let versions = versions.unwrap_or_default();
+                self.interval(self.here(book), &versions)?.render()?
+            }
+            Page::CompareForm(book) => self.compare_form(self.here(book)).render()?,
             Page::Boot(book, study, boot) => {
                 self.boot(self.here(book), study, boot).await?.render()?
             }

@@ -39,6 +39,9 @@ pub(super) enum Page {
     Version(usize, usize),
     /// What lies between the versions at these places.
     Interval(usize, usize, usize),
+    /// Of a book, the form that asks which versions to compare; and the comparison of those that the address names.
+    CompareForm(usize),
+    Comparison(usize),
     /// The place of a study, and of a boot in it.
     Boot(usize, usize, usize),
     Studies,

@@ -23,6 +23,8 @@ pub(super) struct TargetPage {
     /// How its tests stand; none without tests.
     tests: Option<TestsLink>,
     versions: String,
+    /// The form that asks which versions to compare, where pages are served.
+    compare: Option<String>,
     columns: SeriesColumns,
     rows: Vec<SeriesRow>,
     /// The list of all series, if not all are here.
@@ -67,6 +69,7 @@ impl Press<'_> {
             counts: counts(book),
             tests: tests_link(here),
             versions: here.to_versions(),
+            compare: here.page.is_live.then(|| here.to_compare_form()),
             columns: SeriesColumns::new(book),
             rows: listed.map(|series| SeriesRow::new(here, series)).collect(),
             count: book.history.series.len(),

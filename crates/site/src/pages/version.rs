@@ -78,10 +78,10 @@ struct BootRow {
 }
 
 /// A fact of the environment that differs from that of the version before.
-struct ChangedFact {
-    name: String,
-    was: String,
-    is: String,
+pub(super) struct ChangedFact {
+    pub name: String,
+    pub was: String,
+    pub is: String,
 }
 
 impl Press<'_> {
@@ -227,7 +227,10 @@ fn last_boot<'a>(builds: &[BuildOf<'a>]) -> Option<&'a Boot> {
 }
 
 /// Facts of the last boot that differ from those of the last boot before; and how many there is no room for.
-fn changed_facts(before: &[BuildOf<'_>], own: &[BuildOf<'_>]) -> (Vec<ChangedFact>, usize) {
+pub(super) fn changed_facts(
+    before: &[BuildOf<'_>],
+    own: &[BuildOf<'_>],
+) -> (Vec<ChangedFact>, usize) {
     let (Some(before), Some(own)) = (last_boot(before), last_boot(own)) else {
         return (Vec::new(), 0);
     };

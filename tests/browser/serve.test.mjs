@@ -15,12 +15,12 @@ const { BACKSIGHT_PROGRAM: program, BACKSIGHT_STORE: store } = process.env;
 assert.ok(program && store, "BACKSIGHT_PROGRAM and BACKSIGHT_STORE must be set");
 const run = promisify(execFile);
 
-let server, address;
+let server, address, control;
 
 before(async () => {
-  server = spawn(program, ["serve", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = await once(createInterface(server.stdout), "line");
-  address = /http:\S+/.exec(line)[0];
+  server = spawn(program, ["serve", "--control", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
+  const lines = createInterface(server.stdout)[Symbol.asyncIterator]();
+  [address, control] = [await lines.next(), await lines.next()].map(({ value }) => /http:\S+/.exec(value)[0]);
 }, LIMIT);
 
 after(async () => {
@@ -138,4 +138,28 @@ test("pages are found from home, at two widths and in the dark, and complain of 
     assert.deepEqual(requests.filter((url) => !url.startsWith(address)), []);
     await context.close();
   }
+});
+
+test("who came with the token says how a change stands, and others don't", LIMIT, async () => {
+  const { context, page, complaints } = await open(address);
+  await page.goto(`${address}linux/c/6.1.18`);
+  assert.ok(await page.locator("#triage").isHidden());
+  await page.goto(control);
+  assert.equal(new URL(page.url()).hash, "", "the token isn't left in the address");
+  await page.locator("a.alert").first().click();
+  const form = page.locator("#triage");
+  await form.locator("[name=state]").selectOption("investigating");
+  await form.locator("[name=note]").fill("</p><script>alert(1)</script>");
+  await form.locator("[name=by]").fill("erin");
+  await form.locator("button").click();
+  await form.locator("output.good").waitFor();
+  await page.locator("#state .investigating").waitFor();
+  assert.match(await page.locator("#state").innerText(), /by erin: <\/p><script>alert/);
+  await page.reload();
+  assert.equal(await form.locator("[name=by]").inputValue(), "erin");
+  await page.evaluate(() => localStorage.setItem("backsight control", "00"));
+  await form.locator("button").click();
+  await form.locator("output.bad").getByText("token is missing or wrong").waitFor();
+  assert.deepEqual(complaints.filter((complaint) => !/401/.test(complaint)), []);
+  await context.close();
 });

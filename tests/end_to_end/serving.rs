@@ -46,7 +46,11 @@ impl Answer {
 impl Serving {
     /// Serves on any port that is free, once it listens.
     pub fn start(place: &Place) -> Self {
-        let serve = ["serve", "--listen", "127.0.0.1:0"];
+        Self::start_with(place, &[])
+    }
+
+    fn start_with(place: &Place, options: &[&str]) -> Self {
+        let serve = [&["serve", "--listen", "127.0.0.1:0"], options].concat();
         let mut running = Running::start(place.command(&serve));
         let said = running.next_line();
         let address = said.strip_prefix("serving http://").unwrap();
@@ -62,8 +66,12 @@ impl Serving {
     }
 
     fn asked(&self, first_line: &str, headers: &str) -> Answer {
+        self.asked_with(first_line, headers, "")
+    }
+
+    fn asked_with(&self, first_line: &str, headers: &str, body: &str) -> Answer {
         let request = format!(
-            "{first_line} HTTP/1.1\r\nHost: {}\r\n{headers}Connection: close\r\n\r\n",
+            "{first_line} HTTP/1.1\r\nHost: {}\r\n{headers}Connection: close\r\n\r\n{body}",
             self.address
         );
         let mut all = Vec::new();
@@ -77,6 +85,12 @@ impl Serving {
             head,
             body: all[end + 4..].to_vec(),
         }
+    }
+
+    /// Says something with these headers.
+    fn posted(&self, path: &str, headers: &str, body: &str) -> Answer {
+        let length = format!("{headers}Content-Length: {}\r\n", body.len());
+        self.asked_with(&format!("POST {path}"), &length, body)
     }
 
     fn get(&self, path: &str) -> Answer {
@@ -435,6 +449,119 @@ fn changes_are_told_to_readers_of_news_to_badges_and_to_clients() {
         assert!(how_to.contains(line), "{line}");
     }
     server.stop();
+}
+
+#[test]
+fn who_has_the_token_says_how_changes_stand_and_nobody_else() {
+    let place = with_history(Extent::USUAL);
+    let mut server = Serving::start_with(&place, &["--control"]);
+    let said = server.running.next_line();
+    let token = said.split_once("#control=").unwrap().1.trim().to_owned();
+    assert_eq!(token.len(), 64, "{said}");
+    let known = format!("Authorization: Bearer {token}\r\n");
+    let of = |state: &str, note: &str, by: &str| {
+        let version = "6.1.18";
+        serde_json::json!({"target": "linux", "version": version, "state": state, "note": note, "by": by})
+            .to_string()
+    };
+    let confirmed = of("confirmed", "<b>seen</b>", "carol");
+    let refused = [
+        (401, String::new(), confirmed.as_str(), "token is missing"),
+        (
+            401,
+            known.replace(&token[..8], "00000000"),
+            &confirmed,
+            "token is missing",
+        ),
+        (
+            401,
+            known.replace(&token, ""),
+            &confirmed,
+            "token is missing",
+        ),
+        (
+            403,
+            format!("{known}Origin: http://evil.example\r\n"),
+            &confirmed,
+            "another site",
+        ),
+        (400, known.clone(), "{\"target\": \"linux\"", "EOF"),
+        (400, known.clone(), "{}", "missing field"),
+        (400, known.clone(), &of("confirmed", "", " "), "says who"),
+        (
+            422,
+            known.clone(),
+            &of("splendid", "", "carol"),
+            "investigating",
+        ),
+        (
+            422,
+            known.clone(),
+            &of("accepted", " ", "carol"),
+            "reason is empty",
+        ),
+        (
+            422,
+            known.clone(),
+            &confirmed.replace("6.1.18", "6.1.2"),
+            "no alert",
+        ),
+        (
+            422,
+            known.clone(),
+            &confirmed.replace("linux", "none"),
+            "none",
+        ),
+    ];
+    for (status, headers, body, part) in refused {
+        let answer = server.posted("/api/v1/triage", &headers, body);
+        assert_eq!(answer.status, status, "{body}: {}", answer.text());
+        let error = answer.json()["error"].as_str().unwrap().to_owned();
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let elsewhere = server.posted("/linux/", &known, &confirmed);
+    assert_eq!(elsewhere.status, 404);
+    assert_eq!(server.asked("PUT /api/v1/triage", &known).status, 405);
+    let alerts =
+        || -> Value { serde_json::from_str(&place.prints_of(&["alerts", "--json"])).unwrap() };
+    assert_eq!(alerts()["alerts"][0]["state"], "new");
+
+    let answer = server.posted("/api/v1/triage", &known, &confirmed);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(
+        answer.json()["said"],
+        "6.1.18 of linux is confirmed, says carol"
+    );
+    let alert = &alerts()["alerts"][0];
+    assert_eq!(
+        (&alert["state"], &alert["by"]),
+        (&"confirmed".into(), &"carol".into())
+    );
+    let accepted = of("accepted", "it is safer", "dave");
+    let answer = server.posted("/api/v1/triage", &known, &accepted);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(alerts()["alerts"][0]["state"], "accepted");
+    // What was asked is written down, whatever became of it, and the token isn't.
+    let log = fs::read_to_string(place.path("store/control-log.jsonl")).unwrap();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 6, "{log}");
+    assert_eq!(
+        (&lines[5]["by"], &lines[5]["state"]),
+        (&"dave".into(), &"accepted".into())
+    );
+    assert!(!log.contains(&token) && lines[5]["at"].is_string());
+    server.stop();
+    let reading = Serving::start(&place);
+    assert_eq!(
+        reading.posted("/api/v1/triage", &known, &confirmed).status,
+        405
+    );
+    assert_eq!(reading.get("/assets/control.js").status, 404);
+    reading.stop();
+    place.assert_nothing_left();
 }
 
 #[test]

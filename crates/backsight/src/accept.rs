@@ -2,14 +2,14 @@
 //!
 //! A version is named as for `bisect`: by its name, its identity, or whatever the target's history resolves, as `HEAD~2`.
 
-use backsight_model::{Acceptance, TargetName};
-use backsight_policy::{TargetHistory, history};
+use backsight_model::TargetName;
+use backsight_policy::history;
 use backsight_report::{
     acceptances::{acceptance_effect, acceptances_table},
     escape,
 };
 use backsight_store::Store;
-use backsight_study::{find_target, find_version, known_metric, no_history};
+use backsight_study::{AcceptanceStatement, accept_change, find_target, find_version, no_history};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
@@ -63,16 +63,13 @@ impl AcceptArgs {
             }
             let target = find_target(&store, self.target.as_deref()).await?;
             if let Some(version) = &self.version {
-                let studies = store.target_history(&target).await.into_diagnostic()?;
-                let mut history = history(&studies);
-                let (id, name) = find_version(&store, &target, &history, version).await?;
-                if self.withdraw {
-                    self.withdraw(&store, &target, (&id, &name)).await?;
-                } else {
-                    let acceptance = self.acceptance(&target, &history, (id, name))?;
-                    store.accept(&acceptance).await.into_diagnostic()?;
-                    history.accept(std::slice::from_ref(&acceptance), acceptance.at);
-                    files::print_note(&acceptance_effect(&history, &acceptance));
+                match self.withdraw {
+                    true => self.withdraw(&store, &target, version).await?,
+                    false => {
+                        let said = self.statement(version)?;
+                        let (acceptance, history) = accept_change(&store, &target, said).await?;
+                        files::print_note(&acceptance_effect(&history, &acceptance));
+                    }
                 }
             }
             self.print(&store, vec![target]).await
@@ -105,23 +102,7 @@ impl AcceptArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn acceptance(
-        &self,
-        target: &TargetName,
-        history: &TargetHistory,
-        (version, name): (String, String),
-    ) -> miette::Result<Acceptance> {
-        let reason = self.reason.as_deref().unwrap_or_default().trim();
-        if reason.is_empty() {
-            return Err(miette::miette!(
-                help = "say it in a sentence: --reason \"spilling is what makes it safe\"",
-                "the reason is empty"
-            ));
-        }
-        if let Some(metric) = &self.metric {
-            known_metric(metric, &history.series)?;
-        }
-        let at = Timestamp::now();
+    fn statement(&self, version: &str) -> miette::Result<AcceptanceStatement> {
         let until = match self.until {
             Some(date) => Some(
                 date.to_zoned(TimeZone::system())
@@ -130,21 +111,12 @@ impl AcceptArgs {
             ),
             None => None,
         };
-        if until.is_some_and(|until| until <= at) {
-            return Err(miette::miette!(
-                help = "name a day to come; or leave out --until",
-                "it would be over already"
-            ));
-        }
-        Ok(Acceptance {
-            target: target.clone(),
-            version,
-            name,
+        Ok(AcceptanceStatement {
+            version: version.to_owned(),
             metric: self.metric.clone(),
-            reason: reason.to_owned(),
+            reason: self.reason.clone().unwrap_or_default(),
             work_around: self.work_around.clone(),
             by: user_name(self.by.as_deref())?,
-            at,
             until,
         })
     }
@@ -153,15 +125,20 @@ impl AcceptArgs {
         &self,
         store: &Store,
         target: &TargetName,
-        (id, name): (&str, &str),
+        version: &str,
     ) -> miette::Result<()> {
+        let studies = store.target_history(target).await.into_diagnostic()?;
+        let (id, name) = find_version(store, target, &history(&studies), version).await?;
         let metric = self.metric.as_deref();
-        let gone = store.withdraw(target, id, metric).await.into_diagnostic()?;
+        let gone = store
+            .withdraw(target, &id, metric)
+            .await
+            .into_diagnostic()?;
         if !gone {
             return Err(miette::miette!(
                 help = "`backsight accept --list` shows what was accepted, with its metric where it is about one",
                 "nothing was accepted of {}{}",
-                escape::line(name),
+                escape::line(&name),
                 metric.map_or_else(String::new, |metric| format!(
                     " by {}",
                     escape::line(metric)

@@ -1,12 +1,12 @@
 //! `backsight alerts` and `backsight triage`: what moved at which version, the worst first, and what people found out about it.
 
-use backsight_model::{Triage, TriageState};
-use backsight_policy::{Alert, AlertState, alert_at};
+use backsight_model::TriageState;
+use backsight_policy::{Alert, AlertState};
 use backsight_report::{
     alerts::{AlertsView, alerts_table},
     escape,
 };
-use backsight_study::{KnownAlerts, find_target, find_version, no_history};
+use backsight_study::{AlertStatement, KnownAlerts, find_target, no_history, triage_alert};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
@@ -121,30 +121,13 @@ impl TriageArgs {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let target = find_target(&store, Some(&self.target)).await?;
-            let at = Timestamp::now();
-            let KnownAlerts { known, alerts, .. } =
-                KnownAlerts::from_store(&store, &target, at).await?;
-            let versions = &known.history.versions;
-            let (id, name) = find_version(&store, &target, &known.history, &self.version).await?;
-            let place = versions.iter().position(|it| it.version.id == id);
-            let Some(alert) = place.and_then(|place| alert_at(&alerts, place)) else {
-                return Err(miette::miette!(
-                    help = format!("`backsight alerts --target {target}` lists what there is"),
-                    "no alert lies at {}",
-                    escape::line(&name)
-                ));
-            };
-            let version = &versions[alerts[alert].stretch.at].version;
-            let triage = Triage {
-                target,
-                version: version.id.clone(),
-                name: version.name.clone(),
+            let said = AlertStatement {
+                version: self.version,
                 state: self.state,
                 note: self.note,
                 by: user_name(self.by.as_deref())?,
-                at,
             };
-            store.record_triage(&triage).await.into_diagnostic()?;
+            let triage = triage_alert(&store, &target, said).await?;
             files::print(&format!(
                 "{} of {} is {}, says {}\n",
                 escape::line(&triage.name),

@@ -1,10 +1,10 @@
 //! `backsight serve`: the site and the read API on an address of this machine, live.
 
 use backsight_model::TargetName;
-use backsight_server::{LiveSite, serve};
+use backsight_server::{Control, LiveSite, serve};
 use backsight_study::find_target;
 use miette::IntoDiagnostic as _;
-use std::{net::SocketAddr, process::ExitCode};
+use std::{fmt::Write as _, fs::File, io::Read as _, net::SocketAddr, process::ExitCode};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{common_options::CommonOptions, files};
@@ -15,6 +15,9 @@ pub struct ServeArgs {
     /// Where: an address of this machine alone; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8420")]
     listen: SocketAddr,
+    /// Let who has the token that it prints say how changes stand, from the pages or with POST /api/v1/triage
+    #[arg(long)]
+    control: bool,
     /// Only this target; may be repeated
     #[arg(long = "target", value_name = "NAME")]
     targets: Vec<String>,
@@ -37,15 +40,37 @@ impl ServeArgs {
                     _ = terminated.recv() => {}
                 }
             };
-            let live = LiveSite::open(store, targets, files::print_note).await?;
+            let live = LiveSite::open(store, targets, self.control, files::print_note).await?;
+            let token = match self.control {
+                true => Some(new_token()?),
+                false => None,
+            };
             let say = |address| {
                 // Whoever started it reads the port; a closed pipe is no reason to stop.
                 let _ = files::print(&format!("serving http://{address}/ until ^C\n"));
+                if let Some(token) = &token {
+                    let _ = files::print(&format!(
+                        "say how changes stand from http://{address}/#control={token}\n"
+                    ));
+                }
             };
-            serve(live, self.listen, say, stop)
+            let control = token.clone().map(Control::new);
+            serve(live, control, self.listen, say, stop)
                 .await
                 .into_diagnostic()?;
             Ok(ExitCode::SUCCESS)
         })
     }
+}
+
+/// A secret that nobody guesses: 32 bytes in hexadecimal digits.
+fn new_token() -> miette::Result<String> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .into_diagnostic()?;
+    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
 }

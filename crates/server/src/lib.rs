@@ -6,6 +6,7 @@
 mod address;
 mod api;
 mod content;
+mod control;
 mod live_site;
 mod open_api;
 mod operations;
@@ -14,6 +15,7 @@ mod serve;
 mod verdict_output;
 
 pub use content::SiteContent;
+pub use control::Control;
 pub use live_site::LiveSite;
 pub use open_api::open_api;
 pub use serve::{ServeError, serve};

@@ -21,6 +21,8 @@ const REST: u32 = 4;
 pub struct LiveSite {
     store: Store,
     targets: Vec<TargetName>,
+    /// Whether who has the token may say something.
+    is_controlled: bool,
     /// Tells whoever started it what pages can't show.
     tell: fn(&str),
     edition: RwLock<Arc<Edition>>,
@@ -39,10 +41,11 @@ impl LiveSite {
     pub async fn open(
         store: Store,
         targets: Vec<TargetName>,
+        is_controlled: bool,
         tell: fn(&str),
     ) -> miette::Result<Arc<Self>> {
         let first = store.stamp();
-        let (site, notes) = collect(&store, &targets).await?;
+        let (site, notes) = collect(&store, &targets, is_controlled).await?;
         notes.iter().for_each(|note| tell(note));
         Ok(Arc::new(Self {
             first,
@@ -50,6 +53,7 @@ impl LiveSite {
             edition: RwLock::new(Arc::new(Edition::new(site))),
             store,
             targets,
+            is_controlled,
             editions: watch::Sender::new(1),
         }))
     }
@@ -84,7 +88,7 @@ impl LiveSite {
             let this = Arc::clone(&self);
             let runtime = tokio::runtime::Handle::current();
             let made = tokio::task::spawn_blocking(move || {
-                runtime.block_on(collect(&this.store, &this.targets))
+                runtime.block_on(collect(&this.store, &this.targets, this.is_controlled))
             });
             // A store that can't be read for a moment, or for ever, is no reason to lose what is shown.
             let trouble = match made.await {
@@ -111,8 +115,13 @@ impl LiveSite {
 async fn collect(
     store: &Store,
     targets: &[TargetName],
+    is_controlled: bool,
 ) -> miette::Result<(Site<'static>, Vec<String>)> {
-    let mut content = SiteContent::collect(store, targets).await?;
-    let notes = std::mem::take(&mut content.notes);
-    Ok((content.into_site().live(), notes))
+    let content = SiteContent::collect(store, targets).await?;
+    let notes = content.notes.clone();
+    let site = content.into_site().live();
+    Ok(match is_controlled {
+        true => (site.controlled(), notes),
+        false => (site, notes),
+    })
 }

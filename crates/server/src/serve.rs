@@ -1,4 +1,4 @@
-//! Answers requests for pages, raw outputs, the API and news. Reads only; for browsers of this machine.
+//! Answers requests for pages, raw outputs, the API and news; for browsers of this machine. Reads only, but for who has the token.
 
 use axum::{
     Router,
@@ -14,7 +14,7 @@ use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
-    LiveSite,
+    Control, LiveSite,
     address::{Place, place},
     api,
     page_cache::{Edition, SentFile},
@@ -48,6 +48,8 @@ pub enum ServeError {
 #[derive(Clone)]
 struct Server {
     site: Arc<LiveSite>,
+    /// Who may say something through it.
+    control: Option<Control>,
     /// Ends streams of news.
     stopping: watch::Receiver<bool>,
 }
@@ -58,6 +60,7 @@ struct Server {
 /// The address is another machine's too, or is taken.
 pub async fn serve(
     site: Arc<LiveSite>,
+    control: Option<Control>,
     address: SocketAddr,
     listening: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()> + Send + 'static,
@@ -73,12 +76,13 @@ pub async fn serve(
     let follower = tokio::spawn(Arc::clone(&site).follow());
     let server = Server {
         site,
+        control,
         stopping: told.clone(),
     };
     let router = Router::new()
         .route("/api/v1/events", axum::routing::get(events))
         .fallback(answer)
-        .layer(middleware::from_fn(guard))
+        .layer(middleware::from_fn_with_state(server.clone(), guard))
         .with_state(server);
     let stopped = async move {
         stop.await;
@@ -98,10 +102,11 @@ pub async fn serve(
     Ok(())
 }
 
-/// What holds for every request: it only reads, it came by a name of this machine (another name leads here where a page of
+/// What holds for every request: it only reads unless the server takes what is said, it came by a name of this machine (another name leads here where a page of
 /// others has bent the names of a browser), and its answer is no more than it says.
-async fn guard(request: Request, next: Next) -> Response {
-    let mut response = if ![Method::GET, Method::HEAD].contains(request.method()) {
+async fn guard(State(server): State<Server>, request: Request, next: Next) -> Response {
+    let says = server.control.is_some() && request.method() == Method::POST;
+    let mut response = if !says && ![Method::GET, Method::HEAD].contains(request.method()) {
         let allow = [(header::ALLOW, "GET, HEAD")];
         (StatusCode::METHOD_NOT_ALLOWED, allow, "only GET and HEAD\n").into_response()
     } else if !is_of_this_machine(request.headers()) {
@@ -165,6 +170,9 @@ async fn events(State(server): State<Server>) -> impl axum::response::IntoRespon
 }
 
 async fn answer(State(server): State<Server>, request: Request) -> Response {
+    if let (Some(control), &Method::POST) = (&server.control, request.method()) {
+        return control.answer(server.site.store(), request).await;
+    }
     let headers = request.headers();
     let path = request.uri().path();
     let response = match path.strip_prefix("/api/v1/") {

@@ -132,6 +132,8 @@ pub struct PageAt<'a> {
     pub address: &'a str,
     /// Whether it looks for news.
     pub is_live: bool,
+    /// Whether who has the token may say something on it.
+    pub is_controlled: bool,
 }
 
 impl PageAt<'_> {

@@ -27,6 +27,10 @@ pub(super) struct AlertPage {
     /// The command that narrows it down; empty where it is exact.
     bisect: String,
     triage: String,
+    /// What is said is said of this version of this target, at this link.
+    target: String,
+    version: String,
+    to_triage: String,
     commits: String,
 }
 
@@ -201,6 +205,9 @@ impl Press<'_> {
             },
             members: members.collect(),
             bisect: clipped(&bisect, 300),
+            target: book.target.to_string(),
+            version: book.version(stretch.at).id.clone(),
+            to_triage: here.link("api/v1/triage"),
             triage: clipped(
                 &format!("backsight triage {} {name} confirmed", book.target),
                 200,

@@ -9,6 +9,9 @@ pub const HISTORY_STYLE: &str = "assets/history.css";
 /// The script that looks for news, where pages are served.
 pub const LIVE_SCRIPT: &str = "assets/live.js";
 
+/// The script that lets a reader say something, where the server takes it.
+pub const CONTROL_SCRIPT: &str = "assets/control.js";
+
 /// The style sheet: that of reports, and what only these pages need.
 const STYLE: &str = concat!(
     include_str!("../../templates/report.css"),
@@ -31,7 +34,7 @@ pub struct Asset {
     pub content: &'static str,
 }
 
-pub const ASSETS: [Asset; 6] = [
+pub const ASSETS: [Asset; 7] = [
     Asset {
         address: STYLE_SHEET,
         media_type: CSS,
@@ -41,6 +44,11 @@ pub const ASSETS: [Asset; 6] = [
         address: LIVE_SCRIPT,
         media_type: JAVASCRIPT,
         content: include_str!("../../templates/pages/live.js"),
+    },
+    Asset {
+        address: CONTROL_SCRIPT,
+        media_type: JAVASCRIPT,
+        content: include_str!("../../templates/pages/control.js"),
     },
     Asset {
         address: HOME_SCRIPT,

@@ -4,7 +4,7 @@ use backsight_report::clipped;
 
 use super::{
     address::PageAt,
-    assets::{LIVE_SCRIPT, STYLE_SHEET},
+    assets::{CONTROL_SCRIPT, LIVE_SCRIPT, STYLE_SHEET},
 };
 use crate::crumb::Crumb;
 
@@ -16,6 +16,8 @@ pub struct Frame {
     pub crumbs: Vec<Crumb>,
     /// The link to the script that looks for news; none where nobody serves any.
     pub live: Option<String>,
+    /// The link to the script that lets a reader say something; none where nobody takes it.
+    pub control: Option<String>,
     /// Links to what it tells for programs.
     pub data: Vec<Crumb>,
     pub version: &'static str,
@@ -30,6 +32,7 @@ impl Frame {
             style: page.link(STYLE_SHEET),
             crumbs,
             live: page.is_live.then(|| page.link(LIVE_SCRIPT)),
+            control: page.is_controlled.then(|| page.link(CONTROL_SCRIPT)),
             data: Vec::new(),
             version: env!("CARGO_PKG_VERSION"),
             scripts: match page.is_live {

@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, pin::Pin};
 
 use super::{
     address::{self, PageAt},
-    assets::{ASSETS, Asset, LIVE_SCRIPT},
+    assets::{ASSETS, Asset, CONTROL_SCRIPT, LIVE_SCRIPT},
     book::{Book, Here, SiteTarget},
     history_data,
     site_page::Page,
@@ -106,6 +106,8 @@ pub struct Site<'a> {
     pages: BTreeMap<String, Page>,
     /// Whether pages look for news.
     is_live: bool,
+    /// Whether who has the token may say something on them.
+    is_controlled: bool,
 }
 
 impl<'a> Site<'a> {
@@ -138,6 +140,7 @@ impl<'a> Site<'a> {
             reports: None,
             pages,
             is_live: false,
+            is_controlled: false,
         }
     }
 
@@ -210,6 +213,13 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// With pages on which who has the token may say something, for a server that takes it.
+    #[must_use]
+    pub fn controlled(mut self) -> Self {
+        self.is_controlled = true;
+        self
+    }
+
     /// What it tells of its targets.
     pub fn targets(&self) -> impl Iterator<Item = &SiteTarget> {
         self.books.iter().map(|book| &book.content)
@@ -229,9 +239,12 @@ impl<'a> Site<'a> {
 
     /// The files that aren't pages.
     fn assets(&self) -> impl Iterator<Item = &'static Asset> {
-        let is_live = self.is_live;
-        let assets = ASSETS.iter();
-        assets.filter(move |asset| is_live || asset.address != LIVE_SCRIPT)
+        let (is_live, is_controlled) = (self.is_live, self.is_controlled);
+        ASSETS.iter().filter(move |asset| match asset.address {
+            LIVE_SCRIPT => is_live,
+            CONTROL_SCRIPT => is_controlled,
+            _ => true,
+        })
     }
 
     /// The addresses of all of its files but the raw outputs, to which files lead.
@@ -264,6 +277,7 @@ impl<'a> Site<'a> {
             page: PageAt {
                 address,
                 is_live: self.is_live,
+                is_controlled: self.is_controlled,
             },
             raw: Vec::new(),
         };

@@ -1,0 +1,120 @@
+//! What people say of changes: how an alert stands, that a change is accepted. Versions are named as for `bisect`.
+
+use backsight_model::{Acceptance, TargetName, Triage, TriageState};
+use backsight_policy::{TargetHistory, alert_at, history};
+use backsight_report::escape;
+use backsight_store::Store;
+use jiff::Timestamp;
+use miette::IntoDiagnostic as _;
+
+use crate::{KnownAlerts, find_version, known_metric};
+
+/// How somebody says that an alert stands.
+#[derive(Debug, Clone)]
+pub struct AlertStatement {
+    /// The version that names the alert, or another that it may lie at.
+    pub version: String,
+    /// How it stands.
+    pub state: TriageState,
+    /// Why, or what comes next.
+    pub note: Option<String>,
+    /// Who says it.
+    pub by: String,
+}
+
+/// Keeps how an alert stands.
+///
+/// # Errors
+/// There is no such version, or no alert lies at it; the store's own.
+pub async fn triage_alert(
+    store: &Store,
+    target: &TargetName,
+    said: AlertStatement,
+) -> miette::Result<Triage> {
+    let at = Timestamp::now();
+    let KnownAlerts { known, alerts, .. } = KnownAlerts::from_store(store, target, at).await?;
+    let versions = &known.history.versions;
+    let (id, name) = find_version(store, target, &known.history, &said.version).await?;
+    let place = versions.iter().position(|it| it.version.id == id);
+    let Some(alert) = place.and_then(|place| alert_at(&alerts, place)) else {
+        return Err(miette::miette!(
+            help = format!("`backsight alerts --target {target}` lists what there is"),
+            "no alert lies at {}",
+            escape::line(&name)
+        ));
+    };
+    let version = &versions[alerts[alert].stretch.at].version;
+    let triage = Triage {
+        target: target.clone(),
+        version: version.id.clone(),
+        name: version.name.clone(),
+        state: said.state,
+        note: said.note,
+        by: said.by,
+        at,
+    };
+    store.record_triage(&triage).await.into_diagnostic()?;
+    Ok(triage)
+}
+
+/// That somebody accepts a change.
+#[derive(Debug, Clone)]
+pub struct AcceptanceStatement {
+    /// The version that made it.
+    pub version: String,
+    /// Only by this metric.
+    pub metric: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// What those do who can't live with it.
+    pub work_around: Option<String>,
+    /// Who accepts it.
+    pub by: String,
+    /// Until when; for ever unless said.
+    pub until: Option<Timestamp>,
+}
+
+/// Keeps that a change is accepted. Returns it with the history in which it is.
+///
+/// # Errors
+/// The reason is empty, the time is over, there is no such version or metric; the store's own.
+pub async fn accept_change(
+    store: &Store,
+    target: &TargetName,
+    said: AcceptanceStatement,
+) -> miette::Result<(Acceptance, TargetHistory)> {
+    let studies = store.target_history(target).await.into_diagnostic()?;
+    let mut history = history(&studies);
+    let (version, name) = find_version(store, target, &history, &said.version).await?;
+    let reason = said.reason.trim();
+    if reason.is_empty() {
+        return Err(miette::miette!(
+            help = "say it in a sentence: --reason \"spilling is what makes it safe\"",
+            "the reason is empty"
+        ));
+    }
+    if let Some(metric) = &said.metric {
+        known_metric(metric, &history.series)?;
+    }
+    let at = Timestamp::now();
+    if said.until.is_some_and(|until| until <= at) {
+        return Err(miette::miette!(
+            help = "name a day to come; or leave out --until",
+            "it would be over already"
+        ));
+    }
+    let acceptance = Acceptance {
+        target: target.clone(),
+        version,
+        name,
+        metric: said.metric,
+        reason: reason.to_owned(),
+        work_around: said.work_around,
+        by: said.by,
+        at,
+        until: said.until,
+    };
+    store.accept(&acceptance).await.into_diagnostic()?;
+    history.accept(std::slice::from_ref(&acceptance), at);
+    Ok((acceptance, history))
+}

@@ -270,6 +270,37 @@ fn a_gate_passes_only_where_tests_ran_and_every_run_came_to_its_end() {
 }
 
 #[test]
+fn a_run_that_broke_off_is_made_up_for_by_one_that_is_made_for_that() {
+    // Ended by a signal, where nobody knows which test it was; or silently, before the second test.
+    for (end, verdicts) in [
+        ("kill -SEGV $$", vec![pair("after a", "flaky")]),
+        ("exit", vec![]),
+    ] {
+        let tests =
+            "echo 1..2\necho ok 1 - a\n[ -e @/again ] || { touch @/again; END; }\necho ok 2 - b\n";
+        let place = place("");
+        let tests = tests.replace('@', &place.at("")).replace("END", end);
+        place.write("tests.sh", tests);
+        let ended = test(&place, &["--retries", "2"]);
+        ended.assert_code(0);
+        let seen = verdict(&ended);
+        assert_eq!(listed(&seen, "verdict"), verdicts);
+        let suite = &seen["suites"][0];
+        assert_eq!(
+            (&suite["runs"], &suite["broken_runs"]),
+            (&2.into(), &1.into())
+        );
+        let text = place.ends(&["show", "test-1", "--format", "markdown"]);
+        text.assert_says(&["in 1 of 2 runs, and did when it was run again"]);
+    }
+
+    let place = place("echo 1..2\necho ok 1 - a\n");
+    let ended = test(&place, &["--retries", "1"]);
+    ended.assert_code(1);
+    assert_eq!(verdict(&ended)["suites"][0]["broken_runs"], 2);
+}
+
+#[test]
 fn a_test_that_passes_when_it_is_run_again_is_flaky() {
     let flaky = "echo 1..1\nif [ -e @/again ]; then echo ok 1 - a; else touch @/again; echo not ok 1 - a; fi\n";
     let place = place("");

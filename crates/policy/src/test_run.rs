@@ -12,10 +12,12 @@ use crate::{Decision, Evidence, Observation, Policy, Request, RunPolicy, RunVerd
 pub struct TestPolicy {
     /// The rounds that all suites are run in.
     pub rounds: RunPolicy,
-    /// How often a suite is run again at most while each of its runs had a failed test.
+    /// How often a suite is run again at most while in each of its runs a test failed or wasn't run.
     pub retries: u32,
     /// The metric that counts failed tests.
     pub failed: MetricName,
+    /// The metric that counts tests that weren't run.
+    pub not_run: MetricName,
 }
 
 impl TestPolicy {
@@ -24,8 +26,9 @@ impl TestPolicy {
         (0..self.rounds.cells).find_map(|cell| {
             let of_cell = |seen: &&Observation| seen.request.cell == cell;
             let last = evidence.observations.iter().rfind(of_cell)?;
+            let is_none = |metric| last.value(metric).is_none_or(|count| count == 0.0);
             let most = match last.measured() {
-                true if last.value(&self.failed) == Some(0.0) => 0,
+                true if is_none(&self.failed) && is_none(&self.not_run) => 0,
                 true => self.retries,
                 false => self.retries.max(1),
             };
@@ -69,11 +72,20 @@ mod tests {
             },
             retries,
             failed: MetricName::new("failed").unwrap(),
+            not_run: MetricName::new("notrun").unwrap(),
         }
     }
 
     /// The runs of each cell, where `failures` says how many tests fail in a run of a cell; none: the trial fails.
     fn runs(policy: &TestPolicy, failures: impl Fn(usize, u32) -> Option<f64>) -> Vec<u32> {
+        runs_with(policy, &policy.failed, failures)
+    }
+
+    fn runs_with(
+        policy: &TestPolicy,
+        metric: &MetricName,
+        failures: impl Fn(usize, u32) -> Option<f64>,
+    ) -> Vec<u32> {
         let mut evidence = Evidence::default();
         let mut runs = vec![0; policy.rounds.cells];
         while let Decision::Measure(request) = policy.decide(&evidence) {
@@ -87,7 +99,7 @@ mod tests {
                     None => RequestOutcome::Failed,
                 },
                 figures: failed
-                    .map(|failed| BTreeMap::from([(policy.failed.clone(), failed)]))
+                    .map(|failed| BTreeMap::from([(metric.clone(), failed)]))
                     .unwrap_or_default(),
                 took: Duration::ZERO,
             });
@@ -106,5 +118,8 @@ mod tests {
         assert_eq!(runs(&policy(4, 0), failures), [1, 1, 1, 2]);
         assert_eq!(runs(&policy(4, 1), failures), [1, 2, 2, 2]);
         assert_eq!(runs(&policy(4, 5), failures), [1, 6, 3, 2]);
+        let policy = policy(4, 1);
+        let not_run = runs_with(&policy, &policy.not_run, failures);
+        assert_eq!(not_run, [1, 2, 2, 2]);
     }
 }

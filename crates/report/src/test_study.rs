@@ -52,6 +52,8 @@ pub struct SuiteReport {
     pub runs: usize,
     /// Runs that didn't come to their end.
     pub broken_runs: usize,
+    /// Whether a later run, made for that (`--retries`), came to its end.
+    pub made_up_for: bool,
     /// Tests that passed, or failed as was expected, in each run.
     pub passed: usize,
     /// Tests that failed in each run.
@@ -142,10 +144,12 @@ pub fn last_lines(log: &str) -> Vec<String> {
 }
 
 impl TestStudy {
-    /// What a gate asks: every suite ran tests and came to its end in each run, and no test failed in each of its runs or wasn't run.
+    /// What a gate asks: every suite ran tests and came to its end in each run, or in one that was made for that, and no test failed in
+    /// each of its runs or wasn't run.
     pub fn is_in_order(&self) -> bool {
         let in_order = |it: &SuiteReport| {
-            it.ran_tests() && it.failed == 0 && it.not_run == 0 && it.broken_runs == 0
+            let is_whole = it.broken_runs == 0 || it.made_up_for;
+            it.ran_tests() && it.failed == 0 && it.not_run == 0 && is_whole
         };
         let told = self.failed_trials.iter().all(|trial| trial.made_up_for);
         !self.suites.is_empty() && self.suites.iter().all(in_order) && told
@@ -224,13 +228,17 @@ impl TestStudy {
             ));
         }
         for suite in self.suites.iter().filter(|suite| suite.broken_runs > 0) {
+            let (tone, after) = match suite.made_up_for {
+                true => (Tone::Plain, ", and did when it was run again"),
+                false => (Tone::Bad, ""),
+            };
             let broken = format!(
-                "{} didn't come to its end in {} of {}",
+                "{} didn't come to its end in {} of {}{after}",
                 suite.suite,
                 suite.broken_runs,
                 counted(suite.runs, "run")
             );
-            said.push((broken, Tone::Bad));
+            said.push((broken, tone));
         }
         for suite in self.suites.iter().filter(|suite| !suite.ran_tests()) {
             let SuiteReport {

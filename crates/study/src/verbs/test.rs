@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Resumed, Verb};
 use crate::{
-    EndedStudy, Progress, ResolvedPlan, SessionOptions, StudyEnding, StudyOutcome, TestChoices,
-    TestSelection, VerdictReport,
+    Choices, EndedStudy, Progress, ResolvedPlan, SessionOptions, StudyEnding, StudyOutcome,
+    TestChoices, TestSelection, VerdictReport,
     study_as_found::{LeasedPlan, StudyAsFound},
     test_history,
 };
@@ -77,6 +77,7 @@ async fn measure(study: StudyAsFound<'_>) -> miette::Result<StudyOutcome> {
         },
         retries: choices.retries,
         failed: MetricName::new(TestCount::Failed.name()).into_diagnostic()?,
+        not_run: MetricName::new(TestCount::NotRun.name()).into_diagnostic()?,
     };
     let conclude = async |row, progress| conclude(store, row, progress).await;
     study.measure(&cells, &policy, 0, conclude).await
@@ -141,14 +142,27 @@ pub async fn report(store: &Store, study: &StudyRow) -> miette::Result<TestStudy
     };
     let is_last = (history.columns.last()).is_some_and(|last| last.name == study.name.as_str());
     let history = Some(history).filter(|it| is_last && it.columns.len() > 1);
-    let suites = runs
-        .iter()
-        .map(|(suite, runs)| suite_report(suite, runs, history.as_ref()));
+    // Results that were imported aren't of a plan.
+    let choices = Choices::from_study(study).ok();
+    let of_verb = choices
+        .as_ref()
+        .and_then(|it| it.of_verb::<TestVerb>().ok());
+    let retries = of_verb.map_or(0, |choices| choices.retries);
+    let suites = runs.iter().map(|(suite, runs)| {
+        let made_up_for = retries > 0 && is_made_up_for(runs);
+        suite_report(suite, runs, made_up_for, history.as_ref())
+    });
     Ok(TestStudy {
         study: study.name.clone(),
         suites: suites.collect(),
         failed_trials,
     })
+}
+
+/// Whether a run came to its end after all that didn't.
+fn is_made_up_for(runs: &[(u32, SuiteRun)]) -> bool {
+    let is_broken = runs.iter().any(|(_, run)| !run.complete);
+    is_broken && runs.last().is_some_and(|(_, run)| run.complete)
 }
 
 /// All results of one test in a study.
@@ -157,6 +171,8 @@ struct TestRuns<'a> {
     failed: u32,
     passed: u32,
     skipped: u32,
+    /// Whether a run that came to its end has it.
+    in_whole_run: bool,
     /// The last result that isn't in order, with its trial; else the last one.
     shown: Option<(u32, TestResultRef<'a>)>,
 }
@@ -178,10 +194,13 @@ impl<'a> TestRuns<'a> {
         self.failed += again.count() as u32;
     }
 
-    fn verdict(&self) -> Option<TestVerdict> {
+    /// What it is; where a run made up for those that broke off, what stands for the test that ended one is in no whole run.
+    fn verdict(&self, made_up_for: bool) -> Option<TestVerdict> {
         match (self.failed, self.passed, self.skipped) {
+            (0, 0, 0) if made_up_for && !self.in_whole_run => None,
             (0, 0, 0) => Some(TestVerdict::NotRun),
             (0, _, _) => None,
+            _ if made_up_for && !self.in_whole_run => Some(TestVerdict::Flaky),
             (_, 0, _) => Some(TestVerdict::Fail),
             _ => Some(TestVerdict::Flaky),
         }
@@ -191,12 +210,15 @@ impl<'a> TestRuns<'a> {
 fn suite_report(
     suite: &SuiteOnHost,
     runs: &[(u32, SuiteRun)],
+    made_up_for: bool,
     history: Option<&TestHistory>,
 ) -> SuiteReport {
     let mut tests: BTreeMap<&str, TestRuns<'_>> = BTreeMap::new();
     for (trial, run) in runs {
         for result in run.results.iter() {
-            tests.entry(result.name).or_default().add(*trial, result);
+            let test = tests.entry(result.name).or_default();
+            test.add(*trial, result);
+            test.in_whole_run |= run.complete;
         }
     }
     let rows = history.map(|it| (it, it.rows_of(suite)));
@@ -210,6 +232,7 @@ fn suite_report(
         host: suite.host.to_string(),
         runs: runs.len(),
         broken_runs: runs.iter().filter(|(_, run)| !run.complete).count(),
+        made_up_for,
         passed: 0,
         failed: 0,
         flaky: 0,
@@ -222,7 +245,8 @@ fn suite_report(
     };
     let mut reasons: IndexMap<String, usize> = IndexMap::new();
     for (name, test) in &tests {
-        match test.verdict() {
+        let verdict = test.verdict(made_up_for);
+        match verdict {
             None if test.passed == 0 => {
                 report.skipped += 1;
                 let why = test.shown.and_then(|(_, it)| it.message.map(str::to_owned));
@@ -234,7 +258,7 @@ fn suite_report(
             Some(TestVerdict::Flaky) => report.flaky += 1,
             Some(TestVerdict::NotRun) => report.not_run += 1,
         }
-        if let Some(verdict) = test.verdict() {
+        if let Some(verdict) = verdict {
             let listed = test_report(name, test, verdict, standing(name));
             report.tests.push(listed);
         } else if let Some((_, row)) = standing(name)

@@ -1,5 +1,6 @@
 //! Suites: their tests are run, counted, compared with earlier runs and along a history; what breaks or mends one is found.
 
+use backsight_test_needs::Need;
 use serde_json::Value;
 use std::fs;
 
@@ -298,6 +299,56 @@ fn a_run_that_broke_off_is_made_up_for_by_one_that_is_made_for_that() {
     let ended = test(&place, &["--retries", "1"]);
     ended.assert_code(1);
     assert_eq!(verdict(&ended)["suites"][0]["broken_runs"], 2);
+}
+
+#[test]
+fn core_files_of_programs_that_crash_are_kept_up_to_a_limit() {
+    if Need::CoreFiles.is_missing() {
+        return;
+    }
+    let crashes = "echo 1..2\necho ok 1 - a\nmkdir below; (cd below; sh -c 'kill -ABRT $$')\nexec sh -c 'kill -SEGV $$'\n";
+    let place = place(crashes);
+    let ended = test(&place, &[]);
+    ended.assert_code(1);
+    let message = "signal 11 ended the suite; core file core";
+    assert!(
+        listed(&verdict(&ended), "message")[0]
+            .1
+            .starts_with(message)
+    );
+    ended.assert_says(&["is kept: below/core", "of sh (signal 6)"]);
+    let trial = place.ends(&["show", "test-1", "--trial", "1"]);
+    trial.assert_says(&["core file 1: sh, signal", "(--core 2 writes it)"]);
+    for number in ["1", "2"] {
+        let core = place.ends(&["show", "test-1", "--trial", "1", "--core", number]);
+        core.assert_code(0);
+        core.assert_says(&["ELF"]);
+    }
+    let none = place.ends(&["show", "test-1", "--trial", "1", "--core", "3"]);
+    none.assert_code(2);
+    none.assert_says(&["trial 1 has 2 core files, none 3"]);
+    place.write("store/keep.toml", "[keep]\ncores = \"3 days\"\n");
+    let pruning = place.prints_of(&["prune", "--dry-run", "--format", "json"]);
+    let pruning: Value = serde_json::from_str(&pruning).unwrap();
+    let rows = pruning["rows"].as_array().unwrap();
+    let cores = rows.iter().find(|row| row["kind"] == "cores").unwrap();
+    assert_eq!(
+        (&cores["count"], &cores["why"]),
+        (&2.into(), &"not old enough".into())
+    );
+    place.ends(&["check"]).assert_code(0);
+
+    // The kernel cuts them, or makes none.
+    let cut = "isn't kept, for `core_limit` is 20.0 KiB";
+    for (limit, is_named) in [("20KiB", true), ("0B", false)] {
+        let results = format!("format = 'tap'\ncore_limit = '{limit}'");
+        suite(&place, "unit", "sh {plan}/tests.sh", &results);
+        let ended = test(&place, &[]);
+        ended.assert_code(1);
+        let said = ended.stdout();
+        assert_eq!(said.contains(cut), is_named, "{said}");
+        assert_eq!(said.contains("core file"), is_named, "{said}");
+    }
 }
 
 #[test]

@@ -32,8 +32,8 @@ use crate::step_supervisor::StepOrder;
 use crate::stream::{self, Stream};
 use crate::trial::{self, SharedTrialState, Trial};
 use crate::{
-    PROTOCOL, addresses, agent_mark, build_upload, cleanup, clocks, facts, namespace, procs,
-    self_test, sizes, supervisor, uts_mark, wire,
+    PROTOCOL, addresses, agent_mark, build_upload, cleanup, clocks, core_files, facts, namespace,
+    procs, self_test, sizes, supervisor, uts_mark, wire,
 };
 
 /// Pieces of files that are taken from the stream before they are written.
@@ -565,6 +565,25 @@ impl proto::agent_server::Agent for Agent {
         open.trial = Some(trial);
         open.undo = undo;
         Ok(Response::new(reply))
+    }
+
+    type TakeCoreFilesStream = ReceiverStream<Result<proto::CoreFileEvent, Status>>;
+
+    async fn take_core_files(
+        &self,
+        request: Request<proto::TakeCoreFilesRequest>,
+    ) -> Reply<Self::TakeCoreFilesStream> {
+        let limit = request.into_inner().limit;
+        let (folder, since) = opened(&mut self.open.lock().await)?.place_of_core_files();
+        let (sender, events) = mpsc::channel(PIECES_AHEAD);
+        tokio::task::spawn_blocking(move || {
+            let send = |event| {
+                let event = proto::CoreFileEvent { event: Some(event) };
+                sender.blocking_send(Ok(event)).is_ok()
+            };
+            core_files::send(&folder, since, limit, send);
+        });
+        Ok(Response::new(ReceiverStream::new(events)))
     }
 
     async fn end_trial(&self, _: Request<proto::EndTrialRequest>) -> Reply<proto::EndTrialReply> {

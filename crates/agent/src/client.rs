@@ -36,8 +36,8 @@ use crate::examination::{Examination, ExaminationOrder};
 use crate::machine_lease::{LeaseHolder, LeaseInForce};
 use crate::proto::{self, agent_client::AgentClient};
 use crate::step::{
-    BarrierAnswer, BarrierReport, BeginTrial, Finished, Hello, StepEvent, StepId, StepSpec,
-    TrialBegun, TrialEnded,
+    BarrierAnswer, BarrierReport, BeginTrial, CoreFiles, Finished, Hello, StepEvent, StepId,
+    StepSpec, TrialBegun, TrialEnded,
 };
 use crate::upload_files::{STALL_LIMIT, SendFault, UploadFiles, UploadProgress};
 use crate::{PROTOCOL, cleanup, wire};
@@ -58,6 +58,8 @@ const SETTINGS_LIMIT: Duration = Duration::from_secs(300);
 const EXAMINE_MARGIN: Duration = Duration::from_secs(60);
 /// How long ending a trial may take: the agent itself gives up before.
 const END_LIMIT: Duration = Duration::from_secs(40);
+/// How long it may take to look through a trial's folder for core files and to send them.
+const CORE_FILES_LIMIT: Duration = Duration::from_secs(120);
 /// Pieces of files to a host that are read ahead.
 const PIECES_AHEAD: usize = 2;
 /// What a step's stream may take beyond the step's own limits: to kill it and to carry its output.
@@ -422,6 +424,31 @@ impl Client {
             scratch: reply.scratch.into(),
             spool: reply.spool.into(),
             drawn: reply.drawn.into_iter().collect(),
+        })
+    }
+
+    /// The core files that programs of the open trial left, with their content as far as all are together no longer than `limit`
+    /// bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Refused`] if no trial is open; [`AgentError::Lost`], [`AgentError::Deadline`].
+    pub async fn take_core_files(&self, limit: u64) -> Result<CoreFiles, AgentError> {
+        const CALL: &str = "take the core files";
+        let request = proto::TakeCoreFilesRequest { limit };
+        self.call(CALL, CORE_FILES_LIMIT, |mut calls| async move {
+            let mut events = calls.take_core_files(request).await?.into_inner();
+            let mut taken = Vec::new();
+            while let Some(event) = events.message().await? {
+                taken.push(event);
+            }
+            Ok(tonic::Response::new(taken))
+        })
+        .await?
+        .into_iter()
+        .try_fold(CoreFiles::default(), |mut all, event| {
+            all.add(event)?;
+            Ok(all)
         })
     }
 
@@ -875,6 +902,7 @@ mod tests {
         type RunStream = tokio_stream::Pending<Result<proto::StepEvent, Status>>;
         type WatchBarriersStream = tokio_stream::Pending<Result<proto::BarrierReport, Status>>;
         type PutStream = tokio_stream::Pending<Result<proto::PutReply, Status>>;
+        type TakeCoreFilesStream = tokio_stream::Pending<Result<proto::CoreFileEvent, Status>>;
 
         async fn hello(&self, _: Request<proto::HelloRequest>) -> Reply<proto::HelloReply> {
             let (protocol, agent_version) = (PROTOCOL + 1, "9.9".to_owned());
@@ -942,6 +970,12 @@ mod tests {
             &self,
             _: Request<proto::WatchBarriersRequest>,
         ) -> Reply<Self::WatchBarriersStream> {
+            unknown()
+        }
+        async fn take_core_files(
+            &self,
+            _: Request<proto::TakeCoreFilesRequest>,
+        ) -> Reply<Self::TakeCoreFilesStream> {
             unknown()
         }
         async fn release_barrier(

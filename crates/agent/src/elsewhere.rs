@@ -134,6 +134,8 @@ pub(crate) mod launch_conditions {
             None
         }
 
+        pub(crate) fn limit_core_files(&mut self, _: u64) {}
+
         pub(crate) fn give_to(&self, _: &mut Command) {}
     }
 }

@@ -40,6 +40,8 @@ struct ProcessConditions {
     /// The mode of set_mempolicy(2) and its nodes.
     memory: Option<(libc::c_int, Vec<u64>)>,
     aslr: Option<bool>,
+    /// How many bytes its core file may have.
+    core_limit: Option<u64>,
     /// Number and groups, its own first.
     user: Option<(u32, Vec<u32>)>,
 }
@@ -124,6 +126,11 @@ impl LaunchConditions {
     /// Starts programs as members of these control groups, by the files that take members.
     pub(crate) fn join(&mut self, groups: Vec<CString>) {
         Arc::make_mut(&mut self.of_process).groups = groups;
+    }
+
+    /// Lets programs leave core files of so many bytes, where their hard limit does.
+    pub(crate) fn limit_core_files(&mut self, bytes: u64) {
+        Arc::make_mut(&mut self.of_process).core_limit = Some(bytes);
     }
 
     /// The variable that makes the environment of a trial longer; the same for the same trial of the same study.
@@ -214,6 +221,18 @@ impl ProcessConditions {
             };
             // SAFETY: as above.
             checked(unsafe { libc::personality(wanted.cast_unsigned().into()) }.into())?;
+        }
+        if let Some(bytes) = self.core_limit {
+            let mut limit = libc::rlimit {
+                rlim_cur: 0,
+                rlim_max: 0,
+            };
+            // SAFETY: the kernel writes and reads one `rlimit` there.
+            unsafe {
+                checked(libc::getrlimit(libc::RLIMIT_CORE, &raw mut limit).into())?;
+                limit.rlim_cur = bytes.min(limit.rlim_max);
+                checked(libc::setrlimit(libc::RLIMIT_CORE, &raw const limit).into())?;
+            }
         }
         // Last: what comes before it may need root. By the kernel's own calls: the C library's would change other threads too.
         if let Some((uid, groups)) = &self.user {

@@ -35,6 +35,7 @@ mod chunks;
 mod cleanup;
 mod client;
 mod clocks;
+mod core_files;
 mod error;
 mod examination;
 mod facts;
@@ -114,9 +115,9 @@ pub use neighbours::{CpuUse, ProcessSnapshot};
 pub use preparation::serve_settings;
 pub use shell::shell_needed;
 pub use step::{
-    AtBarrier, BarrierAnswer, BarrierReport, BeginTrial, Condition, CpuAccount, EndReason,
-    Finished, Hello, HoldState, Moment, ProcessExit, ProcessUsage, ReadyCheck, StepCommand,
-    StepEvent, StepId, StepSpec, Survivor, TrialBegun, TrialEnded,
+    AtBarrier, BarrierAnswer, BarrierReport, BeginTrial, Condition, CoreFile, CoreFiles,
+    CpuAccount, EndReason, Finished, Hello, HoldState, Moment, ProcessExit, ProcessUsage,
+    ReadyCheck, StepCommand, StepEvent, StepId, StepSpec, Survivor, TrialBegun, TrialEnded,
 };
 pub use upload_files::{UploadFiles, UploadProgress};
 

@@ -116,6 +116,32 @@ pub enum BarrierAnswer {
     Refused(String),
 }
 
+/// A core file that a program of a trial left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreFile {
+    /// Its path below the folder in which steps run.
+    pub path: String,
+    /// What the kernel calls the program that crashed, if that is known.
+    pub program: Option<String>,
+    /// The signal that ended it, if that is known.
+    pub signal: Option<i32>,
+    /// How long it is in bytes, or would be if the kernel hadn't cut it.
+    pub bytes: u64,
+    /// The file; none where it is beyond the limit.
+    pub content: Option<Vec<u8>>,
+}
+
+/// The core files that programs of a trial left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoreFiles {
+    /// The oldest first.
+    pub files: Vec<CoreFile>,
+    /// How many there are besides.
+    pub left_out: u64,
+    /// Why programs that crash on this machine leave none in the folder in which they run; none where they do.
+    pub hindrance: Option<String>,
+}
+
 /// What was found when a trial was ended.
 #[derive(Clone, Debug)]
 pub struct TrialEnded {
@@ -240,6 +266,8 @@ pub struct StepSpec {
     pub streams: bool,
     /// How many bytes of each stream are kept; a step that writes more is ended.
     pub output_limit: u64,
+    /// How many bytes a core file of its programs may have, as far as the machine permits; none: what is usual there.
+    pub core_limit: Option<u64>,
     /// The exit codes that are a success.
     pub expect: Vec<i32>,
     /// It is to live beside other steps until it is stopped: an exit by [`Client::stop`](crate::Client::stop) is then
@@ -273,6 +301,7 @@ impl StepSpec {
             silence: None,
             streams: false,
             output_limit: Self::OUTPUT_LIMIT,
+            core_limit: None,
             expect: vec![0],
             background: false,
             ready: None,

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use prost::bytes::Bytes;
 use tokio::sync::mpsc;
@@ -58,6 +58,7 @@ pub(crate) struct Trial {
     steps: HashMap<StepId, Running>,
     barriers: BarrierSocket,
     begun: CpuCounters,
+    began: SystemTime,
     /// What was mounted before.
     mounts: Mounts,
     /// Who used the processors before, if it is to be said who did meanwhile.
@@ -115,6 +116,7 @@ impl Trial {
             steps: HashMap::new(),
             barriers,
             begun,
+            began: SystemTime::now(),
             mounts: Mounts::now(),
             neighbours: None,
             alive: mpsc::channel(1),
@@ -214,10 +216,13 @@ impl Trial {
             env.insert(BARRIER_VARIABLE.to_owned(), self.barriers.admit(id));
             env.insert("PATH".to_owned(), self.path_of(env.get("PATH")));
         }
-        let (conditions, limits) = match is_monitor {
+        let (mut conditions, limits) = match is_monitor {
             true => (LaunchConditions::default(), None),
             false => (self.conditions.clone(), self.limits.clone()),
         };
+        if let Some(bytes) = step.core_limit {
+            conditions.limit_core_files(bytes);
+        }
         let pid = Arc::default();
         let context = StepContext {
             reaper: Arc::clone(&self.ground.reaper),
@@ -273,6 +278,12 @@ impl Trial {
             .ok_or_else(|| format!("the trial has no step {id}"))?;
         let _it_has_ended = running.orders.send(order);
         Ok(())
+    }
+
+    /// Where to look for core files: the folder in which steps run, and since when.
+    pub(crate) fn place_of_core_files(&self) -> (PathBuf, SystemTime) {
+        // Files bear the time of a clock that ticks.
+        (self.scratch(), self.began - Duration::from_secs(1))
     }
 
     /// Kills all that is left, waits until it is gone, and removes the folders.

@@ -10,9 +10,9 @@ use crate::addresses::{HostAddresses, PeerRoute};
 use crate::error::AgentError;
 use crate::proto::{self, finished, held, ready, run_request, step_event as event};
 use crate::step::{
-    AtBarrier, BarrierAnswer, BarrierReport, Condition, CpuAccount, EndReason, Finished, Hello,
-    HoldState, Moment, ProcessExit, ProcessUsage, ReadyCheck, StepCommand, StepEvent, StepId,
-    StepSpec, Survivor, TrialEnded,
+    AtBarrier, BarrierAnswer, BarrierReport, Condition, CoreFile, CoreFiles, CpuAccount, EndReason,
+    Finished, Hello, HoldState, Moment, ProcessExit, ProcessUsage, ReadyCheck, StepCommand,
+    StepEvent, StepId, StepSpec, Survivor, TrialEnded,
 };
 
 /// Whole nanoseconds; what doesn't fit is for ever.
@@ -93,6 +93,31 @@ pub(crate) fn trial_ended(reply: proto::EndTrialReply) -> Result<TrialEnded, Age
             .map(|neighbour| (neighbour.name, neighbour.cpu))
             .collect(),
     })
+}
+
+impl CoreFiles {
+    /// Takes in the next event; a piece belongs to the file before.
+    pub(crate) fn add(&mut self, event: proto::CoreFileEvent) -> Result<(), AgentError> {
+        use proto::core_file_event::Event;
+        const CALL: &str = "take the core files";
+        match event.event.ok_or_else(|| missing(CALL, "the event"))? {
+            Event::File(file) => self.files.push(CoreFile {
+                path: file.path,
+                program: some(file.program),
+                signal: Some(file.signal).filter(|signal| *signal > 0),
+                bytes: file.bytes,
+                content: file.taken.then(Vec::new),
+            }),
+            Event::Piece(piece) => {
+                let last = self.files.last_mut().and_then(|last| last.content.as_mut());
+                let content = last.ok_or_else(|| missing(CALL, "the file of a piece"))?;
+                content.extend_from_slice(&piece);
+            }
+            Event::LeftOut(count) => self.left_out = count,
+            Event::Hindrance(why) => self.hindrance = some(why),
+        }
+        Ok(())
+    }
 }
 
 /// The peers of a question about addresses.
@@ -309,6 +334,7 @@ pub(crate) fn run_request(step: StepSpec) -> proto::RunRequest {
         cwd: step.cwd.unwrap_or_default(),
         timeout_ns: nanoseconds(step.timeout),
         output_limit: step.output_limit,
+        core_limit: step.core_limit,
         expect: step.expect,
         background: step.background,
         ready: step.ready.map(|ready| proto::Ready {
@@ -341,6 +367,7 @@ pub(crate) fn step(request: proto::RunRequest) -> Result<StepSpec, String> {
         cwd: some(request.cwd),
         timeout: Duration::from_nanos(request.timeout_ns),
         output_limit: request.output_limit,
+        core_limit: request.core_limit,
         expect: request.expect,
         background: request.background,
         ready: request.ready.map(readiness).transpose()?,

@@ -218,6 +218,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                     watched: Vec::new(),
                     suite: None,
                     steps: Vec::new(),
+                    core_files: Vec::new(),
                     clocks: Vec::new(),
                     meetings: Vec::new(),
                     load: Vec::new(),

@@ -68,6 +68,9 @@ pub struct ShowArgs {
     /// With --trial: every output as it was printed
     #[arg(long, requires = "trial")]
     raw: bool,
+    /// With --trial: one of its core files, as a debugger takes it
+    #[arg(long, value_name = "N", requires = "trial", conflicts_with_all = ["raw", "timeline", "counters", "cross_checks", "build", "boot", "documents", "hosts"])]
+    core: Option<u32>,
     /// One build of the study, with what its commands printed
     #[arg(long, value_name = "N", conflicts_with_all = ["trial", "documents", "hosts"])]
     build: Option<u32>,
@@ -138,6 +141,11 @@ impl ShowArgs {
                             .await?;
                     }
                 }
+                return Ok(ExitCode::SUCCESS);
+            }
+            if let (Some(core), [trial]) = (self.core, &self.trial[..]) {
+                let core = stored_study::core_file(&store, &study, *trial, core).await?;
+                files::print_foreign(&core)?;
                 return Ok(ExitCode::SUCCESS);
             }
             let page = self.page(&store, &study).await?;

@@ -6,15 +6,15 @@
 //! Every step has a time limit, and so has a barrier: the limits of the steps that it waits for.
 
 use backsight_agent::{
-    AgentError, Condition, EndReason, Finished, ProcessExit, RunningStep, StepCommand, StepEvent,
-    StepId, StepOutcome,
+    AgentError, Condition, CoreFiles, EndReason, Finished, ProcessExit, RunningStep, StepCommand,
+    StepEvent, StepId, StepOutcome,
 };
 use backsight_model::{
     Ending, Event, Failure, FilledAction, FilledStep, HostName, Meeting, MonitorName, Phase,
     ReadyWhen, ResourceUsage, RoleTrial, StepOutput, StepRecord, StopSignal,
 };
 use futures_util::future::{join_all, select_all};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use std::{
     collections::HashMap,
     path::PathBuf,
@@ -410,6 +410,28 @@ impl<'a> RunningTrial<'a> {
             }
         }
         first_failure
+    }
+
+    /// The core files that programs of a suite left, by host, up to a limit in bytes; nothing of a host that went away.
+    pub(crate) async fn take_core_files(&self, mut limit: u64) -> Vec<(HostName, CoreFiles)> {
+        let runs_tests = |role: &&RoleTrial| {
+            let steps = role.steps.get(&Phase::Run).into_iter().flatten();
+            steps.into_iter().any(|step| step.core_limit.is_some())
+        };
+        let roles = self.roles.iter().filter(runs_tests);
+        let hosts: IndexSet<&HostName> = roles.map(|role| &role.host).collect();
+        let mut all = Vec::new();
+        for host in hosts.into_iter().filter_map(|host| self.hosts.get(host)) {
+            match host.client.take_core_files(limit).await {
+                Ok(taken) => {
+                    let contents = taken.files.iter().filter_map(|it| it.content.as_ref());
+                    limit -= contents.map(|it| it.len() as u64).sum::<u64>().min(limit);
+                    all.push((host.name.clone(), taken));
+                }
+                Err(error) => tracing::debug!(host = %host.name, %error, "no core files"),
+            }
+        }
+        all
     }
 
     fn host(&self, role: usize) -> Result<&Connected, Halt> {
@@ -884,6 +906,7 @@ pub(crate) fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_ag
     asked.output_limit = step.output_limit;
     asked.grace = step.grace.unwrap_or(asked.grace);
     asked.silence = step.silence;
+    asked.core_limit = step.core_limit;
     asked.streams = step.tolerant;
     asked.expect = step.expect.clone();
     asked.hold = hold;

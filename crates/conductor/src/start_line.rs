@@ -281,6 +281,7 @@ mod tests {
                     expect: vec![0],
                     tolerant: false,
                     silence: None,
+                    core_limit: None,
                     env: Vec::new(),
                     shell: None,
                     grace: None,

@@ -3,10 +3,13 @@
 //! Nothing is left behind: whatever happens, `reset` and `teardown` are done, spawned programs are stopped, and every process of a
 //! trial is gone before the next one begins.
 
+mod core_files;
 mod monitors;
 mod suite_passes;
 
-use backsight_agent::{AgentError, BeginTrial, CpuAccount, ProcessSnapshot, UploadFiles};
+use backsight_agent::{
+    AgentError, BeginTrial, CoreFiles, CpuAccount, ProcessSnapshot, UploadFiles,
+};
 use backsight_catalog::{Catalog, SuitePasses};
 use backsight_model::{
     Arrangement, Cell, DrawnSettings, Event, Failure, HostKind, HostName, InterfaceAddress, Lab,
@@ -39,6 +42,7 @@ use crate::{
     workbench::alone,
 };
 
+use core_files::TakenCoreFiles;
 use monitors::{MonitorFailure, Watcher, hint, install_hint, install_of};
 use suite_passes::{hindrance, limit_time, was_running};
 
@@ -65,6 +69,18 @@ struct PassEnd {
     has_lost: bool,
     /// The consoles of those that did.
     console: Vec<u8>,
+    /// What hosts said of core files.
+    core_files: Vec<(HostName, CoreFiles)>,
+}
+
+/// What came of the phases of a pass.
+struct Performed {
+    outcome: Result<(), Failure>,
+    /// The user stopped it.
+    interrupted: bool,
+    complaints: Vec<MonitorFailure>,
+    /// What hosts said of core files.
+    core_files: Vec<(HostName, CoreFiles)>,
 }
 
 /// What comes after a pass.
@@ -592,6 +608,7 @@ impl Conductor {
             watched: Vec::new(),
             suite: None,
             steps: Vec::new(),
+            core_files: Vec::new(),
             clocks,
             meetings: Vec::new(),
             load: Vec::new(),
@@ -652,6 +669,8 @@ impl Conductor {
         let tester = tester.as_ref();
         let goes_on = leaves_out && tester.is_some_and(|it| self.hosts_of(it).count() == 1);
         let mut passes = SuitePasses::default();
+        let mut core_files = TakenCoreFiles::default();
+        let core_limit = benchmark.results.as_ref().map_or(0, |it| it.core_limit);
         let (mut from, mut came_back) = (0, false);
         let ended = loop {
             let mut roles = match self.arrangement.fill(cell, |host| self.machine_of(host)) {
@@ -663,7 +682,12 @@ impl Conductor {
             let left_out = tester
                 .filter(|_| goes_on)
                 .map(|it| (it, passes.ended_tests()));
-            let pass = (self.pass(cell, &roles, left_out, stop.clone(), record)).await;
+            let left = core_limit.saturating_sub(core_files.bytes());
+            let stop_too = stop.clone();
+            let pass = (self.pass(cell, &roles, left_out, left, stop_too, record)).await;
+            for (host, taken) in pass.core_files {
+                core_files.add(&host, taken);
+            }
             let steps = &record.steps[from..];
             let is_lost = pass.failure.as_ref().is_some_and(|it| it.host_lost);
             let was_running = is_lost && tester.is_some_and(|it| was_running(it, steps));
@@ -706,6 +730,13 @@ impl Conductor {
             // A boot that isn't recorded ends with its trial.
             self.shut_down().await;
         }
+        let ended = ended.map(|mut run| {
+            if let Some(run) = &mut run {
+                core_files.describe(run, core_limit);
+            }
+            run
+        });
+        record.core_files = core_files.files;
         let measured = ended.and_then(|run| {
             let samples = catalog.samples_with(&cell.benchmark, &record.steps, run);
             samples.map_err(|fault| Failure::of_trial(fault.to_string()))
@@ -726,12 +757,14 @@ impl Conductor {
         false
     }
 
-    /// All phases of a trial, once. The role's programs find a file with these names of tests to leave out.
+    /// All phases of a trial, once. The role's programs find a file with these names of tests to leave out. Core files are taken up to
+    /// a limit in bytes.
     async fn pass(
         &mut self,
         cell: &Cell,
         roles: &[RoleTrial],
         left_out: Option<(&RoleName, Vec<u8>)>,
+        core_limit: u64,
         stop: watch::Receiver<bool>,
         record: &mut TrialRecord,
     ) -> PassEnd {
@@ -750,18 +783,18 @@ impl Conductor {
             Ok(barriers) => barriers,
             Err((host, error)) => return self.never_began(cant_begin(&host, &error)).await,
         };
-        let (outcome, interrupted) = {
+        let (outcome, interrupted, core_files) = {
             let install = install_of(&self.arrangement, cell);
             let watchers = self.watchers(cell, roles);
             let stage = RunningTrial::new(&self.hosts, spools, roles, &self.events, &install, stop)
                 .with_barriers(barriers)
                 .with_notice(Arc::clone(&self.notice));
-            let (outcome, interrupted, complaints) = perform(&stage, &watchers).await;
-            let complaints = complaints.iter().map(MonitorFailure::sentence);
+            let done = perform(&stage, &watchers, core_limit).await;
+            let complaints = done.complaints.iter().map(MonitorFailure::sentence);
             record.warnings.extend(complaints);
             record.meetings.extend(stage.meetings().await);
             record.steps.extend(stage.into_records());
-            (outcome, interrupted)
+            (done.outcome, done.interrupted, done.core_files)
         };
         let ended = join_all(
             self.hosts
@@ -826,6 +859,7 @@ impl Conductor {
             interrupted,
             has_lost: !lost.is_empty(),
             console,
+            core_files,
         }
     }
 
@@ -838,6 +872,7 @@ impl Conductor {
             interrupted: false,
             has_lost: false,
             console: Vec::new(),
+            core_files: Vec::new(),
         }
     }
 
@@ -1056,11 +1091,9 @@ impl Conductor {
 }
 
 /// The phases of a trial, each with the monitors that watch it beside it. What is always done is done even after a failure.
-async fn perform(
-    stage: &RunningTrial<'_>,
-    watchers: &[Watcher],
-) -> (Result<(), Failure>, bool, Vec<MonitorFailure>) {
+async fn perform(stage: &RunningTrial<'_>, watchers: &[Watcher], core_limit: u64) -> Performed {
     let mut complaints = Vec::new();
+    let mut core_files = Vec::new();
     let mut outcome = Ok(());
     let mut interrupted = false;
     for phase in Phase::ALL {
@@ -1078,6 +1111,10 @@ async fn perform(
         complaints.extend(stage.start_monitors(&of_phase).await);
         let done = stage.phase(phase).await;
         complaints.extend(stage.stop_monitors().await);
+        // What comes after may remove them.
+        if phase == Phase::Run && !matches!(done, Err(None)) {
+            core_files = stage.take_core_files(core_limit).await;
+        }
         match done {
             Ok(()) => {}
             Err(None) => interrupted = true,
@@ -1088,7 +1125,12 @@ async fn perform(
             }
         }
     }
-    (outcome, interrupted, complaints)
+    Performed {
+        outcome,
+        interrupted,
+        complaints,
+        core_files,
+    }
 }
 
 fn cant_begin(host: &HostName, error: &AgentError) -> Failure {

@@ -63,6 +63,8 @@ pub struct FilledStep {
     pub tolerant: bool,
     /// How long it may print nothing before it is killed as if it had reached its time limit.
     pub silence: Option<Duration>,
+    /// Bytes that a core file of its programs may have; what is usual on the host, unless it runs tests.
+    pub core_limit: Option<u64>,
     /// Variables added to its environment.
     pub env: Vec<(String, String)>,
     /// Whether a shell runs it; unless said, only where the command needs one.

@@ -28,6 +28,8 @@ struct KeepFile {
 pub struct KeepRules {
     /// What steps of benchmarks printed, and the files that imports read: `4 weeks`, `6 months`, `always`.
     pub outputs: Option<Located<KeptFor>>,
+    /// Core files of programs that crashed in suites.
+    pub cores: Option<Located<KeptFor>>,
     /// What monitors printed: series of samplers, profiles, recordings.
     pub monitors: Option<Located<KeptFor>>,
     /// What builds printed, what boots and consoles said, and the logs of studies.
@@ -46,6 +48,8 @@ pub struct KeepRules {
 pub enum KeepRule {
     /// [`KeepRules::outputs`].
     Outputs,
+    /// [`KeepRules::cores`].
+    Cores,
     /// [`KeepRules::monitors`].
     Monitors,
     /// [`KeepRules::logs`].
@@ -282,6 +286,7 @@ impl KeepRules {
     pub fn limit(&self, rule: KeepRule) -> Option<KeptFor> {
         let limit = match rule {
             KeepRule::Outputs => &self.outputs,
+            KeepRule::Cores => &self.cores,
             KeepRule::Monitors => &self.monitors,
             KeepRule::Logs => &self.logs,
             KeepRule::Builds => &self.builds,
@@ -294,6 +299,7 @@ impl KeepRules {
     pub fn text_of(&self, rule: KeepRule) -> String {
         let name = match rule {
             KeepRule::Outputs => "outputs",
+            KeepRule::Cores => "cores",
             KeepRule::Monitors => "monitors",
             KeepRule::Logs => "logs",
             KeepRule::Builds => "builds",
@@ -308,7 +314,13 @@ impl KeepRules {
 
     /// Whether something may be removed at all.
     pub fn removes_anything(&self) -> bool {
-        let limits = [&self.outputs, &self.monitors, &self.logs, &self.builds];
+        let limits = [
+            &self.outputs,
+            &self.cores,
+            &self.monitors,
+            &self.logs,
+            &self.builds,
+        ];
         let mut limits = limits.into_iter().flatten();
         self.thin.is_some() || limits.any(|limit| **limit != KeptFor::Always)
     }

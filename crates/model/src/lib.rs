@@ -131,9 +131,9 @@ pub use template::{Template, TemplateError, shell_quoted};
 pub use test_results::{TestResultIter, TestResultRef, TestResults};
 pub use triage::{Triage, TriageState};
 pub use trial::{
-    DrawnSettings, Ending, Failure, FillError, HostClock, MachineLoad, Meeting, MeetingKind,
-    MetricSamples, MonitorSample, ResourceUsage, RoleTrial, Skew, StepOutput, StepRecord,
-    TrialRecord,
+    CoreFile, DrawnSettings, Ending, Failure, FillError, HostClock, MachineLoad, Meeting,
+    MeetingKind, MetricSamples, MonitorSample, ResourceUsage, RoleTrial, Skew, StepOutput,
+    StepRecord, TrialRecord,
 };
 pub use unit::{Unit, UnitError};
 pub use value::{Value, Values};

@@ -473,6 +473,7 @@ fn monitor_step(command: String) -> FilledStep {
         expect: vec![0],
         tolerant: false,
         silence: None,
+        core_limit: None,
         env: Vec::new(),
         shell: None,
         output_limit: OUTPUT_LIMIT,

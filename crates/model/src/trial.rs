@@ -97,9 +97,9 @@ impl Arrangement {
                 let of_variant = matches!(phase, Phase::Setup | Phase::Teardown);
                 let folder = self.folder_seen_by(host).filter(|_| of_variant);
                 let tolerant = benchmark.tolerates(role, phase);
-                let silence = (benchmark.results.as_ref())
-                    .filter(|_| tolerant)
-                    .and_then(|results| results.silence);
+                let results = benchmark.results.as_ref().filter(|_| tolerant);
+                let silence = results.and_then(|results| results.silence);
+                let core_limit = results.map(|results| results.core_limit);
                 let mut filled = Vec::new();
                 for step in plain {
                     let programs = filler.step(step).map_err(|(text, cause)| FillError {
@@ -112,6 +112,7 @@ impl Arrangement {
                         folder: folder.cloned(),
                         tolerant,
                         silence,
+                        core_limit,
                         ..program
                     }));
                 }
@@ -479,6 +480,7 @@ impl Filler<'_> {
             shell: step.shell,
             tolerant: false,
             silence: None,
+            core_limit: None,
             grace: None,
             output_limit: step.output_limit.map_or(OUTPUT_LIMIT, |size| size.0),
             folder: None,
@@ -711,6 +713,23 @@ impl MachineLoad {
     }
 }
 
+/// A core file that a program of a trial left when it crashed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoreFile {
+    /// The host.
+    pub host: HostName,
+    /// Its path below the trial's folder.
+    pub path: String,
+    /// What the kernel called the program, if that is known.
+    pub program: Option<String>,
+    /// The signal that ended it, if that is known.
+    pub signal: Option<i32>,
+    /// How long it is in bytes, or would be if the kernel hadn't cut it.
+    pub bytes: u64,
+    /// The file; none where it is longer than was to be kept.
+    pub content: Option<Vec<u8>>,
+}
+
 /// The monotonic clock of a host that doesn't have the controller's, as it was when a trial began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostClock {
@@ -820,6 +839,8 @@ pub struct TrialRecord {
     pub suite: Option<SuiteRun>,
     /// Every step that was begun.
     pub steps: Vec<StepRecord>,
+    /// Core files of its programs, in the order in which they crashed.
+    pub core_files: Vec<CoreFile>,
     /// The processors' use, by machine.
     pub load: Vec<MachineLoad>,
     /// The clocks of hosts that don't have ours.

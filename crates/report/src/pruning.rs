@@ -39,7 +39,7 @@ pub struct Amount {
 /// How much of one kind has one fate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PruningRow {
-    /// `outputs`, `monitors`, `logs`, `builds` or `records`.
+    /// `outputs`, `cores`, `monitors`, `logs`, `builds` or `records`.
     pub kind: &'static str,
     /// Whether it goes.
     pub goes: bool,

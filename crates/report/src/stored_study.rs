@@ -2,9 +2,9 @@
 
 use backsight_model::{
     Boot, Build, Cell, Ending, HostClock, HostName, Layout, Meeting, MeetingKind, ResultSet,
-    RoleName, StudyHistory, SuiteRun, TestCount, Time, Version, counted,
+    RoleName, StudyHistory, SuiteRun, TestCount, Time, Version, counted, numbers,
 };
-use backsight_store::{StepRow, StudyDocument, StudyRow, TrialRow};
+use backsight_store::{CoreFileRow, StepRow, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -410,6 +410,29 @@ pub fn tests_text(run: &SuiteRun) -> String {
     let left_out = listed().count().saturating_sub(MOST_TESTS);
     if left_out > 0 {
         text.push_str(&format!("  … and {left_out} more\n"));
+    }
+    text
+}
+
+/// The core files of a trial, a line each; `mark` says of what is gone when and why.
+pub fn core_files_text<'a>(
+    files: impl IntoIterator<Item = (&'a CoreFileRow, Option<String>)>,
+) -> String {
+    let mut text = String::new();
+    for ((file, mark), number) in files.into_iter().zip(1..) {
+        let CoreFileRow { host, path, .. } = file;
+        let program = file.program.as_deref().unwrap_or("a program");
+        let signal = file.signal.map(|signal| format!(", signal {signal}"));
+        let signal = signal.unwrap_or_default();
+        let what = match (&file.content, mark) {
+            (None, _) => "larger than was to be kept".to_owned(),
+            (Some(_), Some(mark)) => mark,
+            (Some(_), None) => format!("--core {number} writes it"),
+        };
+        let size = numbers::size(file.bytes);
+        text.push_str(&format!(
+            "core file {number}: {program}{signal}, {size}, {path} on {host} ({what})\n"
+        ));
     }
     text
 }

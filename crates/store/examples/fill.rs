@@ -109,6 +109,7 @@ fn trial(
         watched: Vec::new(),
         suite: None,
         steps: Vec::new(),
+        core_files: Vec::new(),
         clocks: Vec::new(),
         meetings: Vec::new(),
         load: vec![MachineLoad {

@@ -110,6 +110,7 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
         watched: Vec::new(),
         suite: None,
         steps: steps.collect::<Result<_, Box<dyn Error>>>()?,
+        core_files: Vec::new(),
         clocks: Vec::new(),
         meetings: Vec::new(),
         load: Vec::new(),

@@ -24,6 +24,7 @@ macro_rules! referred_objects {
         "SELECT stdout AS raw FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
          UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL \
          UNION SELECT names FROM suite_run UNION SELECT details FROM suite_run WHERE details IS NOT NULL \
+         UNION SELECT content FROM core_file WHERE content IS NOT NULL \
          UNION SELECT object FROM record_section UNION SELECT kernel_log FROM host_record WHERE kernel_log IS NOT NULL"
     };
 }
@@ -32,7 +33,7 @@ pub(crate) use referred_objects;
 /// Which output of a study a raw object is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RawOwner {
-    /// What a step of this trial printed, or what its tests are called and said.
+    /// What a step of this trial printed, what its tests are called and said, or a core file of it.
     Trial(u32),
     /// The log of this build.
     Build(u32),
@@ -150,6 +151,7 @@ impl Store {
         let query = sqlx::query(
             "SELECT DISTINCT study, 0 AS kind, trial AS number FROM step WHERE stdout = $1 OR stderr = $1 \
              UNION SELECT study, 0, trial FROM suite_run WHERE names = $1 OR details = $1 \
+             UNION SELECT study, 0, trial FROM core_file WHERE content = $1 \
              UNION SELECT study, 1, number FROM build WHERE log = $1 \
              UNION SELECT study, 2, number FROM boot WHERE log = $1 \
              UNION SELECT study, 3, position FROM host_record WHERE kernel_log = $1 \

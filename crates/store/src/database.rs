@@ -119,6 +119,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     ),
     (21, "pruned", include_str!("../migrations/0020_pruned.sql")),
     (22, "triage", include_str!("../migrations/0021_triage.sql")),
+    (
+        23,
+        "core files",
+        include_str!("../migrations/0022_core_files.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

@@ -30,6 +30,7 @@
 
 mod acceptance;
 mod check;
+mod core_file;
 mod database;
 mod error;
 mod finished;
@@ -54,6 +55,7 @@ mod triage;
 mod trial;
 
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
+pub use core_file::CoreFileRow;
 pub use error::StoreError;
 pub use finished::{FileContent, FinishedFile, FinishedStudy, FinishedTrial};
 pub use history::{RequestRecord, StoredOutcome};

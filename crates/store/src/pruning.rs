@@ -154,6 +154,8 @@ impl Store {
              JOIN trial t ON t.study = s.study AND t.number = s.trial WHERE s.stderr IS NOT NULL \
              UNION ALL SELECT 0, r.study, r.trial, t.began, NULL, r.details FROM suite_run r \
              JOIN trial t ON t.study = r.study AND t.number = r.trial WHERE r.details IS NOT NULL \
+             UNION ALL SELECT 3, c.study, c.trial, t.began, NULL, c.content FROM core_file c \
+             JOIN trial t ON t.study = c.study AND t.number = c.trial WHERE c.content IS NOT NULL \
              UNION ALL SELECT 2, 0, 0, NULL, NULL, names FROM suite_run \
              UNION ALL SELECT 1, study, number, began, NULL, log FROM build WHERE log IS NOT NULL \
              UNION ALL SELECT 1, study, build, began, NULL, log FROM boot WHERE log IS NOT NULL \
@@ -181,15 +183,16 @@ impl Store {
         let study = StudyId(db.column(row, "study")?);
         let number = db.whole(row, "number")?;
         let began = || db.parsed(row, "began", "a time");
+        let of_trial = |kind| {
+            let fate = retention.of_trial(kind, TrialKey { study, number }, began()?);
+            Ok((fate, kind))
+        };
         Ok(match kind {
-            0 => {
-                let kind = match db.column::<Option<&str>>(row, "monitor")? {
-                    Some(_) => RetainedKind::Monitors,
-                    None => RetainedKind::Outputs,
-                };
-                let fate = retention.of_trial(kind, TrialKey { study, number }, began()?);
-                (fate, kind)
-            }
+            0 => match db.column::<Option<&str>>(row, "monitor")? {
+                Some(_) => of_trial(RetainedKind::Monitors)?,
+                None => of_trial(RetainedKind::Outputs)?,
+            },
+            3 => of_trial(RetainedKind::Cores)?,
             1 => (
                 retention.of_log(study, number, began()?),
                 RetainedKind::Logs,

@@ -13,6 +13,8 @@ use crate::{StudyId, StudyRow};
 pub enum RetainedKind {
     /// What a step of a benchmark printed, what failed tests said, or a file that was imported.
     Outputs,
+    /// A core file of a program that crashed in a suite.
+    Cores,
     /// What a monitor printed.
     Monitors,
     /// What a build printed, what a boot and its console said, or the log of a study.
@@ -28,6 +30,7 @@ impl RetainedKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Outputs => "outputs",
+            Self::Cores => "cores",
             Self::Monitors => "monitors",
             Self::Logs => "logs",
             Self::Builds => "builds",
@@ -39,6 +42,7 @@ impl RetainedKind {
     fn rule(self) -> Option<KeepRule> {
         match self {
             Self::Outputs => Some(KeepRule::Outputs),
+            Self::Cores => Some(KeepRule::Cores),
             Self::Monitors => Some(KeepRule::Monitors),
             Self::Logs => Some(KeepRule::Logs),
             Self::Builds => Some(KeepRule::Builds),

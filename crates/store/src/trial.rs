@@ -146,6 +146,7 @@ impl Store {
             Some(run) => Some((run, self.keep_suite_objects(run).await?)),
             None => None,
         };
+        let core_files = self.keep_core_files(&trial.record.core_files).await?;
         let mut tx = self.database.begin().await?;
         let (benchmark, mut metrics) = self.metrics_of_cell(&mut tx, trial).await?;
         self.insert_trial(&mut tx, trial).await?;
@@ -163,10 +164,12 @@ impl Store {
         self.insert_clocks(&mut tx, trial).await?;
         self.insert_meetings(&mut tx, trial).await?;
         self.insert_steps(&mut tx, trial, &outputs).await?;
+        let key = (trial.study.0, i64::from(trial.number));
         if let Some((run, objects)) = &suite {
-            let key = (trial.study.0, i64::from(trial.number));
             self.insert_suite_run(&mut tx, key, run, objects).await?;
         }
+        self.insert_core_files(&mut tx, key, &trial.record.core_files, &core_files)
+            .await?;
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         drop(unswept);
         Ok(())

@@ -150,6 +150,7 @@ fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord 
         watched: Vec::new(),
         suite: None,
         steps,
+        core_files: Vec::new(),
         clocks: Vec::new(),
         meetings: Vec::new(),
         load: vec![MachineLoad {
@@ -995,6 +996,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE meeting",
         "DROP TABLE pruned",
         "DROP TABLE triage",
+        "DROP TABLE core_file",
         "DROP TABLE suite_run",
         "DROP TABLE self_test",
         "DROP TABLE host_record",

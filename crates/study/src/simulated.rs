@@ -54,6 +54,7 @@ impl Measurer for Simulated {
             watched: Vec::new(),
             suite: None,
             steps: Vec::new(),
+            core_files: Vec::new(),
             clocks: Vec::new(),
             meetings: Vec::new(),
             load: Vec::new(),

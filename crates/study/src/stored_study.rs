@@ -1,11 +1,11 @@
 //! Parts of a stored study for people: a trial, a build, a boot, each with what was printed.
 
-use backsight_model::ResultSet;
+use backsight_model::{ResultSet, counted};
 use backsight_report::{
     instances::StudyInstances,
     stored_study::{
-        boot_heading, build_heading, clocks_text, meetings_text, step_heading, tests_text,
-        trial_heading,
+        boot_heading, build_heading, clocks_text, core_files_text, meetings_text, step_heading,
+        tests_text, trial_heading,
     },
 };
 use backsight_store::{KeptOutput, RawRef, Store, StoreError, StudyRow, TrialInstances};
@@ -95,6 +95,16 @@ pub async fn trial(
     } = of_trial.into_diagnostic()?;
     page.extend(clocks_text(&clocks).bytes());
     page.extend(meetings_text(&meetings).bytes());
+    let core_files = store.core_files(study.id, number).await.into_diagnostic()?;
+    let mut marks = Vec::new();
+    for file in &core_files {
+        let mark = match &file.content {
+            Some(content) => store.prune_mark(content).await.into_diagnostic()?,
+            None => None,
+        };
+        marks.push(mark.map(|mark| mark.to_string()));
+    }
+    page.extend(core_files_text(core_files.iter().zip(marks)).bytes());
     for step in store.steps(study.id, number).await.into_diagnostic()? {
         page.extend(step_heading(&step).bytes());
         for (name, kept) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
@@ -102,6 +112,34 @@ pub async fn trial(
         }
     }
     Ok(page)
+}
+
+/// A core file of a trial, by its number among them.
+///
+/// # Errors
+/// The study has no such trial, or the trial no such core file; it wasn't kept, or was pruned; what the store says.
+pub async fn core_file(
+    store: &Store,
+    study: &StudyRow,
+    trial: u32,
+    number: u32,
+) -> miette::Result<Vec<u8>> {
+    let trials = store.trials(study.id).await.into_diagnostic()?;
+    numbered(study, "trial", trial, &trials, |trial| trial.number)?;
+    let files = store.core_files(study.id, trial).await.into_diagnostic()?;
+    let wanted = (number as usize).checked_sub(1);
+    let Some(file) = wanted.and_then(|number| files.get(number)) else {
+        let there = counted(files.len(), "core file");
+        return Err(miette::miette!("trial {trial} has {there}, none {number}"));
+    };
+    let Some(content) = &file.content else {
+        return Err(miette::miette!(
+            help = "raise `core_limit` in [results] of the suite",
+            "core file {number} of trial {trial} was larger than was to be kept: {} bytes",
+            file.bytes
+        ));
+    };
+    store.raw(content).await.into_diagnostic()
 }
 
 /// What several hosts did beside each other in a study, where they did.

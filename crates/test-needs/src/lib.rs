@@ -62,10 +62,12 @@ pub enum Need {
     Postgresql,
     /// A kernel that lets this user sample whole processors: CAP_PERFMON, or /proc/sys/kernel/perf_event_paranoid at most 0.
     Sampling,
+    /// A kernel that puts core files into the folder in which a program crashed, and lets this user have some.
+    CoreFiles,
 }
 
 impl Need {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -85,6 +87,7 @@ impl Need {
         Self::Cxx,
         Self::Postgresql,
         Self::Sampling,
+        Self::CoreFiles,
     ];
 
     fn name(self) -> &'static str {
@@ -108,6 +111,7 @@ impl Need {
             Self::Cxx => "cxx",
             Self::Postgresql => "postgresql",
             Self::Sampling => "sampling",
+            Self::CoreFiles => "core-files",
         }
     }
 
@@ -152,6 +156,7 @@ impl Need {
                 "--version",
             ),
             Self::Sampling => sampling(),
+            Self::CoreFiles => core_files(),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
         self.is_missing_in(found)
@@ -217,6 +222,19 @@ fn starts(program: &str, argument: &str) -> Result<(), String> {
     asked
         .map(drop)
         .map_err(|error| format!("{program}: {error}"))
+}
+
+/// Whether [`Need::CoreFiles`] is there.
+fn core_files() -> Result<(), String> {
+    let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Core);
+    match pattern.trim_end() {
+        elsewhere if elsewhere.is_empty() || elsewhere.starts_with(['|', '/']) => {
+            Err(format!("kernel.core_pattern is `{elsewhere}`"))
+        }
+        _ if limit.maximum == Some(0) => Err("`ulimit -Hc` is 0".to_owned()),
+        _ => Ok(()),
+    }
 }
 
 /// Whether whole processors can be sampled, which [`Need::Sampling`] is about.

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use std::time::Duration;
 
 use crate::{
-    Across, Located, Metric, MetricName, OutputSource, Parser, Phase, Pick, Resource, TestCount,
-    Time,
+    Across, Located, Metric, MetricName, OutputSource, Parser, Phase, Pick, Resource, Size,
+    TestCount, Time,
 };
 
 /// Where the results of a suite's tests are, and how they are read.
@@ -27,7 +27,12 @@ pub struct SuiteResults {
     pub words: IndexMap<String, Outcome>,
     /// How long the suite may print nothing; a test that takes longer is timed out, and the suite with it, unless it goes on without it.
     pub silence: Option<Duration>,
+    /// How many bytes of core files are kept of a trial.
+    pub core_limit: u64,
 }
+
+/// Bytes of core files that are kept of a trial unless its suite says otherwise.
+const CORE_LIMIT: Size = Size(64 << 20);
 
 /// The results of a suite as a table in a file.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -52,6 +57,8 @@ pub(crate) struct ResultsTable {
     words: IndexMap<String, String>,
     /// How long the suite may print nothing, as in `"60s"`: a limit of time per test, where results are printed as they are known.
     silence: Option<Time>,
+    /// How large core files of a trial may be together, to be kept: `"64MiB"` unless said. `"0B"` keeps programs from leaving any.
+    core_limit: Option<Size>,
 }
 
 impl SuiteResults {
@@ -87,6 +94,7 @@ impl SuiteResults {
                 .map(word)
                 .collect::<Result<_, _>>()?,
             silence: table.silence.map(|time| time.0),
+            core_limit: table.core_limit.unwrap_or(CORE_LIMIT).0,
         };
         results.read_options("").map(|_| results)
     }

@@ -387,6 +387,7 @@ impl Filler<'_> {
             watched: Vec::new(),
             suite: None,
             steps: vec![step(version, cell)?],
+            core_files: Vec::new(),
             clocks: Vec::new(),
             meetings: Vec::new(),
             load: Vec::new(),

@@ -56,8 +56,9 @@ const RECORD_LIMIT: Duration = Duration::from_secs(60);
 const SETTINGS_LIMIT: Duration = Duration::from_secs(300);
 /// What an examination may take beside its self-test: settings that are read by programs, and disks that are slow.
 const EXAMINE_MARGIN: Duration = Duration::from_secs(60);
-/// How long ending a trial may take: the agent itself gives up before.
-const END_LIMIT: Duration = Duration::from_secs(40);
+/// How long ending a trial may take: what its steps wrote is removed, and a gigabyte takes a minute on a busy disk. An agent that is gone
+/// is seen by [`ALIVE_LIMIT`].
+const END_LIMIT: Duration = Duration::from_secs(300);
 /// How long it may take to look through a trial's folder for core files and to send them.
 const CORE_FILES_LIMIT: Duration = Duration::from_secs(120);
 /// Pieces of files to a host that are read ahead.

@@ -572,7 +572,7 @@ const SUITES: &[(&str, &str, [f64; 4])] = &[
     ("kselftest", "sync.txt", [0.0, 0.0, 1.0, 0.0]),
     ("kselftest", "timers.txt", [0.0, 21.0, 12.0, 0.0]),
     ("go-test", "uuid.json", [0.0, 3.0, 1.0, 0.0]),
-    ("pytest", "toolz.xml", [0.0, 3.0, 0.0, 0.0]),
+    ("pytest", "toolz.jsonl", [0.0, 3.0, 0.0, 0.0]),
     ("cargo-test", "itoa.txt", [0.0, 12.0, 0.0, 0.0]),
     ("nextest", "two-programs.json", [2.0, 1.0, 1.0, 0.0]),
     ("postgresql", "first-group.txt", [0.0, 23.0, 0.0, 0.0]),

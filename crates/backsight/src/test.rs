@@ -19,7 +19,7 @@ use crate::{
 pub struct TestArgs {
     #[command(flatten)]
     plan: PlanArgs,
-    /// Run a suite again, so often at most, while each of its runs had a failure: a test that passes then is flaky, not failed
+    /// Run a suite again, so often at most, while each of its runs had a failure or broke off: a test that passes then is flaky, not failed
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=1000))]
     retries: u32,
     /// Name of the study; else test-1, test-2, …

@@ -135,7 +135,7 @@ pub struct UntilChoices {
 /// Choices of `test`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TestChoices {
-    /// How often a suite is run again at most while each of its runs had a failure.
+    /// How often a suite is run again at most while each of its runs had a failure or broke off.
     #[serde(default)]
     pub retries: u32,
 }

@@ -53,11 +53,8 @@ pub fn compare_versions(
 }
 
 fn draft(context: &RowContext<'_>, series: &VersionSeries, versions: &[usize]) -> Option<Draft> {
-    let point = |at: &usize| {
-        let place = series.points.binary_search_by_key(at, |it| it.version);
-        place.ok().map(|place| &series.points[place])
-    };
-    let points: Vec<Option<&VersionPoint>> = versions.iter().map(point).collect();
+    let points = versions.iter().map(|at| point_at(series, *at));
+    let points: Vec<Option<&VersionPoint>> = points.collect();
     points.iter().flatten().next()?;
     let metric = &series.metric;
     let shape = CellSeries {
@@ -79,6 +76,12 @@ fn draft(context: &RowContext<'_>, series: &VersionSeries, versions: &[usize]) -
         gathered.collect(),
         [spreads.runs, spreads.sessions],
     ))
+}
+
+/// A series at a version; none where nothing of it was tried.
+fn point_at(series: &VersionSeries, at: usize) -> Option<&VersionPoint> {
+    let place = series.points.binary_search_by_key(&at, |it| it.version);
+    place.ok().map(|place| &series.points[place])
 }
 
 fn gathered(
@@ -126,8 +129,7 @@ fn empty_set(history: &TargetHistory, at: usize) -> Option<ResultSet> {
 }
 
 fn side(history: &TargetHistory, at: usize) -> ComparisonSide {
-    let series = history.series.iter();
-    let points = series.flat_map(|series| series.points.iter().filter(|it| it.version == at));
+    let points = history.series.iter().filter_map(|it| point_at(it, at));
     let trials = points.flat_map(|point| {
         let boots = point.builds.iter().flat_map(|build| &build.boots);
         boots.flat_map(|boot| boot.trials.iter().map(move |trial| (boot.ordinal, trial)))

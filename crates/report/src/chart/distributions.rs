@@ -11,6 +11,8 @@ use crate::escape;
 
 /// Most values that are drawn of a side: more can't be told apart.
 const MOST_VALUES: usize = 200;
+/// About as many of a course.
+const MOST_COURSE: usize = 60;
 
 const WIDTH: f64 = 460.0;
 const LEFT: f64 = 34.0;
@@ -127,7 +129,7 @@ pub fn marked_course(values: &[f64], marks: &[Option<usize>]) -> String {
     }
     let x = |place: usize| 8.0 + place as f64 / (values.len() - 1) as f64 * (WIDTH - 16.0);
     let y = |value: f64| HEIGHT - 18.0 - share(value, (low, high), 0.5) * (HEIGHT - 26.0);
-    let step = values.len().div_ceil(MOST_VALUES);
+    let step = values.len().div_ceil(MOST_COURSE);
     let mut line = String::new();
     for (place, value) in values.iter().enumerate().step_by(step) {
         let command = if place == 0 { 'M' } else { 'L' };

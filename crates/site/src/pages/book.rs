@@ -348,14 +348,10 @@ impl Book {
 
     /// Whether these are a few different versions, all of them measured.
     fn is_comparable(&self, versions: &[usize]) -> bool {
-        let known = versions.iter().enumerate();
-        (2..=MOST_COMPARED).contains(&versions.len())
-            && versions
-                .iter()
-                .all(|at| self.measured.binary_search(at).is_ok())
-            && known
-                .clone()
-                .all(|(place, at)| !versions[..place].contains(at))
+        let is_usable = |(place, at): (usize, &usize)| {
+            self.measured.binary_search(at).is_ok() && !versions[..place].contains(at)
+        };
+        (2..=MOST_COMPARED).contains(&versions.len()) && versions.iter().enumerate().all(is_usable)
     }
 
     /// The page that compares the versions with these names, or the beginnings of their identities.

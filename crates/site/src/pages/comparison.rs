@@ -18,12 +18,12 @@ use backsight_stats::Better;
 
 use super::{
     book::{Book, Here},
-    version::{ChangedFact, changed_facts},
+    changed_facts::{ChangedFact, changed_facts},
 };
 
 /// Most rows of a page, and of those the most that open to distributions.
 const MOST_ROWS: usize = 2000;
-const MOST_DETAILS: usize = 60;
+const MOST_DETAILS: usize = 24;
 /// Most warnings of a page.
 const MOST_WARNINGS: usize = 30;
 /// Versions that the course of a series shows at least, and how many of them lie after the last that is compared.

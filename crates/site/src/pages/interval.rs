@@ -27,6 +27,9 @@ const MOST_CHANGES: usize = 500;
 const MOST_FILES: usize = 200;
 /// Most measured versions between two whose commits are shown: of a whole history they take long, and nobody reads them.
 const MOST_BETWEEN: usize = 30;
+/// Most sentences about changes, and most versions that weren't measured: a pair may be a whole history apart.
+const MOST_SENTENCES: usize = 100;
+const MOST_SKIPPED: usize = 200;
 /// Characters of a message.
 const LONGEST_MESSAGE: usize = 20_000;
 
@@ -41,8 +44,10 @@ pub(super) struct IntervalPage {
     command: String,
     form: Option<CompareForm>,
     sentences: Vec<ChangeSentence>,
+    sentences_left_out: usize,
     /// Versions between them that weren't measured, and how many were.
     between: Vec<Skipped>,
+    between_left_out: usize,
     measured_between: usize,
     counts: String,
     /// The commits and the difference; empty where there are none to show.
@@ -120,7 +125,9 @@ impl Press<'_> {
                 .is_live
                 .then(|| CompareForm::new(here, names.clone())),
             sentences: Vec::new(),
+            sentences_left_out: 0,
             between: Vec::new(),
+            between_left_out: 0,
             measured_between: 0,
             counts: String::new(),
             commits: String::new(),
@@ -131,10 +138,14 @@ impl Press<'_> {
             [from, to] if from < to => {
                 let measured = &here.book.measured;
                 let is_measured = |at: &usize| measured.binary_search(at).is_ok();
-                let unmeasured = (from + 1..to).filter(|at| !is_measured(at));
-                page.between = unmeasured.map(|at| skipped(here, at)).collect();
-                page.measured_between = to - from - 1 - page.between.len();
+                let unmeasured: Vec<usize> = (from + 1..to).filter(|at| !is_measured(at)).collect();
+                page.measured_between = to - from - 1 - unmeasured.len();
+                page.between_left_out = unmeasured.len().saturating_sub(MOST_SKIPPED);
+                let shown = unmeasured.into_iter().take(MOST_SKIPPED);
+                page.between = shown.map(|at| skipped(here, at)).collect();
                 (page.sentences, has_changed) = sentences_within(here, from, to);
+                page.sentences_left_out = page.sentences.len().saturating_sub(MOST_SENTENCES);
+                page.sentences.truncate(MOST_SENTENCES);
                 if page.measured_between <= MOST_BETWEEN {
                     let commits = self.commits(here, from, to);
                     page.commits = commits.render()?;

@@ -6,6 +6,7 @@ mod all_series;
 mod assets;
 mod book;
 mod boot;
+mod changed_facts;
 mod changes;
 mod compare_form;
 mod comparison;

@@ -12,6 +12,7 @@ use backsight_report::{
 use super::{
     book::{BuildOf, Here},
     boot::is_started,
+    changed_facts::{ChangedFact, changed_facts},
     frame::Frame,
     interval::{Link, link},
     site::{LogView, OUTPUTS, Press, SiteError},
@@ -19,8 +20,6 @@ use super::{
 
 /// Characters of a reason.
 const LONGEST_REASON: usize = 2000;
-/// Most differences of the environment that are listed.
-const MOST_FACTS: usize = 60;
 
 #[derive(Template)]
 #[template(path = "pages/version.html")]
@@ -75,13 +74,6 @@ struct BootRow {
     began: String,
     took: String,
     trials: String,
-}
-
-/// A fact of the environment that differs from that of the version before.
-pub(super) struct ChangedFact {
-    pub name: String,
-    pub was: String,
-    pub is: String,
 }
 
 impl Press<'_> {
@@ -215,47 +207,4 @@ impl BootRow {
             trials: counts,
         }
     }
-}
-
-/// The last boot that answered.
-fn last_boot<'a>(builds: &[BuildOf<'a>]) -> Option<&'a Boot> {
-    let boots = builds.iter().flat_map(|of| {
-        let boots = of.study.boots.iter();
-        boots.filter(|boot| boot.build == of.build.number && boot.failure.is_none())
-    });
-    boots.max_by_key(|boot| boot.began)
-}
-
-/// Facts of the last boot that differ from those of the last boot before; and how many there is no room for.
-pub(super) fn changed_facts(
-    before: &[BuildOf<'_>],
-    own: &[BuildOf<'_>],
-) -> (Vec<ChangedFact>, usize) {
-    let (Some(before), Some(own)) = (last_boot(before), last_boot(own)) else {
-        return (Vec::new(), 0);
-    };
-    let gone = before
-        .facts
-        .keys()
-        .filter(|name| !own.facts.contains_key(*name));
-    let mut changed: Vec<ChangedFact> = own
-        .facts
-        .keys()
-        .chain(gone)
-        .filter(|name| before.facts.get(*name) != own.facts.get(*name))
-        .map(|name| {
-            let said = |boot: &Boot| {
-                let fact = boot.facts.get(name);
-                fact.map_or_else(|| "unknown".to_owned(), |value| clipped(value, 400))
-            };
-            ChangedFact {
-                name: clipped(name, 200),
-                was: said(before),
-                is: said(own),
-            }
-        })
-        .collect();
-    let left_out = changed.len().saturating_sub(MOST_FACTS);
-    changed.truncate(MOST_FACTS);
-    (changed, left_out)
 }

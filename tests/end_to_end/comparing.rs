@@ -38,6 +38,105 @@ fn known() -> Place {
     place
 }
 
+#[test]
+fn a_study_over_two_parameters_is_a_matrix() {
+    let place = Place::new();
+    place.script(
+        "known",
+        "#!/bin/sh\n[ $1-$2 = 1-2 ] && exit 1\nn=$(cat /proc/sys/kernel/random/uuid | cut -c1 | tr a-f 0-5)\n\
+         echo \"seconds=$(( 1000 * $2 * (1 + $1) + n )) rate=$(( 100000 / $2 / (1 + $1) + n ))\"\n",
+    );
+    place.benchmark(
+        "known",
+        "[params]\nsize = { default = 1 }\nextra = { default = 0 }\n\
+         [tester]\nrun = \"@/known {extra} {size}\"\n\
+         [metric.latency]\nunit = \"s\"\nbetter = \"lower\"\nprimary = true\nregex = 'seconds=(?<value>\\d+)'\n\
+         [metric.rate]\nunit = \"ops/s\"\nbetter = \"higher\"\nprimary = true\nregex = 'rate=(?<value>\\d+)'\n",
+    );
+    let plan = "use = [\"known\"]\nrounds = 4\n[params]\nsize = [1, 2, 4]\n\
+         [[variant]]\nname = \"plain\"\n[[variant]]\nname = \"<b>filter\"\nparams = { extra = 1 }\n\
+         [[leave-out]]\nvariant = \"filter\"\nparams = { size = 4 }\n"
+        .replace("<b>", "");
+    for (limits, said) in [
+        (
+            "\"known.rat\" = \"1 ops/s\"",
+            "no benchmark of the plan has a metric",
+        ),
+        ("\"known.rate\" = \"1 Gbit/s\"", "no amount of ops/s"),
+        ("\"known.rate\" = \"0 ops/s\"", "a limit is above zero"),
+    ] {
+        place.plan(&format!("{plan}[limits]\n{limits}\n"));
+        let refused = place.ends(&["run", "plan.toml", "--name", "none", "--quiet"]);
+        refused.assert_code(2);
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
+    place.plan(&format!(
+        "{plan}[limits]\n\"known.rate\" = \"125 kops/s\"\n"
+    ));
+    place.ends(&["run", "plan.toml", "--name", "sizes", "--quiet"]);
+    let axes = "rows=variant,columns=size";
+    let text = place.prints_of(&["show", "sizes", "--matrix", axes]);
+    for part in [
+        "sizes: variant × size",
+        "n/a",
+        "not measured",
+        "speed-up to size=1",
+        "share of 125",
+        "80 %",
+        "all 4 trials failed",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let matrix = |axes: &str| -> Value {
+        let printed = place.prints_of(&["show", "sizes", "--matrix", axes, "--format", "json"]);
+        serde_json::from_str(&printed).unwrap()
+    };
+    let by_column = matrix("rows=variant,columns=size,metric=latency");
+    let [table] = &by_column["tables"].as_array().unwrap()[..] else {
+        panic!("one metric is one table: {by_column:#}")
+    };
+    let cell = |row: usize, column: usize| &table["rows"][row]["cells"][column];
+    assert_eq!(table["columns"], serde_json::json!(["1", "2", "4"]));
+    assert!(cell(0, 0)["speed_up"].is_null(), "the base has none");
+    let near = |cell: &Value, times: f64| {
+        let ratio = cell["speed_up"]["ratio"].as_f64().unwrap();
+        assert!((ratio / times - 1.0).abs() < 0.02, "{cell:#}");
+    };
+    // Twice the duration is half as good.
+    near(cell(0, 1), 0.5);
+    near(cell(0, 2), 0.25);
+    assert_eq!(cell(0, 2)["speed_up"]["verdict"], "worse");
+    assert_eq!(cell(1, 1)["state"], "not-measured");
+    assert_eq!(cell(1, 2)["state"], "not-applicable");
+    // To a row, and of the other metric.
+    let by_row = matrix("rows=variant,columns=size,base=filter,metric=rate");
+    let cell = &by_row["tables"][0]["rows"][0]["cells"][0];
+    near(cell, 2.0);
+    let share = cell["utilisation"].as_f64().unwrap();
+    assert!((share - 0.8).abs() < 0.001, "{cell:#}");
+    let page = place.prints_of(&["show", "sizes", "--matrix", axes, "--format", "html"]);
+    assert!(page.contains("shade-8\">80 %</span>"), "{page}");
+    for (axes, code, said) in [
+        ("rows=variant", 2, "`columns` is missing"),
+        ("rows=size,columns=size", 2, "both size"),
+        ("rows=variant,columns=sizes", 2, "did you mean `size`"),
+        (
+            "rows=variant,columns=size,base=9",
+            2,
+            "no row or column is `9`",
+        ),
+        (
+            "rows=variant,columns=size,metric=loss",
+            2,
+            "no cell of this study has a metric",
+        ),
+    ] {
+        let refused = place.ends(&["show", "sizes", "--matrix", axes]);
+        refused.assert_code(code);
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
+}
+
 fn row<'a>(comparison: &'a Value, metric: &str, variant: &str, size: u64) -> &'a Value {
     let rows = comparison["rows"].as_array().unwrap();
     let found = rows.iter().find(|row| {

@@ -5,12 +5,13 @@ use backsight_report::{
     Format, TerminalStyle,
     definition_text::{benchmark_text, monitor_text},
     escape::visible_bytes,
+    scenario_matrix::MatrixAxes,
     stored_study::{StudyListEntry, StudyOverview, documents_text, hosts_text, studies_table},
 };
 use backsight_settings::SettingCatalog;
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    IMPORT_VERB, VerdictReport, cross_checks_of_study, stored_study,
+    IMPORT_VERB, VerdictReport, cross_checks_of_study, scenario_matrix, stored_study,
     verbs::{Verb as _, step::StepVerb},
 };
 use miette::IntoDiagnostic as _;
@@ -65,6 +66,14 @@ pub struct ShowArgs {
     /// The cross-checks of its measured trials, or of those of --trial: their numbers, how far they lie apart, and whether they hold
     #[arg(long, conflicts_with_all = ["counters", "timeline", "raw", "build", "boot", "documents", "hosts"])]
     cross_checks: bool,
+    /// One metric or more over two parameters, or the variants: `rows=variant,columns=clients`, perhaps with the row or column that
+    /// speed-ups are to, `base=plain`, and the metric, `metric=throughput`
+    #[arg(
+        long,
+        value_name = "AXES",
+        conflicts_with_all = ["trial", "cross_checks", "counters", "timeline", "raw", "build", "boot", "documents", "hosts"]
+    )]
+    matrix: Option<MatrixAxes>,
     /// With --trial: every output as it was printed
     #[arg(long, requires = "trial")]
     raw: bool,
@@ -126,6 +135,11 @@ impl ShowArgs {
                     )
                 })?;
                 self.output.render(&checks)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            if let Some(axes) = &self.matrix {
+                let matrix = scenario_matrix(&store, &study, axes).await?;
+                self.output.render(&matrix)?;
                 return Ok(ExitCode::SUCCESS);
             }
             if self.output.is_requested() {

@@ -16,8 +16,8 @@ use std::{
 use crate::{
     Benchmark, BenchmarkName, Cell, DocumentError, HostKind, HostName, Lab, Located, Machine,
     Monitor, MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, Preparation,
-    PreparationPolicy, RoleName, Seat, Steps, Testbed, TestbedName, TomlDocument, Value, Values,
-    VariantName,
+    PreparationPolicy, RoleName, Seat, Steps, Testbed, TestbedName, TomlDocument, Unit, Value,
+    Values, VariantName,
     benchmark::{ROLE_FACTS, built_in_placeholders, is_built_in, place_of},
     document::{IfTable, did_you_mean},
     monitor::check_phases,
@@ -71,6 +71,10 @@ pub struct Plan {
     /// Combinations that make no sense and aren't measured.
     #[serde(default)]
     pub leave_out: Vec<LeaveOut>,
+    /// The highest values that metrics can have here, such as a line rate: `"iperf3.throughput" = "25 Gbit/s"`. Scenario matrices show
+    /// what was measured as a share of them.
+    #[serde(default)]
+    pub limits: IndexMap<Located<String>, Located<String>>,
     /// Settings of every machine of the testbed while it is measured, over those of the lab; they are put back after it.
     #[serde(default)]
     pub prepare: Option<Preparation>,
@@ -84,6 +88,47 @@ pub struct Plan {
     /// How often the lab's reference is measured beside, by `run` and `step`.
     #[serde(default)]
     pub reference: Option<PlanReference>,
+}
+
+impl Plan {
+    /// The limit of a metric in its unit, if one is said and is an amount above nothing.
+    pub fn limit(&self, benchmark: &BenchmarkName, metric: &str, unit: Unit) -> Option<f64> {
+        let name = format!("{benchmark}.{metric}");
+        let mut limits = self.limits.iter();
+        let (_, text) = limits.find(|(limited, _)| ***limited == *name)?;
+        let limit = crate::quantity(text, Some(unit)).ok()?;
+        (limit > 0.0).then_some(limit)
+    }
+
+    /// Checks that limits are those of metrics of these benchmarks, in their units.
+    fn check_limits(
+        &self,
+        document: &TomlDocument,
+        benchmarks: &IndexMap<BenchmarkName, Benchmark>,
+    ) -> Result<(), DocumentError> {
+        for (name, text) in &self.limits {
+            let metrics = benchmarks.iter().flat_map(|(benchmark, it)| {
+                let metrics = it.metrics.iter();
+                metrics.map(move |(metric, it)| (format!("{benchmark}.{metric}"), it.unit))
+            });
+            let known: Vec<(String, Unit)> = metrics.collect();
+            let Some((_, unit)) = known.iter().find(|(known, _)| *known == **name) else {
+                let names = known.iter().map(|(known, _)| known.as_str());
+                let message = format!("no benchmark of the plan has a metric `{}`", **name);
+                let help = did_you_mean(name, names.clone()).unwrap_or_else(|| {
+                    format!("there are: {}", names.collect::<Vec<_>>().join(", "))
+                });
+                return Err(document.problem(name.span(), message, "here", Some(help)));
+            };
+            let problem = |message: String| document.problem(text.span(), message, "here", None);
+            match crate::quantity(text, Some(*unit)) {
+                Ok(limit) if limit > 0.0 => {}
+                Ok(_) => return Err(problem("a limit is above zero".to_owned())),
+                Err(why) => return Err(problem(why)),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How a testbed of the lab that is marked `reference` is measured beside.
@@ -527,6 +572,7 @@ impl Plan {
         self.check_placeholders(document, &benchmarks, &seats)?;
         self.check_files(document)?;
         self.check_left_out(document, &benchmarks, &variants)?;
+        self.check_limits(document, &benchmarks)?;
         Ok(Arrangement {
             lab: lab.clone(),
             testbed,

@@ -48,6 +48,7 @@ pub mod profile;
 pub mod pruning;
 pub mod reference;
 mod render;
+pub mod scenario_matrix;
 pub mod schema;
 pub mod search;
 mod series_text;

@@ -17,6 +17,7 @@ use crate::{
     overhead::OverheadView,
     profile::ProfileView,
     pruning::Pruning,
+    scenario_matrix::ScenarioMatrix,
     search::SearchView,
     try_patch::TryView,
 };
@@ -37,6 +38,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("profile", "What `profile` prints."),
     ("counters", "What `show --counters` prints."),
     ("cross-checks", "What `show --cross-checks` prints."),
+    ("scenario-matrix", "What `show --matrix` prints."),
     ("history", "What `history` and `step` print."),
     ("doctor", "What `doctor --json` prints."),
     ("doctor-history", "What `doctor --history --json` prints."),
@@ -60,6 +62,7 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "profile" => schema_of::<ProfileView<'_>>(),
         "counters" => schema_of::<Counters>(),
         "cross-checks" => schema_of::<CrossChecks>(),
+        "scenario-matrix" => schema_of::<ScenarioMatrix>(),
         "history" => schema_of::<HistoryView<'_>>(),
         "doctor" => schema_of::<DoctorView>(),
         "lab-hosts" => schema_of::<LabView>(),

@@ -31,6 +31,8 @@ pub struct Field {
     pub text: String,
     /// What it is about.
     pub tone: Tone,
+    /// How dark it is on a page, in tenths.
+    pub shade: Option<u8>,
 }
 
 /// A plain text.
@@ -38,6 +40,7 @@ pub fn field(text: impl Into<String>) -> Field {
     Field {
         text: text.into(),
         tone: Tone::Plain,
+        shade: None,
     }
 }
 
@@ -46,6 +49,13 @@ impl Field {
     #[must_use]
     pub fn with_tone(self, tone: Tone) -> Self {
         Self { tone, ..self }
+    }
+
+    /// The same text, darker on a page the larger this share of one is.
+    #[must_use]
+    pub fn with_shade(self, share: f64) -> Self {
+        let shade = Some((share.clamp(0.0, 1.0) * 10.0).round() as u8);
+        Self { shade, ..self }
     }
 
     fn markdown(&self) -> String {
@@ -59,6 +69,9 @@ impl Field {
 
     fn html(&self) -> String {
         let text = escape::html(&self.text);
+        if let Some(shade) = self.shade {
+            return format!("<span class=\"shade shade-{shade}\">{text}</span>");
+        }
         match class(self.tone) {
             "" => text,
             class => format!("<span class=\"{class}\">{text}</span>"),

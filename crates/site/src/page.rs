@@ -5,14 +5,18 @@
 //! and the page says where.
 
 use askama::Template;
-use backsight_model::StudyState;
+use backsight_model::{Cell, Plan, StudyState};
 use backsight_report::comparison::{
     bar_figures::{figures, figures_of},
     page::{ComparisonTables, RichSentence, verdict_sentences},
     summaries::{Summaries, summaries},
 };
-use backsight_report::{MoreRounds, search::SearchStudy};
-use backsight_report::{clipped, numbers};
+use backsight_report::{
+    Body, MoreRounds, Render as _, clipped, numbers,
+    scenario_matrix::{MatrixAxes, ScenarioMatrix},
+    search::SearchStudy,
+};
+use backsight_store::StudyDocument;
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
@@ -35,6 +39,9 @@ const FRAME: usize = 128;
 const DOCUMENTS_LIMIT: usize = 2 * 1024 * 1024;
 /// Most rows of the list of failures, and most trials of one of them.
 const MOST_LISTED: usize = 50;
+
+/// Most scenario matrices.
+const MOST_MATRICES: usize = 30;
 
 /// Narrow enough for a phone; a wider page stretches it.
 const CHART_WIDTH: f64 = 380.0;
@@ -132,6 +139,7 @@ struct Page<'a> {
     more_rounds: Option<&'a MoreRounds>,
     overhead: Option<OverheadSection>,
     instances: Option<InstancesSection>,
+    matrices: Vec<MatrixSection>,
     statistics: Summaries,
     notes: Vec<String>,
     notes_left_out: usize,
@@ -164,6 +172,14 @@ struct FailedView {
 struct FailedTrial {
     href: String,
     number: u32,
+}
+
+/// A scenario matrix.
+struct MatrixSection {
+    heading: String,
+    about: String,
+    /// The table as HTML.
+    table: String,
 }
 
 struct DocumentView {
@@ -214,6 +230,7 @@ impl<'a> Page<'a> {
             more_rounds: report.background.more_rounds.as_ref(),
             overhead: report.overhead.as_ref().map(OverheadSection::new),
             instances: InstancesSection::new(&report.background.instances),
+            matrices: matrices(&report.studies),
             statistics: summaries(&sets),
             notes,
             notes_left_out,
@@ -259,6 +276,30 @@ impl<'a> Page<'a> {
         }
         Ok(all)
     }
+}
+
+/// The scenario matrix of the only study, if its plan has two parameters or more.
+fn matrices(studies: &[ReportStudy]) -> Vec<MatrixSection> {
+    let [study] = studies else { return Vec::new() };
+    let Some(axes) = MatrixAxes::first_of(&study.results) else {
+        return Vec::new();
+    };
+    let plan = StudyDocument::of_kind(&study.documents, "plan").find_map(|it| Plan::read(&it).ok());
+    let limit_of =
+        |cell: &Cell, metric: &str, unit| plan.as_ref()?.limit(&cell.benchmark, metric, unit);
+    let Ok(matrix) = ScenarioMatrix::new(&study.results, &axes, &limit_of) else {
+        return Vec::new();
+    };
+    let sections = matrix.document().sections.into_iter();
+    let tables = sections.filter_map(|section| match section.body {
+        Body::Table(table) => Some(MatrixSection {
+            heading: section.heading,
+            about: section.about,
+            table: table.html(),
+        }),
+        _ => None,
+    });
+    tables.take(MOST_MATRICES).collect()
 }
 
 fn headline(studies: &[ReportStudy]) -> Vec<Fact> {
@@ -404,7 +445,7 @@ fn failed(studies: &[ReportStudy]) -> (Vec<FailedView>, usize) {
 }
 
 fn documents(studies: &[ReportStudy]) -> Vec<DocumentView> {
-    let all: Vec<(&ReportStudy, PrintedOutput, &backsight_store::StudyDocument)> = studies
+    let all: Vec<(&ReportStudy, PrintedOutput, &StudyDocument)> = studies
         .iter()
         .flat_map(|study| &study.documents)
         .zip(

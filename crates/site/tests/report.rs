@@ -481,6 +481,7 @@ mod from_a_store {
             load: vec![],
             warnings: vec![],
             drawn: Default::default(),
+            core_files: Vec::new(),
         }
     }
 

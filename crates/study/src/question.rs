@@ -277,5 +277,11 @@ fn narrow(plan: &mut Plan, chosen: &[BenchmarkName], catalog: &Catalog) {
     for variant in &mut plan.variant {
         variant.params.retain(|param, _| is_asked(param.as_str()));
     }
+    let is_of = |limited: &str, name: &BenchmarkName| {
+        let metric = limited.strip_prefix(name.as_str());
+        metric.is_some_and(|metric| metric.starts_with('.'))
+    };
+    plan.limits
+        .retain(|limited, _| !left_out.iter().any(|name| is_of(limited, name)));
     plan.benchmarks = chosen.iter().cloned().map(Located::nowhere).collect();
 }

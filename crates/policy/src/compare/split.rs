@@ -7,7 +7,7 @@ use std::{collections::HashSet, convert::Infallible, fmt, str::FromStr};
 use super::{CompareOptions, Comparison, Warning, compare};
 
 /// What makes the parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SplitKey {
     /// Each variant is a part.
     Variant,

@@ -353,7 +353,9 @@ impl<'a> OfStudy<'a> {
         }
     }
 
-    fn trials(&self, drafts: &mut Drafts, records: &mut [Record]) {
+    fn trials(&self, drafts: &mut Drafts<'a>, records: &mut [Record]) {
+        let cells = self.study.cells.iter();
+        let series: Vec<Vec<Option<usize>>> = cells.map(|cell| drafts.places_of(cell)).collect();
         for trial in &self.study.trials {
             let Some((build, boot, place, cell)) = self.place(trial) else {
                 drafts.unplaced += 1;
@@ -366,13 +368,14 @@ impl<'a> OfStudy<'a> {
                 }
                 None => records[place].measured |= trial.samples.iter().any(|s| !s.is_empty()),
             }
-            for (number, metric) in cell.metrics.iter().enumerate() {
+            for number in 0..cell.metrics.len() {
                 let samples = match trial.failure {
                     None => trial.samples.get(number).map_or(&[][..], Vec::as_slice),
                     Some(_) => &[],
                 };
-                if let Some(series) = drafts.draft_of(cell, metric) {
-                    series.points.entry(place).or_default().add(
+                if let Some(series) = series[trial.cell][number] {
+                    let points = &mut drafts.series[series].points;
+                    points.entry(place).or_default().add(
                         (build.layout, &build.key),
                         boot.ordinal,
                         (self.study.study, trial.number),
@@ -392,25 +395,25 @@ impl<'a> OfStudy<'a> {
 }
 
 /// A series of which trials are being collected.
-struct Draft {
+struct Draft<'a> {
     cell: Cell,
     key: String,
     metric: CellMetric,
     first: StudyName,
     /// The number of the latest study that asks it.
     last: i64,
-    points: BTreeMap<usize, nesting::Draft>,
+    points: BTreeMap<usize, nesting::Draft<'a>>,
 }
 
 #[derive(Default)]
-struct Drafts {
-    series: Vec<Draft>,
+struct Drafts<'a> {
+    series: Vec<Draft<'a>>,
     places: HashMap<String, usize>,
     failed: usize,
     unplaced: usize,
 }
 
-impl Drafts {
+impl Drafts<'_> {
     /// The questions of a study, in its order; the latest study says how they are shown.
     fn questions(&mut self, study: &StudyHistory) {
         for cell in &study.cells {
@@ -438,9 +441,11 @@ impl Drafts {
         }
     }
 
-    fn draft_of(&mut self, cell: &HistoryCell, metric: &CellMetric) -> Option<&mut Draft> {
-        let place = *self.places.get(&identity(cell, metric))?;
-        self.series.get_mut(place)
+    /// The places of the series of a cell's metrics.
+    fn places_of(&self, cell: &HistoryCell) -> Vec<Option<usize>> {
+        let metrics = cell.metrics.iter();
+        let places = metrics.map(|metric| self.places.get(&identity(cell, metric)).copied());
+        places.collect()
     }
 
     fn series(self) -> Vec<VersionSeries> {

@@ -318,9 +318,19 @@ impl Database {
     pub(crate) async fn each_row<'q>(
         &self,
         query: Query<'q, DatabaseKind, <DatabaseKind as sqlx::Database>::Arguments>,
+        take: impl FnMut(&AnswerRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.each_row_of(&self.pool, query, take).await
+    }
+
+    /// The same of one connection: several questions of a transaction see the database as it is at one moment.
+    pub(crate) async fn each_row_of<'q>(
+        &self,
+        connection: impl sqlx::Executor<'_, Database = DatabaseKind>,
+        query: Query<'q, DatabaseKind, <DatabaseKind as sqlx::Database>::Arguments>,
         mut take: impl FnMut(&AnswerRow) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let mut rows = query.fetch(&self.pool);
+        let mut rows = query.fetch(connection);
         let mut taken = 0;
         loop {
             // The database's thread wakes us for every row that we wait for, which takes longer than the row: after

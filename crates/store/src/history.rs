@@ -417,45 +417,57 @@ impl Store {
     ) -> Result<Vec<HistoryTrial>, StoreError> {
         let db = &self.database;
         let mut trials: Vec<HistoryTrial> = Vec::new();
-        // In one statement, which sees the study as it is at one moment: trials may be recorded while this is read.
+        // Trials may be recorded while this is read. Samples by themselves have a third of the columns that they would have
+        // with their trials beside them, which is most of what reading a long history takes.
+        let moment = db.pool().begin().await;
+        let mut moment = moment.map_err(|e| db.fault(e))?;
         let query = sqlx::query(
-            "SELECT t.number, t.boot, t.cell, t.round, t.began, t.failure, t.neighbours, t.took, s.metric, s.measured, s.measured_checksum \
-             FROM trial t LEFT JOIN sample s ON s.study = t.study AND s.trial = t.number \
-             WHERE t.study = $1 ORDER BY t.number, s.metric",
+            "SELECT number, boot, cell, round, began, failure, neighbours, took FROM trial WHERE study = $1 ORDER BY number",
         );
-        db.each_row(query.bind(study.0), |row| {
-            let number = db.whole(row, "number")?;
-            if trials.last().is_none_or(|last| last.number != number) {
-                let cell: usize = db.whole(row, "cell")?;
-                let metrics = cells.get(cell).map_or(0, |cell| cell.metrics.len());
-                trials.push(HistoryTrial {
-                    number,
-                    boot: db.whole(row, "boot")?,
-                    cell,
-                    round: db.whole(row, "round")?,
-                    began: db.parsed(row, "began", "a time")?,
-                    took: Duration::from_nanos(db.whole(row, "took")?),
-                    failure: db.json_if_any(row, "failure", "a failure")?,
-                    samples: vec![Vec::new(); metrics],
-                    neighbours: db.column(row, "neighbours")?,
-                });
-            }
-            if db.column::<Option<i64>>(row, "metric")?.is_some() {
-                let metric: usize = db.whole(row, "metric")?;
-                let samples = trials.last_mut().map(|trial| &mut trial.samples);
-                let place = samples.and_then(|samples| samples.get_mut(metric));
-                let place =
-                    place.ok_or_else(|| db.strange("a metric of the trial's cell", metric))?;
-                let stands = SampleKey {
-                    study: study.0,
-                    trial: i64::from(number),
-                    metric: metric as i64,
-                };
-                *place = self.sound_samples(row, stands, SampleKind::Measured)?;
-            }
+        let read = db.each_row_of(&mut *moment, query.bind(study.0), |row| {
+            let cell: usize = db.whole(row, "cell")?;
+            let metrics = cells.get(cell).map_or(0, |cell| cell.metrics.len());
+            trials.push(HistoryTrial {
+                number: db.whole(row, "number")?,
+                boot: db.whole(row, "boot")?,
+                cell,
+                round: db.whole(row, "round")?,
+                began: db.parsed(row, "began", "a time")?,
+                took: Duration::from_nanos(db.whole(row, "took")?),
+                failure: db.json_if_any(row, "failure", "a failure")?,
+                samples: vec![Vec::new(); metrics],
+                neighbours: db.column(row, "neighbours")?,
+            });
             Ok(())
-        })
-        .await?;
+        });
+        read.await?;
+        let query = sqlx::query(
+            "SELECT trial, metric, measured, measured_checksum FROM sample WHERE study = $1 ORDER BY trial, metric",
+        );
+        let mut of_samples = 0;
+        let read = db.each_row_of(&mut *moment, query.bind(study.0), |row| {
+            let number: u32 = db.whole(row, "trial")?;
+            let metric: usize = db.whole(row, "metric")?;
+            while trials
+                .get(of_samples)
+                .is_some_and(|trial| trial.number < number)
+            {
+                of_samples += 1;
+            }
+            let trial = trials.get_mut(of_samples);
+            let place = trial
+                .filter(|trial| trial.number == number)
+                .and_then(|trial| trial.samples.get_mut(metric))
+                .ok_or_else(|| db.strange("a metric of the trial's cell", metric))?;
+            let stands = SampleKey {
+                study: study.0,
+                trial: i64::from(number),
+                metric: metric as i64,
+            };
+            *place = self.sound_samples(row, stands, SampleKind::Measured)?;
+            Ok(())
+        });
+        read.await?;
         Ok(trials)
     }
 

@@ -102,21 +102,24 @@ pub struct TrialValues {
 
 /// Trials of one version as they are found, in any order.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct Draft<'a> {
     /// By layout and content: the boots by ordinal.
-    builds: BTreeMap<(Layout, String), BTreeMap<u32, Trials>>,
+    builds: BTreeMap<(Layout, &'a str), BTreeMap<u32, Trials>>,
 }
 
 /// By study and number: the samples.
 type Trials = BTreeMap<(i64, u32), Vec<f64>>;
 
-impl Draft {
+impl<'a> Draft<'a> {
     /// Adds a trial. What is no number is no sample.
-    pub fn add(&mut self, build: (Layout, &str), ordinal: u32, trial: (i64, u32), values: &[f64]) {
-        let boots = self
-            .builds
-            .entry((build.0, build.1.to_owned()))
-            .or_default();
+    pub fn add(
+        &mut self,
+        build: (Layout, &'a str),
+        ordinal: u32,
+        trial: (i64, u32),
+        values: &[f64],
+    ) {
+        let boots = self.builds.entry(build).or_default();
         let values = values.iter().copied().filter(|value| value.is_finite());
         boots
             .entry(ordinal)
@@ -139,7 +142,7 @@ impl Draft {
             });
             BuildSamples {
                 layout,
-                key,
+                key: key.to_owned(),
                 boots: boots.collect(),
             }
         });

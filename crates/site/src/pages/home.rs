@@ -1,7 +1,7 @@
 //! The first page, for two minutes every morning: what changed, what isn't measured, what is being measured, and every target.
 
 use askama::Template;
-use backsight_policy::{AlertRank, AlertState};
+use backsight_policy::{Alert, AlertRank, AlertState};
 use backsight_report::{clipped, numbers::grouped};
 
 use super::{
@@ -74,7 +74,7 @@ struct TargetLine {
 impl Press<'_> {
     pub(super) fn home(&self) -> HomePage {
         let books = 0..self.site.books.len();
-        let mut alerts: Vec<(AlertRank, &'static str, Option<AlertLine>)> = Vec::new();
+        let mut alerts: Vec<(AlertRank, &'static str, Here<'_>, &Alert)> = Vec::new();
         let mut targets = Vec::new();
         let mut gaps = Vec::new();
         for number in books {
@@ -91,18 +91,22 @@ impl Press<'_> {
                 } else {
                     "dealt with"
                 };
-                alerts.push((alert.rank, list, Some(AlertLine::new(here, alert))));
+                alerts.push((alert.rank, list, here, alert));
             }
             gaps.extend(gaps_of(here));
             targets.push(TargetLine::new(here, open));
         }
         alerts.sort_by_key(|(rank, ..)| *rank);
-        let mut take = |kind: &str, most: usize| {
-            let of_kind = alerts.iter_mut().filter(|(_, list, _)| *list == kind);
-            let mut lines: Vec<AlertLine> = of_kind.filter_map(|(.., line)| line.take()).collect();
-            let left_out = lines.len().saturating_sub(most);
-            lines.truncate(most);
-            AlertList { lines, left_out }
+        // Many targets have far more than are listed.
+        let take = |kind: &str, most: usize| {
+            let of_kind = alerts.iter().filter(|(_, list, ..)| *list == kind);
+            let listed = of_kind.clone().take(most);
+            AlertList {
+                lines: listed
+                    .map(|(.., here, alert)| AlertLine::new(*here, alert))
+                    .collect(),
+                left_out: of_kind.count().saturating_sub(most),
+            }
         };
         let has_studies = self.site.has(address::STUDIES);
         let running = self.study_lines(|study| study.state_name() == "running");

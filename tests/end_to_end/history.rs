@@ -1,7 +1,9 @@
 //! `history` and `publish`: what a person sees of a target's versions. The store is filled with a made-up history.
 
+use backsight_store::Store;
 use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -27,15 +29,19 @@ pub fn with_history(extent: Extent) -> Place {
 
 /// Makes the history up, in the store of the place.
 fn fill(place: &Place, extent: Extent) {
+    with_store(place, async |store| {
+        stepped::fill(store, extent).await.unwrap();
+    });
+}
+
+fn with_store(place: &Place, does: impl AsyncFnOnce(&Store)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let store = backsight_store::Store::open(place.path("store"))
-            .await
-            .unwrap();
-        stepped::fill(&store, extent).await.unwrap();
+        let store = Store::open(place.path("store")).await.unwrap();
+        does(&store).await;
         store.close().await;
     });
 }
@@ -743,4 +749,76 @@ fn a_benchmark_that_fails_on_the_newest_version_is_broken_and_one_that_never_ran
     );
     // Which of them is asked about is what counts.
     gate(&never, &["missing", "--benchmark", "tool"]).assert_code(0);
+}
+
+/// The files below a folder with their contents.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = PathBuf::from(path.file_name().unwrap());
+        match path.is_dir() {
+            true => {
+                let below = contents(&path).into_iter();
+                all.extend(below.map(|(file, content)| (name.join(file), content)));
+            }
+            false => drop(all.insert(name, fs::read(&path).unwrap())),
+        }
+    }
+    all
+}
+
+#[test]
+fn publishing_again_makes_what_publishing_anew_makes_whatever_has_changed() {
+    let extent = Extent {
+        versions: 14,
+        boots: 1,
+        trials: 2,
+        metrics: 0,
+    };
+    let place = with_history(extent);
+    place.prints_of(&["publish", "site"]);
+    let study = |name: &str, versions: &[usize], extent: Extent| {
+        with_store(&place, async |store| {
+            let added = stepped::add_study(store, "linux", name, versions, extent).await;
+            added.unwrap();
+        });
+    };
+    let command = |arguments: &[&str]| drop(place.prints_of(arguments));
+    let older = Extent {
+        versions: 20,
+        ..extent
+    };
+    let step = name(extent.step());
+    let changes: [(&str, &dyn Fn()); 8] = [
+        ("nothing", &|| ()),
+        ("a new version", &|| study("new", &[14], extent)),
+        ("a version measured again", &|| study("again", &[2], extent)),
+        // Another extent has its quirk at another version.
+        ("a quirk", &|| study("quirk", &[older.broken() + 2], older)),
+        ("triage", &|| {
+            command(&["triage", "linux", &step, "confirmed", "--by", "Ann"]);
+        }),
+        ("an acceptance", &|| {
+            command(&["accept", &step, "--reason", "safer", "--by", "Bob"]);
+        }),
+        ("outputs pruned", &|| {
+            place.write("store/keep.toml", "[keep]\noutputs = \"4 weeks\"\n");
+            command(&["prune"]);
+        }),
+        ("a study deleted", &|| command(&["delete", "again"])),
+    ];
+    for (what, change) in changes {
+        change();
+        command(&["publish", "site"]);
+        let anew = what.replace(' ', "-");
+        command(&["publish", &anew]);
+        let [again, anew] = ["site", &anew].map(|folder| contents(&place.path(folder)));
+        for (file, content) in &anew {
+            let file_again = again.get(file);
+            assert!(file_again == Some(content), "{what}: {}", file.display());
+        }
+        assert_eq!(again.len(), anew.len(), "{what}");
+    }
+    place.assert_nothing_left();
 }

@@ -52,9 +52,11 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
     let content = SiteContent::collect(store, targets).await?;
     content.notes.iter().for_each(|why| files::print_note(why));
     let remove_unused = content.interval_cleaner();
-    let published = publish(&content.into_site(), folder).await;
+    let published = publish(content.into_site(), folder).await;
     let published = published.into_diagnostic()?;
-    remove_unused();
+    if published.left == 0 {
+        remove_unused();
+    }
     files::print(&format!(
         "{}: {} files written, {} unchanged, {} removed\n",
         folder.join("index.html").display(),

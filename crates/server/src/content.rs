@@ -66,13 +66,15 @@ impl SiteContent {
         let pages = VerdictPages {
             store: self.store.clone(),
         };
+        let sources = self.sources.identities();
         Site::new(&self.store, self.targets, Box::new(between))
+            .with_sources(sources)
             .with_studies(self.studies, Box::new(pages))
             .with_machines(&self.self_tests)
             .with_notes(self.notes)
     }
 
-    /// Forgets what was cached of intervals that no page has any more, once every page has been made.
+    /// Forgets what was cached of intervals that no page has any more, once every page has been made anew.
     pub fn interval_cleaner(&self) -> impl FnOnce() + use<> {
         let sources = Arc::clone(&self.sources);
         move || {
@@ -164,6 +166,16 @@ impl Sources {
             opened.insert(target.clone(), history);
         }
         Self { opened }
+    }
+
+    /// What tells where each history is read from, or why it can't be.
+    fn identities(&self) -> HashMap<TargetName, String> {
+        let opened = self.opened.iter();
+        let identities = opened.map(|(target, opened)| match opened {
+            Ok((_, intervals)) => (target.clone(), intervals.identity()),
+            Err(why) => (target.clone(), why.clone()),
+        });
+        identities.collect()
     }
 
     fn between(

@@ -1,6 +1,7 @@
 //! Fills a store with a made-up history of the target `linux`, and perhaps publishes it with made-up commits:
 //! `cargo run -p backsight-site --example sample_history -- DIR [SITE [VERSIONS METRICS] | VERSIONS BOOTS TRIALS]`; METRICS
-//! are those of one more benchmark.
+//! are those of one more benchmark. `DIR next VERSIONS METRICS` adds a study of one more version to a store that was filled
+//! so, and `DIR targets TARGETS VERSIONS METRICS` fills one with many targets.
 
 #[path = "sample/commits.rs"]
 mod commits;
@@ -20,19 +21,37 @@ use stepped::Extent;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let many = |versions: &str, metrics: &str| -> Result<Extent, std::num::ParseIntError> {
+        Ok(Extent {
+            versions: versions.parse()?,
+            boots: 1,
+            trials: 2,
+            metrics: metrics.parse()?,
+        })
+    };
     let (dir, folder, extent) = match &arguments[..] {
+        [dir, word, versions, metrics] if word == "next" => {
+            let (extent, store) = (many(versions, metrics)?, Store::open(dir).await?);
+            let next = [extent.versions];
+            stepped::add_study(&store, "linux", "next", &next, extent).await?;
+            store.close().await;
+            return Ok(());
+        }
+        [dir, word, targets, versions, metrics] if word == "targets" => {
+            let (extent, store) = (many(versions, metrics)?, Store::open(dir).await?);
+            let versions: Vec<usize> = (0..extent.versions).collect();
+            for number in 0..targets.parse()? {
+                let (target, study) = (format!("target-{number}"), format!("study-{number}"));
+                stepped::add_study(&store, &target, &study, &versions, extent).await?;
+            }
+            store.close().await;
+            return Ok(());
+        }
         [dir] => (dir, None, Extent::USUAL),
         [dir, folder] => (dir, Some(folder), Extent::USUAL),
-        [dir, folder, versions, metrics] if folder.parse::<usize>().is_err() => (
-            dir,
-            Some(folder),
-            Extent {
-                versions: versions.parse()?,
-                boots: 1,
-                trials: 2,
-                metrics: metrics.parse()?,
-            },
-        ),
+        [dir, folder, versions, metrics] if folder.parse::<usize>().is_err() => {
+            (dir, Some(folder), many(versions, metrics)?)
+        }
         [dir, versions, boots, trials] => (
             dir,
             None,
@@ -43,7 +62,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
                 metrics: 0,
             },
         ),
-        _ => return Err("expected DIR [SITE [VERSIONS METRICS] | VERSIONS BOOTS TRIALS]".into()),
+        _ => return Err("expected arguments as the head of this file says them".into()),
     };
     let store = Store::open(dir).await?;
     stepped::fill(&store, extent).await?;
@@ -53,7 +72,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
             contents.push(content(&store, target).await?);
         }
         let site = Site::new(&store, contents, Box::new(commits::between));
-        publish(&site, Path::new(folder)).await?;
+        publish(site, Path::new(folder)).await?;
     }
     store.close().await;
     Ok(())

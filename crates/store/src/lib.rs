@@ -161,6 +161,11 @@ impl Store {
         self.database.close().await;
     }
 
+    /// Whether there is such an output; it may be damaged. Blocks.
+    pub fn has_raw(&self, raw: &RawRef) -> bool {
+        self.raw.path_of(raw).is_file()
+    }
+
     /// What a step printed.
     ///
     /// # Errors

@@ -45,6 +45,11 @@ impl Intervals {
         }
     }
 
+    /// What tells it from other histories, and from what later programs read of it.
+    pub fn identity(&self) -> String {
+        format!("{FORMAT} {}", self.source)
+    }
+
     /// What lies between two versions, with at most so much of the difference: from the cache, or as `fetch` gives it.
     ///
     /// # Errors

@@ -75,20 +75,32 @@ pub async fn fill(store: &Store, extent: Extent) -> Result<Vec<StudyId>, Fault> 
     let mut made = Vec::new();
     for part in 0..2 {
         let versions: Vec<usize> = (0..extent.versions).filter(|v| v % 2 == part).collect();
-        let study = create(store, part, &versions, extent.metrics).await?;
-        let mut filler = Filler {
-            store,
-            study,
-            extent,
-            trials: 0,
-        };
-        for (position, version) in versions.iter().enumerate() {
-            filler.version(position, *version).await?;
-        }
-        store.set_state(study, StudyState::Finished).await?;
-        made.push(study);
+        let name = format!("weekly-{}", part + 1);
+        made.push(add_study(store, "linux", &name, &versions, extent).await?);
     }
     Ok(made)
+}
+
+/// One study of these versions of a target.
+pub async fn add_study(
+    store: &Store,
+    target: &str,
+    name: &str,
+    versions: &[usize],
+    extent: Extent,
+) -> Result<StudyId, Fault> {
+    let study = create(store, target, name, versions, extent.metrics).await?;
+    let mut filler = Filler {
+        store,
+        study,
+        extent,
+        trials: 0,
+    };
+    for (position, version) in versions.iter().enumerate() {
+        filler.version(position, *version).await?;
+    }
+    store.set_state(study, StudyState::Finished).await?;
+    Ok(study)
 }
 
 /// The metrics of `storm`: the first ones are what it is run for.
@@ -135,7 +147,8 @@ fn storm_value(number: usize, version: usize, versions: usize, draw: usize) -> f
 
 async fn create(
     store: &Store,
-    part: usize,
+    target: &str,
+    name: &str,
     versions: &[usize],
     metrics: usize,
 ) -> Result<StudyId, Fault> {
@@ -172,12 +185,12 @@ async fn create(
         questions.push("storm, as it is".into());
     }
     let new = NewStudy {
-        name: format!("weekly-{}", part + 1).parse()?,
+        name: name.parse()?,
         verb: "step".into(),
         documents: vec![StudyDocument {
             kind: "target".into(),
             name: "target.toml".into(),
-            text: "name = \"linux\"\n".into(),
+            text: format!("name = \"{target}\"\n"),
         }],
         arguments: "{}".into(),
         seed: 1,
@@ -201,7 +214,7 @@ async fn create(
         questions,
         target: Some(NewTarget {
             testbeds: Vec::new(),
-            name: "linux".parse()?,
+            name: target.parse()?,
             versions: versions
                 .iter()
                 .map(|number| version(*number))

@@ -7,7 +7,7 @@ use std::cell::LazyCell;
 use super::book::Here;
 
 /// A change of a series as a sentence.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct ChangeSentence {
     pub series: String,
     pub sentence: String,
@@ -27,6 +27,7 @@ pub(super) fn class(direction: ChangeDirection) -> &'static str {
 }
 
 /// A change of a series, found or named by a bisection, that pages tell.
+#[derive(Debug)]
 pub(super) struct ShownChange {
     /// The last version before it, and the last one that may be the first after it.
     pub after: Option<usize>,

@@ -1,17 +1,26 @@
 //! The folder that pages are published into: each file whole or not at all, what is the same left alone, what nobody
 //! needs any more removed at the end.
 //!
+//! Of pages whose inputs are known the folder keeps a fingerprint of them, so that a page of the same inputs needn't be made
+//! again. A fingerprint is written once its page is there, and taken away before the page becomes another.
+//!
 //! A folder with files of others is an error, and nothing that may be theirs is removed.
 
+use backsight_store::RawRef;
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fmt::Write as _,
     fs, io,
     io::Write as _,
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The file that says that a folder is ours, and which files of it are: their addresses, a line each after the first.
-/// It has all that a publisher is about to write before the first one is there.
+use super::inputs::Fingerprint;
+
+/// The file that says that a folder is ours, and which files of it are: their addresses, a line each after the first, with
+/// what a page was made of where that is known ([`Made`]). It has all that a publisher is about to write before the first one
+/// is there.
 const MARK: &str = "published-by-backsight.txt";
 const MARK_TEXT: &str = "This folder is written by `backsight publish`: it replaces and removes these files and those in `raw`.";
 /// What the name of a file begins with that is being written.
@@ -40,41 +49,104 @@ pub struct PublishedFiles {
     pub written: usize,
     /// Files that are as they were.
     pub unchanged: usize,
+    /// Of these, pages that weren't made again, since their inputs are the same.
+    pub left: usize,
     /// Files that nothing leads to any more.
     pub removed: usize,
 }
 
+/// What a page that is there was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Made {
+    /// Of its inputs.
+    pub fingerprint: Fingerprint,
+    /// How long it is, in bytes.
+    pub length: u64,
+    /// The raw outputs that it leads to.
+    pub raw: Vec<RawRef>,
+    /// Those that were pruned.
+    pub pruned: Vec<RawRef>,
+}
+
+impl Made {
+    /// `fingerprint length raw… -pruned…`.
+    fn write(&self, line: &mut String) {
+        let _ = write!(line, " {} {}", self.fingerprint, self.length);
+        for raw in &self.raw {
+            let _ = write!(line, " {raw}");
+        }
+        for raw in &self.pruned {
+            let _ = write!(line, " -{raw}");
+        }
+    }
+
+    /// None of a line of the mark that somebody has written something else into.
+    fn read<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<Self> {
+        let mut made = Self {
+            fingerprint: words.next()?.parse().ok()?,
+            length: words.next()?.parse().ok()?,
+            raw: Vec::new(),
+            pruned: Vec::new(),
+        };
+        for word in words {
+            match word.strip_prefix('-') {
+                Some(raw) => made.pruned.push(raw.parse().ok()?),
+                None => made.raw.push(word.parse().ok()?),
+            }
+        }
+        Some(made)
+    }
+}
+
 pub(crate) struct Folder {
     root: PathBuf,
-    /// What was written or left alone.
-    kept: HashSet<PathBuf>,
-    made: HashSet<PathBuf>,
     /// The files that were ours before, by their addresses.
     earlier: BTreeSet<String>,
     /// The files that will be there.
     addresses: BTreeSet<String>,
+    /// Files are written by several threads.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What was written or left alone.
+    kept: HashSet<PathBuf>,
+    folders: HashSet<PathBuf>,
+    /// What pages that are there were made of.
+    made: BTreeMap<String, Made>,
     counts: PublishedFiles,
 }
 
 impl Folder {
-    /// The folder, made if it isn't there, for files of these addresses.
-    pub fn open(root: &Path, addresses: &[&str]) -> Result<Self, FolderError> {
+    /// The folder, made if it isn't there, for files of these addresses. What it knows of how pages were made is true of those
+    /// alone for which `is_current` says so.
+    pub fn open(
+        root: &Path,
+        addresses: &[&str],
+        is_current: impl Fn(&str, &Made) -> bool,
+    ) -> Result<Self, FolderError> {
         let fault = |source| disk(root, source);
         fs::create_dir_all(root).map_err(fault)?;
-        let mut folder = Self {
-            root: root.to_owned(),
-            kept: HashSet::new(),
-            made: HashSet::new(),
-            earlier: BTreeSet::new(),
-            addresses: addresses
-                .iter()
-                .map(|&address| address.to_owned())
-                .collect(),
-            counts: PublishedFiles::default(),
-        };
+        let mut earlier = BTreeSet::new();
+        let mut state = State::default();
         if let Ok(text) = fs::read_to_string(root.join(MARK)) {
-            let lines = text.lines().skip(1).filter(|line| is_inside(line));
-            folder.earlier = lines.map(str::to_owned).collect();
+            for line in text.lines().skip(1) {
+                let mut words = line.split(' ');
+                let address = words.next().unwrap_or_default();
+                if !is_inside(address) {
+                    continue;
+                }
+                earlier.insert(address.to_owned());
+                let made = Made::read(words).filter(|made| {
+                    let file = fs::metadata(root.join(address));
+                    file.is_ok_and(|file| file.is_file() && file.len() == made.length)
+                        && is_current(address, made)
+                });
+                state
+                    .made
+                    .extend(made.map(|made| (address.to_owned(), made)));
+            }
         } else {
             let mut entries = fs::read_dir(root).map_err(fault)?;
             // Killed before the mark was there, it may have left a part of the mark.
@@ -82,16 +154,30 @@ impl Folder {
                 return Err(FolderError::NotOurs(root.to_owned()));
             }
         }
+        let folder = Self {
+            root: root.to_owned(),
+            earlier,
+            addresses: addresses.iter().map(|&it| it.to_owned()).collect(),
+            state: Mutex::new(state),
+        };
         folder.write_mark(&(&folder.earlier | &folder.addresses))?;
         Ok(folder)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write_mark(&self, addresses: &BTreeSet<String>) -> Result<(), FolderError> {
         let path = self.root.join(MARK);
         let mut text = MARK_TEXT.to_owned();
+        let state = self.state();
         for address in addresses {
             text.push('\n');
             text.push_str(address);
+            if let Some(made) = state.made.get(address) {
+                made.write(&mut text);
+            }
         }
         text.push('\n');
         if fs::read(&path).is_ok_and(|known| known == text.as_bytes()) {
@@ -100,43 +186,59 @@ impl Folder {
         write(&path, text.as_bytes()).map_err(|e| disk(&path, e))
     }
 
+    /// The raw outputs that a page leads to which is there as it would be made; it is needed.
+    pub fn keeps_page(&self, address: &str) -> Option<Vec<RawRef>> {
+        let mut state = self.state();
+        let raw = state.made.get(address)?.raw.clone();
+        state.counts.unchanged += 1;
+        state.counts.left += 1;
+        state.kept.insert(self.root.join(address));
+        Some(raw)
+    }
+
+    /// Notes what a page that was written was made of.
+    pub fn note_made(&self, address: &str, made: Made) {
+        self.state().made.insert(address.to_owned(), made);
+    }
+
     /// Makes the file have this content.
-    pub fn write_file(&mut self, file: &str, content: &[u8]) -> Result<(), FolderError> {
+    pub fn write_file(&self, file: &str, content: &[u8]) -> Result<(), FolderError> {
         let path = self.root.join(file);
         let same = fs::metadata(&path).is_ok_and(|known| known.len() == content.len() as u64)
             && fs::read(&path).is_ok_and(|known| known == content);
-        if same {
-            self.counts.unchanged += 1;
-        } else {
+        if !same {
             if let Some(parent) = path.parent()
-                && self.made.insert(parent.to_owned())
+                && !self.state().folders.contains(parent)
             {
                 fs::create_dir_all(parent).map_err(|e| disk(parent, e))?;
+                self.state().folders.insert(parent.to_owned());
             }
             write(&path, content).map_err(|e| disk(&path, e))?;
-            self.counts.written += 1;
         }
-        self.kept.insert(path);
+        let mut state = self.state();
+        match same {
+            true => state.counts.unchanged += 1,
+            false => state.counts.written += 1,
+        }
+        state.kept.insert(path);
         Ok(())
     }
 
-    /// Whether there is such a file; it is needed. Only for files whose name says their content.
-    pub fn keeps(&mut self, file: &str) -> bool {
+    /// Whether there is such a file, or is about to be; it is needed. Only for files whose name says their content.
+    pub fn keeps(&self, file: &str) -> bool {
         let path = self.root.join(file);
-        if self.kept.contains(&path) {
+        let mut state = self.state();
+        if !state.kept.insert(path.clone()) {
             return true;
         }
         let there = path.is_file();
-        if there {
-            self.counts.unchanged += 1;
-            self.kept.insert(path);
-        }
+        state.counts.unchanged += usize::from(there);
         there
     }
 
     /// Removes files of ours that weren't written or kept, parts that a killed publisher has left, and folders that are
     /// empty then.
-    pub fn sweep(mut self) -> Result<PublishedFiles, FolderError> {
+    pub fn sweep(&self) -> Result<PublishedFiles, FolderError> {
         let mut folders = BTreeSet::from([self.root.clone()]);
         for address in &self.earlier | &self.addresses {
             let path = self.root.join(&address);
@@ -146,7 +248,7 @@ impl Folder {
                     .take_while(|parent| *parent != self.root)
                     .map(Path::to_owned),
             );
-            if !self.kept.contains(&path) {
+            if !self.is_kept(&path) {
                 self.remove(&path)?;
             }
         }
@@ -164,11 +266,15 @@ impl Folder {
             }
         }
         self.write_mark(&self.addresses)?;
-        Ok(self.counts)
+        Ok(self.state().counts)
+    }
+
+    fn is_kept(&self, path: &Path) -> bool {
+        self.state().kept.contains(path)
     }
 
     /// Removes raw outputs that nothing leads to, whose names say that they are ours; returns their folders.
-    fn sweep_raw(&mut self) -> Result<Vec<PathBuf>, FolderError> {
+    fn sweep_raw(&self) -> Result<Vec<PathBuf>, FolderError> {
         let raw = self.root.join("raw");
         let mut folders = vec![raw.clone()];
         for folder in entries(&raw)? {
@@ -181,7 +287,7 @@ impl Folder {
                 let is_ours = name
                     .strip_suffix(".txt")
                     .is_some_and(|hash| is_hex(hash, 64));
-                if is_ours && !self.kept.contains(&path) {
+                if is_ours && !self.is_kept(&path) {
                     self.remove(&path)?;
                 }
             }
@@ -190,9 +296,9 @@ impl Folder {
         Ok(folders)
     }
 
-    fn remove(&mut self, path: &Path) -> Result<(), FolderError> {
+    fn remove(&self, path: &Path) -> Result<(), FolderError> {
         match fs::remove_file(path) {
-            Ok(()) => self.counts.removed += 1,
+            Ok(()) => self.state().counts.removed += 1,
             Err(gone) if gone.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(disk(path, error)),
         }
@@ -256,7 +362,7 @@ mod tests {
 
     fn publish(root: &Path, pages: &[(&str, &str)]) -> PublishedFiles {
         let addresses: Vec<&str> = pages.iter().map(|(file, _)| *file).collect();
-        let mut folder = Folder::open(root, &addresses).unwrap();
+        let folder = Folder::open(root, &addresses, |_, _| true).unwrap();
         for (file, content) in pages {
             folder.write_file(file, content.as_bytes()).unwrap();
         }
@@ -284,11 +390,35 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_is_being_made_anew_is_not_taken_for_the_one_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("site");
+        let open = |is_current: bool| Folder::open(&root, &[PAGE], |_, _| is_current).unwrap();
+        let raw = RawRef::from_content(b"printed");
+        let made = Made {
+            fingerprint: "1f".parse().unwrap(),
+            length: 3,
+            raw: vec![raw],
+            pruned: vec![RawRef::from_content(b"gone")],
+        };
+        let folder = open(true);
+        folder.write_file(PAGE, b"one").unwrap();
+        folder.note_made(PAGE, made.clone());
+        folder.sweep().unwrap();
+        let again = open(true);
+        assert_eq!(again.state().made.get(PAGE), Some(&made));
+        assert_eq!(again.keeps_page(PAGE), Some(vec![raw]));
+        // Killed before it was made: whatever is there may be either.
+        drop(open(false));
+        assert_eq!(open(true).keeps_page(PAGE), None);
+    }
+
+    #[test]
     fn files_of_others_are_not_touched() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("thesis.tex"), "all of it").unwrap();
         assert!(matches!(
-            Folder::open(dir.path(), &[]),
+            Folder::open(dir.path(), &[], |_, _| true),
             Err(FolderError::NotOurs(_))
         ));
         let root = dir.path().join("site");

@@ -165,7 +165,12 @@ impl Press<'_> {
     /// What lies between two versions.
     pub(super) fn commits(&self, here: Here<'_>, from: usize, to: usize) -> Commits {
         let between = &self.site.between;
-        Commits::new(between(&here.target, here.version(from), here.version(to)))
+        let known = between(&here.target, here.version(from), here.version(to));
+        if let Err(why) = &known {
+            let is_usual = self.site.sources.get(&here.target) == Some(why);
+            self.is_settled.set(is_usual && self.is_settled.get());
+        }
+        Commits::new(known)
     }
 }
 

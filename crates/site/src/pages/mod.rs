@@ -15,6 +15,7 @@ mod folder;
 mod frame;
 mod history_data;
 mod home;
+mod inputs;
 mod interval;
 mod json;
 mod machines;

@@ -8,7 +8,11 @@ use askama::Template;
 use backsight_model::{Change, TargetName, Version};
 use backsight_report::{doctor::DoctorHistoryView, numbers};
 use backsight_store::{RawRef, Store, StoreError, StoredSelfTest, StudyRow};
-use std::{collections::BTreeMap, pin::Pin};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, HashMap},
+    pin::Pin,
+};
 
 use super::{
     address::{self, PageAt},
@@ -91,19 +95,38 @@ pub struct SiteFile {
     pub content: Vec<u8>,
     /// The raw outputs that it leads to.
     pub raw: Vec<RawRef>,
+    /// Those that it would lead to, had they not been pruned.
+    pub pruned: Vec<RawRef>,
+    /// Whether it would be the same if it were made again of the same: no history or raw output couldn't be read for once.
+    pub is_settled: bool,
+}
+
+impl SiteFile {
+    /// A file that leads nowhere.
+    fn new(media_type: &'static str, content: Vec<u8>) -> Self {
+        Self {
+            media_type,
+            content,
+            raw: Vec::new(),
+            pruned: Vec::new(),
+            is_settled: true,
+        }
+    }
 }
 
 /// The pages of some targets.
 pub struct Site<'a> {
     pub(super) store: Store,
     pub(super) between: Box<ChangesBetween<'a>>,
+    /// As [`Site::with_sources`].
+    pub(super) sources: HashMap<TargetName, String>,
     pub(super) books: Vec<Book>,
     pub(super) studies: Vec<StudyRow>,
     pub(super) machines: DoctorHistoryView,
     /// What couldn't be taken into account, a sentence each.
     pub(super) notes: Vec<String>,
     pub(super) reports: Option<Box<dyn StudyPages + 'a>>,
-    pages: BTreeMap<String, Page>,
+    pub(super) pages: BTreeMap<String, Page>,
     /// Whether pages look for news.
     is_live: bool,
     /// Whether who has the token may say something on them.
@@ -133,6 +156,7 @@ impl<'a> Site<'a> {
         Self {
             store: store.clone(),
             between,
+            sources: HashMap::new(),
             books,
             studies: Vec::new(),
             machines: DoctorHistoryView::new(&[]),
@@ -180,6 +204,14 @@ impl<'a> Site<'a> {
     #[must_use]
     pub fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;
+        self
+    }
+
+    /// With what tells where the histories of targets are read from, or why they can't be: as long as that is the same, the
+    /// same lies between two versions.
+    #[must_use]
+    pub fn with_sources(mut self, sources: HashMap<TargetName, String>) -> Self {
+        self.sources = sources;
         self
     }
 
@@ -260,11 +292,8 @@ impl<'a> Site<'a> {
     /// The store's.
     pub async fn file(&self, address: &str) -> Result<Option<SiteFile>, SiteError> {
         if let Some(asset) = self.assets().find(|asset| asset.address == address) {
-            return Ok(Some(SiteFile {
-                media_type: asset.media_type,
-                content: asset.content.into(),
-                raw: Vec::new(),
-            }));
+            let content = asset.content.into();
+            return Ok(Some(SiteFile::new(asset.media_type, content)));
         }
         if let Some(reference) = address::raw_at(address) {
             return self.raw_file(&reference).await;
@@ -280,22 +309,21 @@ impl<'a> Site<'a> {
                 is_controlled: self.is_controlled,
             },
             raw: Vec::new(),
+            pruned: Vec::new(),
+            is_settled: Cell::new(true),
         };
         let text = press.text(page).await?;
         Ok(Some(SiteFile {
-            media_type: page.media_type(),
-            content: text.into_bytes(),
             raw: press.raw,
+            pruned: press.pruned,
+            is_settled: press.is_settled.get(),
+            ..SiteFile::new(page.media_type(), text.into_bytes())
         }))
     }
 
     async fn raw_file(&self, reference: &RawRef) -> Result<Option<SiteFile>, SiteError> {
         match self.store.raw(reference).await {
-            Ok(content) => Ok(Some(SiteFile {
-                media_type: "text/plain; charset=utf-8",
-                content,
-                raw: Vec::new(),
-            })),
+            Ok(content) => Ok(Some(SiteFile::new("text/plain; charset=utf-8", content))),
             Err(StoreError::Pruned { .. } | StoreError::RawDamaged { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -309,6 +337,10 @@ pub(super) struct Press<'a> {
     pub page: PageAt<'a>,
     /// The raw outputs that the page leads to.
     raw: Vec<RawRef>,
+    /// Those that were pruned.
+    pruned: Vec<RawRef>,
+    /// As [`SiteFile::is_settled`].
+    pub is_settled: Cell<bool>,
 }
 
 impl Press<'_> {
@@ -370,12 +402,20 @@ impl<'a> Press<'a> {
     ) -> (Result<Vec<u8>, StoreError>, Option<String>) {
         match self.site.store.raw(reference).await {
             Ok(bytes) => {
-                self.raw.push(*reference);
+                if !self.raw.contains(reference) {
+                    self.raw.push(*reference);
+                }
                 let link = self.page.link(&address::raw(reference));
                 (Ok(bytes), Some(link))
             }
             // One lost object is no reason to say nothing of all the others.
-            Err(why) => (Err(why), None),
+            Err(why) => {
+                match why {
+                    StoreError::Pruned { .. } => self.pruned.push(*reference),
+                    _ => self.is_settled.set(false),
+                }
+                (Err(why), None)
+            }
         }
     }
 

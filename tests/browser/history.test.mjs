@@ -262,15 +262,16 @@ function manyPoints(count) {
   const all = Array.from({ length: count }, (_, at) => at);
   const script = (name, kind, value) => writeFileSync(join(folder, "linux/data", name), `backsight("${kind}",${JSON.stringify(value)});`);
   const versions = {
-    target: "linux", names: all.map((at) => `c${at}`), addresses: {}, times: all.map((at) => (at === 0 ? 20_000_000 : 61)),
+    target: "linux", names: all.map((at) => `0c${at}`).join("\n"), addresses: {}, times: all.map((at) => (at === 0 ? 20_000_000 : 61).toString(36)).join(","),
     releases: all.filter((at) => at % 5000 === 0), quirks: {}, unmeasured: {}, environment: {},
   };
   script("versions.js", "versions", versions);
   const noise = (at) => ((at * 2_654_435_761) % 1000) / 500 - 1;
+  const value = (at) => Math.round(100 * (500 - 40 * Number(at > 0.6 * count) + 4 * noise(at)));
   const series = {
     slug: THROUGHPUT, name: "tbench", benchmark: "tbench", unit: "MB/s", axis: "MB/s", coverage: "", decimals: 2, runs: [0, count],
-    values: all.map((at) => Number((500 - 40 * Number(at > 0.6 * count) + 4 * noise(at)).toFixed(2))), half: all.map(() => 1.5),
-    again: [], reboot: [], relink: [], counts: [[0, "2 trials"]], unstable: [], changes: [], epochs: [], levels: [], drift: [], notes: [],
+    values: all.map((at) => (value(at) - (at > 0 ? value(at - 1) : 0)).toString(36)).join(","), half: `1,${all.map(() => "f").join(",")}`,
+    again: "", reboot: "", relink: "", counts: [[0, "2 trials"]], unstable: [], changes: [], epochs: [], levels: [], drift: [], notes: [],
   };
   script(`s/${THROUGHPUT}.js`, "series", series);
   return folder;

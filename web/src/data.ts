@@ -3,9 +3,11 @@
 
 interface VersionsJson {
   target: string;
-  names: string[];
+  /** A line each: how many characters it has in common with the line before, as a digit of base 36, and the rest. */
+  names: string;
   addresses: Record<string, string>;
-  times: (number | null)[];
+  /** Minutes since 1970, to base 36: the first, then distances; nothing where one is the same again, `?` where there is none. */
+  times: string;
   releases: number[];
   quirks: Record<string, string>;
   unmeasured: Record<string, [string, string]>;
@@ -21,11 +23,16 @@ interface SeriesJson {
   coverage: string;
   decimals: number;
   runs: number[];
-  values: number[];
-  half: (number | null)[];
-  again: (number | null)[];
-  reboot: (number | null)[];
-  relink: (number | null)[];
+  /** In units of the last decimal, to base 36: the first one, then each one's distance from the one before. */
+  values: string;
+  /**
+   * How many decimals they have, then each in units of the last one, to base 36. Nothing between two commas where there is none,
+   * nor at the end; empty where no version has one.
+   */
+  half: string;
+  again: string;
+  reboot: string;
+  relink: string;
   counts: [number, string][];
   unstable: number[];
   changes: Change[];
@@ -92,10 +99,16 @@ export class Versions {
   constructor(json: VersionsJson) {
     const byPlace = <T>(of: Record<string, T>) => new Map(Object.entries(of).map(([at, it]) => [Number(at), it]));
     this.target = json.target;
-    this.names = json.names;
+    let name = "";
+    this.names = json.names.split("\n").map((line) => (name = name.slice(0, parseInt(line[0]!, 36)) + line.slice(1)));
     this.addresses = json.addresses;
     let minute = 0;
-    this.times = Float64Array.from(json.times, (passed) => (passed === null ? NaN : 60 * (minute += passed)));
+    let distance = 0;
+    this.times = Float64Array.from(json.times.split(","), (passed) => {
+      if (passed === "?") return NaN;
+      if (passed !== "") distance = parseInt(passed, 36);
+      return 60 * (minute += distance);
+    });
     this.releases = json.releases;
     this.quirks = byPlace(json.quirks);
     this.unmeasured = byPlace(json.unmeasured);
@@ -141,8 +154,13 @@ export class Versions {
 }
 
 /** A column with NaN where there is nothing; null if there is nothing at all. */
-function column(of: (number | null)[]): Float64Array | null {
-  return of.length === 0 ? null : Float64Array.from(of, (value) => value ?? NaN);
+function column(of: string, count: number): Float64Array | null {
+  if (of === "") return null;
+  const [decimals, ...widths] = of.split(",");
+  const unit = 10 ** Number(decimals);
+  const column = new Float64Array(count).fill(NaN);
+  widths.forEach((width, at) => (column[at] = width === "" ? NaN : parseInt(width, 36) / unit));
+  return column;
 }
 
 export class Series {
@@ -177,14 +195,17 @@ export class Series {
     this.axis = json.axis;
     this.coverage = json.coverage;
     this.decimals = json.decimals;
-    this.values = Float64Array.from(json.values);
+    let sum = 0;
+    const unit = 10 ** json.decimals;
+    const distances = json.values === "" ? [] : json.values.split(",");
+    this.values = Float64Array.from(distances, (distance) => (sum += parseInt(distance, 36)) / unit);
     this.at = new Float64Array(this.values.length);
     let point = 0;
     for (let run = 0; run + 1 < json.runs.length; run += 2) {
       for (let next = 0; next < json.runs[run + 1]!; next += 1) this.at[point++] = json.runs[run]! + next;
     }
-    this.half = column(json.half);
-    this.spreads = [json.again, json.reboot, json.relink].map(column);
+    this.half = column(json.half, this.values.length);
+    this.spreads = [json.again, json.reboot, json.relink].map((of) => column(of, this.values.length));
     this.unstable = new Set(json.unstable);
     this.changes = json.changes;
     this.epochs = json.epochs;

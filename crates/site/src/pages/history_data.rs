@@ -11,6 +11,7 @@ use backsight_report::{
     chart::{drift_line, series_levels},
     clipped, escape, json_line,
 };
+use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -27,11 +28,13 @@ const STEPS: f64 = 4_000.0;
 #[derive(Serialize)]
 struct VersionsData {
     target: String,
-    names: Vec<String>,
+    /// A line each: how many characters it has in common with the line before, as a digit of base 36, and the rest.
+    names: String,
     /// The parts of addresses that differ from the names.
     addresses: BTreeMap<usize, String>,
-    /// Minutes since 1970: of the first version that has a time, then each time's distance from the one before.
-    times: Vec<Option<i64>>,
+    /// Minutes since 1970, to base 36: of the first version that has a time, then each time's distance from the one before;
+    /// nothing between two commas where it is the same distance again, and `?` where a version has no time.
+    times: String,
     releases: Vec<usize>,
     quirks: BTreeMap<usize, String>,
     /// Versions that nothing was measured of: how they stand and why.
@@ -54,12 +57,14 @@ struct SeriesData<'a> {
     decimals: i32,
     /// Where values are: the first of neighbouring versions and how many, by turns.
     runs: Vec<usize>,
-    values: Vec<f64>,
-    /// Half the widths of the 95 % intervals; empty where no version has one. So are the spreads.
-    half: Vec<Option<f64>>,
-    again: Vec<Option<f64>>,
-    reboot: Vec<Option<f64>>,
-    relink: Vec<Option<f64>>,
+    /// In units of the last decimal, to base 36: the first one, then each one's distance from the one before.
+    values: String,
+    /// Half the widths of the 95 % intervals: how many decimals they have, then each in units of the last one, to base 36.
+    /// Nothing between two commas where there is none, nor at the end; empty where no version has one. So are the spreads.
+    half: String,
+    again: String,
+    reboot: String,
+    relink: String,
     /// What stands behind a value, from this point on until the next of these.
     counts: Vec<(usize, String)>,
     unstable: Vec<usize>,
@@ -100,14 +105,6 @@ fn line(text: &str, most: usize) -> String {
 /// `data/versions.js`.
 pub(super) fn versions(here: Here<'_>) -> Result<String, Error> {
     let known = || here.book.history.versions.iter().enumerate();
-    let mut before = 0;
-    let times = known().map(|(_, known)| {
-        let minute = known.version.at?.as_second().div_euclid(60);
-        let passed = minute - before;
-        before = minute;
-        Some(passed)
-    });
-    let times = times.collect();
     let mut compilers = None;
     let mut environment = BTreeMap::new();
     for (at, known) in known().filter(|(_, known)| !known.compilers.is_empty()) {
@@ -120,15 +117,13 @@ pub(super) fn versions(here: Here<'_>) -> Result<String, Error> {
     let reasons = known().filter(|(at, _)| here.measured.binary_search(at).is_err());
     let data = VersionsData {
         target: here.target.to_string(),
-        names: known()
-            .map(|(at, _)| escape::line(&here.name(at)))
-            .collect(),
+        names: after_each_other(known().map(|(at, _)| escape::line(&here.name(at)))),
         addresses: known()
             .map(|(at, known)| (at, known, here.version_part(at)))
             .filter(|(_, known, part)| known.version.name != *part)
             .map(|(at, _, part)| (at, part.to_owned()))
             .collect(),
-        times,
+        times: distances_in_time(known().map(|(_, known)| known.version.at)),
         releases: known()
             .filter(|(_, known)| known.version.release)
             .map(|(at, _)| at)
@@ -170,13 +165,8 @@ pub(super) fn series(here: Here<'_>, number: usize) -> Result<String, Error> {
     let words = SeriesText::new(&here.book.history, series);
     let points: Vec<&VersionPoint> = series.points.iter().filter(|p| p.value.is_some()).collect();
     let numbers = Numbers::new(&points, &words);
-    let column = |of: &dyn Fn(&VersionPoint) -> Option<f64>| -> Vec<Option<f64>> {
-        let width = |point: &&VersionPoint| of(point).map(|value| numbers.width(value));
-        let column: Vec<Option<f64>> = points.iter().map(width).collect();
-        match column.iter().any(Option::is_some) {
-            true => column,
-            false => Vec::new(),
-        }
+    let column = |of: &dyn Fn(&VersionPoint) -> Option<f64>| {
+        numbers.widths(points.iter().map(|point| of(point)))
     };
     let data = SeriesData {
         slug: here.slug(number),
@@ -187,11 +177,7 @@ pub(super) fn series(here: Here<'_>, number: usize) -> Result<String, Error> {
         coverage: words.coverage(),
         decimals: numbers.decimals,
         runs: runs(points.iter().map(|point| point.version)),
-        values: points
-            .iter()
-            .filter_map(|point| point.value)
-            .map(|value| numbers.value(value))
-            .collect(),
+        values: numbers.distances(points.iter().filter_map(|point| point.value)),
         half: column(&|point| point.interval.map(|it| it.width() / 2.0)),
         again: column(&|point| point.again.map(|it| it.deviation)),
         reboot: column(&|point| point.reboot.map(|it| it.deviation)),
@@ -249,13 +235,88 @@ impl<'a> Numbers<'a> {
         (self.words.scaled(value) * unit).round() / unit + 0.0
     }
 
-    /// A distance of two values, with two digits at least.
-    fn width(&self, value: f64) -> f64 {
-        let width = self.words.scaled(value);
-        let digits = 1.0 - width.abs().log10().floor();
-        let unit = 10f64.powi(digits.clamp(0.0, 15.0) as i32);
-        (width * unit).round() / unit
+    /// These values in units of the last decimal, each but the first by its distance from the one before.
+    fn distances(&self, values: impl Iterator<Item = f64>) -> String {
+        let unit = 10f64.powi(self.decimals);
+        // What a reader has who adds the distances up.
+        let mut sum = 0.0;
+        let distances = values.map(|value| {
+            let distance = (self.words.scaled(value) * unit).round() - sum;
+            sum += distance;
+            base_36(distance as i64)
+        });
+        distances.collect::<Vec<_>>().join(",")
     }
+
+    /// Distances of two values, with two digits at least; as [`SeriesData::half`].
+    fn widths(&self, widths: impl Iterator<Item = Option<f64>>) -> String {
+        let scaled = widths.map(|width| width.map(|width| self.words.scaled(width)));
+        let scaled: Vec<Option<f64>> = scaled.collect();
+        // Digits after the point of what is rounded to two digits.
+        let digits = |width: f64| match width == 0.0 {
+            true => 0,
+            false => (1.0 - width.abs().log10().floor()).clamp(0.0, 15.0) as i32,
+        };
+        let some = scaled.iter().flatten();
+        let Some(decimals) = some.map(|width| digits(*width)).max() else {
+            return String::new();
+        };
+        let mut text = decimals.to_string();
+        for width in scaled {
+            text.push(',');
+            if let Some(width) = width {
+                let unit = 10f64.powi(digits(width));
+                let rounded = (width * unit).round() / unit;
+                text += &base_36((rounded * 10f64.powi(decimals)).round() as i64);
+            }
+        }
+        text.truncate(text.trim_end_matches(',').len());
+        text
+    }
+}
+
+/// As [`VersionsData::times`].
+fn distances_in_time(times: impl Iterator<Item = Option<Timestamp>>) -> String {
+    let (mut before, mut last) = (0, None);
+    let distances = times.map(|at| {
+        let Some(at) = at else {
+            return "?".to_owned();
+        };
+        let minute = at.as_second().div_euclid(60);
+        let distance = minute - std::mem::replace(&mut before, minute);
+        match last.replace(distance) == Some(distance) {
+            true => String::new(),
+            false => base_36(distance),
+        }
+    });
+    distances.collect::<Vec<_>>().join(",")
+}
+
+fn base_36(number: i64) -> String {
+    let mut rest = number.unsigned_abs();
+    let mut digits = Vec::new();
+    while rest > 0 || digits.is_empty() {
+        digits.extend(char::from_digit((rest % 36) as u32, 36));
+        rest /= 36;
+    }
+    digits.extend((number < 0).then_some('-'));
+    digits.into_iter().rev().collect()
+}
+
+/// Lines that have only what the line before hasn't: names of versions are much alike.
+fn after_each_other(lines: impl Iterator<Item = String>) -> String {
+    let mut before = String::new();
+    let mut all = Vec::new();
+    for line in lines {
+        let pairs = line.bytes().zip(before.bytes());
+        // What scripts count characters by are no bytes, but of ASCII.
+        let common = pairs.take_while(|(a, b)| a == b && a.is_ascii()).take(35);
+        let common = common.count();
+        let digit = char::from_digit(common as u32, 36).unwrap_or('0');
+        all.push(format!("{digit}{}", &line[common..]));
+        before = line;
+    }
+    all.join("\n")
 }
 
 /// Neighbouring places together: the first and how many, by turns.
@@ -310,6 +371,22 @@ mod tests {
     fn neighbouring_places_are_one_run() {
         let places = [0, 1, 2, 5, 7, 8];
         assert_eq!(runs(places.into_iter()), [0, 3, 5, 1, 7, 2]);
+    }
+
+    #[test]
+    fn times_are_told_by_their_distance() {
+        let minutes = [Some(36), Some(72), Some(108), None, Some(107)];
+        let times = minutes.map(|minute| Timestamp::from_second(60 * minute?).ok());
+        assert_eq!(distances_in_time(times.into_iter()), "10,,,?,-1");
+    }
+
+    #[test]
+    fn lines_have_what_the_line_before_has_not() {
+        let lines = ["6.1.9", "6.1.10", "6.1.11", "né", "nè", ""];
+        assert_eq!(
+            after_each_other(lines.into_iter().map(str::to_owned)),
+            "06.1.9\n410\n51\n0né\n1è\n0"
+        );
     }
 
     #[test]

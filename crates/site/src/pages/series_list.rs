@@ -11,10 +11,10 @@ use super::{
     changes::change_sentences,
 };
 
-/// Points and size of a small course.
-const SPARK_POINTS: usize = 30;
+/// Points and size of a small course. Each point is four bytes of a page that must be there at once.
+const SPARK_POINTS: usize = 20;
 const SPARK_HEIGHT: f64 = 18.0;
-const SPARK_STEP: f64 = 3.0;
+const SPARK_STEP: f64 = 4.5;
 
 /// Which columns the table has: what is the same for all series has none.
 pub(super) struct SeriesColumns {
@@ -112,7 +112,7 @@ impl SeriesRow {
             },
             value: newest.map_or(String::new(), |point| words.value(point)),
             unit: words.unit(),
-            number: newest.and_then(|point| point.value),
+            number: newest.and_then(|point| sort_key(point.value?)),
             change: latest.map(|change| {
                 let (mark, word) = match change.sentence.class {
                     "bad" => ("✗", "worse"),
@@ -137,6 +137,11 @@ impl SeriesRow {
     }
 }
 
+/// A value with as many digits as are needed to sort by it.
+fn sort_key(value: f64) -> Option<f64> {
+    format!("{value:.6e}").parse().ok()
+}
+
 /// The course of these values as the data of a path: means of neighbours, whole pixels from one to the next.
 fn spark(values: impl Iterator<Item = f64>) -> String {
     let values: Vec<f64> = values.collect();
@@ -158,13 +163,16 @@ fn spark(values: impl Iterator<Item = f64>) -> String {
     };
     let step = SPARK_STEP * (SPARK_POINTS - 1) as f64 / (points - 1) as f64;
     let x = |number: usize| (number as f64 * step).round();
-    let mut path = format!("M0 {}", y(means[0]));
+    let mut path = format!("M0 {}l", y(means[0]));
     for number in 1..points {
         let (dx, dy) = (
             x(number) - x(number - 1),
             y(means[number]) - y(means[number - 1]),
         );
-        let _ = write!(path, "l{dx} {}", dy + 0.0);
+        // The letter holds for all pairs, and a sign parts numbers.
+        let before_x = if number > 1 { " " } else { "" };
+        let before_y = if dy < 0.0 { "" } else { " " };
+        let _ = write!(path, "{before_x}{dx}{before_y}{}", dy + 0.0);
     }
     path
 }

@@ -100,12 +100,12 @@ fn find(folder: &Path, since: SystemTime) -> (Vec<FoundCore>, usize) {
 
 /// Why programs that crash here leave no core file in the folder in which they run; none where they do.
 fn hindrance() -> Option<String> {
-    let most = getrlimit(Resource::RLIMIT_CORE).map_or(u64::MAX, |(_, most)| most);
+    let is_forbidden = getrlimit(Resource::RLIMIT_CORE).is_ok_and(|(_, most)| most == 0);
     let pattern = fs::read_to_string(PATTERN).ok()?;
-    hindrance_of(pattern.trim_end(), most)
+    hindrance_of(pattern.trim_end(), is_forbidden)
 }
 
-fn hindrance_of(pattern: &str, most: u64) -> Option<String> {
+fn hindrance_of(pattern: &str, is_forbidden: bool) -> Option<String> {
     if let Some(program) = pattern.strip_prefix('|') {
         let program = program.split_whitespace().next().unwrap_or_default();
         return Some(format!(
@@ -117,7 +117,7 @@ fn hindrance_of(pattern: &str, most: u64) -> Option<String> {
             "kernel.core_pattern puts core files elsewhere: {pattern}"
         ));
     }
-    (most == 0).then(|| "its hard limit of core files (`ulimit -Hc`) is 0".to_owned())
+    is_forbidden.then(|| "its hard limit of core files (`ulimit -Hc`) is 0".to_owned())
 }
 
 /// What the names of core files begin with by this pattern.
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_keeps_core_files_elsewhere_says_where() {
-        let why = |pattern| hindrance_of(pattern, u64::MAX);
+        let why = |pattern| hindrance_of(pattern, false);
         assert_eq!(why("core"), None);
         assert_eq!(why("cores/core.%p"), None);
         let piped = why("|/usr/lib/systemd/systemd-coredump %P %u").unwrap();
@@ -227,7 +227,7 @@ mod tests {
                 .unwrap()
                 .ends_with("/var/crash/core.%p")
         );
-        assert!(hindrance_of("core", 0).unwrap().contains("ulimit -Hc"));
+        assert!(hindrance_of("core", true).unwrap().contains("ulimit -Hc"));
     }
 
     #[test]

@@ -140,6 +140,25 @@ test("pages are found from home, at two widths and in the dark, and complain of 
   }
 });
 
+test("the page of a target says that there is something new, and keeps what is chosen", LIMIT, async () => {
+  const { context, page, complaints } = await open(address);
+  // It listens once it has looked for what came meanwhile.
+  const looked = page.waitForResponse((answer) => answer.url() === `${address}linux/` && answer.request().resourceType() === "fetch");
+  await page.goto(`${address}linux/`);
+  await looked;
+  await page.getByRole("checkbox", { name: "Unstable only" }).check();
+  const chosen = page.url();
+  const news = page.locator("#news");
+  assert.ok(await news.isHidden());
+  await run(program, ["accept", "6.1.18", "--target", "linux", "--reason", "known", "--by", "carol"]);
+  await news.getByRole("button").click();
+  await page.locator("#news[hidden]").waitFor({ state: "attached" });
+  assert.equal(page.url(), chosen);
+  await run(program, ["accept", "6.1.18", "--target", "linux", "--withdraw"]);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("who came with the token says how a change stands, and others don't", LIMIT, async () => {
   const { context, page, complaints } = await open(address);
   await page.goto(`${address}linux/c/6.1.18`);

@@ -6,6 +6,10 @@
   // What the server said last: other scripts add to what is shown.
   const said = new Map();
   for (const part of document.querySelectorAll("[data-live][id]")) said.set(part.id, part.outerHTML);
+  // A page that a reader has arranged isn't changed below his hands: it says that there is something new.
+  const news = document.getElementById("news");
+  news?.querySelector("button").addEventListener("click", () => location.reload());
+  let first = null;
   const replace = (old, now) => {
     // What a reader has opened stays open.
     const folds = now.querySelectorAll("details");
@@ -23,7 +27,10 @@
     try {
       const answer = await fetch(location.pathname + location.search);
       if (answer.ok) {
-        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const text = await answer.text();
+        first ??= text;
+        if (news) news.hidden = text === first;
+        const page = new DOMParser().parseFromString(text, "text/html");
         for (const old of document.querySelectorAll("[data-live][id]")) {
           const now = page.getElementById(old.id);
           if (!now || said.get(now.id) === now.outerHTML) continue;
@@ -42,16 +49,16 @@
     }
   };
   // Only the page that is looked at listens: a browser has six connections to a server, and a page that listens holds one.
-  let news = null;
+  let source = null;
   const listen = () => {
     if (document.visibilityState === "hidden") {
-      news?.close();
-      news = null;
-    } else if (!news) {
-      news = new EventSource(`${root}api/v1/events`);
-      news.addEventListener("edition", look);
+      source?.close();
+      source = null;
+    } else if (!source) {
+      source = new EventSource(`${root}api/v1/events`);
+      source.addEventListener("edition", look);
       // What came while nobody listened, or while the server was away.
-      news.addEventListener("open", look);
+      source.addEventListener("open", look);
     }
   };
   document.addEventListener("visibilitychange", listen);

@@ -144,7 +144,7 @@ impl Listener for TerminalProgress {
                 self.show_step(None, &format!(" · {phase} · {role} on {host}: {command}"));
             }
             Event::TrialFinished { trial, .. } => self.bar.set_position(u64::from(*trial)),
-            Event::Suspected { changes } => self.round = suspected(changes),
+            Event::Suspected { changes, versions } => self.round = suspected(changes, *versions),
             Event::StudyFinished { .. } => self.bar.finish_and_clear(),
             Event::BuildStarted {
                 version,
@@ -224,14 +224,44 @@ pub fn sentence(event: &Event) -> Option<String> {
     })
 }
 
-/// The likeliest changes in a few words.
-fn suspected(changes: &[SuspectRange]) -> String {
+/// Columns of the picture of what is suspected.
+const COLUMNS: usize = 24;
+
+/// Where changes are suspected, the oldest versions on the left: of each part of the history a column as high as a change in it is
+/// probable, beside the most probable part.
+fn picture(changes: &[SuspectRange], versions: usize) -> String {
+    let columns = COLUMNS.min(versions.saturating_sub(1));
+    if columns == 0 {
+        return String::new();
+    }
+    let mut heights = vec![0.0; columns];
+    for change in changes {
+        let [after, until] = change.places;
+        let share = change.probability / until.saturating_sub(after).max(1) as f64;
+        // Which version brought it isn't known: each of them is as probable.
+        for version in after + 1..=until.min(versions - 1) {
+            heights[(version - 1) * columns / (versions - 1)] += share;
+        }
+    }
+    let highest = heights.iter().copied().fold(0.0, f64::max);
+    let column = |height: f64| match height / highest {
+        share if share > 0.0 => {
+            ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][(share * 7.0).round() as usize]
+        }
+        _ => '▁',
+    };
+    heights.into_iter().map(column).collect()
+}
+
+/// The picture, and the likeliest changes in a few words.
+fn suspected(changes: &[SuspectRange], versions: usize) -> String {
     let words = changes.iter().take(2).map(|change| {
         let percent = 100.0 * change.probability;
         let until: String = change.until.chars().filter(|c| !c.is_control()).collect();
         format!("{until} {percent:.0} %")
     });
-    format!("suspected {}", words.collect::<Vec<_>>().join(", "))
+    let words: Vec<String> = words.collect();
+    format!("{} {}", picture(changes, versions), words.join(", "))
 }
 
 /// Every event as a line of JSON on standard output.
@@ -266,6 +296,35 @@ impl Listener for Lines {
     fn on_event(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
         if let Some(sentence) = sentence(event) {
             print_note(&sentence);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_changes_are_suspected_is_drawn_over_the_history() {
+        let range = |after, until, probability| SuspectRange {
+            after: format!("v{after}"),
+            until: format!("v{until}"),
+            places: [after, until],
+            probability,
+        };
+        let all = [range(8, 9, 0.5), range(2, 4, 0.5), range(0, 1, 0.0)];
+        assert_eq!(suspected(&all, 11), "▁▁▅▅▁▁▁▁█▁ v9 50 %, v4 50 %");
+        // Of a long history several versions share a column.
+        let one = picture(&[range(998, 999, 1.0)], 1000);
+        assert_eq!(
+            (one.chars().count(), one.chars().last()),
+            (COLUMNS, Some('█'))
+        );
+        for versions in 0..3 {
+            assert_eq!(
+                picture(&[], versions).chars().count(),
+                versions.saturating_sub(1)
+            );
         }
     }
 }

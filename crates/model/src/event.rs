@@ -201,6 +201,8 @@ pub enum Event {
     Suspected {
         /// The changes.
         changes: Vec<SuspectRange>,
+        /// How many versions there are.
+        versions: usize,
     },
     /// Something that the reader of the results should know.
     Warning {
@@ -237,6 +239,8 @@ pub struct SuspectRange {
     pub after: String,
     /// The first that surely has it.
     pub until: String,
+    /// The positions of both among the versions, from 0.
+    pub places: [usize; 2],
     /// How probable it is.
     pub probability: f64,
 }

@@ -643,10 +643,12 @@ impl StudyLoop<'_> {
                 .map(|(place, probability)| SuspectRange {
                     after: self.version(place.after),
                     until: self.version(place.until),
+                    places: [place.after, place.until],
                     probability,
                 });
             events.emit(&Event::Suspected {
                 changes: changes.collect(),
+                versions: self.study.versions.len(),
             });
         }
         if request.round != self.round {

@@ -431,11 +431,11 @@ fn counts_of_a_simulator_change_exactly_where_they_differ_and_every_page_says_wh
         .iter()
         .map(|page| fs::read_to_string(page).unwrap())
         .collect();
-    // The target's page and that of each version.
+    // The target's page, that of each version, and those that compare the versions between which it changed.
     let saying = pages
         .iter()
         .filter(|page| page.contains("counted by a simulator"));
-    assert_eq!(saying.count(), 6);
+    assert_eq!(saying.count(), 8);
     assert!(pages.iter().all(|page| !page.contains("NaN")));
 }
 

@@ -182,10 +182,8 @@ impl Book {
             pages.insert(self.series_data(series), Page::SeriesData(number, series));
         }
         pages.insert(address::badge(&self.folder), Page::Badge(number));
-        pages.insert(self.history_data(), Page::HistoryJson(number));
         if self.tests.is_some() {
             pages.insert(self.tests_page(), Page::Tests(number));
-            pages.insert(self.tests_data(), Page::TestsJson(number));
         }
         for at in 0..self.history.versions.len() {
             pages.insert(self.version_page(at), Page::Version(number, at));
@@ -296,6 +294,15 @@ impl Book {
 
     fn series_data(&self, series: usize) -> String {
         format!("{}/data/s/{}.js", self.folder, self.slugs[series])
+    }
+
+    /// The pages that are made for whoever serves them alone: a form, and JSON that of a long history has hundreds of megabytes.
+    pub fn live_pages(&self, number: usize, pages: &mut BTreeMap<String, Page>) {
+        pages.insert(self.compare_form_page(), Page::CompareForm(number));
+        pages.insert(self.history_data(), Page::HistoryJson(number));
+        if self.tests.is_some() {
+            pages.insert(self.tests_data(), Page::TestsJson(number));
+        }
     }
 
     fn history_data(&self) -> String {

@@ -220,8 +220,7 @@ impl<'a> Site<'a> {
     pub fn live(mut self) -> Self {
         self.is_live = true;
         for (number, book) in self.books.iter().enumerate() {
-            let page = Page::CompareForm(number);
-            self.pages.insert(book.compare_form_page(), page);
+            book.live_pages(number, &mut self.pages);
         }
         self
     }

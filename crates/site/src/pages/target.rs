@@ -56,10 +56,12 @@ impl Press<'_> {
         let book = here.book;
         let mut crumbs = here.crumbs();
         crumbs.pop();
-        let mut frame = Frame::new(book.target.as_str(), here.page, crumbs)
-            .with_data("History as JSON", &here.to_history_data());
-        if let Some(tests) = here.to_tests_data() {
-            frame = frame.with_data("Tests as JSON", &tests);
+        let mut frame = Frame::new(book.target.as_str(), here.page, crumbs);
+        if here.page.is_live {
+            frame = frame.with_data("History as JSON", &here.to_history_data());
+            if let Some(tests) = here.to_tests_data() {
+                frame = frame.with_data("Tests as JSON", &tests);
+            }
         }
         frame = frame.with_data("Badge", &here.to_badge());
         let listed = in_order(book).into_iter().take(MOST_LISTED);

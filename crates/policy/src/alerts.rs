@@ -182,6 +182,11 @@ impl Alert {
 }
 
 impl AlertState {
+    /// Whether somebody still has to deal with it.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::New | Self::Investigating | Self::Confirmed)
+    }
+
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::New,

@@ -39,7 +39,7 @@ pub struct Control {
 /// How an alert stands, as somebody says.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct TriageRequest {
     target: String,
     version: String,
     /// A state of an alert, `accepted` included.
@@ -54,7 +54,7 @@ struct Said {
 struct Logged<'a> {
     at: Timestamp,
     #[serde(flatten)]
-    said: &'a Said,
+    said: &'a TriageRequest,
 }
 
 /// What became of it.
@@ -121,12 +121,12 @@ fn is_own(headers: &HeaderMap) -> bool {
     }
 }
 
-async fn read(body: Body) -> Result<Said, String> {
+async fn read(body: Body) -> Result<TriageRequest, String> {
     let bytes = tokio::time::timeout(PATIENCE, to_bytes(body, MOST_SAID)).await;
     let bytes = bytes
         .map_err(|_| "the request didn't come to its end".to_owned())?
         .map_err(|_| format!("more than {MOST_SAID} bytes, or cut off"))?;
-    let said: Said = serde_json::from_slice(&bytes).map_err(|why| why.to_string())?;
+    let said: TriageRequest = serde_json::from_slice(&bytes).map_err(|why| why.to_string())?;
     let by = said.by.trim();
     if by.is_empty() || by.chars().count() > LONGEST_NAME {
         return Err(format!("`by` says who: 1 to {LONGEST_NAME} characters"));
@@ -134,7 +134,7 @@ async fn read(body: Body) -> Result<Said, String> {
     Ok(said)
 }
 
-impl Said {
+impl TriageRequest {
     async fn carry_out(self, store: &Store) -> miette::Result<String> {
         self.log(store)?;
         let target = find_target(store, Some(&self.target)).await?;

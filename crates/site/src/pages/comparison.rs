@@ -229,7 +229,7 @@ impl Details {
         let book = here.book;
         let number = row.series.unwrap_or_default();
         let series = &book.history.series[number];
-        let words = SeriesText::new(&book.history, series);
+        let words = book.words(number);
         let values = |entry: &RowEntry| {
             let measured = entry.measured();
             let values = measured.map_or(&[][..], |measured| &measured.values[..]);

@@ -1,7 +1,6 @@
 //! What other programs show of a target's changes: a badge, and an Atom feed (RFC 4287).
 
 use askama::Template;
-use backsight_policy::AlertState;
 use backsight_store::RawRef;
 use jiff::Timestamp;
 
@@ -44,14 +43,8 @@ impl Press<'_> {
     /// How a target stands, in two words.
     pub(super) fn badge(&self, here: Here<'_>) -> Badge {
         let book = here.book;
-        let open = |state| {
-            matches!(
-                state,
-                AlertState::New | AlertState::Investigating | AlertState::Confirmed
-            )
-        };
         let of_kind = |kind: &str| {
-            let alerts = book.alerts.iter().filter(|alert| open(alert.state()));
+            let alerts = book.alerts.iter().filter(|alert| alert.state().is_open());
             alerts.filter(|alert| alert.kind.as_str() == kind).count()
         };
         let (worse, other, better) = (of_kind("worse"), of_kind("other"), of_kind("better"));

@@ -1,7 +1,7 @@
 //! The first page, for two minutes every morning: what changed, what isn't measured, what is being measured, and every target.
 
 use askama::Template;
-use backsight_policy::{Alert, AlertRank, AlertState};
+use backsight_policy::{Alert, AlertRank};
 use backsight_report::{clipped, numbers::grouped};
 
 use super::{
@@ -81,10 +81,7 @@ impl Press<'_> {
             let here = self.here(number);
             let mut open = 0;
             for alert in &here.book.alerts {
-                let is_open = matches!(
-                    alert.state(),
-                    AlertState::New | AlertState::Investigating | AlertState::Confirmed
-                );
+                let is_open = alert.state().is_open();
                 open += usize::from(is_open);
                 let list = if is_open {
                     alert.kind.as_str()

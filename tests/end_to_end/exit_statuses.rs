@@ -225,6 +225,10 @@ const CASES: &[Case] = &[
         along("v4", "3").ends(&["accept", "v3", "--reason", "known", "--by", "me"])
     }),
     case("accept", 2, || along("v4", "3").ends(&["accept", "v3"])),
+    case("annotate", 0, || {
+        along("v1", "1").ends(&["annotate", "v1", "moved", "--by", "me"])
+    }),
+    case("annotate", 2, || along("v1", "1").ends(&["annotate", "v1"])),
     case("publish", 0, || along("v1", "1").ends(&["publish", "site"])),
     case("publish", 2, || measured().ends(&["publish", "site"])),
     case("serve", 0, || {
@@ -232,6 +236,22 @@ const CASES: &[Case] = &[
         Serving::start(&place).stop()
     }),
     case("serve", 2, || fresh(&["serve", "--listen", "127.0.0.1:0"])),
+    case("queue", 0, || fresh(&["queue", "add", "--", "studies"])),
+    case("queue", 1, || {
+        let place = quick();
+        place.ends(&["queue", "add", "--", "run", "none.toml"]);
+        place.ends(&["queue", "worker", "--until-empty"])
+    }),
+    case("queue", 2, || fresh(&["queue", "add", "--", "none"])),
+    case("queue", 130, || {
+        let place = quick();
+        place.ends(&["queue", "add", "--", "run", "plan.toml"]);
+        place.hold("run", 1);
+        let worker = Running::start(place.command(&["queue", "worker"]));
+        place.until_held("run");
+        worker.signal(Signal::SIGINT);
+        worker.ends()
+    }),
     case("import", 0, || imported(false)),
     case("import", 0, imported_cut),
     case("import", 1, || imported(true)),
@@ -536,8 +556,10 @@ verbs! {
     statuses_of_alerts "alerts"
     statuses_of_triage "triage"
     statuses_of_accept "accept"
+    statuses_of_annotate "annotate"
     statuses_of_publish "publish"
     statuses_of_serve "serve"
+    statuses_of_queue "queue"
     statuses_of_import "import"
     statuses_of_export "export"
     statuses_of_report "report"

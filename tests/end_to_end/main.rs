@@ -55,6 +55,7 @@ mod power;
 mod profiling;
 mod pruning;
 mod questions;
+mod queueing;
 mod real_suites;
 mod rebooting;
 mod recording;

@@ -12,10 +12,14 @@ interface VersionsJson {
   quirks: Record<string, string>;
   unmeasured: Record<string, [string, string]>;
   environment: Record<string, string>;
+  /** What people say of versions. */
+  said: Record<string, string>;
 }
 
 interface SeriesJson {
   slug: string;
+  /** The study that measured it last. */
+  like: string | null;
   name: string;
   benchmark: string;
   unit: string;
@@ -92,6 +96,7 @@ export class Versions {
   readonly quirks: Map<number, string>;
   readonly unmeasured: Map<number, [standing: string, why: string]>;
   readonly environment: Map<number, string>;
+  readonly said: Map<number, string>;
   titles: string[] = [];
   private readonly addresses: Record<string, string>;
   private places: Map<string, number> | null = null;
@@ -113,6 +118,7 @@ export class Versions {
     this.quirks = byPlace(json.quirks);
     this.unmeasured = byPlace(json.unmeasured);
     this.environment = byPlace(json.environment);
+    this.said = byPlace(json.said);
   }
 
   get count(): number {
@@ -165,6 +171,7 @@ function column(of: string, count: number): Float64Array | null {
 
 export class Series {
   readonly slug: string;
+  readonly like: string | null;
   readonly name: string;
   readonly benchmark: string;
   readonly unit: string;
@@ -189,6 +196,7 @@ export class Series {
 
   constructor(json: SeriesJson) {
     this.slug = json.slug;
+    this.like = json.like;
     this.name = json.name;
     this.benchmark = json.benchmark;
     this.unit = json.unit;

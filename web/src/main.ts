@@ -23,7 +23,7 @@ const KEYS: [string, string][] = [
 ];
 const LEGEND: [string, string][] = [
   ["✗ ✓ ○", "a change: worse, better, neither"], ["◆", "named by a bisection"], ["│", "95 % interval; of many versions a band"],
-  ["hollow", "an unstable version"], ["┊", "release"], ["×", "couldn't be measured"], ["q e ≈", "quirk, other compiler, other noise"],
+  ["hollow", "an unstable version"], ["┊", "release"], ["×", "couldn't be measured"], ["q e n ≈", "quirk, other compiler or machine, note, other noise"],
 ];
 const HEIGHT = 340;
 const SMALL_HEIGHT = 168;
@@ -54,7 +54,7 @@ class HistoryPage {
   private readonly window = make("span", { class: "soft window", role: "status" });
   private readonly plots = make("div", { class: "plots", tabIndex: 0, role: "group" });
   private readonly tip = make("div", { class: "tip", hidden: true });
-  private readonly gap = make("p", { class: "soft gap", hidden: true });
+  private readonly gap = make("div", { class: "soft gap", hidden: true });
   private readonly legend = make("ul", { class: "legend", "aria-label": "Chosen series" });
   private readonly changes = make("ul", { class: "changes" });
   private readonly changesTitle = make("h3", {}, "Changes");
@@ -405,13 +405,25 @@ class HistoryPage {
     const missing = last - first + 1 - measured - hopeless;
     const isClose = last - first < 3;
     if (missing <= 0 && !isClose) return;
-    const from = quoted(versions.name(missing > 0 ? Math.max(first - 1, 0) : first));
-    const to = quoted(versions.name(missing > 0 ? Math.min(last + 1, versions.count - 1) : last));
+    const from = versions.name(missing > 0 ? Math.max(first - 1, 0) : first);
+    const to = versions.name(missing > 0 ? Math.min(last + 1, versions.count - 1) : last);
     const why = missing > 0
       ? `${missing.toLocaleString("en")} of these versions ${missing === 1 ? "has" : "have"} no value. This measures ${missing === 1 ? "it" : "them"}: `
       : "Every commit between these versions is measured by ";
-    this.gap.replaceChildren(why, make("code", {}, `backsight step --use ${quoted(series.benchmark)} --target ${quoted(versions.target)} --from ${from} --to ${to} --every all`), " (or with your plan in place of --use).");
+    const how = series.like === null ? `--use ${quoted(series.benchmark)} --target ${quoted(versions.target)}` : `--like ${quoted(series.like)}`;
+    const command = make("code", {}, `backsight step ${how} --from ${quoted(from)} --to ${quoted(to)} --every all`);
+    this.gap.replaceChildren(make("p", {}, why, command), ...(series.like === null ? [] : [this.asking(series, from, to)]));
     this.gap.hidden = false;
+  }
+
+  /** A form that puts it into the queue; shown to who has the token of the server. */
+  private asking(series: Series, from: string, to: string): HTMLElement {
+    const said = JSON.stringify({ target: this.versions.target, step: { series: series.slug, from, to } });
+    const by = make("input", { name: "by", required: true, maxLength: 200, autocomplete: "name" });
+    const form = make("form", { class: "say" }, make("label", {}, "Asked for by ", by), make("button", {}, "Put it into the queue"), make("output", {}));
+    form.dataset["to"] = "queue";
+    form.dataset["said"] = said;
+    return form;
   }
 
   private hover(chart: Chart | null, at: number | null): void {
@@ -453,6 +465,7 @@ class HistoryPage {
       unmeasured && line(`${unmeasured[0]}${unmeasured[1] ? `: ${unmeasured[1]}` : ""}`, "bad"),
       line(versions.quirks.has(at) ? `q quirk: ${versions.quirks.get(at)}` : undefined, "unsure"),
       line(versions.environment.has(at) ? `e ${versions.environment.get(at)}` : undefined),
+      line(versions.said.has(at) ? `n ${versions.said.get(at)}` : undefined),
       ...epochs.map(([, text]) => line(`≈ ${text}`)),
       ...changes.map((change) => line(`${change.named ? "◆" : SIGNS[change.kind]} ${change.text}`, CLASSES[change.kind])),
     ].filter((child) => child instanceof Node));

@@ -492,7 +492,7 @@ export class Chart {
     }
   }
 
-  /** At the foot: versions that couldn't be measured, quirks, where the environment or the noise changed. */
+  /** At the foot: versions that couldn't be measured, quirks, notes, where the environment or the noise changed. */
   private lane(ctx: CanvasRenderingContext2D): void {
     const ratio = devicePixelRatio;
     const { bbox } = this.plot;
@@ -526,6 +526,7 @@ export class Chart {
     };
     letters(versions.quirks.keys(), "q", this.theme.unsure);
     letters(versions.environment.keys(), "e", this.theme.tones[3]!);
+    letters(versions.said.keys(), "n", this.theme.ink);
     for (const { series, colour } of this.shown) letters(series.epochs.map(([at]) => at), "≈", this.shown.length > 1 ? colour : this.theme.ink);
     ctx.textBaseline = "alphabetic";
   }

@@ -110,6 +110,9 @@ pub struct TriageArgs {
     /// Why, or what comes next
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
+    /// The version that it lies at, where you know better: one of those that it may lie at
+    #[arg(long, value_name = "VERSION")]
+    at: Option<String>,
     /// Who says it; else the user's name
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
@@ -125,6 +128,7 @@ impl TriageArgs {
                 version: self.version,
                 state: self.state,
                 note: self.note,
+                lies_at: self.at,
                 by: user_name(self.by.as_deref())?,
             };
             let triage = triage_alert(&store, &target, said).await?;

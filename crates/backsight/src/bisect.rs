@@ -1,7 +1,7 @@
 //! `backsight bisect`: the changes along a history that made a metric worse or better, each with its size and how sure it
 //! is; and whether taking them back undoes them.
 
-use backsight_model::{Every, StudyName, Time, Version, shell_quoted};
+use backsight_model::{Every, StudyName, Time, Version, shell_line};
 use backsight_stats::Confidence;
 use backsight_study::{
     BisectChoices, BuildContext, HistoryChoices, HistoryStudy, OpenTarget, ResolvedPlan,
@@ -31,8 +31,8 @@ pub struct BisectArgs {
     #[command(flatten)]
     plan: PlanArgs,
     /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there
-    #[arg(long, value_name = "NAME|FILE")]
-    target: String,
+    #[arg(long, value_name = "NAME|FILE", required_unless_present = "like")]
+    target: Option<String>,
     /// The oldest version: a version, a commit, a tag or a date
     #[arg(long, value_name = "VERSION")]
     good: String,
@@ -101,9 +101,8 @@ impl BisectArgs {
     /// Measures until the changes are known.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
-        let plan = self
-            .plan
-            .resolve(shared, BisectVerb::NAME, true, self.seed)?;
+        let resolved = self.plan.resolve(shared, BisectVerb::NAME, true, self.seed);
+        let plan = crate::block_on(resolved)?;
         if let Some(test) = self.test.clone() {
             return self.bisect_test(shared, plan, test);
         }
@@ -163,7 +162,7 @@ impl BisectArgs {
 
     /// The target, and its versions between the ends.
     async fn open(&self, shared: &CommonOptions) -> miette::Result<(OpenTarget, Vec<Version>)> {
-        let opened = open_target(shared, &self.target, self.plan.plan()).await?;
+        let opened = open_target(shared, self.target.as_deref(), &self.plan).await?;
         let ends = (self.good.clone(), self.bad.clone());
         let versions = opened.versions_to_bisect(ends.0, ends.1, self.every.clone());
         let versions = versions.await?;
@@ -208,6 +207,5 @@ impl BisectArgs {
 
 /// The command line as a shell would take it again.
 fn command_line() -> String {
-    let words = std::env::args().skip(1).map(|word| shell_quoted(&word));
-    words.fold("backsight".to_owned(), |line, word| line + " " + &word)
+    format!("backsight {}", shell_line(std::env::args().skip(1)))
 }

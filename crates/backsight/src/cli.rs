@@ -6,10 +6,10 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 use crate::{
-    accept, alerts, bisect, check, common_options::CommonOptions, compare, detect, doctor,
-    examples, exit_status, explain, export, history, history_log, import, init, lab, list, log,
-    manual, noise, overhead, profile, prune, publish, record, report, restore, resume, run, schema,
-    search, serve, step, studies, test, test_matrix, trace, try_patch,
+    accept, alerts, annotate, bisect, check, common_options::CommonOptions, compare, detect,
+    doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, list,
+    log, manual, noise, overhead, profile, prune, publish, queue, record, report, restore, resume,
+    run, schema, search, serve, step, studies, test, test_matrix, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -75,10 +75,14 @@ enum Verb {
     Triage(alerts::TriageArgs),
     /// Accept a change that is known: it stays in the history and is no reason for alarm
     Accept(accept::AcceptArgs),
+    /// Put a note beside a version, or list the notes of a target
+    Annotate(annotate::AnnotateArgs),
     /// Publish the histories of targets as a site of plain files
     Publish(publish::PublishArgs),
     /// Serve the site of a store to browsers of this machine, live, with the read API
     Serve(serve::ServeArgs),
+    /// Commands that wait for hosts: added, listed, cancelled, and run one after the other
+    Queue(queue::QueueArgs),
     /// Make a study of what another tool measured
     Import(import::ImportArgs),
     /// Write a study for others: CSV, JSON, Parquet, Markdown, OpenMetrics, benchstat's lines
@@ -166,8 +170,10 @@ impl Arguments {
             Verb::Alerts(verb) => verb.execute(&shared),
             Verb::Triage(verb) => verb.execute(&shared),
             Verb::Accept(verb) => verb.execute(&shared),
+            Verb::Annotate(verb) => verb.execute(&shared),
             Verb::Publish(verb) => verb.execute(&shared),
             Verb::Serve(verb) => verb.execute(&shared),
+            Verb::Queue(verb) => verb.execute(&shared, command()),
             Verb::Import(verb) => verb.execute(&shared),
             Verb::Export(verb) => verb.execute(&shared),
             Verb::Report(verb) => verb.execute(&shared),

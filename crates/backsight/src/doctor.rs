@@ -55,7 +55,7 @@ impl DoctorArgs {
         let (mut view, hosts) = match self.plan.lab_without_plan() {
             Some(lab) => check_lab(&files::lab_or_this_machine(lab)?)?,
             None => {
-                let (question, catalog) = self.plan.question(shared, "doctor")?;
+                let (question, catalog) = self.plan.question(shared, "doctor").await?;
                 check_question(&reach, question, &catalog).await?
             }
         };

@@ -83,6 +83,16 @@ pub fn statuses() -> impl Iterator<Item = (&'static str, ExitStatus, &'static st
     })
 }
 
+/// What a status of a verb means there.
+pub fn meaning_of(verb: &str, code: i32) -> String {
+    let of_verb = statuses_of(verb).into_iter().flatten();
+    let mut known = of_verb.filter(|(status, _)| i32::from(status.code()) == code);
+    let meaning = known
+        .next()
+        .map_or("nobody knows why", |(_, meaning)| meaning);
+    meaning.to_owned()
+}
+
 /// The statuses of a verb with their meanings, ascending; none of a verb that isn't for people.
 fn statuses_of(verb: &str) -> Option<Vec<(ExitStatus, &'static str)>> {
     let of_verb = statuses().filter(|(it, ..)| *it == verb);

@@ -1,10 +1,11 @@
 //! `backsight log`: what lies between two versions of a target.
 
 use backsight_report::change_list;
+use backsight_study::OpenTarget;
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
-use crate::{common_options::CommonOptions, files, open_target::open_target};
+use crate::{common_options::CommonOptions, files};
 
 /// Arguments of `log`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +32,8 @@ impl LogArgs {
     /// Prints what lies between two versions.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         crate::block_on(async {
-            let opened = open_target(shared, &self.target, None).await?;
+            let opened =
+                OpenTarget::named(&self.target, None, files::store_folder(shared)?).await?;
             let Self {
                 from, to, patch, ..
             } = self;

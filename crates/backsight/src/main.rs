@@ -5,6 +5,7 @@
 
 mod accept;
 mod alerts;
+mod annotate;
 mod bisect;
 mod check;
 mod cli;
@@ -35,6 +36,7 @@ mod profile;
 mod progress;
 mod prune;
 mod publish;
+mod queue;
 mod record;
 mod report;
 mod restore;

@@ -13,8 +13,13 @@ use backsight_study::{
 use std::process::ExitCode;
 
 use crate::{
-    common_options::CommonOptions, files, open_target::open_target, outcome, plan_args::PlanArgs,
-    session_args::SessionArgs, value_parsers::percent,
+    common_options::CommonOptions,
+    files,
+    open_target::{open_target, target_liked},
+    outcome,
+    plan_args::PlanArgs,
+    session_args::SessionArgs,
+    value_parsers::percent,
 };
 
 /// A level at which something is repeated.
@@ -40,6 +45,7 @@ impl From<Repeated> for NoiseLevel {
 
 /// Arguments of `noise`.
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("along").args(["target", "like"]).multiple(true))]
 pub struct NoiseArgs {
     #[command(flatten)]
     plan: PlanArgs,
@@ -52,7 +58,7 @@ pub struct NoiseArgs {
         long,
         value_name = "VERSION",
         default_value = "HEAD",
-        requires = "target"
+        requires = "along"
     )]
     at: String,
     /// What is repeated: trial, boot, layout; with a comma between them. All that there is here unless said
@@ -81,14 +87,21 @@ impl NoiseArgs {
     /// Measures, and says how much it varies.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
-        let along_history = self.target.is_some();
-        let plan = self
-            .plan
-            .resolve(shared, NoiseVerb::NAME, along_history, self.seed)?;
+        let (plan, opened) = crate::block_on(async {
+            let opened = match &self.target {
+                Some(_) => Some(open_target(shared, self.target.as_deref(), &self.plan).await?),
+                None => target_liked(shared, &self.plan).await?,
+            };
+            let along_history = opened.is_some();
+            let resolved = self
+                .plan
+                .resolve(shared, NoiseVerb::NAME, along_history, self.seed);
+            Ok((resolved.await?, opened))
+        })?;
         let asked: Vec<NoiseLevel> = self.levels.iter().map(|level| (*level).into()).collect();
         let most = self.plan.rounds();
         crate::block_on(async {
-            let Some(target) = &self.target else {
+            let Some(opened) = opened else {
                 let repeats = NoiseRepeats::resolve(&asked, None, most)?;
                 let plan = plan.with_verb(self.choices(None, repeats, 0))?;
                 let store = files::open_store(shared).await?;
@@ -96,7 +109,6 @@ impl NoiseArgs {
                 let begun = noise::begin_as_found(plan, &store, self.name.clone(), &options);
                 return outcome::show(&begun.await?, &store, &self.session.outcome_options()).await;
             };
-            let opened = open_target(shared, target, self.plan.plan()).await?;
             let repeats = NoiseRepeats::resolve(&asked, Some(&opened.target), most)?;
             let store = files::open_store(shared).await?;
             let first_boot = opened.first_boot(&store).await?;

@@ -37,7 +37,8 @@ impl OverheadArgs {
     /// Measures it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
-        let (mut question, catalog) = self.plan.question(shared, OverheadVerb::NAME)?;
+        let asked = self.plan.question(shared, OverheadVerb::NAME);
+        let (mut question, catalog) = crate::block_on(asked)?;
         if question.choices.monitors.is_empty() {
             question.choices.monitors = catalog.monitors().names();
         }

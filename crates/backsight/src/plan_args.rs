@@ -2,7 +2,9 @@
 
 use backsight_catalog::Catalog;
 use backsight_model::{BenchmarkName, MonitorName, Plan, TomlDocument, did_you_mean};
-use backsight_study::{Choices, Question, ResolvedPlan, RunChoices, drawn_seed};
+use backsight_store::{Store, StudyRow};
+use backsight_study::{Choices, Question, ResolvedPlan, RunChoices, StoredQuestion, drawn_seed};
+use miette::IntoDiagnostic as _;
 use std::{
     collections::HashSet,
     num::NonZeroU32,
@@ -35,6 +37,9 @@ pub struct PlanArgs {
     /// The lab's file; else the lab.toml beside the plan, else this machine alone
     #[arg(long, value_name = "FILE")]
     lab: Option<PathBuf>,
+    /// Measure as this study did: its plan, lab, definitions and target, as they were then
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["plan", "use", "lab"])]
+    like: Option<String>,
 }
 
 impl PlanArgs {
@@ -45,7 +50,9 @@ impl PlanArgs {
 
     /// The lab's file where nothing is named that is measured.
     pub fn lab_without_plan(&self) -> Option<Option<&Path>> {
-        (self.plan.is_none() && self.benchmarks.is_empty()).then_some(self.lab.as_deref())
+        let names_nothing =
+            self.plan.is_none() && self.benchmarks.is_empty() && self.like.is_none();
+        names_nothing.then_some(self.lab.as_deref())
     }
 
     /// The same, with so many rounds unless they are given; the plan's own don't count.
@@ -61,17 +68,42 @@ impl PlanArgs {
         self.rounds
     }
 
-    /// The question, and the catalogue that it is asked with. The choices of `verb` are filled in later.
-    pub fn question(
+    /// The study that is measured like, with the store that has it, if one is named.
+    pub async fn liked(&self, shared: &CommonOptions) -> miette::Result<Option<(Store, StudyRow)>> {
+        let Some(name) = &self.like else {
+            return Ok(None);
+        };
+        let store = files::existing_store(shared).await?;
+        let study = store.study(name).await.into_diagnostic()?;
+        Ok(Some((store, study)))
+    }
+
+    /// The question, and the catalogue that it is asked with. The choices of `verb` are filled in later; until then they are those
+    /// of the study that is measured like.
+    pub async fn question(
         &self,
         shared: &CommonOptions,
         verb: &str,
     ) -> miette::Result<(Question, Catalog)> {
         let plan = self.plan.as_deref();
-        let (mut question, catalog) =
-            question_of(shared, (verb, plan), &self.benchmarks, self.lab.as_deref())?;
-        question.choices.rounds = self.rounds;
-        question.choices.monitors = self.monitors_of(&catalog)?;
+        let (mut question, catalog) = match self.liked(shared).await? {
+            Some((store, study)) => {
+                let StoredQuestion {
+                    mut question,
+                    catalog,
+                    ..
+                } = StoredQuestion::of_study(&store, &study).await?;
+                // Any hosts that are free will do now as they did then.
+                question.choices.hosts = Vec::new();
+                (question, catalog)
+            }
+            None => question_of(shared, (verb, plan), &self.benchmarks, self.lab.as_deref())?,
+        };
+        question.choices.rounds = self.rounds.or(question.choices.rounds);
+        let monitors = self.monitors_of(&catalog)?;
+        if !monitors.is_empty() {
+            question.choices.monitors = monitors;
+        }
         Ok((question, catalog))
     }
 
@@ -97,14 +129,14 @@ impl PlanArgs {
 
     /// The plan with everything that it names. Its seed is the given one, else the plan's, else drawn; the choices of `verb`
     /// are filled in later.
-    pub fn resolve(
+    pub async fn resolve(
         &self,
         shared: &CommonOptions,
         verb: &str,
         along_history: bool,
         seed: Option<u32>,
     ) -> miette::Result<ResolvedPlan> {
-        let (mut question, catalog) = self.question(shared, verb)?;
+        let (mut question, catalog) = self.question(shared, verb).await?;
         question.along_history = along_history;
         let seed = seed_of(&question.plan, seed)?;
         Ok(ResolvedPlan::new(question, catalog, seed)?)
@@ -137,7 +169,9 @@ pub fn question_of(
         Some(path) => TomlDocument::open(path)?,
         None if benchmarks.is_empty() => {
             return Err(miette::miette!(
-                help = format!("backsight {verb} plan.toml, or backsight {verb} --use NAME"),
+                help = format!(
+                    "backsight {verb} plan.toml, backsight {verb} --use NAME, or backsight {verb} --like STUDY"
+                ),
                 "what is to be measured? name a plan's file, or benchmarks with --use"
             ));
         }

@@ -92,7 +92,8 @@ impl RunArgs {
             })?;
             return ResumeArgs::with_more(study, more, self.session).execute(shared);
         }
-        let plan = self.plan.resolve(shared, RunVerb::NAME, false, self.seed)?;
+        let resolved = self.plan.resolve(shared, RunVerb::NAME, false, self.seed);
+        let plan = crate::block_on(resolved)?;
         let choices = RunChoices {
             from: None,
             until: self.until.choices(self.plan.rounds()),

@@ -32,7 +32,13 @@ pub struct SessionArgs {
     #[command(flatten)]
     output: Output,
     /// How long to wait for hosts that another study has
-    #[arg(long, value_name = "TIME", default_value = "3s")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "3s",
+        env = "BACKSIGHT_WAIT",
+        hide_env_values = true
+    )]
     wait: Time,
     /// How long to wait for a host that doesn't answer, at the start and before each trial: one that was switched off, or
     /// reboots
@@ -52,7 +58,7 @@ impl SessionArgs {
         Ok(SessionOptions {
             reach,
             events: self.events(),
-            listen_for_stop: Arc::new(|| STOP.get_or_init(stop_on_interrupt).clone()),
+            listen_for_stop: Arc::new(stop_signal),
             wait: self.wait.0,
         })
     }
@@ -102,6 +108,11 @@ impl SessionArgs {
 
 /// One listener for all sessions of this program.
 static STOP: OnceLock<watch::Receiver<bool>> = OnceLock::new();
+
+/// Becomes true when this program is told to stop: see [`stop_on_interrupt`]. Has to be called in the runtime.
+pub fn stop_signal() -> watch::Receiver<bool> {
+    STOP.get_or_init(stop_on_interrupt).clone()
+}
 
 /// Becomes true on the first ^C, SIGTERM or hang-up (the terminal was closed, the connection to this machine
 /// was lost): the trial under way is put back and the study stops in order. A second one ends the program at

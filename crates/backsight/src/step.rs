@@ -3,7 +3,7 @@
 use backsight_model::{Every, LayoutKind, Lookback, Range, StudyName};
 use backsight_policy::StepOrder;
 use backsight_study::{
-    BuildContext, HistoryStudy, RepeatMode, RequestedRepeats, StepChoices,
+    BuildContext, HistoryStudy, RepeatMode, Repeats, RequestedRepeats, ResolvedPlan, StepChoices,
     verbs::{Verb as _, step::StepVerb},
 };
 use std::process::ExitCode;
@@ -68,8 +68,8 @@ pub struct StepArgs {
     #[command(flatten)]
     plan: PlanArgs,
     /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there
-    #[arg(long, value_name = "NAME|FILE")]
-    target: String,
+    #[arg(long, value_name = "NAME|FILE", required_unless_present = "like")]
+    target: Option<String>,
     /// The oldest version: a version, a commit, a tag or a date
     #[arg(long, value_name = "VERSION", requires = "to", conflicts_with = "last")]
     from: Option<String>,
@@ -125,16 +125,20 @@ impl StepArgs {
     /// Measures what isn't known yet.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
-        let plan = self.plan.resolve(shared, StepVerb::NAME, true, self.seed)?;
+        let resolved = self.plan.resolve(shared, StepVerb::NAME, true, self.seed);
+        let plan = crate::block_on(resolved)?;
         crate::block_on(async {
-            let opened = open_target(shared, &self.target, self.plan.plan()).await?;
+            let opened = open_target(shared, self.target.as_deref(), &self.plan).await?;
             let repeats = RequestedRepeats {
                 modes: self.modes.iter().map(|mode| (*mode).into()).collect(),
                 numbers: &self.repeat,
                 layouts: &self.layouts,
                 rounds: plan.arrangement.rounds,
             };
-            let repeats = repeats.of_target(&opened.target)?;
+            let repeats = match self.repeats_liked(&plan) {
+                Some(liked) => liked,
+                None => repeats.of_target(&opened.target)?,
+            };
             let versions = opened.versions_to_step(self.range()?, self.every, self.skip_broken);
             let (versions, wanted) = versions.await?;
             let choices = StepChoices {
@@ -155,6 +159,16 @@ impl StepArgs {
             let outcome = study.begin(&store, site, self.name, &options).await?;
             outcome::show(&outcome, &store, &self.session.outcome_options()).await
         })
+    }
+
+    /// How often the study that is measured like measured each version, unless something else is asked for.
+    fn repeats_liked(&self, plan: &ResolvedPlan) -> Option<Repeats> {
+        let asks =
+            !self.modes.is_empty() || !self.repeat.is_empty() || self.plan.rounds().is_some();
+        let choices = plan.question.choices.of_verb::<StepVerb>().ok();
+        choices
+            .filter(|_| !asks)
+            .map(|choices| choices.repeats.clone())
     }
 
     fn range(&self) -> miette::Result<Range> {

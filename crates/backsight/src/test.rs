@@ -38,7 +38,7 @@ impl TestArgs {
         self.session.check()?;
         // A plan's rounds are for measurements, whose spread they show.
         let once = self.plan.with_usual_rounds(NonZeroU32::MIN);
-        let plan = once.resolve(shared, TestVerb::NAME, false, self.seed)?;
+        let plan = crate::block_on(once.resolve(shared, TestVerb::NAME, false, self.seed))?;
         let plan = plan.with_verb(TestChoices {
             retries: self.retries,
         })?;

@@ -37,8 +37,8 @@ pub struct TryArgs {
     #[command(flatten)]
     plan: PlanArgs,
     /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there
-    #[arg(long, value_name = "NAME|FILE")]
-    target: String,
+    #[arg(long, value_name = "NAME|FILE", required_unless_present = "like")]
+    target: Option<String>,
     /// The version that is changed: a version, a commit, a tag or a date
     #[arg(long, value_name = "VERSION", default_value = "HEAD")]
     at: String,
@@ -90,11 +90,12 @@ impl TryArgs {
     /// Measures until it is decided.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         self.session.check()?;
-        let plan = self.plan.resolve(shared, TryVerb::NAME, true, self.seed)?;
+        let resolved = self.plan.resolve(shared, TryVerb::NAME, true, self.seed);
+        let plan = crate::block_on(resolved)?;
         try_patch::check_metrics(&self.metrics, &plan.metrics())?;
         let patches = self.patches()?;
         crate::block_on(async {
-            let opened = open_target(shared, &self.target, self.plan.plan()).await?;
+            let opened = open_target(shared, self.target.as_deref(), &self.plan).await?;
             let layouts = opened.sampled_layouts(self.relink)?;
             let (versions, diffs) = self.sides(&opened, patches).await?;
             let store = files::open_store(shared).await?;

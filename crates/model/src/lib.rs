@@ -15,6 +15,7 @@
 //! ```
 
 mod acceptance;
+mod annotation;
 mod benchmark;
 mod cell;
 mod console_state;
@@ -27,6 +28,7 @@ mod filled_step;
 mod history;
 mod install;
 mod instances;
+mod job;
 mod keep;
 mod lab;
 mod lab_check;
@@ -57,6 +59,7 @@ mod value;
 mod version;
 
 pub use acceptance::Acceptance;
+pub use annotation::Annotation;
 pub use backsight_stats::Better;
 pub use backsight_test_results::{Format as ResultFormat, Outcome, TestResult};
 pub use benchmark::{
@@ -78,6 +81,7 @@ pub use history::{
 };
 pub use install::Install;
 pub use instances::{Across, InstanceSamples, across_instances, fairness_metric, jain_index};
+pub use job::{Job, JobRequest, JobState};
 pub use keep::{
     KEEP_FILE, KeepRule, KeepRules, KeptFor, Period, PeriodError, StudyPattern, Thinning,
 };
@@ -127,7 +131,7 @@ pub use target::{
     Activate, BootKind, BuildStage, CvsSource, GitSource, Layout, LayoutKind, ListSource,
     PackageKind, PackageSource, Quirk, Relayout, Stage, Target, TargetSource, target_placeholders,
 };
-pub use template::{Template, TemplateError, shell_quoted};
+pub use template::{Template, TemplateError, shell_line, shell_quoted};
 pub use test_results::{TestResultIter, TestResultRef, TestResults};
 pub use triage::{Triage, TriageState};
 pub use trial::{

@@ -210,6 +210,12 @@ impl Template {
     }
 }
 
+/// A command line of these words, as a shell takes it.
+pub fn shell_line<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> String {
+    let words = words.into_iter().map(|word| shell_quoted(word.as_ref()));
+    words.collect::<Vec<String>>().join(" ")
+}
+
 /// The text, quoted for `sh` if it has any character that `sh` would act on.
 pub fn shell_quoted(text: &str) -> String {
     let harmless = |c: char| {

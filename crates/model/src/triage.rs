@@ -21,6 +21,8 @@ pub struct Triage {
     pub state: TriageState,
     /// Why, or what comes next.
     pub note: Option<String>,
+    /// The identity of the version that it lies at, where who says it knows better.
+    pub lies_at: Option<String>,
     /// Who says it.
     pub by: String,
     /// When.

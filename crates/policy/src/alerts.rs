@@ -319,7 +319,15 @@ pub fn alert_at(alerts: &[Alert], version: usize) -> Option<usize> {
     there.min_by_key(distance).map(|(alert, _)| alert)
 }
 
-/// Notes what was said of alerts (the oldest first; see [`alert_at`]), and puts these in their order again.
+/// Whether somebody may say that an alert lies at this version: it isn't impossible, and names no other alert.
+#[must_use]
+pub fn can_lie_at(alerts: &[Alert], alert: usize, version: usize) -> bool {
+    let mut others = alerts.iter().enumerate().filter(|(it, _)| *it != alert);
+    alerts[alert].stretch.contains(version) && others.all(|(_, it)| it.stretch.at != version)
+}
+
+/// Notes what was said of alerts (the oldest first; see [`alert_at`]), moves those of which somebody says that they lie at another
+/// version that they may lie at, and puts these in their order again.
 pub fn triage_alerts(alerts: &mut [Alert], history: &TargetHistory, said: &[Triage]) {
     let versions = history.versions.iter().enumerate();
     let places: HashMap<&str, usize> = versions
@@ -330,6 +338,12 @@ pub fn triage_alerts(alerts: &mut [Alert], history: &TargetHistory, said: &[Tria
             continue;
         };
         if let Some(alert) = alert_at(alerts, *place) {
+            let moved = triage.lies_at.as_ref();
+            if let Some(to) = moved.and_then(|to| places.get(to.as_str()))
+                && can_lie_at(alerts, alert, *to)
+            {
+                alerts[alert].stretch = ChangeStretch::exactly(*to);
+            }
             alerts[alert].triage = Some(triage.clone());
         }
     }
@@ -352,13 +366,11 @@ fn alert(
     });
     let stretches = members.iter().map(|member| member.stretch);
     let there = stretches.filter(|stretch| stretch.contains(at));
-    let exactly = ChangeStretch {
-        after: at.checked_sub(1),
-        at,
-        until: at,
-    };
     let stretch = there.reduce(ChangeStretch::intersect);
-    let stretch = stretch.map_or(exactly, |stretch| ChangeStretch { at, ..stretch });
+    let stretch = stretch.map_or(ChangeStretch::exactly(at), |stretch| ChangeStretch {
+        at,
+        ..stretch
+    });
     let worst = members[0].rank;
     let alike = members
         .iter()

@@ -69,7 +69,7 @@ mod try_patch;
 
 pub use alerts::{
     Alert, AlertKind, AlertMember, AlertRank, AlertState, ChangeStretch, MemberChange, MemberRank,
-    MemberSort, alert_at, alerts, triage_alerts,
+    MemberSort, alert_at, alerts, can_lie_at, triage_alerts,
 };
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit, NextReason, NextVersion};
 pub use change_significance::{

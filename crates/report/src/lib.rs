@@ -46,6 +46,7 @@ pub mod numbers;
 pub mod overhead;
 pub mod profile;
 pub mod pruning;
+pub mod queue;
 pub mod reference;
 mod render;
 pub mod scenario_matrix;

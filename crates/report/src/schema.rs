@@ -17,6 +17,7 @@ use crate::{
     overhead::OverheadView,
     profile::ProfileView,
     pruning::Pruning,
+    queue::QueueView,
     scenario_matrix::ScenarioMatrix,
     search::SearchView,
     try_patch::TryView,
@@ -46,6 +47,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("lab-check", "What `lab check --json` prints."),
     ("alerts", "What `alerts --json` prints."),
     ("pruning", "What `prune` prints."),
+    ("queue", "What `queue list --json` prints."),
 ];
 
 /// The JSON schema of this kind, if there is such a kind.
@@ -69,6 +71,7 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "lab-check" => schema_of::<LabCheckView<'_>>(),
         "alerts" => schema_of::<AlertsView<'_>>(),
         "pruning" => schema_of::<Pruning>(),
+        "queue" => schema_of::<QueueView>(),
         "doctor-history" => schema_of::<DoctorHistoryView>(),
         _ => return None,
     })

@@ -498,7 +498,7 @@ pub fn hosts_text(
 }
 
 /// A time as this machine's clock shows it.
-fn local_time(at: jiff::Timestamp) -> String {
+pub(crate) fn local_time(at: jiff::Timestamp) -> String {
     at.to_zoned(jiff::tz::TimeZone::system())
         .strftime("%Y-%m-%d %H:%M:%S")
         .to_string()

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use backsight_report::history::HistoryStudyView;
+use backsight_report::{history::HistoryStudyView, queue::QueueView};
 use backsight_site::SiteTarget;
 use backsight_store::{RawRef, StoreError};
 use backsight_study::VerdictReport;
@@ -37,6 +37,7 @@ pub async fn answer(live: &LiveSite, path: &str, query: &str) -> Response {
             ["targets", target, "tests"] => tests(live, target),
             ["alerts"] => found(live.edition().site.alerts_json()),
             ["machines"] => found(live.edition().site.machines_json()),
+            ["queue"] => queue(live).await,
             ["studies"] => found(live.edition().site.studies_json()),
             ["studies", study] => of_study(live, study).await,
             ["openapi.json"] => written(&open_api()),
@@ -143,6 +144,13 @@ fn tests(live: &LiveSite, target: &str) -> Answer {
         Ok(Some(text)) => Answer::Found(text),
         Err(error) => Answer::Failed(error.to_string()),
     })
+}
+
+async fn queue(live: &LiveSite) -> Answer {
+    match live.store().jobs().await {
+        Ok(jobs) => written(&QueueView::new(&jobs)),
+        Err(error) => Answer::Failed(error.to_string()),
+    }
 }
 
 async fn of_study(live: &LiveSite, asked: &str) -> Answer {

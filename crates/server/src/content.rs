@@ -1,7 +1,7 @@
 //! What a site shows of a store: targets with what is known of them, studies, and what lies between versions.
 
 use backsight_history::HistoryError;
-use backsight_model::{TargetName, Version};
+use backsight_model::{Job, TargetName, Version};
 use backsight_site::{Site, SiteTarget, StudyPages, Surroundings, VersionChanges};
 use backsight_store::{Store, StoredSelfTest, StudyRow};
 use backsight_study::{
@@ -22,6 +22,7 @@ pub struct SiteContent {
     targets: Vec<SiteTarget>,
     studies: Vec<StudyRow>,
     self_tests: Vec<StoredSelfTest>,
+    jobs: Vec<Job>,
     sources: Arc<Sources>,
     /// What a reader should know of what couldn't be taken into account, a sentence each.
     pub notes: Vec<String>,
@@ -53,6 +54,7 @@ impl SiteContent {
             targets: contents,
             studies,
             self_tests: store.self_tests().await.into_diagnostic()?,
+            jobs: store.jobs().await.into_diagnostic()?,
             notes,
         })
     }
@@ -71,6 +73,7 @@ impl SiteContent {
             .with_sources(sources)
             .with_studies(self.studies, Box::new(pages))
             .with_machines(&self.self_tests)
+            .with_jobs(self.jobs)
             .with_notes(self.notes)
     }
 
@@ -109,6 +112,10 @@ async fn target_content(
         history: known.history,
         tests: Some(tests),
         alerts,
+        annotations: {
+            let notes = store.annotations(target).await.into_diagnostic()?;
+            notes.into_iter().map(|(_, note)| note).collect()
+        },
     })
 }
 

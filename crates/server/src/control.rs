@@ -1,4 +1,4 @@
-//! What may be said through the server: how an alert stands, that a change is accepted. Only to who has the token.
+//! What may be said through the server: how an alert stands, notes, what is to be measured. Only to who has the token.
 //!
 //! The token comes in a header that no browser sends by itself, so that a page of others can't make a reader's browser say anything.
 //! Everything that is asked is written down before it is done, one JSON object a line, in `control-log.jsonl` of the store.
@@ -9,17 +9,16 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
-use backsight_model::TriageState;
-use backsight_policy::AlertState;
 use backsight_store::Store;
-use backsight_study::{
-    AcceptanceStatement, AlertStatement, accept_change, find_target, triage_alert,
-};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::{fs::OpenOptions, io::Write as _, time::Duration};
 
-use crate::operations::ErrorView;
+use crate::{
+    LiveSite,
+    operations::{DoneView, ErrorView, WRITE_OPERATIONS},
+    requests::ControlRequest,
+};
 
 /// Most bytes of what is said.
 const MOST_SAID: usize = 64 << 10;
@@ -27,8 +26,6 @@ const MOST_SAID: usize = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The record of everything that was asked.
 const LOG: &str = "control-log.jsonl";
-/// Longest name of who says something, in characters.
-const LONGEST_NAME: usize = 200;
 
 /// The right to say something.
 #[derive(Clone)]
@@ -36,31 +33,13 @@ pub struct Control {
     token: String,
 }
 
-/// How an alert stands, as somebody says.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct TriageRequest {
-    target: String,
-    version: String,
-    /// A state of an alert, `accepted` included.
-    state: String,
-    #[serde(default)]
-    note: Option<String>,
-    by: String,
-}
-
 /// A line of the record.
 #[derive(Serialize)]
 struct Logged<'a> {
     at: Timestamp,
+    to: &'a str,
     #[serde(flatten)]
-    said: &'a TriageRequest,
-}
-
-/// What became of it.
-#[derive(Serialize)]
-struct Done {
-    said: String,
+    said: &'a ControlRequest,
 }
 
 impl Control {
@@ -77,8 +56,8 @@ impl Control {
         given.is_some_and(|given| is_equal(given.as_bytes(), self.token.as_bytes()))
     }
 
-    /// Does what is asked for with `POST /api/v1/triage`.
-    pub async fn answer(&self, store: &Store, request: Request) -> Response {
+    /// Does what is asked for with `POST` below `/api/v1/`.
+    pub async fn answer(&self, live: &LiveSite, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         if !self.is_known(&parts.headers) {
             return error(
@@ -86,21 +65,31 @@ impl Control {
                 "the token is missing or wrong: `backsight serve --control` prints it",
             );
         }
-        if parts.uri.path() != "/api/v1/triage" {
-            return error(
-                StatusCode::NOT_FOUND,
-                "only /api/v1/triage can be written to",
-            );
-        }
         if !is_own(&parts.headers) {
             return error(StatusCode::FORBIDDEN, "the request comes from another site");
         }
-        let said = match read(body).await {
-            Ok(said) => said,
+        let body = match read(body).await {
+            Ok(body) => body,
             Err(why) => return error(StatusCode::BAD_REQUEST, &why),
         };
-        match said.carry_out(store).await {
-            Ok(sentence) => json(StatusCode::OK, &Done { said: sentence }),
+        let path = parts.uri.path().strip_prefix("/api/v1/");
+        let path = path.unwrap_or_default();
+        let said = match ControlRequest::read(path, &body) {
+            Some(Ok(said)) => said,
+            Some(Err(why)) => return error(StatusCode::BAD_REQUEST, &why),
+            None => {
+                let paths = WRITE_OPERATIONS.iter().map(|operation| operation.path);
+                let paths = paths.collect::<Vec<_>>().join(", ");
+                let why = format!("below /api/v1/ only {paths} can be written to");
+                return error(StatusCode::NOT_FOUND, &why);
+            }
+        };
+        let done = match log(live.store(), path, &said) {
+            Ok(()) => said.carry_out(live).await,
+            Err(why) => Err(why),
+        };
+        match done {
+            Ok(said) => json(StatusCode::OK, &DoneView { said }),
             Err(why) => error(StatusCode::UNPROCESSABLE_ENTITY, &why.to_string()),
         }
     }
@@ -121,78 +110,35 @@ fn is_own(headers: &HeaderMap) -> bool {
     }
 }
 
-async fn read(body: Body) -> Result<TriageRequest, String> {
+async fn read(body: Body) -> Result<Vec<u8>, String> {
     let bytes = tokio::time::timeout(PATIENCE, to_bytes(body, MOST_SAID)).await;
     let bytes = bytes
         .map_err(|_| "the request didn't come to its end".to_owned())?
         .map_err(|_| format!("more than {MOST_SAID} bytes, or cut off"))?;
-    let said: TriageRequest = serde_json::from_slice(&bytes).map_err(|why| why.to_string())?;
-    let by = said.by.trim();
-    if by.is_empty() || by.chars().count() > LONGEST_NAME {
-        return Err(format!("`by` says who: 1 to {LONGEST_NAME} characters"));
-    }
-    Ok(said)
+    Ok(bytes.into())
 }
 
-impl TriageRequest {
-    async fn carry_out(self, store: &Store) -> miette::Result<String> {
-        self.log(store)?;
-        let target = find_target(store, Some(&self.target)).await?;
-        let note = self.note.filter(|note| !note.trim().is_empty());
-        let by = self.by.trim().to_owned();
-        if self.state == AlertState::Accepted.as_str() {
-            let said = AcceptanceStatement {
-                version: self.version,
-                metric: None,
-                reason: note.unwrap_or_default(),
-                work_around: None,
-                by,
-                until: None,
-            };
-            let (acceptance, _) = accept_change(store, &target, said).await?;
-            return Ok(format!(
-                "{} of {target} is accepted, says {}",
-                acceptance.name, acceptance.by
-            ));
-        }
-        let state: TriageState = self.state.parse().map_err(|why: String| {
-            let states = TriageState::ALL.map(TriageState::as_str).join(", ");
-            miette::miette!("{why}: there are {states}, accepted")
-        })?;
-        let said = AlertStatement {
-            version: self.version,
-            state,
-            note,
-            by,
+/// Writes down what is asked.
+fn log(store: &Store, to: &str, said: &ControlRequest) -> miette::Result<()> {
+    let path = store.dir().join(LOG);
+    let write = || {
+        let line = Logged {
+            at: Timestamp::now(),
+            to,
+            said,
         };
-        let triage = triage_alert(store, &target, said).await?;
-        Ok(format!(
-            "{} of {target} is {}, says {}",
-            triage.name, triage.state, triage.by
-        ))
-    }
-
-    /// Writes down what was asked.
-    fn log(&self, store: &Store) -> miette::Result<()> {
-        let path = store.dir().join(LOG);
-        let write = || {
-            let line = Logged {
-                at: Timestamp::now(),
-                said: self,
-            };
-            let mut line = serde_json::to_vec(&line)?;
-            line.push(b'\n');
-            let mut log = OpenOptions::new().append(true).create(true).open(&path)?;
-            log.write_all(&line)?;
-            log.sync_data()
-        };
-        write().map_err(|why| {
-            miette::miette!(
-                "nothing is done, since {} can't be written: {why}",
-                path.display()
-            )
-        })
-    }
+        let mut line = serde_json::to_vec(&line)?;
+        line.push(b'\n');
+        let mut log = OpenOptions::new().append(true).create(true).open(&path)?;
+        log.write_all(&line)?;
+        log.sync_data()
+    };
+    write().map_err(|why| {
+        miette::miette!(
+            "nothing is done, since {} can't be written: {why}",
+            path.display()
+        )
+    })
 }
 
 fn json(status: StatusCode, value: &impl Serialize) -> Response {

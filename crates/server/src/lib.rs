@@ -11,6 +11,7 @@ mod live_site;
 mod open_api;
 mod operations;
 mod page_cache;
+mod requests;
 mod serve;
 mod verdict_output;
 

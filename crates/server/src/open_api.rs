@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::operations::{ErrorView, OPERATIONS};
+use crate::operations::{DoneView, ErrorView, OPERATIONS, WRITE_OPERATIONS};
 
 /// The description: OpenAPI 3.1.
 pub fn open_api() -> Value {
@@ -42,16 +42,47 @@ pub fn open_api() -> Value {
         });
         paths.insert(format!("/api/v1/{}", operation.path), json!({ "get": get }));
     }
+    let done = reference(
+        &mut schemas,
+        "Done",
+        backsight_report::schema::schema_of::<DoneView>(),
+    );
+    for operation in WRITE_OPERATIONS {
+        let asked = reference(&mut schemas, operation.id, (operation.schema)());
+        let failed = |about: &str| json!({ "description": about, "content": { "application/json": { "schema": error } } });
+        let post = json!({
+            "operationId": operation.id,
+            "summary": operation.about,
+            "security": [{ "token": [] }],
+            "requestBody": { "required": true, "content": { "application/json": { "schema": asked } } },
+            "responses": {
+                "200": {
+                    "description": "It was done.",
+                    "content": { "application/json": { "schema": done } },
+                },
+                "400": failed("The request isn't understood."),
+                "401": failed("The token is missing or wrong."),
+                "403": failed("A page of another site asks."),
+                "405": { "description": "The server only reads: it was started without --control." },
+                "422": failed("It can't be done."),
+            },
+        });
+        let path = paths.entry(format!("/api/v1/{}", operation.path));
+        path.or_insert_with(|| json!({}))["post"] = post;
+    }
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Backsight",
             "version": "1",
-            "description": "What a store of Backsight has, to read. Numbers are in the unit that stands beside them. \
+            "description": "What a store of Backsight has. What is written wants the token that `backsight serve --control` prints. Numbers are in the unit that stands beside them. \
                             `/api/v1/events` says by server-sent events (`edition`) when something was written.",
         },
         "paths": paths,
-        "components": { "schemas": schemas },
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+        },
     })
 }
 

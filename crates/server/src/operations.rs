@@ -4,13 +4,16 @@ use backsight_report::{
     alerts::AlertsView,
     doctor::DoctorHistoryView,
     history::{HistoryStudyView, HistoryView},
+    queue::QueueView,
     schema::schema_of,
     stored_study::StudyListEntry,
     test_matrix::TestMatrix,
 };
-use schemars::JsonSchema;
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::requests::{AnnotateRequest, CancelRequest, QueueRequest, TriageRequest};
 
 /// Something that can be asked.
 pub struct Operation {
@@ -85,6 +88,13 @@ pub const OPERATIONS: &[Operation] = &[
         schema: || None,
     },
     Operation {
+        id: "listJobs",
+        path: "queue",
+        about: "The jobs of the queue: what `backsight queue list --all --json` prints.",
+        parameters: &[],
+        schema: || Some(schema_of::<QueueView>()),
+    },
+    Operation {
         id: "getDescription",
         path: "openapi.json",
         about: "This description.",
@@ -92,6 +102,58 @@ pub const OPERATIONS: &[Operation] = &[
         schema: || None,
     },
 ];
+
+/// Something that who has the token may ask to be done, with `POST`.
+pub struct WriteOperation {
+    /// Its name for programs.
+    pub id: &'static str,
+    /// Its path after `/api/v1/`.
+    pub path: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// The schema of what is asked.
+    pub schema: fn() -> Value,
+}
+
+/// Everything that may be done.
+pub const WRITE_OPERATIONS: &[WriteOperation] = &[
+    WriteOperation {
+        id: "triage",
+        path: "triage",
+        about: "Say how an alert stands: what `backsight triage` and `backsight accept` keep.",
+        schema: request_schema::<TriageRequest>,
+    },
+    WriteOperation {
+        id: "annotate",
+        path: "annotate",
+        about: "Put a note beside a version: what `backsight annotate` keeps.",
+        schema: request_schema::<AnnotateRequest>,
+    },
+    WriteOperation {
+        id: "addJob",
+        path: "queue",
+        about: "Put a measurement into the queue, which `backsight queue worker` works through.",
+        schema: request_schema::<QueueRequest>,
+    },
+    WriteOperation {
+        id: "cancelJob",
+        path: "queue/cancel",
+        about: "Cancel a job that waits, or stop one that runs.",
+        schema: request_schema::<CancelRequest>,
+    },
+];
+
+fn request_schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    settings.into_generator().into_root_schema_for::<T>().into()
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DoneView {
+    /// It in a sentence.
+    pub said: String,
+}
 
 /// A target in the list.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -171,7 +171,7 @@ async fn events(State(server): State<Server>) -> impl axum::response::IntoRespon
 
 async fn answer(State(server): State<Server>, request: Request) -> Response {
     if let (Some(control), &Method::POST) = (&server.control, request.method()) {
-        return control.answer(server.site.store(), request).await;
+        return control.answer(&server.site, request).await;
     }
     let headers = request.headers();
     let path = request.uri().path();

@@ -88,5 +88,6 @@ async fn content(store: &Store, target: TargetName) -> Result<SiteTarget, StoreE
         history,
         tests,
         studies,
+        annotations: Vec::new(),
     })
 }

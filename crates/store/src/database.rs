@@ -124,6 +124,12 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "core files",
         include_str!("../migrations/0022_core_files.sql"),
     ),
+    (24, "jobs", include_str!("../migrations/0023_jobs.sql")),
+    (
+        25,
+        "annotations",
+        include_str!("../migrations/0024_annotations.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

@@ -29,6 +29,7 @@
 //! ```
 
 mod acceptance;
+mod annotation;
 mod check;
 mod core_file;
 mod database;
@@ -38,6 +39,7 @@ mod history;
 mod holder;
 mod host_records;
 mod instance_records;
+mod job;
 mod packed;
 mod prune_mark;
 mod pruned;
@@ -67,7 +69,7 @@ pub use raw_ref::RawRef;
 pub use retention::{
     KeptReferences, RetainedKind, RetentionFate, RetentionReason, RetentionRow, RetentionTable,
 };
-pub use runner::Runner;
+pub use runner::{JOB_VARIABLE, Runner};
 pub use self_test::StoredSelfTest;
 pub use stamp::StoreStamp;
 pub use study::{

@@ -1,6 +1,14 @@
-//! Who runs a study: a process, told apart from a later one of the same number by when it began.
+//! Who runs a study, and for which job: a process, told apart from a later one of the same number by when it began.
 
 use std::fs;
+
+/// The variable that tells a process the number of the job that it is run for.
+pub const JOB_VARIABLE: &str = "BACKSIGHT_JOB";
+
+/// The number of the job that this process is run for, if it is.
+pub(crate) fn job_of_this_process() -> Option<i64> {
+    std::env::var(JOB_VARIABLE).ok()?.parse().ok()
+}
 
 /// A process, for as long as the machine is up and beyond.
 #[derive(Debug, Clone, PartialEq, Eq)]

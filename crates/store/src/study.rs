@@ -19,6 +19,7 @@ use crate::{
     Runner, Store, StoreError, SweptObjects,
     database::{AnswerRow, DatabaseKind},
     raw,
+    runner::job_of_this_process,
 };
 
 /// Rows a statement; SQLite takes at most 32,766 values in one.
@@ -200,8 +201,8 @@ impl Store {
             .map_err(|e| self.database.fault(e))?;
         let runner = Runner::this_process();
         sqlx::query(
-            "INSERT INTO study (id, name, verb, arguments, seed, began, state, runner_pid, runner_boot, runner_start, target) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            "INSERT INTO study (id, name, verb, arguments, seed, began, state, runner_pid, runner_boot, runner_start, target, job) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         )
         .bind(id)
         .bind(new.name.as_str())
@@ -214,6 +215,7 @@ impl Store {
         .bind(runner.as_ref().map(|r| r.boot.clone()))
         .bind(runner.as_ref().map(|r| saturated(r.start)))
         .bind(new.target.as_ref().map(|target| target.name.to_string()))
+        .bind(job_of_this_process())
         .execute(&mut *tx)
         .await
         .map_err(|e| self.database.fault(e))?;

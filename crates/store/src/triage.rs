@@ -11,8 +11,8 @@ impl Store {
     /// The disk is full; the store is locked.
     pub async fn record_triage(&self, triage: &Triage) -> Result<(), StoreError> {
         sqlx::query(
-            "INSERT INTO triage (number, target, version, name, state, note, who, made) \
-             SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7 FROM triage",
+            "INSERT INTO triage (number, target, version, name, state, note, who, made, lies_at) \
+             SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8 FROM triage",
         )
         .bind(triage.target.as_str())
         .bind(&triage.version)
@@ -21,6 +21,7 @@ impl Store {
         .bind(triage.note.as_deref())
         .bind(&triage.by)
         .bind(triage.at.to_string())
+        .bind(triage.lies_at.as_deref())
         .execute(self.database.pool())
         .await
         .map_err(|e| self.database.fault(e))?;
@@ -33,7 +34,7 @@ impl Store {
     /// The store is locked, or holds what no release of ours wrote.
     pub async fn triage(&self, target: &TargetName) -> Result<Vec<Triage>, StoreError> {
         let query = sqlx::query(
-            "SELECT version, name, state, note, who, made FROM triage WHERE target = $1 ORDER BY number",
+            "SELECT version, name, state, note, who, made, lies_at FROM triage WHERE target = $1 ORDER BY number",
         )
         .bind(target.as_str());
         let rows = self.database.rows(query).await?;
@@ -50,6 +51,7 @@ impl Store {
             name: db.column(row, "name")?,
             state: db.parsed(row, "state", "a state of an alert")?,
             note: db.column(row, "note")?,
+            lies_at: db.column(row, "lies_at")?,
             by: db.column(row, "who")?,
             at: db.parsed(row, "made", "a time")?,
         })

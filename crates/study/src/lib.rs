@@ -34,6 +34,7 @@ mod import_arguments;
 mod import_study;
 mod import_tests;
 mod interval_cache;
+mod job_worker;
 mod known_alerts;
 mod known_counters;
 mod known_history;
@@ -61,6 +62,7 @@ mod shared_machine;
 mod simulated;
 mod step_records;
 mod store_check;
+mod stored_question;
 pub mod stored_study;
 mod study_as_found;
 mod study_log;
@@ -96,6 +98,7 @@ pub use host_records::{HostRecords, compare_records, hosts_of_study, machines};
 pub use import_arguments::IMPORT_VERB;
 pub use import_study::ReadImport;
 pub use interval_cache::{Intervals, VersionInterval};
+pub use job_worker::{JobWorker, WAIT_VARIABLE, WorkDone, job_log_path};
 pub use known_alerts::KnownAlerts;
 pub use known_history::{
     KnownHistory, find_target, find_version, known_metric, named_series, no_history,
@@ -117,6 +120,7 @@ pub use scenario_matrix::scenario_matrix;
 pub use session::{Session, SessionOptions, StudyTestbeds};
 pub use simulated::Simulated;
 pub use store_check::{StoreCheck, check_store};
+pub use stored_question::StoredQuestion;
 pub use study_log::{StudyLog, log_lines};
 pub use study_loop::{
     BootPlace, Measurement, Measurer, Progress, StudyLoopError, StudySetup, Unmeasurable,
@@ -126,6 +130,9 @@ pub use test_export::exported_tests;
 pub use test_history::{PAGE_COLUMNS, TestSelection, add_failure_messages, test_history};
 pub use testbed_measurer::TestbedMeasurer;
 pub use timeline::timeline;
-pub use triage::{AcceptanceStatement, AlertStatement, accept_change, triage_alert};
+pub use triage::{
+    AcceptanceStatement, AlertStatement, AnnotationStatement, accept_change, annotate_version,
+    triage_alert,
+};
 pub use verdict_report::{ResultsReport, VerdictReport};
 pub use wanted_settings::UnresolvedSettings;

@@ -5,7 +5,7 @@ use backsight_model::{
     BootKind, Every, Layout, LayoutKind, Lookback, Range, Target, TargetName, TimeUnit,
     TomlDocument, Version, did_you_mean,
 };
-use backsight_store::{Store, StudyDocument};
+use backsight_store::{Store, StudyDocument, StudyRow};
 use miette::IntoDiagnostic as _;
 use std::{
     collections::HashSet,
@@ -81,7 +81,14 @@ impl OpenTarget {
         let newest = studies
             .iter()
             .find(|study| study.target.as_ref() == Some(name));
-        let Some(study) = newest else { return Ok(None) };
+        match newest {
+            Some(study) => Self::of_study(store, study).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Opens the history of a study's target as it described it; nothing if it says nothing of one.
+    pub async fn of_study(store: &Store, study: &StudyRow) -> miette::Result<Option<Self>> {
         let documents = store.documents(study.id).await.into_diagnostic()?;
         let choices = Choices::from_study(study).into_diagnostic()?;
         let found = StudyDocument::of_kind(&documents, "target").next();

@@ -1,12 +1,10 @@
 //! Going on with a study that was stopped or killed, or adding rounds to one: by its verb's entry in the registry.
 
-use backsight_catalog::{Catalog, Monitors};
-use backsight_store::{Store, StudyDocument, StudyRow};
-use miette::IntoDiagnostic as _;
+use backsight_store::{Store, StudyRow};
 use std::num::NonZeroU32;
 
 use crate::{
-    Choices, Question, SessionOptions, StudyOutcome,
+    SessionOptions, StoredQuestion, StudyOutcome,
     verbs::{Resumed, VERBS, verb},
 };
 
@@ -50,23 +48,11 @@ pub async fn resume(
             takes.join(" and ")
         ));
     }
-    // The definitions as they were when the study began: one result set, one way of measuring.
-    let documents = store.documents(study.id).await.into_diagnostic()?;
-    let of_kind = |kind| StudyDocument::of_kind(&documents, kind);
-    let monitors = Monitors::from_documents(of_kind("monitor").collect())?;
-    let catalog = Catalog::from_documents(of_kind("benchmark").collect())?;
-    let catalog = catalog.with_monitors(monitors);
-    let catalog = catalog.with_settings(of_kind("setting").collect());
-    let plan = of_kind("plan")
-        .last()
-        .ok_or_else(|| miette::miette!("this study has no plan"))?;
-    let choices = Choices::from_study(&study).into_diagnostic()?;
-    let question = Question {
-        plan,
-        lab: of_kind("lab").last(),
-        along_history: choices.verb.history().is_some(),
-        choices,
-    };
+    let StoredQuestion {
+        documents,
+        question,
+        catalog,
+    } = StoredQuestion::of_study(store, &study).await?;
     let resumed = Resumed {
         store,
         study,

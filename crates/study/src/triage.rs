@@ -1,7 +1,7 @@
-//! What people say of changes: how an alert stands, that a change is accepted. Versions are named as for `bisect`.
+//! What people say of changes and versions: how an alert stands, that a change is accepted, notes. Versions are named as for `bisect`.
 
-use backsight_model::{Acceptance, TargetName, Triage, TriageState};
-use backsight_policy::{TargetHistory, alert_at, history};
+use backsight_model::{Acceptance, Annotation, TargetName, Triage, TriageState};
+use backsight_policy::{TargetHistory, alert_at, can_lie_at, history};
 use backsight_report::escape;
 use backsight_store::Store;
 use jiff::Timestamp;
@@ -18,6 +18,8 @@ pub struct AlertStatement {
     pub state: TriageState,
     /// Why, or what comes next.
     pub note: Option<String>,
+    /// The version that it lies at, where who says it knows better.
+    pub lies_at: Option<String>,
     /// Who says it.
     pub by: String,
 }
@@ -25,7 +27,7 @@ pub struct AlertStatement {
 /// Keeps how an alert stands.
 ///
 /// # Errors
-/// There is no such version, or no alert lies at it; the store's own.
+/// There is no such version, or no alert lies at it; it can't lie where it is said to; the store's own.
 pub async fn triage_alert(
     store: &Store,
     target: &TargetName,
@@ -44,12 +46,27 @@ pub async fn triage_alert(
         ));
     };
     let version = &versions[alerts[alert].stretch.at].version;
+    let mut lies_at = None;
+    if let Some(asked) = &said.lies_at {
+        let (id, name) = find_version(store, target, &known.history, asked).await?;
+        let to = versions.iter().position(|it| it.version.id == id);
+        if !to.is_some_and(|to| can_lie_at(&alerts, alert, to)) {
+            return Err(miette::miette!(
+                help = "a version that it may lie at, and that names no other alert",
+                "the alert of {} can't lie at {}",
+                escape::line(&version.name),
+                escape::line(&name)
+            ));
+        }
+        lies_at = Some(id);
+    }
     let triage = Triage {
         target: target.clone(),
         version: version.id.clone(),
         name: version.name.clone(),
         state: said.state,
         note: said.note,
+        lies_at,
         by: said.by,
         at,
     };
@@ -117,4 +134,45 @@ pub async fn accept_change(
     store.accept(&acceptance).await.into_diagnostic()?;
     history.accept(std::slice::from_ref(&acceptance), at);
     Ok((acceptance, history))
+}
+
+/// A note that somebody puts beside a version.
+#[derive(Debug, Clone)]
+pub struct AnnotationStatement {
+    /// The version.
+    pub version: String,
+    /// What there is to know.
+    pub text: String,
+    /// Who says it.
+    pub by: String,
+}
+
+/// Keeps a note beside a version; returns it with its number.
+///
+/// # Errors
+/// The text is empty, or there is no such version; the store's own.
+pub async fn annotate_version(
+    store: &Store,
+    target: &TargetName,
+    said: AnnotationStatement,
+) -> miette::Result<(i64, Annotation)> {
+    let text = said.text.trim();
+    if text.is_empty() {
+        return Err(miette::miette!(
+            help = "say it in a sentence: \"the machine was moved\"",
+            "the note is empty"
+        ));
+    }
+    let studies = store.target_history(target).await.into_diagnostic()?;
+    let (version, name) = find_version(store, target, &history(&studies), &said.version).await?;
+    let note = Annotation {
+        target: target.clone(),
+        version,
+        name,
+        text: text.to_owned(),
+        by: said.by,
+        at: Timestamp::now(),
+    };
+    let number = store.annotate(&note).await.into_diagnostic()?;
+    Ok((number, note))
 }

@@ -27,6 +27,15 @@ pub struct ChangeStretch {
 }
 
 impl ChangeStretch {
+    /// Of a change that lies at this version and nowhere else.
+    pub(super) fn exactly(at: usize) -> Self {
+        Self {
+            after: at.checked_sub(1),
+            at,
+            until: at,
+        }
+    }
+
     /// Whether the first version after the change may be this one.
     #[must_use]
     pub fn contains(&self, version: usize) -> bool {

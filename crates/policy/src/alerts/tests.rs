@@ -207,6 +207,7 @@ fn what_was_said_is_about_the_alert_that_may_lie_at_its_version() {
         version: format!("v{version}"),
         name: format!("1.{version}"),
         state,
+        lies_at: None,
         note: None,
         by: "Ann".to_owned(),
         at: Timestamp::from_second(EPOCH).unwrap(),
@@ -231,7 +232,20 @@ fn what_was_said_is_about_the_alert_that_may_lie_at_its_version() {
     let vague = alerts(&history, None).remove(1).stretch;
     assert!(vague.until > vague.after.unwrap() + 1, "{vague:?}");
     let other = triage(vague.until, Said::Confirmed);
-    assert_eq!(told(&[other]), [(50, New), (20, Confirmed)]);
+    assert_eq!(
+        told(std::slice::from_ref(&other)),
+        [(50, New), (20, Confirmed)]
+    );
+    // Who says so may know better at which of them it lies; not at one that it can't.
+    let moved = |to: usize| Triage {
+        lies_at: Some(format!("v{to}")),
+        ..other.clone()
+    };
+    assert_eq!(
+        told(&[moved(vague.until)]),
+        [(50, New), (vague.until, Confirmed)]
+    );
+    assert_eq!(told(&[moved(70)]), [(50, New), (20, Confirmed)]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The page of an alert: a change of the software, all that moved with it, and the commits that may have made it.
 
 use askama::Template;
-use backsight_policy::{Alert, AlertKind, MemberChange};
+use backsight_model::shell_line;
+use backsight_policy::{Alert, AlertKind, MemberChange, can_lie_at};
 use backsight_report::{alerts::AlertView, clipped};
 
 use super::{
@@ -27,11 +28,17 @@ pub(super) struct AlertPage {
     /// The command that narrows it down; empty where it is exact.
     bisect: String,
     triage: String,
-    /// What is said is said of this version of this target, at this link.
-    target: String,
-    version: String,
-    to_triage: String,
+    /// What forms say besides what the reader fills in: of which change, and which bisection is asked for. JSON.
+    said: String,
+    asked: String,
+    /// The versions that it may lie at, if they are several: names and identities.
+    possible: Vec<(String, String)>,
     commits: String,
+}
+
+/// What a form says besides what the reader fills in: of which version of which target. JSON.
+pub(super) fn said_of(target: &str, version: &str) -> String {
+    serde_json::json!({"target": target, "version": version}).to_string()
 }
 
 /// An alert in a list.
@@ -107,6 +114,26 @@ impl AlertLine {
     }
 }
 
+/// Most versions from which a reader chooses.
+const MOST_POSSIBLE: usize = 500;
+
+/// The names and identities of other versions that an alert may lie at; none where they are too many to choose from.
+fn possible_versions(here: Here<'_>, number: usize) -> Vec<(String, String)> {
+    let book = here.book;
+    let stretch = book.alerts[number].stretch;
+    let first = stretch.after.map_or(0, |after| after + 1);
+    let other = (first..=stretch.until).filter(|at| can_lie_at(&book.alerts, number, *at));
+    let other = other.filter(|at| *at != stretch.at);
+    let versions: Vec<(String, String)> = other
+        .take(MOST_POSSIBLE + 1)
+        .map(|at| (book.name(at), book.version(at).id.clone()))
+        .collect();
+    match versions.len() > MOST_POSSIBLE {
+        true => Vec::new(),
+        false => versions,
+    }
+}
+
 /// Versions on either side of a change that its picture shows.
 const SPARK_REACH: usize = 20;
 
@@ -175,18 +202,8 @@ impl Press<'_> {
             None => String::new(),
         };
         let name = &book.version(stretch.at).name;
-        let is_exact = stretch
-            .after
-            .is_some_and(|after| after + 1 == stretch.until);
-        let bisect = match stretch.after {
-            Some(after) if !is_exact => format!(
-                "backsight bisect plan.toml --target {} {}..{}",
-                book.target,
-                book.version(after).name,
-                book.version(stretch.until).name
-            ),
-            _ => String::new(),
-        };
+        let bisect = book.bisect_words(alert);
+        let bisect = bisect.map(|words| format!("backsight {}", shell_line(words)));
         let mut crumbs = here.crumbs();
         crumbs.push(Crumb::new(
             &book.name(stretch.at),
@@ -204,10 +221,13 @@ impl Press<'_> {
                 Vec::new()
             },
             members: members.collect(),
-            bisect: clipped(&bisect, 300),
-            target: book.target.to_string(),
-            version: book.version(stretch.at).id.clone(),
-            to_triage: here.link("api/v1/triage"),
+            bisect: clipped(&bisect.unwrap_or_default(), 500),
+            possible: possible_versions(here, number),
+            said: said_of(book.target.as_str(), &book.version(stretch.at).id),
+            asked: {
+                let version = serde_json::json!({"version": book.version(stretch.at).id});
+                serde_json::json!({"target": book.target, "bisect": version}).to_string()
+            },
             triage: clipped(
                 &format!("backsight triage {} {name} confirmed", book.target),
                 200,

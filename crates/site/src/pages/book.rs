@@ -1,6 +1,6 @@
 //! A target with everything that pages say of it, and where its pages are.
 
-use backsight_model::{Boot, Build, HistoryTrial, StudyHistory, TargetName, Version};
+use backsight_model::{Annotation, Boot, Build, HistoryTrial, StudyHistory, TargetName, Version};
 use backsight_policy::{Alert, TargetHistory, TestHistory, VersionSeries, VersionStanding};
 use backsight_report::{SeriesText, clipped, numbers::Scale};
 use std::{
@@ -34,6 +34,8 @@ pub struct SiteTarget {
     pub tests: Option<TestHistory>,
     /// One for each change of the software, the worst first.
     pub alerts: Vec<Alert>,
+    /// Notes that people put beside versions, the oldest first.
+    pub annotations: Vec<Annotation>,
 }
 
 impl SiteTarget {
@@ -99,6 +101,7 @@ impl Book {
             history,
             tests: _,
             alerts: _,
+            annotations: _,
         } = &content;
         let versions = history.versions.iter().enumerate();
         let places: HashMap<String, usize> = versions
@@ -229,6 +232,16 @@ impl Book {
 
     pub fn version(&self, at: usize) -> &Version {
         &self.history.versions[at].version
+    }
+
+    /// What people say of a version, the oldest first.
+    pub fn notes_at(&self, at: usize) -> Vec<String> {
+        let id = &self.version(at).id;
+        let notes = self.content.annotations.iter();
+        let notes = notes.filter(|note| note.version == *id);
+        notes
+            .map(|note| format!("{}: {}", note.by, note.text))
+            .collect()
     }
 
     /// A version's name as a page shows it.

@@ -5,6 +5,7 @@
 //! made visible here.
 
 use askama::Error;
+use backsight_model::StudyName;
 use backsight_policy::{VersionPoint, VersionSeries};
 use backsight_report::{
     SeriesText,
@@ -13,14 +14,17 @@ use backsight_report::{
 };
 use jiff::Timestamp;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{
     book::{Here, MOST_LISTED},
+    changed_facts::{ChangedFact, changed_facts},
     changes::change_sentences,
     series_list::{SeriesRow, in_order},
 };
 
+/// A fact that changes seldom does so at most at one of so many measured versions.
+const SELDOM: usize = 20;
 /// Steps that a chart tells apart over the span of a series' values.
 const STEPS: f64 = 4_000.0;
 
@@ -39,14 +43,18 @@ struct VersionsData {
     quirks: BTreeMap<usize, String>,
     /// Versions that nothing was measured of: how they stand and why.
     unmeasured: BTreeMap<usize, (&'static str, String)>,
-    /// Where the compilers of builds changed.
+    /// Where compilers, or facts of machines that seldom change, did.
     environment: BTreeMap<usize, String>,
+    /// What people say of versions.
+    said: BTreeMap<usize, String>,
 }
 
 /// A series.
 #[derive(Serialize)]
 struct SeriesData<'a> {
     slug: &'a str,
+    /// The study that measured it last: what is measured like it becomes part of it.
+    like: Option<&'a str>,
     name: String,
     benchmark: &'a str,
     unit: String,
@@ -105,15 +113,6 @@ fn line(text: &str, most: usize) -> String {
 /// `data/versions.js`.
 pub(super) fn versions(here: Here<'_>) -> Result<String, Error> {
     let known = || here.book.history.versions.iter().enumerate();
-    let mut compilers = None;
-    let mut environment = BTreeMap::new();
-    for (at, known) in known().filter(|(_, known)| !known.compilers.is_empty()) {
-        let is: Vec<&str> = known.compilers.iter().map(String::as_str).collect();
-        let is = is.join(", ");
-        if let Some(was) = compilers.replace(is.clone()).filter(|was| *was != is) {
-            environment.insert(at, line(&format!("compiler: was {was}, is {is}"), 300));
-        }
-    }
     let reasons = known().filter(|(at, _)| here.measured.binary_search(at).is_err());
     let data = VersionsData {
         target: here.target.to_string(),
@@ -139,9 +138,56 @@ pub(super) fn versions(here: Here<'_>) -> Result<String, Error> {
                 (at, (standing.as_str(), why))
             })
             .collect(),
-        environment,
+        environment: environment_changes(here),
+        said: {
+            let notes = known().map(|(at, _)| (at, here.notes_at(at)));
+            let notes = notes.filter(|(_, notes)| !notes.is_empty());
+            notes
+                .map(|(at, notes)| (at, line(&notes.join("; "), 300)))
+                .collect()
+        },
     };
     script("versions", &data)
+}
+
+/// Where the compilers of builds changed, or facts of machines; a fact that changes with many versions is one of these.
+fn environment_changes(here: Here<'_>) -> BTreeMap<usize, String> {
+    let mut changes: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    let mut compilers = None;
+    for (at, known) in here.book.history.versions.iter().enumerate() {
+        if known.compilers.is_empty() {
+            continue;
+        }
+        let is: Vec<&str> = known.compilers.iter().map(String::as_str).collect();
+        let is = is.join(", ");
+        if let Some(was) = compilers.replace(is.clone()).filter(|was| *was != is) {
+            let change = format!("compiler: was {was}, is {is}");
+            changes.entry(at).or_default().push(change);
+        }
+    }
+    let facts = here.measured.windows(2).map(|pair| {
+        let (facts, _) = changed_facts(&here.builds(pair[0]), &here.builds(pair[1]));
+        (pair[1], facts)
+    });
+    let facts: Vec<(usize, Vec<ChangedFact>)> = facts.collect();
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    for fact in facts.iter().flat_map(|(_, facts)| facts) {
+        *times.entry(fact.name.as_str()).or_default() += 1;
+    }
+    let most = (here.measured.len() / SELDOM).max(2);
+    for (at, facts) in &facts {
+        for fact in facts
+            .iter()
+            .filter(|fact| times[fact.name.as_str()] <= most)
+        {
+            let change = format!("{}: was {}, is {}", fact.name, fact.was, fact.is);
+            changes.entry(*at).or_default().push(change);
+        }
+    }
+    let changes = changes.into_iter();
+    changes
+        .map(|(at, changes)| (at, line(&changes.join("; "), 300)))
+        .collect()
 }
 
 /// `data/titles.js`.
@@ -170,6 +216,7 @@ pub(super) fn series(here: Here<'_>, number: usize) -> Result<String, Error> {
     };
     let data = SeriesData {
         slug: here.slug(number),
+        like: here.book.like(series).map(StudyName::as_str),
         name: line(&series.name(), 200),
         benchmark: series.cell.benchmark.as_str(),
         unit: words.unit(),

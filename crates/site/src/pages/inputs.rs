@@ -201,7 +201,7 @@ impl<'a> BookInputs<'a> {
                 self.add_version(inputs, at);
             }
         }
-        inputs.add(self.measured[at]);
+        inputs.add((self.measured[at], self.book.notes_at(at)));
         for at in [Some(at), before].into_iter().flatten() {
             self.add_builds(inputs, at);
         }

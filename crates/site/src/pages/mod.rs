@@ -19,6 +19,7 @@ mod inputs;
 mod interval;
 mod json;
 mod machines;
+mod measuring;
 mod publish;
 mod series;
 mod series_list;
@@ -33,5 +34,6 @@ mod versions;
 
 pub use book::SiteTarget;
 pub use folder::{FolderError, PublishedFiles};
+pub use measuring::MeasureRequest;
 pub use publish::{PublishError, publish};
 pub use site::{ChangesBetween, Site, SiteError, SiteFile, StudyPages, VersionChanges};

@@ -5,7 +5,7 @@
 //! lies between two versions, since a site doesn't know how a target keeps its history.
 
 use askama::Template;
-use backsight_model::{Change, TargetName, Version};
+use backsight_model::{Change, Job, TargetName, Version};
 use backsight_report::{doctor::DoctorHistoryView, numbers};
 use backsight_store::{RawRef, Store, StoreError, StoredSelfTest, StudyRow};
 use std::{
@@ -123,6 +123,7 @@ pub struct Site<'a> {
     pub(super) books: Vec<Book>,
     pub(super) studies: Vec<StudyRow>,
     pub(super) machines: DoctorHistoryView,
+    pub(super) jobs: Vec<Job>,
     /// What couldn't be taken into account, a sentence each.
     pub(super) notes: Vec<String>,
     pub(super) reports: Option<Box<dyn StudyPages + 'a>>,
@@ -160,6 +161,7 @@ impl<'a> Site<'a> {
             books,
             studies: Vec::new(),
             machines: DoctorHistoryView::new(&[]),
+            jobs: Vec::new(),
             notes: Vec::new(),
             reports: None,
             pages,
@@ -197,6 +199,13 @@ impl<'a> Site<'a> {
         pages.insert(address::MACHINES.to_owned(), Page::Machines);
         pages.insert(address::MACHINES_DATA.to_owned(), Page::MachinesJson);
         self.machines = DoctorHistoryView::new(tests);
+        self
+    }
+
+    /// With what its status says of the queue: jobs in the order in which they are run, then those that are over.
+    #[must_use]
+    pub fn with_jobs(mut self, jobs: Vec<Job>) -> Self {
+        self.jobs = jobs;
         self
     }
 

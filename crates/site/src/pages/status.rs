@@ -1,8 +1,8 @@
 //! What isn't as it should be, over all targets: what can't be measured or isn't, what failed last, which studies wait to go on.
 
 use askama::Template;
-use backsight_model::BuildFailure;
-use backsight_report::clipped;
+use backsight_model::{BuildFailure, Job, JobState};
+use backsight_report::{clipped, queue::job_command};
 use jiff::Timestamp;
 
 use super::{
@@ -19,11 +19,14 @@ use crate::crumb::Crumb;
 const MOST_GAPS: usize = 500;
 const MOST_FAILURES: usize = 100;
 const MOST_STUDIES: usize = 50;
+/// Most jobs that are over.
+const MOST_OVER: usize = 10;
 
 #[derive(Template)]
 #[template(path = "pages/status.html")]
 pub(super) struct StatusPage<'a> {
     frame: Frame,
+    jobs: Vec<JobLine>,
     running: Vec<StudyLine>,
     /// Studies that `resume` goes on with.
     unfinished: Vec<StudyLine>,
@@ -32,6 +35,21 @@ pub(super) struct StatusPage<'a> {
     failures: Vec<FailureLine>,
     failures_left_out: usize,
     notes: &'a [String],
+}
+
+/// A job of the queue.
+struct JobLine {
+    number: i64,
+    state: JobState,
+    by: String,
+    asked: Timestamp,
+    command: String,
+    study: String,
+    /// The page of the study that it began, if it has one.
+    to_study: Option<String>,
+    outcome: String,
+    /// What a form that cancels it says.
+    said: String,
 }
 
 /// A build, boot or trial that failed.
@@ -68,6 +86,7 @@ impl<'a> Press<'a> {
         };
         let crumbs = vec![Crumb::new("Home", &self.page.link(address::HOME))];
         StatusPage {
+            jobs: self.job_lines(),
             frame: Frame::new("Status", self.page, crumbs),
             running: of_state(&["running"]),
             unfinished: of_state(&["killed", "stopped"]),
@@ -81,6 +100,33 @@ impl<'a> Press<'a> {
 }
 
 impl Press<'_> {
+    /// The jobs that run and wait, and those that ended last.
+    fn job_lines(&self) -> Vec<JobLine> {
+        let jobs = &self.site.jobs;
+        let over = jobs.iter().position(|job| job.state.is_over());
+        let shown = over.map_or(jobs.len(), |over| (over + MOST_OVER).min(jobs.len()));
+        let line = |job: &Job| {
+            let study = job
+                .study
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let page = address::study(&study);
+            JobLine {
+                number: job.number,
+                state: job.state,
+                by: clipped(&job.request.by, 60),
+                asked: job.asked,
+                command: clipped(&job_command(job), 300),
+                to_study: self.site.has(&page).then(|| self.page.link(&page)),
+                study,
+                outcome: clipped(job.outcome.as_deref().unwrap_or_default(), 300),
+                said: serde_json::json!({"job": job.number}).to_string(),
+            }
+        };
+        jobs[..shown].iter().map(line).collect()
+    }
+
     /// What failed of a target: builds, boots and trials.
     fn failures_of(&self, here: Here<'_>) -> Vec<FailureLine> {
         let book = here.book;

@@ -10,6 +10,7 @@ use backsight_report::{
 };
 
 use super::{
+    alert::said_of,
     book::{BuildOf, Here},
     boot::is_started,
     changed_facts::{ChangedFact, changed_facts},
@@ -32,6 +33,10 @@ pub(super) struct VersionPage {
     standing: &'static str,
     why: String,
     quirks: Vec<String>,
+    /// What people say of it.
+    notes: Vec<String>,
+    /// What a form for another note says besides.
+    said: String,
     before: Option<Link>,
     after: Option<Link>,
     /// Ranges to the measured neighbours.
@@ -116,6 +121,11 @@ impl Press<'_> {
                 .iter()
                 .map(|why| clipped(why, LONGEST_REASON))
                 .collect(),
+            notes: {
+                let notes = book.notes_at(at).into_iter();
+                notes.map(|note| clipped(&note, LONGEST_REASON)).collect()
+            },
+            said: said_of(book.target.as_str(), &version.id),
             before: book.before(at).map(|at| link(here, at)),
             after: book.after(at).map(|at| link(here, at)),
             since: range(is_measured.then_some(at).or(book.after(at))),

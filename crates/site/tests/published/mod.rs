@@ -91,6 +91,7 @@ impl Site {
                 history,
                 tests: Some(tests),
                 studies,
+                annotations: Vec::new(),
             });
         }
         backsight_site::Site::new(&self.store, contents, Box::new(between))

@@ -190,6 +190,11 @@ fn the_page_about_stepping_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_on_new_benchmarks_can_be_followed() {
+    follow("docs/how-to/add-a-benchmark.md");
+}
+
+#[test]
 fn the_page_on_jobs_can_be_followed() {
     follow("docs/how-to/queue-jobs.md");
 }

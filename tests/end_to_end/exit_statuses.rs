@@ -277,6 +277,27 @@ const CASES: &[Case] = &[
     case("check", 2, || fresh(&["check"])),
     case("list", 0, || fresh(&["list", "benchmarks"])),
     case("list", 2, || fresh(&["list", "horses"])),
+    case("new", 0, || {
+        fresh(&["new", "benchmark", "seq", "--run", "seq 9"])
+    }),
+    case("new", 2, || {
+        fresh(&["new", "benchmark", "seq", "--regex", "("])
+    }),
+    case("lint", 0, || {
+        let place = Place::new();
+        place.write("quick.toml", IN_ORDER);
+        place.ends(&["lint", "quick.toml"])
+    }),
+    case("lint", 1, || {
+        let place = quick();
+        place.ends(&["lint", "benchmarks"])
+    }),
+    case("lint", 2, || fresh(&["lint", "none.toml"])),
+    case("try-parser", 0, || tried("rate: 5 MB/s")),
+    case("try-parser", 1, || tried("rate: none")),
+    case("try-parser", 2, || {
+        fresh(&["try-parser", "none.toml", "none.txt"])
+    }),
     case("doctor", 0, || {
         fresh(&["doctor", "plan.toml", "--no-self-test"])
     }),
@@ -320,6 +341,19 @@ pub fn quick() -> Place {
     place.monitor("sleeper", "sleep 1000");
     place.plan("use = [\"quick\"]\nrounds = 2\nseed = 1\n");
     place
+}
+
+/// A definition of which nothing is amiss.
+const IN_ORDER: &str = "name = 'quick'\nabout = 'how fast'\nroles = ['dut']\nneeds = { debian = ['x'] }\n\
+    version = 'true'\ntimeout = '9s'\n[dut]\nrun = 'true'\n\
+    [metric.rate]\nunit = 'MB/s'\nbetter = 'higher'\nabout = 'the speed'\nregex = '(?<value>[0-9]+) MB/s'\n";
+
+/// What is found in an output.
+fn tried(output: &str) -> Ended {
+    let place = Place::new();
+    place.write("quick.toml", IN_ORDER);
+    place.write("output.txt", output);
+    place.ends(&["try-parser", "quick.toml", "output.txt"])
 }
 
 /// A place whose suite is in order.
@@ -568,6 +602,9 @@ verbs! {
     statuses_of_delete "delete"
     statuses_of_check "check"
     statuses_of_list "list"
+    statuses_of_new "new"
+    statuses_of_lint "lint"
+    statuses_of_try_parser "try-parser"
     statuses_of_doctor "doctor"
     statuses_of_record "record"
     statuses_of_restore "restore"

@@ -514,20 +514,30 @@ export class Chart {
       ctx.lineTo(x + end, y - end);
     }
     ctx.stroke();
+    const marks = new Map<number, [string, string][]>();
     const letters = (places: Iterable<number>, letter: string, colour: string) => {
-      ctx.fillStyle = colour;
-      let free = -Infinity;
       for (const at of places) {
-        const x = this.x(at);
-        if (!this.isSeen(at, at) || x < free) continue;
-        ctx.fillText(letter, x, y);
-        free = x + 9 * ratio;
+        if (!this.isSeen(at, at)) continue;
+        const there = marks.get(at);
+        if (there) there.push([letter, colour]);
+        else marks.set(at, [[letter, colour]]);
       }
     };
     letters(versions.quirks.keys(), "q", this.theme.unsure);
     letters(versions.environment.keys(), "e", this.theme.tones[3]!);
     letters(versions.said.keys(), "n", this.theme.ink);
     for (const { series, colour } of this.shown) letters(series.epochs.map(([at]) => at), "≈", this.shown.length > 1 ? colour : this.theme.ink);
+    let free = -Infinity;
+    for (const [at, there] of [...marks].sort(([one], [other]) => one - other)) {
+      // Those of one version stand beside each other.
+      const from = this.x(at) - 4 * ratio * (there.length - 1);
+      if (from < free) continue;
+      there.forEach(([letter, colour], place) => {
+        ctx.fillStyle = colour;
+        ctx.fillText(letter, from + 8 * ratio * place, y);
+      });
+      free = from + (8 * there.length + 1) * ratio;
+    }
     ctx.textBaseline = "alphabetic";
   }
 }

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 
 use crate::{
     accept, alerts, annotate, bisect, check, common_options::CommonOptions, compare, detect,
-    doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, list,
-    log, manual, noise, overhead, profile, prune, publish, queue, record, report, restore, resume,
-    run, schema, search, serve, step, studies, test, test_matrix, trace, try_patch,
+    doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, lint,
+    list, log, manual, new, noise, overhead, profile, prune, publish, queue, record, report,
+    restore, resume, run, schema, search, serve, step, studies, test, test_matrix, trace,
+    try_parser, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -101,6 +102,12 @@ enum Verb {
     Check(check::CheckArgs),
     /// List what there is: `list benchmarks`, `list monitors`, `list importers`
     List(list::ListArgs),
+    /// Write a definition that runs, to go on from
+    New(new::NewArgs),
+    /// Advice on definitions: units, directions, warm-up, expressions that match twice, names
+    Lint(lint::LintArgs),
+    /// Show what a definition's parsers find in an output of its program, line by line
+    TryParser(try_parser::TryParserArgs),
     /// Say what a plan lacks, what will spoil its measurements, and what mends each; without one, of machines
     Doctor(doctor::DoctorArgs),
     /// Show what a host is: hardware, kernel, settings, packages; or what differs between two
@@ -183,6 +190,9 @@ impl Arguments {
             Verb::Prune(verb) => verb.execute(&shared),
             Verb::Check(verb) => verb.execute(&shared),
             Verb::List(verb) => verb.execute(&shared),
+            Verb::New(verb) => verb.execute(),
+            Verb::Lint(verb) => verb.execute(),
+            Verb::TryParser(verb) => verb.execute(),
             Verb::Doctor(verb) => verb.execute(&shared),
             Verb::Record(verb) => verb.execute(&shared),
             Verb::Restore(verb) => verb.execute(&shared),

@@ -1,5 +1,6 @@
 //! `backsight list`: what there is.
 
+use backsight_catalog::benchmark_sets;
 use backsight_settings::SettingCatalog;
 use std::process::ExitCode;
 
@@ -16,6 +17,7 @@ pub struct ListArgs {
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum What {
     Benchmarks,
+    Sets,
     Monitors,
     Importers,
     Settings,
@@ -26,6 +28,7 @@ impl ListArgs {
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         match self.what {
             What::Benchmarks => benchmarks(shared)?,
+            What::Sets => sets()?,
             What::Monitors => monitors(shared)?,
             What::Importers => importers()?,
             What::Settings => settings(shared)?,
@@ -49,6 +52,22 @@ fn benchmarks(shared: &CommonOptions) -> miette::Result<()> {
             roles.join(", "),
             metrics.join(", "),
             benchmark.about.clone(),
+        ]);
+    }
+    crate::files::print(&format!("{table}\n"))
+}
+
+fn sets() -> miette::Result<()> {
+    let mut table = table(&["set", "takes", "benchmarks", "good for"]);
+    for set in benchmark_sets()? {
+        let plan = &set.plan;
+        let benchmarks = plan.benchmarks.iter().map(|name| name.to_string());
+        table.add_row([
+            set.name.to_owned(),
+            plan.takes
+                .map_or_else(String::new, |time| format!("about {time}")),
+            benchmarks.collect::<Vec<_>>().join(", "),
+            plan.about.clone().unwrap_or_default(),
         ]);
     }
     crate::files::print(&format!("{table}\n"))

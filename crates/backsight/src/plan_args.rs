@@ -1,6 +1,6 @@
 //! Arguments of a plan: its file, or benchmarks by name; and the question that they make.
 
-use backsight_catalog::Catalog;
+use backsight_catalog::{Catalog, benchmark_sets};
 use backsight_model::{BenchmarkName, MonitorName, Plan, TomlDocument, did_you_mean};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{Choices, Question, ResolvedPlan, RunChoices, StoredQuestion, drawn_seed};
@@ -37,8 +37,11 @@ pub struct PlanArgs {
     /// The lab's file; else the lab.toml beside the plan, else this machine alone
     #[arg(long, value_name = "FILE")]
     lab: Option<PathBuf>,
+    /// Measure this set: a plan that comes with the program; `backsight list sets` shows them
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["plan", "use"])]
+    set: Option<String>,
     /// Measure as this study did: its plan, lab, definitions and target, as they were then
-    #[arg(long, value_name = "STUDY", conflicts_with_all = ["plan", "use", "lab"])]
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["plan", "use", "set", "lab"])]
     like: Option<String>,
 }
 
@@ -52,6 +55,7 @@ impl PlanArgs {
     pub fn lab_without_plan(&self) -> Option<Option<&Path>> {
         let names_nothing =
             self.plan.is_none() && self.benchmarks.is_empty() && self.like.is_none();
+        let names_nothing = names_nothing && self.set.is_none();
         names_nothing.then_some(self.lab.as_deref())
     }
 
@@ -97,7 +101,10 @@ impl PlanArgs {
                 question.choices.hosts = Vec::new();
                 (question, catalog)
             }
-            None => question_of(shared, (verb, plan), &self.benchmarks, self.lab.as_deref())?,
+            None => {
+                let named = (&self.benchmarks[..], self.set.as_deref());
+                question_of(shared, (verb, plan), named, self.lab.as_deref())?
+            }
         };
         question.choices.rounds = self.rounds.or(question.choices.rounds);
         let monitors = self.monitors_of(&catalog)?;
@@ -157,28 +164,41 @@ pub fn seed_of(plan: &TomlDocument, given: Option<u32>) -> miette::Result<u32> {
     Ok(given.or(planned).unwrap_or_else(drawn_seed))
 }
 
-/// The question of a plan's file, or of benchmarks by name, and the catalogue that it is asked with. The choices of `verb`
+/// The plan of a set.
+fn plan_of_set(name: &str) -> miette::Result<TomlDocument> {
+    let mut sets = benchmark_sets()?;
+    if let Some(at) = sets.iter().position(|set| set.name == name) {
+        return Ok(sets.swap_remove(at).document);
+    }
+    let near = did_you_mean(name, sets.iter().map(|set| set.name));
+    let help = near.unwrap_or_else(|| "`backsight list sets` shows what there is".into());
+    Err(miette::miette!(help = help, "there is no set `{name}`"))
+}
+
+/// The question of a plan's file, of a set, or of benchmarks by name, and the catalogue that it is asked with. The choices of `verb`
 /// are filled in later.
 pub fn question_of(
     shared: &CommonOptions,
     (verb, plan_file): (&str, Option<&Path>),
-    benchmarks: &[BenchmarkName],
+    (benchmarks, set): (&[BenchmarkName], Option<&str>),
     lab: Option<&Path>,
 ) -> miette::Result<(Question, Catalog)> {
-    let plan = match plan_file {
-        Some(path) => TomlDocument::open(path)?,
-        None if benchmarks.is_empty() => {
+    let plan = match (plan_file, set) {
+        (Some(path), _) => TomlDocument::open(path)?,
+        (None, Some(set)) => plan_of_set(set)?,
+        (None, None) if benchmarks.is_empty() => {
             return Err(miette::miette!(
                 help = format!(
-                    "backsight {verb} plan.toml, backsight {verb} --use NAME, or backsight {verb} --like STUDY"
+                    "backsight {verb} plan.toml, backsight {verb} --use NAME, backsight {verb} --set quick, or backsight {verb} --like STUDY"
                 ),
                 "what is to be measured? name a plan's file, or benchmarks with --use"
             ));
         }
-        None => Question::plan_of_benchmarks(benchmarks),
+        (None, None) => Question::plan_of_benchmarks(benchmarks),
     };
     let lab = files::lab(lab, plan_file)?;
-    let catalog = files::catalog(shared, plan_file)?;
+    // Without a plan its definitions are those that would stand beside one here.
+    let catalog = files::catalog(shared, plan_file.or(Some(Path::new("plan.toml"))))?;
     for name in benchmarks {
         if catalog.find(name)?.is_none() {
             let names = catalog.names();

@@ -138,7 +138,8 @@ impl SearchArgs {
     fn resolve(&self, shared: &CommonOptions) -> miette::Result<ResolvedPlan> {
         let named: Vec<BenchmarkName> = self.benchmark.iter().cloned().collect();
         let asked = (SearchVerb::NAME, self.plan.as_deref());
-        let (mut question, catalog) = question_of(shared, asked, &named, self.lab.as_deref())?;
+        let (mut question, catalog) =
+            question_of(shared, asked, (&named, None), self.lab.as_deref())?;
         let all = question.arrange(&catalog)?;
         if all.benchmarks.len() > 1 {
             let searchable = |benchmark: &Benchmark| match &self.load {

@@ -20,6 +20,7 @@ use crate::{
     samples::{Parsers, TrialSamplesError},
     suite_passes::{SuitePasses, passes_of},
     suite_results::{self, SuitePass},
+    validity,
 };
 
 /// Name and text of each benchmark that comes with the program.
@@ -39,7 +40,11 @@ pub struct BenchmarkDefinition {
 }
 
 impl BenchmarkDefinition {
-    fn read(name: &BenchmarkName, document: &TomlDocument) -> Result<Self, DocumentError> {
+    /// The definition of this name that a document holds.
+    ///
+    /// # Errors
+    /// It has another name, or is none; a jq program or a regular expression in it is none.
+    pub fn read(name: &BenchmarkName, document: &TomlDocument) -> Result<Self, DocumentError> {
         let benchmark = Benchmark::read(document)?;
         if *benchmark.name != *name {
             return Err(document.problem(
@@ -301,7 +306,8 @@ impl Catalog {
         Some(pass)
     }
 
-    /// A sentence for each cross-check of the benchmark that failed, of what its trial measured and its monitors printed.
+    /// A sentence for each cross-check of the benchmark that failed and each condition of its validity that doesn't hold, of what
+    /// its trial measured and its monitors printed.
     pub fn disagreements(
         &self,
         name: &BenchmarkName,
@@ -311,7 +317,10 @@ impl Catalog {
         let Ok(Some(definition)) = self.find(name) else {
             return Vec::new();
         };
-        cross_checks::disagreements(&definition.benchmark, steps, samples)
+        let benchmark = &definition.benchmark;
+        let mut found = cross_checks::disagreements(benchmark, steps, samples);
+        found.extend(validity::breaches(benchmark, samples));
+        found
     }
 
     /// What the monitors of a trial of this benchmark measured, by what they printed until they were stopped; and a sentence

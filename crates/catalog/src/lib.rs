@@ -19,22 +19,30 @@ mod cross_checks;
 mod definition_files;
 mod definitions;
 mod jq;
+mod lint;
 mod monitor_samples;
 mod monitors;
 mod pattern;
 mod query;
 pub mod sampled_series;
 mod samples;
+mod sets;
 mod suite_passes;
 mod suite_results;
+mod validity;
 
 pub use cross_checks::{CheckedTrial, cross_checks};
 pub use definition_files::CatalogError;
 pub use definitions::{BenchmarkDefinition, Catalog};
+pub use lint::{LintFinding, lint, lint_readings};
 pub use monitor_samples::known_counters;
 pub use monitors::Monitors;
 pub use pattern::MOST_SAMPLES;
 pub use query::{JsonDocument, Query, QueryError, QueryRunError, QueryValue, with_deep_stack};
-pub use samples::{ExtractionError, LONGEST_OUTPUT, Parsers, SampleError, TrialSamplesError};
+pub use samples::{
+    ExtractionError, LONGEST_OUTPUT, MetricReading, Parsers, SampleError, SoughtNumbers,
+    TrialSamplesError,
+};
+pub use sets::{BenchmarkSet, benchmark_sets};
 pub use suite_passes::SuitePasses;
 pub use suite_results::{DocumentEnd, Interrupted, SuiteDocument, SuitePass, SuiteRunReader};

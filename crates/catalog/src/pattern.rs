@@ -60,6 +60,13 @@ impl Expression {
         Ok(Self(regex))
     }
 
+    /// The lines, from 1, that have the values of all matches.
+    pub fn lines(&self, text: &[u8]) -> Vec<usize> {
+        let matches = self.0.captures_iter(text);
+        let places = matches.filter_map(|groups| Some(groups.name("value")?.start()));
+        line_numbers(text, places)
+    }
+
     /// The numbers of all matches, in this unit.
     pub fn numbers(&self, text: &[u8], unit: Unit) -> Result<Vec<f64>, NumberError> {
         let mut numbers = Vec::new();
@@ -84,6 +91,20 @@ impl Expression {
     }
 }
 
+/// The numbers of lines, from 1, at these places of a text, which ascend.
+fn line_numbers(text: &[u8], places: impl Iterator<Item = usize>) -> Vec<usize> {
+    let (mut line, mut seen) = (1, 0);
+    let number = |place: usize| {
+        line += text[seen..place]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+        seen = place;
+        line
+    };
+    places.map(number).collect()
+}
+
 /// A field of the lines that match.
 #[derive(Debug)]
 pub struct ColumnField {
@@ -99,6 +120,13 @@ impl ColumnField {
             line: regex(line)?,
             index: number.get() - 1,
         })
+    }
+
+    /// The lines, from 1, that match.
+    pub fn lines(&self, text: &[u8]) -> Vec<usize> {
+        let lines = text.split(|byte| *byte == b'\n').zip(1..);
+        let matching = lines.filter(|(line, _)| self.line.is_match(line));
+        matching.map(|(_, number)| number).collect()
     }
 
     /// The numbers in the field of all lines that match.

@@ -3,6 +3,10 @@
 //! Nothing is guessed: an output without the value, with something else in its place, or with a number that isn't finite fails the
 //! trial, and the message says what was looked for and what was printed.
 
+mod readings;
+
+pub use readings::{MetricReading, SoughtNumbers};
+
 use backsight_model::{
     Across, Benchmark, ColumnParser, DocumentError, HostName, InstanceSamples, Located, Metric,
     MetricName, MetricSamples, OutputSource, Parser, Pick, Resource, StepRecord, TomlDocument,

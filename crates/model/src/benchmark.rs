@@ -18,7 +18,7 @@ use suite::ResultsTable;
 
 use crate::{
     Across, BenchmarkName, CrossCheck, DocumentError, Located, MetricName, ParamName, Phase,
-    RoleName, Steps, Template, TestCount, TomlDocument, Unit, Value,
+    RoleName, Steps, Template, TestCount, TomlDocument, Unit, Validity, ValidityCondition, Value,
     document::{IfTable, did_you_mean},
     fairness_metric, is_machine_placeholder, machine_placeholders,
 };
@@ -85,6 +85,8 @@ pub struct Benchmark {
     pub search: Option<SearchDefinition>,
     /// Numbers that have to agree in every trial, by the check's name.
     pub cross_checks: IndexMap<String, CrossCheck>,
+    /// What has to hold in every trial, or something else was measured than was meant.
+    pub valid: Validity,
 }
 
 /// A parameter of a benchmark.
@@ -444,6 +446,7 @@ struct Table {
     results: Option<Located<ResultsTable>>,
     search: Option<SearchDefinition>,
     cross_checks: IndexMap<String, Located<CrossCheck>>,
+    valid: Option<Located<Validity>>,
     role_tables: Vec<(Located<String>, RoleSteps)>,
     unknown: Vec<Located<String>>,
 }
@@ -461,6 +464,7 @@ const KEYS: &[&str] = &[
     "results",
     "search",
     "cross-check",
+    "valid",
 ];
 
 struct TableVisitor;
@@ -488,6 +492,7 @@ impl<'de> de::Visitor<'de> for TableVisitor {
                 "results" => table.results = Some(map.next_value()?),
                 "search" => table.search = Some(map.next_value()?),
                 "cross-check" => table.cross_checks = map.next_value()?,
+                "valid" => table.valid = Some(map.next_value()?),
                 // Any other key should be a role; whether it is one is known when all keys are.
                 _ => match map.next_value::<IfTable<RoleSteps>>()? {
                     IfTable::Table(steps) => table.role_tables.push((key, steps)),
@@ -579,6 +584,7 @@ impl Benchmark {
             results: None,
             search: table.search,
             cross_checks: IndexMap::new(),
+            valid: Validity::default(),
         };
         if let Some(timeout) = &table.timeout {
             benchmark.check_template(document, timeout, timeout.span())?;
@@ -624,6 +630,14 @@ impl Benchmark {
                 return Err(document.problem(check.span(), message, "here", None));
             }
             benchmark.cross_checks.insert(name, check.into_inner());
+        }
+        if let Some(valid) = table.valid {
+            let is_metric = |it: &&ValidityCondition| benchmark.metrics.contains_key(&it.metric);
+            if let Some(unknown) = valid.conditions().iter().find(|it| !is_metric(it)) {
+                let message = format!("`{}` is no metric of this benchmark", unknown.metric);
+                return Err(document.problem(valid.span(), message, "here", None));
+            }
+            benchmark.valid = valid.into_inner();
         }
         if let Some(search) = &benchmark.search {
             search.check(document, &benchmark.params, &benchmark.metrics)?;
@@ -1097,6 +1111,10 @@ pub(crate) fn schema() -> schemars::Schema {
         /// a warning of its trial. Checked where the samplers that it names watched.
         #[serde(default, rename = "cross-check")]
         cross_check: IndexMap<String, CrossCheck>,
+        /// What has to hold in every trial, or something else was measured than was meant: `"client_cpu < 95: the client is the
+        /// bottleneck"`, in the metric's unit; or a list of these. What doesn't hold is a warning of its trial.
+        #[serde(default)]
+        valid: Validity,
     }
     let mut generator = schemars::SchemaGenerator::default();
     let role = generator.subschema_for::<RoleSteps>();

@@ -15,6 +15,7 @@ const OF_NO_MATTER: &[&str] = &[
     "programs",
     "params",
     "search",
+    "valid",
     "version",
 ];
 

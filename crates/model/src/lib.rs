@@ -55,6 +55,7 @@ mod test_results;
 mod triage;
 mod trial;
 mod unit;
+mod validity;
 mod value;
 mod version;
 
@@ -140,6 +141,7 @@ pub use trial::{
     StepRecord, TrialRecord,
 };
 pub use unit::{Unit, UnitError};
+pub use validity::{Relation, Validity, ValidityCondition};
 pub use value::{Value, Values};
 pub use version::{
     Amendment, Change, ChangedFile, Every, EveryError, Lookback, LookbackError, Range, TimeUnit,

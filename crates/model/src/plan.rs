@@ -16,8 +16,8 @@ use std::{
 use crate::{
     Benchmark, BenchmarkName, Cell, DocumentError, HostKind, HostName, Lab, Located, Machine,
     Monitor, MonitorName, ParamName, Phase, PlanMonitor, PlannedMonitor, Preparation,
-    PreparationPolicy, RoleName, Seat, Steps, Testbed, TestbedName, TomlDocument, Unit, Value,
-    Values, VariantName,
+    PreparationPolicy, RoleName, Seat, Steps, Testbed, TestbedName, Time, TomlDocument, Unit,
+    Value, Values, VariantName,
     benchmark::{ROLE_FACTS, built_in_placeholders, is_built_in, place_of},
     document::{IfTable, did_you_mean},
     monitor::check_phases,
@@ -44,6 +44,12 @@ pub enum OnFailure {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
+    /// What it is good for, in a sentence.
+    #[serde(default)]
+    pub about: Option<String>,
+    /// About how long it takes, as somebody measured it.
+    #[serde(default)]
+    pub takes: Option<Time>,
     /// Where it is measured; the lab's only testbed unless said.
     #[serde(default)]
     pub testbed: Option<Located<TestbedName>>,

@@ -1,0 +1,162 @@
+//! Advice to who writes a definition: what runs, but will puzzle those who read its numbers.
+
+use backsight_model::{Benchmark, Parser, Pick, Step, Steps, Value};
+use std::fmt;
+
+use crate::MetricReading;
+
+/// Parameters that say how long a benchmark runs.
+const DURATIONS: &[&str] = &["seconds", "duration", "time", "runtime"];
+/// Parts of the names of parameters that say what doesn't count at the beginning.
+const WARM_UPS: &[&str] = &["warm", "omit", "ramp", "preload"];
+
+/// A piece of advice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LintFinding {
+    /// What it is about: `metric rate`; empty for all of the definition.
+    pub place: String,
+    /// What is amiss, and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for LintFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.as_str() {
+            "" => f.write_str(&self.message),
+            place => write!(f, "{place}: {}", self.message),
+        }
+    }
+}
+
+/// Advice on a definition.
+pub fn lint(benchmark: &Benchmark) -> Vec<LintFinding> {
+    let mut advice = Advice(Vec::new());
+    advice.on_definition(benchmark);
+    advice.on_parameters(benchmark);
+    advice.on_metrics(benchmark);
+    advice.0
+}
+
+/// Advice on what its parsers found in an output of its program.
+pub fn lint_readings(readings: &[MetricReading]) -> Vec<LintFinding> {
+    let mut advice = Advice(Vec::new());
+    for reading in readings {
+        let place = format!("metric {}", reading.metric);
+        match &reading.summary.numbers {
+            Err(why) => advice.say(&place, why.to_string()),
+            Ok(numbers) if numbers.is_empty() && !reading.is_optional => {
+                advice.say(&place, "nothing in the output has it".to_owned());
+            }
+            Ok(numbers) if numbers.len() > 1 && reading.pick == Pick::Last => {
+                let message = format!(
+                    "matches {} times, of which the last counts: say `pick`, or write the expression so that it matches once",
+                    numbers.len()
+                );
+                advice.say(&place, message);
+            }
+            Ok(_) => {}
+        }
+    }
+    advice.0
+}
+
+struct Advice(Vec<LintFinding>);
+
+impl Advice {
+    fn say(&mut self, place: &str, message: String) {
+        self.0.push(LintFinding {
+            place: place.to_owned(),
+            message,
+        });
+    }
+
+    fn on_definition(&mut self, benchmark: &Benchmark) {
+        if benchmark.about.trim().is_empty() {
+            self.say("", "has no `about`: what does it measure?".to_owned());
+        }
+        let name = benchmark.name.as_str();
+        if name.contains('_') || name.chars().any(|c| c.is_ascii_uppercase()) {
+            self.say(
+                "",
+                "names of definitions have small letters and `-`".to_owned(),
+            );
+        }
+        if benchmark.needs.is_empty() {
+            self.say(
+                "",
+                "says nothing of what it `needs`: whoever lacks a program isn't told the package"
+                    .to_owned(),
+            );
+        }
+        if benchmark.version.is_none() {
+            self.say(
+                "",
+                "has no `version` command: two versions of the program will be compared as one"
+                    .to_owned(),
+            );
+        }
+        if benchmark.timeout.is_none() {
+            self.say("", "has no `timeout`: what hangs hangs long".to_owned());
+        }
+    }
+
+    fn on_parameters(&mut self, benchmark: &Benchmark) {
+        for (name, param) in &benchmark.params {
+            let place = format!("parameter {name}");
+            if param.about.trim().is_empty() {
+                self.say(&place, "has no `about`".to_owned());
+            }
+            let is_number = matches!(param.default, Value::Integer(_) | Value::Float(_));
+            if is_number && param.choices.is_empty() && param.min.is_none() {
+                self.say(&place, "has no `min`: zero and less are taken".to_owned());
+            }
+        }
+        let named = |parts: &[&str]| {
+            let mut names = benchmark.params.keys().map(|name| name.as_str());
+            names.any(|name| parts.iter().any(|part| name.contains(part)))
+        };
+        let lasts = benchmark
+            .params
+            .keys()
+            .any(|name| DURATIONS.contains(&name.as_str()));
+        if lasts && !named(WARM_UPS) && !runs_before(benchmark) {
+            self.say(
+                "",
+                "runs for a time and has no warm-up: a parameter `warmup`, or a step in `startup` that fills caches, keeps the beginning out"
+                    .to_owned(),
+            );
+        }
+    }
+
+    fn on_metrics(&mut self, benchmark: &Benchmark) {
+        for (name, metric) in &benchmark.metrics {
+            let place = format!("metric {name}");
+            if metric.about.trim().is_empty() && !matches!(metric.parser, Parser::Resource(_)) {
+                self.say(&place, "has no `about`".to_owned());
+            }
+            if name
+                .as_str()
+                .chars()
+                .any(|c| c == '-' || c.is_ascii_uppercase())
+            {
+                self.say(
+                    &place,
+                    "names of metrics have small letters and `_`".to_owned(),
+                );
+            }
+        }
+    }
+}
+
+/// Whether what is run is run in `startup` too, by the same role: the usual warm-up.
+fn runs_before(benchmark: &Benchmark) -> bool {
+    let programs = |steps: &Steps| -> Vec<String> {
+        let commands = steps.0.iter().filter_map(Step::command);
+        let words = commands.map(|command| command.source().split_whitespace().next());
+        words.flatten().map(str::to_owned).collect()
+    };
+    benchmark.steps.values().any(|role| {
+        let before = programs(&role.startup);
+        programs(&role.run).iter().any(|it| before.contains(it))
+    })
+}

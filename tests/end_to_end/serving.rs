@@ -161,10 +161,16 @@ fn what_is_served_is_what_is_published() {
             let of_served = ["assets/live.js", "compare-form", "id=\"news\""];
             let is_of_both = |line: &&str| !of_served.iter().any(|part| line.contains(part));
             let history = " <a class=\"data\" href=\"history.json\">History as JSON</a>";
+            let without_data = |line: &str| match line.split_once(" <a class=\"data\"") {
+                Some((before, after)) if after.contains("Comparison as JSON") => {
+                    format!("{before}{}", after.split_once("</a>").unwrap().1)
+                }
+                _ => line.to_owned(),
+            };
             let asks = "<a class=\"compare\" href=\"compare/index.html\">Compare versions</a>";
             page.lines()
                 .filter(is_of_both)
-                .map(|line| line.replace(asks, "").replace(history, ""))
+                .map(|line| without_data(&line.replace(asks, "").replace(history, "")))
                 .map(|line| line.replace("script-src 'none'", "script-src 'self'"))
                 .map(|line| line.replace("form-action 'self'", "form-action 'none'"))
                 .map(|line| line.replace("connect-src 'self'; ", "") + "\n")
@@ -221,6 +227,24 @@ fn any_versions_are_compared_as_in_a_terminal() {
         }
     }
     let json = place.prints_of(&[&words[..], &["--format", "json"]].concat());
+    for (path, status) in [
+        ("api/v1/targets/linux/compare/6.1.5..6.1.22", 200),
+        ("linux/compare/6.1.5..6.1.22.json", 200),
+        ("api/v1/targets/linux/compare/6.1.5..none", 404),
+        ("api/v1/targets/none/compare/6.1.5..6.1.22", 404),
+        ("api/v1/targets/linux/compare/6.1.5", 422),
+        ("api/v1/targets/linux/compare/6.1.5..6.1.5", 422),
+        ("linux/compare/6.1.5..none.json", 404),
+    ] {
+        let answer = server.get(&format!("/{path}"));
+        assert_eq!(answer.status, status, "{path}");
+        match status {
+            200 => assert_eq!(answer.text(), json, "{path}"),
+            _ if path.starts_with("api") => assert!(answer.json()["error"].is_string(), "{path}"),
+            _ => {}
+        }
+    }
+    assert!(page.contains("<a class=\"data\" href=\"6.1.5..6.1.22.json\">"));
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["sides"][1]["tally"]["worse"], 1, "{json:#}");
     place
@@ -408,6 +432,7 @@ fn the_api_answers_what_the_command_prints_and_describes_itself() {
         }
         let path = path
             .replace("{target}", "linux")
+            .replace("{versions}", "6.1.0..6.1.4")
             .replace("{study}", "weekly-1");
         if path.ends_with("/tests") {
             continue;

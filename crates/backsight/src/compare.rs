@@ -342,7 +342,7 @@ impl CompareArgs {
                 escape::line(&self.sides[0])
             ));
         }
-        Ok(known.compare(&store, &versions, self.options()).await)
+        Ok(known.evidence().compare(&versions, self.options()))
     }
 
     fn compare_files(&self, sources: &[TableSource]) -> miette::Result<Comparison> {

@@ -31,7 +31,7 @@ pub use sequential_study::SequentialStudy;
 pub use split::{
     SplitError, SplitKey, VariantQuestion, compare_by, parts_of_cells, questions_by_variant, split,
 };
-pub use versions::compare_versions;
+pub use versions::{VersionEvidence, compare_versions};
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{

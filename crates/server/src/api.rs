@@ -6,7 +6,7 @@ use axum::{
     response::Response,
 };
 use backsight_report::{history::HistoryStudyView, queue::QueueView};
-use backsight_site::SiteTarget;
+use backsight_site::{NoComparison, SiteTarget};
 use backsight_store::{RawRef, StoreError};
 use backsight_study::VerdictReport;
 use serde::Serialize;
@@ -24,6 +24,8 @@ enum Answer {
     Found(String),
     /// Nothing of that name.
     NotFound(String),
+    /// What was asked for has no answer.
+    Refused(String),
     /// It can't be answered.
     Failed(String),
 }
@@ -34,6 +36,7 @@ pub async fn answer(live: &LiveSite, path: &str, query: &str) -> Response {
         Some(parts) => match parts.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["targets"] => targets(live),
             ["targets", target, "history"] => history(live, target, &parameter(query, "series")),
+            ["targets", target, "compare", versions] => comparison(live, target, versions),
             ["targets", target, "tests"] => tests(live, target),
             ["alerts"] => found(live.edition().site.alerts_json()),
             ["machines"] => found(live.edition().site.machines_json()),
@@ -48,6 +51,7 @@ pub async fn answer(live: &LiveSite, path: &str, query: &str) -> Response {
     let (status, text) = match answer {
         Answer::Found(text) => (StatusCode::OK, text),
         Answer::NotFound(error) => (StatusCode::NOT_FOUND, error_text(error)),
+        Answer::Refused(error) => (StatusCode::UNPROCESSABLE_ENTITY, error_text(error)),
         Answer::Failed(error) => (StatusCode::INTERNAL_SERVER_ERROR, error_text(error)),
     };
     let tag = format!("\"{}\"", RawRef::from_content(text.as_bytes()));
@@ -150,6 +154,14 @@ async fn queue(live: &LiveSite) -> Answer {
     match live.store().jobs().await {
         Ok(jobs) => written(&QueueView::new(&jobs)),
         Err(error) => Answer::Failed(error.to_string()),
+    }
+}
+
+fn comparison(live: &LiveSite, target: &str, versions: &str) -> Answer {
+    match live.edition().site.comparison_json(target, versions) {
+        Ok(text) => found(text),
+        Err(NoComparison::Unknown(why)) => Answer::NotFound(why),
+        Err(NoComparison::Count(why)) => Answer::Refused(why),
     }
 }
 

@@ -110,6 +110,7 @@ async fn target_content(
         target: target.clone(),
         studies: known.studies,
         history: known.history,
+        records: known.records,
         tests: Some(tests),
         alerts,
         annotations: {

@@ -28,17 +28,21 @@ pub fn open_api() -> Value {
             })
         });
         let failed = |about: &str| json!({ "description": about, "content": { "application/json": { "schema": error } } });
+        let mut responses = json!({
+            "200": {
+                "description": "The answer.",
+                "content": { "application/json": { "schema": answer } },
+            },
+            "404": failed("There is no such thing."),
+        });
+        if !operation.refusal.is_empty() {
+            responses["422"] = failed(operation.refusal);
+        }
         let get = json!({
             "operationId": operation.id,
             "summary": operation.about,
             "parameters": parameters.collect::<Vec<_>>(),
-            "responses": {
-                "200": {
-                    "description": "The answer.",
-                    "content": { "application/json": { "schema": answer } },
-                },
-                "404": failed("There is no such thing."),
-            },
+            "responses": responses,
         });
         paths.insert(format!("/api/v1/{}", operation.path), json!({ "get": get }));
     }

@@ -2,6 +2,7 @@
 
 use backsight_report::{
     alerts::AlertsView,
+    comparison::ComparisonView,
     doctor::DoctorHistoryView,
     history::{HistoryStudyView, HistoryView},
     queue::QueueView,
@@ -25,6 +26,8 @@ pub struct Operation {
     pub about: &'static str,
     /// Its parameters: name, whether it is in the query, what it is.
     pub parameters: &'static [(&'static str, bool, &'static str)],
+    /// Why what was named may have no answer, which is status 422; empty where it always has one.
+    pub refusal: &'static str,
     /// The schema of its answer; nothing where it is one of several that `schema` of the command has.
     pub schema: fn() -> Option<Value>,
 }
@@ -36,6 +39,7 @@ pub const OPERATIONS: &[Operation] = &[
         path: "targets",
         about: "The targets that have a history.",
         parameters: &[],
+        refusal: "",
         schema: || Some(schema_of::<Vec<TargetView<'_>>>()),
     },
     Operation {
@@ -50,13 +54,30 @@ pub const OPERATIONS: &[Operation] = &[
                 "Only series whose name has this text in it.",
             ),
         ],
+        refusal: "",
         schema: || Some(schema_of::<HistoryView<'_>>()),
+    },
+    Operation {
+        id: "compareVersions",
+        path: "targets/{target}/compare/{versions}",
+        about: "Measured versions of a target beside each other: what `backsight compare --target` prints.",
+        parameters: &[
+            ("target", false, "The target's name."),
+            (
+                "versions",
+                false,
+                "Two to six versions with `..` between them, the baseline first: each by its name, its part of addresses, or at least 7 characters of its identity.",
+            ),
+        ],
+        refusal: "Fewer or more versions are named than can be compared, or one of them twice.",
+        schema: || Some(schema_of::<ComparisonView<'_>>()),
     },
     Operation {
         id: "getTests",
         path: "targets/{target}/tests",
         about: "The tests of a target's suites along its versions: what `backsight tests` prints.",
         parameters: &[("target", false, "The target's name.")],
+        refusal: "",
         schema: || Some(schema_of::<TestMatrix>()),
     },
     Operation {
@@ -64,6 +85,7 @@ pub const OPERATIONS: &[Operation] = &[
         path: "alerts",
         about: "One alert for each change of all targets, the worst first: what `backsight alerts --json` prints.",
         parameters: &[],
+        refusal: "",
         schema: || Some(schema_of::<AlertsView<'_>>()),
     },
     Operation {
@@ -71,6 +93,7 @@ pub const OPERATIONS: &[Operation] = &[
         path: "machines",
         about: "The machines that measure, by their self-tests: what `backsight doctor --history --json` prints.",
         parameters: &[],
+        refusal: "",
         schema: || Some(schema_of::<DoctorHistoryView>()),
     },
     Operation {
@@ -78,6 +101,7 @@ pub const OPERATIONS: &[Operation] = &[
         path: "studies",
         about: "The studies, the newest first: what `backsight studies` prints.",
         parameters: &[],
+        refusal: "",
         schema: || Some(schema_of::<Vec<StudyListEntry<'_>>>()),
     },
     Operation {
@@ -85,6 +109,7 @@ pub const OPERATIONS: &[Operation] = &[
         path: "studies/{study}",
         about: "What a study came to: what `backsight show` prints. `backsight schema` has the schemas of the kinds.",
         parameters: &[("study", false, "The study's name or number.")],
+        refusal: "The study measured nothing that it could be judged by.",
         schema: || None,
     },
     Operation {
@@ -99,6 +124,7 @@ pub const OPERATIONS: &[Operation] = &[
         path: "openapi.json",
         about: "This description.",
         parameters: &[],
+        refusal: "",
         schema: || None,
     },
 ];

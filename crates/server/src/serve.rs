@@ -206,7 +206,7 @@ async fn page(edition: &Arc<Edition>, path: &str, query: &str, takes_gzip: bool)
             let names = api::parameters(query, "v");
             match edition.site.comparison(&address, &names) {
                 Some(Ok(page)) if !names.is_empty() => see_other(&page),
-                Some(Err(why)) if !names.is_empty() => nothing_because(&why),
+                Some(Err(why)) if !names.is_empty() => nothing_because(&why.to_string()),
                 _ => file(edition, &address, takes_gzip).await,
             }
         }

@@ -89,5 +89,6 @@ async fn content(store: &Store, target: TargetName) -> Result<SiteTarget, StoreE
         tests,
         studies,
         annotations: Vec::new(),
+        records: Default::default(),
     })
 }

@@ -45,8 +45,8 @@ mod verdict_pages;
 
 pub use page::{PageError, report, report_of_search};
 pub use pages::{
-    ChangesBetween, FolderError, MeasureRequest, PublishError, PublishedFiles, Site, SiteError,
-    SiteFile, SiteTarget, StudyPages, VersionChanges, publish,
+    ChangesBetween, FolderError, MeasureRequest, NoComparison, PublishError, PublishedFiles, Site,
+    SiteError, SiteFile, SiteTarget, StudyPages, VersionChanges, publish,
 };
 pub use printed::{PAGE_LIMIT, PrintedOutput};
 pub use profile_page::profile_page;

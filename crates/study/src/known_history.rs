@@ -1,14 +1,12 @@
 //! What studies know along a target's history, and the targets, series and versions of it that a user names.
 
-use backsight_model::{StudyHistory, TargetName, Version, did_you_mean};
-use backsight_policy::{
-    CompareOptions, Comparison, TargetHistory, VersionSeries, compare_versions, history,
-};
+use backsight_model::{HostRecordMap, StudyHistory, TargetName, Version, did_you_mean};
+use backsight_policy::{TargetHistory, VersionEvidence, VersionSeries, history};
 use backsight_report::escape;
 use backsight_store::{Store, StudyId};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     OpenTarget, host_records::records_of_studies, reference::reference_drift, resolve_version,
@@ -24,6 +22,8 @@ pub struct KnownHistory {
     pub studies: Vec<StudyHistory>,
     /// What they say together.
     pub history: TargetHistory,
+    /// What their hosts were when each began, by the studies' numbers.
+    pub records: HashMap<i64, HostRecordMap>,
     /// Bisections that couldn't be taken into account, and why.
     pub left_out: Vec<String>,
 }
@@ -60,44 +60,18 @@ impl KnownHistory {
         Ok(Self {
             studies,
             history,
+            records,
             left_out,
         })
     }
 
-    /// Compares versions by their places, and says what differs between the hosts of the latest studies that measured them.
-    pub async fn compare(
-        &self,
-        store: &Store,
-        versions: &[usize],
-        options: CompareOptions,
-    ) -> Comparison {
-        let mut comparison = compare_versions(&self.history, versions, options);
-        let studies = versions.iter().map(|at| self.latest_study(*at));
-        let studies: Vec<Option<StudyId>> = studies.collect();
-        let asked: Vec<StudyId> = studies.iter().flatten().copied().collect();
-        let records = records_of_studies(store, &asked).await;
-        let by_side = studies.iter().map(|study| {
-            let records = study.and_then(|study| records.get(&study.0));
-            records.cloned().unwrap_or_default()
-        });
-        comparison.tell_of_hosts(&by_side.collect::<Vec<_>>());
-        comparison
-    }
-
-    /// The latest study that has a build of this version.
-    fn latest_study(&self, at: usize) -> Option<StudyId> {
-        let id = &self.history.versions[at].version.id;
-        let has_built = |study: &&StudyHistory| {
-            let mut versions = study
-                .builds
-                .iter()
-                .filter_map(|it| study.versions.get(it.version));
-            versions.any(|version| version.id == *id)
-        };
-        let studies = self.studies.iter().filter(has_built);
-        studies
-            .map(|study| StudyId(study.study))
-            .max_by_key(|id| id.0)
+    /// What versions are compared by.
+    pub fn evidence(&self) -> VersionEvidence<'_> {
+        VersionEvidence {
+            history: &self.history,
+            studies: &self.studies,
+            records: &self.records,
+        }
     }
 }
 

@@ -4,9 +4,10 @@
 //! Versions were measured in sessions of their own, so that their differences are judged with what other versions of the
 //! series show of how much sessions differ.
 
-use backsight_model::{CellSeries, ResultSet, StudyName, StudyState};
+use backsight_model::{CellSeries, HostRecordMap, ResultSet, StudyHistory, StudyName, StudyState};
 use backsight_stats::NestedSamples;
 use indexmap::{IndexMap, IndexSet};
+use std::collections::HashMap;
 
 use super::{
     CompareOptions, Comparison, ComparisonSide, Draft, Gathered, MissingReason, Origin, RowContext,
@@ -50,6 +51,44 @@ pub fn compare_versions(
         .collect::<IndexSet<_>>()
         .len();
     comparison
+}
+
+/// What is known of a target's versions: their history, the studies that it is made of, and what hosts were when each of these
+/// began.
+#[derive(Debug, Clone, Copy)]
+pub struct VersionEvidence<'a> {
+    /// The history.
+    pub history: &'a TargetHistory,
+    /// Its studies.
+    pub studies: &'a [StudyHistory],
+    /// The records of their hosts, by the studies' numbers.
+    pub records: &'a HashMap<i64, HostRecordMap>,
+}
+
+impl VersionEvidence<'_> {
+    /// Compares versions as [`compare_versions`] does, with a warning for what differs between the hosts of the latest studies
+    /// that have a build of each.
+    pub fn compare(&self, versions: &[usize], options: CompareOptions) -> Comparison {
+        let mut comparison = compare_versions(self.history, versions, options);
+        let by_side = versions.iter().map(|at| {
+            let records = self.latest_study(*at).and_then(|it| self.records.get(&it));
+            records.cloned().unwrap_or_default()
+        });
+        comparison.tell_of_hosts(&by_side.collect::<Vec<_>>());
+        comparison
+    }
+
+    /// The number of the latest study that has a build of the version at this place.
+    fn latest_study(&self, at: usize) -> Option<i64> {
+        let id = &self.history.versions[at].version.id;
+        let has_built = |study: &&StudyHistory| {
+            let builds = study.builds.iter();
+            let mut versions = builds.filter_map(|it| study.versions.get(it.version));
+            versions.any(|version| version.id == *id)
+        };
+        let studies = self.studies.iter().filter(has_built);
+        studies.map(|study| study.study).max()
+    }
 }
 
 fn draft(context: &RowContext<'_>, series: &VersionSeries, versions: &[usize]) -> Option<Draft> {

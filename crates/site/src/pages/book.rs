@@ -1,7 +1,11 @@
 //! A target with everything that pages say of it, and where its pages are.
 
-use backsight_model::{Annotation, Boot, Build, HistoryTrial, StudyHistory, TargetName, Version};
-use backsight_policy::{Alert, TargetHistory, TestHistory, VersionSeries, VersionStanding};
+use backsight_model::{
+    Annotation, Boot, Build, HistoryTrial, HostRecordMap, StudyHistory, TargetName, Version,
+};
+use backsight_policy::{
+    Alert, TargetHistory, TestHistory, VersionEvidence, VersionSeries, VersionStanding,
+};
 use backsight_report::{SeriesText, clipped, numbers::Scale};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,6 +22,9 @@ use crate::crumb::Crumb;
 pub(super) const MOST_LISTED: usize = 300;
 /// Most versions that are compared at once.
 const MOST_COMPARED: usize = 6;
+/// Ends of the addresses of a comparison's page and of its JSON.
+const PAGE: &str = ".html";
+const DATA: &str = ".json";
 /// Fewer characters of an identity don't name a version.
 const SHORTEST_IDENTITY: usize = 7;
 
@@ -30,6 +37,8 @@ pub struct SiteTarget {
     pub studies: Vec<StudyHistory>,
     /// What they came to, with what was accepted and named.
     pub history: TargetHistory,
+    /// What hosts were when each of its studies began, by the studies' numbers.
+    pub records: HashMap<i64, HostRecordMap>,
     /// The history of its tests, if it has suites.
     pub tests: Option<TestHistory>,
     /// One for each change of the software, the worst first.
@@ -46,6 +55,33 @@ impl SiteTarget {
             .filter(|version| version.standing == VersionStanding::Measured)
             .count()
     }
+
+    /// What its versions are compared by.
+    pub(super) fn evidence(&self) -> VersionEvidence<'_> {
+        VersionEvidence {
+            history: &self.history,
+            studies: &self.studies,
+            records: &self.records,
+        }
+    }
+}
+
+/// Why what was named can't be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoComparison {
+    /// Nothing is called so.
+    #[error("{0}")]
+    Unknown(String),
+    /// There are too few or too many, or one of them is named twice.
+    #[error("{0}")]
+    Count(String),
+}
+
+/// What is at the address of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ComparisonForm {
+    Page,
+    Data,
 }
 
 /// A target with everything that is known of it.
@@ -99,6 +135,7 @@ impl Book {
             target,
             studies,
             history,
+            records: _,
             tests: _,
             alerts: _,
             annotations: _,
@@ -354,16 +391,27 @@ impl Book {
         format!("{}/compare/index.html", self.folder)
     }
 
-    /// The measured versions that the address of a comparison names; none where it is no such address.
-    pub fn compared_at(&self, address: &str) -> Option<Vec<usize>> {
+    /// The same for programs.
+    fn comparison_data(&self, versions: &[usize]) -> String {
+        let page = self.comparison_page(versions);
+        format!("{}{DATA}", page.strip_suffix(PAGE).unwrap_or(&page))
+    }
+
+    /// The measured versions that the address of a comparison names, and whether its page is there or its JSON; none where it is
+    /// no such address.
+    pub fn compared_at(&self, address: &str) -> Option<(Vec<usize>, ComparisonForm)> {
         let folder = address.strip_prefix(&self.folder)?;
-        let parts = folder.strip_prefix("/compare/")?.strip_suffix(".html")?;
+        let named = folder.strip_prefix("/compare/")?;
+        let (parts, form) = match named.strip_suffix(PAGE) {
+            Some(parts) => (parts, ComparisonForm::Page),
+            None => (named.strip_suffix(DATA)?, ComparisonForm::Data),
+        };
         // A part may end in a dot and doesn't begin with one.
         let mut versions = (parts.rsplit("..").take(MOST_COMPARED + 1))
             .map(|part| self.parts.iter().position(|known| known == part))
             .collect::<Option<Vec<usize>>>()?;
         versions.reverse();
-        self.is_comparable(&versions).then_some(versions)
+        self.is_comparable(&versions).then_some((versions, form))
     }
 
     /// Whether these are a few different versions, all of them measured.
@@ -378,18 +426,30 @@ impl Book {
     ///
     /// # Errors
     /// Why they can't be compared.
-    pub fn named_comparison(&self, names: &[String]) -> Result<String, String> {
-        let versions = names.iter().map(|name| self.measured_version(name));
-        let versions = versions.collect::<Result<Vec<usize>, String>>()?;
+    pub fn named_comparison(&self, names: &[String]) -> Result<String, NoComparison> {
+        let names = names.iter().map(String::as_str);
+        Ok(self.comparison_page(&self.named_versions(names)?))
+    }
+
+    /// The measured versions with these names, or the beginnings of their identities, where they can be compared.
+    ///
+    /// # Errors
+    /// Why they can't be.
+    pub fn named_versions<'a>(
+        &self,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<usize>, NoComparison> {
+        let versions = names.map(|name| self.measured_version(name));
+        let versions = versions.collect::<Result<Vec<usize>, NoComparison>>()?;
         match self.is_comparable(&versions) {
-            true => Ok(self.comparison_page(&versions)),
-            false => Err(format!(
+            true => Ok(versions),
+            false => Err(NoComparison::Count(format!(
                 "2 to {MOST_COMPARED} different versions can be compared"
-            )),
+            ))),
         }
     }
 
-    fn measured_version(&self, name: &str) -> Result<usize, String> {
+    fn measured_version(&self, name: &str) -> Result<usize, NoComparison> {
         let is_named = |at: &&usize| {
             let version = self.version(**at);
             version.name == name || version.id == name || self.parts[**at] == name
@@ -402,11 +462,11 @@ impl Book {
             .find(is_named)
             .or_else(|| measured().find(begins));
         found.copied().ok_or_else(|| {
-            format!(
+            NoComparison::Unknown(format!(
                 "no measured version of {} is called {}",
                 self.target,
                 clipped(name, 100)
-            )
+            ))
         })
     }
 
@@ -523,6 +583,11 @@ impl Here<'_> {
 
     pub fn to_compare_form(self) -> String {
         self.link(&self.book.compare_form_page())
+    }
+
+    /// The link to the JSON of a comparison of versions.
+    pub fn to_comparison_data(self, versions: &[usize]) -> String {
+        self.link(&self.book.comparison_data(versions))
     }
 
     pub fn to_data(self, name: &str) -> String {

@@ -1,11 +1,11 @@
 //! Versions of a target beside each other: every series as a row, with what became better, worse or neither first.
 //!
-//! The statistics are those of [`compare_versions`]; here is what a page shows of them.
+//! The statistics are those of [`compare_versions`](backsight_policy::compare_versions); here is what a page shows of them.
 
 use backsight_model::shell_quoted;
 use backsight_policy::{
     BaselineRelation, CompareOptions, Comparison, ComparisonRow, DifferenceCall, RowEntry,
-    VersionSeries, compare_versions,
+    VersionSeries,
 };
 use backsight_report::{
     SeriesText,
@@ -102,7 +102,7 @@ pub(super) struct SideDetails {
 impl ComparedVersions {
     pub fn new(here: Here<'_>, versions: &[usize]) -> Self {
         let book = here.book;
-        let comparison = compare_versions(&book.history, versions, CompareOptions::default());
+        let comparison = book.evidence().compare(versions, CompareOptions::default());
         let shown = &comparison.rows[..comparison.rows.len().min(MOST_ROWS)];
         let reach = reach(shown);
         let mut rows: Vec<Row> = shown

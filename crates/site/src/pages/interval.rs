@@ -155,6 +155,10 @@ impl Press<'_> {
             [from, to] => page.turned = here.link(&here.book.comparison_page(&[to, from])),
             _ => {}
         }
+        if here.page.is_live {
+            let data = here.to_comparison_data(versions);
+            page.frame = page.frame.with_data("Comparison as JSON", &data);
+        }
         if here.page.is_live || has_changed {
             page.compared = Some(ComparedVersions::new(here, versions));
             page.frame = page.frame.with_scripts();

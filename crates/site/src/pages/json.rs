@@ -1,8 +1,9 @@
 //! What pages tell as JSON: the views that the command prints, for the files beside the pages and for the read API.
 
-use backsight_policy::TestConcern;
+use backsight_policy::{CompareOptions, TestConcern};
 use backsight_report::{
     alerts::AlertsView,
+    comparison::{ComparedBackground, ComparisonView},
     history::{HistoryView, SelectedHistory},
     json,
     stored_study::StudyListEntry,
@@ -60,6 +61,16 @@ impl SiteTarget {
             all_metrics: true,
         };
         json(&HistoryView::new(&selected))
+    }
+
+    /// These of its versions beside each other; the first is the baseline.
+    ///
+    /// # Errors
+    /// As those of [`Site::alerts_json`].
+    pub(super) fn comparison_json(&self, versions: &[usize]) -> Result<String, serde_json::Error> {
+        let comparison = self.evidence().compare(versions, CompareOptions::default());
+        let background = ComparedBackground::default();
+        json(&ComparisonView::new(&comparison, &background))
     }
 
     /// The tests of its suites; none where it has no suites.

@@ -32,7 +32,7 @@ mod test_matrix;
 mod version;
 mod versions;
 
-pub use book::SiteTarget;
+pub use book::{NoComparison, SiteTarget};
 pub use folder::{FolderError, PublishedFiles};
 pub use measuring::MeasureRequest;
 pub use publish::{PublishError, publish};

@@ -17,7 +17,7 @@ use std::{
 use super::{
     address::{self, PageAt},
     assets::{ASSETS, Asset, CONTROL_SCRIPT, LIVE_SCRIPT},
-    book::{Book, Here, SiteTarget},
+    book::{Book, ComparisonForm, Here, NoComparison, SiteTarget},
     history_data,
     site_page::Page,
 };
@@ -237,20 +237,42 @@ impl<'a> Site<'a> {
     /// What is at an address. Whoever serves pages has those that compare any versions too.
     fn page_at(&self, address: &str) -> Option<Page> {
         let compared = || {
-            let mut books = self.books.iter().filter(|_| self.is_live);
-            let number = books.position(|book| book.compared_at(address).is_some());
-            number.map(Page::Comparison)
+            let mut books = self.books.iter().enumerate().filter(|_| self.is_live);
+            books.find_map(|(number, book)| match book.compared_at(address)?.1 {
+                ComparisonForm::Page => Some(Page::Comparison(number)),
+                ComparisonForm::Data => Some(Page::ComparisonJson(number)),
+            })
         };
         self.pages.get(address).copied().or_else(compared)
     }
 
     /// Where the form at an address leads that asks for versions with these names, or why they can't be compared; none
     /// where no such form is there.
-    pub fn comparison(&self, form: &str, names: &[String]) -> Option<Result<String, String>> {
+    pub fn comparison(&self, form: &str, names: &[String]) -> Option<Result<String, NoComparison>> {
         match self.page_at(form)? {
             Page::CompareForm(book) => Some(self.books[book].named_comparison(names)),
             _ => None,
         }
+    }
+
+    /// Versions of a target beside each other, by their names with `..` between them, as JSON.
+    ///
+    /// # Errors
+    /// There is no such target, it has no such measured versions, or too few or too many are named.
+    pub fn comparison_json(
+        &self,
+        target: &str,
+        versions: &str,
+    ) -> Result<Result<String, serde_json::Error>, NoComparison> {
+        let mut books = self.books.iter();
+        let book = books.find(|book| book.target.as_str() == target);
+        let unknown = || NoComparison::Unknown(format!("no target is called {target:?}"));
+        let book = book.ok_or_else(unknown)?;
+        // A name may end in a dot.
+        let mut names: Vec<&str> = versions.rsplit("..").collect();
+        names.reverse();
+        let versions = book.named_versions(names.into_iter())?;
+        Ok(book.comparison_json(&versions))
     }
 
     /// With pages on which who has the token may say something, for a server that takes it.
@@ -379,9 +401,12 @@ impl Press<'_> {
                 self.interval(self.here(book), &[from, to])?.render()?
             }
             Page::Comparison(book) => {
-                let versions = self.site.books[book].compared_at(self.page.address);
-                let versions = versions.unwrap_or_default();
+                let versions = self.compared_versions(book);
                 self.interval(self.here(book), &versions)?.render()?
+            }
+            Page::ComparisonJson(book) => {
+                let versions = self.compared_versions(book);
+                self.site.books[book].comparison_json(&versions)?
             }
             Page::CompareForm(book) => self.compare_form(self.here(book)).render()?,
             Page::Boot(book, study, boot) => {
@@ -395,6 +420,12 @@ impl Press<'_> {
 }
 
 impl<'a> Press<'a> {
+    /// The versions that the address names, of a book.
+    fn compared_versions(&self, book: usize) -> Vec<usize> {
+        let compared = self.site.books[book].compared_at(self.page.address);
+        compared.map_or_else(Vec::new, |(versions, _)| versions)
+    }
+
     /// A book, as the page tells of it.
     pub fn here(&self, book: usize) -> Here<'a> {
         Here {

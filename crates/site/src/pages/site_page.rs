@@ -39,9 +39,11 @@ pub(super) enum Page {
     Version(usize, usize),
     /// What lies between the versions at these places.
     Interval(usize, usize, usize),
-    /// Of a book, the form that asks which versions to compare; and the comparison of those that the address names.
+    /// Of a book, the form that asks which versions to compare; and the comparison of those that the address names,
+    /// as a page and for programs.
     CompareForm(usize),
     Comparison(usize),
+    ComparisonJson(usize),
     /// The place of a study, and of a boot in it.
     Boot(usize, usize, usize),
     Studies,
@@ -65,6 +67,7 @@ impl Page {
             | Self::MachinesJson
             | Self::HistoryJson(_)
             | Self::TestsJson(_)
+            | Self::ComparisonJson(_)
             | Self::StudyJson(_) => "application/json",
             _ => "text/html; charset=utf-8",
         }

@@ -92,6 +92,7 @@ impl Site {
                 tests: Some(tests),
                 studies,
                 annotations: Vec::new(),
+                records: Default::default(),
             });
         }
         backsight_site::Site::new(&self.store, contents, Box::new(between))

@@ -34,6 +34,27 @@ fn fill(place: &Place, extent: Extent) {
     });
 }
 
+/// A place whose store has five versions that two testbeds measured, of which the second is a third faster.
+pub fn with_testbeds() -> Place {
+    let place = Place::new();
+    let extent = Extent {
+        versions: 30,
+        boots: 2,
+        trials: 3,
+        metrics: 0,
+    };
+    with_store(&place, async |store| {
+        for (testbed, speed, versions) in [
+            ("old", 1.0, [0, 1, 2, 3, 4]),
+            ("new", 4.0 / 3.0, [1, 2, 3, 4, 5]),
+        ] {
+            let made = stepped::add_study_on(store, testbed, speed, &versions, extent).await;
+            made.unwrap();
+        }
+    });
+    place
+}
+
 fn with_store(place: &Place, does: impl AsyncFnOnce(&Store)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -14,7 +14,7 @@ use std::{
 
 use crate::{
     exit_statuses::quick,
-    history::{stepped::Extent, with_history},
+    history::{stepped::Extent, with_history, with_testbeds},
     place::Place,
     processes::LIMIT,
     queueing::jobs,
@@ -313,6 +313,107 @@ fn any_versions_are_compared_as_in_a_terminal() {
 }
 
 #[test]
+fn testbeds_and_studies_are_compared_as_in_a_terminal() {
+    let place = with_testbeds();
+    let server = Serving::start(&place);
+    assert!(
+        server
+            .get("/linux/")
+            .text()
+            .contains(">Compare testbeds</a>")
+    );
+    let form = server.get("/linux/testbeds/").text();
+    assert!(form.contains("<option value=\"new\">"), "{form}");
+    for (query, status, leads) in [
+        ("v=old&v=new&at=", 303, "/linux/testbeds/6.1.4/old..new\r"),
+        (
+            "v=new&v=old&at=6.1.2",
+            303,
+            "/linux/testbeds/6.1.2/new..old\r",
+        ),
+        ("v=new&v=old&at=6.1.0", 404, ""),
+        ("v=new&v=other", 404, ""),
+        ("v=new", 404, ""),
+    ] {
+        let answer = server.get(&format!("/linux/testbeds/?{query}"));
+        assert_eq!(answer.status, status, "{query}");
+        let head = format!("{}\r", answer.head.replace("\r\n", "\r"));
+        assert!(head.contains(leads), "{query}: {head}");
+    }
+    let page = server.get("/linux/testbeds/6.1.4/old..new").text();
+    let command = "backsight compare --target linux --testbeds --at 6.1.4 old new";
+    for part in [
+        &*format!("<code>{command}</code>"),
+        "tbench.throughput",
+        "✓ better",
+        "Geometric mean of the ratios where higher is better",
+        "href=\"../../../studies/on-old/index.html\"",
+        "cpu.model",
+        "Processor of new",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("cpu.vendor"), "{page}");
+    assert!(!page.contains("<script>document.title"), "{page}");
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let json = place.prints_of(&[&words[..], &["--format", "json"]].concat());
+    for path in [
+        "/linux/testbeds/6.1.4/old..new.json",
+        "/api/v1/targets/linux/testbeds/6.1.4/old..new",
+    ] {
+        assert_eq!(server.get(path).text(), json, "{path}");
+    }
+    // The newest version that both measured, and the difference.
+    let newest = place.prints_of(&["compare", "--target", "linux", "--testbeds", "old", "new"]);
+    assert!(newest.contains("new against old: 1 better"), "{newest}");
+    for (path, status) in [
+        ("/linux/testbeds/6.1.0/old..new", 404),
+        ("/linux/testbeds/6.1.4/old", 404),
+        ("/linux/testbeds/6.1.4/old..old", 404),
+        ("/api/v1/targets/linux/testbeds/6.1.4/old", 422),
+        ("/api/v1/targets/linux/testbeds/6.1.4/old..other", 404),
+        // Of one study alone there is nothing to compare.
+        ("/compare/", 404),
+    ] {
+        assert_eq!(server.get(path).status, status, "{path}");
+    }
+    server.stop();
+    let ended = place.ends(&["compare", "--target", "linux", "--testbeds", "old", "nwe"]);
+    ended.assert_code(2);
+    assert!(ended.stderr.contains("`new`"), "{}", ended.stderr);
+
+    let place = quick();
+    for name in ["base", "a.b", "other"] {
+        place.prints_of(&["run", "plan.toml", "--name", name]);
+    }
+    let server = Serving::start(&place);
+    assert!(
+        server
+            .get("/studies/")
+            .text()
+            .contains(">Compare studies</a>")
+    );
+    let answer = server.get("/compare/?v=base&v=a.b&v=3");
+    assert_eq!(answer.status, 303);
+    assert!(
+        answer.head.contains("location: /compare/base..a.b..other"),
+        "{}",
+        answer.head
+    );
+    let page = server.get("/compare/base..a.b").text();
+    assert!(
+        page.contains("<code>backsight compare base a.b</code>"),
+        "{page}"
+    );
+    let json = place.prints_of(&["compare", "base", "a.b", "--format", "json"]);
+    assert_eq!(server.get("/compare/base..a.b.json").text(), json);
+    assert_eq!(server.get("/api/v1/compare/1..2").text(), json);
+    assert_eq!(server.get("/api/v1/compare/base").status, 422);
+    assert_eq!(server.get("/api/v1/compare/base..none").status, 404);
+    server.stop();
+}
+
+#[test]
 fn a_server_only_reads_and_answers_this_machine_alone() {
     let place = with_history(Extent {
         versions: 4,
@@ -434,7 +535,8 @@ fn the_api_answers_what_the_command_prints_and_describes_itself() {
             .replace("{target}", "linux")
             .replace("{versions}", "6.1.0..6.1.4")
             .replace("{study}", "weekly-1");
-        if path.ends_with("/tests") {
+        // Of what others have: suites, testbeds, several studies of their own.
+        if path.ends_with("/tests") || path.contains("{testbeds}") || path.contains("{studies}") {
             continue;
         }
         let answer = server.get(&path);

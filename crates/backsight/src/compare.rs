@@ -6,7 +6,8 @@ use backsight_exchange::{
 };
 use backsight_model::Unit;
 use backsight_policy::{
-    CompareOptions, Comparison, ComparisonGate, GateCondition, NumberList, SplitKey, compare_lists,
+    CompareOptions, Comparison, ComparisonGate, GateCondition, MeasuredTestbeds, NumberList,
+    SplitKey, compare_lists,
 };
 use backsight_report::{
     Format,
@@ -18,7 +19,7 @@ use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
 use backsight_study::{
     ComparedArguments, ComparedStudies, FileOptions, KnownHistory, compared_background,
-    find_target, find_version,
+    find_target, find_version, testbed_parts,
 };
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -40,7 +41,7 @@ const MOST_DIGITS: u8 = 17;
 pub struct CompareArgs {
     /// Studies, by name or number, or files of numbers; the first is the baseline. A file has `VALUE` or `CELL VALUE` a
     /// line, `-` is standard input, and `./NAME` is a file where a study has that name too
-    #[arg(required = true, value_name = "STUDY|FILE|VERSION")]
+    #[arg(required = true, value_name = "STUDY|FILE|VERSION|TESTBED")]
     sides: Vec<String>,
     /// Compare versions of this target, as `backsight history` names them, by what all studies measured of them
     #[arg(
@@ -49,6 +50,12 @@ pub struct CompareArgs {
         conflicts_with_all = ["by", "better", "unit", "columns", "series", "other_machines", "despite"]
     )]
     target: Option<String>,
+    /// Compare testbeds of the target instead: what the latest study on each measured of one version
+    #[arg(long, requires = "target")]
+    testbeds: bool,
+    /// The version that testbeds are compared by; else the newest that all of them measured
+    #[arg(long, value_name = "VERSION", requires = "testbeds")]
+    at: Option<String>,
     /// Compare the parts of one study: `variant`, or the name of a parameter
     #[arg(long, value_name = "WHAT")]
     by: Option<SplitKey>,
@@ -207,6 +214,11 @@ impl CompareArgs {
                 None => Some(self.named(shared).await?),
             };
             let (comparison, background, page) = match named {
+                None if self.testbeds => {
+                    let store = files::existing_store(shared).await?;
+                    let compared = self.compare_testbeds(&store).await?;
+                    self.with_page(&store, compared, format).await?
+                }
                 None => alone(self.compare_versions(shared).await?),
                 Some(ComparedArguments::Files(sources)) => alone(self.compare_files(&sources)?),
                 Some(ComparedArguments::Studies) => {
@@ -214,23 +226,7 @@ impl CompareArgs {
                     let (by, options) = (self.by.as_ref(), self.options());
                     let compared =
                         ComparedStudies::from_store(&store, &self.sides, by, options).await?;
-                    let ComparedStudies {
-                        studies,
-                        comparison,
-                        ..
-                    } = compared;
-                    let background = compared_background(&store, &studies, &comparison).await?;
-                    let page = match format {
-                        Some(_) => None,
-                        None => {
-                            let page = self.page(&store, &studies, comparison.clone()).await?;
-                            Some(ReportContent {
-                                background: background.clone(),
-                                ..page
-                            })
-                        }
-                    };
-                    (comparison, background, page)
+                    self.with_page(&store, compared, format).await?
                 }
             };
             let text = match (&page, format) {
@@ -252,6 +248,32 @@ impl CompareArgs {
             }
             Ok(ExitStatus::from(self.gate().judge(&comparison)).into())
         })
+    }
+
+    /// A comparison of studies with what is known of these, and its page where one is asked for.
+    async fn with_page(
+        &self,
+        store: &Store,
+        compared: ComparedStudies,
+        format: Option<ComparisonFormat>,
+    ) -> miette::Result<(Comparison, ComparedBackground, Option<ReportContent>)> {
+        let ComparedStudies {
+            studies,
+            comparison,
+            ..
+        } = compared;
+        let background = compared_background(store, &studies, &comparison).await?;
+        let page = match format {
+            Some(_) => None,
+            None => {
+                let page = self.page(store, &studies, comparison.clone()).await?;
+                Some(ReportContent {
+                    background: background.clone(),
+                    ..page
+                })
+            }
+        };
+        Ok((comparison, background, page))
     }
 
     fn gate(&self) -> ComparisonGate {
@@ -343,6 +365,23 @@ impl CompareArgs {
             ));
         }
         Ok(known.evidence().compare(&versions, self.options()))
+    }
+
+    async fn compare_testbeds(&self, store: &Store) -> miette::Result<ComparedStudies> {
+        let target = find_target(store, self.target.as_deref()).await?;
+        let known = KnownHistory::from_store(store, &target, Timestamp::now(), false).await?;
+        let testbeds = MeasuredTestbeds::new(&known.studies);
+        let names: Vec<&str> = self.sides.iter().map(String::as_str).collect();
+        let at = match &self.at {
+            Some(at) => Some(find_version(store, &target, &known.history, at).await?.0),
+            None => None,
+        };
+        let parts = testbed_parts(&testbeds, &known.history, &names, at.as_deref())?;
+        let options = CompareOptions {
+            other_machines: true,
+            ..self.options()
+        };
+        ComparedStudies::from_parts(store, &parts, options).await
     }
 
     fn compare_files(&self, sources: &[TableSource]) -> miette::Result<Comparison> {

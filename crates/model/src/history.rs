@@ -249,7 +249,7 @@ pub struct StudyHistory {
     pub state: StudyState,
     /// Its versions, oldest first.
     pub versions: Vec<Version>,
-    /// The testbeds that it measures on at once, its plan's own first; none where it measures on that alone.
+    /// The testbeds that it measures on at once, its plan's own first; none where an older Backsight measured on that alone.
     pub testbeds: Vec<HistoryTestbed>,
     /// Its builds, by number from 1.
     pub builds: Vec<Build>,
@@ -270,6 +270,14 @@ impl StudyHistory {
             .iter()
             .find(|build| build.number == boot.build)?;
         Some((build, boot))
+    }
+
+    /// Its testbeds, where it measures on several at once.
+    pub fn several_testbeds(&self) -> &[HistoryTestbed] {
+        match self.testbeds.len() {
+            0 | 1 => &[],
+            _ => &self.testbeds,
+        }
     }
 
     /// What identifies each cell's question on each testbed, in the order of both.
@@ -298,9 +306,10 @@ impl StudyHistory {
             for boot in &mut own.boots {
                 boot.testbed = 0;
             }
-            for (cell, question) in own.cells.iter_mut().zip(testbed.questions) {
-                cell.key = question;
+            for (cell, question) in own.cells.iter_mut().zip(&testbed.questions) {
+                cell.key.clone_from(question);
             }
+            own.testbeds = vec![testbed];
             own
         };
         testbeds.into_iter().enumerate().map(of).collect()

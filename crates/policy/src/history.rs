@@ -534,4 +534,4 @@ fn mark_unstable(points: &mut [VersionPoint]) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

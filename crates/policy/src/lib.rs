@@ -78,10 +78,11 @@ pub use change_significance::{
 pub use compare::{
     BaselineRelation, CompareOptions, Comparison, ComparisonGate, ComparisonRow, ComparisonSide,
     DefinitionChange, Difference, DifferenceCall, Doubt, GateCondition, GateResult, IntervalWarmUp,
-    MeasuredEntry, MeasurementPart, MissingReason, NotComparable, NumberList, Origin, RatioMean,
-    Remark, RowEntry, SequentialStudy, SideStudy, SplitError, SplitKey, Tally, VariantQuestion,
-    VersionEvidence, Warning, compare, compare_by, compare_lists, compare_versions,
-    compare_with_spreads, parts_of_cells, questions_by_variant, same_machine, side_of, split,
+    MeasuredEntry, MeasuredTestbeds, MeasurementPart, MissingReason, NotComparable, NumberList,
+    Origin, RatioMean, Remark, RowEntry, SequentialStudy, SideStudy, SplitError, SplitKey,
+    StudyPart, Tally, VariantQuestion, VersionEvidence, Warning, compare, compare_by,
+    compare_lists, compare_versions, compare_with_spreads, parts_of_cells, questions_by_variant,
+    records_side_by_side, same_machine, side_of, split,
 };
 pub use duration_changes::{DurationChange, duration_changes};
 pub use failure_clusters::{FailureCluster, failure_clusters, normalized_message};

@@ -143,7 +143,7 @@ impl StudyOverview<'_> {
             text.push_str(&format!("\n{}", instances.text(&look)));
         }
         let version = history.map(|_| "version");
-        let several = history.filter(|history| !history.testbeds.is_empty());
+        let several = history.filter(|history| !history.several_testbeds().is_empty());
         let testbed = several.map(|_| "testbed");
         let columns = ["round", "cell", "took", "others' cpu", "outcome"];
         let columns: Vec<&str> = std::iter::once("trial")
@@ -205,7 +205,7 @@ fn version_of(history: &StudyHistory, trial: &TrialRow) -> String {
 /// The testbed that a trial was made on, of a study that measured on several at once.
 fn testbed_of(history: &StudyHistory, trial: &TrialRow) -> String {
     let boot = history.boots.iter().find(|boot| boot.number == trial.boot);
-    let testbed = boot.and_then(|boot| history.testbeds.get(boot.testbed));
+    let testbed = boot.and_then(|boot| history.several_testbeds().get(boot.testbed));
     testbed.map_or_else(|| "unknown".to_owned(), |testbed| testbed.name.to_string())
 }
 
@@ -267,7 +267,7 @@ pub fn boot_heading(history: &StudyHistory, boot: &Boot) -> String {
         .failure
         .clone()
         .unwrap_or_else(|| Time(boot.took).to_string());
-    let on = history.testbeds.get(boot.testbed);
+    let on = history.several_testbeds().get(boot.testbed);
     let on = on.map_or_else(String::new, |testbed| {
         format!(" on testbed {}", testbed.name)
     });

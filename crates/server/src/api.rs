@@ -37,6 +37,15 @@ pub async fn answer(live: &LiveSite, path: &str, query: &str) -> Response {
             ["targets"] => targets(live),
             ["targets", target, "history"] => history(live, target, &parameter(query, "series")),
             ["targets", target, "compare", versions] => comparison(live, target, versions),
+            ["targets", target, "testbeds", version, testbeds] => {
+                let site = &live.edition().site;
+                let page = site.testbeds_comparison(target, &sides(testbeds), Some(version));
+                sets(live, page).await
+            }
+            ["compare", studies] => {
+                let page = live.edition().site.studies_comparison(&sides(studies));
+                sets(live, page).await
+            }
             ["targets", target, "tests"] => tests(live, target),
             ["alerts"] => found(live.edition().site.alerts_json()),
             ["machines"] => found(live.edition().site.machines_json()),
@@ -160,8 +169,44 @@ async fn queue(live: &LiveSite) -> Answer {
 fn comparison(live: &LiveSite, target: &str, versions: &str) -> Answer {
     match live.edition().site.comparison_json(target, versions) {
         Ok(text) => found(text),
-        Err(NoComparison::Unknown(why)) => Answer::NotFound(why),
-        Err(NoComparison::Count(why)) => Answer::Refused(why),
+        Err(why) => why.into(),
+    }
+}
+
+impl From<NoComparison> for Answer {
+    fn from(why: NoComparison) -> Self {
+        match why {
+            NoComparison::Unknown(why) => Self::NotFound(why),
+            NoComparison::Count(why) => Self::Refused(why),
+        }
+    }
+}
+
+/// The names with `..` between them.
+fn sides(text: &str) -> Vec<String> {
+    let sides = backsight_site::named_sides(text).into_iter();
+    sides.map(str::to_owned).collect()
+}
+
+/// The JSON beside a page that compares result sets.
+async fn sets(live: &LiveSite, page: Result<String, NoComparison>) -> Answer {
+    let page = match page {
+        Ok(page) => page,
+        Err(why) => return why.into(),
+    };
+    let edition = live.edition();
+    match edition
+        .site
+        .file(&backsight_site::data_of_page(&page))
+        .await
+    {
+        Ok(Some(file)) => match (file.refusal, String::from_utf8(file.content)) {
+            (Some(why), _) => Answer::Refused(why),
+            (None, Ok(text)) => Answer::Found(text),
+            (None, Err(error)) => Answer::Failed(error.to_string()),
+        },
+        Ok(None) => Answer::NotFound("nothing to compare is there any more".to_owned()),
+        Err(error) => Answer::Failed(error.to_string()),
     }
 }
 

@@ -2,10 +2,12 @@
 
 use backsight_history::HistoryError;
 use backsight_model::{Job, TargetName, Version};
-use backsight_site::{Site, SiteTarget, StudyPages, Surroundings, VersionChanges};
+use backsight_policy::{CompareOptions, StudyPart};
+use backsight_site::{ComparedSets, Site, SiteTarget, StudyPages, Surroundings, VersionChanges};
 use backsight_store::{Store, StoredSelfTest, StudyRow};
 use backsight_study::{
-    Intervals, KnownAlerts, OpenTarget, VerdictReport, VersionInterval, add_failure_messages,
+    ComparedStudies, Intervals, KnownAlerts, OpenTarget, VerdictReport, VersionInterval,
+    add_failure_messages, compared_background,
 };
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
@@ -141,6 +143,17 @@ impl StudyPages for VerdictPages {
         })
     }
 
+    fn compare<'a>(
+        &'a self,
+        parts: &'a [StudyPart],
+        options: CompareOptions,
+    ) -> Pin<Box<dyn Future<Output = Result<ComparedSets, String>> + 'a>> {
+        Box::pin(async move {
+            let compared = compare_stored(&self.store, parts, options).await;
+            compared.map_err(|why| why.to_string())
+        })
+    }
+
     fn json<'a>(
         &'a self,
         study: &'a StudyRow,
@@ -151,6 +164,24 @@ impl StudyPages for VerdictPages {
             json.map_err(|why| why.to_string())
         })
     }
+}
+
+async fn compare_stored(
+    store: &Store,
+    parts: &[StudyPart],
+    options: CompareOptions,
+) -> miette::Result<ComparedSets> {
+    let ComparedStudies {
+        studies,
+        comparison,
+        records,
+        ..
+    } = ComparedStudies::from_parts(store, parts, options).await?;
+    Ok(ComparedSets {
+        background: compared_background(store, &studies, &comparison).await?,
+        comparison,
+        records,
+    })
 }
 
 /// The histories of targets, as the latest study of each names them; or why one can't be read, which is told on the pages

@@ -73,6 +73,34 @@ pub const OPERATIONS: &[Operation] = &[
         schema: || Some(schema_of::<ComparisonView<'_>>()),
     },
     Operation {
+        id: "compareTestbeds",
+        path: "targets/{target}/testbeds/{version}/{testbeds}",
+        about: "What testbeds of a target measured last of one version beside each other: what `backsight compare --target --testbeds` prints.",
+        parameters: &[
+            ("target", false, "The target's name."),
+            ("version", false, "The version, named as in a comparison."),
+            (
+                "testbeds",
+                false,
+                "The names of two to six testbeds with `..` between them, the baseline first.",
+            ),
+        ],
+        refusal: "Fewer or more testbeds are named than can be compared, or one of them twice.",
+        schema: || Some(schema_of::<ComparisonView<'_>>()),
+    },
+    Operation {
+        id: "compareStudies",
+        path: "compare/{studies}",
+        about: "Studies beside each other: what `backsight compare` prints.",
+        parameters: &[(
+            "studies",
+            false,
+            "The names or numbers of two to six studies with `..` between them, the baseline first.",
+        )],
+        refusal: "Fewer or more studies are named than can be compared, or one of them twice.",
+        schema: || Some(schema_of::<ComparisonView<'_>>()),
+    },
+    Operation {
         id: "getTests",
         path: "targets/{target}/tests",
         about: "The tests of a target's suites along its versions: what `backsight tests` prints.",

@@ -204,7 +204,8 @@ async fn page(edition: &Arc<Edition>, path: &str, query: &str, takes_gzip: bool)
         Place::Nowhere => not_found(),
         Place::File(address) if !query.is_empty() => {
             let names = api::parameters(query, "v");
-            match edition.site.comparison(&address, &names) {
+            let at = api::parameters(query, "at").pop();
+            match edition.site.comparison(&address, &names, at.as_deref()) {
                 Some(Ok(page)) if !names.is_empty() => see_other(&page),
                 Some(Err(why)) if !names.is_empty() => nothing_because(&why.to_string()),
                 _ => file(edition, &address, takes_gzip).await,

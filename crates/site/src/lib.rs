@@ -45,8 +45,9 @@ mod verdict_pages;
 
 pub use page::{PageError, report, report_of_search};
 pub use pages::{
-    ChangesBetween, FolderError, MeasureRequest, NoComparison, PublishError, PublishedFiles, Site,
-    SiteError, SiteFile, SiteTarget, StudyPages, VersionChanges, publish,
+    ChangesBetween, ComparedSets, FolderError, MeasureRequest, NoComparison, PublishError,
+    PublishedFiles, Site, SiteError, SiteFile, SiteTarget, StudyPages, VersionChanges,
+    data_of_page, named_sides, publish,
 };
 pub use printed::{PAGE_LIMIT, PrintedOutput};
 pub use profile_page::profile_page;

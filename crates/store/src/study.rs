@@ -93,7 +93,7 @@ pub struct NewTarget {
     pub name: TargetName,
     /// The versions that the study may ask for, oldest first.
     pub versions: Vec<Version>,
-    /// The testbeds that it measures on at once, its plan's own first; none where it measures on that alone.
+    /// The testbeds that it measures on at once, its plan's own first.
     pub testbeds: Vec<HistoryTestbed>,
 }
 

@@ -1,9 +1,10 @@
 //! Comparisons of stored studies: the studies that a user names beside each other, or the parts of one.
 
 use backsight_exchange::table::TableSource;
-use backsight_model::{BenchmarkName, ResultSet};
+use backsight_model::{BenchmarkName, HostRecordMap, ResultSet};
 use backsight_policy::{
-    CompareOptions, Comparison, SplitKey, compare, compare_by, compare_with_spreads,
+    CompareOptions, Comparison, SplitKey, StudyPart, compare, compare_by, compare_with_spreads,
+    records_side_by_side,
 };
 use backsight_report::{MoreRounds, comparison::ComparedBackground};
 use backsight_store::{Store, StudyId, StudyRow};
@@ -122,6 +123,9 @@ pub struct ComparedStudies {
     pub sets: Vec<ResultSet>,
     /// What that says.
     pub comparison: Comparison,
+    /// What the hosts of each side were, those of other testbeds under the names of the hosts that they stand beside; nothing where
+    /// parts of one study are compared.
+    pub records: Vec<HostRecordMap>,
 }
 
 impl ComparedStudies {
@@ -141,39 +145,70 @@ impl ComparedStudies {
             refuse_sides(&study)?;
             rows.push(study);
         }
-        let studies: Vec<StudyId> = rows.iter().map(|study| study.id).collect();
-        let sets = result_sets(store, &studies).await?;
-        let mut comparison = match (by, &sets[..]) {
-            (Some(by), _) => compare_parts(store, "compare", (&rows, &sets), by, options).await?,
-            (None, [only]) => {
+        let parts = rows.iter().map(|study| StudyPart {
+            study: study.id.0,
+            name: study.name.to_string(),
+            trials: None,
+        });
+        let parts: Vec<StudyPart> = parts.collect();
+        let Some(by) = by else {
+            if let [only] = &parts[..] {
                 return Err(miette::miette!(
                     help = "name a second study, or say which of its parts to compare: `--by variant` or `--by PARAMETER`",
                     "there is nothing to compare `{}` with",
                     only.name
                 ));
             }
-            (None, sets) => {
-                let comparison = compare(sets, options);
-                match comparison.lacks_a_spread() {
-                    true => {
-                        let others = studies_of_same_benchmarks(store, &studies, sets).await?;
-                        compare_with_spreads(sets, &others, options)
-                    }
-                    false => comparison,
-                }
-            }
+            return Self::from_parts(store, &parts, options).await;
         };
-        if by.is_none() {
-            let mut records = records_of_studies(store, &studies).await;
-            let by_side = studies.iter().map(|study| records.remove(&study.0));
-            let by_side: Vec<_> = by_side.map(Option::unwrap_or_default).collect();
-            comparison.tell_of_hosts(&by_side);
-        }
+        let studies: Vec<StudyId> = rows.iter().map(|study| study.id).collect();
+        let sets = result_sets(store, &studies).await?;
+        let mut comparison = compare_parts(store, "compare", (&rows, &sets), by, options).await?;
         comparison.warnings.extend(known_costs(store, &sets).await?);
         Ok(Self {
             studies,
             sets,
             comparison,
+            records: Vec::new(),
+        })
+    }
+
+    /// Compares studies, or parts of them; the first is the baseline.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn from_parts(
+        store: &Store,
+        parts: &[StudyPart],
+        options: CompareOptions,
+    ) -> miette::Result<Self> {
+        let studies: Vec<StudyId> = parts.iter().map(|part| StudyId(part.study)).collect();
+        let sets = result_sets(store, &studies).await?;
+        let sets: Vec<ResultSet> = (parts.iter().zip(sets))
+            .map(|(part, set)| part.of_results(set))
+            .collect();
+        let mut comparison = compare(&sets, options);
+        if comparison.lacks_a_spread() {
+            let others = studies_of_same_benchmarks(store, &studies, &sets).await?;
+            comparison = compare_with_spreads(&sets, &others, options);
+        }
+        let all = records_of_studies(store, &studies).await;
+        let by_side = studies.iter().zip(&comparison.sides).map(|(study, side)| {
+            let mut records = all.get(&study.0).cloned().unwrap_or_default();
+            // Of several testbeds at once, those of this one.
+            if side.hosts.iter().any(|host| records.contains_key(host)) {
+                records.retain(|host, _| side.hosts.contains(host));
+            }
+            records
+        });
+        let records = records_side_by_side(&by_side.collect::<Vec<_>>());
+        comparison.tell_of_hosts(&records);
+        comparison.warnings.extend(known_costs(store, &sets).await?);
+        Ok(Self {
+            studies,
+            sets,
+            comparison,
+            records,
         })
     }
 }

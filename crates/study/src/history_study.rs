@@ -403,14 +403,10 @@ impl HistoryPlan {
             name: it.testbed,
             questions,
         });
-        let mut testbeds: Vec<HistoryTestbed> = testbeds.collect();
-        if testbeds.len() < 2 {
-            testbeds.clear();
-        }
         let target = NewTarget {
             name: (*site.workshop.target().name).clone(),
             versions: site.workshop.versions().to_vec(),
-            testbeds,
+            testbeds: testbeds.collect(),
         };
         let clock = site.workshop.target().activate.simulator();
         let mut new = self

@@ -1,7 +1,9 @@
 //! What studies know along a target's history, and the targets, series and versions of it that a user names.
 
 use backsight_model::{HostRecordMap, StudyHistory, TargetName, Version, did_you_mean};
-use backsight_policy::{TargetHistory, VersionEvidence, VersionSeries, history};
+use backsight_policy::{
+    MeasuredTestbeds, StudyPart, TargetHistory, VersionEvidence, VersionSeries, history,
+};
 use backsight_report::escape;
 use backsight_store::{Store, StudyId};
 use jiff::Timestamp;
@@ -166,6 +168,59 @@ pub async fn find_target(store: &Store, asked: Option<&str>) -> miette::Result<T
             })
         }
     }
+}
+
+/// What these testbeds of a target measured of the version with this identity, else of the newest one that all of them measured.
+///
+/// # Errors
+/// Fewer than two are named, one of them twice, there is no such testbed, or nothing was measured on all of them.
+pub fn testbed_parts(
+    testbeds: &MeasuredTestbeds,
+    history: &TargetHistory,
+    names: &[&str],
+    version: Option<&str>,
+) -> miette::Result<Vec<StudyPart>> {
+    let known: Vec<&str> = testbeds.names().collect();
+    let all = || match &known[..] {
+        [] => "no study of this target says which testbed it was measured on".to_owned(),
+        known => format!("testbeds that measured it: {}", known.join(", ")),
+    };
+    for (place, name) in names.iter().enumerate() {
+        if names[..place].contains(name) {
+            return Err(miette::miette!(
+                help = all(),
+                "the testbed {} is named twice",
+                escape::line(name)
+            ));
+        }
+        if !known.contains(name) {
+            return Err(miette::miette!(
+                help = did_you_mean(name, known.iter().copied()).unwrap_or_else(all),
+                "nothing of this target was measured on a testbed {}",
+                escape::line(name)
+            ));
+        }
+    }
+    if names.len() < 2 {
+        return Err(miette::miette!(
+            help = all(),
+            "there is nothing to compare the testbed with: name a second one"
+        ));
+    }
+    let versions = history.versions.iter().rev().map(|it| &it.version.id);
+    let mut asked = versions.filter(|id| version.is_none_or(|version| *id == version));
+    asked
+        .find_map(|id| testbeds.parts(names, id))
+        .ok_or_else(|| {
+            let what = match version {
+                Some(_) => "that version",
+                None => "any version",
+            };
+            miette::miette!(
+                help = "measure one on each: `backsight step` with a plan for each testbed",
+                "not all of these testbeds measured {what}"
+            )
+        })
 }
 
 /// What is said where no study is about a target.

@@ -101,7 +101,7 @@ pub use interval_cache::{Intervals, VersionInterval};
 pub use job_worker::{JobWorker, WAIT_VARIABLE, WorkDone, job_log_path};
 pub use known_alerts::KnownAlerts;
 pub use known_history::{
-    KnownHistory, find_target, find_version, known_metric, named_series, no_history,
+    KnownHistory, find_target, find_version, known_metric, named_series, no_history, testbed_parts,
 };
 pub use monitor_export::export_monitors;
 pub use noise_repeats::{NoiseLevel, NoiseRepeats};

@@ -130,7 +130,7 @@ fn failure() -> Failure {
 }
 
 /// A study of these versions, of these boots of each, three trials a boot; 10 % slower from version `step` on.
-pub(super) fn measured(
+pub(crate) fn measured(
     number: i64,
     versions: &[usize],
     boots: &[u32],

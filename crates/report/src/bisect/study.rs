@@ -497,7 +497,7 @@ impl<'a> BisectStudy<'a> {
     fn machines(&self) -> Option<String> {
         let mut testbeds = self
             .history
-            .testbeds
+            .several_testbeds()
             .iter()
             .zip(&self.verdict.testbed_offsets);
         let (first, _) = testbeds.next()?;

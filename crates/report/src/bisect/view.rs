@@ -170,7 +170,10 @@ impl<'a> BisectView<'a> {
             measurements: *n,
             mean: *mean,
         });
-        let testbeds = history.testbeds.iter().zip(&verdict.testbed_offsets);
+        let testbeds = history
+            .several_testbeds()
+            .iter()
+            .zip(&verdict.testbed_offsets);
         let testbeds = testbeds.map(|(testbed, added)| TestbedView {
             name: testbed.name.as_str(),
             adds: *added,

@@ -2,9 +2,9 @@
 //! quirk, several layouts, trials that failed, a change for the worse, texts and logs that want to leave their element.
 
 use backsight_model::{
-    Better, BootRecord, BuildFailure, BuildRecord, Cell, CellMetric, Ending, Failure, Layout,
-    LayoutKind, MetricSamples, Phase, ResourceUsage, StepOutput, StepRecord, StudyState,
-    TrialRecord, Unit, Value, Version,
+    Better, BootRecord, BuildFailure, BuildRecord, Cell, CellMetric, Ending, Failure,
+    HistoryTestbed, HostRecord, Layout, LayoutKind, MetricSamples, Phase, ResourceUsage,
+    StepOutput, StepRecord, StudyState, TrialRecord, Unit, Value, Version,
 };
 use backsight_store::{NewStudy, NewTarget, Store, StudyDocument, StudyId};
 use jiff::Timestamp;
@@ -89,11 +89,44 @@ pub async fn add_study(
     versions: &[usize],
     extent: Extent,
 ) -> Result<StudyId, Fault> {
-    let study = create(store, target, name, versions, extent.metrics).await?;
+    let study = create(store, target, name, versions, extent.metrics, None).await?;
+    fill_study(store, study, versions, extent, 1.0).await
+}
+
+/// One study of these versions of `linux` on a testbed of one host, whose throughput is so many times as high as usual.
+#[allow(dead_code)] // Not every test has several testbeds.
+pub async fn add_study_on(
+    store: &Store,
+    testbed: &str,
+    speed: f64,
+    versions: &[usize],
+    extent: Extent,
+) -> Result<StudyId, Fault> {
+    let name = format!("on-{testbed}");
+    let metrics = extent.metrics;
+    let study = create(store, "linux", &name, versions, metrics, Some(testbed)).await?;
+    let processor = format!("Processor of {testbed} {HOSTILE}");
+    let record =
+        HostRecord::from_iter([("cpu", "model", &*processor), ("cpu", "vendor", "the same")]);
+    let host = format!("host-{testbed}").parse()?;
+    store
+        .begin_host_record(study, &host, day(0)?, &record)
+        .await?;
+    fill_study(store, study, versions, extent, speed).await
+}
+
+async fn fill_study(
+    store: &Store,
+    study: StudyId,
+    versions: &[usize],
+    extent: Extent,
+    speed: f64,
+) -> Result<StudyId, Fault> {
     let mut filler = Filler {
         store,
         study,
         extent,
+        speed,
         trials: 0,
     };
     for (position, version) in versions.iter().enumerate() {
@@ -151,6 +184,7 @@ async fn create(
     name: &str,
     versions: &[usize],
     metrics: usize,
+    testbed: Option<&str>,
 ) -> Result<StudyId, Fault> {
     let cell = |benchmark: &str, clients: Option<i64>, variant: &str| -> Result<Cell, Fault> {
         let params = clients
@@ -184,6 +218,16 @@ async fn create(
         cells.push(cell("storm", Some(64), "nofilter")?);
         questions.push("storm, as it is".into());
     }
+    let mut testbeds = Vec::new();
+    if let Some(testbed) = testbed {
+        for question in &mut questions {
+            question.push_str(&format!(" on {testbed}"));
+        }
+        testbeds.push(HistoryTestbed {
+            name: testbed.parse()?,
+            questions: questions.clone(),
+        });
+    }
     let new = NewStudy {
         name: name.parse()?,
         verb: "step".into(),
@@ -213,7 +257,7 @@ async fn create(
         .collect(),
         questions,
         target: Some(NewTarget {
-            testbeds: Vec::new(),
+            testbeds,
             name: target.parse()?,
             versions: versions
                 .iter()
@@ -228,6 +272,7 @@ struct Filler<'a> {
     store: &'a Store,
     study: StudyId,
     extent: Extent,
+    speed: f64,
     trials: u32,
 }
 
@@ -373,7 +418,7 @@ impl Filler<'_> {
             })
         } else if cell == 0 {
             Ok(vec![
-                sample("throughput", 512e6 * level)?,
+                sample("throughput", 512e6 * level * self.speed)?,
                 sample("latency", 41.0 + noise(seed + round as usize))?,
             ])
         } else if cell == 2 {

@@ -6,11 +6,12 @@ use std::collections::HashMap;
 /// Longest part of an address that is taken from a name, in bytes.
 const LONGEST: usize = 80;
 /// First parts of addresses that no target can have.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 11] = [
     "alerts.json",
     "api",
     "assets",
     "badge",
+    "compare",
     "feed.xml",
     "index.html",
     "raw",
@@ -35,6 +36,62 @@ pub const FEED: &str = "feed.xml";
 pub const ALERTS_DATA: &str = "alerts.json";
 pub const STUDIES_DATA: &str = "studies/index.json";
 pub const MACHINES_DATA: &str = "testbeds/index.json";
+
+/// The form that asks which studies to compare, and the folder of their comparisons.
+pub const COMPARE_STUDIES: &str = "compare/index.html";
+pub const COMPARE_STUDIES_FOLDER: &str = "compare/";
+
+/// Ends of the addresses of a comparison's page and of its JSON.
+const PAGE: &str = ".html";
+const DATA: &str = ".json";
+
+/// What is at the address of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparisonForm {
+    Page,
+    Data,
+}
+
+/// The address of a comparison, taken apart.
+pub struct SidesAddress<'a> {
+    /// The parts of addresses that its sides are, the baseline first.
+    pub parts: Vec<&'a str>,
+    /// What is there.
+    pub form: ComparisonForm,
+}
+
+impl<'a> SidesAddress<'a> {
+    /// The address, where it is one below this folder.
+    pub fn below(folder: &str, address: &'a str) -> Option<Self> {
+        let named = address.strip_prefix(folder)?;
+        let (parts, form) = match named.strip_suffix(PAGE) {
+            Some(parts) => (parts, ComparisonForm::Page),
+            None => (named.strip_suffix(DATA)?, ComparisonForm::Data),
+        };
+        Some(Self {
+            parts: sides(parts),
+            form,
+        })
+    }
+}
+
+/// The JSON beside the page of a comparison.
+pub fn data_of_page(page: &str) -> String {
+    let stem = page.strip_suffix(PAGE).unwrap_or(page);
+    format!("{stem}{DATA}")
+}
+
+/// Names with `..` between them. A part may end in a dot and doesn't begin with one.
+pub fn sides(text: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = text.rsplit("..").collect();
+    parts.reverse();
+    parts
+}
+
+/// The page of a folder that compares these sides.
+pub fn sides_page(folder: &str, parts: &[String]) -> String {
+    format!("{folder}{}{PAGE}", parts.join(".."))
+}
 
 /// Eight hexadecimal digits that stand for a text.
 fn digest(text: &str) -> String {
@@ -85,6 +142,16 @@ pub fn parts<'a>(named: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Vec
         _ => hashed(name, identity),
     };
     named.map(part_of).collect()
+}
+
+/// The part of addresses that is a study.
+pub fn study_part(name: &str) -> String {
+    part(name)
+}
+
+/// The part of addresses that is a testbed.
+pub fn testbed_part(name: &str) -> String {
+    part(name)
 }
 
 /// The page of a study.

@@ -4,16 +4,17 @@ use backsight_model::{
     Annotation, Boot, Build, HistoryTrial, HostRecordMap, StudyHistory, TargetName, Version,
 };
 use backsight_policy::{
-    Alert, TargetHistory, TestHistory, VersionEvidence, VersionSeries, VersionStanding,
+    Alert, MeasuredTestbeds, TargetHistory, TestHistory, VersionEvidence, VersionSeries,
+    VersionStanding,
 };
 use backsight_report::{SeriesText, clipped, numbers::Scale};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Deref,
 };
 
 use super::{
-    address::{self, PageAt},
+    address::{self, ComparisonForm, PageAt, SidesAddress},
     site_page::Page,
 };
 use crate::crumb::Crumb;
@@ -21,10 +22,7 @@ use crate::crumb::Crumb;
 /// Most series that the page of a target lists by itself; the rest comes by a script, or has a page of its own.
 pub(super) const MOST_LISTED: usize = 300;
 /// Most versions that are compared at once.
-const MOST_COMPARED: usize = 6;
-/// Ends of the addresses of a comparison's page and of its JSON.
-const PAGE: &str = ".html";
-const DATA: &str = ".json";
+pub(super) const MOST_COMPARED: usize = 6;
 /// Fewer characters of an identity don't name a version.
 const SHORTEST_IDENTITY: usize = 7;
 
@@ -77,13 +75,6 @@ pub enum NoComparison {
     Count(String),
 }
 
-/// What is at the address of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ComparisonForm {
-    Page,
-    Data,
-}
-
 /// A target with everything that is known of it.
 pub(super) struct Book {
     pub content: SiteTarget,
@@ -97,8 +88,10 @@ pub(super) struct Book {
     parts: Vec<String>,
     /// The parts of addresses that are series.
     slugs: Vec<String>,
-    /// Testbeds by what identifies the questions on them, where several measure the same.
-    testbeds: HashMap<String, String>,
+    /// Testbeds by what identifies the questions on them, where there are several.
+    testbed_names: HashMap<String, String>,
+    /// What each testbed measured.
+    pub testbeds: MeasuredTestbeds,
     /// The units of series.
     scales: Vec<Scale>,
     /// Builds by the places of their versions: the places of their studies, and their own in these.
@@ -191,7 +184,8 @@ impl Book {
                 address::parts(versions.map(|it| (it.name.as_str(), it.id.as_str())))
             },
             slugs: slugs(&history.series),
-            testbeds: testbeds(studies),
+            testbed_names: testbeds(studies),
+            testbeds: MeasuredTestbeds::new(studies),
             scales: {
                 let series = history.series.iter();
                 let words = series.map(|series| SeriesText::new(history, series));
@@ -261,7 +255,7 @@ impl Book {
 
     /// Where a series was measured, where several testbeds measure the same; or since which study it is measured so.
     pub fn place_of(&self, series: &VersionSeries) -> String {
-        let testbed = self.testbeds.get(&series.key).cloned();
+        let testbed = self.testbed_names.get(&series.key).cloned();
         let since = series.since.as_ref();
         let since = since.map(|study| format!("as measured since {study}"));
         testbed.or(since).unwrap_or_default()
@@ -382,8 +376,57 @@ impl Book {
 
     /// The page that compares these versions.
     pub fn comparison_page(&self, versions: &[usize]) -> String {
-        let parts: Vec<&str> = versions.iter().map(|at| self.parts[*at].as_str()).collect();
-        format!("{}/compare/{}.html", self.folder, parts.join(".."))
+        let parts = versions.iter().map(|at| self.parts[*at].clone());
+        address::sides_page(&self.comparison_folder(), &parts.collect::<Vec<_>>())
+    }
+
+    fn comparison_folder(&self) -> String {
+        format!("{}/compare/", self.folder)
+    }
+
+    /// The form that asks which testbeds to compare.
+    pub fn testbeds_form_page(&self) -> String {
+        format!("{}/testbeds/index.html", self.folder)
+    }
+
+    /// The page that compares testbeds by a version.
+    pub fn testbeds_page(&self, at: usize, testbeds: &[&str]) -> String {
+        let parts = testbeds.iter().map(|name| address::testbed_part(name));
+        let folder = format!("{}/testbeds/{}/", self.folder, self.parts[at]);
+        address::sides_page(&folder, &parts.collect::<Vec<_>>())
+    }
+
+    /// The version and the testbeds that an address names, all of which measured it.
+    pub fn testbeds_at<'a>(&self, address: &'a str) -> Option<(usize, SidesAddress<'a>)> {
+        let below = address
+            .strip_prefix(&self.folder)?
+            .strip_prefix("/testbeds/")?;
+        let (version, _) = below.split_once('/')?;
+        let named = SidesAddress::below(version, below)?;
+        let named = SidesAddress {
+            parts: {
+                let first = named.parts.first()?.strip_prefix('/')?;
+                let rest = named.parts[1..].iter().copied();
+                std::iter::once(first).chain(rest).collect()
+            },
+            ..named
+        };
+        let at = self.parts.iter().position(|known| known == version)?;
+        let names = self.testbeds_named(&named.parts)?;
+        let is_new = |(place, name): (usize, &&str)| !names[..place].contains(name);
+        let is_comparable = (2..=MOST_COMPARED).contains(&names.len())
+            && names.iter().enumerate().all(is_new)
+            && self.testbeds.parts(&names, &self.version(at).id).is_some();
+        is_comparable.then_some((at, named))
+    }
+
+    /// The names of the testbeds with these parts of addresses.
+    pub fn testbeds_named(&self, parts: &[&str]) -> Option<Vec<&str>> {
+        let name_of = |part: &&str| {
+            let mut names = self.testbeds.names();
+            names.find(|name| address::testbed_part(name) == **part)
+        };
+        parts.iter().map(name_of).collect()
     }
 
     /// The form that asks which versions to compare.
@@ -391,27 +434,15 @@ impl Book {
         format!("{}/compare/index.html", self.folder)
     }
 
-    /// The same for programs.
-    fn comparison_data(&self, versions: &[usize]) -> String {
-        let page = self.comparison_page(versions);
-        format!("{}{DATA}", page.strip_suffix(PAGE).unwrap_or(&page))
-    }
-
-    /// The measured versions that the address of a comparison names, and whether its page is there or its JSON; none where it is
-    /// no such address.
+    /// The measured versions that the address of a comparison names, and what is there; none where it is no such address.
     pub fn compared_at(&self, address: &str) -> Option<(Vec<usize>, ComparisonForm)> {
-        let folder = address.strip_prefix(&self.folder)?;
-        let named = folder.strip_prefix("/compare/")?;
-        let (parts, form) = match named.strip_suffix(PAGE) {
-            Some(parts) => (parts, ComparisonForm::Page),
-            None => (named.strip_suffix(DATA)?, ComparisonForm::Data),
-        };
-        // A part may end in a dot and doesn't begin with one.
-        let mut versions = (parts.rsplit("..").take(MOST_COMPARED + 1))
+        let named = SidesAddress::below(&self.comparison_folder(), address)?;
+        let most = named.parts.iter().take(MOST_COMPARED + 1);
+        let versions = most
             .map(|part| self.parts.iter().position(|known| known == part))
             .collect::<Option<Vec<usize>>>()?;
-        versions.reverse();
-        self.is_comparable(&versions).then_some((versions, form))
+        self.is_comparable(&versions)
+            .then_some((versions, named.form))
     }
 
     /// Whether these are a few different versions, all of them measured.
@@ -449,7 +480,7 @@ impl Book {
         }
     }
 
-    fn measured_version(&self, name: &str) -> Result<usize, NoComparison> {
+    pub fn measured_version(&self, name: &str) -> Result<usize, NoComparison> {
         let is_named = |at: &&usize| {
             let version = self.version(**at);
             version.name == name || version.id == name || self.parts[**at] == name
@@ -517,7 +548,12 @@ fn testbeds(studies: &[StudyHistory]) -> HashMap<String, String> {
         let questions = testbed.questions.iter();
         questions.map(|question| (question.clone(), testbed.name.to_string()))
     });
-    questions.collect()
+    let questions: HashMap<String, String> = questions.collect();
+    let names: HashSet<&String> = questions.values().collect();
+    match names.len() {
+        0 | 1 => HashMap::new(),
+        _ => questions,
+    }
 }
 
 /// A target as one of the site's pages tells of it: links lead from there.
@@ -587,7 +623,20 @@ impl Here<'_> {
 
     /// The link to the JSON of a comparison of versions.
     pub fn to_comparison_data(self, versions: &[usize]) -> String {
-        self.link(&self.book.comparison_data(versions))
+        let page = self.book.comparison_page(versions);
+        self.link(&address::data_of_page(&page))
+    }
+
+    /// The link to the form that asks which testbeds to compare, where there are several.
+    pub fn to_testbeds_form(self) -> Option<String> {
+        let is_asked = self.page.is_live && self.book.testbeds.names().nth(1).is_some();
+        is_asked.then(|| self.link(&self.book.testbeds_form_page()))
+    }
+
+    /// The link to a study of the target; empty where it isn't one of its studies.
+    pub fn to_study(self, study: i64) -> String {
+        let name = self.names.get(&study);
+        name.map_or(String::new(), |name| self.link(&address::study(name)))
     }
 
     pub fn to_data(self, name: &str) -> String {

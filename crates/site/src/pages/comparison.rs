@@ -1,6 +1,7 @@
-//! Versions of a target beside each other: every series as a row, with what became better, worse or neither first.
+//! A comparison on a page: every metric of a cell as a row, with what became better, worse or neither first; of versions of a
+//! target each row is a series of its history.
 //!
-//! The statistics are those of [`compare_versions`](backsight_policy::compare_versions); here is what a page shows of them.
+//! The statistics are those of [`Comparison`]; here is what a page shows of them.
 
 use backsight_model::shell_quoted;
 use backsight_policy::{
@@ -18,7 +19,7 @@ use backsight_stats::Better;
 
 use super::{
     book::{Book, Here},
-    changed_facts::{ChangedFact, changed_facts},
+    differing_facts::DifferingFacts,
 };
 
 /// Most rows of a page, and of those the most that open to distributions.
@@ -31,7 +32,7 @@ const COURSE: usize = 30;
 const COURSE_AFTER: usize = 5;
 
 /// What a page has of a comparison.
-pub(super) struct ComparedVersions {
+pub(super) struct ComparedSides {
     pub sentences: Vec<RichSentence>,
     pub means: Vec<MeanRatio>,
     /// The baseline's name, and the others'.
@@ -49,11 +50,27 @@ pub(super) struct ComparedVersions {
     pub confidence: String,
     pub chance: String,
     pub scope: &'static str,
-    /// What is otherwise on the machines and in the builds; of two versions.
-    pub changed: Vec<ChangedFact>,
-    pub changed_left_out: usize,
+    /// What is otherwise on the machines and in the builds.
+    pub facts: DifferingFacts,
     /// Columns in all.
     pub columns: usize,
+}
+
+/// What a page knows of rows beside the comparison.
+pub(super) trait DescribesRows {
+    /// Where a row leads, and where it was measured if others have the same name; none where the row isn't shown.
+    fn place(&self, row: &ComparisonRow) -> Option<RowPlace>;
+
+    /// What a row opens to; the number is its own on the page.
+    fn details(&self, row: &ComparisonRow, number: usize) -> Details;
+}
+
+/// See [`DescribesRows::place`].
+#[derive(Default)]
+pub(super) struct RowPlace {
+    /// Empty where it leads nowhere.
+    pub href: String,
+    pub place: String,
 }
 
 /// The geometric mean of a side's ratios, of one direction.
@@ -63,7 +80,7 @@ pub(super) struct MeanRatio {
     pub total: RatioTotal,
 }
 
-/// A series.
+/// A metric of a cell.
 pub(super) struct Row {
     pub name: String,
     pub href: String,
@@ -75,8 +92,8 @@ pub(super) struct Row {
     /// How far it is from the baseline at most, in percent.
     pub size: f64,
     pub values: TableRow,
-    /// Its number.
-    series: usize,
+    /// Its place in the comparison.
+    number: usize,
     pub details: Option<Details>,
 }
 
@@ -87,6 +104,7 @@ pub(super) struct Details {
     /// How many versions the course shows.
     pub of: usize,
     pub sides: Vec<SideDetails>,
+    /// The link to the chart that is interactive; empty where there is none.
     pub interactive: String,
     pub command: String,
 }
@@ -99,34 +117,31 @@ pub(super) struct SideDetails {
     pub counts: String,
 }
 
-impl ComparedVersions {
-    pub fn new(here: Here<'_>, versions: &[usize]) -> Self {
-        let book = here.book;
-        let comparison = book.evidence().compare(versions, CompareOptions::default());
+impl ComparedSides {
+    pub fn new(
+        comparison: &Comparison,
+        names: &[String],
+        described: &dyn DescribesRows,
+        facts: DifferingFacts,
+    ) -> Self {
         let shown = &comparison.rows[..comparison.rows.len().min(MOST_ROWS)];
         let reach = reach(shown);
-        let mut rows: Vec<Row> = shown
-            .iter()
-            .filter_map(|row| Row::new(here, row, reach))
+        let numbered = shown.iter().enumerate();
+        let mut rows: Vec<Row> = numbered
+            .filter_map(|(number, row)| Some(Row::new(described.place(row)?, row, number, reach)))
             .collect();
         // Of a benchmark what changed is first; so it is of all together.
         rows.sort_by_key(|row| !row.is_changed());
         for (number, row) in rows.iter_mut().enumerate().take(MOST_DETAILS) {
-            let of_row = shown.iter().find(|it| it.series == Some(row.series));
-            row.details = of_row.map(|it| Details::new(here, it, versions, number));
+            row.details = Some(described.details(&shown[row.number], number));
         }
         let [benchmarks, tags] = tags(&rows);
-        let (changed, changed_left_out) = match versions {
-            [from, to] => changed_facts(&book.builds(*from), &book.builds(*to)),
-            _ => (Vec::new(), 0),
-        };
-        let names: Vec<String> = versions.iter().map(|at| book.name(*at)).collect();
         let others = names[1..].to_vec();
         let has_params = rows.iter().any(|row| !row.params.is_empty());
         let has_place = rows.iter().any(|row| !row.place.is_empty());
         Self {
-            sentences: verdict_sentences(None, Some(&comparison), &[]),
-            means: means(&comparison, &names),
+            sentences: verdict_sentences(None, Some(comparison), &[]),
+            means: means(comparison, names),
             base: names[0].clone(),
             columns: 2 + others.len() * 4 + usize::from(has_params) + usize::from(has_place),
             others,
@@ -135,17 +150,28 @@ impl ComparedVersions {
             has_place,
             benchmarks,
             tags,
-            warnings: warnings(&comparison)
+            warnings: warnings(comparison)
                 .take(MOST_WARNINGS)
                 .map(|warning| clipped(&warning, 600))
                 .collect(),
             confidence: numbers::confidence(comparison.options.confidence),
             chance: numbers::value((1.0 - comparison.options.confidence.share()) * 100.0, 2),
             scope: comparison.scope().unwrap_or_default(),
-            changed,
-            changed_left_out,
+            facts,
             rows,
         }
+    }
+
+    /// Versions of a target, by their places.
+    pub fn of_versions(here: Here<'_>, versions: &[usize]) -> Self {
+        let book = here.book;
+        let comparison = book.evidence().compare(versions, CompareOptions::default());
+        let names: Vec<String> = versions.iter().map(|at| book.name(*at)).collect();
+        let facts = match versions {
+            [from, to] => DifferingFacts::of_builds(&book.builds(*from), &book.builds(*to)),
+            _ => DifferingFacts::default(),
+        };
+        Self::new(&comparison, &names, &VersionRows { here, versions }, facts)
     }
 }
 
@@ -180,27 +206,24 @@ fn means(comparison: &Comparison, names: &[String]) -> Vec<MeanRatio> {
 }
 
 impl Row {
-    fn new(here: Here<'_>, row: &ComparisonRow, reach: f64) -> Option<Self> {
-        let book = here.book;
-        let number = row.series?;
-        let series = &book.history.series[number];
-        let set_up = series.cell.set_up();
+    fn new(place: RowPlace, row: &ComparisonRow, number: usize, reach: f64) -> Self {
+        let set_up = row.cell.set_up();
         let set_up = if set_up == "default" { "" } else { &*set_up };
-        let params = [&series.cell.chosen_params(), set_up].join(" ");
+        let params = [&row.cell.chosen_params(), set_up].join(" ");
         let differences = row.entries.iter().filter_map(RowEntry::difference);
         let percents = differences.filter_map(|difference| difference.percent.ok());
-        Some(Self {
+        Self {
             name: clipped(&format!("{}.{}", row.cell.benchmark, row.metric), 80),
-            href: here.to_series(number),
+            href: place.href,
             params: clipped(params.trim(), 60),
-            place: clipped(&book.place_of(series), 40),
+            place: clipped(&place.place, 40),
             benchmark: row.cell.benchmark.to_string(),
             call: call(row),
             size: percents.fold(0.0, |most: f64, percent| most.max(percent.abs())),
             values: TableRow::new(row, reach),
-            series: number,
+            number,
             details: None,
-        })
+        }
     }
 
     fn is_changed(&self) -> bool {
@@ -224,33 +247,39 @@ fn call(row: &ComparisonRow) -> &'static str {
     relations.min().map_or("none", |(_, call)| call)
 }
 
-impl Details {
-    fn new(here: Here<'_>, row: &ComparisonRow, versions: &[usize], id: usize) -> Self {
+/// Rows that are series of a target's history.
+struct VersionRows<'a> {
+    here: Here<'a>,
+    versions: &'a [usize],
+}
+
+impl DescribesRows for VersionRows<'_> {
+    fn place(&self, row: &ComparisonRow) -> Option<RowPlace> {
+        let number = row.series?;
+        let series = &self.here.book.history.series[number];
+        Some(RowPlace {
+            href: self.here.to_series(number),
+            place: self.here.book.place_of(series),
+        })
+    }
+
+    fn details(&self, row: &ComparisonRow, number: usize) -> Details {
+        let (here, versions) = (self.here, self.versions);
         let book = here.book;
-        let number = row.series.unwrap_or_default();
-        let series = &book.history.series[number];
-        let words = book.words(number);
-        let values = |entry: &RowEntry| {
-            let measured = entry.measured();
-            let values = measured.map_or(&[][..], |measured| &measured.values[..]);
-            values.iter().map(|value| words.scaled(*value)).collect()
-        };
-        let sides = versions.iter().zip(&row.entries);
-        let side = |(at, entry): (&usize, &RowEntry)| Distribution {
-            name: book.name(*at),
-            values: values(entry),
-        };
-        let picture: Vec<Distribution> = sides.map(side).collect();
-        let (course, of) = course(series, versions);
-        Self {
+        let of = row.series.unwrap_or_default();
+        let series = &book.history.series[of];
+        let words = book.words(of);
+        let (course, of_versions) = course(series, versions);
+        let names: Vec<String> = versions.iter().map(|at| book.name(*at)).collect();
+        Details {
             distributions: distributions(
-                &format!("d{id}"),
+                &format!("d{number}"),
                 &format!("{}: values of trials", series.name()),
                 &words.unit(),
-                &picture,
+                &values_of_sides(row, &names, |value| words.scaled(value)),
             ),
             course,
-            of,
+            of: of_versions,
             sides: ('A'..)
                 .zip(versions)
                 .map(|(letter, at)| {
@@ -266,7 +295,7 @@ impl Details {
                     }
                 })
                 .collect(),
-            interactive: format!("{}#s={}", here.to_target(), book.slug(number)),
+            interactive: format!("{}#s={}", here.to_target(), book.slug(of)),
             command: format!(
                 "backsight history --target {} --metric {}.{}",
                 shell_quoted(book.target.as_str()),
@@ -275,6 +304,24 @@ impl Details {
             ),
         }
     }
+}
+
+/// The values of each side's trials, to be drawn.
+pub(super) fn values_of_sides(
+    row: &ComparisonRow,
+    names: &[String],
+    scaled: impl Fn(f64) -> f64,
+) -> Vec<Distribution> {
+    let sides = names.iter().zip(&row.entries);
+    let drawn = sides.map(|(name, entry)| {
+        let measured = entry.measured();
+        let values = measured.map_or(&[][..], |measured| &measured.values[..]);
+        Distribution {
+            name: name.clone(),
+            values: values.iter().map(|value| scaled(*value)).collect(),
+        }
+    });
+    drawn.collect()
 }
 
 /// The course of a series around the versions that are compared, and how many versions that is.
@@ -297,16 +344,20 @@ fn course(series: &VersionSeries, versions: &[usize]) -> (String, usize) {
 
 /// The command that shows the comparison in a terminal.
 pub(super) fn command(book: &Book, versions: &[usize]) -> String {
-    let names = versions.iter().map(|at| {
-        let version = book.version(*at);
-        // A name may be several versions'.
-        let all = book.history.versions.iter();
-        match all.filter(|it| it.version.name == version.name).count() {
-            1 => shell_quoted(&version.name),
-            _ => shell_quoted(&version.id),
-        }
-    });
-    let names: Vec<_> = names.map(|name| name.to_string()).collect();
+    let names = versions.iter().map(|at| version_argument(book, *at));
+    let names: Vec<String> = names.collect();
     let target = shell_quoted(book.target.as_str());
     format!("backsight compare --target {target} {}", names.join(" "))
+}
+
+/// A version as an argument of commands.
+pub(super) fn version_argument(book: &Book, at: usize) -> String {
+    let version = book.version(at);
+    // A name may be several versions'.
+    let all = book.history.versions.iter();
+    let named = match all.filter(|it| it.version.name == version.name).count() {
+        1 => shell_quoted(&version.name),
+        _ => shell_quoted(&version.id),
+    };
+    named.to_string()
 }

@@ -16,7 +16,7 @@ use super::{
     book::Here,
     changes::{ChangeSentence, ShownChange, change_sentences_between},
     compare_form::CompareForm,
-    comparison::{self, ComparedVersions},
+    comparison::{self, ComparedSides},
     frame::Frame,
     site::{OUTPUTS, Press, VersionChanges},
 };
@@ -38,7 +38,7 @@ const LONGEST_MESSAGE: usize = 20_000;
 pub(super) struct IntervalPage {
     frame: Frame,
     sides: Vec<Link>,
-    compared: Option<ComparedVersions>,
+    compared: Option<ComparedSides>,
     script: String,
     /// What shows the comparison in a terminal.
     command: String,
@@ -123,7 +123,7 @@ impl Press<'_> {
             form: here
                 .page
                 .is_live
-                .then(|| CompareForm::new(here, names.clone())),
+                .then(|| CompareForm::of_versions(here, names.clone())),
             sentences: Vec::new(),
             sentences_left_out: 0,
             between: Vec::new(),
@@ -160,7 +160,7 @@ impl Press<'_> {
             page.frame = page.frame.with_data("Comparison as JSON", &data);
         }
         if here.page.is_live || has_changed {
-            page.compared = Some(ComparedVersions::new(here, versions));
+            page.compared = Some(ComparedSides::of_versions(here, versions));
             page.frame = page.frame.with_scripts();
         }
         Ok(page)

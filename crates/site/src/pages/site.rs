@@ -6,18 +6,21 @@
 
 use askama::Template;
 use backsight_model::{Change, Job, TargetName, Version};
-use backsight_report::{doctor::DoctorHistoryView, numbers};
+use backsight_policy::{CompareOptions, StudyPart};
+use backsight_report::{doctor::DoctorHistoryView, json, numbers};
 use backsight_store::{RawRef, Store, StoreError, StoredSelfTest, StudyRow};
+use serde::Serialize;
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::{BTreeMap, HashMap},
     pin::Pin,
 };
 
 use super::{
-    address::{self, PageAt},
+    address::{self, ComparisonForm, PageAt},
     assets::{ASSETS, Asset, CONTROL_SCRIPT, LIVE_SCRIPT},
-    book::{Book, ComparisonForm, Here, NoComparison, SiteTarget},
+    book::{Book, Here, NoComparison, SiteTarget},
+    compared_sets::ComparedSets,
     history_data,
     site_page::Page,
 };
@@ -54,6 +57,13 @@ pub trait StudyPages: Send + Sync {
         around: &'a Surroundings,
     ) -> Pin<Box<dyn Future<Output = Result<String, String>> + 'a>>;
 
+    /// What studies, or parts of them, came to beside each other; or why they can't be compared.
+    fn compare<'a>(
+        &'a self,
+        parts: &'a [StudyPart],
+        options: CompareOptions,
+    ) -> Pin<Box<dyn Future<Output = Result<ComparedSets, String>> + 'a>>;
+
     /// What a study came to, as JSON; or why that can't be said.
     fn json<'a>(
         &'a self,
@@ -86,6 +96,12 @@ pub(super) fn has_report(study: &StudyRow) -> bool {
     study.verb != STEP || study.target.is_none()
 }
 
+/// Why there is no answer, as the read API says it.
+#[derive(Serialize)]
+struct Refusal {
+    error: String,
+}
+
 /// A file of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteFile {
@@ -97,6 +113,8 @@ pub struct SiteFile {
     pub raw: Vec<RawRef>,
     /// Those that it would lead to, had they not been pruned.
     pub pruned: Vec<RawRef>,
+    /// Why what it is about has no such file; its content says the same as JSON.
+    pub refusal: Option<String>,
     /// Whether it would be the same if it were made again of the same: no history or raw output couldn't be read for once.
     pub is_settled: bool,
 }
@@ -109,6 +127,7 @@ impl SiteFile {
             content,
             raw: Vec::new(),
             pruned: Vec::new(),
+            refusal: None,
             is_settled: true,
         }
     }
@@ -238,19 +257,32 @@ impl<'a> Site<'a> {
     fn page_at(&self, address: &str) -> Option<Page> {
         let compared = || {
             let mut books = self.books.iter().enumerate().filter(|_| self.is_live);
-            books.find_map(|(number, book)| match book.compared_at(address)?.1 {
-                ComparisonForm::Page => Some(Page::Comparison(number)),
-                ComparisonForm::Data => Some(Page::ComparisonJson(number)),
+            books.find_map(|(number, book)| {
+                let (_, form) = book.compared_at(address)?;
+                Some(Page::Comparison(number, form))
             })
         };
-        self.pages.get(address).copied().or_else(compared)
+        let sets = || self.is_live.then(|| self.sets_page_at(address)).flatten();
+        (self.pages.get(address).copied())
+            .or_else(compared)
+            .or_else(sets)
     }
 
-    /// Where the form at an address leads that asks for versions with these names, or why they can't be compared; none
-    /// where no such form is there.
-    pub fn comparison(&self, form: &str, names: &[String]) -> Option<Result<String, NoComparison>> {
+    /// Where the form at an address leads that asks for versions, testbeds or studies with these names (testbeds by the version
+    /// `at`), or why they can't be compared; none where no such form is there.
+    pub fn comparison(
+        &self,
+        form: &str,
+        names: &[String],
+        at: Option<&str>,
+    ) -> Option<Result<String, NoComparison>> {
         match self.page_at(form)? {
             Page::CompareForm(book) => Some(self.books[book].named_comparison(names)),
+            Page::StudiesForm => Some(self.studies_comparison(names)),
+            Page::TestbedsForm(book) => {
+                let target = self.books[book].target.as_str();
+                Some(self.testbeds_comparison(target, names, at))
+            }
             _ => None,
         }
     }
@@ -264,15 +296,15 @@ impl<'a> Site<'a> {
         target: &str,
         versions: &str,
     ) -> Result<Result<String, serde_json::Error>, NoComparison> {
+        let book = self.book_of(target)?;
+        let versions = book.named_versions(address::sides(versions).into_iter())?;
+        Ok(book.comparison_json(&versions))
+    }
+
+    pub(super) fn book_of(&self, target: &str) -> Result<&Book, NoComparison> {
         let mut books = self.books.iter();
         let book = books.find(|book| book.target.as_str() == target);
-        let unknown = || NoComparison::Unknown(format!("no target is called {target:?}"));
-        let book = book.ok_or_else(unknown)?;
-        // A name may end in a dot.
-        let mut names: Vec<&str> = versions.rsplit("..").collect();
-        names.reverse();
-        let versions = book.named_versions(names.into_iter())?;
-        Ok(book.comparison_json(&versions))
+        book.ok_or_else(|| NoComparison::Unknown(format!("no target is called {target:?}")))
     }
 
     /// With pages on which who has the token may say something, for a server that takes it.
@@ -340,12 +372,14 @@ impl<'a> Site<'a> {
             },
             raw: Vec::new(),
             pruned: Vec::new(),
+            refusal: RefCell::default(),
             is_settled: Cell::new(true),
         };
         let text = press.text(page).await?;
         Ok(Some(SiteFile {
             raw: press.raw,
             pruned: press.pruned,
+            refusal: press.refusal.into_inner(),
             is_settled: press.is_settled.get(),
             ..SiteFile::new(page.media_type(), text.into_bytes())
         }))
@@ -369,6 +403,8 @@ pub(super) struct Press<'a> {
     raw: Vec<RawRef>,
     /// Those that were pruned.
     pruned: Vec<RawRef>,
+    /// As [`SiteFile::refusal`].
+    refusal: RefCell<Option<String>>,
     /// As [`SiteFile::is_settled`].
     pub is_settled: Cell<bool>,
 }
@@ -400,15 +436,29 @@ impl Press<'_> {
             Page::Interval(book, from, to) => {
                 self.interval(self.here(book), &[from, to])?.render()?
             }
-            Page::Comparison(book) => {
+            Page::Comparison(book, ComparisonForm::Page) => {
                 let versions = self.compared_versions(book);
                 self.interval(self.here(book), &versions)?.render()?
             }
-            Page::ComparisonJson(book) => {
+            Page::Comparison(book, ComparisonForm::Data) => {
                 let versions = self.compared_versions(book);
                 self.site.books[book].comparison_json(&versions)?
             }
             Page::CompareForm(book) => self.compare_form(self.here(book)).render()?,
+            Page::StudiesForm => self.studies_form_page().render()?,
+            Page::TestbedsForm(book) => self.testbeds_form(self.here(book)).render()?,
+            Page::ComparedStudies(form) | Page::ComparedTestbeds(_, form) => {
+                let Some(named) = self.named_sets(page) else {
+                    return Ok(String::new());
+                };
+                match form {
+                    ComparisonForm::Page => self.compared_sets(named).await.render()?,
+                    ComparisonForm::Data => {
+                        let made = self.compared_sets_json(named).await?;
+                        self.or_refusal(made)?
+                    }
+                }
+            }
             Page::Boot(book, study, boot) => {
                 self.boot(self.here(book), study, boot).await?.render()?
             }
@@ -420,6 +470,17 @@ impl Press<'_> {
 }
 
 impl<'a> Press<'a> {
+    /// What was made, or why it can't be, as JSON.
+    pub(super) fn or_refusal(
+        &self,
+        made: Result<String, String>,
+    ) -> Result<String, serde_json::Error> {
+        made.or_else(|error| {
+            self.refusal.replace(Some(error.clone()));
+            json(&Refusal { error })
+        })
+    }
+
     /// The versions that the address names, of a book.
     fn compared_versions(&self, book: usize) -> Vec<usize> {
         let compared = self.site.books[book].compared_at(self.page.address);

@@ -1,6 +1,6 @@
 //! What can be at an address of a site.
 
-use super::assets::JAVASCRIPT;
+use super::{address::ComparisonForm, assets::JAVASCRIPT};
 
 /// What a page is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +42,13 @@ pub(super) enum Page {
     /// Of a book, the form that asks which versions to compare; and the comparison of those that the address names,
     /// as a page and for programs.
     CompareForm(usize),
-    Comparison(usize),
-    ComparisonJson(usize),
+    Comparison(usize, ComparisonForm),
+    /// The form that asks which studies to compare, and the comparison of those that the address names.
+    StudiesForm,
+    ComparedStudies(ComparisonForm),
+    /// The same of a book's testbeds.
+    TestbedsForm(usize),
+    ComparedTestbeds(usize, ComparisonForm),
     /// The place of a study, and of a boot in it.
     Boot(usize, usize, usize),
     Studies,
@@ -67,7 +72,9 @@ impl Page {
             | Self::MachinesJson
             | Self::HistoryJson(_)
             | Self::TestsJson(_)
-            | Self::ComparisonJson(_)
+            | Self::Comparison(_, ComparisonForm::Data)
+            | Self::ComparedStudies(ComparisonForm::Data)
+            | Self::ComparedTestbeds(_, ComparisonForm::Data)
             | Self::StudyJson(_) => "application/json",
             _ => "text/html; charset=utf-8",
         }

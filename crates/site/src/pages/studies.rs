@@ -2,16 +2,14 @@
 
 use askama::Template;
 use backsight_model::Build;
-use backsight_report::{
-    json,
-    numbers::{self, counted},
-};
+use backsight_report::numbers::{self, counted};
 use backsight_store::StudyRow;
 use std::collections::HashMap;
 
 use super::{
     address,
     boot::is_started,
+    compared_sets::form_link,
     frame::Frame,
     site::{Press, SiteError, has_report},
 };
@@ -24,6 +22,8 @@ use crate::{
 #[template(path = "pages/studies.html")]
 pub(super) struct StudiesPage {
     frame: Frame,
+    /// The form that asks which studies to compare, where pages are served.
+    compare: Option<String>,
     studies: Vec<StudyLine>,
 }
 
@@ -86,6 +86,7 @@ impl Press<'_> {
             frame: self
                 .frame("Studies", crumbs)
                 .with_data("JSON", &self.link(address::STUDIES_DATA)),
+            compare: form_link(self.page, self.site),
             studies: self.study_lines(|_| true),
         }
     }
@@ -175,7 +176,7 @@ impl Press<'_> {
             Some(reports) => reports.json(study).await,
             None => Err("nobody makes reports here".to_owned()),
         };
-        Ok(made.or_else(|why| json(&serde_json::json!({ "error": why })))?)
+        Ok(self.or_refusal(made)?)
     }
 
     fn boots_of_study(&self, study: &StudyRow) -> Vec<BootLine> {

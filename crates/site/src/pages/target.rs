@@ -25,6 +25,8 @@ pub(super) struct TargetPage {
     versions: String,
     /// The form that asks which versions to compare, where pages are served.
     compare: Option<String>,
+    /// The same for testbeds, where there are several.
+    testbeds: Option<String>,
     columns: SeriesColumns,
     rows: Vec<SeriesRow>,
     /// The list of all series, if not all are here.
@@ -72,6 +74,7 @@ impl Press<'_> {
             tests: tests_link(here),
             versions: here.to_versions(),
             compare: here.page.is_live.then(|| here.to_compare_form()),
+            testbeds: here.to_testbeds_form(),
             columns: SeriesColumns::new(book),
             rows: listed.map(|series| SeriesRow::new(here, series)).collect(),
             count: book.history.series.len(),

@@ -13,7 +13,7 @@ use super::{
     alert::said_of,
     book::{BuildOf, Here},
     boot::is_started,
-    changed_facts::{ChangedFact, changed_facts},
+    differing_facts::DifferingFacts,
     frame::Frame,
     interval::{Link, link},
     site::{LogView, OUTPUTS, Press, SiteError},
@@ -44,8 +44,7 @@ pub(super) struct VersionPage {
     until: String,
     values: Vec<ValueView>,
     builds: Vec<BuildView>,
-    changed: Vec<ChangedFact>,
-    changed_left_out: usize,
+    facts: DifferingFacts,
 }
 
 struct ValueView {
@@ -97,9 +96,9 @@ impl Press<'_> {
             let log = self.log(build.build.log.as_deref(), allowance).await;
             views.push(BuildView::new(here, build, log));
         }
-        let (changed, changed_left_out) = match book.before(at) {
-            Some(before) => changed_facts(&book.builds(before), &own),
-            None => (Vec::new(), 0),
+        let facts = match book.before(at) {
+            Some(before) => DifferingFacts::of_builds(&book.builds(before), &own),
+            None => DifferingFacts::default(),
         };
         let is_measured = book.measured.binary_search(&at).is_ok();
         let range = |to: Option<usize>| to.and_then(|to| here.to_interval(to)).unwrap_or_default();
@@ -138,8 +137,7 @@ impl Press<'_> {
                 .filter_map(|(number, series)| ValueView::new(book.words(number), series, at))
                 .collect(),
             builds: views,
-            changed,
-            changed_left_out,
+            facts,
         })
     }
 }

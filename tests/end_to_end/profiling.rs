@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::{
     place::{Place, VALUE},
+    serving::Serving,
     stepping::{self, git},
 };
 
@@ -199,6 +200,25 @@ fn the_profiles_of_a_study_are_those_of_its_monitor() {
     none.assert_code(2);
     assert!(none.stderr.contains("profile-off-cpu"), "{}", none.stderr);
     place.assert_nothing_left();
+}
+
+#[test]
+fn a_page_that_compares_studies_says_how_their_profiles_differ() {
+    let place = with_monitor();
+    place.plan("use = [\"made\"]\nrounds = 3\nmonitors = [\"profile-made\"]\n");
+    for (name, work, wait) in [("base", 5, 5), ("new", 8, 2)] {
+        place.write("a1.json", profile(work, wait));
+        let run = ["run", "plan.toml", "--name", name, "--quiet"];
+        place.ends(&run).assert_code(0);
+    }
+    let server = Serving::start(&place);
+    let page = server.get("/compare/base..new").text();
+    assert!(page.contains("`work` grew: +30.0"), "{page}");
+    let command = "backsight profile new --diff base --cell made -o profile.html";
+    assert!(page.contains(&format!("<code>{command}</code>")), "{page}");
+    server.stop();
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    place.ends(&words).assert_code(0);
 }
 
 #[test]

@@ -28,14 +28,14 @@ pub struct Serving {
 }
 
 /// What a server answered.
-struct Answer {
-    status: u16,
-    head: String,
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
     body: Vec<u8>,
 }
 
 impl Answer {
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8(self.body.clone()).unwrap()
     }
 
@@ -101,7 +101,7 @@ impl Serving {
         self.asked_with(&format!("POST {path}"), &length, body)
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Answer {
         self.asked(&format!("GET {path}"), "")
     }
 
@@ -115,7 +115,7 @@ impl Serving {
 }
 
 /// The published files below a folder, by their addresses.
-fn files(folder: &Path, below: &str, all: &mut BTreeSet<String>) {
+pub fn files(folder: &Path, below: &str, all: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let name = format!("{below}{}", entry.file_name().into_string().unwrap());
@@ -245,6 +245,8 @@ fn any_versions_are_compared_as_in_a_terminal() {
         }
     }
     assert!(page.contains("<a class=\"data\" href=\"6.1.5..6.1.22.json\">"));
+    let again = "backsight try --use tbench --target linux --base 6.1.5 --at 6.1.22 --metric tbench.throughput";
+    assert!(page.contains(&format!("<code>{again}</code>")), "{page}");
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["sides"][1]["tally"]["worse"], 1, "{json:#}");
     place
@@ -349,6 +351,8 @@ fn testbeds_and_studies_are_compared_as_in_a_terminal() {
         "Geometric mean of the ratios where higher is better",
         "href=\"../../../studies/on-old/index.html\"",
         "cpu.model",
+        "What monitors measured differently meanwhile",
+        "<th scope=\"row\">cpu-busy</th>",
         "Processor of new",
     ] {
         assert!(page.contains(part), "{part}: {page}");
@@ -405,6 +409,8 @@ fn testbeds_and_studies_are_compared_as_in_a_terminal() {
         page.contains("<code>backsight compare base a.b</code>"),
         "{page}"
     );
+    let again = "<code>backsight run --more 1 base &#38;&#38; backsight run --more 1 a.b</code>";
+    assert!(page.replace("&amp;", "&#38;").contains(again), "{page}");
     let json = place.prints_of(&["compare", "base", "a.b", "--format", "json"]);
     assert_eq!(server.get("/compare/base..a.b.json").text(), json);
     assert_eq!(server.get("/api/v1/compare/1..2").text(), json);

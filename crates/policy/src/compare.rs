@@ -69,15 +69,20 @@ pub struct CompareOptions {
     pub monitors: bool,
 }
 
+impl CompareOptions {
+    /// What is asked for unless somebody says otherwise.
+    pub const USUAL: Self = Self {
+        confidence: Confidence::USUAL,
+        margin_percent: 1.0,
+        other_machines: false,
+        other_definitions: false,
+        monitors: false,
+    };
+}
+
 impl Default for CompareOptions {
     fn default() -> Self {
-        Self {
-            confidence: Confidence::USUAL,
-            margin_percent: 1.0,
-            other_machines: false,
-            other_definitions: false,
-            monitors: false,
-        }
+        Self::USUAL
     }
 }
 

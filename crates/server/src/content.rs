@@ -7,7 +7,7 @@ use backsight_site::{ComparedSets, Site, SiteTarget, StudyPages, Surroundings, V
 use backsight_store::{Store, StoredSelfTest, StudyRow};
 use backsight_study::{
     ComparedStudies, Intervals, KnownAlerts, OpenTarget, VerdictReport, VersionInterval,
-    add_failure_messages, compared_background,
+    add_failure_messages, compared_background, profiles_of_parts,
 };
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
@@ -179,6 +179,10 @@ async fn compare_stored(
     } = ComparedStudies::from_parts(store, parts, options).await?;
     Ok(ComparedSets {
         background: compared_background(store, &studies, &comparison).await?,
+        profiles: match options.monitors {
+            true => profiles_of_parts(store, parts).await?,
+            false => Vec::new(),
+        },
         comparison,
         records,
     })

@@ -107,7 +107,7 @@ pub use monitor_export::export_monitors;
 pub use noise_repeats::{NoiseLevel, NoiseRepeats};
 pub use open_target::{OpenTarget, resolve_version};
 pub use outcome::{EndedStudy, StudyEnding, StudyOutcome};
-pub use profiles::{ComparedProfiles, ProfileSelection, ProfiledSide};
+pub use profiles::{ComparedProfiles, ProfileSelection, ProfiledSide, profiles_of_parts};
 pub use pruning::{PruneOptions, prune};
 pub use question::{Question, QuestionError};
 pub use reference::{ReferenceChoices, reference_drift};

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use backsight_model::{Cell, Phase, shell_quoted};
-use backsight_policy::{ProfileDifference, ProfileOptions, SplitKey, parts_of_cells};
+use backsight_policy::{ProfileDifference, ProfileOptions, SplitKey, StudyPart, parts_of_cells};
 use backsight_profile::{
     CallTree, FunctionKey, FunctionPairing, FunctionTable, Profile, ProfileEvent, ProfileUnit,
     merge,
@@ -12,7 +12,7 @@ use backsight_report::{
     numbers,
     profile::{ProfileReport, ProfiledTrials},
 };
-use backsight_store::{Store, StudyRow, TrialRow};
+use backsight_store::{Store, StudyDocument, StudyId, StudyRow, TrialRow};
 use indexmap::{IndexMap, IndexSet};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 
@@ -148,6 +148,76 @@ impl ProfiledSide {
         }
         all
     }
+}
+
+/// Most trials of a cell whose profiles are put together for a page.
+const MOST_TRIALS_OF_PAGE: usize = 40;
+
+/// The profiles of two parts of studies beside each other, by cell as `show` names it: of those cells that both have profiles of.
+///
+/// # Errors
+/// The store's own.
+pub async fn profiles_of_parts(
+    store: &Store,
+    parts: &[StudyPart],
+) -> miette::Result<Vec<(String, ProfileReport)>> {
+    let [base, new] = parts else {
+        return Ok(Vec::new());
+    };
+    let mut base = profiled_cells(store, base).await?;
+    let new = profiled_cells(store, new).await?;
+    let compared = new.into_iter().filter_map(|(cell, new)| {
+        let base = base.swap_remove(&cell)?;
+        // Profiles of other events aren't compared.
+        let compared = ComparedProfiles::new(Some(base), new).ok()?;
+        Some((cell, compared.report))
+    });
+    Ok(compared.collect())
+}
+
+/// The profiles of a part of a study, by cell.
+async fn profiled_cells(
+    store: &Store,
+    part: &StudyPart,
+) -> miette::Result<IndexMap<String, ProfiledSide>> {
+    let study = store
+        .study_of(StudyId(part.study))
+        .await
+        .into_diagnostic()?;
+    let mut sides: IndexMap<String, ProfiledSide> = IndexMap::new();
+    let documents = store.documents(study.id).await.into_diagnostic()?;
+    let is_profiled = StudyDocument::of_kind(&documents, "monitor").any(|document| {
+        let name = document.name.rsplit('/').next();
+        name.is_some_and(|name| name.starts_with(MONITOR_PREFIX))
+    });
+    if !is_profiled {
+        return Ok(sides);
+    }
+    let cells = store.cells(study.id).await.into_diagnostic()?;
+    for trial in store.trials(study.id).await.into_diagnostic()? {
+        let is_of_part = part
+            .trials
+            .as_ref()
+            .is_none_or(|it| it.contains(&trial.number));
+        let Some(cell) = cells.get(trial.cell).filter(|_| is_of_part) else {
+            continue;
+        };
+        let side = sides
+            .entry(cell.to_string())
+            .or_insert_with(|| ProfiledSide {
+                name: part.name.clone(),
+                cell: Some(cell.to_string()),
+                ..ProfiledSide::default()
+            });
+        if trial.failure.is_none() && side.trials.len() < MOST_TRIALS_OF_PAGE {
+            let selection = ProfileSelection::default();
+            let (profile, notes) = profile_of_trial(store, &study, &trial, &selection).await?;
+            side.trials.extend(profile);
+            side.notes.extend(notes);
+        }
+    }
+    sides.retain(|_, side| !side.trials.is_empty());
+    Ok(sides)
 }
 
 impl ComparedProfiles {

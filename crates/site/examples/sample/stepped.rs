@@ -3,8 +3,8 @@
 
 use backsight_model::{
     Better, BootRecord, BuildFailure, BuildRecord, Cell, CellMetric, Ending, Failure,
-    HistoryTestbed, HostRecord, Layout, LayoutKind, MetricSamples, Phase, ResourceUsage,
-    StepOutput, StepRecord, StudyState, TrialRecord, Unit, Value, Version,
+    HistoryTestbed, HostRecord, Layout, LayoutKind, MetricSamples, MonitorSample, Phase,
+    ResourceUsage, StepOutput, StepRecord, StudyState, TrialRecord, Unit, Value, Version,
 };
 use backsight_store::{NewStudy, NewTarget, Store, StudyDocument, StudyId};
 use jiff::Timestamp;
@@ -90,7 +90,7 @@ pub async fn add_study(
     extent: Extent,
 ) -> Result<StudyId, Fault> {
     let study = create(store, target, name, versions, extent.metrics, None).await?;
-    fill_study(store, study, versions, extent, 1.0).await
+    fill_study(store, study, versions, extent, (1.0, false)).await
 }
 
 /// One study of these versions of `linux` on a testbed of one host, whose throughput is so many times as high as usual.
@@ -112,7 +112,7 @@ pub async fn add_study_on(
     store
         .begin_host_record(study, &host, day(0)?, &record)
         .await?;
-    fill_study(store, study, versions, extent, speed).await
+    fill_study(store, study, versions, extent, (speed, true)).await
 }
 
 async fn fill_study(
@@ -120,13 +120,14 @@ async fn fill_study(
     study: StudyId,
     versions: &[usize],
     extent: Extent,
-    speed: f64,
+    (speed, is_watched): (f64, bool),
 ) -> Result<StudyId, Fault> {
     let mut filler = Filler {
         store,
         study,
         extent,
         speed,
+        is_watched,
         trials: 0,
     };
     for (position, version) in versions.iter().enumerate() {
@@ -273,6 +274,8 @@ struct Filler<'a> {
     study: StudyId,
     extent: Extent,
     speed: f64,
+    /// Whether a monitor watched.
+    is_watched: bool,
     trials: u32,
 }
 
@@ -442,7 +445,17 @@ impl Filler<'_> {
             began: day(version)?,
             took: Duration::from_secs(11),
             outcome,
-            watched: Vec::new(),
+            watched: match self.is_watched && cell == 0 && !failed {
+                true => vec![MonitorSample {
+                    monitor: "cpu".parse()?,
+                    metric: "cpu-busy".parse()?,
+                    unit: Unit::parse("%")?,
+                    better: Better::Neither,
+                    about: "how busy processors are".into(),
+                    value: 40.0 / self.speed + 0.1 * noise(seed + round as usize),
+                }],
+                false => Vec::new(),
+            },
             suite: None,
             steps: vec![step(version, cell)?],
             core_files: Vec::new(),

@@ -102,7 +102,7 @@ impl Press<'_> {
             form: CompareForm::of_versions(here, newest),
             suggested: newest_versions(here).take(MOST_SUGGESTED).collect(),
             versions: Vec::new(),
-            naming: "A version is named as in the list of versions, or by the first 7 characters of its identity:",
+            naming: "A version is named by the first 7 characters of its identity, or as in",
             list: here.to_versions(),
         }
     }
@@ -116,7 +116,7 @@ impl Press<'_> {
             form: CompareForm::of_testbeds(here, first, String::new()),
             suggested: names,
             versions: newest_versions(here).take(MOST_SUGGESTED).collect(),
-            naming: "Without a version it is the newest one that all of them measured:",
+            naming: "Without a version it is the newest one that all of them measured. Versions are named as in",
             list: here.to_versions(),
         }
     }
@@ -134,7 +134,7 @@ impl Press<'_> {
             form: self.studies_form(newest),
             suggested: names().take(MOST_SUGGESTED).collect(),
             versions: Vec::new(),
-            naming: "A study is named as in the list of studies, or by its number. Those of a history are compared by its versions:",
+            naming: "Studies of a history are compared by its versions. A study is named by its number, or as in",
             list: self.page.link(address::STUDIES),
         }
     }

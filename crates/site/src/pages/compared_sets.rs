@@ -2,13 +2,10 @@
 //! for whoever serves pages, as is the form that asks which.
 
 use askama::Template;
-use backsight_model::{HostRecordMap, shell_quoted};
-use backsight_policy::{CompareOptions, Comparison, ComparisonRow, RowEntry, StudyPart};
+use backsight_model::shell_quoted;
+use backsight_policy::{CompareOptions, ComparisonRow, RowEntry, StudyPart};
 use backsight_report::{
-    chart::distributions,
-    comparison::{ComparedBackground, ComparisonView},
-    json,
-    numbers::Scale,
+    chart::distributions, comparison::ComparisonView, json, numbers::Scale, profile::ProfileReport,
 };
 use backsight_store::StudyRow;
 
@@ -17,10 +14,14 @@ use super::{
     assets::COMPARISON_SCRIPT,
     book::{Here, MOST_COMPARED, NoComparison},
     compare_form::{CompareForm, FormKind},
-    comparison::{ComparedSides, DescribesRows, Details, RowPlace, SideDetails, values_of_sides},
+    comparison::{
+        ComparedSides, DescribesRows, Details, Monitored, ProfileDetails, RowPlace, SideDetails,
+        values_of_sides,
+    },
     differing_facts::DifferingFacts,
     frame::Frame,
     interval::Link,
+    set_comparison::ComparedSets,
     site::{Press, Site, has_report},
     site_page::Page,
 };
@@ -28,16 +29,8 @@ use crate::crumb::Crumb;
 
 /// The verb whose studies have no sides of their own to compare with another study.
 const TRY: &str = "try";
-
-/// What stored result sets came to beside each other.
-pub struct ComparedSets {
-    /// Their comparison.
-    pub comparison: Comparison,
-    /// What is known of the studies beside their metrics.
-    pub background: ComparedBackground,
-    /// What the hosts of each were, those of other testbeds under the names of the hosts that they stand beside.
-    pub records: Vec<HostRecordMap>,
-}
+/// The verb whose studies take more rounds.
+const RUN: &str = "run";
 
 /// Result sets that an address names.
 pub(super) struct NamedSets {
@@ -50,6 +43,8 @@ pub(super) struct NamedSets {
     /// The version that testbeds are compared by.
     version: Option<Link>,
     command: String,
+    /// What adds rounds to all of them; empty where one takes none.
+    measure: String,
     form: CompareForm,
     /// The link to the same for programs.
     data: String,
@@ -73,8 +68,34 @@ pub(super) struct ComparedSetsPage {
 
 /// Rows of result sets.
 struct SetRows<'a> {
-    sides: &'a [Link],
-    command: &'a str,
+    named: &'a NamedSets,
+    monitored: Monitored,
+    profiles: Vec<(String, ProfileReport)>,
+}
+
+impl SetRows<'_> {
+    fn profile(&self, row: &ComparisonRow) -> Option<ProfileDetails> {
+        let cell = row.cell.to_string();
+        let (_, report) = self.profiles.iter().find(|(of, _)| *of == cell)?;
+        let sentences = report.sentences().into_iter().map(|(text, _)| text);
+        let [base, new] = &self.named.parts[..] else {
+            return None;
+        };
+        // Testbeds are parts of studies, which the command doesn't take.
+        let command = match (&base.trials, &new.trials) {
+            (None, None) => format!(
+                "backsight profile {} --diff {} --cell {} -o profile.html",
+                shell_quoted(&new.name),
+                shell_quoted(&base.name),
+                shell_quoted(&cell)
+            ),
+            _ => String::new(),
+        };
+        Some(ProfileDetails {
+            sentences: sentences.collect(),
+            command,
+        })
+    }
 }
 
 impl DescribesRows for SetRows<'_> {
@@ -85,8 +106,9 @@ impl DescribesRows for SetRows<'_> {
     fn details(&self, row: &ComparisonRow, number: usize) -> Details {
         let means = row.entries.iter().filter_map(RowEntry::measured);
         let scale = Scale::fitting(row.unit, means.map(|side| side.mean));
-        let names: Vec<String> = self.sides.iter().map(|side| side.name.clone()).collect();
-        let sides = ('A'..).zip(self.sides).zip(&row.entries);
+        let sides = &self.named.sides;
+        let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
+        let sides = ('A'..).zip(sides).zip(&row.entries);
         Details {
             distributions: distributions(
                 &format!("d{number}"),
@@ -100,7 +122,10 @@ impl DescribesRows for SetRows<'_> {
                 .map(|((letter, side), entry)| SideDetails::new(letter, side, entry, &scale))
                 .collect(),
             interactive: String::new(),
-            command: format!("{} --stats", self.command),
+            command: format!("{} --stats", self.named.command),
+            measure: self.named.measure.clone(),
+            monitored: self.monitored.beside(row),
+            profile: self.profile(row),
         }
     }
 }
@@ -245,6 +270,15 @@ impl<'a> Press<'a> {
             about: "Studies beside each other; the first is the baseline:",
             sides: sides.collect(),
             version: None,
+            measure: match studies.iter().all(|study| study.verb == RUN) {
+                true => {
+                    let each = quoted
+                        .clone()
+                        .map(|name| format!("backsight run --more 1 {name}"));
+                    each.collect::<Vec<_>>().join(" && ")
+                }
+                false => String::new(),
+            },
             command: format!("backsight compare {}", quoted.collect::<Vec<_>>().join(" ")),
             form: self.studies_form(names),
             data: page.link(&address::data_of_page(page.address)),
@@ -283,6 +317,7 @@ impl<'a> Press<'a> {
                 shell_quoted(here.target.as_str()),
                 quoted.collect::<Vec<_>>().join(" ")
             ),
+            measure: String::new(),
             form: CompareForm::of_testbeds(here, names, here.name(at)),
             data: here.link(&address::data_of_page(here.page.address)),
         })
@@ -300,11 +335,36 @@ impl<'a> Press<'a> {
     }
 
     /// What they came to beside each other, or why that can't be said.
-    async fn compared(&self, named: &NamedSets) -> Result<ComparedSets, String> {
+    async fn compared(
+        &self,
+        named: &NamedSets,
+        options: CompareOptions,
+    ) -> Result<ComparedSets, String> {
         match &self.site.reports {
-            Some(reports) => reports.compare(&named.parts, named.options).await,
+            Some(reports) => reports.compare(&named.parts, options).await,
             None => Err("nobody compares studies here".to_owned()),
         }
+    }
+
+    /// What a page shows of it.
+    async fn shown_sets(&self, named: &NamedSets) -> Result<(ComparedSets, ComparedSides), String> {
+        let sets = self.compared(named, named.options).await?;
+        let names: Vec<String> = named.sides.iter().map(|it| it.name.clone()).collect();
+        let mut rows = SetRows {
+            named,
+            monitored: Monitored::default(),
+            profiles: Vec::new(),
+        };
+        let with_monitors = CompareOptions {
+            monitors: true,
+            ..named.options
+        };
+        let monitored = self.compared(named, with_monitors).await?;
+        rows.profiles = monitored.profiles;
+        rows.monitored = Monitored::new(monitored.comparison);
+        let facts = DifferingFacts::of_records(&names, &sets.records);
+        let compared = ComparedSides::new(&sets.comparison, &names, &rows, facts);
+        Ok((sets, compared))
     }
 
     pub(super) async fn compared_sets(&self, named: NamedSets) -> ComparedSetsPage {
@@ -320,16 +380,9 @@ impl<'a> Press<'a> {
             command: String::new(),
             form: CompareForm::default(),
         };
-        match self.compared(&named).await {
+        match self.shown_sets(&named).await {
             Err(why) => page.missing = why,
-            Ok(sets) => {
-                let names: Vec<String> = named.sides.iter().map(|it| it.name.clone()).collect();
-                let rows = SetRows {
-                    sides: &named.sides,
-                    command: &named.command,
-                };
-                let facts = DifferingFacts::of_records(&names, &sets.records);
-                let compared = ComparedSides::new(&sets.comparison, &names, &rows, facts);
+            Ok((sets, compared)) => {
                 page.compared = Some(compared);
                 let more = sets.background.more_rounds.as_ref();
                 page.more_rounds = more.map_or(String::new(), ToString::to_string);
@@ -348,7 +401,7 @@ impl<'a> Press<'a> {
         &self,
         named: NamedSets,
     ) -> Result<Result<String, String>, serde_json::Error> {
-        match self.compared(&named).await {
+        match self.compared(&named, named.options).await {
             Ok(sets) => json(&ComparisonView::new(&sets.comparison, &sets.background)).map(Ok),
             Err(why) => Ok(Err(why)),
         }

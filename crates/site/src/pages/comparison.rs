@@ -25,6 +25,8 @@ use super::{
 /// Most rows of a page, and of those the most that open to distributions.
 const MOST_ROWS: usize = 2000;
 const MOST_DETAILS: usize = 24;
+/// Most metrics of monitors that a row opens to.
+const MOST_MONITORED: usize = 12;
 /// Most warnings of a page.
 const MOST_WARNINGS: usize = 30;
 /// Versions that the course of a series shows at least, and how many of them lie after the last that is compared.
@@ -55,6 +57,12 @@ pub(super) struct ComparedSides {
     /// Columns in all.
     pub columns: usize,
 }
+
+/// As [`CompareOptions::default`], with what monitors measured.
+const WITH_MONITORS: CompareOptions = CompareOptions {
+    monitors: true,
+    ..CompareOptions::USUAL
+};
 
 /// What a page knows of rows beside the comparison.
 pub(super) trait DescribesRows {
@@ -107,6 +115,55 @@ pub(super) struct Details {
     /// The link to the chart that is interactive; empty where there is none.
     pub interactive: String,
     pub command: String,
+    /// What measures the sides again; empty where that isn't one command.
+    pub measure: String,
+    /// What monitors measured differently meanwhile.
+    pub monitored: Vec<MonitoredRow>,
+    /// How the profiles of both sides differ, where trials have some.
+    pub profile: Option<ProfileDetails>,
+}
+
+/// A metric of a monitor.
+pub(super) struct MonitoredRow {
+    pub name: String,
+    pub values: TableRow,
+}
+
+/// How profiles differ.
+pub(super) struct ProfileDetails {
+    pub sentences: Vec<String>,
+    /// What shows their functions and flame graphs.
+    pub command: String,
+}
+
+/// What monitors measured differently on the sides of a comparison.
+#[derive(Default)]
+pub(super) struct Monitored(Vec<ComparisonRow>);
+
+impl Monitored {
+    /// The same sides compared with what monitors measured.
+    pub fn new(with_monitors: Comparison) -> Self {
+        let rows = with_monitors.rows.into_iter();
+        Self(
+            rows.filter(|row| row.monitor.is_some() && row.has_changed())
+                .collect(),
+        )
+    }
+
+    /// Those that were measured with this row.
+    pub fn beside(&self, row: &ComparisonRow) -> Vec<MonitoredRow> {
+        let of_cell = |other: &&ComparisonRow| {
+            let (one, other) = (&row.cell, &other.cell);
+            (&one.benchmark, &one.params, &one.variant)
+                == (&other.benchmark, &other.params, &other.variant)
+        };
+        let rows = self.0.iter().filter(of_cell).take(MOST_MONITORED);
+        let shown = rows.map(|row| MonitoredRow {
+            name: row.metric.to_string(),
+            values: TableRow::new(row, reach(std::slice::from_ref(row))),
+        });
+        shown.collect()
+    }
 }
 
 pub(super) struct SideDetails {
@@ -171,7 +228,16 @@ impl ComparedSides {
             [from, to] => DifferingFacts::of_builds(&book.builds(*from), &book.builds(*to)),
             _ => DifferingFacts::default(),
         };
-        Self::new(&comparison, &names, &VersionRows { here, versions }, facts)
+        let monitored = match comparison.left_out_monitor_metrics {
+            0 => Monitored::default(),
+            _ => Monitored::new(book.evidence().compare(versions, WITH_MONITORS)),
+        };
+        let rows = VersionRows {
+            here,
+            versions,
+            monitored,
+        };
+        Self::new(&comparison, &names, &rows, facts)
     }
 }
 
@@ -251,6 +317,25 @@ fn call(row: &ComparisonRow) -> &'static str {
 struct VersionRows<'a> {
     here: Here<'a>,
     versions: &'a [usize],
+    monitored: Monitored,
+}
+
+impl VersionRows<'_> {
+    /// The command that measures the first and the last of the versions in turn, until it is known how they differ by this.
+    fn measure(&self, row: &ComparisonRow) -> String {
+        let book = self.here.book;
+        let (Some(base), Some(last)) = (self.versions.first(), self.versions.last()) else {
+            return String::new();
+        };
+        format!(
+            "backsight try --use {benchmark} --target {} --base {} --at {} --metric {benchmark}.{}",
+            shell_quoted(book.target.as_str()),
+            version_argument(book, *base),
+            version_argument(book, *last),
+            row.metric,
+            benchmark = row.cell.benchmark,
+        )
+    }
 }
 
 impl DescribesRows for VersionRows<'_> {
@@ -302,6 +387,9 @@ impl DescribesRows for VersionRows<'_> {
                 row.cell.benchmark,
                 row.metric
             ),
+            measure: self.measure(row),
+            monitored: self.monitored.beside(row),
+            profile: None,
         }
     }
 }

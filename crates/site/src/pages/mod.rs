@@ -24,6 +24,7 @@ mod measuring;
 mod publish;
 mod series;
 mod series_list;
+mod set_comparison;
 mod site;
 mod site_page;
 mod status;
@@ -35,8 +36,8 @@ mod versions;
 
 pub use address::{data_of_page, sides as named_sides};
 pub use book::{NoComparison, SiteTarget};
-pub use compared_sets::ComparedSets;
 pub use folder::{FolderError, PublishedFiles};
 pub use measuring::MeasureRequest;
 pub use publish::{PublishError, publish};
+pub use set_comparison::ComparedSets;
 pub use site::{ChangesBetween, Site, SiteError, SiteFile, StudyPages, VersionChanges};

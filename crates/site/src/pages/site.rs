@@ -20,8 +20,8 @@ use super::{
     address::{self, ComparisonForm, PageAt},
     assets::{ASSETS, Asset, CONTROL_SCRIPT, LIVE_SCRIPT},
     book::{Book, Here, NoComparison, SiteTarget},
-    compared_sets::ComparedSets,
     history_data,
+    set_comparison::ComparedSets,
     site_page::Page,
 };
 use crate::{

@@ -1,4 +1,4 @@
-// Every kind of page in a real browser with axe-core, light and dark: nothing that is serious for who can't see or use a mouse.
+// Every kind of page in a real browser with axe-core, light and dark: nothing that is serious for who can't see or use a mouse, and headings in order.
 //
 // BACKSIGHT_SITE names the site of `cargo run -p backsight-site --example sample_history -- STORE SITE`, the others the pages of
 // the other examples.
@@ -40,7 +40,7 @@ for (const [colorScheme, rules] of [["light", {}], ["dark", { runOnly: ["color-c
       await page.evaluate(axe.source);
       const { violations } = await page.evaluate((rules) => globalThis.axe.run(document, { resultTypes: ["violations"], ...rules }), rules);
       for (const { id, impact, nodes } of violations) {
-        if (["serious", "critical"].includes(impact)) {
+        if (["serious", "critical"].includes(impact) || id === "heading-order") {
           found.push(`${name}: ${id} (${nodes.length}): ${nodes[0].html.slice(0, 160)} ${nodes[0].failureSummary.split("\n")[1] ?? ""}`);
         }
       }

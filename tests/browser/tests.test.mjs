@@ -103,6 +103,8 @@ test("on a published site heads lead to versions, cells to trials, and the index
   const tests = page.url();
   await page.locator(".line:not(.group) a.cell").last().click();
   await page.waitForURL(/boot-\d+\.html\#trial-\d+$/);
+  // The fold of the trial that the cell leads to is open.
+  assert.ok(await page.locator("details.trial:target").evaluate((fold) => fold.open));
   assert.ok(await page.locator("h1").isVisible());
   await page.goto(tests);
   await page.locator("a.column").last().click();

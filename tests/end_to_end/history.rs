@@ -1,6 +1,7 @@
 //! `history` and `publish`: what a person sees of a target's versions. The store is filled with a made-up history.
 
-use backsight_store::Store;
+use backsight_model::StudyState;
+use backsight_store::{NewStudy, NewTarget, Store};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -51,6 +52,36 @@ pub fn with_testbeds() -> Place {
             let made = stepped::add_study_on(store, testbed, speed, &versions, extent).await;
             made.unwrap();
         }
+    });
+    place
+}
+
+/// A place whose store has a short history and a bisection `odd` whose documents are lost.
+pub fn with_unjudged() -> Place {
+    let place = with_history(Extent {
+        versions: 3,
+        boots: 1,
+        trials: 1,
+        metrics: 0,
+    });
+    with_store(&place, async |store| {
+        let study = NewStudy {
+            name: "odd".parse().unwrap(),
+            verb: "bisect".to_owned(),
+            documents: Vec::new(),
+            arguments: "{}".to_owned(),
+            seed: 1,
+            cells: Vec::new(),
+            metrics: Default::default(),
+            questions: Vec::new(),
+            target: Some(NewTarget {
+                name: "linux".parse().unwrap(),
+                versions: Vec::new(),
+                testbeds: Vec::new(),
+            }),
+        };
+        let study = store.create_study(&study).await.unwrap();
+        store.set_state(study, StudyState::Finished).await.unwrap();
     });
     place
 }
@@ -842,4 +873,28 @@ fn publishing_again_makes_what_publishing_anew_makes_whatever_has_changed() {
         assert_eq!(again.len(), anew.len(), "{what}");
     }
     place.assert_nothing_left();
+}
+
+#[test]
+fn a_report_on_a_history_has_a_bar_for_each_version() {
+    let place = with_history(Extent {
+        versions: 8,
+        boots: 1,
+        trials: 2,
+        metrics: 0,
+    });
+    place.prints_of(&["report", "weekly-1", "-o", "report.html"]);
+    let page = fs::read_to_string(place.path("report.html")).unwrap();
+    // Version 6.1.2 isn't built.
+    assert!(
+        page.contains("3 versions of linux measured; a bar each."),
+        "{page}"
+    );
+    assert!(page.contains("backsight history --target linux"), "{page}");
+    for version in ["6.1.0", "6.1.4", "6.1.6"] {
+        assert!(
+            page.contains(&format!(">{version}</text>")),
+            "{version}: {page}"
+        );
+    }
 }

@@ -14,7 +14,7 @@ use std::{
 
 use crate::{
     exit_statuses::quick,
-    history::{stepped::Extent, with_history, with_testbeds},
+    history::{stepped::Extent, with_history, with_testbeds, with_unjudged},
     place::Place,
     processes::LIMIT,
     queueing::jobs,
@@ -416,6 +416,26 @@ fn testbeds_and_studies_are_compared_as_in_a_terminal() {
     assert_eq!(server.get("/api/v1/compare/1..2").text(), json);
     assert_eq!(server.get("/api/v1/compare/base").status, 422);
     assert_eq!(server.get("/api/v1/compare/base..none").status, 404);
+    server.stop();
+}
+
+#[test]
+fn a_study_that_cannot_be_judged_says_why_and_has_no_json() {
+    let place = with_unjudged();
+    place.prints_of(&["publish", "site"]);
+    let page = fs::read_to_string(place.path("site/studies/odd/index.html")).unwrap();
+    assert!(page.contains("What it came to can't be shown: "), "{page}");
+    assert!(!page.contains("verdict.json"), "{page}");
+    assert!(!place.path("site/studies/odd/verdict.json").exists());
+    let server = Serving::start(&place);
+    for path in ["/studies/odd/verdict.json", "/api/v1/studies/odd"] {
+        let answer = server.get(path);
+        assert_eq!(answer.status, 422, "{path}");
+        let why = answer.json()["error"].as_str().unwrap().to_owned();
+        assert!(page.contains(&why), "{why}: {page}");
+    }
+    let page = server.get("/studies/odd/index.html").text();
+    assert!(!page.contains("verdict.json"), "{page}");
     server.stop();
 }
 

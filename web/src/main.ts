@@ -57,7 +57,7 @@ class HistoryPage {
   private readonly gap = make("div", { class: "soft gap", hidden: true });
   private readonly legend = make("ul", { class: "legend", "aria-label": "Chosen series" });
   private readonly changes = make("ul", { class: "changes" });
-  private readonly changesTitle = make("h3", {}, "Changes");
+  private readonly changesTitle = make("h2", {}, "Changes");
   private readonly notes = make("details", { class: "fold", hidden: true });
   private readonly spoken = make("p", { class: "unseen", role: "status" });
 

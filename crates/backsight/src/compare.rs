@@ -203,6 +203,7 @@ impl CompareArgs {
                     title: self.sides.join(" and "),
                     studies: Vec::new(),
                     comparison: Some(comparison.clone()),
+                    versions: None,
                     background: ComparedBackground::default(),
                     overhead: None,
                     notes: Vec::new(),

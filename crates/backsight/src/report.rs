@@ -105,6 +105,13 @@ impl ReportArgs {
                 .collect();
             let known = known_costs(&store, sets).await?;
             collected.notes = known.iter().map(ToString::to_string).collect();
+            if let ([study], [collected_study]) = (&studies[..], &collected.studies[..])
+                && let Some(target) = study.target.as_ref().filter(|_| self.by.is_none())
+            {
+                let set = &collected_study.results;
+                let versions = backsight_server::versions_of_study(&store, study, target, set);
+                collected.versions = Some(versions.await?);
+            }
             let page = backsight_site::report(&collected, &Surroundings::default());
             self.write(&names.join("-"), &page.into_diagnostic()?)
         })

@@ -220,7 +220,7 @@ async fn of_study(live: &LiveSite, asked: &str) -> Answer {
     };
     let verdict = match VerdictReport::from_store(live.store(), &study).await {
         Ok(verdict) => verdict,
-        Err(error) => return Answer::Failed(error.to_string()),
+        Err(why) => return Answer::Refused(why.to_string()),
     };
     match json_of(&study, &verdict) {
         Ok(text) => Answer::Found(text),

@@ -20,4 +20,4 @@ pub use control::Control;
 pub use live_site::LiveSite;
 pub use open_api::open_api;
 pub use serve::{ServeError, serve};
-pub use verdict_output::{into_page, page, render};
+pub use verdict_output::{into_page, page, render, versions_of_study};

@@ -47,6 +47,8 @@ pub struct SentFile {
     pub content: Bytes,
     /// The same by gzip, where that is smaller.
     pub compressed: Option<Bytes>,
+    /// Whether it says why there is no such file.
+    pub is_refusal: bool,
 }
 
 /// A site with those of its files that were asked for.
@@ -165,6 +167,7 @@ impl SentFile {
         Self {
             media_type: file.media_type,
             tag: RawRef::from_content(&file.content).to_string(),
+            is_refusal: file.refusal.is_some(),
             content: file.content.into(),
             compressed: compressed.map(Bytes::from),
         }

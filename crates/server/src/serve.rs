@@ -250,6 +250,9 @@ fn file_response(address: &str, file: &SentFile, takes_gzip: bool) -> Response {
     let compressed = file.compressed.as_ref().filter(|_| takes_gzip);
     let content = compressed.unwrap_or(&file.content);
     let mut response = Response::new(Body::from(content.clone()));
+    if file.is_refusal {
+        *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    }
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,

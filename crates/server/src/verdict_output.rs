@@ -1,13 +1,13 @@
 //! A verdict written out: as the terminal shows it, as Markdown, as JSON, as a page.
 
-use backsight_model::ResultSet;
-use backsight_policy::{CompareOptions, SplitKey, compare_by};
+use backsight_model::{ResultSet, TargetName};
+use backsight_policy::{CompareOptions, SplitKey, compare_by, parts_by_version};
 use backsight_report::{
     Format, Render as _, TerminalStyle,
     comparison::{self, ComparisonFormat, DisplayOptions},
     stored_study::StudyListEntry,
 };
-use backsight_site::Surroundings;
+use backsight_site::{ReportVersions, Surroundings};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{VerdictReport, cross_checks_of_study, verbs::overhead::known_costs};
 use miette::IntoDiagnostic as _;
@@ -97,6 +97,31 @@ pub async fn into_page(
     }
 }
 
+/// Most versions of a history's study that have bars of their own.
+const MOST_VERSIONS: usize = 40;
+
+/// What a study along a history measured of each version, the newest where there are many.
+///
+/// # Errors
+/// The store's own.
+pub async fn versions_of_study(
+    store: &Store,
+    study: &StudyRow,
+    target: &TargetName,
+    set: &ResultSet,
+) -> miette::Result<ReportVersions> {
+    let history = store.study_history(study.id).await.into_diagnostic()?;
+    let mut parts = parts_by_version(&history);
+    let left_out = parts.len().saturating_sub(MOST_VERSIONS);
+    parts.drain(..left_out);
+    let sets = parts.iter().map(|part| part.of_results(set.clone()));
+    Ok(ReportVersions {
+        target: target.to_string(),
+        sets: sets.collect(),
+        left_out,
+    })
+}
+
 /// The page of a study with its trials: the variants of results beside each other, else the verdict.
 async fn page_of_trials(
     study: &StudyRow,
@@ -113,8 +138,15 @@ async fn page_of_trials(
         Some(_) => None,
     };
     let title = study.name.to_string();
+    let versions = match verdict {
+        Some(VerdictReport::History(target)) => {
+            Some(versions_of_study(store, study, target, &set).await?)
+        }
+        _ => None,
+    };
     let collected = backsight_site::report_of_sets(store, title, vec![set], comparison).await;
     let mut collected = collected.into_diagnostic()?;
+    collected.versions = versions;
     if let Some(comparison) = &collected.comparison {
         collected.background.more_rounds =
             backsight_study::more_rounds(store, &[study.id], comparison).await?;

@@ -15,6 +15,7 @@
 //!     title: "<b>nightly</b>".to_owned(),
 //!     studies: Vec::new(),
 //!     comparison: None,
+//!     versions: None,
 //!     background: Default::default(),
 //!     overhead: None,
 //!     notes: vec!["nothing was measured".to_owned()],
@@ -51,7 +52,9 @@ pub use pages::{
 };
 pub use printed::{PAGE_LIMIT, PrintedOutput};
 pub use profile_page::profile_page;
-pub use report::{ReportContent, ReportStep, ReportStudy, ReportTrial, report_of, report_of_sets};
+pub use report::{
+    ReportContent, ReportStep, ReportStudy, ReportTrial, ReportVersions, report_of, report_of_sets,
+};
 pub use surroundings::Surroundings;
 pub use test_matrix_page::test_matrix_page;
 pub use timeline_page::timeline_page;

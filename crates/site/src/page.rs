@@ -5,10 +5,10 @@
 //! and the page says where.
 
 use askama::Template;
-use backsight_model::{Cell, Plan, StudyState};
+use backsight_model::{Cell, Plan, ResultSet, StudyState, shell_quoted};
 use backsight_report::comparison::{
     bar_figures::{figures, figures_of},
-    page::{ComparisonTables, RichSentence, verdict_sentences},
+    page::{ComparisonTables, Piece, RichSentence, verdict_sentences},
     summaries::{Summaries, summaries},
 };
 use backsight_report::{
@@ -25,7 +25,7 @@ use crate::{
     machine::Machines,
     overhead::OverheadSection,
     printed::{PAGE_LIMIT, PrintedOutput, share_out},
-    report::{ReportContent, ReportStudy, ReportTrial},
+    report::{ReportContent, ReportStudy, ReportTrial, ReportVersions},
     search::SearchSection,
     surroundings::Surroundings,
     trials::{LONGEST_REASON, Trials, anchor},
@@ -199,9 +199,14 @@ struct StudyView {
 impl<'a> Page<'a> {
     fn new(report: &'a ReportContent, around: &'a Surroundings) -> Self {
         let sets: Vec<_> = report.studies.iter().map(|study| &study.results).collect();
+        let by_version = report.versions.as_ref();
+        let shown: Vec<&ResultSet> = match by_version {
+            Some(versions) => versions.sets.iter().collect(),
+            None => sets.clone(),
+        };
         let (figures, bars_left_out) = match &report.comparison {
             Some(comparison) if sets.is_empty() => figures_of(comparison),
-            _ => figures(&sets),
+            _ => figures(&shown),
         };
         let compared = report.comparison.as_ref().map(ComparisonTables::new);
         let (notes, notes_left_out) = doubts(report);
@@ -214,7 +219,13 @@ impl<'a> Page<'a> {
             version: env!("CARGO_PKG_VERSION"),
             around,
             facts: headline(&report.studies),
-            verdict: verdict_sentences(report.overhead.as_ref(), report.comparison.as_ref(), &sets),
+            verdict: match by_version {
+                Some(versions) => vec![versions.sentence()],
+                None => {
+                    let (overhead, comparison) = (&report.overhead, &report.comparison);
+                    verdict_sentences(overhead.as_ref(), comparison.as_ref(), &sets)
+                }
+            },
             search: None,
             figures: figures
                 .into_iter()
@@ -231,7 +242,7 @@ impl<'a> Page<'a> {
             overhead: report.overhead.as_ref().map(OverheadSection::new),
             instances: InstancesSection::new(&report.background.instances),
             matrices: matrices(&report.studies),
-            statistics: summaries(&sets),
+            statistics: summaries(&shown),
             notes,
             notes_left_out,
             failed,
@@ -275,6 +286,23 @@ impl<'a> Page<'a> {
             all.push(chosen);
         }
         Ok(all)
+    }
+}
+
+impl ReportVersions {
+    /// Where the changes between them are judged.
+    fn sentence(&self) -> RichSentence {
+        let older = match self.left_out {
+            0 => String::new(),
+            count => format!(", the newest of {}", self.sets.len() + count),
+        };
+        let text = format!(
+            "{} of {} measured{older}; a bar each. The history judges the changes between them: backsight history --target {}",
+            numbers::counted(self.sets.len(), "version"),
+            self.target,
+            shell_quoted(&self.target)
+        );
+        vec![Piece { class: "", text }]
     }
 }
 

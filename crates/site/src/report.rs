@@ -33,6 +33,8 @@ pub struct ReportContent {
     pub title: String,
     /// The studies, the base first; none where only numbers are compared.
     pub studies: Vec<ReportStudy>,
+    /// What the only one measured version by version, if it measured versions of a target.
+    pub versions: Option<ReportVersions>,
     /// How they, or the variants of the only one, compare; none if there is nothing to compare.
     pub comparison: Option<Comparison>,
     /// What is known of the studies beside their metrics: what several hosts did beside each other, and the rounds that would tell
@@ -42,6 +44,17 @@ pub struct ReportContent {
     pub overhead: Option<OverheadStudy>,
     /// What a reader should know before believing it, beside what is seen here.
     pub notes: Vec<String>,
+}
+
+/// What a study measured of each version of a target: one bar for all of them would say nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReportVersions {
+    /// The target's name.
+    pub target: String,
+    /// The versions that are shown, in order, each under its name.
+    pub sets: Vec<ResultSet>,
+    /// How many older ones there are.
+    pub left_out: usize,
 }
 
 /// A study with everything that was kept of it.
@@ -138,6 +151,7 @@ pub async fn report_of_sets(
     Ok(ReportContent {
         title,
         studies,
+        versions: None,
         comparison,
         background: ComparedBackground {
             more_rounds: None,

@@ -278,6 +278,7 @@ fn lists(names: [&str; 2], cell: &str) -> ReportContent {
         title: names.join(" and "),
         studies: Vec::new(),
         comparison: Some(comparison),
+        versions: None,
         background: Default::default(),
         overhead: None,
         notes: Vec::new(),

@@ -43,30 +43,13 @@ impl MeasuredTestbeds {
             let [testbed] = &study.testbeds[..] else {
                 continue;
             };
-            let builds = study.builds.iter();
-            let versions: BTreeMap<u32, usize> = builds.map(|it| (it.number, it.version)).collect();
-            let boots = study.boots.iter();
-            let boots: BTreeMap<u32, u32> = boots.map(|it| (it.number, it.build)).collect();
-            let mut trials: BTreeMap<&str, (BTreeSet<u32>, bool)> = BTreeMap::new();
-            for trial in &study.trials {
-                let version = boots.get(&trial.boot).and_then(|it| versions.get(it));
-                let Some(version) = version.and_then(|at| study.versions.get(*at)) else {
-                    continue;
-                };
-                let of_version = trials.entry(&version.id).or_default();
-                of_version.0.insert(trial.number);
-                of_version.1 |= trial.failure.is_none();
-            }
-            let measured = trials
-                .into_iter()
-                .filter(|(_, (_, is_measured))| *is_measured);
-            let parts = measured.map(|(version, (trials, _))| {
+            let parts = measured_versions(study).into_iter().map(|(at, trials)| {
                 let part = StudyPart {
                     study: study.study,
                     name: testbed.name.to_string(),
                     trials: Some(trials),
                 };
-                (version.to_owned(), part)
+                (study.versions[at].id.clone(), part)
             });
             let known = all.0.entry(testbed.name.to_string()).or_default();
             known.extend(parts);
@@ -92,6 +75,38 @@ impl MeasuredTestbeds {
             .map(|name| self.part(name, version).cloned());
         parts.collect()
     }
+}
+
+/// What a study measured of each version, in the order of versions.
+pub fn parts_by_version(study: &StudyHistory) -> Vec<StudyPart> {
+    let part = |(at, trials): (usize, BTreeSet<u32>)| StudyPart {
+        study: study.study,
+        name: study.versions[at].name.clone(),
+        trials: Some(trials),
+    };
+    measured_versions(study).into_iter().map(part).collect()
+}
+
+/// The places of the versions of which some trial gave samples, with the numbers of all of their trials.
+fn measured_versions(study: &StudyHistory) -> BTreeMap<usize, BTreeSet<u32>> {
+    let builds = study.builds.iter();
+    let versions: BTreeMap<u32, usize> = builds.map(|it| (it.number, it.version)).collect();
+    let boots = study.boots.iter();
+    let boots: BTreeMap<u32, u32> = boots.map(|it| (it.number, it.build)).collect();
+    let mut trials: BTreeMap<usize, (BTreeSet<u32>, bool)> = BTreeMap::new();
+    for trial in &study.trials {
+        let version = boots.get(&trial.boot).and_then(|it| versions.get(it));
+        let Some(version) = version.filter(|at| **at < study.versions.len()) else {
+            continue;
+        };
+        let (numbers, is_measured) = trials.entry(*version).or_default();
+        numbers.insert(trial.number);
+        *is_measured |= trial.failure.is_none();
+    }
+    let measured = trials
+        .into_iter()
+        .filter(|(_, (_, is_measured))| *is_measured);
+    measured.map(|(at, (numbers, _))| (at, numbers)).collect()
 }
 
 /// The records of sides that were measured on other hosts than the baseline, each under the name of the host that it stands

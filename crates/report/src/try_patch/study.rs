@@ -147,13 +147,19 @@ impl<'a> TryStudy<'a> {
         compared.into_iter().map(|tried| self.row(tried)).collect()
     }
 
-    fn row(&self, tried: &TryComparison) -> TryRow {
+    /// The unit that the values of a comparison are shown in.
+    fn scale(&self, tried: &TryComparison) -> Scale {
         let cell = self.cell(tried);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == tried.metric));
-        let scale = Scale::fitting(
+        Scale::fitting(
             metric.map(|metric| metric.unit),
             tried.base.into_iter().chain(tried.new),
-        );
+        )
+    }
+
+    fn row(&self, tried: &TryComparison) -> TryRow {
+        let cell = self.cell(tried);
+        let scale = self.scale(tried);
         let figure = |value: Option<f64>| {
             value.map_or_else(String::new, |value| {
                 let number = numbers::significant(scale.convert(value), DIGITS);
@@ -520,10 +526,16 @@ impl<'a> TryStudy<'a> {
         let drawn = compared.filter(|tried| tried.decides && !tried.course.is_empty());
         let of = |tried: &TryComparison| {
             let row = self.row(tried);
+            let scale = self.scale(tried);
+            let course = tried.course.iter();
+            let course: Vec<(f64, f64)> = course
+                .map(|(base, new)| (scale.convert(*base), scale.convert(*new)))
+                .collect();
             Figure {
                 svg: chart::passes(
                     &format!("{} {} {}", row.side, row.cell, row.metric),
-                    &tried.course,
+                    scale.unit_after().trim(),
+                    &course,
                 ),
                 about: format!(
                     "{} without, {} with: {} {}, {}",

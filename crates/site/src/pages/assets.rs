@@ -24,6 +24,9 @@ pub const HOME_SCRIPT: &str = "assets/home.js";
 /// The script of pages that compare.
 pub const COMPARISON_SCRIPT: &str = "assets/compare.js";
 
+/// The script that opens the folds that an address leads into.
+pub const FOLD_SCRIPT: &str = "assets/fold.js";
+
 const CSS: &str = "text/css; charset=utf-8";
 pub const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -34,7 +37,7 @@ pub struct Asset {
     pub content: &'static str,
 }
 
-pub const ASSETS: [Asset; 7] = [
+pub const ASSETS: [Asset; 8] = [
     Asset {
         address: STYLE_SHEET,
         media_type: CSS,
@@ -54,6 +57,11 @@ pub const ASSETS: [Asset; 7] = [
         address: HOME_SCRIPT,
         media_type: JAVASCRIPT,
         content: include_str!("../../templates/pages/home.js"),
+    },
+    Asset {
+        address: FOLD_SCRIPT,
+        media_type: JAVASCRIPT,
+        content: include_str!("../../templates/pages/fold.js"),
     },
     Asset {
         address: COMPARISON_SCRIPT,

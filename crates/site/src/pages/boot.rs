@@ -7,6 +7,7 @@ use backsight_store::{KeptOutput, StoreError, StudyId};
 use std::{collections::HashMap, ops::RangeInclusive};
 
 use super::{
+    assets::FOLD_SCRIPT,
     book::Here,
     frame::Frame,
     site::{LogView, OUTPUTS, Press, SiteError},
@@ -25,6 +26,8 @@ const MOST_FACTS: usize = 400;
 #[template(path = "pages/boot.html")]
 pub(super) struct BootPage {
     frame: Frame,
+    /// Opens the trial that a link leads to.
+    script: String,
     study: String,
     layout: String,
     failure: String,
@@ -62,7 +65,8 @@ impl Press<'_> {
             crumbs.push(Crumb::new(&here.name(at), &here.to_version(at)));
         }
         Ok(BootPage {
-            frame: Frame::new(&title(here, study, boot), self.page, crumbs),
+            frame: Frame::new(&title(here, study, boot), self.page, crumbs).with_scripts(),
+            script: here.link(FOLD_SCRIPT),
             study: study.name.to_string(),
             layout: build.map_or(String::new(), |build| build.layout.to_string()),
             failure: boot

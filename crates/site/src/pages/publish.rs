@@ -110,6 +110,9 @@ impl Publisher {
         let Some(file) = self.site.file(address).await? else {
             return Ok(());
         };
+        if file.refusal.is_some() {
+            return Ok(());
+        }
         self.publish_raw(&file.raw).await?;
         self.folder.write_file(address, &file.content)?;
         if let Some(fingerprint) = self.fingerprints.get(address).filter(|_| file.is_settled) {

@@ -155,13 +155,8 @@ impl Press<'_> {
                 Err(why) => missing = why,
             }
         }
-        let mut frame = self.frame(study.name.as_str(), crumbs);
-        if has_report(study) {
-            let data = address::study_data(study.name.as_str());
-            frame = frame.with_data("JSON", &self.link(&data));
-        }
         let page = StudyPage {
-            frame,
+            frame: self.frame(study.name.as_str(), crumbs),
             line,
             missing,
             boots,

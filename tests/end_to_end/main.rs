@@ -43,6 +43,7 @@ mod killed;
 mod labs;
 mod lasting;
 mod leases;
+mod links;
 mod locked;
 mod logging;
 mod monitors;

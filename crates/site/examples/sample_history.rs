@@ -1,7 +1,8 @@
 //! Fills a store with a made-up history of the target `linux`, and perhaps publishes it with made-up commits:
 //! `cargo run -p backsight-site --example sample_history -- DIR [SITE [VERSIONS METRICS] | VERSIONS BOOTS TRIALS]`; METRICS
 //! are those of one more benchmark. `DIR next VERSIONS METRICS` adds a study of one more version to a store that was filled
-//! so, and `DIR targets TARGETS VERSIONS METRICS` fills one with many targets.
+//! so, `DIR testbeds` two that were measured on testbeds of their own, and `DIR targets TARGETS VERSIONS METRICS` fills one with
+//! many targets.
 
 #[path = "sample/commits.rs"]
 mod commits;
@@ -43,6 +44,14 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
             for number in 0..targets.parse()? {
                 let (target, study) = (format!("target-{number}"), format!("study-{number}"));
                 stepped::add_study(&store, &target, &study, &versions, extent).await?;
+            }
+            store.close().await;
+            return Ok(());
+        }
+        [dir, word] if word == "testbeds" => {
+            let store = Store::open(dir).await?;
+            for (testbed, speed) in [("old", 1.0), ("new", 1.1)] {
+                stepped::add_study_on(&store, testbed, speed, &[2, 3, 4], Extent::USUAL).await?;
             }
             store.close().await;
             return Ok(());

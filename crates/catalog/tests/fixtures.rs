@@ -5,11 +5,15 @@ mod expectation;
 
 use backsight_catalog::{Catalog, ExtractionError, TrialSamplesError};
 use backsight_model::{
-    BenchmarkName, Ending, HostName, MetricName, OutputSource, Phase, StepOutput, StepRecord,
+    BenchmarkName, Ending, HostName, MetricName, OutputSource, Parser, Phase, StepOutput,
+    StepRecord,
 };
 use expectation::{Expectation, ExpectedSample, ExpectedTests, Fixture, Reading, fixtures};
 use indexmap::IndexMap;
-use std::{collections::BTreeSet, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
 
 fn name(text: &str) -> BenchmarkName {
     BenchmarkName::new(text).expect("a name")
@@ -42,31 +46,36 @@ fn step(source: &OutputSource, printed: Vec<u8>, expected: &Expectation) -> Step
     }
 }
 
-/// The steps that printed this fixture's output: all metrics' one source, unless the fixture says which file has which.
+/// The steps that printed this fixture's output: the one source that is read, unless the fixture says which file has which. A step
+/// of which only the resources count printed nothing.
 fn steps(catalog: &Catalog, fixture: &Fixture) -> Vec<StepRecord> {
     let definition = catalog.find(&name(&fixture.benchmark)).unwrap();
     let benchmark = &definition.expect(&fixture.benchmark).benchmark;
-    let metrics = benchmark.metrics.values().map(|metric| &metric.from);
-    let from_results = benchmark.results.as_ref().map(|results| &results.from);
-    let mut sources: Vec<&OutputSource> = Vec::new();
-    for source in metrics.chain(from_results) {
-        if !sources.contains(&source) {
-            sources.push(source);
-        }
+    let mut sources: IndexMap<&OutputSource, bool> = IndexMap::new();
+    for metric in benchmark.metrics.values() {
+        *sources.entry(&metric.from).or_default() |= !matches!(metric.parser, Parser::Resource(_));
     }
-    let expected = &fixture.expected;
     let read = |file: &str| fs::read(fixture.folder.join(file)).expect(file);
-    if let ([source], true) = (&sources[..], expected.outputs.is_empty()) {
-        return vec![step(source, read(&fixture.output), expected)];
-    }
-    let said: BTreeSet<String> = expected.outputs.keys().cloned().collect();
-    let all: BTreeSet<String> = sources.iter().map(|source| source.to_string()).collect();
-    assert_eq!(said, all, "{fixture}: `outputs` says what each source is");
-    let of_source = |source: &OutputSource| {
-        let file = &expected.outputs[&source.to_string()];
-        step(source, read(file), expected)
+    let expected = &fixture.expected;
+    let mut read_sources = sources.iter().filter(|(_, is_read)| **is_read);
+    let files: BTreeMap<String, String> = match (read_sources.next(), read_sources.next()) {
+        (Some((only, _)), None) if expected.outputs.is_empty() => {
+            [(only.to_string(), fixture.output.clone())].into()
+        }
+        _ => expected.outputs.clone(),
     };
-    sources.into_iter().map(of_source).collect()
+    for (source, _) in sources.iter().filter(|(_, is_read)| **is_read) {
+        let source = source.to_string();
+        assert!(
+            files.contains_key(&source),
+            "{fixture}: which file is {source}?"
+        );
+    }
+    let of_source = |source: &&OutputSource| {
+        let printed = files.get(&source.to_string()).map(|file| read(file));
+        step(source, printed.unwrap_or_default(), expected)
+    };
+    sources.keys().map(of_source).collect()
 }
 
 #[test]

@@ -62,6 +62,12 @@ const COUNTED: &[&str] = &[
     "sockets",
     "segments",
     "tests",
+    "queries",
+    "frames",
+    "pixels",
+    "nodes",
+    "candidates",
+    "flop",
 ];
 
 const SI: &[(&str, f64)] = &[

@@ -129,7 +129,7 @@ fn a_slower_patch_is_worse_and_one_that_does_nothing_is_equal() {
     let html = place.read("t.html");
     assert!(
         html.contains("nothing.diff makes no difference that matters")
-            && html.contains("<svg class=\"course\""),
+            && html.contains("<svg class=\"chart passes\""),
         "{html}"
     );
 

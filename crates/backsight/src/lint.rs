@@ -1,6 +1,6 @@
 //! `backsight lint`: advice to who writes definitions of benchmarks.
 
-use backsight_catalog::{BenchmarkDefinition, LintFinding, lint, lint_readings};
+use backsight_catalog::{BenchmarkDefinition, LintFinding, MetricReading, lint, lint_readings};
 use backsight_model::{BenchmarkName, TomlDocument};
 use backsight_report::{escape, numbers::counted};
 use miette::{IntoDiagnostic as _, WrapErr as _};
@@ -86,7 +86,11 @@ impl LintArgs {
                 let steps = try_parser::steps(&definition, &text);
                 let readings = definition.parsers.readings(&steps);
                 // Outputs of runs that failed are recorded too: that nothing is found there is right.
-                if readings.iter().all(|reading| reading.sample().is_none()) {
+                let is_found = |reading: &MetricReading| {
+                    let mut primary = definition.benchmark.primary_metrics();
+                    reading.sample().is_some() && primary.any(|name| *name == reading.metric)
+                };
+                if !readings.iter().any(is_found) {
                     continue;
                 }
                 let findings = lint_readings(&readings);

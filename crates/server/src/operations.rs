@@ -145,6 +145,7 @@ pub const OPERATIONS: &[Operation] = &[
         path: "queue",
         about: "The jobs of the queue: what `backsight queue list --all --json` prints.",
         parameters: &[],
+        refusal: "",
         schema: || Some(schema_of::<QueueView>()),
     },
     Operation {

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     book::{Here, MOST_LISTED},
-    changed_facts::{ChangedFact, changed_facts},
     changes::change_sentences,
+    differing_facts::{DifferingFact, DifferingFacts},
     series_list::{SeriesRow, in_order},
 };
 
@@ -166,10 +166,10 @@ fn environment_changes(here: Here<'_>) -> BTreeMap<usize, String> {
         }
     }
     let facts = here.measured.windows(2).map(|pair| {
-        let (facts, _) = changed_facts(&here.builds(pair[0]), &here.builds(pair[1]));
-        (pair[1], facts)
+        let found = DifferingFacts::of_builds(&here.builds(pair[0]), &here.builds(pair[1]));
+        (pair[1], found.facts)
     });
-    let facts: Vec<(usize, Vec<ChangedFact>)> = facts.collect();
+    let facts: Vec<(usize, Vec<DifferingFact>)> = facts.collect();
     let mut times: HashMap<&str, usize> = HashMap::new();
     for fact in facts.iter().flat_map(|(_, facts)| facts) {
         *times.entry(fact.name.as_str()).or_default() += 1;
@@ -180,7 +180,7 @@ fn environment_changes(here: Here<'_>) -> BTreeMap<usize, String> {
             .iter()
             .filter(|fact| times[fact.name.as_str()] <= most)
         {
-            let change = format!("{}: was {}, is {}", fact.name, fact.was, fact.is);
+            let change = format!("{}: was {}", fact.name, fact.values.join(", is "));
             changes.entry(*at).or_default().push(change);
         }
     }

@@ -143,6 +143,9 @@ pub struct VersionSeries {
     pub found: SeriesFindings,
     /// How much sessions of one version differ, where versions that were measured in several show it.
     pub spread_of_sessions: Option<PooledSpread>,
+    /// How much its runs and sessions differ, as any two of its versions are compared by: known once for all of them, since it is
+    /// made of every point.
+    pub(crate) spreads: Spreads,
     /// The changes that bisections named, in the order of versions: see [`TargetHistory::name_changes`].
     pub named: Vec<NamedChange>,
     /// The two states that its boots or trials are in, where they are: see [`TargetHistory::look_for_states`].
@@ -463,18 +466,20 @@ impl Drafts<'_> {
             let points = draft.points.into_iter();
             let mut points: Vec<VersionPoint> = points.map(|(at, point)| point.point(at)).collect();
             mark_unstable(&mut points);
+            let spreads = Spreads::from_points(&points);
             let repeats = match draft.metric.simulator {
                 Some(_) => Repeats::Simulated,
-                None => Repeats::Measured(Spreads::from_points(&points)),
+                None => Repeats::Measured(spreads),
             };
             let mut spread_of_sessions = None;
-            if let Repeats::Measured(spreads) = repeats {
+            if draft.metric.simulator.is_none() {
                 spreads.widen(&mut points);
                 spread_of_sessions = spreads.sessions;
             }
             VersionSeries {
                 found: SeriesFindings::in_points(&points, draft.metric.better, repeats),
                 spread_of_sessions,
+                spreads,
                 cell: draft.cell,
                 key: draft.key,
                 since: (asked > 1).then_some(draft.first),

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use super::{
     CompareOptions, Comparison, ComparisonSide, Draft, Gathered, MissingReason, Origin, RowContext,
 };
-use crate::history::{Spreads, TargetHistory, VersionPoint, VersionSeries};
+use crate::history::{TargetHistory, VersionPoint, VersionSeries};
 
 /// Compares versions by their places in [`TargetHistory::versions`]; the first is the baseline. A series that none of them has
 /// is no row.
@@ -108,7 +108,7 @@ fn draft(context: &RowContext<'_>, series: &VersionSeries, versions: &[usize]) -
         trials: Vec::new(),
     };
     let gathered = points.into_iter().map(|point| gathered(series, point));
-    let spreads = Spreads::from_points(&series.points);
+    let spreads = series.spreads;
     Some(context.draft_of(
         &shape,
         metric.primary,

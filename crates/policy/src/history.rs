@@ -39,6 +39,7 @@ use backsight_model::{
 };
 use backsight_stats::changes::Trend;
 use jiff::Timestamp;
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{change_significance::adjusted_tests, pooled_spread::PooledSpread};
@@ -460,7 +461,8 @@ impl Drafts<'_> {
                 .or_default();
             *asked = (asked.0 + 1, asked.1.max(draft.last));
         }
-        let series = self.series.into_iter().map(|draft| {
+        // Each is judged by itself, which is most of what a long history takes.
+        let series = self.series.into_par_iter().map(|draft| {
             let asked = askings.get(&label(&draft.cell, &draft.metric));
             let (asked, latest) = asked.copied().unwrap_or((1, draft.last));
             let points = draft.points.into_iter();

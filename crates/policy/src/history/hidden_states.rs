@@ -5,10 +5,10 @@
 
 use backsight_model::{HostRecord, HostRecordMap, StudyHistory};
 use backsight_stats::{FactValues, Samples, strongest_association, two_modes};
+use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 use std::{
-    cell::LazyCell,
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use super::{BootSamples, TargetHistory, VersionPoint, VersionSeries};
@@ -66,7 +66,7 @@ pub struct StateCause {
 }
 
 /// What is known of these trials of one boot.
-type CircumstancesOf<'a> = &'a dyn Fn(&[TrialKey]) -> Circumstances;
+type CircumstancesOf<'a> = &'a (dyn Fn(&[TrialKey]) -> Circumstances + Sync);
 
 /// Where a trial was measured: its study and its number there.
 type TrialKey = (i64, u32);
@@ -90,12 +90,12 @@ impl TargetHistory {
         records: &HashMap<i64, HostRecordMap>,
     ) {
         // Most histories have one state, and need none of it.
-        let known = LazyCell::new(|| KnownTrials::new(studies, records));
+        let known = LazyLock::new(|| KnownTrials::new(studies, records));
         let circumstances = |trials: &[TrialKey]| known.circumstances(trials);
         let count = self.series.len();
-        for series in &mut self.series {
+        self.series.par_iter_mut().for_each(|series| {
             series.states = states_of(series, &circumstances, count);
-        }
+        });
     }
 }
 

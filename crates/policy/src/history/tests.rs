@@ -480,17 +480,17 @@ fn no_studies_have_no_history() {
     assert_eq!(history(&[]), TargetHistory::default());
 }
 
-#[test]
-fn changes_are_doubted_among_many_series() {
-    let mut studies = measured(1, &all(40), &[1], 25);
-    let metric = studies.cells[0].metrics[0].clone();
-    studies.cells[0].metrics = (0..30)
+/// A study of forty versions and thirty metrics, of which the first has a step.
+fn thirty_metrics() -> StudyHistory {
+    let mut study = measured(1, &all(40), &[1], 25);
+    let metric = study.cells[0].metrics[0].clone();
+    study.cells[0].metrics = (0..30)
         .map(|n| CellMetric {
             name: format!("metric-{n}").parse().unwrap(),
             ..metric.clone()
         })
         .collect();
-    for trial in &mut studies.trials {
+    for trial in &mut study.trials {
         let first = trial.samples[0].clone();
         trial.samples = (0..30)
             .map(|n| match n {
@@ -499,12 +499,33 @@ fn changes_are_doubted_among_many_series() {
             })
             .collect();
     }
-    let history = history(&[studies]);
+    study
+}
+
+#[test]
+fn changes_are_doubted_among_many_series() {
+    let history = history(&[thirty_metrics()]);
     assert!(
         history.series[0].found.changes[0].adjusted.unwrap()
             >= history.series[0].found.changes[0].change.p
     );
     assert!(history.series[0].found.changes[0].believed);
+}
+
+#[test]
+fn threads_make_no_difference() {
+    let studies = [thirty_metrics(), measured(2, &all(40), &[2, 3], 25)];
+    let judged_by = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let judge = || {
+            let mut history = history(&studies);
+            history.look_for_states(&studies, &HashMap::new());
+            history
+        };
+        // Numbers are written so that they come back bit by bit.
+        format!("{:?}", pool.build().unwrap().install(judge))
+    };
+    assert_eq!(judged_by(1), judged_by(4));
 }
 
 #[test]

@@ -175,10 +175,11 @@ impl ReportStudy {
 /// What a study kept of a boot, whose trials' numbers lie in a range: its trials with their samples, their steps not read yet.
 pub(crate) async fn trials_of_boot(
     store: &Store,
-    id: StudyId,
+    row: StudyRow,
     boot: u32,
     numbers: RangeInclusive<u32>,
 ) -> Result<ReportStudy, StoreError> {
+    let id = row.id;
     let mut instances = store.instances_of_trials(id, numbers.clone()).await?;
     let mut trials = Vec::new();
     let add = |row: TrialRow| {
@@ -192,7 +193,6 @@ pub(crate) async fn trials_of_boot(
         }
     };
     store.each_trial(id, numbers.clone(), add).await?;
-    let row = store.study_of(id).await?;
     Ok(ReportStudy {
         results: ResultSet {
             study: id.0,

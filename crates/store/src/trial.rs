@@ -829,16 +829,34 @@ impl Store {
     /// There is no such trial.
     pub async fn steps(&self, study: StudyId, trial: u32) -> Result<Vec<StepRow>, StoreError> {
         self.refuse_unknown_trial(study, trial).await?;
+        let mut steps = self.steps_of_trials(study, trial..=trial).await?;
+        Ok(steps.remove(&trial).unwrap_or_default())
+    }
+
+    /// The steps of the trials with these numbers, by trial, each in the order in which they were recorded.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn steps_of_trials(
+        &self,
+        study: StudyId,
+        trials: RangeInclusive<u32>,
+    ) -> Result<HashMap<u32, Vec<StepRow>>, StoreError> {
         let query = sqlx::query(
-            "SELECT role, host, phase, number, command, spawned, began, began_monotonic, ending, \
+            "SELECT trial, role, host, phase, number, command, spawned, began, began_monotonic, ending, \
              wall, cpu_user, cpu_sys, maxrss, voluntary, involuntary, \
              stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed, monitor \
-             FROM step WHERE study = $1 AND trial = $2 ORDER BY position",
+             FROM step WHERE study = $1 AND trial BETWEEN $2 AND $3 ORDER BY trial, position",
         )
         .bind(study.0)
-        .bind(i64::from(trial));
-        let rows = self.database.rows(query).await?;
-        rows.iter().map(|row| self.step_row(row)).collect()
+        .bind(i64::from(*trials.start()))
+        .bind(i64::from(*trials.end()));
+        let mut steps: HashMap<u32, Vec<StepRow>> = HashMap::new();
+        for row in &self.database.rows(query).await? {
+            let of_trial = steps.entry(self.database.whole(row, "trial")?).or_default();
+            of_trial.push(self.step_row(row)?);
+        }
+        Ok(steps)
     }
 
     fn step_row(&self, row: &AnswerRow) -> Result<StepRow, StoreError> {

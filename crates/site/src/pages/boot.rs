@@ -3,7 +3,7 @@
 use askama::Template;
 use backsight_model::{Boot, StudyHistory};
 use backsight_report::{clipped, numbers};
-use backsight_store::{KeptOutput, StoreError, StudyId};
+use backsight_store::{KeptOutput, StepRow, StoreError, StudyId};
 use std::{collections::HashMap, ops::RangeInclusive};
 
 use super::{
@@ -98,11 +98,19 @@ impl Press<'_> {
         numbers: RangeInclusive<u32>,
     ) -> Result<Vec<String>, SiteError> {
         let store = &self.site.store;
-        let of_boot = &trials_of_boot(store, study, boot, numbers).await?;
-        let mut steps = Vec::new();
-        for trial in &of_boot.trials {
-            steps.push(store.steps(study, trial.row.number).await?);
-        }
+        // Of a study in the store all trials are counted, which takes longer than the rest of the page.
+        let known = self.site.studies.iter().find(|known| known.id == study);
+        let row = match known {
+            Some(known) => known.clone(),
+            None => store.study_of(study).await?,
+        };
+        let mut steps_by_trial = store.steps_of_trials(study, numbers.clone()).await?;
+        let of_boot = &trials_of_boot(store, row, boot, numbers).await?;
+        let steps = of_boot.trials.iter().map(|trial| {
+            let steps = steps_by_trial.remove(&trial.row.number);
+            steps.unwrap_or_default()
+        });
+        let steps: Vec<Vec<StepRow>> = steps.collect();
         let outputs = 2 * steps.iter().map(Vec::len).sum::<usize>();
         let allowance = OUTPUTS / outputs.max(1);
         let views = Trials::new(of_boot, 0, 1);

@@ -46,7 +46,10 @@ const MOST_MATRICES: usize = 30;
 /// Narrow enough for a phone; a wider page stretches it.
 const CHART_WIDTH: f64 = 380.0;
 
-const STYLE: &str = include_str!("../templates/report.css");
+const STYLE: &str = concat!(
+    include_str!("../templates/report.css"),
+    include_str!("../templates/trials.css")
+);
 const SCRIPT: &str = include_str!("../templates/report.js");
 /// The SHA-256 of the script, as a content security policy names it.
 const SCRIPT_HASH: &str = "sha256-yUkgLBGkM5/T/nbFsLbCS5FeBZxWzQS5v5jFU8Cb+70=";

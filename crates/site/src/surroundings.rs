@@ -13,6 +13,8 @@ pub struct Surroundings {
 pub(crate) struct SiteSurroundings {
     /// The link to the style sheet of the site.
     pub style: String,
+    /// The link to what pages with trials need besides.
+    pub trials_style: String,
     pub crumbs: Vec<Crumb>,
     /// The link to the script that looks for news; none where nobody serves any.
     pub live: Option<String>,

@@ -2,6 +2,8 @@
 
 /// The style sheet of all pages.
 pub const STYLE_SHEET: &str = "style.css";
+/// What pages with trials look like besides.
+pub const TRIALS_STYLE: &str = "assets/trials.css";
 /// The script of the page of a target, and what only that page looks like.
 pub const HISTORY_SCRIPT: &str = "assets/history.js";
 pub const HISTORY_STYLE: &str = "assets/history.css";
@@ -42,6 +44,11 @@ pub const ASSETS: [Asset; 8] = [
         address: STYLE_SHEET,
         media_type: CSS,
         content: STYLE,
+    },
+    Asset {
+        address: TRIALS_STYLE,
+        media_type: CSS,
+        content: include_str!("../../templates/trials.css"),
     },
     Asset {
         address: LIVE_SCRIPT,

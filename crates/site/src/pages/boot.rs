@@ -7,7 +7,7 @@ use backsight_store::{KeptOutput, StepRow, StoreError, StudyId};
 use std::{collections::HashMap, ops::RangeInclusive};
 
 use super::{
-    assets::FOLD_SCRIPT,
+    assets::{FOLD_SCRIPT, TRIALS_STYLE},
     book::Here,
     frame::Frame,
     site::{LogView, OUTPUTS, Press, SiteError},
@@ -28,6 +28,8 @@ pub(super) struct BootPage {
     frame: Frame,
     /// Opens the trial that a link leads to.
     script: String,
+    /// The link to the style sheet of trials.
+    trials_style: String,
     study: String,
     layout: String,
     failure: String,
@@ -67,6 +69,7 @@ impl Press<'_> {
         Ok(BootPage {
             frame: Frame::new(&title(here, study, boot), self.page, crumbs).with_scripts(),
             script: here.link(FOLD_SCRIPT),
+            trials_style: self.page.link(TRIALS_STYLE),
             study: study.name.to_string(),
             layout: build.map_or(String::new(), |build| build.layout.to_string()),
             failure: boot

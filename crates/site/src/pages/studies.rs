@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use super::{
     address,
+    assets::TRIALS_STYLE,
     boot::is_started,
     compared_sets::form_link,
     frame::Frame,
@@ -143,6 +144,7 @@ impl Press<'_> {
             let around = Surroundings {
                 site: Some(SiteSurroundings {
                     style: frame.style,
+                    trials_style: self.link(TRIALS_STYLE),
                     crumbs: frame.crumbs,
                     live: frame.live,
                     data: self.link(&address::study_data(study.name.as_str())),

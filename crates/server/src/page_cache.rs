@@ -20,7 +20,8 @@ use tokio::{
     task::{JoinError, spawn_blocking},
 };
 
-/// Most bytes of files that are kept, as they are and compressed.
+/// Most bytes of files that are kept, as they are and compressed. A file that takes more by itself isn't kept: all others would have
+/// to go for it.
 const MOST_KEPT: usize = 64 << 20;
 /// Less isn't worth compressing.
 const LEAST_COMPRESSED: usize = 1 << 10;
@@ -139,8 +140,13 @@ impl KeptFiles {
         Arc::clone(&file.file)
     }
 
-    /// Counts the bytes of a file that was made, and forgets others that there is no room for then.
+    /// Counts the bytes of a file that was made, and forgets others that there is no room for then; or the file itself, where there
+    /// is no room for it at all.
     fn count(&mut self, address: &str, bytes: usize) {
+        if bytes > MOST_KEPT {
+            self.forget(address);
+            return;
+        }
         let Some(file) = self.by_address.get_mut(address) else {
             return;
         };
@@ -152,9 +158,14 @@ impl KeptFiles {
                 return;
             };
             let oldest = oldest.clone();
-            let forgotten = self.by_address.remove(&oldest);
-            self.bytes -= forgotten.map_or(0, |file| file.bytes);
+            self.forget(&oldest);
         }
+    }
+
+    /// Whoever waits for the file gets it all the same.
+    fn forget(&mut self, address: &str) {
+        let forgotten = self.by_address.remove(address);
+        self.bytes -= forgotten.map_or(0, |file| file.bytes);
     }
 }
 
@@ -209,9 +220,18 @@ mod tests {
         left.sort_unstable();
         assert_eq!(left, ["a", "c", "d"]);
         assert_eq!(kept.bytes, MOST_KEPT / 3 * 3);
-        // One that is larger than all room is sent all the same.
-        kept.ask("e");
-        kept.count("e", 2 * MOST_KEPT);
-        assert_eq!(kept.by_address.len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_larger_than_all_room_is_sent_and_not_kept() {
+        let mut kept = KeptFiles::default();
+        for (address, bytes) in [("a", 100), ("all", 2 * MOST_KEPT), ("b", 100)] {
+            kept.ask(address);
+            kept.count(address, bytes);
+        }
+        let mut left: Vec<&str> = kept.by_address.keys().map(String::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["a", "b"]);
+        assert_eq!(kept.bytes, 200);
     }
 }

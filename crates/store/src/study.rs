@@ -404,6 +404,29 @@ impl Store {
         rows.iter().map(|row| self.study_row(row)).collect()
     }
 
+    /// The studies of a target's history, the newest first.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn studies_of_target(
+        &self,
+        target: &TargetName,
+    ) -> Result<Vec<StudyRow>, StoreError> {
+        let query = sqlx::query(studies!("WHERE s.target = $1 ORDER BY s.id DESC"));
+        let rows = self.database.rows(query.bind(target.as_str())).await?;
+        rows.iter().map(|row| self.study_row(row)).collect()
+    }
+
+    /// The studies of a verb, the newest first.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn studies_of_verb(&self, verb: &str) -> Result<Vec<StudyRow>, StoreError> {
+        let query = sqlx::query(studies!("WHERE s.verb = $1 ORDER BY s.id DESC"));
+        let rows = self.database.rows(query.bind(verb)).await?;
+        rows.iter().map(|row| self.study_row(row)).collect()
+    }
+
     /// The study of this name or number; a name goes first where both exist.
     ///
     /// # Errors

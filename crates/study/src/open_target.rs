@@ -77,11 +77,8 @@ impl OpenTarget {
 
     /// Opens the history of a target as the newest study of it described it; nothing if there is no such study.
     pub async fn from_store(store: &Store, name: &TargetName) -> miette::Result<Option<Self>> {
-        let studies = store.studies().await.into_diagnostic()?;
-        let newest = studies
-            .iter()
-            .find(|study| study.target.as_ref() == Some(name));
-        match newest {
+        let studies = store.studies_of_target(name).await.into_diagnostic()?;
+        match studies.first() {
             Some(study) => Self::of_study(store, study).await,
             None => Ok(None),
         }

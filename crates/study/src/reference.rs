@@ -338,9 +338,8 @@ async fn of_study(
 }
 
 async fn reference_studies(store: &Store) -> miette::Result<Vec<(StudyRow, ReferenceChoices)>> {
-    let studies = store.studies().await.into_diagnostic()?.into_iter();
-    let found = studies.filter(|study| study.verb == ReferenceVerb::NAME);
-    let read = found.map(|study| {
+    let studies = store.studies_of_verb(ReferenceVerb::NAME).await;
+    let read = studies.into_diagnostic()?.into_iter().map(|study| {
         let choices = Choices::from_study(&study).into_diagnostic()?;
         let choices = choices.of_verb::<ReferenceVerb>()?.clone();
         Ok((study, choices))
@@ -354,17 +353,18 @@ async fn reference_studies(store: &Store) -> miette::Result<Vec<(StudyRow, Refer
 /// The store's own.
 pub async fn reference_drift(store: &Store, target: &TargetName) -> miette::Result<ReferenceDrift> {
     let mut references = Vec::new();
-    for (study, choices) in reference_studies(store).await? {
+    let known = reference_studies(store).await?;
+    if known.is_empty() {
+        return Ok(ReferenceDrift::new(&references));
+    }
+    let of_target = store.studies_of_target(target).await.into_diagnostic()?;
+    for (study, choices) in known {
         // It may have been deleted.
-        let Ok(beside) = store.study(choices.beside.as_str()).await else {
+        let Some(beside) = of_target.iter().find(|it| it.name == choices.beside) else {
             continue;
         };
-        if beside.target.as_ref() != Some(target) {
-            continue;
-        }
-        let beside = beside.id.0;
         references.push(ReferenceStudy {
-            beside,
+            beside: beside.id.0,
             testbed: choices.testbed,
             measured: store.study_history(study.id).await.into_diagnostic()?,
         });

@@ -34,8 +34,13 @@ pub async fn test_history(
     store: &Store,
     selection: &TestSelection,
 ) -> Result<TestHistory, StoreError> {
-    let mut studies = store.studies().await?;
-    studies.retain(|study| study.target == selection.target);
+    let mut studies = match &selection.target {
+        Some(target) => store.studies_of_target(target).await?,
+        None => {
+            let all = store.studies().await?.into_iter();
+            all.filter(|study| study.target.is_none()).collect()
+        }
+    };
     studies.retain(|study| selection.until.is_none_or(|until| study.id.0 <= until));
     studies.sort_by_key(|study| (study.began, study.id.0));
     let mut history = match &selection.target {

@@ -330,9 +330,8 @@ pub async fn named_changes(
     store: &Store,
     target: &TargetName,
 ) -> miette::Result<(Vec<BisectedChange>, Vec<String>)> {
-    let studies = store.studies().await.into_diagnostic()?;
-    let is_bisection =
-        |study: &&StudyRow| study.verb == BisectVerb::NAME && study.target.as_ref() == Some(target);
+    let studies = store.studies_of_target(target).await.into_diagnostic()?;
+    let is_bisection = |study: &&StudyRow| study.verb == BisectVerb::NAME;
     let bisections: Vec<&StudyRow> = studies.iter().filter(is_bisection).collect();
     if bisections.is_empty() {
         return Ok((Vec::new(), Vec::new()));

@@ -233,9 +233,9 @@ struct Known {
 
 /// Every one, the latest first.
 async fn known(store: &Store) -> miette::Result<Vec<Known>> {
-    let mut studies = store.studies().await.into_diagnostic()?;
-    studies.retain(|study| study.verb == OverheadVerb::NAME && study.state == StudyState::Finished);
-    studies.sort_by_key(|study| std::cmp::Reverse(study.id));
+    let studies = store.studies_of_verb(OverheadVerb::NAME).await;
+    let mut studies = studies.into_diagnostic()?;
+    studies.retain(|study| study.state == StudyState::Finished);
     let mut found = Vec::new();
     for study in studies {
         let report = judge(store, &study).await?;

@@ -39,7 +39,7 @@ pub struct Asset {
     pub content: &'static str,
 }
 
-pub const ASSETS: [Asset; 8] = [
+pub const ASSETS: [Asset; 9] = [
     Asset {
         address: STYLE_SHEET,
         media_type: CSS,

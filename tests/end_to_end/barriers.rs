@@ -267,7 +267,8 @@ fn no_further_iteration_begins_when_one_host_has_failed_in_any_way() {
             assert!(trial.contains(said), "{said}: {trial}");
         }
         let instants = instants(&trial);
-        assert_eq!(instants[&("began", 4)].len(), 3, "{trial}");
+        // Others may be ended before they have printed it.
+        assert!((1..=3).contains(&instants[&("began", 4)].len()), "{trial}");
         assert!(!instants.contains_key(&("began", 5)), "{trial}");
         place.assert_nothing_left();
     }

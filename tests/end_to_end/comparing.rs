@@ -1039,3 +1039,37 @@ fn a_cell_that_a_plan_leaves_out_is_said_to_be_not_in_it() {
     let ended = place.ends(&["compare", "base", "other"]);
     ended.assert_says(&["parameters differ: n: 1 → 3"]);
 }
+
+#[test]
+fn what_lies_outside_its_bounds_of_validity_is_said_beside_its_numbers() {
+    let place = Place::new();
+    let measures = "[tester]\nrun = \"echo 5 s, cpu 99\"\n\
+        [metric.time]\nunit = \"s\"\nbetter = \"lower\"\nregex = \"(?<value>[0-9]+) s\"\n\
+        [metric.cpu]\nunit = \"%\"\nbetter = \"lower\"\nregex = \"cpu (?<value>[0-9]+)\"\n";
+    for (name, limit) in [("bound", 95), ("free", 100)] {
+        let valid = format!("valid = \"cpu < {limit}: the client is the bottleneck\"\n{measures}");
+        place.benchmark(name, &valid);
+    }
+    place.plan("use = [\"bound\", \"free\"]\nrounds = 2\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(0);
+    let said =
+        "2 of 4 trials of `s`: the client is the bottleneck: cpu is 99, and has to be cpu < 95";
+    ended.assert_says(&[said]);
+    assert!(
+        place
+            .prints_of(&["show", "s"])
+            .contains("the client is the bottleneck")
+    );
+    place
+        .ends(&["run", "plan.toml", "--name", "t"])
+        .assert_code(0);
+    let compared = place.prints_of(&["compare", "s", "t"]);
+    assert!(compared.contains("2 of 4 trials of `t`"), "{compared}");
+    for (valid, part) in [("speed < 3", "no metric"), ("cpu = 3", "no condition")] {
+        place.benchmark("free", &format!("valid = \"{valid}\"\n{measures}"));
+        let ended = place.ends(&["run", "plan.toml"]);
+        ended.assert_code(2);
+        ended.assert_says(&[part]);
+    }
+}

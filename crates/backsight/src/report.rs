@@ -9,8 +9,9 @@ use backsight_report::{
 use backsight_site::Surroundings;
 use backsight_store::{Store, StudyRow};
 use backsight_study::{
-    VerdictReport, compare_parts, compared_background, refuse_sides, result_sets,
-    verbs::{Verb as _, overhead::known_costs, run::RunVerb, step::StepVerb},
+    VerdictReport, compare_parts, compared_background, measurement_warnings, refuse_sides,
+    result_sets,
+    verbs::{Verb as _, run::RunVerb, step::StepVerb},
 };
 use miette::IntoDiagnostic as _;
 use std::{
@@ -103,7 +104,7 @@ impl ReportArgs {
                 .iter()
                 .map(|study| &study.results)
                 .collect();
-            let known = known_costs(&store, sets).await?;
+            let known = measurement_warnings(&store, sets).await?;
             collected.notes = known.iter().map(ToString::to_string).collect();
             if let ([study], [collected_study]) = (&studies[..], &collected.studies[..])
                 && let Some(target) = study.target.as_ref().filter(|_| self.by.is_none())

@@ -9,7 +9,7 @@ use backsight_report::{
 };
 use backsight_site::{ReportVersions, Surroundings};
 use backsight_store::{Store, StudyRow};
-use backsight_study::{VerdictReport, cross_checks_of_study, verbs::overhead::known_costs};
+use backsight_study::{VerdictReport, cross_checks_of_study, measurement_warnings};
 use miette::IntoDiagnostic as _;
 
 /// A verdict as text, Markdown or JSON; of results every metric where `all_metrics`, else the primary ones.
@@ -155,7 +155,7 @@ async fn page_of_trials(
         collected.overhead = Some((**overhead).clone());
     }
     let sets = collected.studies.iter().map(|study| &study.results);
-    let known = known_costs(store, sets.collect::<Vec<_>>()).await?;
+    let known = measurement_warnings(store, sets.collect::<Vec<_>>()).await?;
     collected.notes = known.iter().map(ToString::to_string).collect();
     // Raw output that is damaged, or a definition of another time, is no reason to show nothing.
     if let Ok(Some(checks)) = cross_checks_of_study(store, study, &[]).await {

@@ -629,6 +629,32 @@ impl Store {
         rows.await
     }
 
+    /// How many trials of a study gave samples, and what was said of these while they were measured, in their order.
+    ///
+    /// # Errors
+    /// The store's own, or what no release of ours wrote.
+    pub async fn trial_warnings(
+        &self,
+        study: StudyId,
+    ) -> Result<(usize, Vec<Vec<String>>), StoreError> {
+        let db = &self.database;
+        let measured = sqlx::query(
+            "SELECT COUNT(*) AS measured FROM trial WHERE study = $1 AND failure IS NULL",
+        );
+        let measured = db.rows(measured.bind(study.0)).await?;
+        let measured = measured
+            .first()
+            .map_or(Ok(0), |row| db.whole(row, "measured"))?;
+        let said = sqlx::query(
+            "SELECT warnings FROM trial WHERE study = $1 AND failure IS NULL AND warnings <> '[]' ORDER BY number",
+        );
+        let said = db.rows(said.bind(study.0)).await?;
+        let said = said
+            .iter()
+            .map(|row| db.json(row, "warnings", "a list of warnings"));
+        Ok((measured, said.collect::<Result<_, _>>()?))
+    }
+
     fn trial_row(&self, row: &AnswerRow) -> Result<TrialRow, StoreError> {
         let db = &self.database;
         Ok(TrialRow {

@@ -14,11 +14,11 @@ use std::path::Path;
 
 use crate::{
     host_records::records_of_studies,
+    measurement_warnings,
     result_sets::{refuse_sides, result_sets},
     stored_study,
     verbs::{
         Verb as _,
-        overhead::known_costs,
         run::{self, RunVerb},
     },
 };
@@ -164,7 +164,9 @@ impl ComparedStudies {
         let studies: Vec<StudyId> = rows.iter().map(|study| study.id).collect();
         let sets = result_sets(store, &studies).await?;
         let mut comparison = compare_parts(store, "compare", (&rows, &sets), by, options).await?;
-        comparison.warnings.extend(known_costs(store, &sets).await?);
+        comparison
+            .warnings
+            .extend(measurement_warnings(store, &sets).await?);
         Ok(Self {
             studies,
             sets,
@@ -203,7 +205,9 @@ impl ComparedStudies {
         });
         let records = records_side_by_side(&by_side.collect::<Vec<_>>());
         comparison.tell_of_hosts(&records);
-        comparison.warnings.extend(known_costs(store, &sets).await?);
+        comparison
+            .warnings
+            .extend(measurement_warnings(store, &sets).await?);
         Ok(Self {
             studies,
             sets,

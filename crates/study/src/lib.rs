@@ -38,6 +38,7 @@ mod job_worker;
 mod known_alerts;
 mod known_counters;
 mod known_history;
+mod measurement_warnings;
 mod monitor_export;
 mod noise_repeats;
 mod open_target;
@@ -103,6 +104,7 @@ pub use known_alerts::KnownAlerts;
 pub use known_history::{
     KnownHistory, find_target, find_version, known_metric, named_series, no_history, testbed_parts,
 };
+pub use measurement_warnings::measurement_warnings;
 pub use monitor_export::export_monitors;
 pub use noise_repeats::{NoiseLevel, NoiseRepeats};
 pub use open_target::{OpenTarget, resolve_version};

@@ -10,12 +10,12 @@ use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
 
 use crate::{
-    stored_study,
+    measurement_warnings, stored_study,
     verbs::{
         Verb as _,
         bisect::{BisectReport, BisectVerb},
         noise::{NoiseReport, NoiseVerb},
-        overhead::{OverheadVerb, known_costs},
+        overhead::OverheadVerb,
         search::{SearchReport, SearchVerb},
         test::{self, TestVerb},
         test_bisect::{TestBisectReport, TestBisectVerb},
@@ -87,8 +87,8 @@ impl VerdictReport {
 pub struct ResultsReport {
     /// What was measured.
     pub set: ResultSet,
-    /// What a reader should know of the monitors that watched.
-    pub known_costs: Vec<Warning>,
+    /// What a reader should know of how it was measured.
+    pub warnings: Vec<Warning>,
     /// What several hosts did beside each other.
     pub background: ComparedBackground,
 }
@@ -100,7 +100,7 @@ impl ResultsReport {
     /// The store's own.
     pub async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
         let set = store.result_set(study.id).await.into_diagnostic()?;
-        let known_costs = known_costs(store, [&set]).await?;
+        let warnings = measurement_warnings(store, [&set]).await?;
         let instances = stored_study::instances(store, study).await?;
         let background = ComparedBackground {
             more_rounds: None,
@@ -108,7 +108,7 @@ impl ResultsReport {
         };
         Ok(VerdictReport::Results(Box::new(Self {
             set,
-            known_costs,
+            warnings,
             background,
         })))
     }
@@ -120,7 +120,7 @@ impl ResultsReport {
             ..CompareOptions::default()
         };
         let mut alone = compare(std::slice::from_ref(&self.set), options);
-        alone.warnings.extend(self.known_costs.iter().cloned());
+        alone.warnings.extend(self.warnings.iter().cloned());
         alone
     }
 }

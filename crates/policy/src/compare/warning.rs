@@ -178,6 +178,17 @@ pub enum Warning {
         /// How many rows have nothing yet.
         rows: usize,
     },
+    /// Something was said of trials while they were measured: a condition of validity that didn't hold, numbers that disagree.
+    Trials {
+        /// The study.
+        study: StudyName,
+        /// Of how many trials it was said.
+        trials: usize,
+        /// Of how many that gave samples.
+        of: usize,
+        /// What was said, of the first of them.
+        said: String,
+    },
     /// A monitor watched whose cost is known.
     Watched {
         /// The side.
@@ -248,6 +259,16 @@ impl fmt::Display for Warning {
                     more => write!(f, ", and {} besides", counted(*more, "metric")),
                 }
             }
+            Self::Trials {
+                study,
+                trials,
+                of,
+                said,
+            } => write!(
+                f,
+                "{trials} of {} of `{study}`: {said}",
+                counted(*of, "trial")
+            ),
             Self::Definition {
                 side,
                 base,

@@ -13,7 +13,7 @@ export NEXTEST_TEST_THREADS ?= $(shell expr $$(nproc) \* 3 / 2)
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz api-fuzz coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-coverage
+.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz api-fuzz catalogue coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -84,6 +84,9 @@ faults: setup-test          ## every fault of tests/end_to_end/faults.tsv TIMES 
 fuzz: setup-fuzz            ## each fuzz target for SECONDS (60), with libFuzzer: what breaks one is in fuzz/artifacts
 	scripts/fuzz $(or $(SECONDS),60)
 
+catalogue: setup-catalogue build ## every benchmark of the catalogue once, for real, its numbers read a second time by awk; for some only: NAMES="wrk fio"
+	scripts/catalogue $(BINARY) $(NAMES)
+
 api-fuzz: setup-api-fuzz    ## the read API asked for anything by schemathesis, for SECONDS (60) twice: no server's error, and every answer as its description says
 	scripts/api-fuzz $(or $(SECONDS),60)
 
@@ -94,7 +97,7 @@ coverage: setup-coverage    ## which lines the tests run: of PACKAGES ("-p backs
 	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo llvm-cov nextest --locked $(or $(PACKAGES),--workspace) --html
 	cargo llvm-cov report --summary-only
 
-setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-coverage:
+setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage:
 	@scripts/setup $(@:setup-%=%)
 
 clean:

@@ -225,6 +225,7 @@ impl Drop for Libvirt {
 }
 
 #[test]
+#[ignore = "two minutes: `make images`"]
 fn a_domain_is_set_back_and_left_as_it_was_found_whether_its_guest_is_well_full_or_still() {
     let Some(mut libvirt) = Libvirt::with_snapshot() else {
         return;

@@ -79,7 +79,7 @@ impl JobWorker<'_> {
                 },
                 None if self.until_empty => return Ok(work),
                 None => {
-                    let _ = timeout(LOOK, self.stop.wait_for(|stop| *stop)).await;
+                    let _ = timeout(LOOK, told(&mut self.stop)).await;
                 }
             }
         }
@@ -177,7 +177,7 @@ impl JobWorker<'_> {
         let is_stopped = loop {
             tokio::select! {
                 exited = child.wait() => return exited.map(JobEnd::Exited).into_diagnostic(),
-                _ = self.stop.wait_for(|stop| *stop) => break true,
+                () = told(&mut self.stop) => break true,
                 _ = looks.tick() => {
                     let job = self.store.job(number).await;
                     // A store that is locked for a moment is asked again.
@@ -193,6 +193,13 @@ impl JobWorker<'_> {
             true if exited.code() != Some(0) => JobEnd::Stopped,
             _ => JobEnd::Exited(exited),
         })
+    }
+}
+
+/// Waits until the worker is told to stop; for ever where nobody can tell it any more.
+async fn told(stop: &mut watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        std::future::pending().await
     }
 }
 

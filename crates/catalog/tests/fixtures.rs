@@ -1,5 +1,6 @@
 //! Every definition against what its real program printed. Beside a recorded `fixtures/BENCHMARK/OUTPUT.txt` an `OUTPUT.toml`
 //! says what a person reads in it: see [`expectation`].
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 mod expectation;
 

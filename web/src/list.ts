@@ -186,7 +186,7 @@ export class List {
 function spark(path: string): Element {
   const namespace = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(namespace, "svg");
-  for (const [name, value] of [["class", "spark"], ["aria-hidden", "true"]]) svg.setAttribute(name!, value!);
+  svg.setAttribute("aria-hidden", "true");
   const line = document.createElementNS(namespace, "path");
   line.setAttribute("d", path);
   svg.append(line);

@@ -1,7 +1,6 @@
 // The page of a target: a list of series, and a chart of those that are chosen. The page is complete without this; every
 // state of it is in the address.
 
-import "uplot/dist/uPlot.min.css";
 import "./history.css";
 import { Data, load, lowerBound, type Change, type Series, type Versions } from "./data";
 import { find, make } from "./dom";

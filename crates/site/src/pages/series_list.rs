@@ -12,9 +12,9 @@ use super::{
 };
 
 /// Points and size of a small course. Each point is four bytes of a page that must be there at once.
-const SPARK_POINTS: usize = 20;
+const SPARK_POINTS: usize = 16;
 const SPARK_HEIGHT: f64 = 18.0;
-const SPARK_STEP: f64 = 4.5;
+const SPARK_STEP: f64 = 5.7;
 
 /// Which columns the table has: what is the same for all series has none.
 pub(super) struct SeriesColumns {

@@ -9,7 +9,11 @@ use backsight_model::{
     PlannedMonitor, PowerState, Seat,
 };
 use indexmap::IndexMap;
-use std::{collections::BTreeSet, fmt, net::IpAddr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    net::IpAddr,
+};
 
 use crate::{
     HostAccess,
@@ -17,6 +21,7 @@ use crate::{
     emulator::{QEMU, QEMU_PACKAGE},
     link_checkup::{LinkFinding, check_links},
     netns,
+    package_manager::installation,
     program_search::find_program,
 };
 
@@ -199,6 +204,12 @@ impl ExaminedHosts {
     }
 }
 
+/// Packages by the command that installs them.
+type Packages = BTreeMap<&'static str, BTreeSet<String>>;
+
+/// The command of the system whose packages Backsight's own needs are called after.
+const INSTALL_HERE: &str = "apt-get install";
+
 /// What is missing for a plan, and what is to be done about it, in sentences.
 #[derive(Debug, Default)]
 pub struct PlanCheckup {
@@ -211,9 +222,9 @@ pub struct PlanCheckup {
     /// Hosts that can't be asked.
     pub silent: BTreeSet<HostName>,
     /// Packages that this machine needs.
-    packages: BTreeSet<String>,
+    packages: Packages,
     /// Packages that other machines need.
-    far_packages: IndexMap<HostName, BTreeSet<String>>,
+    far_packages: IndexMap<HostName, Packages>,
 }
 
 impl PlanCheckup {
@@ -255,7 +266,10 @@ impl PlanCheckup {
                     true => self.far_packages.entry(host.clone()).or_default(),
                     false => &mut self.packages,
                 };
-                packages.extend(packages_in(needs, &known.system()));
+                if let Some((command, names)) = installation(needs, &known.system()) {
+                    let there = packages.entry(command).or_default();
+                    there.extend(names.iter().cloned());
+                }
             }
         }
         let listed = |names: Vec<&str>| names.join(", ");
@@ -398,7 +412,8 @@ impl PlanCheckup {
         ] {
             if needed && find_program(program).is_none() {
                 self.add(CheckKind::Missing, None, program.to_owned());
-                self.packages.insert(package.to_owned());
+                let there = self.packages.entry(INSTALL_HERE).or_default();
+                there.insert(package.to_owned());
             }
         }
     }
@@ -413,12 +428,11 @@ impl fmt::Display for PlanCheckup {
             writeln!(f, "{:<8} {}", finding.kind, finding.text)?;
         }
         for (place, packages) in own.into_iter().chain(far) {
-            let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
-            let packages = packages.join(" ");
-            writeln!(
-                f,
-                "\nInstall what is missing{place}:\n\n  apt-get install {packages}"
-            )?;
+            writeln!(f, "\nInstall what is missing{place}:\n")?;
+            for (command, names) in packages {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                writeln!(f, "  {command} {}", names.join(" "))?;
+            }
         }
         if self.faults == 0 {
             f.write_str("\nNothing is missing.\n")?;
@@ -452,14 +466,6 @@ fn addresses_of(arrangement: &Arrangement, host: &HostName) -> BTreeSet<IpAddr> 
         arrangement.lab.data_address(host, choice).ok()
     });
     addresses.map(|(address, _)| address).collect()
-}
-
-fn packages_in(needs: &IndexMap<String, Vec<String>>, system: &str) -> Vec<String> {
-    needs
-        .get(system)
-        .or_else(|| needs.get("debian"))
-        .cloned()
-        .unwrap_or_default()
 }
 
 /// The system's own word for itself: `debian`, `ubuntu`, …

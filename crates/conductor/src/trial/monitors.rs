@@ -20,6 +20,7 @@ use tokio::{sync::watch, time::timeout};
 use crate::{
     Conductor, ConnectError, Events,
     hosts::Connected,
+    package_manager::installation,
     phase::{RunningMonitors, RunningTrial, SpawnedProgram, Started, StepPosition, agent_step},
 };
 
@@ -481,15 +482,12 @@ pub(crate) fn hint(
     program: &str,
     host: &Connected,
 ) -> String {
-    let like = host.facts.get("os.id").map_or("debian", String::as_str);
-    let packages = needs.get(like).or_else(|| needs.get("debian"));
-    match packages {
-        Some(packages) if !packages.is_empty() => {
-            format!(
-                "`{program}` is not installed: apt-get install {}",
-                packages.join(" ")
-            )
-        }
-        _ => format!("`{program}` is not installed"),
+    let system = host.facts.get("os.id").map_or("debian", String::as_str);
+    match installation(needs, system) {
+        Some((command, packages)) => format!(
+            "`{program}` is not installed: {command} {}",
+            packages.join(" ")
+        ),
+        None => format!("`{program}` is not installed"),
     }
 }

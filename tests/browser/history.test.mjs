@@ -217,7 +217,7 @@ test("where the zoom has no data stands the command that measures it", LIMIT, as
   const { context, page } = await open(`${target}#s=${THROUGHPUT}&from=6.1.3&to=6.1.4`);
   const gap = page.locator(".gap code");
   await gap.waitFor();
-  assert.equal(await gap.innerText(), "backsight step --use tbench --target linux --from 6.1.3 --to 6.1.4 --every all");
+  assert.equal(await gap.innerText(), "backsight step --like weekly-2 --from 6.1.3 --to 6.1.4 --every all");
   await context.close();
 });
 
@@ -263,13 +263,13 @@ function manyPoints(count) {
   const script = (name, kind, value) => writeFileSync(join(folder, "linux/data", name), `backsight("${kind}",${JSON.stringify(value)});`);
   const versions = {
     target: "linux", names: all.map((at) => `0c${at}`).join("\n"), addresses: {}, times: all.map((at) => (at === 0 ? 20_000_000 : 61).toString(36)).join(","),
-    releases: all.filter((at) => at % 5000 === 0), quirks: {}, unmeasured: {}, environment: {},
+    releases: all.filter((at) => at % 5000 === 0), quirks: {}, unmeasured: {}, environment: {}, said: {},
   };
   script("versions.js", "versions", versions);
   const noise = (at) => ((at * 2_654_435_761) % 1000) / 500 - 1;
   const value = (at) => Math.round(100 * (500 - 40 * Number(at > 0.6 * count) + 4 * noise(at)));
   const series = {
-    slug: THROUGHPUT, name: "tbench", benchmark: "tbench", unit: "MB/s", axis: "MB/s", coverage: "", decimals: 2, runs: [0, count],
+    slug: THROUGHPUT, like: null, name: "tbench", benchmark: "tbench", unit: "MB/s", axis: "MB/s", coverage: "", decimals: 2, runs: [0, count],
     values: all.map((at) => (value(at) - (at > 0 ? value(at - 1) : 0)).toString(36)).join(","), half: `1,${all.map(() => "f").join(",")}`,
     again: "", reboot: "", relink: "", counts: [[0, "2 trials"]], unstable: [], changes: [], epochs: [], levels: [], drift: [], notes: [],
   };

@@ -122,7 +122,9 @@ fn four_testbeds_measure_a_plan_at_once_each_cell_as_often_on_each() {
     let said: Value = serde_json::from_slice(&compared.bytes).unwrap();
     for row in said["rows"].as_array().unwrap() {
         let difference = &row["sides"][1]["difference"];
-        assert_eq!(difference["verdict"], "no change", "{row}");
+        // One row of twenty may be called different by chance; not by as much as a tick of what the programs tell.
+        let percent = difference["percent"]["value"].as_f64().unwrap();
+        assert!(percent.abs() < 0.3, "{row}");
     }
     assert_eq!(said["sides"][0]["hosts"].as_array().unwrap().len(), 4);
     // Nor do they hide what a variant costs, or add to it: 10 % on each.

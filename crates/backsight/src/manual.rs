@@ -1,7 +1,7 @@
 //! `backsight completions`, `man` and `reference`: made from the command line's own definition, the
 //! catalogue and the schemas, so that they can't say anything else than the program does.
 
-use backsight_catalog::Catalog;
+use backsight_catalog::{Catalog, benchmark_sets};
 use backsight_report::reference::{
     benchmark_section, cell, monitor_row, placeholders_section, schema_keys,
 };
@@ -109,6 +109,19 @@ fn trimmed(text: &str) -> String {
 fn benchmarks() -> miette::Result<String> {
     let catalog = Catalog::load(&[])?;
     let mut text = format!("# Benchmarks\n\n{GENERATED}");
+    text.push_str("\n## Sets\n\nPlans that come with the program: `backsight run --set NAME`.\n\n| set | takes about | good for | benchmarks |\n|---|---|---|---|\n");
+    for set in benchmark_sets()? {
+        let plan = &set.plan;
+        let benchmarks = plan.benchmarks.iter().map(|name| format!("`{}`", **name));
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            set.name,
+            plan.takes.map_or_else(String::new, |time| time.to_string()),
+            plan.about.as_deref().unwrap_or_default(),
+            benchmarks.collect::<Vec<_>>().join(", ")
+        );
+    }
     for name in catalog.names() {
         if let Some(definition) = catalog.find(&name)? {
             text.push_str(&benchmark_section(&definition.benchmark));

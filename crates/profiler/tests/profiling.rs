@@ -88,7 +88,8 @@ fn assert_share(profile: &Profile, function: &str, expected: f64) {
 fn assert_seventy_and_thirty(profile: &Profile) {
     assert_share(profile, "burn_seventy", 70.0);
     assert_share(profile, "burn_thirty", 30.0);
-    assert!(profile.total_weight() > 300, "{}", profile.total_weight());
+    // A busy machine gives it less than half of its time.
+    assert!(profile.total_weight() > 150, "{}", profile.total_weight());
     let few = profile.total_weight() / 20;
     assert!(
         profile.lost < few && profile.truncated < few,

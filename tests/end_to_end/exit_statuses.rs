@@ -293,6 +293,9 @@ const CASES: &[Case] = &[
         place.ends(&["lint", "benchmarks"])
     }),
     case("lint", 2, || fresh(&["lint", "none.toml"])),
+    case("lint", 2, || {
+        quick().ends(&["lint", "benchmarks", "--outputs", "none"])
+    }),
     case("try-parser", 0, || tried("rate: 5 MB/s")),
     case("try-parser", 1, || tried("rate: none")),
     case("try-parser", 2, || {

@@ -38,6 +38,13 @@ impl LintArgs {
                 "no definition is there"
             ));
         }
+        if let Some(folder) = self.outputs.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(miette::miette!(
+                help = "name the folder that has NAME/OUTPUT.txt for the definition NAME",
+                "no outputs are looked into: {} is no folder",
+                folder.display()
+            ));
+        }
         let mut findings = 0;
         for file in &definitions {
             for finding in self.findings(file)? {

@@ -3,7 +3,7 @@
 use backsight_model::{Job, JobRequest};
 use backsight_report::{
     escape,
-    queue::{QueueView, job_command, queue_table},
+    queue::{QueueView, job_command, queue_table, recent_jobs},
 };
 use backsight_store::Store;
 use backsight_study::{JobWorker, job_log_path};
@@ -17,8 +17,6 @@ use crate::{
     user_name::user_name,
 };
 
-/// Jobs that are over and listed, unless all are asked for.
-const MOST_OVER: usize = 10;
 /// Verbs that never end by themselves, or would wait for the worker that runs them.
 const NO_JOBS: [&str; 2] = ["queue", "serve"];
 
@@ -110,14 +108,11 @@ impl QueueArgs {
 
 async fn list(shared: &CommonOptions, all: bool, json: bool) -> miette::Result<ExitCode> {
     let store = files::existing_store(shared).await?;
-    let mut jobs = store.jobs().await.into_diagnostic()?;
-    if !all {
-        let over = jobs.iter().position(|job| job.state.is_over());
-        jobs.truncate(over.map_or(jobs.len(), |over| over + MOST_OVER));
-    }
+    let jobs = store.jobs().await.into_diagnostic()?;
+    let listed = if all { &jobs[..] } else { recent_jobs(&jobs) };
     files::print(&match json {
-        true => backsight_report::json(&QueueView::new(&jobs)).into_diagnostic()?,
-        false => queue_table(&jobs, files::width()),
+        true => backsight_report::json(&QueueView::new(listed)).into_diagnostic()?,
+        false => queue_table(listed, files::width()),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,16 @@ use crate::{clipped, escape, list_table, stored_study::local_time};
 /// Widest command in the table, in characters.
 const COMMAND_WIDTH: usize = 200;
 
+/// Jobs that are over and listed, unless all are asked for.
+const MOST_OVER: usize = 10;
+
+/// Of all jobs, as the store lists them, those that run or wait, and the few that ended last.
+pub fn recent_jobs(jobs: &[Job]) -> &[Job] {
+    let over = jobs.iter().position(|job| job.state.is_over());
+    let shown = over.map_or(jobs.len(), |over| (over + MOST_OVER).min(jobs.len()));
+    &jobs[..shown]
+}
+
 /// Jobs: those that run, those that wait in the order in which they are run, those that are over.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct QueueView {

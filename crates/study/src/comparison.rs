@@ -163,16 +163,8 @@ impl ComparedStudies {
         };
         let studies: Vec<StudyId> = rows.iter().map(|study| study.id).collect();
         let sets = result_sets(store, &studies).await?;
-        let mut comparison = compare_parts(store, "compare", (&rows, &sets), by, options).await?;
-        comparison
-            .warnings
-            .extend(measurement_warnings(store, &sets).await?);
-        Ok(Self {
-            studies,
-            sets,
-            comparison,
-            records: Vec::new(),
-        })
+        let comparison = compare_parts(store, "compare", (&rows, &sets), by, options).await?;
+        Self::told(store, studies, sets, comparison, Vec::new()).await
     }
 
     /// Compares studies, or parts of them; the first is the baseline.
@@ -205,9 +197,19 @@ impl ComparedStudies {
         });
         let records = records_side_by_side(&by_side.collect::<Vec<_>>());
         comparison.tell_of_hosts(&records);
-        comparison
-            .warnings
-            .extend(measurement_warnings(store, &sets).await?);
+        Self::told(store, studies, sets, comparison, records).await
+    }
+
+    /// A comparison with what a reader should know of how its sets were measured.
+    async fn told(
+        store: &Store,
+        studies: Vec<StudyId>,
+        sets: Vec<ResultSet>,
+        mut comparison: Comparison,
+        records: Vec<HostRecordMap>,
+    ) -> miette::Result<Self> {
+        let warnings = measurement_warnings(store, &sets).await?;
+        comparison.warnings.extend(warnings);
         Ok(Self {
             studies,
             sets,

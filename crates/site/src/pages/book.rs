@@ -265,6 +265,16 @@ impl Book {
         &self.history.versions[at].version
     }
 
+    /// What commands call a version: its name, or its identity where the name is several versions'.
+    pub fn unique_name(&self, at: usize) -> &str {
+        let version = self.version(at);
+        let all = self.history.versions.iter();
+        match all.filter(|it| it.version.name == version.name).count() {
+            1 => &version.name,
+            _ => &version.id,
+        }
+    }
+
     /// What people say of a version, the oldest first.
     pub fn notes_at(&self, at: usize) -> Vec<String> {
         let id = &self.version(at).id;

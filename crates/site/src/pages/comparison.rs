@@ -440,12 +440,5 @@ pub(super) fn command(book: &Book, versions: &[usize]) -> String {
 
 /// A version as an argument of commands.
 pub(super) fn version_argument(book: &Book, at: usize) -> String {
-    let version = book.version(at);
-    // A name may be several versions'.
-    let all = book.history.versions.iter();
-    let named = match all.filter(|it| it.version.name == version.name).count() {
-        1 => shell_quoted(&version.name),
-        _ => shell_quoted(&version.id),
-    };
-    named.to_string()
+    shell_quoted(book.unique_name(at)).to_string()
 }

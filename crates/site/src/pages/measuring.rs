@@ -1,7 +1,7 @@
 //! Commands that measure more of a target as a study of it did: pages show them, and who has the token lets a worker run them.
 
 use backsight_model::{StudyHistory, StudyName};
-use backsight_policy::{Alert, MemberChange, VersionSeries};
+use backsight_policy::{Alert, MemberChange, VersionSeries, alert_at};
 
 use super::{book::Book, site::Site};
 
@@ -34,11 +34,7 @@ impl Site<'_> {
         target: &str,
         request: &MeasureRequest,
     ) -> Result<Vec<String>, String> {
-        let known = self
-            .books
-            .iter()
-            .find(|book| book.target.as_str() == target);
-        let book = known.ok_or_else(|| format!("no target is called {target:?}"))?;
+        let book = self.book_of(target).map_err(|why| why.to_string())?;
         let place = |named: &str| {
             let place = book.place_named(named);
             place.ok_or_else(|| format!("no version of {target} is called {named:?}"))
@@ -54,13 +50,9 @@ impl Site<'_> {
             }
             MeasureRequest::Bisect { version } => {
                 let at = place(version)?;
-                let lies_there = |alert: &&Alert| {
-                    let stretch = alert.stretch;
-                    stretch.after.is_none_or(|after| after < at) && at <= stretch.until
-                };
-                let alert = book.alerts.iter().find(lies_there);
+                let alert = alert_at(&book.alerts, at);
                 let alert = alert.ok_or_else(|| format!("no alert lies at {version}"))?;
-                book.bisect_words(alert)
+                book.bisect_words(&book.alerts[alert])
                     .ok_or_else(|| "it is known at which version that change lies".to_owned())
             }
         }
@@ -83,7 +75,7 @@ impl Book {
     /// Measures the versions of a series from one to another that have no value yet.
     fn step_words(&self, series: &VersionSeries, from: usize, to: usize) -> Option<Vec<String>> {
         let like = self.like(series)?.as_str();
-        let (from, to) = (&self.version(from).name, &self.version(to).name);
+        let (from, to) = (self.unique_name(from), self.unique_name(to));
         let words = [
             "step", "--like", like, "--from", from, "--to", to, "--every", "all",
         ];
@@ -94,7 +86,7 @@ impl Book {
     pub(super) fn bisect_words(&self, alert: &Alert) -> Option<Vec<String>> {
         let stretch = alert.stretch;
         let after = stretch.after.filter(|after| after + 1 < stretch.until)?;
-        let (good, bad) = (&self.version(after).name, &self.version(stretch.until).name);
+        let (good, bad) = (self.unique_name(after), self.unique_name(stretch.until));
         let of = |like: &str, what: &[&str]| {
             let words = ["bisect", "--like", like, "--good", good, "--bad", bad];
             let words = words.iter().chain(what);

@@ -2,7 +2,10 @@
 
 use askama::Template;
 use backsight_model::{BuildFailure, Job, JobState};
-use backsight_report::{clipped, queue::job_command};
+use backsight_report::{
+    clipped,
+    queue::{job_command, recent_jobs},
+};
 use jiff::Timestamp;
 
 use super::{
@@ -19,8 +22,6 @@ use crate::crumb::Crumb;
 const MOST_GAPS: usize = 500;
 const MOST_FAILURES: usize = 100;
 const MOST_STUDIES: usize = 50;
-/// Most jobs that are over.
-const MOST_OVER: usize = 10;
 
 #[derive(Template)]
 #[template(path = "pages/status.html")]
@@ -102,9 +103,6 @@ impl<'a> Press<'a> {
 impl Press<'_> {
     /// The jobs that run and wait, and those that ended last.
     fn job_lines(&self) -> Vec<JobLine> {
-        let jobs = &self.site.jobs;
-        let over = jobs.iter().position(|job| job.state.is_over());
-        let shown = over.map_or(jobs.len(), |over| (over + MOST_OVER).min(jobs.len()));
         let line = |job: &Job| {
             let study = job
                 .study
@@ -124,7 +122,7 @@ impl Press<'_> {
                 said: serde_json::json!({"job": job.number}).to_string(),
             }
         };
-        jobs[..shown].iter().map(line).collect()
+        recent_jobs(&self.site.jobs).iter().map(line).collect()
     }
 
     /// What failed of a target: builds, boots and trials.

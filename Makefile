@@ -10,10 +10,12 @@ ALSO_COMPILED := $(patsubst %,%-unknown-linux-musl,$(filter-out $(shell uname -m
 C_UNOPTIMISED := --config profile.dev.package.libsqlite3-sys.opt-level=0 --config profile.dev.package.zstd-sys.opt-level=0
 # Many tests wait more than they work: three at a time for two processors.
 export NEXTEST_TEST_THREADS ?= $(shell expr $$(nproc) \* 3 / 2)
+# Those of the catalogue that `make test` runs for real; `make catalogue` runs all.
+COMMONEST := cyclictest dbench fio hackbench iperf3-tcp perf-sched-pipe pgbench redis-benchmark sysbench-cpu tbench
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build release agents check unit browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz api-fuzz catalogue coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage
+.PHONY: demo demo-history test missing-needs build release agents check unit commonest browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz api-fuzz catalogue coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -21,7 +23,7 @@ demo: setup-demo build      ## set up, build, run a real study, show the compari
 demo-history: setup-demo-history build ## five versions of the Linux kernel: fetched, built, booted, measured, published
 	scripts/demo-history $(BINARY)
 
-test: setup-test missing-needs check unit browser   ## set up, run every check and test; says first and last what this machine lacks
+test: setup-test missing-needs check unit commonest browser ## set up, run every check and test; says first and last what this machine lacks
 	@scripts/missing-needs >/dev/null
 
 missing-needs:              ## what tests need and this machine lacks: they are left out, by name
@@ -51,6 +53,9 @@ check:                      ## format, types of the pages' scripts, lints of wha
 unit:                       ## unit, property and end-to-end tests; without those whose needs this machine lacks, which it says
 	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo nextest run --workspace --locked
 	cargo test --workspace --doc --locked --quiet
+
+commonest:                  ## ten benchmarks that people use most, for real; after `unit`, which builds the binary
+	scripts/catalogue target/debug/backsight $(COMMONEST)
 
 browser:                    ## the pages in a real browser
 	tests/browser/run

@@ -226,3 +226,49 @@ fn every_definition_explains_itself() {
         );
     }
 }
+
+/// `make catalogue` reads what benchmarks print a second time, by programs of awk that know nothing of the definitions: they have to
+/// read the recorded outputs as a person does.
+#[test]
+fn second_readings_agree_with_the_recorded_outputs() {
+    let table = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/catalogue/readings.tsv"
+    );
+    let table = fs::read_to_string(table).unwrap();
+    let readings = (table.lines())
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| -> [&str; 3] { line.splitn(3, '\t').collect::<Vec<_>>().try_into().unwrap() });
+    let readings: Vec<[&str; 3]> = readings.collect();
+    let mut read = BTreeSet::new();
+    for fixture in fixtures() {
+        let Reading::Samples(expected) = &fixture.expected.reading else {
+            continue;
+        };
+        for [benchmark, metric, program] in &readings {
+            let sample = expected.get(&MetricName::new(*metric).unwrap());
+            let (true, Some(sample)) = (*benchmark == fixture.benchmark, sample) else {
+                continue;
+            };
+            let output = fs::File::open(fixture.folder.join(&fixture.output)).unwrap();
+            let awk = std::process::Command::new("awk")
+                .arg(program)
+                .stdin(output)
+                .output();
+            let said = String::from_utf8(awk.unwrap().stdout).unwrap();
+            let (found, value) = (said.trim().parse::<f64>(), sample.value());
+            let agrees = |found: &f64| (found - value).abs() <= value.abs() * 1e-3;
+            assert!(
+                found.as_ref().is_ok_and(agrees),
+                "{fixture}: {metric} is {value}, and awk reads {said:?}"
+            );
+            read.insert((*benchmark, *metric));
+        }
+    }
+    for [benchmark, metric, _] in &readings {
+        assert!(
+            read.contains(&(*benchmark, *metric)),
+            "{benchmark}: no recorded output has {metric}"
+        );
+    }
+}

@@ -9,11 +9,7 @@ use backsight_model::{
     PlannedMonitor, PowerState, Seat,
 };
 use indexmap::IndexMap;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    net::IpAddr,
-};
+use std::{collections::BTreeSet, fmt, net::IpAddr};
 
 use crate::{
     HostAccess,
@@ -21,7 +17,7 @@ use crate::{
     emulator::{QEMU, QEMU_PACKAGE},
     link_checkup::{LinkFinding, check_links},
     netns,
-    package_manager::installation,
+    package_manager::{install_commands, installations},
     program_search::find_program,
 };
 
@@ -204,8 +200,8 @@ impl ExaminedHosts {
     }
 }
 
-/// Packages by the command that installs them.
-type Packages = BTreeMap<&'static str, BTreeSet<String>>;
+/// Packages by the command that installs them. A system's own come before those of registries, whose tools may be among them.
+type Packages = IndexMap<&'static str, BTreeSet<String>>;
 
 /// The command of the system whose packages Backsight's own needs are called after.
 const INSTALL_HERE: &str = "apt-get install";
@@ -266,9 +262,9 @@ impl PlanCheckup {
                     true => self.far_packages.entry(host.clone()).or_default(),
                     false => &mut self.packages,
                 };
-                if let Some((command, names)) = installation(needs, &known.system()) {
-                    let there = packages.entry(command).or_default();
-                    there.extend(names.iter().cloned());
+                for found in installations(needs, &known.system()) {
+                    let there = packages.entry(found.command).or_default();
+                    there.extend(found.packages.iter().cloned());
                 }
             }
         }
@@ -430,8 +426,10 @@ impl fmt::Display for PlanCheckup {
         for (place, packages) in own.into_iter().chain(far) {
             writeln!(f, "\nInstall what is missing{place}:\n")?;
             for (command, names) in packages {
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                writeln!(f, "  {command} {}", names.join(" "))?;
+                let names: Vec<&String> = names.iter().collect();
+                for line in install_commands(command, &names) {
+                    writeln!(f, "  {line}")?;
+                }
             }
         }
         if self.faults == 0 {

@@ -65,7 +65,7 @@ pub struct Benchmark {
     pub about: String,
     /// The roles that take part, in the order in which tables show them.
     pub roles: Vec<Located<RoleName>>,
-    /// Packages that it needs, by system (`debian`, `openbsd`, …).
+    /// Packages that it needs, by system (`debian`, `openbsd`, …) or by a language's registry (`pip`, `npm`, …).
     pub needs: IndexMap<String, Vec<String>>,
     /// Programs that must be in the path of every role's host.
     pub programs: Vec<String>,
@@ -1086,7 +1086,9 @@ pub(crate) fn schema() -> schemars::Schema {
         about: String,
         /// The roles that take part.
         roles: Vec<RoleName>,
-        /// Packages that it needs, by system.
+        /// Packages that it needs, by system (`debian`, `fedora`, `arch`, `opensuse`, `alpine`, `freebsd`, `openbsd`, `netbsd`) and by the
+        /// registry of a language: `pip`, `npm`, `cargo`, `go` (programs), `go-module` (sources) and `maven`. Messages about programs
+        /// that are missing name the command that installs them; nothing is installed by itself.
         #[serde(default)]
         needs: IndexMap<String, Vec<String>>,
         /// Programs that must be in the path of every role's host.

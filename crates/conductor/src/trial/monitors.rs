@@ -20,7 +20,7 @@ use tokio::{sync::watch, time::timeout};
 use crate::{
     Conductor, ConnectError, Events,
     hosts::Connected,
-    package_manager::installation,
+    package_manager::installations,
     phase::{RunningMonitors, RunningTrial, SpawnedProgram, Started, StepPosition, agent_step},
 };
 
@@ -483,11 +483,13 @@ pub(crate) fn hint(
     host: &Connected,
 ) -> String {
     let system = host.facts.get("os.id").map_or("debian", String::as_str);
-    match installation(needs, system) {
-        Some((command, packages)) => format!(
-            "`{program}` is not installed: {command} {}",
-            packages.join(" ")
-        ),
-        None => format!("`{program}` is not installed"),
+    let found = installations(needs, system);
+    let commands: Vec<String> = found.iter().map(ToString::to_string).collect();
+    match commands.is_empty() {
+        true => format!("`{program}` is not installed"),
+        false => {
+            let commands = commands.join(" && ").replace(" && #", "  #");
+            format!("`{program}` is not installed: {commands}")
+        }
     }
 }

@@ -119,10 +119,15 @@ impl Advice {
             .params
             .keys()
             .any(|name| DURATIONS.contains(&name.as_str()));
-        if lasts && !named(WARM_UPS) && !runs_before(benchmark) {
+        let is_explained = benchmark
+            .warm_up
+            .as_ref()
+            .is_some_and(|why| !why.trim().is_empty());
+        if lasts && !named(WARM_UPS) && !runs_before(benchmark) && !is_explained {
             self.say(
                 "",
-                "runs for a time and has no warm-up: a parameter `warmup`, or a step in `startup` that fills caches, keeps the beginning out"
+                "runs for a time and has no warm-up: a parameter `warmup`, or a step in `startup` that fills caches, keeps the beginning out; \
+                 `warm-up = \"…\"` says why none is needed"
                     .to_owned(),
             );
         }

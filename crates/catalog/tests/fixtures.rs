@@ -4,7 +4,7 @@
 
 mod expectation;
 
-use backsight_catalog::{Catalog, ExtractionError, TrialSamplesError};
+use backsight_catalog::{Catalog, ExtractionError, TrialSamplesError, lint};
 use backsight_model::{
     BenchmarkName, Ending, HostName, MetricName, OutputSource, Parser, Phase, StepOutput,
     StepRecord,
@@ -194,6 +194,17 @@ fn every_definition_has_a_recording_of_a_good_run() {
     let defined = catalog.names();
     let defined: BTreeSet<String> = defined.iter().map(ToString::to_string).collect();
     assert_eq!(good, defined);
+}
+
+#[test]
+fn no_benchmark_of_the_catalogue_gets_advice() {
+    let catalog = Catalog::load(&[]).unwrap();
+    for benchmark in catalog.names() {
+        let definition = catalog.find(&benchmark).unwrap().unwrap();
+        if definition.benchmark.results.is_none() {
+            assert_eq!(lint(&definition.benchmark), [], "{benchmark}");
+        }
+    }
 }
 
 #[test]

@@ -73,6 +73,8 @@ pub struct Benchmark {
     pub version: Option<String>,
     /// How long a step may take, unless it says so itself.
     pub timeout: Option<Template>,
+    /// How its beginning is kept out of its numbers, or why it isn't.
+    pub warm_up: Option<String>,
     /// Parameters with their defaults.
     pub params: IndexMap<ParamName, Param>,
     /// What each role does.
@@ -441,6 +443,7 @@ struct Table {
     programs: Vec<String>,
     version: Option<String>,
     timeout: Option<Located<Template>>,
+    warm_up: Option<String>,
     params: IndexMap<Located<ParamName>, Located<Param>>,
     metric: IndexMap<MetricName, Located<MetricTable>>,
     results: Option<Located<ResultsTable>>,
@@ -459,6 +462,7 @@ const KEYS: &[&str] = &[
     "programs",
     "version",
     "timeout",
+    "warm-up",
     "params",
     "metric",
     "results",
@@ -487,6 +491,7 @@ impl<'de> de::Visitor<'de> for TableVisitor {
                 "programs" => table.programs = map.next_value()?,
                 "version" => table.version = Some(map.next_value()?),
                 "timeout" => table.timeout = Some(map.next_value()?),
+                "warm-up" => table.warm_up = Some(map.next_value()?),
                 "params" => table.params = map.next_value()?,
                 "metric" => table.metric = map.next_value()?,
                 "results" => table.results = Some(map.next_value()?),
@@ -574,6 +579,7 @@ impl Benchmark {
             programs: table.programs,
             version: table.version,
             timeout: table.timeout.as_ref().map(|t| (**t).clone()),
+            warm_up: table.warm_up,
             params: table
                 .params
                 .into_iter()
@@ -1098,6 +1104,10 @@ pub(crate) fn schema() -> schemars::Schema {
         version: Option<String>,
         /// How long a step may take, unless it says so itself.
         timeout: Option<Template>,
+        /// How its beginning, which is different, is kept out of its numbers, where neither a parameter nor a step of `startup` says
+        /// so; or why it counts: prose, for readers and `backsight lint`.
+        #[serde(rename = "warm-up")]
+        warm_up: Option<String>,
         /// Parameters with their defaults.
         #[serde(default)]
         params: IndexMap<ParamName, Param>,

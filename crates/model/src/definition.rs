@@ -17,6 +17,7 @@ const OF_NO_MATTER: &[&str] = &[
     "search",
     "valid",
     "version",
+    "warm-up",
 ];
 
 /// The definitions by which a study measured.

@@ -22,6 +22,9 @@ pub fn benchmark_text(
     for (system, packages) in &benchmark.needs {
         text.push_str(&format!("\nneeds     {} ({system})", packages.join(" ")));
     }
+    if let Some(warm_up) = &benchmark.warm_up {
+        text.push_str(&format!("\nwarm-up   {warm_up}"));
+    }
     text.push_str("\n\n");
     let mut params = list_table(&["parameter", "default", "about"], width);
     for (name, param) in &benchmark.params {

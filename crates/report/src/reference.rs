@@ -18,6 +18,9 @@ pub fn benchmark_section(benchmark: &Benchmark) -> String {
     for (system, packages) in &benchmark.needs {
         let _ = write!(text, " Needs ({system}): `{}`.", packages.join(" "));
     }
+    if let Some(warm_up) = &benchmark.warm_up {
+        let _ = write!(text, " Warm-up: {}.", warm_up.trim_end_matches('.'));
+    }
     if !benchmark.params.is_empty() {
         text.push_str("\n\n| parameter | default | about |\n|---|---|---|\n");
     } else {

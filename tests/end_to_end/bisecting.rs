@@ -169,6 +169,32 @@ fn a_change_is_verified_by_its_neighbour_and_by_taking_it_back() {
         came,
         expected.map(|(name, came)| (name.to_owned(), came.to_owned()))
     );
+
+    // What they came to stands beside the change that they checked, and so does what a user tries.
+    let reverted = ["--at", "c32", "--revert", "c27", "--name", "by-hand"];
+    let by_hand = place.ends(&[&["try", "plan.toml", "--target", "app"], &reverted[..]].concat());
+    by_hand.assert_code(0);
+    let shown = place.prints_of(&["show", "b", "--format", "json"]);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let checks = shown["culprits"][0]["checks"].as_array().unwrap();
+    let said: Vec<[&str; 4]> = checks
+        .iter()
+        .map(|check| ["study", "kind", "base", "came"].map(|key| check[key].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ["b-pair-1", "neighbour", "c26", "worse"],
+            ["b-revert-1", "revert", "c32", "better"],
+            ["by-hand", "revert", "c32", "better"],
+        ]
+    );
+    place.ends(&["report", "b", "-o", "b.md"]).assert_code(0);
+    let mail = place.read("b.md");
+    assert!(mail.contains("| 1. c27 | c32 without it | "), "{mail}");
+    place.ends(&["report", "b", "-o", "b.html"]).assert_code(0);
+    let page = place.read("b.html");
+    assert!(page.contains(">c32 without it</td>"), "{page}");
 }
 
 #[test]

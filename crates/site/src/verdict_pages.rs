@@ -4,7 +4,7 @@
 use askama::Template;
 use backsight_report::{
     Document,
-    bisect::{BisectStudy, CulpritRow},
+    bisect::{BisectStudy, CheckRow, CulpritRow},
     chart::Figure,
     noise::{NoiseRow, NoiseStudy},
     numbers,
@@ -53,6 +53,7 @@ pub fn bisect_page(study: &BisectStudy<'_>, around: &Surroundings) -> Result<Str
         sentences: study.sentences(),
         rows: study.rows(),
         sum: study.sum(),
+        checks: study.check_rows(),
         course: study.chart(),
         is_decided: study.is_decided(),
         places: study.suspected(),
@@ -136,6 +137,7 @@ struct BisectPage<'a> {
     sentences: Vec<String>,
     rows: Vec<CulpritRow>,
     sum: Vec<(String, String)>,
+    checks: Vec<CheckRow>,
     course: String,
     is_decided: bool,
     places: Vec<(String, String)>,

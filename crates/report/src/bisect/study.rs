@@ -8,6 +8,7 @@ use backsight_policy::{
 use backsight_stats::{Interval, TrialStatistic, culprits::IntervalEstimate};
 use std::time::Duration;
 
+use super::CulpritCheck;
 use crate::{
     Body, Document, Section, Table, Tone,
     chart::{self, Step, StepChart, StepPoint, Suspicion},
@@ -52,6 +53,8 @@ pub struct BisectStudy<'a> {
     pub cancelling: bool,
     /// What each culprit's stretch holds, in their order.
     pub between: &'a [RangeChanges],
+    /// The studies that checked each culprit, in their order.
+    pub checks: &'a [Vec<CulpritCheck>],
     /// What is accepted along the target's history of this metric.
     pub accepted: &'a [ChangeAcceptance],
     /// The command line that asks the same again.
@@ -707,7 +710,8 @@ impl BisectStudy<'_> {
         let mut document = document
             .with_sentences(sentences)
             .with_section(Section::table("", self.table()))
-            .with_section(Section::table("How it adds up", self.sum_table()));
+            .with_section(Section::table("How it adds up", self.sum_table()))
+            .with_section(Section::table("Measured side by side", self.check_table()));
         for row in self.rows() {
             let heading = format!("{}. {}", row.number, row.place);
             document = document.with_section(Section::list(heading, row.details()).folded());

@@ -9,7 +9,7 @@ use backsight_stats::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::BisectStudy;
+use super::{BisectStudy, CulpritCheckView};
 
 /// A bisection: the changes along a history.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -84,6 +84,8 @@ pub struct CulpritView<'a> {
     pub size: Option<&'a IntervalEstimate>,
     /// What of the history lies there.
     pub changes: Option<&'a Vec<Change>>,
+    /// Studies that measured it beside the version before it, or a version without it.
+    pub checks: Vec<CulpritCheckView<'a>>,
 }
 
 /// Where a change may be.
@@ -157,6 +159,9 @@ impl<'a> BisectView<'a> {
             percent: culprit.percent,
             size: sizes.and_then(|sizes| sizes.steps.get(n)),
             changes: study.between.get(n).and_then(|held| held.as_ref().ok()),
+            checks: study.checks.get(n).map_or_else(Vec::new, |checks| {
+                checks.iter().map(CulpritCheckView::from).collect()
+            }),
         });
         let suspects = verdict.places.iter();
         let suspects = suspects.map(|(place, probability)| SuspectView {

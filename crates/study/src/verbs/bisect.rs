@@ -9,7 +9,7 @@ use backsight_model::{
 use backsight_policy::{
     BisectEnd, BisectPolicy, BisectVerdict, BisectedChange, ChangeAcceptance, ChangeLocation,
 };
-use backsight_report::bisect::{BisectStudy, RangeChanges};
+use backsight_report::bisect::{BisectStudy, CulpritCheck, RangeChanges};
 use backsight_stats::{
     Interval,
     culprits::{BisectionGoal, IntervalEstimate},
@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use super::{
     Resumed, Verb,
+    bisect_checks::{CheckedChange, checks_of_changes},
     try_patch::{self, MOST_PASSES, TryVerb},
 };
 use crate::{
@@ -443,6 +444,8 @@ pub struct BisectReport {
     pub verdict: BisectVerdict,
     /// What of the history lies at each culprit.
     pub between: Vec<RangeChanges>,
+    /// The studies that checked each culprit.
+    pub checks: Vec<Vec<CulpritCheck>>,
     /// Changes of this metric that were accepted.
     pub accepted: Vec<ChangeAcceptance>,
 }
@@ -464,7 +467,7 @@ impl BisectReport {
         let folder = choices.history.folder.clone();
         let opened = OpenTarget::open(document, folder, store.dir().to_owned()).await;
         let mut between = Vec::with_capacity(places.len());
-        for place in places {
+        for place in &places {
             let ends = (
                 history.versions[place.after].clone(),
                 history.versions[place.until].clone(),
@@ -477,6 +480,14 @@ impl BisectReport {
                 asked.map_err(|why| format!("the history can't be asked what it was: {why}")),
             );
         }
+        let mut checked = Vec::with_capacity(places.len());
+        for place in &places {
+            let ends = [place.after, place.until].map(|at| &history.versions[at]);
+            let is_one = place.until - place.after == 1;
+            checked.push(CheckedChange::between(opened.as_ref().ok(), ends, is_one).await);
+        }
+        let asked = (&history.cells[cell], &metric);
+        let checks = checks_of_changes(store, target, asked, &checked).await?;
         let benchmark = &history.cells[cell].cell.benchmark;
         let all = store.acceptances(target).await.into_diagnostic()?;
         let about = all
@@ -486,6 +497,7 @@ impl BisectReport {
         let accepted = about.map(|it| ChangeAcceptance::new(it, now)).collect();
         Ok(Self {
             accepted,
+            checks,
             cell,
             metric: metric.to_string(),
             history,
@@ -506,6 +518,7 @@ impl BisectReport {
             confidence: self.choices.confidence,
             cancelling: self.choices.cancelling,
             between: &self.between,
+            checks: &self.checks,
             accepted: &self.accepted,
             command: &self.choices.command,
         }

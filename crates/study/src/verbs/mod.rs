@@ -2,6 +2,7 @@
 //! [`registry!`]. Whoever goes on with, shows, publishes or queues a study asks the registry; nobody compares names of verbs.
 
 pub mod bisect;
+mod bisect_checks;
 pub mod noise;
 pub mod overhead;
 pub mod reference;

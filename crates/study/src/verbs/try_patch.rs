@@ -183,7 +183,7 @@ pub struct TryReport {
 }
 
 impl TryReport {
-    async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
+    pub(super) async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         let history = store.study_history(study.id).await.into_diagnostic()?;
         let choices = Choices::from_study(study).into_diagnostic()?;
         let choices = choices.of_verb::<TryVerb>()?.clone();

@@ -348,7 +348,7 @@ pub fn quick() -> Place {
 
 /// A definition of which nothing is amiss.
 const IN_ORDER: &str = "name = 'quick'\nabout = 'how fast'\nroles = ['dut']\nneeds = { debian = ['x'] }\n\
-    version = 'true'\ntimeout = '9s'\n[dut]\nrun = 'true'\n\
+    version = 'true'\ntimeout = '9s'\nmeasures = 'speed'\nnot = 'width'\ntraps = []\n[dut]\nrun = 'true'\n\
     [metric.rate]\nunit = 'MB/s'\nbetter = 'higher'\nabout = 'the speed'\nregex = '(?<value>[0-9]+) MB/s'\n";
 
 /// What is found in an output.

@@ -39,7 +39,7 @@ impl ListArgs {
 
 fn benchmarks(shared: &CommonOptions) -> miette::Result<()> {
     let catalog = crate::files::catalog(shared, Some(std::path::Path::new("plan.toml")))?;
-    let mut table = table(&["benchmark", "roles", "measures", "about"]);
+    let mut table = table(&["benchmark", "roles", "metrics", "about"]);
     for name in catalog.names() {
         let Some(definition) = catalog.find(&name)? else {
             continue;
@@ -54,7 +54,11 @@ fn benchmarks(shared: &CommonOptions) -> miette::Result<()> {
             benchmark.about.clone(),
         ]);
     }
-    crate::files::print(&format!("{table}\n"))
+    crate::files::print(&format!("{table}\n"))?;
+    crate::files::print_note(
+        "what one measures, what it doesn't, its traps: backsight show benchmark NAME",
+    );
+    Ok(())
 }
 
 fn sets() -> miette::Result<()> {

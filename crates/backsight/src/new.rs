@@ -34,6 +34,9 @@ struct BenchmarkArgs {
     /// What it measures, in a line
     #[arg(long, value_name = "TEXT")]
     about: Option<String>,
+    /// What it does not measure, though its numbers may be read so
+    #[arg(long, value_name = "TEXT")]
+    not: Option<String>,
     /// The name of its metric
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
@@ -139,6 +142,7 @@ impl BenchmarkArgs {
                 false => format!("what `{program}` tells"),
             },
         )?;
+        let not = given_or_asked(self.not, "what is wrongly read into its numbers", "")?;
         let usual = if is_timed {
             ("time", "s", "lower")
         } else {
@@ -170,11 +174,14 @@ impl BenchmarkArgs {
         Ok(format!(
             "name    = {name}\nabout   = {about}\nroles   = {roles}\nneeds   = {{ debian = [] }} # packages\n\
              timeout = \"60s\"\n# version = \"{program} --version\"\n\n\
+             # For who reads its numbers: what they say, what is wrongly read into them, and what makes them mislead.\n\
+             measures = {about}\nnot      = {not}\ntraps    = [] # {{ trap = \"…\", source = \"https://…\" }}\n\n\
              # Parameters, which commands have in braces: [params] size = {{ default = 1024, min = 1, unit = \"B\", about = \"…\" }}\n\n\
              {server}[{client}]\nprograms = [{program_text}]\nrun = {run}\n\n\
              [metric.{metric}]\nunit    = {unit}\nbetter  = {better}\nprimary = true\nabout   = {about}\n{parser}\n",
             name = quoted(name.as_str()),
             about = quoted(&about),
+            not = quoted(&not),
             program_text = quoted(&program),
             run = quoted(&run),
             unit = quoted(&unit),

@@ -32,6 +32,7 @@ impl fmt::Display for LintFinding {
 pub fn lint(benchmark: &Benchmark) -> Vec<LintFinding> {
     let mut advice = Advice(Vec::new());
     advice.on_definition(benchmark);
+    advice.on_guide(benchmark);
     advice.on_parameters(benchmark);
     advice.on_metrics(benchmark);
     advice.0
@@ -100,6 +101,49 @@ impl Advice {
         }
     }
 
+    /// Who reads the numbers of a suite reads which tests failed: there is nothing to misread.
+    fn on_guide(&mut self, benchmark: &Benchmark) {
+        if benchmark.results.is_some() {
+            return;
+        }
+        let guide = &benchmark.guide;
+        let is_said = |text: &Option<String>| text.as_ref().is_some_and(|it| !it.trim().is_empty());
+        if !is_said(&guide.measures) {
+            self.say(
+                "",
+                "has no `measures`: a sentence on what its numbers say".to_owned(),
+            );
+        }
+        if !is_said(&guide.measures_not) {
+            self.say(
+                "",
+                "has no `not`: a sentence on what is wrongly read into its numbers".to_owned(),
+            );
+        }
+        let Some(traps) = &guide.traps else {
+            self.say(
+                "",
+                "has no `traps`: what makes its numbers mislead, with sources; `traps = []` if nothing is known"
+                    .to_owned(),
+            );
+            return;
+        };
+        for trap in traps {
+            if trap.trap.trim().is_empty() {
+                self.say("", "has a trap that says nothing".to_owned());
+            }
+            if let Some(source) = &trap.source
+                && !source.starts_with("https://")
+                && !source.starts_with("http://")
+            {
+                self.say(
+                    "",
+                    format!("the source `{source}` of a trap is no address: write https://…"),
+                );
+            }
+        }
+    }
+
     fn on_parameters(&mut self, benchmark: &Benchmark) {
         for (name, param) in &benchmark.params {
             let place = format!("parameter {name}");
@@ -164,4 +208,49 @@ fn runs_before(benchmark: &Benchmark) -> bool {
         let before = programs(&role.startup);
         programs(&role.run).iter().any(|it| before.contains(it))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Catalog;
+    use backsight_model::TomlDocument;
+
+    const UNSAID: &str = "name = \"b\"\nabout = \"x\"\nroles = [\"dut\"]\nneeds = { debian = [\"x\"] }\nversion = \"b\"\ntimeout = \"9s\"\n\
+        KEYS\n[dut]\nrun = \"b\"\n[metric.time]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\n";
+
+    fn findings(keys: &str) -> Vec<String> {
+        let document = TomlDocument::new("b.toml", UNSAID.replace("KEYS", keys));
+        let benchmark = Benchmark::read(&document).unwrap();
+        lint(&benchmark).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_definition_that_does_not_say_how_to_read_its_numbers_is_named() {
+        let all = findings("");
+        assert_eq!(all.len(), 3, "{all:?}");
+        for (finding, key) in all.iter().zip(["`measures`", "`not`", "`traps`"]) {
+            assert!(finding.contains(key), "{finding}");
+        }
+        assert_eq!(
+            findings("measures = \"x\"\nnot = \"y\"\ntraps = []"),
+            [""; 0]
+        );
+        let said =
+            "measures = \"x\"\nnot = \" \"\ntraps = [{ trap = \"z\", source = \"the manual\" }]";
+        let all = findings(said);
+        assert_eq!(all.len(), 2, "{all:?}");
+        assert!(all[1].contains("`the manual`"), "{all:?}");
+    }
+
+    #[test]
+    fn every_benchmark_that_comes_with_the_program_says_how_to_read_its_numbers() {
+        let catalog = Catalog::load(&[]).unwrap();
+        for name in catalog.names() {
+            let benchmark = &catalog.find(&name).unwrap().unwrap().benchmark;
+            let mut advice = Advice(Vec::new());
+            advice.on_guide(benchmark);
+            assert_eq!(advice.0, [], "{name}");
+        }
+    }
 }

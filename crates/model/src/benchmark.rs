@@ -3,9 +3,11 @@
 //! Placeholders, roles and metrics are checked against each other here. Jq programs and regular expressions are checked by the
 //! catalogue, which has the libraries for them.
 
+mod guide;
 mod search;
 mod suite;
 
+pub use guide::{BenchmarkGuide, Trap};
 pub use search::SearchDefinition;
 pub use suite::SuiteResults;
 
@@ -63,6 +65,8 @@ pub struct Benchmark {
     pub name: Located<BenchmarkName>,
     /// One line about it.
     pub about: String,
+    /// How its numbers are to be read.
+    pub guide: BenchmarkGuide,
     /// The roles that take part, in the order in which tables show them.
     pub roles: Vec<Located<RoleName>>,
     /// Packages that it needs, by system (`debian`, `openbsd`, …) or by a language's registry (`pip`, `npm`, …).
@@ -438,6 +442,7 @@ impl<'de> Deserialize<'de> for Each {
 struct Table {
     name: Option<Located<BenchmarkName>>,
     about: Option<String>,
+    guide: BenchmarkGuide,
     roles: Option<Vec<Located<RoleName>>>,
     needs: IndexMap<String, Vec<String>>,
     programs: Vec<String>,
@@ -457,6 +462,9 @@ struct Table {
 const KEYS: &[&str] = &[
     "name",
     "about",
+    "measures",
+    "not",
+    "traps",
     "roles",
     "needs",
     "programs",
@@ -486,6 +494,9 @@ impl<'de> de::Visitor<'de> for TableVisitor {
             match key.as_str() {
                 "name" => table.name = Some(map.next_value()?),
                 "about" => table.about = Some(map.next_value()?),
+                "measures" => table.guide.measures = Some(map.next_value()?),
+                "not" => table.guide.measures_not = Some(map.next_value()?),
+                "traps" => table.guide.traps = Some(map.next_value()?),
                 "roles" => table.roles = Some(map.next_value()?),
                 "needs" => table.needs = map.next_value()?,
                 "programs" => table.programs = map.next_value()?,
@@ -574,6 +585,7 @@ impl Benchmark {
             about: table
                 .about
                 .ok_or_else(|| missing("about", "one line for people who look for a benchmark"))?,
+            guide: table.guide,
             roles,
             needs: table.needs,
             programs: table.programs,
@@ -1090,6 +1102,12 @@ pub(crate) fn schema() -> schemars::Schema {
         name: BenchmarkName,
         /// One line about it.
         about: String,
+        /// What it measures, in a sentence or two.
+        measures: Option<String>,
+        /// What it does not measure, though its numbers are often read so.
+        not: Option<String>,
+        /// What makes its numbers mislead, each with a source if there is one; an empty list says that nothing is known.
+        traps: Option<Vec<Trap>>,
         /// The roles that take part.
         roles: Vec<RoleName>,
         /// Packages that it needs, by system (`debian`, `fedora`, `arch`, `opensuse`, `alpine`, `freebsd`, `openbsd`, `netbsd`) and by the
@@ -1173,6 +1191,22 @@ each = ".intervals[].sum.bits_per_second"
         let metric = &benchmark.metrics["throughput"];
         assert_eq!(metric.from.to_string(), "client.run");
         assert_eq!(metric.better, Better::Higher);
+    }
+
+    #[test]
+    fn a_definition_says_how_its_numbers_are_to_be_read() {
+        let unsaid = read(IPERF3).unwrap().guide;
+        assert_eq!(unsaid, BenchmarkGuide::default());
+        let keys = "measures = \"bulk\"\nnot = \"latency\"\ntraps = [{ trap = \"a\", source = \"https://example.org\" }, { trap = \"b\" }]\n[params]";
+        let guide = read(&IPERF3.replace("[params]", keys)).unwrap().guide;
+        assert_eq!(guide.measures.as_deref(), Some("bulk"));
+        assert_eq!(guide.measures_not.as_deref(), Some("latency"));
+        let sources = guide.traps.unwrap().into_iter().map(|trap| trap.source);
+        let sources: Vec<_> = sources.collect();
+        assert_eq!(sources, [Some("https://example.org".to_owned()), None]);
+        let wrong = "traps = [{ tarp = \"a\" }]\n[params]";
+        let problem = read(&IPERF3.replace("[params]", wrong)).unwrap_err();
+        assert_eq!(problem.place().0, 6);
     }
 
     #[test]

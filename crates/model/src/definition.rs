@@ -10,11 +10,14 @@ use crate::TomlDocument;
 const OF_NO_MATTER: &[&str] = &[
     "about",
     "cross-check",
+    "measures",
     "name",
     "needs",
+    "not",
     "programs",
     "params",
     "search",
+    "traps",
     "valid",
     "version",
     "warm-up",
@@ -181,6 +184,10 @@ mod tests {
         for same in [
             USUAL.replace("prose", "other words"),
             USUAL.replace("how many", "the number of"),
+            USUAL.replace(
+                "[params]",
+                "measures = \"x\"\nnot = \"y\"\ntraps = [{ trap = \"z\" }]\n[params]",
+            ),
             USUAL.replace("[\"x\"]", "[\"x\", \"y\"]"),
             format!("# A comment.\n{USUAL}"),
             USUAL.replace("run = \"measure {n}\"", "run = [\"measure {n}\"]"),

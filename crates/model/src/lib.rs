@@ -64,8 +64,8 @@ pub use annotation::Annotation;
 pub use backsight_stats::Better;
 pub use backsight_test_results::{Format as ResultFormat, Outcome, TestResult};
 pub use benchmark::{
-    Benchmark, ColumnParser, Metric, OutputSource, Param, Parser, Pick, ROLE_FACTS, Resource,
-    RoleSteps, SearchDefinition, SuiteResults, WITHOUT,
+    Benchmark, BenchmarkGuide, ColumnParser, Metric, OutputSource, Param, Parser, Pick, ROLE_FACTS,
+    Resource, RoleSteps, SearchDefinition, SuiteResults, Trap, WITHOUT,
 };
 pub use cell::Cell;
 pub use console_state::{ConsoleAction, ConsoleRecognizer, ConsoleState, console_words};

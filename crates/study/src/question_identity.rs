@@ -98,7 +98,9 @@ fn meaning(document: &TomlDocument) -> serde_json::Value {
     let Ok(mut table) = document.read::<serde_json::Map<String, serde_json::Value>>() else {
         return document.text.to_string().into();
     };
-    table.shift_remove("about");
+    for prose in ["about", "measures", "not", "traps"] {
+        table.shift_remove(prose);
+    }
     let metrics = table.get_mut("metric").and_then(|it| it.as_object_mut());
     for metric in metrics.into_iter().flat_map(|it| it.values_mut()) {
         metric.as_object_mut().map(|it| it.shift_remove("primary"));

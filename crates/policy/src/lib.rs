@@ -94,7 +94,7 @@ pub use history::{
     TargetHistory, TrialValues, VersionOrder, VersionPoint, VersionSeries, VersionStanding,
     history, merged_versions,
 };
-pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts};
+pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts, WithinTrials};
 pub use overhead::{
     CostCall, MonitorCost, MonitorEffect, MonitorSet, OverheadPolicy, OverheadVerdict, SideMean,
 };

@@ -4,10 +4,10 @@
 //! Each layout is measured with all its boots and trials before the next one: a budget that ends early cuts the highest level
 //! and leaves whole groups below it. A level that wasn't repeated gets no figure.
 
-use backsight_model::MetricName;
+use backsight_model::{CellSeries, MetricName};
 use backsight_stats::{
-    Confidence, Level, NestedSample, NestedSamples, ReplicationAdvice, ReplicationCost, Undefined,
-    VarianceComponents, advice, components,
+    Confidence, Interval, Level, NestedSample, NestedSamples, ReplicationAdvice, ReplicationCost,
+    Undefined, VarianceComponent, VarianceComponents, advice, components,
 };
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -116,6 +116,16 @@ impl MetricNoise {
         Some(100.0 * variance.sqrt() / found.mean.abs())
     }
 
+    /// The interval of what a level alone adds, as a standard deviation in percent of the mean; nothing if the mean is zero.
+    pub fn added_percent(&self, part: &VarianceComponent) -> Option<Interval> {
+        let mean = self.found.as_ref().ok()?.mean.abs();
+        let of = |variance: f64| 100.0 * variance.max(0.0).sqrt() / mean;
+        (mean != 0.0).then(|| Interval {
+            low: of(part.interval.low),
+            high: of(part.interval.high),
+        })
+    }
+
     /// The cheapest repeats of each of two versions that show a difference of so many percent in four of five cases, and
     /// what both cost together in seconds.
     ///
@@ -138,6 +148,45 @@ impl MetricNoise {
         Ok(ReplicationAdvice {
             cost: 2.0 * advice.cost,
             ..advice
+        })
+    }
+}
+
+/// How much the interval samples of a metric vary within its trials. A trial's own number is made of all of them, so that this is no
+/// part of what the repeats of trials add.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WithinTrials {
+    /// Trials that have interval samples.
+    pub trials: usize,
+    /// Their interval samples, all together.
+    pub samples: usize,
+    /// Their standard deviation around the mean of their own trial, pooled over the trials, in percent of the mean.
+    pub deviation_percent: f64,
+}
+
+impl WithinTrials {
+    /// Of a cell's metric; nothing where no trial has two interval samples, or their mean is zero.
+    pub fn from_series(series: &CellSeries) -> Option<Self> {
+        let trials = series.trials.iter().filter(|trial| trial.each.len() > 1);
+        let placed = trials.clone().flat_map(|trial| {
+            trial.each.iter().map(|value| NestedSample {
+                host: 0,
+                layout: 0,
+                boot: 0,
+                session: 0,
+                trial: u64::from(trial.trial),
+                value: *value,
+            })
+        });
+        let placed: Vec<NestedSample> = placed.collect();
+        let samples = placed.len();
+        let found = components(&NestedSamples::new(placed).ok()?, Confidence::USUAL).ok()?;
+        let within = found.components.iter().find(|it| it.level == Level::Sample);
+        let deviation_percent = 100.0 * within?.variance.sqrt() / found.mean.abs();
+        deviation_percent.is_finite().then_some(Self {
+            trials: trials.count(),
+            samples,
+            deviation_percent,
         })
     }
 }
@@ -324,6 +373,7 @@ impl Policy for NoisePolicy {
 mod tests {
     use super::*;
     use crate::{Observation, RequestOutcome};
+    use backsight_model::{Better, Cell, TrialSamples, Unit};
     use backsight_stats::Random;
     use proptest::prelude::*;
 
@@ -393,6 +443,46 @@ mod tests {
         assert!(order.is_sorted());
         assert_eq!(order[0], (0, 3, 1));
         assert_eq!(verdict.noises[0].counts, (8, 32, 160));
+    }
+
+    #[test]
+    fn interval_samples_vary_around_the_mean_of_their_own_trial() {
+        let series = |trials: &[&[f64]]| CellSeries {
+            cell: Cell {
+                benchmark: "work".parse().unwrap(),
+                variant: "only".parse().unwrap(),
+                params: Default::default(),
+                chosen: Vec::new(),
+                monitors: None,
+            },
+            metric: "time".parse().unwrap(),
+            unit: Unit::parse("s").unwrap(),
+            better: Better::Lower,
+            about: String::new(),
+            primary: true,
+            monitor: None,
+            simulator: None,
+            trials: (1..)
+                .zip(trials)
+                .map(|(trial, each)| TrialSamples {
+                    trial,
+                    round: trial,
+                    boot: 0,
+                    session: 1,
+                    host: 0,
+                    values: vec![1.0],
+                    each: each.to_vec(),
+                    neighbours: 0.0,
+                })
+                .collect(),
+        };
+        // Trials around 100 and 300: each varies by 1 alone, and the mean of both is 200.
+        let found = series(&[&[99.0, 100.0, 101.0], &[299.0, 300.0, 301.0], &[7.0]]);
+        let within = WithinTrials::from_series(&found).unwrap();
+        assert_eq!((within.trials, within.samples), (2, 6));
+        assert!((within.deviation_percent - 0.5).abs() < 1e-9, "{within:?}");
+        assert_eq!(WithinTrials::from_series(&series(&[&[1.0], &[]])), None);
+        assert_eq!(WithinTrials::from_series(&series(&[&[-1.0, 1.0]])), None);
     }
 
     #[test]

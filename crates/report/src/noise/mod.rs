@@ -7,7 +7,7 @@ mod study;
 mod view;
 
 pub use study::{NoiseRow, NoiseStudy, level_name};
-pub use view::{AdviceView, LevelView, NoiseCostView, NoiseMetricView, NoiseView};
+pub use view::{AdviceView, LevelView, NoiseCostView, NoiseMetricView, NoiseView, WithinView};
 
 use crate::{Document, Render};
 

@@ -1,9 +1,12 @@
 //! A study of noise with its verdict: its sentences, tables and charts.
 
-use backsight_model::{HistoryCell, Time};
-use backsight_policy::{MetricNoise, NoiseEnd, NoiseVerdict};
-use backsight_stats::{Interval, Level, NestedSample, ReplicationAdvice, VarianceComponent};
-use std::{collections::HashMap, time::Duration};
+use backsight_model::{HistoryCell, MetricName, Time};
+use backsight_policy::{MetricNoise, NoiseEnd, NoiseVerdict, WithinTrials};
+use backsight_stats::{Level, NestedSample, ReplicationAdvice, VarianceComponent};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use crate::{
     Document, Section, Table,
@@ -15,6 +18,8 @@ use crate::{
 
 /// Half the width of a band, in standard deviations: 95% of normal values lie in it.
 const BAND: f64 = 1.96;
+/// The share of the processors that others take from which on it is said.
+const MIN_MENTIONED_SHARE: f64 = 0.05;
 /// Digits of a deviation in percent.
 const DIGITS: usize = 3;
 /// Most charts of a page.
@@ -33,6 +38,10 @@ pub struct NoiseStudy<'a> {
     pub cells: &'a [HistoryCell],
     /// The verdict.
     pub verdict: &'a NoiseVerdict,
+    /// How much interval samples vary within trials, by the cell's number and the metric.
+    pub within: &'a BTreeMap<(usize, MetricName), WithinTrials>,
+    /// Share of the processors that others took during the trials, from 0 to 1.
+    pub neighbours: Option<f64>,
     /// What it may take.
     pub budget: Option<Duration>,
     /// The difference between two versions that is to be seen, in percent.
@@ -57,7 +66,7 @@ pub struct NoiseRow {
     pub repeats: usize,
     /// The standard deviation that this level adds, in percent of the mean, with its interval.
     pub deviation: String,
-    /// The share of this level in the variance of a single trial.
+    /// The share of this level in the variance of a single trial; `apart` of what varies within one.
     pub share: String,
     /// Where 95 of 100 single trials lie that are new up to this level.
     pub band: String,
@@ -127,15 +136,10 @@ impl<'a> NoiseStudy<'a> {
                 Level::Boot => noise.counts.1,
                 _ => noise.counts.2,
             },
-            deviation: match mean == 0.0 {
-                true => "undefined".to_owned(),
-                false => {
-                    let of = |variance: f64| 100.0 * variance.max(0.0).sqrt() / mean.abs();
-                    let deviation = of(part.variance);
-                    let interval = Interval {
-                        low: of(part.interval.low),
-                        high: of(part.interval.high),
-                    };
+            deviation: match noise.added_percent(part) {
+                None => "undefined".to_owned(),
+                Some(interval) => {
+                    let deviation = 100.0 * part.variance.max(0.0).sqrt() / mean.abs();
                     let rounding = Rounding::from_interval(deviation, Some(interval));
                     let (deviation, interval) =
                         (rounding.value(deviation), rounding.interval(interval));
@@ -151,7 +155,26 @@ impl<'a> NoiseStudy<'a> {
                 |deviation| format!("±{} %", significant(BAND * deviation, DIGITS)),
             ),
         };
-        found.components.iter().map(row).collect()
+        let within = self.within(noise).map(|within| NoiseRow {
+            cell: cell.clone(),
+            metric: metric.clone(),
+            mean: self.mean(noise, mean),
+            level: level_name(Level::Sample),
+            repeats: within.samples,
+            deviation: format!("{} %", significant(within.deviation_percent, DIGITS)),
+            share: "apart".to_owned(),
+            band: format!(
+                "±{} %",
+                significant(BAND * within.deviation_percent, DIGITS)
+            ),
+        });
+        let levels = found.components.iter().map(row);
+        within.into_iter().chain(levels).collect()
+    }
+
+    /// How much the interval samples of a metric vary, if it has any.
+    pub(super) fn within(&self, noise: &MetricNoise) -> Option<&'a WithinTrials> {
+        self.within.get(&(noise.cell, noise.metric.clone()))
     }
 
     /// The advice of the primary metric that needs most.
@@ -201,6 +224,13 @@ impl<'a> NoiseStudy<'a> {
         if let Some(scope) = self.scope() {
             sentences.push(scope.to_owned());
         }
+        let busy = self.neighbours.filter(|busy| *busy >= MIN_MENTIONED_SHARE);
+        sentences.extend(busy.map(|busy| {
+            format!(
+                "others took {} of the processors meanwhile: on a quiet machine it may vary less",
+                share(busy)
+            )
+        }));
         let verdict = self.verdict;
         let failed = match verdict.failed {
             0 => String::new(),

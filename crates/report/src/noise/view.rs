@@ -26,6 +26,8 @@ pub struct NoiseView<'a> {
     pub seconds: f64,
     /// `complete`, `budget` or `dead`; null where it was stopped before its end.
     pub ended: Option<String>,
+    /// Share of the processors that others took during the trials, in percent: the mean.
+    pub others_percent: Option<f64>,
     /// What each takes, in seconds.
     pub cost: NoiseCostView,
     /// The difference that is to be seen, in percent.
@@ -65,10 +67,24 @@ pub struct NoiseMetricView {
     pub mean: Option<f64>,
     /// The interval of the mean.
     pub mean_interval: Option<Interval>,
+    /// How much its interval samples vary within a trial, where it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<WithinView>,
     /// What each level that was repeated adds.
     pub levels: Option<Vec<LevelView>>,
     /// How many repeats reach the precision soonest.
     pub advice: Option<AdviceView>,
+}
+
+/// How much the interval samples of a metric vary within a trial.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct WithinView {
+    /// Trials that have interval samples.
+    pub trials: usize,
+    /// Their interval samples, all together.
+    pub samples: usize,
+    /// Their standard deviation around the mean of their own trial, in percent of the mean.
+    pub deviation_percent: f64,
 }
 
 /// The noise that a level adds.
@@ -84,6 +100,8 @@ pub struct LevelView {
     pub interval: Interval,
     /// The standard deviation of a trial that is new up to this level, in percent of the mean.
     pub deviation_percent: Option<f64>,
+    /// The interval of what this level alone adds, as a standard deviation in percent of the mean.
+    pub adds_percent: Option<Interval>,
 }
 
 /// How many repeats reach the precision soonest.
@@ -109,6 +127,7 @@ impl<'a> NoiseView<'a> {
             ended: verdict
                 .ended
                 .map(|ended| format!("{ended:?}").to_lowercase()),
+            others_percent: study.neighbours.map(|share| 100.0 * share),
             cost: NoiseCostView {
                 trial: verdict.cost.trial,
                 boot: verdict.cost.boot,
@@ -141,6 +160,7 @@ impl NoiseMetricView {
             variance: part.variance,
             interval: part.interval,
             deviation_percent: noise.deviation_percent(part.level),
+            adds_percent: noise.added_percent(part),
         };
         let advice = noise.advice(&study.verdict.cost, study.precision).ok();
         Self {
@@ -150,6 +170,11 @@ impl NoiseMetricView {
             unit: metric.map(|metric| metric.unit),
             mean: found.map(|found| found.mean),
             mean_interval: found.map(|found| found.mean_interval),
+            within: study.within(noise).map(|within| WithinView {
+                trials: within.trials,
+                samples: within.samples,
+                deviation_percent: within.deviation_percent,
+            }),
             levels: found.map(|found| found.components.iter().map(level).collect()),
             advice: advice.map(|advice| AdviceView {
                 repeats: advice

@@ -1,10 +1,11 @@
 //! `noise`: how much a benchmark varies on the same boot, another boot, another layout; and how many repeats of what to buy.
 
-use backsight_model::{HistoryCell, StudyHistory, StudyName, TargetName};
-use backsight_policy::{NoiseEnd, NoisePolicy, NoiseVerdict};
+use backsight_model::{HistoryCell, MetricName, StudyHistory, StudyName, TargetName};
+use backsight_policy::{NoiseEnd, NoisePolicy, NoiseVerdict, WithinTrials};
 use backsight_report::noise::NoiseStudy;
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
+use std::collections::BTreeMap;
 
 use super::{Resumed, Verb};
 use crate::{
@@ -130,6 +131,10 @@ pub struct NoiseReport {
     pub choices: NoiseChoices,
     /// Where it stands.
     pub verdict: NoiseVerdict,
+    /// How much interval samples vary, by the cell's number and the metric.
+    pub within: BTreeMap<(usize, MetricName), WithinTrials>,
+    /// Share of the processors that others took during the trials: their mean, from 0 to 1; nothing without a trial that gave samples.
+    pub neighbours: Option<f64>,
     /// The command that measures the same, where rounds alone are repeated.
     pub command: Option<String>,
 }
@@ -157,7 +162,19 @@ impl NoiseReport {
             }
         };
         let verdict = policy(&choices, cells.len(), study.seed).verdict(&evidence);
+        let measured = store.result_set(study.id).await.into_diagnostic()?;
+        let within = measured.series.iter().filter_map(|series| {
+            let cell = cells.iter().position(|it| it.cell == series.cell)?;
+            let within = WithinTrials::from_series(series)?;
+            Some(((cell, series.metric.clone()), within))
+        });
+        let trials = measured.series.iter().flat_map(|series| &series.trials);
+        let neighbours = trials.map(|trial| (trial.trial, trial.neighbours));
+        let neighbours: BTreeMap<u32, f64> = neighbours.collect();
+        let share = neighbours.values().sum::<f64>() / neighbours.len() as f64;
         Ok(Self {
+            within: within.collect(),
+            neighbours: share.is_finite().then_some(share),
             study: study.clone(),
             of,
             cells,
@@ -177,6 +194,8 @@ impl NoiseReport {
             what: &self.of,
             cells: &self.cells,
             verdict: &self.verdict,
+            within: &self.within,
+            neighbours: self.neighbours,
             budget: self.choices.budget,
             precision: self.choices.precision,
             command: self.command.as_deref(),

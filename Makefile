@@ -15,7 +15,7 @@ COMMONEST := cyclictest dbench fio hackbench iperf3-tcp perf-sched-pipe pgbench 
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build release agents check unit commonest browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz api-fuzz catalogue coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage
+.PHONY: demo demo-history test missing-needs build release agents check unit commonest browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz api-fuzz catalogue spread coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -91,6 +91,9 @@ fuzz: setup-fuzz            ## each fuzz target for SECONDS (60), with libFuzzer
 
 catalogue: setup-catalogue build ## every benchmark of the catalogue once, for real, its numbers read a second time by awk; for some only: NAMES="wrk fio"
 	scripts/catalogue $(BINARY) $(NAMES)
+
+spread: setup-catalogue build ## how much the benchmarks of the catalogue vary on this machine: benchmarks/spread.tsv; goes on where it stopped; MINUTES=60, for some only: NAMES="wrk fio"
+	scripts/spread $(BINARY) --minutes $(or $(MINUTES),60) $(NAMES)
 
 api-fuzz: setup-api-fuzz    ## the read API asked for anything by schemathesis, for SECONDS (60) twice: no server's error, and every answer as its description says
 	scripts/api-fuzz $(or $(SECONDS),60)

@@ -498,6 +498,15 @@ fn the_benchmark_of_the_how_to_runs() {
     assert!(said.contains("counted") && said.contains("n=2"), "{said}");
 }
 
+/// The names of the pages in a folder, in order.
+fn pages_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut pages: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    pages.sort();
+    pages
+}
+
 #[test]
 fn generated_pages_are_up_to_date() {
     let folder = tempfile::tempdir().unwrap();
@@ -507,20 +516,44 @@ fn generated_pages_are_up_to_date() {
         .status()
         .unwrap();
     assert!(status.success());
-    for page in [
-        "commands.md",
-        "benchmarks.md",
-        "files.md",
-        "json.md",
-        "importers.md",
-        "monitors.md",
-        "settings.md",
-    ] {
-        let now = std::fs::read_to_string(folder.path().join(page)).unwrap();
-        let kept = std::fs::read_to_string(project().join("docs/reference").join(page)).unwrap();
-        assert!(
-            now == kept,
-            "docs/reference/{page} is old: run `backsight reference`"
-        );
+    let kept = project().join("docs/reference");
+    for part in ["", "benchmarks"] {
+        let (now, kept) = (folder.path().join(part), kept.join(part));
+        let pages = pages_in(&now);
+        for old in pages_in(&kept) {
+            assert!(
+                pages.contains(&old),
+                "docs/reference/{part}/{old} is of something that is no more: delete it"
+            );
+        }
+        for page in pages {
+            let kept = std::fs::read_to_string(kept.join(&page)).unwrap_or_default();
+            assert!(
+                std::fs::read_to_string(now.join(&page)).unwrap() == kept,
+                "docs/reference/{part}/{page} is old: run `backsight reference`"
+            );
+        }
+    }
+}
+
+/// What is linked to on a page, without what is behind `#`; links to elsewhere left out.
+fn linked_files(text: &str) -> impl Iterator<Item = &str> {
+    let links = text.split("](").skip(1);
+    let addresses = links.filter_map(|rest| rest.split_once(')').map(|(address, _)| address));
+    let files = addresses.map(|address| address.split('#').next().unwrap_or_default());
+    files.filter(|file| !file.is_empty() && !file.contains("://"))
+}
+
+#[test]
+fn links_between_reference_pages_lead_somewhere() {
+    let reference = project().join("docs/reference");
+    for part in ["", "benchmarks"] {
+        let folder = reference.join(part);
+        for page in pages_in(&folder) {
+            let text = std::fs::read_to_string(folder.join(&page)).unwrap();
+            for file in linked_files(&text) {
+                assert!(folder.join(file).exists(), "{part}/{page} links to {file}");
+            }
+        }
     }
 }

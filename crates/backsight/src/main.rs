@@ -6,6 +6,7 @@
 mod accept;
 mod alerts;
 mod annotate;
+mod benchmark_pages;
 mod bisect;
 mod check;
 mod cli;

@@ -1,15 +1,13 @@
 //! `backsight completions`, `man` and `reference`: made from the command line's own definition, the
 //! catalogue and the schemas, so that they can't say anything else than the program does.
 
-use backsight_catalog::{Catalog, benchmark_sets};
-use backsight_report::reference::{
-    benchmark_section, cell, monitor_row, placeholders_section, schema_keys,
-};
+use backsight_catalog::Catalog;
+use backsight_report::reference::{cell, monitor_row, placeholders_section, schema_keys};
 use backsight_settings::{SettingCatalog, reference_page};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 
-use crate::{exit_status, schema};
+use crate::{benchmark_pages, exit_status, schema};
 
 /// Arguments of `completions`.
 #[derive(Debug, clap::Args)]
@@ -58,12 +56,11 @@ pub struct ReferenceArgs {
 impl ReferenceArgs {
     /// Writes the reference pages of the documentation.
     pub fn execute(self, command: clap::Command) -> miette::Result<ExitCode> {
-        std::fs::create_dir_all(&self.folder).into_diagnostic()?;
+        std::fs::create_dir_all(self.folder.join(benchmark_pages::FOLDER)).into_diagnostic()?;
         let settings = SettingCatalog::load(&[])?;
         let pages = [
             ("commands.md", commands(command)),
             ("exit-statuses.md", exit_status::page(GENERATED)),
-            ("benchmarks.md", benchmarks()?),
             ("files.md", files()),
             ("json.md", printed()),
             ("importers.md", importers()?),
@@ -71,6 +68,9 @@ impl ReferenceArgs {
             ("settings.md", reference_page(&settings, GENERATED)),
         ];
         for (name, text) in pages {
+            crate::files::write_whole(&self.folder.join(name), &text)?;
+        }
+        for (name, text) in benchmark_pages::pages(GENERATED)? {
             crate::files::write_whole(&self.folder.join(name), &text)?;
         }
         Ok(ExitCode::SUCCESS)
@@ -104,30 +104,6 @@ fn trimmed(text: &str) -> String {
         .map(str::trim_end)
         .collect::<Vec<_>>()
         .join("\n")
-}
-
-fn benchmarks() -> miette::Result<String> {
-    let catalog = Catalog::load(&[])?;
-    let mut text = format!("# Benchmarks\n\n{GENERATED}");
-    text.push_str("\n## Sets\n\nPlans that come with the program: `backsight run --set NAME`.\n\n| set | takes about | good for | benchmarks |\n|---|---|---|---|\n");
-    for set in benchmark_sets()? {
-        let plan = &set.plan;
-        let benchmarks = plan.benchmarks.iter().map(|name| format!("`{}`", **name));
-        let _ = writeln!(
-            text,
-            "| `{}` | {} | {} | {} |",
-            set.name,
-            plan.takes.map_or_else(String::new, |time| time.to_string()),
-            plan.about.as_deref().unwrap_or_default(),
-            benchmarks.collect::<Vec<_>>().join(", ")
-        );
-    }
-    for name in catalog.names() {
-        if let Some(definition) = catalog.find(&name)? {
-            text.push_str(&benchmark_section(&definition.benchmark));
-        }
-    }
-    Ok(text)
 }
 
 fn monitors() -> miette::Result<String> {

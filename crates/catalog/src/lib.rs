@@ -27,6 +27,7 @@ mod query;
 pub mod sampled_series;
 mod samples;
 mod sets;
+mod spread;
 mod suite_passes;
 mod suite_results;
 mod validity;
@@ -44,5 +45,6 @@ pub use samples::{
     TrialSamplesError,
 };
 pub use sets::{BenchmarkSet, benchmark_sets};
+pub use spread::{MeasuredSpread, measured_spreads};
 pub use suite_passes::SuitePasses;
 pub use suite_results::{DocumentEnd, Interrupted, SuiteDocument, SuitePass, SuiteRunReader};

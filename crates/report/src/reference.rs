@@ -1,56 +1,8 @@
-//! Sections of the reference pages: benchmarks, monitors and the keys of JSON schemas, as Markdown.
+//! Sections of the reference pages: monitors and the keys of JSON schemas, as Markdown.
 
-use backsight_model::{Benchmark, MACHINE_PLACEHOLDERS, Monitor};
+use backsight_model::{MACHINE_PLACEHOLDERS, Monitor};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
-
-/// A benchmark with its parameters and metrics.
-pub fn benchmark_section(benchmark: &Benchmark) -> String {
-    let mut text = String::new();
-    let roles: Vec<&str> = benchmark.roles.iter().map(|role| role.as_str()).collect();
-    let _ = write!(
-        text,
-        "\n## {}\n\n{}. Roles: {}.",
-        benchmark.name,
-        benchmark.about,
-        roles.join(", ")
-    );
-    for (system, packages) in &benchmark.needs {
-        let _ = write!(text, " Needs ({system}): `{}`.", packages.join(" "));
-    }
-    if let Some(warm_up) = &benchmark.warm_up {
-        let _ = write!(text, " Warm-up: {}.", warm_up.trim_end_matches('.'));
-    }
-    if !benchmark.params.is_empty() {
-        text.push_str("\n\n| parameter | default | about |\n|---|---|---|\n");
-    } else {
-        text.push_str("\n\n");
-    }
-    for (param, value) in &benchmark.params {
-        let unit = value
-            .unit
-            .as_deref()
-            .map(|unit| format!(" {unit}"))
-            .unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "| `{param}` | {}{unit} | {} |",
-            cell(&value.default.to_string()),
-            cell(&value.about)
-        );
-    }
-    text.push_str("\n| metric | unit | better | about |\n|---|---|---|---|\n");
-    for (metric, shape) in &benchmark.metrics {
-        let _ = writeln!(
-            text,
-            "| `{metric}` | {} | {} | {} |",
-            shape.unit,
-            shape.better,
-            cell(&shape.about)
-        );
-    }
-    text
-}
 
 /// A row of the table of monitors.
 pub fn monitor_row(monitor: &Monitor) -> String {

@@ -3,7 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use backsight_model::{Benchmark, KeepRules, Lab, Monitor, Plan, Target, TomlDocument};
+use backsight_model::{
+    Benchmark, BenchmarkLookupError, DocumentError, KeepRules, Lab, Located, Monitor, Plan, Target,
+    TomlDocument,
+};
 use backsight_settings::{
     Placeholders, PreparationSource, SettingCatalog, SettingDefinition, resolve,
 };
@@ -392,6 +395,35 @@ fn the_examples_are_right() {
         }
     }
     assert!(seen >= 10, "{seen}");
+}
+
+#[test]
+fn plans_with_definitions_of_their_own_fit_their_labs() {
+    for (folder, testbeds, cells, without_sense) in [
+        ("ipsec-matrix", &["gateways"][..], 11, 11),
+        ("hypervisor-fairness", &["alone", "two", "four"], 1, 0),
+    ] {
+        let folder = project().join("examples").join(folder);
+        let lab = Lab::read(&Lab::open(&folder.join("lab.toml")).unwrap()).unwrap();
+        let document = TomlDocument::open(&folder.join("plan.toml")).unwrap();
+        for testbed in testbeds {
+            let mut plan = Plan::read(&document).unwrap();
+            plan.testbed = Some(Located::nowhere(testbed.parse().unwrap()));
+            let arrangement = plan.arrange(&document, &lab, |name| {
+                let file = folder.join("benchmarks").join(format!("{name}.toml"));
+                let benchmark = Benchmark::read(&TomlDocument::open(&file).unwrap());
+                benchmark.map_err(BenchmarkLookupError::Faulty)
+            });
+            let arrangement =
+                arrangement.unwrap_or_else(|e: DocumentError| panic!("{folder:?}: {e}"));
+            let found = arrangement.cells(|_| None).unwrap();
+            assert_eq!(found.len(), cells, "{folder:?}");
+            let left_out = plan.cross_product(&found);
+            let left_out = left_out.iter().filter_map(|it| it.left_out);
+            assert!(left_out.clone().all(|rule| rule.why.is_some()));
+            assert_eq!(left_out.count(), without_sense, "{folder:?}");
+        }
+    }
 }
 
 #[test]

@@ -116,6 +116,9 @@ fn a_study_over_two_parameters_is_a_matrix() {
     assert!((share - 0.8).abs() < 0.001, "{cell:#}");
     let page = place.prints_of(&["show", "sizes", "--matrix", axes, "--format", "html"]);
     assert!(page.contains("shade-8\">80 %</span>"), "{page}");
+    // Its plan says no axes: the first two.
+    let first = place.prints_of(&["show", "sizes", "--matrix"]);
+    assert!(first.contains("variant × size"), "{first}");
     for (axes, code, said) in [
         ("rows=variant", 2, "`columns` is missing"),
         ("rows=size,columns=size", 2, "both size"),

@@ -1,7 +1,7 @@
 //! Arguments of a plan: its file, or benchmarks by name; and the question that they make.
 
 use backsight_catalog::{Catalog, benchmark_sets};
-use backsight_model::{BenchmarkName, MonitorName, Plan, TomlDocument, did_you_mean};
+use backsight_model::{BenchmarkName, MonitorName, Plan, TestbedName, TomlDocument, did_you_mean};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{Choices, Question, ResolvedPlan, RunChoices, StoredQuestion, drawn_seed};
 use miette::IntoDiagnostic as _;
@@ -34,6 +34,9 @@ pub struct PlanArgs {
     /// How often each cell is measured, instead of the plan's rounds
     #[arg(long, value_name = "N")]
     rounds: Option<NonZeroU32>,
+    /// Measure on this testbed of the lab, instead of the plan's
+    #[arg(long, value_name = "NAME")]
+    testbed: Option<TestbedName>,
     /// The lab's file; else the lab.toml beside the plan, else this machine alone
     #[arg(long, value_name = "FILE")]
     lab: Option<PathBuf>,
@@ -107,6 +110,7 @@ impl PlanArgs {
             }
         };
         question.choices.rounds = self.rounds.or(question.choices.rounds);
+        question.choices.testbed = self.testbed.clone().or(question.choices.testbed.take());
         let monitors = self.monitors_of(&catalog)?;
         if !monitors.is_empty() {
             question.choices.monitors = monitors;

@@ -66,14 +66,16 @@ pub struct ShowArgs {
     /// The cross-checks of its measured trials, or of those of --trial: their numbers, how far they lie apart, and whether they hold
     #[arg(long, conflicts_with_all = ["counters", "timeline", "raw", "build", "boot", "documents", "hosts"])]
     cross_checks: bool,
-    /// One metric or more over two parameters, or the variants: `rows=variant,columns=clients`, perhaps with the row or column that
-    /// speed-ups are to, `base=plain`, and the metric, `metric=throughput`
+    /// One metric or more over two axes: parameters, the variants, versions, or combinations of these:
+    /// `rows=version,columns=variant+clients`, perhaps with the row or column that speed-ups are to, `base=plain`, and the metric,
+    /// `metric=throughput`; without AXES those of the plan
     #[arg(
         long,
         value_name = "AXES",
+        num_args = 0..=1,
         conflicts_with_all = ["trial", "cross_checks", "counters", "timeline", "raw", "build", "boot", "documents", "hosts"]
     )]
-    matrix: Option<MatrixAxes>,
+    matrix: Option<Option<MatrixAxes>>,
     /// With --trial: every output as it was printed
     #[arg(long, requires = "trial")]
     raw: bool,
@@ -138,7 +140,7 @@ impl ShowArgs {
                 return Ok(ExitCode::SUCCESS);
             }
             if let Some(axes) = &self.matrix {
-                let matrix = scenario_matrix(&store, &study, axes).await?;
+                let matrix = scenario_matrix(&store, &study, axes.as_ref()).await?;
                 self.output.render(&matrix)?;
                 return Ok(ExitCode::SUCCESS);
             }

@@ -108,8 +108,8 @@ pub use name::{
 };
 pub use numbers::{counted, grouped, significant};
 pub use plan::{
-    Arrangement, BenchmarkLookupError, DEFAULT_ROUNDS, InterfaceAddress, LeaveOut, MOST_CELLS,
-    OnFailure, Plan, PlanParam, PlanReference, Variant, VariantRole,
+    Arrangement, BenchmarkLookupError, CrossedCell, DEFAULT_ROUNDS, InterfaceAddress, LeaveOut,
+    MOST_CELLS, OnFailure, Plan, PlanMatrix, PlanParam, PlanReference, Variant, VariantRole,
 };
 pub use power::{Bmc, Console, Power, PowerCommands, PowerMeans, PowerState};
 pub use preparation::{Preparation, PreparationPart, PreparationPolicy, SettingNode, SettingTable};

@@ -23,6 +23,10 @@ use crate::{
     monitor::check_phases,
 };
 
+mod matrix;
+
+pub use matrix::{CrossedCell, PlanMatrix};
+
 /// Rounds that a plan has unless it says otherwise.
 pub const DEFAULT_ROUNDS: u32 = 5;
 
@@ -81,6 +85,9 @@ pub struct Plan {
     /// what was measured as a share of them.
     #[serde(default)]
     pub limits: IndexMap<Located<String>, Located<String>>,
+    /// The scenario matrix of its studies; reports show one of the first two axes unless said.
+    #[serde(default)]
+    pub matrix: Option<PlanMatrix>,
     /// Settings of every machine of the testbed while it is measured, over those of the lab; they are put back after it.
     #[serde(default)]
     pub prepare: Option<Preparation>,
@@ -164,10 +171,14 @@ pub struct LeaveOut {
     /// Only with one of these values of each of these parameters.
     #[serde(default)]
     pub params: IndexMap<Located<ParamName>, Located<Values>>,
+    /// Why these make no sense, for readers of a scenario matrix.
+    #[serde(default)]
+    pub why: Option<String>,
 }
 
 impl LeaveOut {
-    fn has(&self, cell: &Cell) -> bool {
+    /// Whether this cell is one of them.
+    pub fn has(&self, cell: &Cell) -> bool {
         let benchmark = self.benchmark.as_ref();
         let variant = self.variant.as_ref();
         benchmark.is_none_or(|name| **name == cell.benchmark)
@@ -344,6 +355,18 @@ impl Variant {
             prepare: None,
             roles: Vec::new(),
         }
+    }
+
+    /// Whether this point of crossed parameters differs from another one only in what this variant sets: its cell is there already.
+    fn is_repeated(
+        &self,
+        point: &[(&ParamName, &Value)],
+        set: &IndexMap<ParamName, Values>,
+    ) -> bool {
+        point.iter().any(|(param, value)| {
+            let first = set.get(*param).and_then(|values| values.0.first());
+            self.params.contains_key(param.as_str()) && first != Some(*value)
+        })
     }
 
     /// What it asks of the settings of a machine with these roles: of every machine, then of the roles' own.
@@ -579,6 +602,7 @@ impl Plan {
         self.check_files(document)?;
         self.check_left_out(document, &benchmarks, &variants)?;
         self.check_limits(document, &benchmarks)?;
+        self.check_matrix(document, &benchmarks)?;
         Ok(Arrangement {
             lab: lab.clone(),
             testbed,
@@ -1127,6 +1151,9 @@ impl Arrangement {
             let set = &self.set[name];
             for point in crossed(set)? {
                 for variant in self.variants.values() {
+                    if variant.is_repeated(&point, set) {
+                        continue;
+                    }
                     let mut params = IndexMap::new();
                     let mut chosen = Vec::new();
                     for (param, definition) in &benchmark.params {
@@ -1323,6 +1350,22 @@ dut.teardown = "nft flush ruleset"
         let wrong = names("[[leave-out]]\nvariant = \"filer\"\n").unwrap_err();
         assert_eq!(wrong.place(), (15, 11));
         assert!(wrong.to_string().contains("not a variant"), "{wrong}");
+    }
+
+    #[test]
+    fn what_a_variant_sets_of_a_crossed_parameter_is_measured_once() {
+        let plan = PLAN.replace(
+            "name = \"filter\"\n",
+            "name = \"filter\"\nparams = { streams = 3 }\n",
+        );
+        let cells = arrange(&plan).unwrap().cells(machine).unwrap();
+        let names: Vec<String> = cells.iter().map(ToString::to_string).collect();
+        let expected = [
+            "bulk streams=1 plain",
+            "bulk streams=3 filter",
+            "bulk streams=10 plain",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

@@ -30,9 +30,13 @@ pub use number_lists::{NumberList, compare_lists};
 pub use remark::Remark;
 pub use sequential_study::SequentialStudy;
 pub use split::{
-    SplitError, SplitKey, VariantQuestion, compare_by, parts_of_cells, questions_by_variant, split,
+    SplitError, SplitKey, VariantQuestion, combined_name, compare_by, parts_of_cells,
+    questions_by_variant, split,
 };
-pub use study_parts::{MeasuredTestbeds, StudyPart, parts_by_version, records_side_by_side};
+pub use study_parts::{
+    MeasuredTestbeds, StudyPart, VERSION_AXIS, join_versions, parts_by_version,
+    records_side_by_side,
+};
 pub use versions::{VersionEvidence, compare_versions};
 pub use warning::{Warning, same_machine};
 

@@ -80,9 +80,10 @@ pub use compare::{
     DefinitionChange, Difference, DifferenceCall, Doubt, GateCondition, GateResult, IntervalWarmUp,
     MeasuredEntry, MeasuredTestbeds, MeasurementPart, MissingReason, NotComparable, NumberList,
     Origin, RatioMean, Remark, RowEntry, SequentialStudy, SideStudy, SplitError, SplitKey,
-    StudyPart, Tally, VariantQuestion, VersionEvidence, Warning, compare, compare_by,
-    compare_lists, compare_versions, compare_with_spreads, parts_by_version, parts_of_cells,
-    questions_by_variant, records_side_by_side, same_machine, side_of, split,
+    StudyPart, Tally, VERSION_AXIS, VariantQuestion, VersionEvidence, Warning, combined_name,
+    compare, compare_by, compare_lists, compare_versions, compare_with_spreads, join_versions,
+    parts_by_version, parts_of_cells, questions_by_variant, records_side_by_side, same_machine,
+    side_of, split,
 };
 pub use duration_changes::{DurationChange, duration_changes};
 pub use failure_clusters::{FailureCluster, failure_clusters, normalized_message};

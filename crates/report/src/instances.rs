@@ -46,6 +46,10 @@ pub struct SharedMetric {
     pub fairness: Option<f64>,
     /// The ends of its 95 % interval; missing where its spread isn't known.
     pub fairness_interval: Option<(f64, f64)>,
+    /// The largest of the hosts' samples over the least, its mean over the trials: 1 is even; missing where something isn't above 0.
+    pub spread: Option<f64>,
+    /// The ends of its 95 % interval; missing where its spread isn't known.
+    pub spread_interval: Option<(f64, f64)>,
     /// Jain's index iteration by iteration, where the hosts have samples of iterations or intervals within a trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fairness_over_iterations: Vec<IterationFairness>,
@@ -59,6 +63,8 @@ pub struct SharedMetric {
     estimates: Vec<MeanEstimate>,
     #[serde(skip)]
     evenness: Option<MeanEstimate>,
+    #[serde(skip)]
+    largest_over_least: Option<MeanEstimate>,
 }
 
 /// What a host measured.
@@ -233,10 +239,11 @@ impl SharedMetric {
             (count > 0.0).then(|| it.values.iter().sum::<f64>() / count)
         };
         let mut by_host: IndexMap<&HostName, (Vec<f64>, Vec<f64>)> = IndexMap::new();
-        let mut indices = Vec::new();
+        let (mut indices, mut spreads) = (Vec::new(), Vec::new());
         for trial in trials {
             let means: Vec<f64> = trial.iter().filter_map(of_trial).collect();
             indices.extend(jain_index(&means));
+            spreads.extend(largest_over_least(&means));
             let sum: f64 = means.iter().sum();
             for of_host in *trial {
                 let (values, shares) = by_host.entry(&of_host.host).or_default();
@@ -262,9 +269,12 @@ impl SharedMetric {
             });
             estimates.push(estimate);
         }
-        let evenness = Samples::new(indices).ok();
-        // An index is no rate: its mean is the arithmetic one.
-        let evenness = evenness.map(|all| MeanEstimate::from_samples(&all, Better::Lower));
+        // Neither is a rate: their means are arithmetic ones.
+        let estimate = |all: Vec<f64>| {
+            let samples = Samples::new(all).ok();
+            samples.map(|all| MeanEstimate::from_samples(&all, Better::Lower))
+        };
+        let (evenness, largest_over_least) = (estimate(indices), estimate(spreads));
         let scale = Scale::fitting(shape.unit, hosts.iter().map(|host| host.mean));
         Some(Self {
             cell: cell.to_string(),
@@ -272,16 +282,19 @@ impl SharedMetric {
             unit: shape.unit.to_string(),
             fairness: evenness.as_ref().map(|it| it.mean),
             fairness_interval: evenness.as_ref().and_then(|it| it.interval.ok()),
+            spread: largest_over_least.as_ref().map(|it| it.mean),
+            spread_interval: largest_over_least.as_ref().and_then(|it| it.interval.ok()),
             fairness_over_iterations: fairness_over_iterations(trials),
             hosts,
             direction: shape.better,
             scale,
             estimates,
             evenness,
+            largest_over_least,
         })
     }
 
-    /// `share: rate, Gbit/s ↑, fairness 0.8571 ±0.0012`.
+    /// `share: rate, Gbit/s ↑, fairness 0.8571 ±0.0012 n=3, largest/least 3 ±0.02`.
     fn heading(&self) -> String {
         let arrow = direction_arrow(self.direction);
         let unit = self.scale.unit_after();
@@ -289,6 +302,10 @@ impl SharedMetric {
         if let Some(evenness) = &self.evenness {
             let shown = evenness.shown(&Scale::plain(None));
             heading.push_str(&format!(", fairness {shown} n={}", evenness.n));
+        }
+        if let Some(spread) = &self.largest_over_least {
+            let shown = spread.shown(&Scale::plain(None));
+            heading.push_str(&format!(", largest/least {shown}"));
         }
         heading
     }
@@ -332,6 +349,13 @@ impl SharedMetric {
     }
 }
 
+/// How many times as much as the least the largest is; none where something isn't above 0.
+fn largest_over_least(samples: &[f64]) -> Option<f64> {
+    let least = samples.iter().copied().reduce(f64::min)?;
+    let largest = samples.iter().copied().reduce(f64::max)?;
+    (least > 0.0).then(|| largest / least)
+}
+
 /// Jain's index of each iteration, as far as any trial has it.
 fn fairness_over_iterations(trials: &[&[InstanceSamples]]) -> Vec<IterationFairness> {
     let mut by_iteration: Vec<Vec<f64>> = Vec::new();
@@ -361,7 +385,7 @@ fn fairness_over_iterations(trials: &[&[InstanceSamples]]) -> Vec<IterationFairn
 }
 
 /// How to read the table of metrics.
-const METRICS_NOTE: &str = "Hosts that play one role; fairness is Jain's index of their samples, its mean over the trials: 1 is even.";
+const METRICS_NOTE: &str = "Hosts that play one role; fairness is Jain's index of their samples, its mean over the trials: 1 is even. Largest/least is the mean over the trials of the largest sample over the least.";
 
 /// How to read the table of starts and barriers.
 const MEETINGS_NOTE: &str = "By how much the last one went on after the first: the median of the trials, and the largest of them.";
@@ -570,6 +594,9 @@ mod tests {
         assert!((shared.fairness.unwrap() - 0.9).abs() < 1e-12);
         let (low, high) = shared.fairness_interval.unwrap();
         assert!(low < 0.9 && high > 0.9);
+        // 30 over 10, and 20 over 20.
+        assert_eq!(shared.spread, Some(2.0));
+        assert_eq!(largest_over_least(&[0.0, 1.0]), None);
         assert_eq!(shared.hosts[0].share, Some(0.375));
         assert_eq!((shared.hosts[1].least, shared.hosts[1].most), (20.0, 30.0));
     }

@@ -1,112 +1,26 @@
-//! A scenario matrix: one metric over two parameters (or the variants) of a study, with speed-ups to a row or a column, and
-//! the shares of a limit that its plan says.
+//! A scenario matrix: one metric over two axes of a study, each the variants, the versions, a parameter, or a combination of these,
+//! with speed-ups to a row or a column, and the shares of a limit that its plan says.
 //!
 //! It is a comparison of the study's parts, laid out: no statistics are made here. A combination that the plan leaves out is
-//! `n/a`, one that it has and that gave nothing is `not measured`.
+//! `n/a`, also where it leaves out all of a row; one that it has and that gave nothing is `not measured`.
 
-use backsight_model::{Better, Cell, ResultSet, Unit};
+use backsight_model::{Better, Cell, CrossedCell, LeaveOut, Plan, ResultSet, Unit, Value};
 use backsight_policy::{
     CompareOptions, ComparisonRow, Difference, MissingReason, RowEntry, SplitError, SplitKey,
-    compare, parts_of_cells, split,
+    VERSION_AXIS, combined_name, compare, parts_of_cells, split,
 };
 use backsight_stats::Interval;
 use indexmap::{IndexMap, IndexSet};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::{collections::HashMap, fmt, str::FromStr};
+use std::{collections::HashMap, fmt};
 
-use crate::{
-    Document, Field, Render, Section, Table, Tone, field, left,
-    numbers::{self, Rounding, Scale, direction_words},
-    right,
-};
+mod axes;
+mod document;
+#[cfg(test)]
+mod tests;
 
-/// What a matrix is of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MatrixAxes {
-    /// What its rows are.
-    pub rows: SplitKey,
-    /// What its columns are.
-    pub columns: SplitKey,
-    /// The row or column that speed-ups are to; the first column unless said.
-    pub base: Option<String>,
-    /// The metric; every primary one unless said.
-    pub metric: Option<String>,
-}
-
-impl FromStr for MatrixAxes {
-    type Err = String;
-
-    /// `rows=system,columns=cipher`, perhaps with `base=none` and `metric=throughput`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut parts: HashMap<&str, &str> = HashMap::new();
-        for part in text.split(',') {
-            let (name, value) = part
-                .split_once('=')
-                .filter(|(_, value)| !value.is_empty())
-                .ok_or_else(|| format!("`{part}` isn't `NAME=VALUE`"))?;
-            if !["rows", "columns", "base", "metric"].contains(&name) {
-                return Err(format!(
-                    "`{name}` isn't one of rows, columns, base and metric"
-                ));
-            }
-            if parts.insert(name, value).is_some() {
-                return Err(format!("`{name}` is there twice"));
-            }
-        }
-        let axis = |name: &str| match parts.get(name).map(|value| value.parse::<SplitKey>()) {
-            Some(Ok(key)) => Ok(key),
-            _ => Err(format!(
-                "`{name}` is missing: expected for example rows=variant,columns=clients"
-            )),
-        };
-        let (rows, columns) = (axis("rows")?, axis("columns")?);
-        if rows == columns {
-            return Err(format!("rows and columns are both {rows}"));
-        }
-        let said = |name: &str| parts.get(name).map(|value| (*value).to_owned());
-        Ok(Self {
-            rows,
-            columns,
-            base: said("base"),
-            metric: said("metric"),
-        })
-    }
-}
-
-impl MatrixAxes {
-    /// The first two of what has several values in a study, variants before parameters; none where there is one at most. What
-    /// a variant sets is a part of it.
-    pub fn first_of(set: &ResultSet) -> Option<Self> {
-        let mut values: IndexMap<SplitKey, HashMap<&str, IndexSet<String>>> = IndexMap::new();
-        for Cell {
-            variant, params, ..
-        } in set.series.iter().map(|series| &series.cell)
-        {
-            let params = params.iter();
-            let params =
-                params.map(|(name, value)| (SplitKey::Param(name.to_string()), value.to_string()));
-            let own = (SplitKey::Variant, variant.to_string());
-            for (key, value) in std::iter::once(own).chain(params) {
-                // All variants are of one set.
-                let of = match key {
-                    SplitKey::Variant => "",
-                    SplitKey::Param(_) => variant.as_str(),
-                };
-                let by_variant = values.entry(key).or_default();
-                by_variant.entry(of).or_default().insert(value);
-            }
-        }
-        values.retain(|_, by_variant| by_variant.values().any(|values| values.len() > 1));
-        let mut keys = values.into_keys();
-        Some(Self {
-            rows: keys.next()?,
-            columns: keys.next()?,
-            base: None,
-            metric: None,
-        })
-    }
-}
+pub use axes::MatrixAxes;
 
 /// Why there is no matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,13 +59,13 @@ impl std::error::Error for MatrixError {}
 pub struct ScenarioMatrix {
     /// The study.
     pub study: String,
-    /// What the rows are: `variant`, or a parameter's name.
+    /// What the rows are: `variant`, `version`, a parameter's name, or several of these with `+` between them.
     pub rows: String,
     /// What the columns are.
     pub columns: String,
     /// The row or column that speed-ups are to.
     pub base: String,
-    /// What that is a value of: `variant`, or a parameter's name.
+    /// What that is a value of, as `rows` or `columns` says it.
     pub base_of: String,
     /// One for each metric and what of its cells isn't on an axis.
     pub tables: Vec<MatrixTable>,
@@ -211,7 +125,11 @@ pub enum MatrixCell {
         why: String,
     },
     /// The plan leaves it out.
-    NotApplicable,
+    NotApplicable {
+        /// Why, if the plan says it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
 }
 
 /// How many times as good something is as its base.
@@ -225,28 +143,24 @@ pub struct SpeedUp {
     pub verdict: &'static str,
 }
 
-/// A limit of a metric: what it may be at most, by benchmark and metric and in the unit asked for.
-pub type LimitOf<'a> = dyn Fn(&Cell, &str, Unit) -> Option<f64> + 'a;
-
 impl ScenarioMatrix {
-    /// The matrices of this set.
+    /// The matrices of this set, with the limits of its plan and the cells that this leaves out. In a set along a history each
+    /// version is a value of the parameter [`VERSION_AXIS`].
     ///
     /// # Errors
     /// It hasn't two values of an axis, or what was asked for.
     pub fn new(
         set: &ResultSet,
         axes: &MatrixAxes,
-        limit_of: &LimitOf<'_>,
+        plan: Option<&Plan>,
     ) -> Result<Self, MatrixError> {
         let cells: Vec<Cell> = set
             .series
             .iter()
             .map(|series| series.cell.clone())
             .collect();
-        let names = |key: &SplitKey| -> IndexSet<String> {
-            let parts = parts_of_cells(&cells, key).into_iter().flatten();
-            parts.map(|(value, _)| value).collect()
-        };
+        let crossed = plan.map_or_else(Vec::new, |plan| cross_product(plan, &cells));
+        let names = |key: &SplitKey| axis_names(key, &crossed, &cells);
         let (rows, columns) = (names(&axes.rows), names(&axes.columns));
         // The base is a part, and the rows of the comparison are the other axis.
         let by_row = axes
@@ -257,7 +171,11 @@ impl ScenarioMatrix {
             true => (&axes.rows, &axes.columns),
             false => (&axes.columns, &axes.rows),
         };
-        split(set, along).map_err(MatrixError::Axis)?;
+        // What the plan leaves out may be all that an axis has beside one value.
+        let along_names = if by_row { &columns } else { &rows };
+        if along_names.len() < 2 {
+            split(set, along).map_err(MatrixError::Axis)?;
+        }
         let (mut parts, _) = split(set, by).map_err(MatrixError::Axis)?;
         if let Some(base) = &axes.base {
             let place = parts.iter().position(|part| part.name == *base);
@@ -276,22 +194,23 @@ impl ScenarioMatrix {
         if let (true, Some(metric)) = (asked.is_empty(), &axes.metric) {
             return Err(MatrixError::Metric(metric.clone()));
         }
+        let place = |part: &str, row: &str| match by_row {
+            true => (part.to_owned(), row.to_owned()),
+            false => (row.to_owned(), part.to_owned()),
+        };
+        let left_out = LeftOut::new(&crossed, &cells, (by, along), place);
         let of_rows: Vec<Cell> = asked.iter().map(|row| row.cell.clone()).collect();
         let mut drafts: IndexMap<String, Draft<'_>> = IndexMap::new();
         for (row, part) in asked.into_iter().zip(parts_of_cells(&of_rows, along)) {
             let Some((value, cell)) = part else { continue };
-            let identity = format!("{cell} {:?} {}", cell.params, row.metric);
+            let identity = format!("{} {}", identity(&cell), row.metric);
             let draft = drafts.entry(identity).or_insert_with(|| Draft {
                 cell,
                 row,
                 entries: HashMap::new(),
             });
             for (side, entry) in comparison.sides.iter().zip(&row.entries) {
-                let place = match by_row {
-                    true => (side.name.clone(), value.clone()),
-                    false => (value.clone(), side.name.clone()),
-                };
-                draft.entries.insert(place, entry);
+                draft.entries.insert(place(&side.name, &value), entry);
             }
         }
         let mut drafts: Vec<Draft<'_>> = drafts.into_values().collect();
@@ -310,9 +229,101 @@ impl ScenarioMatrix {
             base: parts[0].name.clone(),
             base_of: by.to_string(),
             tables: tables
-                .map(|draft| draft.table((&rows, &columns), limit_of))
+                .map(|draft| draft.table((&rows, &columns), &left_out, plan))
                 .collect(),
         })
+    }
+}
+
+/// The plan's cross product, for each version of the measured cells where they have any.
+fn cross_product<'p>(plan: &'p Plan, measured: &[Cell]) -> Vec<CrossedCell<'p>> {
+    let crossed = plan.cross_product(measured);
+    let mut versions: Vec<&Value> = Vec::new();
+    for version in measured.iter().filter_map(|it| it.params.get(VERSION_AXIS)) {
+        if !versions.contains(&version) {
+            versions.push(version);
+        }
+    }
+    if versions.is_empty() {
+        return crossed;
+    }
+    let mut all = Vec::new();
+    for version in versions {
+        for it in &crossed {
+            let mut it = it.clone();
+            if let Some(param) = it.cell.params.get_mut(VERSION_AXIS) {
+                *param = version.clone();
+            }
+            all.push(it);
+        }
+    }
+    all
+}
+
+/// The names of an axis's values that were measured, or that the plan leaves out: in the plan's order, of a combination by its first
+/// key, then by its second.
+fn axis_names(key: &SplitKey, crossed: &[CrossedCell<'_>], measured: &[Cell]) -> IndexSet<String> {
+    let keys = key.keys();
+    let mut values: Vec<IndexSet<String>> = vec![IndexSet::new(); keys.len()];
+    let mut places = |cell: &Cell| -> Option<Vec<usize>> {
+        let of_keys = keys.iter().zip(&mut values);
+        of_keys
+            .map(|(key, values)| Some(values.insert_full(key.value_of(cell)?).0))
+            .collect()
+    };
+    let mut found = IndexSet::new();
+    for it in crossed {
+        let place = places(&it.cell);
+        found.extend(place.filter(|_| it.left_out.is_some()));
+    }
+    found.extend(measured.iter().filter_map(places));
+    found.sort_unstable();
+    let name = |place: &Vec<usize>| {
+        let of_keys = values.iter().zip(place);
+        let names: Vec<&String> = of_keys.map(|(values, at)| &values[*at]).collect();
+        combined_name(&names)
+    };
+    found.iter().map(name).collect()
+}
+
+/// What identifies a cell among those of the tables.
+fn identity(cell: &Cell) -> String {
+    format!("{cell} {:?}", cell.params)
+}
+
+/// A row and a column.
+type Place = (String, String);
+
+/// The places that the plan leaves out, by what of their cells isn't on an axis, each with the reason if the plan says one.
+struct LeftOut(HashMap<String, HashMap<Place, Option<String>>>);
+
+impl LeftOut {
+    fn new(
+        crossed: &[CrossedCell<'_>],
+        measured: &[Cell],
+        (by, along): (&SplitKey, &SplitKey),
+        place: impl Fn(&str, &str) -> Place,
+    ) -> Self {
+        let rule = |it: &CrossedCell<'_>| it.left_out.map(|rule: &LeaveOut| rule.why.clone());
+        let reasons: Vec<Option<String>> = crossed.iter().filter_map(rule).collect();
+        let cells = crossed.iter().filter(|it| it.left_out.is_some());
+        let mut cells: Vec<Cell> = cells.map(|it| it.cell.clone()).collect();
+        let count = cells.len();
+        // What variants set shows in all cells together.
+        cells.extend_from_slice(measured);
+        let (sides, rest): (Vec<String>, Vec<Cell>) =
+            parts_of_cells(&cells, by).into_iter().flatten().unzip();
+        let mut all: HashMap<String, HashMap<Place, Option<String>>> = HashMap::new();
+        if rest.len() == cells.len() {
+            let of_left_out = sides.iter().zip(parts_of_cells(&rest, along)).take(count);
+            for ((side, part), why) in of_left_out.zip(reasons) {
+                if let Some((value, cell)) = part {
+                    let places = all.entry(identity(&cell)).or_default();
+                    places.insert(place(side, &value), why);
+                }
+            }
+        }
+        Self(all)
     }
 }
 
@@ -321,48 +332,60 @@ struct Draft<'a> {
     cell: Cell,
     row: &'a ComparisonRow,
     /// By row and column.
-    entries: HashMap<(String, String), &'a RowEntry>,
+    entries: HashMap<Place, &'a RowEntry>,
 }
 
 impl Draft<'_> {
     fn table(
         &self,
         (rows, columns): (&IndexSet<String>, &IndexSet<String>),
-        limit_of: &LimitOf<'_>,
+        left_out: &LeftOut,
+        plan: Option<&Plan>,
     ) -> MatrixTable {
         let unit = self.row.unit;
-        let limit = unit.and_then(|unit| limit_of(&self.cell, self.row.metric.as_str(), unit));
-        let cell = |row: &String, column: &String| {
-            let entry = self.entries.get(&(row.clone(), column.clone()));
-            entry.map_or(MatrixCell::NotApplicable, |entry| {
-                cell(entry, self.row.better, limit)
+        let metric = self.row.metric.as_str();
+        let limit = unit
+            .zip(plan)
+            .and_then(|(unit, plan)| plan.limit(&self.cell.benchmark, metric, unit));
+        let left_out = left_out.0.get(&identity(&self.cell));
+        let why = |place: &Place| left_out.and_then(|places| places.get(place));
+        let cell = |place: &Place| {
+            let entry = self.entries.get(place);
+            let measured = entry.and_then(|entry| cell(entry, self.row.better, limit));
+            measured.unwrap_or_else(|| MatrixCell::NotApplicable {
+                why: why(place).cloned().flatten(),
             })
         };
-        let rows = rows.iter().map(|name| MatrixRow {
-            name: name.clone(),
-            cells: columns.iter().map(|column| cell(name, column)).collect(),
+        let rows = rows.iter().filter_map(|name| {
+            let places = columns.iter().map(|column| (name.clone(), column.clone()));
+            let places: Vec<Place> = places.collect();
+            let cells: Vec<MatrixCell> = places.iter().map(&cell).collect();
+            let is_measured = |cell: &MatrixCell| !matches!(cell, MatrixCell::NotApplicable { .. });
+            let is_there =
+                cells.iter().any(is_measured) || places.iter().any(|it| why(it).is_some());
+            is_there.then(|| MatrixRow {
+                name: name.clone(),
+                cells,
+            })
         });
-        let is_empty = |row: &MatrixRow| {
-            let mut cells = row.cells.iter();
-            cells.all(|cell| *cell == MatrixCell::NotApplicable)
-        };
         MatrixTable {
             cell: self.cell.to_string(),
             metric: self.row.metric.to_string(),
             unit: unit.map_or(String::new(), |unit| unit.to_string()),
             better: self.row.better.to_string(),
             limit,
+            rows: rows.collect(),
             columns: columns.iter().cloned().collect(),
-            rows: rows.filter(|row| !is_empty(row)).collect(),
             scale: unit,
         }
     }
 }
 
-fn cell(entry: &RowEntry, better: Better, limit: Option<f64>) -> MatrixCell {
-    match entry {
+/// What is known of a combination; none where the plan leaves it out.
+fn cell(entry: &RowEntry, better: Better, limit: Option<f64>) -> Option<MatrixCell> {
+    Some(match entry {
         RowEntry::Missing(MissingReason::NotInPlan | MissingReason::OtherParams { .. }) => {
-            MatrixCell::NotApplicable
+            return None;
         }
         RowEntry::Missing(why) => MatrixCell::NotMeasured {
             why: why.to_string(),
@@ -374,7 +397,7 @@ fn cell(entry: &RowEntry, better: Better, limit: Option<f64>) -> MatrixCell {
             speed_up: entry.difference().and_then(|it| speed_up(it, better)),
             utilisation: limit.map(|limit| measured.mean / limit),
         },
-    }
+    })
 }
 
 fn speed_up(difference: &Difference, better: Better) -> Option<SpeedUp> {
@@ -395,138 +418,4 @@ fn speed_up(difference: &Difference, better: Better) -> Option<SpeedUp> {
         interval,
         verdict: difference.call.as_str(),
     })
-}
-
-impl MatrixTable {
-    fn scale(&self) -> Scale {
-        let cells = self.rows.iter().flat_map(|row| &row.cells);
-        let values = cells.filter_map(|cell| match cell {
-            MatrixCell::Measured { value, .. } => Some(*value),
-            _ => None,
-        });
-        Scale::fitting(self.scale, values)
-    }
-
-    /// A table with a field for each measured combination.
-    fn fields(&self, corner: &str, of: impl Fn(&MatrixCell) -> Field) -> Table {
-        let mut columns = vec![left(corner)];
-        columns.extend(self.columns.iter().map(right));
-        let mut table = Table::new(columns);
-        for row in &self.rows {
-            let fields = row.cells.iter().map(|cell| match cell {
-                MatrixCell::Measured { .. } => of(cell),
-                MatrixCell::NotMeasured { .. } => field("not measured").with_tone(Tone::Bad),
-                MatrixCell::NotApplicable => field("n/a").with_tone(Tone::Faint),
-            });
-            let mut all = vec![field(&row.name)];
-            all.extend(fields);
-            table.row(all);
-        }
-        table
-    }
-
-    fn values(&self, corner: &str) -> Table {
-        let scale = self.scale();
-        self.fields(corner, |cell| match cell {
-            MatrixCell::Measured { value, reach, .. } => {
-                let reach = reach.map(|reach| scale.convert(reach));
-                field(numbers::mean(scale.convert(*value), reach))
-            }
-            _ => Field::default(),
-        })
-    }
-
-    fn speed_ups(&self, corner: &str) -> Table {
-        self.fields(corner, |cell| match cell {
-            MatrixCell::Measured {
-                speed_up: Some(it), ..
-            } => {
-                let rounding = Rounding::from_interval(it.ratio, it.interval);
-                let interval = it.interval.map_or(String::new(), |ends| {
-                    format!(" {}", rounding.interval(ends))
-                });
-                let (mark, tone) = match it.verdict {
-                    "better" => ("✓ ", Tone::Good),
-                    "worse" => ("✗ ", Tone::Bad),
-                    "changed" => ("○ ", Tone::Changed),
-                    "no change" => ("= ", Tone::Plain),
-                    _ => ("? ", Tone::Plain),
-                };
-                let ratio = rounding.value(it.ratio);
-                field(format!("{mark}×{ratio}{interval}")).with_tone(tone)
-            }
-            _ => field("–").with_tone(Tone::Faint),
-        })
-    }
-
-    fn utilisations(&self, corner: &str) -> Table {
-        self.fields(corner, |cell| match cell {
-            MatrixCell::Measured {
-                utilisation: Some(share),
-                ..
-            } => field(format!("{:.0} %", share * 100.0)).with_shade(*share),
-            _ => Field::default(),
-        })
-    }
-
-    fn missing(&self) -> impl Iterator<Item = String> {
-        self.rows.iter().flat_map(move |row| {
-            let cells = row.cells.iter().zip(&self.columns);
-            cells.filter_map(move |(cell, column)| match cell {
-                MatrixCell::NotMeasured { why } => Some(format!(
-                    "{} {}, {} and {column}: {why}",
-                    self.cell, self.metric, row.name
-                )),
-                _ => None,
-            })
-        })
-    }
-}
-
-impl Render for ScenarioMatrix {
-    type View<'v> = &'v Self;
-
-    fn view(&self) -> &Self {
-        self
-    }
-
-    fn document(&self) -> Document {
-        let (rows, columns) = (&self.rows, &self.columns);
-        let title = format!("{}: {rows} × {columns}", self.study);
-        let corner = format!("{rows} \\ {columns}");
-        let mut document = Document::new(title);
-        for table in &self.tables {
-            let name = format!("{} {}", table.cell, table.metric);
-            let scale = table.scale();
-            let unit = scale.unit.map_or(String::new(), |unit| format!("{unit}, "));
-            let better = table
-                .better
-                .parse()
-                .map_or("", |better: Better| direction_words(better));
-            document = document
-                .with_section(Section::table(
-                    format!("{name}: {unit}{better}"),
-                    table.values(&corner),
-                ))
-                .with_section(
-                    Section::table(
-                        format!("{name}: speed-up to {}={}", self.base_of, self.base),
-                        table.speed_ups(&corner),
-                    )
-                    .with_about(
-                        "So many times as good, with the interval of the comparison that it is from; above 1 is better. ✓ better, ✗ worse, = no change, ? can't tell.",
-                    ),
-                );
-            if let Some(limit) = table.limit {
-                let limit = scale.convert(limit);
-                let limit = format!("{}{}", numbers::value(limit, 3), scale.unit_after());
-                document = document.with_section(Section::table(
-                    format!("{name}: share of {limit}"),
-                    table.utilisations(&corner),
-                ));
-            }
-        }
-        let missing: Vec<String> = self.tables.iter().flat_map(MatrixTable::missing).collect();
-        document.with_section(Section::list("Not measured", missing))
-    }
 }

@@ -5,7 +5,8 @@
 //! and the page says where.
 
 use askama::Template;
-use backsight_model::{Cell, Plan, ResultSet, StudyState, shell_quoted};
+use backsight_model::{Plan, ResultSet, StudyState, shell_quoted};
+use backsight_policy::join_versions;
 use backsight_report::comparison::{
     bar_figures::{figures, figures_of},
     page::{ComparisonTables, Piece, RichSentence, verdict_sentences},
@@ -42,6 +43,8 @@ const MOST_LISTED: usize = 50;
 
 /// Most scenario matrices.
 const MOST_MATRICES: usize = 30;
+/// Most reasons of what a matrix hasn't.
+const MOST_REASONS: usize = 20;
 
 /// Narrow enough for a phone; a wider page stretches it.
 const CHART_WIDTH: f64 = 380.0;
@@ -181,8 +184,10 @@ struct FailedTrial {
 struct MatrixSection {
     heading: String,
     about: String,
-    /// The table as HTML.
+    /// The table as HTML; nothing of a list.
     table: String,
+    /// The sentences of a list: why something isn't there.
+    items: Vec<String>,
 }
 
 struct DocumentView {
@@ -244,7 +249,7 @@ impl<'a> Page<'a> {
             more_rounds: report.background.more_rounds.as_ref(),
             overhead: report.overhead.as_ref().map(OverheadSection::new),
             instances: InstancesSection::new(&report.background.instances),
-            matrices: matrices(&report.studies),
+            matrices: matrices(report),
             statistics: summaries(&shown),
             notes,
             notes_left_out,
@@ -309,28 +314,50 @@ impl ReportVersions {
     }
 }
 
-/// The scenario matrix of the only study, if its plan has two parameters or more.
-fn matrices(studies: &[ReportStudy]) -> Vec<MatrixSection> {
-    let [study] = studies else { return Vec::new() };
-    let Some(axes) = MatrixAxes::first_of(&study.results) else {
+/// The scenario matrix of the only study: that of its plan, else of the first two axes, if it has two or more.
+fn matrices(report: &ReportContent) -> Vec<MatrixSection> {
+    let [study] = &report.studies[..] else {
         return Vec::new();
     };
+    let joined = report.versions.as_ref();
+    let joined = joined.and_then(|versions| join_versions(&versions.sets));
+    let set = joined.as_ref().unwrap_or(&study.results);
     let plan = StudyDocument::of_kind(&study.documents, "plan").find_map(|it| Plan::read(&it).ok());
-    let limit_of =
-        |cell: &Cell, metric: &str, unit| plan.as_ref()?.limit(&cell.benchmark, metric, unit);
-    let Ok(matrix) = ScenarioMatrix::new(&study.results, &axes, &limit_of) else {
+    let of_plan = plan.as_ref().and_then(|plan| plan.matrix.as_ref());
+    let axes = of_plan.map(MatrixAxes::of_plan);
+    let matrix = axes.or_else(|| MatrixAxes::first_of(set));
+    let matrix = matrix.and_then(|axes| ScenarioMatrix::new(set, &axes, plan.as_ref()).ok());
+    let Some(matrix) = matrix else {
         return Vec::new();
     };
-    let sections = matrix.document().sections.into_iter();
-    let tables = sections.filter_map(|section| match section.body {
-        Body::Table(table) => Some(MatrixSection {
-            heading: section.heading,
-            about: section.about,
-            table: table.html(),
-        }),
-        _ => None,
-    });
-    tables.take(MOST_MATRICES).collect()
+    let mut tables = Vec::new();
+    let mut lists = Vec::new();
+    for section in matrix.document().sections {
+        let (heading, about) = (section.heading, section.about);
+        let (table, items) = match section.body {
+            Body::Table(table) => (table.html(), Vec::new()),
+            Body::List(items) => (String::new(), items),
+            // Every bar stands above.
+            Body::Picture { .. } | Body::Verbatim(_) => continue,
+        };
+        let to = if items.is_empty() {
+            &mut tables
+        } else {
+            &mut lists
+        };
+        to.push(MatrixSection {
+            heading,
+            about,
+            table,
+            items,
+        });
+    }
+    tables.truncate(MOST_MATRICES);
+    lists
+        .iter_mut()
+        .for_each(|it| it.items.truncate(MOST_REASONS));
+    tables.append(&mut lists);
+    tables
 }
 
 fn headline(studies: &[ReportStudy]) -> Vec<Fact> {

@@ -17,6 +17,8 @@ use crate::verbs::{InRegistry, VerbChoices};
 pub struct Choices {
     /// Rounds, instead of the plan's.
     pub rounds: Option<NonZeroU32>,
+    /// The testbed, instead of the plan's.
+    pub testbed: Option<TestbedName>,
     /// Benchmarks, instead of the plan's; the plan's if empty.
     pub benchmarks: Vec<BenchmarkName>,
     /// Monitors, instead of the plan's; the plan's if empty.
@@ -34,6 +36,8 @@ pub struct Choices {
 struct Stored {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rounds: Option<NonZeroU32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    testbed: Option<TestbedName>,
     #[serde(default, rename = "use", skip_serializing_if = "Vec::is_empty")]
     benchmarks: Vec<BenchmarkName>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,6 +54,7 @@ impl Serialize for Choices {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let stored = Stored {
             rounds: self.rounds,
+            testbed: self.testbed.clone(),
             benchmarks: self.benchmarks.clone(),
             monitors: self.monitors.clone(),
             folder: self.folder.clone(),
@@ -65,6 +70,7 @@ impl<'de> Deserialize<'de> for Choices {
         let stored = Stored::deserialize(deserializer)?;
         Ok(Self {
             rounds: stored.rounds,
+            testbed: stored.testbed,
             benchmarks: stored.benchmarks,
             monitors: stored.monitors,
             folder: stored.folder,
@@ -75,10 +81,11 @@ impl<'de> Deserialize<'de> for Choices {
 }
 
 impl Choices {
-    /// The choices of a verb over a plan: no rounds, benchmarks or folder of its own.
+    /// The choices of a verb over a plan: no rounds, testbed, benchmarks or folder of its own.
     pub fn new(verb: impl Into<VerbChoices>) -> Self {
         Self {
             rounds: None,
+            testbed: None,
             benchmarks: Vec::new(),
             monitors: Vec::new(),
             folder: None,

@@ -81,7 +81,7 @@ impl Question {
             None => Lab::this_machine(),
         };
         let mut plan = Plan::read(&self.plan)?;
-        if let Some(testbed) = testbed {
+        if let Some(testbed) = testbed.or(self.choices.testbed.as_ref()) {
             plan.testbed = Some(Located::nowhere(testbed.clone()));
         }
         if let Some(rounds) = self.choices.rounds {

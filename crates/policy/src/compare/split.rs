@@ -13,16 +13,50 @@ pub enum SplitKey {
     Variant,
     /// Each value of this parameter is a part.
     Param(String),
+    /// Each combination of values of these is a part; none of them is a combination itself.
+    Combined(Vec<SplitKey>),
+}
+
+impl SplitKey {
+    /// What it combines: itself where it is no combination.
+    pub fn keys(&self) -> &[Self] {
+        match self {
+            Self::Combined(keys) => keys,
+            single => std::slice::from_ref(single),
+        }
+    }
+
+    /// The value that a cell has of it; none where it lacks a parameter.
+    pub fn value_of(&self, cell: &Cell) -> Option<String> {
+        match self {
+            Self::Variant => Some(cell.variant.to_string()),
+            Self::Param(name) => cell.params.get(name.as_str()).map(ToString::to_string),
+            Self::Combined(keys) => {
+                let values: Option<Vec<String>> = keys.iter().map(|it| it.value_of(cell)).collect();
+                values.map(|values| combined_name(&values))
+            }
+        }
+    }
+}
+
+/// What a combination of values is called.
+pub fn combined_name(values: &[impl AsRef<str>]) -> String {
+    let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
+    values.join(" / ")
 }
 
 impl FromStr for SplitKey {
     type Err = Infallible;
 
-    /// `variant`, else a parameter's name.
+    /// `variant`, a parameter's name, or several of these: `variant+size`.
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(match text {
+        let single = |name: &str| match name {
             "variant" => Self::Variant,
             name => Self::Param(name.to_owned()),
+        };
+        Ok(match text.contains('+') {
+            true => Self::Combined(text.split('+').map(single).collect()),
+            false => single(text),
         })
     }
 }
@@ -32,6 +66,10 @@ impl fmt::Display for SplitKey {
         match self {
             Self::Variant => f.pad("variant"),
             Self::Param(name) => f.pad(name),
+            Self::Combined(keys) => {
+                let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+                f.pad(&keys.join("+"))
+            }
         }
     }
 }
@@ -93,13 +131,28 @@ pub fn split(set: &ResultSet, by: &SplitKey) -> Result<(Vec<ResultSet>, Vec<Stri
     let cells = set.series.iter().map(|series| &series.cell);
     let values: IndexSet<String> = cells
         .chain(failed)
-        .filter_map(|cell| value_of(cell, by))
+        .filter_map(|cell| by.value_of(cell))
         .collect();
     if values.len() < 2 {
-        let (by, known) = (by.to_string(), several(set));
+        let known = several(set);
         return Err(match values.into_iter().next() {
-            None => SplitError::Unknown { by, known },
-            Some(value) => SplitError::OneValue { by, value, known },
+            // Of a combination the one that nobody has.
+            None => {
+                let has = |key: &&SplitKey| {
+                    let mut cells = set.series.iter().map(|series| &series.cell);
+                    cells.any(|cell| key.value_of(cell).is_some())
+                };
+                let by = by.keys().iter().find(|key| !has(key)).unwrap_or(by);
+                SplitError::Unknown {
+                    by: by.to_string(),
+                    known,
+                }
+            }
+            Some(value) => SplitError::OneValue {
+                by: by.to_string(),
+                value,
+                known,
+            },
         });
     }
     let mut parts: IndexMap<String, ResultSet> = IndexMap::new();
@@ -109,7 +162,7 @@ pub fn split(set: &ResultSet, by: &SplitKey) -> Result<(Vec<ResultSet>, Vec<Stri
     let of_variant = set_by_variant(cells.chain(failed));
     let strip = |cell: &mut Cell| strip(cell, by, &of_variant);
     for series in &set.series {
-        match value_of(&series.cell, by) {
+        match by.value_of(&series.cell) {
             Some(value) => {
                 let mut series = series.clone();
                 strip(&mut series.cell);
@@ -121,7 +174,7 @@ pub fn split(set: &ResultSet, by: &SplitKey) -> Result<(Vec<ResultSet>, Vec<Stri
         }
     }
     for (trial, round, cell, failure) in &set.failed {
-        if let Some(value) = value_of(cell, by) {
+        if let Some(value) = by.value_of(cell) {
             let mut cell = cell.clone();
             strip(&mut cell);
             let failed = &mut part(&mut parts, set, value).failed;
@@ -215,19 +268,12 @@ pub fn compare_by(
 pub fn parts_of_cells(cells: &[Cell], by: &SplitKey) -> Vec<Option<(String, Cell)>> {
     let of_variant = set_by_variant(cells.iter());
     let part = |cell: &Cell| {
-        let value = value_of(cell, by)?;
+        let value = by.value_of(cell)?;
         let mut cell = cell.clone();
         strip(&mut cell, by, &of_variant);
         Some((value, cell))
     };
     cells.iter().map(part).collect()
-}
-
-fn value_of(cell: &Cell, by: &SplitKey) -> Option<String> {
-    match by {
-        SplitKey::Variant => Some(cell.variant.to_string()),
-        SplitKey::Param(name) => cell.params.get(name.as_str()).map(ToString::to_string),
-    }
 }
 
 /// Parameters, by benchmark, that the variants set: within a variant they have one value, and another in another one.
@@ -276,6 +322,11 @@ fn strip(cell: &mut Cell, by: &SplitKey, of_variant: &HashSet<(BenchmarkName, Pa
             cell.params.shift_remove(name.as_str());
             cell.chosen
                 .retain(|chosen: &ParamName| chosen.as_str() != name);
+        }
+        SplitKey::Combined(keys) => {
+            for key in keys {
+                strip(cell, key, of_variant);
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Sides of a comparison of studies: a whole study, or what it measured of one version on one testbed.
 
-use backsight_model::{HostName, HostRecordMap, ResultSet, StudyHistory};
+use backsight_model::{
+    Cell, CellSeries, HostName, HostRecordMap, ParamName, ResultSet, StudyHistory, Value,
+};
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,6 +87,41 @@ pub fn parts_by_version(study: &StudyHistory) -> Vec<StudyPart> {
         trials: Some(trials),
     };
     measured_versions(study).into_iter().map(part).collect()
+}
+
+/// The name under which versions of a target are an axis of a matrix: no parameter is called so.
+pub const VERSION_AXIS: &str = "version";
+
+/// What a study measured of each version as one set, in which the version is a parameter of every cell. `parts` are of one study and
+/// are called as their versions. None where there are none.
+pub fn join_versions(parts: &[ResultSet]) -> Option<ResultSet> {
+    let axis = ParamName::new(VERSION_AXIS).ok()?;
+    let first = parts.first()?;
+    let mut joined = ResultSet {
+        name: first.study_name.to_string(),
+        series: Vec::new(),
+        failed: Vec::new(),
+        ..first.clone()
+    };
+    for part in parts {
+        let of_version = |cell: &Cell| {
+            let mut cell = cell.clone();
+            let version = Value::Text(part.name.clone());
+            cell.params.shift_insert(0, axis.clone(), version);
+            cell.chosen.insert(0, axis.clone());
+            cell
+        };
+        let series = part.series.iter().map(|series| CellSeries {
+            cell: of_version(&series.cell),
+            ..series.clone()
+        });
+        joined.series.extend(series);
+        let failed = part.failed.iter().map(|(trial, round, cell, failure)| {
+            (*trial, *round, of_version(cell), failure.clone())
+        });
+        joined.failed.extend(failed);
+    }
+    Some(joined)
 }
 
 /// The places of the versions of which some trial gave samples, with the numbers of all of their trials.

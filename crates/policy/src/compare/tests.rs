@@ -751,6 +751,43 @@ fn parameters_that_a_variant_sets_are_a_part_of_it() {
 }
 
 #[test]
+fn a_set_is_split_by_a_combination_and_by_versions() {
+    let by = "variant+streams".parse().unwrap();
+    let names = |set: &ResultSet, by: &SplitKey| -> Vec<String> {
+        let (parts, _) = split(set, by).unwrap();
+        parts.into_iter().map(|part| part.name).collect()
+    };
+    assert_eq!(
+        names(&matrix(), &by),
+        ["direct / 1", "direct / 10", "filter / 1", "filter / 10"]
+    );
+    assert_eq!(by.to_string(), "variant+streams");
+    // Their cells ask the same question.
+    let comparison = compare_by(&matrix(), &by, CompareOptions::default()).unwrap();
+    assert_eq!(comparison.rows.len(), 1);
+    assert_eq!(comparison.rows[0].cell.to_string(), "tcp");
+    let unknown = split(&matrix(), &"variant+steams".parse().unwrap()).unwrap_err();
+    assert!(
+        unknown
+            .to_string()
+            .contains("a parameter `steams`; did you mean")
+    );
+
+    let version = |name: &str| ResultSet {
+        name: name.to_owned(),
+        ..matrix()
+    };
+    let joined = join_versions(&[version("v1"), version("v2")]).unwrap();
+    assert_eq!((joined.series.len(), joined.failed.len()), (10, 2));
+    let by = "version+variant".parse().unwrap();
+    assert_eq!(
+        names(&joined, &by),
+        ["v1 / direct", "v1 / filter", "v2 / direct", "v2 / filter"]
+    );
+    assert_eq!(join_versions(&[]), None);
+}
+
+#[test]
 fn what_can_not_be_split_says_what_could_be() {
     let nothing = |by: &str| {
         split(&matrix(), &by.parse().unwrap())

@@ -10,8 +10,8 @@
 use backsight_exchange::{
     export::{ExportFormat, export},
     import::{
-        ImportChoice, ImportChoices, ImportError, ImportFormat, ImportedStudy, ImportedTrial,
-        Importer, MeasuredLevel, import,
+        ImportChoice, ImportChoices, ImportError, ImportFormat, ImportedStudy, Importer,
+        MeasuredLevel, import,
     },
     table::TableOutput,
 };
@@ -26,15 +26,8 @@ use std::{
     sync::LazyLock,
 };
 
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
-}
-
-fn importer(format: &str) -> Importer {
-    Importer::find(format).unwrap().unwrap()
-}
+mod imported;
+use imported::{file, fixture, importer, lines};
 
 /// Every importer, compiled once.
 static ALL: LazyLock<Vec<Importer>> = LazyLock::new(|| {
@@ -64,51 +57,6 @@ fn import_fixture(format: &str, files: &[&str], choices: &ImportChoices) -> Impo
 
 fn refused(format: &str, file: &Path, choices: &ImportChoices) -> ImportError {
     import(&importer(format), &[file.to_owned()], choices).unwrap_err()
-}
-
-/// A file of this content, in a folder that goes with it.
-fn file(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(name);
-    fs::write(&path, content).unwrap();
-    (folder, path)
-}
-
-/// `cell metric unit better: trial trial …`, a line a series; the samples of one trial with commas between them.
-fn lines(imported: &ImportedStudy) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (number, cell) in imported.cells.iter().enumerate() {
-        let trials: Vec<&ImportedTrial> = imported
-            .trials
-            .iter()
-            .filter(|t| t.cell == number)
-            .collect();
-        for metric in imported.metrics.get(&cell.benchmark).into_iter().flatten() {
-            let samples: Vec<String> = trials
-                .iter()
-                .filter_map(|trial| trial.outcome.as_ref().ok())
-                .flatten()
-                .filter(|samples| samples.metric == metric.name)
-                .map(|samples| {
-                    let values: Vec<String> = samples.values.iter().map(f64::to_string).collect();
-                    values.join(",")
-                })
-                .collect();
-            if !samples.is_empty() {
-                let (name, unit, better) = (&metric.name, metric.unit, metric.better);
-                lines.push(format!(
-                    "{cell} {name} {unit} {better}: {}",
-                    samples.join(" ")
-                ));
-            }
-        }
-        for trial in trials {
-            if let Err(why) = &trial.outcome {
-                lines.push(format!("{cell} failed: {why}"));
-            }
-        }
-    }
-    lines
 }
 
 #[test]
@@ -917,8 +865,10 @@ fn logs_of_mmtests_become_trials_iteration_by_iteration() {
             "kernbench jobs=2 system s lower: 20.25 20.25",
             "ours operation=read value ms lower: 10 11.5 10.1 11.5",
             "ours operation=write value ms lower: 20 20",
-            "pipetest time us lower: 4.1 4.101",
+            "pipetest time_per_op us lower: 4.1 4.101",
+            "pipetest rate ops/s higher: 243902 243902",
             "tbench4 clients=1 throughput MB/s higher: 251.025 251.125",
+            "tbench4 clients=1 max_latency ms lower: 0.2 0.2",
         ]
     );
     let nothing = refused("mmtests", &fixture("criterion"), &choices);

@@ -1,6 +1,10 @@
 //! What each parser finds in an output, and where: for who writes a definition.
 
-use backsight_model::{MetricName, OutputSource, Pick, StepRecord, Unit};
+use backsight_model::{
+    Ending, HostName, MetricName, OutputSource, Phase, Pick, ResourceUsage, StepOutput, StepRecord,
+    Unit,
+};
+use std::{borrow::Cow, cell::OnceCell};
 
 use super::{ExtractionError, How, MetricParser, Parsers, Printed, Seeker, picked};
 use crate::jq::with_deep_stack;
@@ -49,14 +53,56 @@ impl Parsers {
         let read = || self.0.iter().map(|metric| metric.reading(steps)).collect();
         with_deep_stack(read).unwrap_or_default()
     }
+
+    /// What each metric's parsers find in a log that somebody else kept of the program: whatever the definition says where it was
+    /// printed, it is in the log. Of what the system counts nothing is. Within [`with_deep_stack`] only.
+    pub fn readings_of_text(&self, text: &[u8]) -> Vec<MetricReading> {
+        let Ok(nowhere) = HostName::new("elsewhere") else {
+            return Vec::new();
+        };
+        let parsers = self.0.iter();
+        let read = parsers.filter(|metric| !matches!(metric.summary.how, How::Resource(_)));
+        read.map(|metric| {
+            let nothing = || StepOutput {
+                bytes: Vec::new(),
+                printed: 0,
+            };
+            let step = StepRecord {
+                role: metric.from.role.clone(),
+                host: nowhere.clone(),
+                phase: Phase::Run,
+                number: 0,
+                command: String::new(),
+                spawned: false,
+                monitor: None,
+                began: jiff::Timestamp::UNIX_EPOCH,
+                began_monotonic: 0,
+                ending: Ending::Exit(0),
+                usage: ResourceUsage::default(),
+                stdout: nothing(),
+                stderr: nothing(),
+            };
+            metric.reading_of(&Printed {
+                source: metric.from.to_string(),
+                host: None,
+                steps: vec![&step],
+                text: Cow::Borrowed(text),
+                documents: OnceCell::new(),
+            })
+        })
+        .collect()
+    }
 }
 
 impl MetricParser {
     fn reading(&self, steps: &[StepRecord]) -> MetricReading {
-        let printed = Printed::from_steps(&self.from, steps, None);
+        self.reading_of(&Printed::from_steps(&self.from, steps, None))
+    }
+
+    fn reading_of(&self, printed: &Printed<'_>) -> MetricReading {
         let found = |seeker: &Seeker| SoughtNumbers {
             sought: seeker.sought.clone(),
-            numbers: seeker.numbers(&printed, self.unit),
+            numbers: seeker.numbers(printed, self.unit),
             lines: match &seeker.how {
                 How::Expression(expression) => expression.lines(&printed.text),
                 How::Field(field) => field.lines(&printed.text),

@@ -13,7 +13,7 @@ use backsight_model::{
     VariantName,
 };
 use indexmap::{IndexMap, IndexSet};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
     ImportChoices, ImportError, MeasuredLevel, SourceFile,
@@ -35,6 +35,8 @@ const SESSION_GAP: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 const HOSTNAME: &str = "hostname";
 /// Longest name, in characters.
 const LONGEST: usize = 64;
+/// The number of no metric: failures count as one that no cell has.
+const FAILURE: usize = usize::MAX;
 /// Most trials of one study.
 const MOST_TRIALS: usize = 1_000_000;
 
@@ -109,14 +111,14 @@ struct Trial {
     files: Vec<usize>,
 }
 
-/// The rounds that a cell's metric has had.
+/// The rounds that a metric of a cell has had, or any of its metrics.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rounds {
     last: u32,
     /// The last one of the files before the one that is being read.
     before: u32,
-    /// How many files there were when it was last looked at.
-    files: usize,
+    /// Which of the files was being read when it was last looked at.
+    sitting: u32,
 }
 
 /// Records on their way to a study.
@@ -136,12 +138,18 @@ pub(super) struct Assembly<'a> {
     trials: BTreeMap<(u32, usize), Trial>,
     /// Where the rounds of a cell's metric are.
     rounds: HashMap<(usize, usize), Rounds>,
+    /// Where the rounds of a cell are: the trials of a file follow all of those of the files before, whichever metrics these have.
+    cell_rounds: HashMap<usize, Rounds>,
+    /// The cells and rounds of trials that failed: no samples are of them.
+    failed: HashSet<(usize, u32)>,
     /// What was said of each host, in turn; what was said of no host by name stands under `elsewhere`.
     hosts: IndexMap<HostName, IndexMap<String, IndexSet<String>>>,
     notes: IndexSet<String>,
     left_out: IndexSet<String>,
     undirected: IndexSet<String>,
     unitless: IndexMap<String, Option<String>>,
+    /// Metrics that were left out because nothing says what they are.
+    spared: IndexSet<String>,
 }
 
 impl<'a> Assembly<'a> {
@@ -158,15 +166,23 @@ impl<'a> Assembly<'a> {
             metrics: IndexMap::new(),
             trials: BTreeMap::new(),
             rounds: HashMap::new(),
+            cell_rounds: HashMap::new(),
+            failed: HashSet::new(),
             hosts: IndexMap::new(),
             notes: IndexSet::new(),
             left_out: IndexSet::new(),
             undirected: IndexSet::new(),
             unitless: IndexMap::new(),
+            spared: IndexSet::new(),
         }
     }
 
-    /// What follows comes from these files; their numbers.
+    /// The number that the next file will have.
+    pub fn next_file(&self) -> usize {
+        self.files.len()
+    }
+
+    /// What follows comes from these files, and perhaps from some before; the numbers of these.
     pub fn begin_file(&mut self, files: impl IntoIterator<Item = SourceFile>) -> Vec<usize> {
         let first = self.files.len();
         self.session += 1;
@@ -260,6 +276,10 @@ impl<'a> Assembly<'a> {
 
     /// Adds a record out of these files. The error says what is wrong with it.
     pub fn add(&mut self, record: Record, files: &[usize]) -> Result<(), String> {
+        if record.spare && !self.is_known(&record) {
+            self.spared.extend(record.metric);
+            return Ok(());
+        }
         let cell = self.cell(&record)?;
         let metric = match &record.metric {
             Some(metric) if self.choices.without.contains(metric) => {
@@ -305,6 +325,22 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
+    /// Whether the format or a choice says the unit and the direction of a record's metric.
+    fn is_known(&self, record: &Record) -> bool {
+        let said = record.metric.as_deref().unwrap_or_default();
+        let names = [said, &legal(said)];
+        let unit = record
+            .unit
+            .as_deref()
+            .is_some_and(|unit| Unit::parse(unit).is_ok())
+            || named(&self.choices.unit, names).is_some()
+            || for_all(&self.choices.unit).is_some();
+        let better = record.better.is_some()
+            || named(&self.choices.better, names).is_some()
+            || for_all(&self.choices.better).is_some();
+        unit && better || self.choices.without.iter().any(|it| it == said)
+    }
+
     fn add_failure(
         &mut self,
         cell: usize,
@@ -312,8 +348,8 @@ impl<'a> Assembly<'a> {
         why: String,
         files: &[usize],
     ) -> Result<(), String> {
-        // Failures count as a metric that no cell has.
-        let round = self.round(cell, usize::MAX, said)?;
+        let round = self.round(cell, FAILURE, said)?;
+        self.failed.insert((cell, round));
         let trial = self.trial(round, cell, files)?;
         trial.failed.get_or_insert(why);
         Ok(())
@@ -341,20 +377,35 @@ impl<'a> Assembly<'a> {
     /// number of the file among those that have the cell.
     fn round(&mut self, cell: usize, metric: usize, said: Option<u32>) -> Result<u32, String> {
         let (metric, said) = match self.level {
-            MeasuredLevel::Iteration => (usize::MAX, Some(1)),
+            MeasuredLevel::Iteration => (FAILURE, Some(1)),
             MeasuredLevel::Run => (metric, said),
         };
-        let rounds = self.rounds.entry((cell, metric)).or_default();
-        if rounds.files != self.files.len() {
-            rounds.files = self.files.len();
-            rounds.before = rounds.last;
+        let of_cell = self.cell_rounds.entry(cell).or_default();
+        if of_cell.sitting != self.session {
+            of_cell.sitting = self.session;
+            of_cell.before = of_cell.last;
         }
-        let round = match said {
-            Some(said) => rounds.before.checked_add(said),
-            None => rounds.last.checked_add(1),
+        let rounds = self.rounds.entry((cell, metric)).or_default();
+        if rounds.sitting != self.session {
+            rounds.sitting = self.session;
+            rounds.before = of_cell.before;
+            rounds.last = of_cell.before;
+        }
+        let last = match metric {
+            // A run that failed comes after all that were there, whichever metrics these have.
+            FAILURE => of_cell.last,
+            _ => rounds.last,
         };
+        let mut round = match said {
+            Some(said) => rounds.before.checked_add(said),
+            None => last.checked_add(1),
+        };
+        while said.is_none() && round.is_some_and(|round| self.failed.contains(&(cell, round))) {
+            round = round.and_then(|round| round.checked_add(1));
+        }
         let round = round.ok_or("there are too many rounds")?;
         rounds.last = rounds.last.max(round);
+        of_cell.last = of_cell.last.max(round);
         Ok(round)
     }
 
@@ -463,6 +514,22 @@ impl<'a> Assembly<'a> {
     /// Everything, if everything is known.
     pub fn finish(mut self) -> Result<ImportedStudy, ImportError> {
         self.refuse_unknown()?;
+        if !self.spared.is_empty() {
+            const MOST: usize = 12;
+            let names: Vec<String> = (self.spared.iter().take(MOST))
+                .map(|name| format!("`{}`", printable(name)))
+                .collect();
+            let more = if self.spared.len() > MOST {
+                ", …"
+            } else {
+                ""
+            };
+            self.notes.insert(format!(
+                "left alone: {}, whose unit or direction nothing says: {}{more}: say them with --unit 'METRIC=UNIT' and --better 'METRIC=lower'",
+                backsight_model::counted(self.spared.len(), "metric"),
+                names.join(", ")
+            ));
+        }
         let (sessions, most) = self.sessions();
         if most > 1 && !self.choices.sessions {
             self.notes.insert(format!(

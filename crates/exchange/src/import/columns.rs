@@ -265,6 +265,7 @@ impl Gathered {
         let entry = self.records.entry(key);
         let index = entry.index();
         let record = entry.or_insert_with_key(|key| Record {
+            spare: false,
             benchmark: key.benchmark.clone(),
             params,
             variant: key.variant.clone(),

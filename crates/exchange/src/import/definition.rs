@@ -3,11 +3,12 @@
 //! An importer's name must be its file's; its programs and expressions are compiled when it is read.
 
 use backsight_catalog::{Query, QueryError, with_deep_stack};
-use backsight_model::{DocumentError, Located, TomlDocument};
+use backsight_model::{BenchmarkName, DocumentError, Located, TomlDocument};
 use regex::Regex;
 use serde::Deserialize;
 use std::{collections::HashMap, str::FromStr};
 
+use super::by_benchmark::{LogReader, is_known};
 use crate::table::TableFormat;
 
 /// Name and text of each importer that comes with the program.
@@ -74,6 +75,8 @@ pub(super) enum Reads {
     JsonRows,
     /// The same in Parquet.
     Parquet,
+    /// A log of a program: no program of the shape's reads it, but the rules of a benchmark (`by`) or of another importer (`as`).
+    Log,
 }
 
 impl Reads {
@@ -84,7 +87,9 @@ impl Reads {
             Self::Tsv => Some(TableFormat::Tsv),
             Self::JsonRows => Some(TableFormat::JsonLines),
             Self::Parquet => Some(TableFormat::Parquet),
-            Self::Json | Self::JsonLines | Self::Xml | Self::Lines | Self::CsvRows => None,
+            Self::Json | Self::JsonLines | Self::Xml | Self::Lines | Self::CsvRows | Self::Log => {
+                None
+            }
         }
     }
 }
@@ -98,7 +103,18 @@ struct Written {
     level: MeasuredLevel,
     #[serde(default)]
     also: Vec<String>,
+    folder: Option<WrittenFolder>,
+    /// What the programs of several shapes have in common: definitions that stand before each of them.
+    #[serde(default)]
+    define: String,
     shape: Vec<WrittenShape>,
+}
+
+/// A folder that others write into too.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFolder {
+    part: Located<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -114,6 +130,13 @@ struct WrittenShape {
     host: Option<Located<String>>,
     when: Option<Located<String>>,
     path: Option<Located<String>>,
+    unless: Option<Located<String>>,
+    #[serde(default)]
+    by: Vec<Located<String>>,
+    #[serde(default)]
+    repeats: bool,
+    #[serde(rename = "as")]
+    importer: Option<Located<String>>,
     #[serde(default)]
     beside: Vec<String>,
     line: Option<Located<String>>,
@@ -144,6 +167,10 @@ pub(super) struct Shape {
     pub when: Option<Program>,
     /// Files of this shape in a folder.
     pub path: Option<Regex>,
+    /// Files below the folder of one, by their path in it, that say the same in more detail: where one is, this isn't read.
+    pub unless: Option<Regex>,
+    /// Whose rules read it, if it is a log.
+    pub rules: Option<LogRules>,
     /// Files beside it that say more, by their path from its folder.
     pub beside: Vec<String>,
     /// Lines that are items.
@@ -152,6 +179,20 @@ pub(super) struct Shape {
     pub state: Option<Regex>,
     /// Whether the tool writes `NaN`, which isn't JSON, where it has no value.
     pub nan_is_missing: bool,
+}
+
+/// Whose rules read a log.
+#[derive(Debug)]
+pub(super) enum LogRules {
+    /// Those of benchmarks of the catalogue.
+    Benchmarks {
+        /// Of which.
+        reader: LogReader,
+        /// Whether the program measures several times in a log, each a trial.
+        repeats: bool,
+    },
+    /// Those of another importer.
+    Importer(Box<Importer>),
 }
 
 /// A format that can be imported.
@@ -207,6 +248,8 @@ pub struct Importer {
     /// Its text; the document's name says where it comes from.
     pub document: TomlDocument,
     pub(super) shapes: Vec<Shape>,
+    /// The name of the part of a folder that a file is of, in its group `name`, where others write into the folder too.
+    part: Option<Regex>,
 }
 
 impl Importer {
@@ -217,16 +260,35 @@ impl Importer {
     pub fn read(document: &TomlDocument) -> Result<Self, DocumentError> {
         let written: Written = document.read()?;
         let format = written.describe();
+        let part = written.folder.map(|folder| regex(&folder.part, document));
+        let part = part.transpose()?;
         let shapes = written
             .shape
             .into_iter()
-            .map(|shape| compiled(shape, document))
+            .map(|shape| compiled(shape, &written.define, document))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             format,
             document: document.clone(),
             shapes,
+            part,
         })
+    }
+
+    /// Whether a folder of it has files of others too: those that can't be read are left alone.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.part.is_some()
+    }
+
+    /// The name of the part of the folder that the file at this path is of.
+    pub(super) fn part_of(&self, path: &str) -> Option<String> {
+        groups(self.part.as_ref()?, path)?.remove("name")
+    }
+
+    /// The first shape that files of this path may have, of those that look for files in a folder.
+    pub(super) fn shape_of(&self, path: &str) -> Option<&Shape> {
+        let mut shapes = self.shapes.iter();
+        shapes.find(|shape| shape.path.as_ref().is_some_and(|it| it.is_match(path)))
     }
 
     /// The importer of this name, if there is one.
@@ -260,19 +322,19 @@ impl Importer {
     }
 }
 
-fn compiled(shape: WrittenShape, document: &TomlDocument) -> Result<Shape, DocumentError> {
-    let program = |code: &Located<String>| compile(code, code, document);
+fn compiled(
+    shape: WrittenShape,
+    define: &str,
+    document: &TomlDocument,
+) -> Result<Shape, DocumentError> {
+    let program = |code: &Located<String>| match define {
+        "" => compile(code, code, document),
+        define => compile(&format!("{define}\n{}", code.as_str()), code, document),
+    };
     let maybe = |code: &Option<Located<String>>| code.as_ref().map(program).transpose();
     let expression = |source: &Option<Located<String>>| {
         let source = source.as_ref();
-        source
-            .map(|source| {
-                Regex::new(source).map_err(|error| {
-                    let message = format!("this isn't a regular expression: {error}");
-                    document.problem(source.span(), message, "here", None)
-                })
-            })
-            .transpose()
+        source.map(|source| regex(source, document)).transpose()
     };
     let items = maybe(&shape.items)?;
     let paths = shape
@@ -285,8 +347,10 @@ fn compiled(shape: WrittenShape, document: &TomlDocument) -> Result<Shape, Docum
         .as_ref()
         .map(|code| Ok((code.to_string(), program(code)?)))
         .transpose()?;
+    let rules = log_rules(&shape, document)?;
     Ok(Shape {
         reads: shape.reads,
+        rules,
         test: maybe(&shape.test)?,
         paths,
         items,
@@ -295,12 +359,51 @@ fn compiled(shape: WrittenShape, document: &TomlDocument) -> Result<Shape, Docum
         host: maybe(&shape.host)?,
         when: maybe(&shape.when)?,
         path: expression(&shape.path)?,
+        unless: expression(&shape.unless)?,
         line: expression(&shape.line)?,
         state: expression(&shape.state)?,
         beside: shape.beside,
         nan_is_missing: shape.nan_is_missing,
         expects: shape.expects,
     })
+}
+
+fn regex(source: &Located<String>, document: &TomlDocument) -> Result<Regex, DocumentError> {
+    Regex::new(source).map_err(|error| {
+        let message = format!("this isn't a regular expression: {error}");
+        document.problem(source.span(), message, "here", None)
+    })
+}
+
+/// Whose rules read a log; none where a program of the shape's own reads it.
+fn log_rules(
+    shape: &WrittenShape,
+    document: &TomlDocument,
+) -> Result<Option<LogRules>, DocumentError> {
+    if let Some(name) = &shape.importer {
+        let importer = Importer::find(name)?;
+        let importer = importer.ok_or_else(|| {
+            document.problem(name.span(), "there is no such importer", "here", None)
+        })?;
+        return Ok(Some(LogRules::Importer(Box::new(importer))));
+    }
+    if shape.reads != Reads::Log {
+        return Ok(None);
+    }
+    let known = |name: &Located<String>| {
+        let found = BenchmarkName::new(name.as_str()).ok();
+        let found = found.filter(is_known);
+        found.ok_or_else(|| {
+            document.problem(name.span(), "there is no such benchmark", "here", None)
+        })
+    };
+    let names: Vec<BenchmarkName> = shape.by.iter().map(known).collect::<Result<_, _>>()?;
+    let reader = match names.is_empty() {
+        true => LogReader::Alike,
+        false => LogReader::Benchmarks(names),
+    };
+    let repeats = shape.repeats;
+    Ok(Some(LogRules::Benchmarks { reader, repeats }))
 }
 
 fn compile(
@@ -366,7 +469,8 @@ mod tests {
             assert!(!importer.shapes.is_empty(), "{}", described.name);
             for shape in &importer.shapes {
                 let whole = shape.record.is_some() && shape.paths.is_some();
-                assert!(whole || shape.reads.table().is_some(), "{}", described.name);
+                let by_others = shape.rules.is_some() || shape.reads.table().is_some();
+                assert!(whole || by_others, "{}", described.name);
             }
         }
         assert_eq!(

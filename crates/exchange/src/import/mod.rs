@@ -4,15 +4,20 @@
 //! program that makes records of an item. [`import`] reads files with it and puts the records together: cells, metrics,
 //! trials, with the files that each came from.
 //!
-//! Directions and units are never guessed. An error anywhere is an error of the whole: no part is imported.
+//! Directions and units are never guessed. An error anywhere is an error of the whole: no part is imported. Only in the folder of a
+//! whole lab, where others write too, is a file that can't be read left alone, and named.
 //!
 //! Results of tests ([`import_tests`]) are read by `backsight-test-results` and need no importer. There, what is wrong in a file
 //! that has results is a problem of the run.
 
 mod assembly;
+mod by_benchmark;
 mod choices;
 pub(crate) mod columns;
 mod definition;
+mod folder;
+mod packed;
+mod reading;
 mod record;
 mod source;
 mod test_results;
@@ -23,16 +28,20 @@ pub use definition::{ImportFormat, Importer, MeasuredLevel};
 pub use source::SourceFile;
 pub use test_results::{CopiedFile, ImportedTests, guess_test_format, import_tests, test_formats};
 
-use backsight_catalog::{JsonDocument, QueryRunError, QueryValue};
 use std::{
+    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
 };
 
 use assembly::Assembly;
-use definition::{Reads, Shape, searching};
-use record::{Record, printable, shown};
-use source::SourceDocument;
+use definition::searching;
+use folder::{FileOrigin, FolderFiles};
+use packed::archive_folder;
+use reading::{FileRecords, ReadingContext};
+
+/// Most names that a note lists.
+const MOST_NAMED: usize = 12;
 
 /// Why a file wasn't imported: where, what, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +123,7 @@ fn printable_path(path: &Path) -> String {
 ///
 /// # Errors
 /// A file can't be read or isn't what the importer reads; a number isn't one; a direction or a unit isn't known and
-/// `choices` doesn't say it.
+/// `choices` doesn't say it. In a folder that others write into too, a file that can't be read is left alone, and named in the notes.
 pub fn import(
     importer: &Importer,
     paths: &[PathBuf],
@@ -128,11 +137,9 @@ pub fn import(
                 columns::add(format, path, choices, &mut assembly)?;
             }
         } else {
-            let mut alike = None;
+            let mut context = ReadingContext::default();
             for path in paths {
-                for file in files_of(importer, path)? {
-                    add_file(importer, &file, &mut alike, &mut assembly)?;
-                }
+                add_path(importer, path, &mut context, &mut assembly)?;
             }
         }
         assembly.finish()
@@ -141,23 +148,27 @@ pub fn import(
         .unwrap_or_else(|why| Err(ImportError::of_all(format!("the importer broke: {why}"))))
 }
 
-/// The files that a path names: itself, or those of the format in its folder.
-fn files_of(importer: &Importer, path: &Path) -> Result<Vec<PathBuf>, ImportError> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    if importer.shapes.iter().all(|shape| shape.path.is_none()) {
-        let message = format!("this is a folder; `{}` reads files", importer.format.name);
-        return Err(ImportError::new(path, message).help(format!(
-            "name the file that `{}` writes",
-            importer.format.made_by
-        )));
-    }
-    let files = source::files_in(path, &importer.shapes)?;
-    if files.is_empty() {
+/// The files that a path names: itself, or those of the format in its folder or archive.
+fn files_of(importer: &Importer, path: &Path) -> Result<FolderFiles, ImportError> {
+    let has_folders = importer.shapes.iter().any(|shape| shape.path.is_some());
+    let found = if path.is_dir() {
+        if !has_folders {
+            let message = format!("this is a folder; `{}` reads files", importer.format.name);
+            return Err(ImportError::new(path, message).help(format!(
+                "name the file that `{}` writes",
+                importer.format.made_by
+            )));
+        }
+        FolderFiles::of_folder(importer, path)?
+    } else if let Some(folder) = archive_folder(path).filter(|_| has_folders) {
+        FolderFiles::of_archive(importer, path, &folder)?
+    } else {
+        return Ok(FolderFiles::of_file(path));
+    };
+    if found.files.is_empty() {
         return Err(not_it(importer, path, "nothing in this folder"));
     }
-    Ok(files)
+    Ok(found)
 }
 
 fn not_it(importer: &Importer, path: &Path, what: &str) -> ImportError {
@@ -172,302 +183,169 @@ fn not_it(importer: &Importer, path: &Path, what: &str) -> ImportError {
     ))
 }
 
-/// The document of a file and the shape that it has.
-fn recognised<'a>(
-    importer: &'a Importer,
-    file: &SourceFile,
-) -> Result<(&'a Shape, SourceDocument), ImportError> {
-    let whole = std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
-    let whole = whole.to_string_lossy();
-    let by_path = |shape: &&Shape| {
-        let path = shape.path.as_ref();
-        path.is_none_or(|path| path.is_match(&whole))
-    };
-    let mut candidates: Vec<&Shape> = importer.shapes.iter().filter(by_path).collect();
-    if candidates.is_empty() {
-        candidates = importer.shapes.iter().collect();
-    }
-    candidates.retain(|shape| may_be(shape.reads, &file.content));
-    let mut broken = None;
-    for shape in candidates {
-        match SourceDocument::from_file(file, shape) {
-            Ok(reading) if has_shape(shape, &reading) => return Ok((shape, reading)),
-            Ok(_) => {}
-            Err(error) => broken = Some(error),
-        }
-    }
-    Err(broken.unwrap_or_else(|| not_it(importer, &file.path, "this isn't it: nothing in it")))
-}
-
-/// Whether a file may be read so, by how it begins.
-fn may_be(reads: Reads, content: &[u8]) -> bool {
-    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
-    let first = content.trim_ascii_start().first();
-    match reads {
-        Reads::Json | Reads::JsonLines => matches!(first, Some(b'{' | b'[')),
-        Reads::Xml => first == Some(&b'<'),
-        Reads::CsvRows => !matches!(first, Some(b'{' | b'[' | b'<')),
-        Reads::Lines | Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet => true,
-    }
-}
-
-fn has_shape(shape: &Shape, reading: &SourceDocument) -> bool {
-    if shape.reads == Reads::Lines && reading.lines.is_empty() {
-        return false;
-    }
-    let Some(test) = &shape.test else { return true };
-    let nothing = JsonDocument::nothing();
-    let found = test.found(
-        &reading.document,
-        [&nothing, &reading.document, &reading.path, &reading.beside],
-    );
-    found.is_ok_and(|found| found == [QueryValue::Truth(true)])
-}
-
-fn add_file(
+/// Adds what a path names: a file, or the files of a folder or an archive.
+fn add_path(
     importer: &Importer,
     path: &Path,
-    alike: &mut Option<String>,
+    context: &mut ReadingContext,
     assembly: &mut Assembly<'_>,
 ) -> Result<(), ImportError> {
-    let file = SourceFile::open(path)?;
-    let (shape, mut reading) = recognised(importer, &file)?;
-    refuse_unlike(shape, &reading, path, alike)?;
-    let others = std::mem::take(&mut reading.others);
-    let sources = assembly.begin_file([file].into_iter().chain(others));
-    add_hosts(shape, &reading, path, assembly)?;
-    if let Some(program) = &shape.when
-        && let Ok(found) = whole(program, &reading, path)
-        && let Some(when) = found.first().and_then(time)
-    {
-        assembly.measured_at(when);
-    }
-    let mut records = 0;
-    for (item, place) in items(shape, &reading, path)? {
-        let [key, what] = place;
-        for found in records_of(shape, &reading, &item, &key, path, &what)? {
-            let at = |message: String| ImportError::new(path, message).at(what.as_text());
-            let record = Record::read(&found).map_err(at)?;
-            assembly.add(record, &sources).map_err(at)?;
-            records += 1;
+    let mut found = files_of(importer, path)?;
+    let is_mixed = importer.is_mixed() && !(found.files.len() == 1 && path.is_file());
+    context.beside = std::mem::take(&mut found.beside);
+    let mut archives: Vec<ArchiveState> = std::mem::take(&mut found.archives)
+        .into_iter()
+        .map(ArchiveState::Unread)
+        .collect();
+    let mut left_alone = Vec::new();
+    let mut all_read = Vec::new();
+    for file in std::mem::take(&mut found.files) {
+        let opened = OpenedFile::open(file.path, file.origin);
+        let read = opened.and_then(|opened| {
+            let records = context.read(importer, &opened.text)?;
+            Ok((opened, records, file.side))
+        });
+        match read {
+            Ok(read) => all_read.push(read),
+            Err(refused) if is_mixed => left_alone.push(refused),
+            Err(refused) => return Err(refused),
         }
     }
-    if records == 0 {
-        let message = format!("it has no results: expected {}", shape.expects);
-        return Err(ImportError::new(path, message));
+    let sides: BTreeSet<Option<&String>> = all_read.iter().map(|it| it.2.as_ref()).collect();
+    let has_sides = sides.len() > 1;
+    let added = !all_read.is_empty();
+    for (opened, mut records, side) in all_read {
+        for (record, _) in records.records.iter_mut().filter(|_| has_sides) {
+            record.variant = record.variant.take().or_else(|| side.clone());
+        }
+        if let Some(part) = importer.part_of(&source::whole_path(&opened.text.path)) {
+            found.parts.insert(part, true);
+        }
+        add_records(opened, records, &mut archives, assembly)?;
+    }
+    if is_mixed {
+        name_left_alone(&found, &left_alone, assembly);
+    }
+    match left_alone.into_iter().next() {
+        Some(first) if !added => Err(first),
+        _ => Ok(()),
+    }
+}
+
+/// A file to read, and what is kept of it.
+struct OpenedFile {
+    /// What it says, under the path that it'd have unpacked.
+    text: SourceFile,
+    /// The file as it is, if that is packed.
+    packed: Option<SourceFile>,
+    /// The number of the archive that it was in.
+    archive: Option<usize>,
+}
+
+impl OpenedFile {
+    fn open(path: PathBuf, origin: FileOrigin) -> Result<Self, ImportError> {
+        let (kept, archive) = match origin {
+            FileOrigin::Disk(place) => (SourceFile::open(&place)?, None),
+            FileOrigin::Member(archive, content) => {
+                if content.iter().all(u8::is_ascii_whitespace) {
+                    return Err(source::empty(&path));
+                }
+                (SourceFile { path, content }, Some(archive))
+            }
+        };
+        let Some(content) = packed::unpacked(&kept.path, &kept.content)? else {
+            return Ok(Self {
+                text: kept,
+                packed: None,
+                archive,
+            });
+        };
+        if content.iter().all(u8::is_ascii_whitespace) {
+            return Err(source::empty(&kept.path));
+        }
+        let path = packed::unpacked_path(&kept.path);
+        Ok(Self {
+            text: SourceFile { path, content },
+            packed: Some(kept),
+            archive,
+        })
+    }
+}
+
+/// An archive, of which the study keeps one copy.
+enum ArchiveState {
+    /// None of its files has been added.
+    Unread(SourceFile),
+    /// It is the study's file of this number.
+    Kept(usize),
+}
+
+fn add_records(
+    opened: OpenedFile,
+    records: FileRecords,
+    archives: &mut [ArchiveState],
+    assembly: &mut Assembly<'_>,
+) -> Result<(), ImportError> {
+    let path = opened.text.path.clone();
+    let kept = match opened.archive {
+        None => Some(opened.packed.unwrap_or(opened.text)),
+        Some(number) => match &mut archives[number] {
+            state @ ArchiveState::Unread(_) => {
+                let next = ArchiveState::Kept(assembly.next_file());
+                match std::mem::replace(state, next) {
+                    ArchiveState::Unread(archive) => Some(archive),
+                    ArchiveState::Kept(_) => None,
+                }
+            }
+            ArchiveState::Kept(_) => None,
+        },
+    };
+    let mut sources = assembly.begin_file(kept.into_iter().chain(records.others));
+    if let Some(ArchiveState::Kept(file)) = opened.archive.map(|number| &archives[number])
+        && !sources.contains(file)
+    {
+        sources.push(*file);
+    }
+    assembly
+        .add_hosts(records.hosts)
+        .map_err(|message| ImportError::new(&path, message))?;
+    if let Some(when) = records.when {
+        assembly.measured_at(when);
+    }
+    for (record, place) in records.records {
+        let at = |message: String| ImportError::new(&path, message).at(place.clone());
+        assembly.add(record, &sources).map_err(at)?;
     }
     Ok(())
 }
 
-/// Refuses a file that can't belong to one study with those before it.
-fn refuse_unlike(
-    shape: &Shape,
-    reading: &SourceDocument,
-    path: &Path,
-    before: &mut Option<String>,
-) -> Result<(), ImportError> {
-    let Some((name, program)) = &shape.alike else {
-        return Ok(());
-    };
-    let found = whole(program, reading, path)?;
-    let now = found.iter().map(shown).collect::<Vec<_>>().join(", ");
-    match before {
-        Some(before) if *before != now => {
-            let message = format!("its `{name}` is {now}, and {before} in the file before it");
-            Err(ImportError::new(path, message)
-                .help("import each as a study of its own, then compare them"))
+/// Says what is in a folder and wasn't read.
+fn name_left_alone(found: &FolderFiles, refused: &[ImportError], assembly: &mut Assembly<'_>) {
+    let listed = |names: Vec<String>| {
+        let more = names.len().saturating_sub(MOST_NAMED);
+        let mut text = names[..names.len() - more].join(", ");
+        if more > 0 {
+            text.push_str(&format!(", and {more} more"));
         }
-        _ => {
-            *before = Some(now);
-            Ok(())
-        }
-    }
-}
-
-fn add_hosts(
-    shape: &Shape,
-    reading: &SourceDocument,
-    path: &Path,
-    assembly: &mut Assembly<'_>,
-) -> Result<(), ImportError> {
-    let Some(program) = &shape.host else {
-        return Ok(());
+        text
     };
-    let found = whole(program, reading, path)?;
-    let tables = found.into_iter().filter_map(|found| match found {
-        QueryValue::Table(facts) => Some(facts),
-        _ => None,
-    });
-    let text = |value: QueryValue| match value {
-        QueryValue::Text(text) => Some(text),
-        QueryValue::Whole(whole) => Some(whole.to_string()),
-        QueryValue::Number(number) => Some(number.to_string()),
-        QueryValue::Truth(truth) => Some(truth.to_string()),
-        QueryValue::Nothing | QueryValue::List(_) | QueryValue::Table(_) => None,
-    };
-    let hosts = tables.map(|facts| {
-        let facts = facts.into_iter();
-        let facts = facts.filter_map(|(fact, value)| Some((fact, text(value)?)));
-        facts.collect()
-    });
-    assembly
-        .add_hosts(hosts.collect())
-        .map_err(|message| ImportError::new(path, message))
-}
-
-/// A time as tools write it: seconds since 1970, or a date and a time, without a zone in UTC.
-fn time(found: &QueryValue) -> Option<jiff::Timestamp> {
-    match found {
-        QueryValue::Whole(seconds) => jiff::Timestamp::from_second(*seconds).ok(),
-        QueryValue::Number(seconds) => {
-            let since = jiff::SignedDuration::try_from_secs_f64(*seconds).ok()?;
-            jiff::Timestamp::from_duration(since).ok()
-        }
-        QueryValue::Text(text) => {
-            let without_zone = || {
-                // Google Benchmark once wrote 2016/08/02-11:22:33.
-                let time = jiff::civil::DateTime::strptime("%Y/%m/%d-%H:%M:%S", text);
-                let time = time.or_else(|_| text.parse()).ok()?;
-                time.to_zoned(jiff::tz::TimeZone::UTC).ok()
-            };
-            let told = text.parse().ok();
-            told.or_else(|| without_zone().map(|zoned| zoned.timestamp()))
-        }
-        _ => None,
+    let parts: Vec<String> = found
+        .unread_parts()
+        .map(|part| format!("`{part}`"))
+        .collect();
+    if !parts.is_empty() {
+        assembly.note(format!(
+            "left alone: {}: none of their files has results that are known here",
+            listed(parts)
+        ));
     }
-}
-
-/// What a program finds in the whole document.
-fn whole(
-    program: &definition::Program,
-    reading: &SourceDocument,
-    path: &Path,
-) -> Result<Vec<QueryValue>, ImportError> {
-    let nothing = JsonDocument::nothing();
-    program
-        .found(
-            &reading.document,
-            [&nothing, &reading.document, &reading.path, &reading.beside],
-        )
-        .map_err(|stopped| ImportError::new(path, why(&stopped)))
-}
-
-/// A step on the way from a document to an item.
-#[derive(Debug, Clone)]
-enum Step {
-    /// The whole document.
-    Whole,
-    /// Under this name.
-    Name(String),
-    /// At this place of a list.
-    Index(i64),
-    /// A place that is known better: a line.
-    Known(String),
-    /// All steps, as jq writes them.
-    All(String),
-}
-
-impl Step {
-    fn as_document(&self) -> JsonDocument {
-        match self {
-            Self::Name(name) => JsonDocument::text(name.clone()),
-            Self::Index(index) => JsonDocument::whole(*index as isize),
-            Self::Whole | Self::Known(_) | Self::All(_) => JsonDocument::nothing(),
-        }
+    if !refused.is_empty() {
+        let count = backsight_model::counted(refused.len(), "file");
+        let each: Vec<String> = refused.iter().map(ToString::to_string).collect();
+        let first = each.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+        let rest = if each.len() > 3 { "; …" } else { "" };
+        assembly.note(format!(
+            "left alone: {count} that can't be read: {first}{rest}"
+        ));
     }
-
-    fn as_text(&self) -> String {
-        match self {
-            Self::Whole => String::new(),
-            Self::Name(text) | Self::Known(text) | Self::All(text) => text.clone(),
-            Self::Index(index) => format!("[{index}]"),
-        }
-    }
-}
-
-/// The items of a document, each with its last step and its place.
-fn items(
-    shape: &Shape,
-    reading: &SourceDocument,
-    path: &Path,
-) -> Result<Vec<(JsonDocument, [Step; 2])>, ImportError> {
-    let (Some(items), Some(paths)) = (&shape.items, &shape.paths) else {
-        return Ok(vec![(reading.document.clone(), [Step::Whole, Step::Whole])]);
-    };
-    let nothing = JsonDocument::nothing();
-    let variables = [&nothing, &reading.document, &reading.path, &reading.beside];
-    let refused = |stopped: QueryRunError| ImportError::new(path, why(&stopped));
-    let places = paths.found(&reading.document, variables).map_err(refused)?;
-    let items = items.parts(&reading.document, variables).map_err(refused)?;
-    let places = places.iter().map(|place| steps(place, &reading.lines));
-    Ok(items.into_iter().zip(places).collect())
-}
-
-fn steps(place: &QueryValue, lines: &[usize]) -> [Step; 2] {
-    let QueryValue::List(steps) = place else {
-        return [Step::Whole, Step::Whole];
-    };
-    let mut text = String::new();
-    let mut last = Step::Whole;
-    for step in steps {
-        last = match step {
-            QueryValue::Text(name) => {
-                text.push_str(&format!(".{}", printable(name)));
-                Step::Name(name.clone())
-            }
-            QueryValue::Whole(index) => {
-                text.push_str(&format!("[{index}]"));
-                Step::Index(*index)
-            }
-            _ => Step::Whole,
-        };
-    }
-    if text.starts_with('[') {
-        text.insert(0, '.');
-    }
-    let line = match (&last, steps.len()) {
-        (Step::Index(index), 1) => usize::try_from(*index).ok().and_then(|i| lines.get(i)),
-        _ => None,
-    };
-    let place = match line {
-        Some(line) => Step::Known(format!("line {line}")),
-        None => Step::All(text),
-    };
-    [last, place]
-}
-
-fn records_of(
-    shape: &Shape,
-    reading: &SourceDocument,
-    item: &JsonDocument,
-    key: &Step,
-    path: &Path,
-    place: &Step,
-) -> Result<Vec<QueryValue>, ImportError> {
-    let Some(program) = &shape.record else {
-        return Ok(Vec::new());
-    };
-    let key = key.as_document();
-    program
-        .found(
-            item,
-            [&key, &reading.document, &reading.path, &reading.beside],
-        )
-        .map_err(|stopped| ImportError::new(path, why(&stopped)).at(place.as_text()))
-}
-
-fn why(stopped: &QueryRunError) -> String {
-    match stopped {
-        QueryRunError::Error(message) => printable_message(message),
-        QueryRunError::NotANumber(text) => format!("`{text}` isn't a number"),
-        QueryRunError::NotFinite => "a number isn't finite".into(),
-        QueryRunError::TooManySteps => "it is too large for the importer's program".into(),
-    }
-}
-
-fn printable_message(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(300)
-        .collect()
 }

@@ -24,6 +24,8 @@ pub(super) struct Record {
     pub about: Option<String>,
     /// Whether the benchmark is run for this metric.
     pub primary: bool,
+    /// Whether it is one of many that the format can't say the direction or the unit of: where nobody says it, it is left out.
+    pub spare: bool,
     /// The samples of each trial.
     pub trials: Vec<Vec<f64>>,
     /// The interval samples of each trial; none, or as many as `trials`.
@@ -45,6 +47,7 @@ const FIELDS: &[&str] = &[
     "better",
     "about",
     "primary",
+    "spare",
     "trials",
     "each",
     "rounds",
@@ -74,6 +77,7 @@ impl Record {
             better: better(found)?,
             about: text(found, "about")?,
             primary: truth(found, "primary")?,
+            spare: truth(found, "spare")?,
             trials: lists(found, "trials")?,
             each: lists(found, "each")?,
             rounds: rounds(found)?,

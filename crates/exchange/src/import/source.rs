@@ -1,6 +1,6 @@
 //! Files of other tools as documents that programs can search.
 //!
-//! A file that is longer than outputs are searched, and a folder with too many files, are errors; links aren't followed.
+//! A file that is longer than outputs are searched is an error.
 
 use backsight_catalog::{JsonDocument, LONGEST_OUTPUT};
 use quick_xml::{
@@ -22,9 +22,11 @@ use super::{
 };
 
 /// Most files that are looked at in a folder.
-const MOST_FILES: usize = 100_000;
+pub(super) const MOST_FILES: usize = 100_000;
 /// Deepest nesting of folders, and of XML elements.
-const DEEPEST: usize = 64;
+pub(super) const DEEPEST: usize = 64;
+/// Longest line of a text that is looked at: no program prints a result in a longer one.
+const LONGEST_LINE: usize = 64 * 1024;
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,11 +61,6 @@ impl SourceFile {
             content,
         })
     }
-
-    /// Its path with `/` between the names, from the root, as an importer's `path` sees it.
-    fn whole_path(&self) -> String {
-        whole_path(&self.path)
-    }
 }
 
 /// Refuses a file that is longer than outputs are read.
@@ -78,63 +75,12 @@ pub(super) fn empty(path: &Path) -> ImportError {
     ImportError::new(path, "it is empty").help("did the tool that should have written it fail?")
 }
 
-fn whole_path(path: &Path) -> String {
+/// A path from the root, as an importer's `path` sees it.
+pub(super) fn whole_path(path: &Path) -> String {
     std::path::absolute(path)
         .unwrap_or_else(|_| path.to_owned())
         .to_string_lossy()
         .into_owned()
-}
-
-/// The files of one of these shapes in a folder, in the order of their names.
-pub(super) fn files_in(folder: &Path, shapes: &[Shape]) -> Result<Vec<PathBuf>, ImportError> {
-    let patterns: Vec<&Regex> = shapes.iter().filter_map(|s| s.path.as_ref()).collect();
-    let mut found = Vec::new();
-    let mut seen = 0;
-    let mut left = vec![(folder.to_owned(), 0)];
-    while let Some((folder, depth)) = left.pop() {
-        let unreadable = |cause| ImportError::new(&folder, format!("it can't be read: {cause}"));
-        for entry in fs::read_dir(&folder).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            seen += 1;
-            if seen > MOST_FILES {
-                return Err(ImportError::new(
-                    &folder,
-                    format!("more than {MOST_FILES} files are in here"),
-                )
-                .help("name the folder that has the results"));
-            }
-            let kind = entry.file_type().map_err(unreadable)?;
-            if kind.is_dir() && depth < DEEPEST {
-                left.push((entry.path(), depth + 1));
-            } else if kind.is_file() {
-                let whole = whole_path(&entry.path());
-                if patterns.iter().any(|pattern| pattern.is_match(&whole)) {
-                    found.push(entry.path());
-                }
-            }
-        }
-    }
-    found.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
-    Ok(found)
-}
-
-/// An order in which `iter-2` stands before `iter-10`.
-fn natural(text: &str) -> Vec<(String, u64)> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let (words, numbered) = rest.split_at(digits);
-        let end = numbered
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(numbered.len());
-        let (number, after) = numbered.split_at(end);
-        parts.push((words.to_owned(), number.parse().unwrap_or(u64::MAX)));
-        rest = after;
-    }
-    parts
 }
 
 /// A document and what is known of its place.
@@ -153,20 +99,24 @@ pub(super) struct SourceDocument {
 
 impl SourceDocument {
     /// A file read as a shape says.
-    pub fn from_file(file: &SourceFile, shape: &Shape) -> Result<Self, ImportError> {
+    pub fn from_file(
+        file: &SourceFile,
+        shape: &Shape,
+        known: &HashMap<PathBuf, Vec<u8>>,
+    ) -> Result<Self, ImportError> {
         let (document, lines) = match shape.reads {
             Reads::Json => (json(file, shape)?, Vec::new()),
             Reads::JsonLines => json_lines(file)?,
             Reads::Xml => (xml(file)?, Vec::new()),
             Reads::Lines => text_lines(file, shape),
             Reads::CsvRows => csv_rows(file)?,
-            Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet => {
+            Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet | Reads::Log => {
                 (JsonDocument::nothing(), Vec::new())
             }
         };
         let path = shape.path.as_ref();
-        let path = path.and_then(|path| groups(path, &file.whole_path()));
-        let (beside, others) = beside(file, shape)?;
+        let path = path.and_then(|path| groups(path, &whole_path(&file.path)));
+        let (beside, others) = beside(file, shape, known)?;
         Ok(Self {
             document,
             path: texts(path.unwrap_or_default()),
@@ -246,7 +196,8 @@ fn text_lines(file: &SourceFile, shape: &Shape) -> (JsonDocument, Vec<usize>) {
     let mut state: HashMap<String, String> = HashMap::new();
     let mut items = Vec::new();
     let mut lines = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    let lines_of_text = text.lines().enumerate();
+    for (number, line) in lines_of_text.filter(|(_, line)| line.len() <= LONGEST_LINE) {
         let matched = |expression: &Option<Regex>| {
             let expression = expression.as_ref();
             expression.and_then(|expression| groups(expression, line))
@@ -292,23 +243,46 @@ fn csv_rows(file: &SourceFile) -> Result<(JsonDocument, Vec<usize>), ImportError
     Ok((JsonDocument::list(rows), lines))
 }
 
-/// The files beside a file that say more about it; one that isn't there isn't there.
+/// The files beside a file that say more about it, those of an archive among these; one that isn't there isn't there.
 fn beside(
     file: &SourceFile,
     shape: &Shape,
+    known: &HashMap<PathBuf, Vec<u8>>,
 ) -> Result<(JsonDocument, Vec<SourceFile>), ImportError> {
     let folder = file.path.parent().unwrap_or(Path::new(""));
     let mut documents = Vec::new();
     let mut others = Vec::new();
+    let read = |other: &SourceFile| match other.path.extension() {
+        Some(ending) if ending == "yaml" => Ok(plain_yaml(&other.content)),
+        _ => json(other, shape),
+    };
     for name in &shape.beside {
         let path = folder.join(name);
-        if path.is_file() {
+        if let Some(content) = known.get(&path) {
+            let content = content.clone();
+            documents.push((name.clone(), read(&SourceFile { path, content })?));
+        } else if path.is_file() {
             let other = SourceFile::open(&path)?;
-            documents.push((name.clone(), json(&other, shape)?));
+            documents.push((name.clone(), read(&other)?));
             others.push(other);
         }
     }
     Ok((JsonDocument::table(documents), others))
+}
+
+/// The plain values at the top of a YAML file, as texts. Whatever nests, and whatever isn't YAML, is left out.
+fn plain_yaml(content: &[u8]) -> JsonDocument {
+    let text = String::from_utf8_lossy(content);
+    let value = |line: &str| {
+        let (name, value) = line.split_once(": ")?;
+        let name = name.trim_start_matches(':');
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let value = value.trim().trim_matches(['"', '\'']);
+        let plain = !name.is_empty() && name.chars().all(is_name);
+        let is_value = !value.is_empty() && !value.starts_with(['{', '[', '|', '>', '&', '*', '!']);
+        (plain && is_value).then(|| (name.to_owned(), JsonDocument::text(value.to_owned())))
+    };
+    JsonDocument::table(text.lines().filter_map(value))
 }
 
 /// An element that is being read: its attributes, children by name, and text.
@@ -452,9 +426,16 @@ mod tests {
     }
 
     #[test]
-    fn iteration_two_stands_before_iteration_ten() {
-        let mut names = ["iter-10/x", "iter-2/x", "iter-1/x"];
-        names.sort_by_cached_key(|name| natural(name));
-        assert_eq!(names, ["iter-1/x", "iter-2/x", "iter-10/x"]);
+    fn plain_values_of_a_yaml_file_are_texts_and_all_else_is_left_out() {
+        let text = b"---\n\n# a comment: x\ntestcase: netperf\n:commit: \"0a1b\"\nrunwith:\n  nested: 1\nlist: [1, 2]\nbomb: *a\n\xff: 1\n";
+        let query = backsight_catalog::Query::compile(".", [] as [&str; 0]).unwrap();
+        let found = query.found(&plain_yaml(text), []).unwrap();
+        let said = |name: &str| found[0].get(name).cloned();
+        let text = |text: &str| Some(backsight_catalog::QueryValue::Text(text.to_owned()));
+        assert_eq!(said("testcase"), text("netperf"));
+        assert_eq!(said("commit"), text("0a1b"));
+        for name in ["nested", "  nested", "list", "bomb", "runwith"] {
+            assert_eq!(said(name), None, "{name}");
+        }
     }
 }

@@ -66,6 +66,14 @@ impl JsonDocument {
         }
     }
 
+    /// A number, as a document.
+    pub fn number(number: f64) -> Self {
+        Self {
+            value: Val::from(number),
+            bytes: size_of::<f64>(),
+        }
+    }
+
     /// No document: `null`.
     pub fn nothing() -> Self {
         Self {

@@ -415,3 +415,22 @@ fn every_benchmark_that_an_importer_names_is_in_the_catalogue() {
         "{problem}"
     );
 }
+
+#[test]
+fn a_recording_of_a_long_time_is_read() {
+    let text = fs::read_to_string(fixture("sysstat/sar.txt")).unwrap();
+    let (_folder, path) = file("long.txt", text.repeat(100));
+    let imported = read("sysstat", &[path]).unwrap();
+    let samples = imported.trials[0].outcome.as_ref().unwrap();
+    assert_eq!(samples[0].each.len(), 400);
+    let (_folder, junk) = file(
+        "junk.txt",
+        "Linux 6.1.0 (vm)\n05:05:10\n05:05:11 CPU %user\n05:05:12 all fast\n",
+    );
+    assert!(
+        read("sysstat", &[junk])
+            .unwrap_err()
+            .message
+            .contains("expected a JSON object")
+    );
+}

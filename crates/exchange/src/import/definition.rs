@@ -75,6 +75,8 @@ pub(super) enum Reads {
     JsonRows,
     /// The same in Parquet.
     Parquet,
+    /// What sar recorded, in any of its forms: series by host, device and name.
+    Sysstat,
     /// A log of a program: no program of the shape's reads it, but the rules of a benchmark (`by`) or of another importer (`as`).
     Log,
 }
@@ -87,9 +89,13 @@ impl Reads {
             Self::Tsv => Some(TableFormat::Tsv),
             Self::JsonRows => Some(TableFormat::JsonLines),
             Self::Parquet => Some(TableFormat::Parquet),
-            Self::Json | Self::JsonLines | Self::Xml | Self::Lines | Self::CsvRows | Self::Log => {
-                None
-            }
+            Self::Json
+            | Self::JsonLines
+            | Self::Xml
+            | Self::Lines
+            | Self::CsvRows
+            | Self::Sysstat
+            | Self::Log => None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod choices;
 pub(crate) mod columns;
 mod definition;
 mod folder;
+mod machine_series;
 mod packed;
 mod reading;
 mod record;

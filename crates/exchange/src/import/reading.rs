@@ -166,17 +166,18 @@ fn say_by_path(record: &mut Record, said: &HashMap<String, String>) {
     record.params.append(&mut params);
 }
 
-/// Whether a file may be read so, by how it begins.
+/// Whether a file may be read so, by how it begins. A zero byte there is of no text.
 fn may_be(reads: Reads, content: &[u8]) -> bool {
+    const BEGINNING: usize = 8192;
+    let is_text = !content[..content.len().min(BEGINNING)].contains(&0);
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     let first = content.trim_ascii_start().first();
     match reads {
         Reads::Json | Reads::JsonLines => matches!(first, Some(b'{' | b'[')),
         Reads::Xml => first == Some(&b'<'),
-        Reads::CsvRows => !matches!(first, Some(b'{' | b'[' | b'<')),
-        Reads::Lines | Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet | Reads::Log => {
-            true
-        }
+        Reads::CsvRows => is_text && !matches!(first, Some(b'{' | b'[' | b'<')),
+        Reads::Lines | Reads::Log | Reads::Sysstat => is_text,
+        Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet => true,
     }
 }
 

@@ -18,6 +18,7 @@ use std::{
 use super::{
     ImportError,
     definition::{Reads, Shape, groups},
+    machine_series,
     record::printable,
 };
 
@@ -110,6 +111,11 @@ impl SourceDocument {
             Reads::Xml => (xml(file)?, Vec::new()),
             Reads::Lines => text_lines(file, shape),
             Reads::CsvRows => csv_rows(file)?,
+            Reads::Sysstat => {
+                let read = machine_series::document(&file.content);
+                let fault = |error: serde_json::Error| not_json(file, error.line(), &error);
+                (read.map_err(fault)?, Vec::new())
+            }
             Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet | Reads::Log => {
                 (JsonDocument::nothing(), Vec::new())
             }

@@ -1,0 +1,211 @@
+//! What sar recorded of machines, as series: JSON and rows of sadf, and what sar prints.
+//!
+//! A recording of a day has millions of numbers. They are put together here, so that an importer's program sees a series at a time:
+//! `{hosts: [{hostname, …}], when, series: [{host, group, of, name, values}]}`. `of` says which device it is of; `group` is where JSON says it.
+//! Whatever is no number is left out.
+
+use backsight_catalog::JsonDocument;
+use indexmap::IndexMap;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a series is of: host, group, devices, name.
+type SeriesKey = (String, String, BTreeMap<String, String>, String);
+
+/// Series that are being read.
+#[derive(Debug, Default)]
+struct Recording {
+    hosts: IndexMap<String, BTreeMap<String, String>>,
+    when: Option<String>,
+    series: IndexMap<SeriesKey, Vec<f64>>,
+}
+
+/// A recording as a document; without series where it is none.
+pub(super) fn document(content: &[u8]) -> Result<JsonDocument, serde_json::Error> {
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    let mut recording = Recording::default();
+    if content.trim_ascii_start().starts_with(b"{") {
+        recording.read_json(&serde_json::from_slice(content)?);
+    } else {
+        let text = String::from_utf8_lossy(content);
+        let first = text.lines().next().unwrap_or_default();
+        if first.starts_with("# hostname;") {
+            recording.read_rows(&text);
+        } else if first.starts_with("Linux ") {
+            recording.read_tables(&text);
+        }
+    }
+    Ok(recording.into_document())
+}
+
+impl Recording {
+    fn read_json(&mut self, whole: &Value) {
+        let hosts = whole.pointer("/sysstat/hosts").and_then(Value::as_array);
+        for host in hosts.into_iter().flatten() {
+            let said = |name: &str| host.get(name).and_then(Value::as_str).map(str::to_owned);
+            let name = said("nodename").unwrap_or_default();
+            let facts = [("kernel", "release"), ("machine", "machine")];
+            let facts = facts.into_iter();
+            let facts = facts.filter_map(|(fact, field)| Some((fact.to_owned(), said(field)?)));
+            self.hosts.entry(name.clone()).or_default().extend(facts);
+            if let (None, Some(date), Some(time)) =
+                (&self.when, said("file-date"), said("file-utc-time"))
+            {
+                self.when = Some(format!("{date}T{time}"));
+            }
+            let statistics = host.get("statistics").and_then(Value::as_array);
+            for (group, value) in statistics
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_object)
+                .flatten()
+                .filter(|(group, _)| *group != "timestamp")
+            {
+                self.read_group(&name, group, value);
+            }
+        }
+    }
+
+    fn read_group(&mut self, host: &str, group: &str, value: &Value) {
+        let fields = match value {
+            Value::Array(rows) => {
+                return rows
+                    .iter()
+                    .for_each(|row| self.read_group(host, group, row));
+            }
+            Value::Object(fields) => fields,
+            _ => return,
+        };
+        let device = |(name, value): (&String, &Value)| {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(number) if name == "number" || name == "node" => number.to_string(),
+                _ => return None,
+            };
+            Some((name.clone(), text))
+        };
+        let of: BTreeMap<String, String> = fields.iter().filter_map(device).collect();
+        for (name, value) in fields {
+            match value {
+                Value::Number(number) if !of.contains_key(name) => {
+                    let key = (host, group, of.clone(), &name[..]);
+                    self.add(key, number.as_f64());
+                }
+                Value::Object(_) | Value::Array(_) => self.read_group(host, name, value),
+                _ => {}
+            }
+        }
+    }
+
+    /// Rows between semicolons below their names.
+    fn read_rows(&mut self, text: &str) {
+        let mut names: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            if let Some(said) = line.strip_prefix('#') {
+                names = said.trim().split(';').skip(3).collect();
+                continue;
+            }
+            let mut fields = line.trim_end().split(';');
+            let (Some(host), Some(_), Some(_)) = (fields.next(), fields.next(), fields.next())
+            else {
+                continue;
+            };
+            self.read_row(host, &names, &fields.collect::<Vec<_>>());
+        }
+    }
+
+    /// Tables whose first column is a time.
+    fn read_tables(&mut self, text: &str) {
+        let mut host = String::new();
+        let mut names: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            if let Some(said) = line.strip_prefix("Linux ") {
+                let (kernel, rest) = said.split_once(" (").unwrap_or((said, ""));
+                host = rest.split(')').next().unwrap_or_default().to_owned();
+                let facts = self.hosts.entry(host.clone()).or_default();
+                facts.insert("kernel".to_owned(), kernel.trim().to_owned());
+                continue;
+            }
+            let mut words = line.split_whitespace().peekable();
+            let is_time = |word: &str| {
+                word.len() == 8 && word.bytes().all(|c| c.is_ascii_digit() || c == b':')
+            };
+            if !words.next().is_some_and(is_time) {
+                continue;
+            }
+            if matches!(words.peek(), Some(&("AM" | "PM"))) {
+                words.next();
+            }
+            let row: Vec<&str> = words.collect();
+            let is_name = |word: &&str| word.starts_with(|c: char| c == '%' || c.is_alphabetic());
+            if row.iter().all(is_name) {
+                names = row;
+            } else if row.len() == names.len() {
+                self.read_row(&host, &names, &row);
+            }
+        }
+    }
+
+    /// Columns that say what a row is of are written in capitals.
+    fn read_row(&mut self, host: &str, names: &[&str], fields: &[&str]) {
+        let is_device = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_uppercase())
+                && !name.contains(|c: char| c.is_ascii_lowercase() || "%/".contains(c))
+        };
+        let columns = || names.iter().zip(fields);
+        let of = columns().filter(|(name, _)| is_device(name));
+        let of: BTreeMap<String, String> = of
+            .map(|(name, text)| {
+                let text = if *text == "-1" { "all" } else { text };
+                (name.to_ascii_lowercase(), text.to_owned())
+            })
+            .collect();
+        for (name, text) in columns().filter(|(name, _)| !is_device(name)) {
+            // Some languages write a comma.
+            let number = text.replacen(',', ".", 1).parse().ok();
+            self.add((host, "", of.clone(), name), number);
+        }
+    }
+
+    fn add(
+        &mut self,
+        (host, group, of, name): (&str, &str, BTreeMap<String, String>, &str),
+        value: Option<f64>,
+    ) {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            self.hosts.entry(host.to_owned()).or_default();
+            let key = (host.to_owned(), group.to_owned(), of, name.to_owned());
+            self.series.entry(key).or_default().push(value);
+        }
+    }
+
+    fn into_document(self) -> JsonDocument {
+        let text = |text: String| JsonDocument::text(text);
+        let table = |texts: BTreeMap<String, String>| {
+            JsonDocument::table(texts.into_iter().map(|(name, it)| (name, text(it))))
+        };
+        let hosts = self.hosts.into_iter().map(|(host, mut facts)| {
+            facts.insert("hostname".to_owned(), host);
+            table(facts)
+        });
+        let series = self.series.into_iter().map(|(key, values)| {
+            let (host, group, of, name) = key;
+            JsonDocument::table([
+                ("host".to_owned(), text(host)),
+                ("group".to_owned(), text(group)),
+                ("of".to_owned(), table(of)),
+                ("name".to_owned(), text(name)),
+                (
+                    "values".to_owned(),
+                    JsonDocument::list(values.into_iter().map(JsonDocument::number).collect()),
+                ),
+            ])
+        });
+        let when = self.when.map_or_else(JsonDocument::nothing, text);
+        JsonDocument::table([
+            ("hosts".to_owned(), JsonDocument::list(hosts.collect())),
+            ("when".to_owned(), when),
+            ("series".to_owned(), JsonDocument::list(series.collect())),
+        ])
+    }
+}

@@ -83,7 +83,7 @@ fn a_study_over_two_parameters_is_a_matrix() {
         "speed-up to size=1",
         "share of 125",
         "80 %",
-        "all 4 trials failed",
+        "- filter and 2: all 4 trials failed",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

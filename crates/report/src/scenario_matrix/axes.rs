@@ -104,10 +104,16 @@ impl MatrixAxes {
             values.move_index(versions, 0);
         }
         let mut keys = values.into_keys();
+        let (rows, columns) = (keys.next()?, keys.next()?);
+        let first_variant = || Some(set.series.first()?.cell.variant.to_string());
+        let base = match rows {
+            SplitKey::Variant => first_variant(),
+            SplitKey::Param(_) | SplitKey::Combined(_) => None,
+        };
         Some(Self {
-            rows: keys.next()?,
-            columns: keys.next()?,
-            base: None,
+            rows,
+            columns,
+            base,
             metric: None,
         })
     }

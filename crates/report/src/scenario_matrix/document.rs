@@ -202,17 +202,51 @@ impl MatrixTable {
         }
     }
 
-    fn missing(&self) -> impl Iterator<Item = String> {
-        self.rows.iter().flat_map(move |row| {
-            let cells = row.cells.iter().zip(&self.columns);
-            cells.filter_map(move |(cell, column)| match cell {
-                MatrixCell::NotMeasured { why } => Some(format!(
-                    "{} {}, {} and {column}: {why}",
-                    self.cell, self.metric, row.name
-                )),
-                _ => None,
+    /// What gave nothing, with why: a row, or columns of one.
+    fn missing(&self) -> Vec<(String, &str)> {
+        let mut missing = Vec::new();
+        for row in &self.rows {
+            let mut columns_by_reason: IndexMap<&str, Vec<&str>> = IndexMap::new();
+            for (cell, column) in row.cells.iter().zip(&self.columns) {
+                if let MatrixCell::NotMeasured { why } = cell {
+                    columns_by_reason.entry(why).or_default().push(column);
+                }
+            }
+            let is_planned = |cell: &&MatrixCell| !matches!(cell, MatrixCell::NotApplicable { .. });
+            let planned = row.cells.iter().filter(is_planned).count();
+            missing.extend(columns_by_reason.into_iter().map(|(why, columns)| {
+                let place = match columns.len() == planned {
+                    true => row.name.clone(),
+                    false => format!("{} and {}", row.name, columns.join(", ")),
+                };
+                (place, why)
+            }));
+        }
+        missing
+    }
+}
+
+impl ScenarioMatrix {
+    /// What gave nothing, with why; the table stands with it where others have it.
+    fn missing(&self) -> Vec<String> {
+        let mut tables_by_place: IndexMap<(String, &str), Vec<&MatrixTable>> = IndexMap::new();
+        for table in &self.tables {
+            for place in table.missing() {
+                tables_by_place.entry(place).or_default().push(table);
+            }
+        }
+        let lines = tables_by_place.into_iter();
+        lines
+            .flat_map(|((place, why), tables)| {
+                if tables.len() == self.tables.len() {
+                    return vec![format!("{place}: {why}")];
+                }
+                let of_table = |table: &&MatrixTable| {
+                    format!("{} {}, {place}: {why}", table.cell, table.metric)
+                };
+                tables.iter().map(of_table).collect()
             })
-        })
+            .collect()
     }
 }
 
@@ -255,6 +289,7 @@ impl Render for ScenarioMatrix {
                 document = document.with_section(bars);
             }
             if let Some(limit) = table.limit {
+                let scale = Scale::fitting(table.scale, [limit]);
                 let limit = scale.convert(limit);
                 let limit = format!("{}{}", numbers::value(limit, 3), scale.unit_after());
                 document = document.with_section(Section::table(
@@ -263,7 +298,6 @@ impl Render for ScenarioMatrix {
                 ));
             }
         }
-        let missing: Vec<String> = self.tables.iter().flat_map(MatrixTable::missing).collect();
         let mut reasons = IndexMap::new();
         for table in &self.tables {
             table.left_out(&mut reasons);
@@ -274,6 +308,6 @@ impl Render for ScenarioMatrix {
         });
         document
             .with_section(Section::list("Left out: n/a", left_out.collect()))
-            .with_section(Section::list("Not measured", missing))
+            .with_section(Section::list("Not measured", self.missing()))
     }
 }

@@ -114,7 +114,7 @@ fn a_search_finds_the_limits_for_several_goals_and_every_verb_shows_them() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    assert!(!page.contains("series measured"));
+    assert!(!page.contains("series measured") && !page.contains("Scenarios"));
     // With the count alone no loss is looked for, and with what arrived the same is found.
     for metric in ["lost", "received"] {
         let printed = place.prints_of(&["search", "plan.toml", "--metric", metric, "--json"]);

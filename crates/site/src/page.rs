@@ -97,6 +97,8 @@ fn page(
     if search.is_some() {
         // Its own sentences say what it came to.
         page.verdict.clear();
+        // Its cells are loads, each tried in its turn.
+        page.matrices.clear();
     }
     page.search = search;
     // How much room the outputs have is known once everything else has been written.

@@ -47,6 +47,7 @@ mod links;
 mod locked;
 mod logging;
 mod monitors;
+mod network_examples;
 mod noise;
 mod order;
 mod overhead;

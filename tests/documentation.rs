@@ -451,6 +451,51 @@ fn targets_with_a_change_of_their_own_are_otherwise_those_without() {
     }
 }
 
+#[test]
+fn the_story_of_tbench_has_its_patches_and_asks_what_verbs_take() {
+    let folder = project().join("examples/tbench-history");
+    let patches = std::fs::read_dir(folder.join("patches")).unwrap();
+    let mut patches: Vec<PathBuf> = patches.map(|patch| patch.unwrap().path()).collect();
+    patches.sort();
+    for (number, patch) in patches.iter().enumerate() {
+        let name = patch.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with(&format!("{:04}-", number + 1)), "{name}");
+        // One C file, no header: a version is built in seconds after the one before it.
+        let text = std::fs::read_to_string(patch).unwrap();
+        let touched: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("+++ b/"))
+            .collect();
+        assert!(
+            matches!(touched[..], [file] if file.ends_with(".c")),
+            "{name}: {touched:?}"
+        );
+    }
+    assert_eq!(patches.len(), 11);
+
+    let commands = blocks("examples/tbench-history/README.md", "sh").concat();
+    let mut seen = 0;
+    for line in commands.lines() {
+        let words = line.split_once("backsight ").map_or("", |(_, words)| words);
+        let Some(verb) = words.split(' ').next().filter(|verb| !verb.is_empty()) else {
+            continue;
+        };
+        let help = Command::new(BINARY)
+            .args([verb, "--help"])
+            .output()
+            .unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        for option in words.split(' ').filter(|word| word.starts_with("--")) {
+            assert!(help.contains(&format!("{option} ")), "{verb}: {option}");
+        }
+        for file in words.split(' ').filter(|word| word.ends_with(".toml")) {
+            assert!(folder.join(file).exists(), "{file}");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen} commands");
+}
+
 /// What `show` says of a trial on two hosts of the benchmark that is this one of the page's definitions.
 fn trial_on_two_hosts(definition: usize) -> String {
     let folder = tempfile::tempdir().unwrap();

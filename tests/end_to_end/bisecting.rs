@@ -189,6 +189,12 @@ fn a_change_is_verified_by_its_neighbour_and_by_taking_it_back() {
             ["by-hand", "revert", "c32", "better"],
         ]
     );
+    // A side has what was put on its version in its name, and no version of the history may have made that.
+    let explained = place.prints_of(&["explain", "by-hand"]);
+    assert!(
+        explained.contains("c32 + revert of ") && !explained.contains("may have made it"),
+        "{explained}"
+    );
     place.ends(&["report", "b", "-o", "b.md"]).assert_code(0);
     let mail = place.read("b.md");
     assert!(mail.contains("| 1. c27 | c32 without it | "), "{mail}");

@@ -300,10 +300,10 @@ async fn sides_along_history(
     let version_of = |trial: &HistoryTrial| Some((trial.number, history.place(trial)?.0.version));
     let by_version: HashMap<u32, usize> = history.trials.iter().filter_map(version_of).collect();
     let name = |versions: std::ops::Range<usize>| {
-        let first = &history.versions[versions.start].name;
-        let last = &history.versions[versions.end - 1].name;
+        let first = history.versions[versions.start].full_name();
+        let last = history.versions[versions.end - 1].full_name();
         match versions.len() {
-            1 => first.clone(),
+            1 => first,
             _ => format!("{first}..{last}"),
         }
     };
@@ -316,9 +316,11 @@ async fn sides_along_history(
                     .is_some_and(|version| versions.contains(version))
             })
         };
-        let between = change.between.clone().map(|version| {
+        // What was put on a version, or taken back, is no version of the history that may have made a change.
+        let between = change.between.clone().filter_map(|version| {
             let version = &history.versions[version];
-            (version.name.clone(), version.title.clone())
+            let is_plain = version.is_plain();
+            is_plain.then(|| (version.name.clone(), version.title.clone()))
         });
         pairs.push(Pair {
             base: parts.len(),

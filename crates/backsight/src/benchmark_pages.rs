@@ -350,7 +350,7 @@ mod tests {
             ..spread.clone()
         };
         let text = page_of("ping-rtt", &[&spread, &most]);
-        let row = "| `rtt` | `count=100` | 10 | 30.40 us | 31 % | 5.0 % (3.0 to 14 %) | not measured | 99 |";
+        let row = "| `rtt` | `count=100` | 10 | 30.40 µs | 31 % | 5.0 % (3.0 to 14 %) | not measured | 99 |";
         assert!(text.contains(row), "{text}");
         assert!(
             text.contains("| no interval samples | 5.0 % (3.0 to 14 %) | 7.0 % | more than 1000 |"),

@@ -72,12 +72,10 @@ fn the_rate_of_the_smallest_packets_without_loss_is_what_the_device_is_limited_t
         "1",
         "--json",
     ]);
-    let events = printed
+    let mut events = printed
         .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
-    let verdict: Value = (events.filter(|event: &Value| event["event"] == "verdict"))
-        .next_back()
-        .unwrap();
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let verdict = events.rfind(|event| event["event"] == "verdict").unwrap();
     let subjects = verdict["subjects"].as_array().unwrap();
     let limited = subjects.last().unwrap();
     let search = &limited["goals"][0]["searches"][0];

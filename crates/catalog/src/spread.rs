@@ -115,7 +115,7 @@ mod tests {
         let catalog = Catalog::load(&[]).unwrap();
         for spread in measured_spreads().unwrap() {
             let benchmark = catalog.find(&spread.benchmark).unwrap();
-            let benchmark = &benchmark.expect(spread.benchmark.as_str()).benchmark;
+            let benchmark = &benchmark.unwrap().benchmark;
             let at = format!("{} {}", spread.benchmark, spread.metric);
             assert!(benchmark.metrics.contains_key(&spread.metric), "{at}");
             let (low, high) = spread.between_interval;

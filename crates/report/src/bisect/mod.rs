@@ -3,11 +3,12 @@
 //!
 //! A size has its interval; where several changes can't be told apart, none of them is named alone.
 
+mod check;
 mod checks;
 mod study;
 mod view;
 
-pub use checks::{CheckRow, CulpritCheck, CulpritCheckKind, CulpritCheckView};
+pub use check::{CheckRow, CulpritCheck, CulpritCheckKind, CulpritCheckView};
 pub(crate) use study::change_line;
 pub use study::{BisectStudy, ChangeRow, CulpritRow, RangeChanges};
 pub use view::{

@@ -329,22 +329,20 @@ fn set_up(lab: &Lab, host: &HostName, settings: &Host) -> Result<(), NetnsError>
         command.extend(route.split_whitespace());
         ip(&command)?;
     }
-    for (key, value) in sysctls(settings) {
+    for (key, value) in sysctls(lab, host) {
         set_sysctl(&space, host, key, value)?;
     }
     Ok(())
 }
 
 /// What is written with `sysctl` on a host.
-pub(crate) fn sysctls(settings: &Host) -> impl Iterator<Item = (&str, &str)> {
-    let forward = settings.forward.then_some([
-        ("net.ipv4.ip_forward", "1"),
-        ("net.ipv6.conf.all.forwarding", "1"),
-    ]);
-    let own = settings.sysctl.iter();
-    forward
-        .into_iter()
-        .flatten()
+pub(crate) fn sysctls<'a>(
+    lab: &'a Lab,
+    host: &HostName,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let own = lab.host[host].sysctl.iter();
+    lab.forwarding(host)
+        .map(|key| (key, "1"))
         .chain(own.map(|(key, value)| (key.as_str(), value.as_str())))
 }
 

@@ -11,6 +11,19 @@ const FORWARD: &str = "net.ipv4.ip_forward";
 const FORWARD_6: &str = "net.ipv6.conf.all.forwarding";
 
 impl Lab {
+    /// The kernel's parameters that are 1 on a host that forwards: that of version 6 only where a link or a route of it is of that
+    /// version.
+    pub fn forwarding(&self, host: &HostName) -> impl Iterator<Item = &'static str> {
+        let settings = self.host.get(host).filter(|it| it.forward);
+        let is_6 = settings.is_some_and(|settings| {
+            let mut addresses = self.addresses(host);
+            addresses.any(|(_, address, _)| address.ip.is_ipv6())
+                || settings.routes.iter().any(|route| route.contains("::"))
+        });
+        let first = settings.map(|_| FORWARD);
+        first.into_iter().chain(is_6.then_some(FORWARD_6))
+    }
+
     /// The settings that `forward`, `sysctl`, `routes` and the `mtu` of links are on a machine; none where nothing is asked of it, and
     /// of a host that is no machine.
     pub fn network_settings(&self, host: &HostName) -> Option<Preparation> {
@@ -21,13 +34,8 @@ impl Lab {
         let text = |text: &str| Located::spanning(SettingNode::Text(text.to_owned()), name.span());
         let key = |key: &str| Located::spanning(key.to_owned(), name.span());
         let table = |table: SettingTable| Located::spanning(SettingNode::Table(table), name.span());
-        let is_6 = self
-            .addresses(host)
-            .any(|(_, address, _)| address.ip.is_ipv6())
-            || settings.routes.iter().any(|route| route.contains("::"));
-        let forwards = |parameter: &str, is_it: bool| is_it.then(|| (key(parameter), text("1")));
-        let first = forwards(FORWARD, settings.forward);
-        let last = forwards(FORWARD_6, settings.forward && is_6);
+        let mut forwarding = self.forwarding(host).map(|name| (key(name), text("1")));
+        let (first, last) = (forwarding.next(), forwarding.next());
         let own = settings.sysctl.iter();
         let own = own.map(|(parameter, value)| (key(parameter), text(value)));
         let sysctl: SettingTable = first.into_iter().chain(own).chain(last).collect();

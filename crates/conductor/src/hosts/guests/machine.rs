@@ -89,7 +89,7 @@ pub(crate) fn setup(lab: &Lab, host: &HostName, shown: &[PathBuf]) -> GuestSetup
             .iter()
             .map(|route| (**route).clone())
             .collect(),
-        sysctl: netns::sysctls(settings)
+        sysctl: netns::sysctls(lab, host)
             .map(|(key, value)| (netns::sysctl_path(key), value.to_owned()))
             .collect(),
         keeps_disk: settings.kind == HostKind::Vm,

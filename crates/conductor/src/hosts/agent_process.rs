@@ -20,8 +20,8 @@ use tracing::Instrument as _;
 
 use super::{AgentKeeper, ConnectError, HostAccess, LastWords};
 
-/// How long an agent may take to say hello.
-const HELLO_LIMIT: Duration = Duration::from_secs(15);
+/// How long an agent may take to say hello: a moment, and longer on a machine that is busy with guests.
+const HELLO_LIMIT: Duration = Duration::from_secs(40);
 /// How long an agent may take to end in order, and how long a process may take to die.
 const END_LIMIT: Duration = Duration::from_secs(10);
 const DEATH_LIMIT: Duration = Duration::from_secs(12);

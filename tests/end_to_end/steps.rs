@@ -316,6 +316,19 @@ fn a_program_that_only_the_shell_misses_is_named_too() {
 }
 
 #[test]
+fn what_a_variant_misses_is_not_among_what_the_benchmark_needs() {
+    let place = Place::new();
+    let needs = "needs = { debian = [\"frob-tools\"] }\n";
+    place.benchmark("good", &format!("{needs}[tester]\nrun = \"echo 1\"\n{VALUE}"));
+    place.plan("use = [\"good\"]\nrounds = 1\n[[variant]]\nname = \"on\"\ntester.setup = \"frobnicate on\"\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(1);
+    ended.assert_says(&["`frobnicate` is not installed"]);
+    let said = String::from_utf8_lossy(&ended.bytes) + &*ended.stderr;
+    assert!(!said.contains("frob-tools"), "{said}");
+}
+
+#[test]
 fn what_a_definition_says_it_needs_is_looked_for_before_anything_is_measured() {
     let place = Place::new();
     let needs = "needs = { debian = [\"frob-tools\"] }\nprograms = [\"frobnicate\"]\n";

@@ -693,14 +693,17 @@ impl<'a> RunningTrial<'a> {
             return None;
         }
         let command = shortened(&place.command);
+        let missing = |program: &str| match place.phase {
+            // Those of a variant: what its benchmark needs says nothing about them.
+            Phase::Setup | Phase::Teardown => format!("`{program}` is not installed"),
+            _ => (self.install)(place.monitor.as_ref(), program, host),
+        };
         let mut reason = match (&finished.reason, finished.exit) {
-            (EndReason::NotFound { program }, _) => {
-                (self.install)(place.monitor.as_ref(), program, host)
-            }
+            (EndReason::NotFound { program }, _) => missing(program),
             // What a shell says when it doesn't find a program.
             (EndReason::Exited, Some(ProcessExit::Code(127))) if !expect.contains(&127) => {
                 match program_not_found(stderr) {
-                    Some(program) => (self.install)(place.monitor.as_ref(), &program, host),
+                    Some(program) => missing(&program),
                     None => format!("`{command}` exited with code 127"),
                 }
             }

@@ -322,13 +322,10 @@ fn where_nothing_changed_there_is_nothing_to_explain() {
         place.ends(&run).assert_code(0);
     }
     let explained = json(&place, &["explain", "one", "other"]);
-    // A change of a tenth of nothing may be called one in twenty times; it goes along with no page fault.
+    // A change of a tenth of nothing may be called one in twenty times, and so may something that goes along: neither is sure.
     for change in explained["changes"].as_array().unwrap() {
         for along in change["goes_along"].as_array().unwrap() {
-            assert!(
-                !along["name"].as_str().unwrap().contains("faults"),
-                "{explained}"
-            );
+            assert!(along["p"].as_f64().unwrap() > 0.001, "{explained}");
         }
     }
     if explained["changes"] == Value::Array(Vec::new()) {

@@ -319,7 +319,10 @@ fn a_program_that_only_the_shell_misses_is_named_too() {
 fn what_a_variant_misses_is_not_among_what_the_benchmark_needs() {
     let place = Place::new();
     let needs = "needs = { debian = [\"frob-tools\"] }\n";
-    place.benchmark("good", &format!("{needs}[tester]\nrun = \"echo 1\"\n{VALUE}"));
+    place.benchmark(
+        "good",
+        &format!("{needs}[tester]\nrun = \"echo 1\"\n{VALUE}"),
+    );
     place.plan("use = [\"good\"]\nrounds = 1\n[[variant]]\nname = \"on\"\ntester.setup = \"frobnicate on\"\n");
     let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
     ended.assert_code(1);

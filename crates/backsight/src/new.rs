@@ -1,6 +1,6 @@
 //! `backsight new benchmark`: a definition that runs, to go on from.
 
-use backsight_catalog::BenchmarkDefinition;
+use backsight_catalog::{BenchmarkDefinition, Catalog};
 use backsight_model::{BenchmarkName, TomlDocument};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -111,6 +111,11 @@ impl BenchmarkArgs {
         let text = self.text()?;
         let document = TomlDocument::new(path.display().to_string(), text.as_str());
         BenchmarkDefinition::read(&name, &document)?;
+        if Catalog::load(&[])?.find(&name)?.is_some() {
+            files::print_note(&format!(
+                "the catalogue has a benchmark `{name}` too: where this file is found, it takes its place"
+            ));
+        }
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
                 .into_diagnostic()
@@ -150,6 +155,12 @@ impl BenchmarkArgs {
         };
         let metric = given_or_asked(self.metric, "the metric's name", usual.0)?;
         let unit = given_or_asked(self.unit, "its unit", usual.1)?;
+        if is_timed && unit != "s" {
+            return Err(miette::miette!(
+                help = "say where the value stands in what the command prints: --regex 'rate: (?<value>[\\d.]+)'",
+                "how long a command takes is measured in s, not in {unit}"
+            ));
+        }
         let better = given_or_asked(
             self.better,
             "which direction is good, higher or lower",

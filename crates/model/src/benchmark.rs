@@ -269,6 +269,16 @@ pub enum Resource {
     Maxrss,
 }
 
+impl Resource {
+    /// The unit that it is counted in.
+    fn unit(self) -> &'static str {
+        match self {
+            Self::Wall | Self::User | Self::Sys => "s",
+            Self::Maxrss => "B",
+        }
+    }
+}
+
 /// How a metric's samples are found in the output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parser {
@@ -784,6 +794,18 @@ impl Benchmark {
                 Parser::Column { summary, each }
             }
             (None, None, None, Some(resource)) if table.each.is_none() => {
+                let unit = resource.unit();
+                if table.unit.to_string() != unit {
+                    return Err(fault(
+                        format!(
+                            "what the system counts for metric `{name}` is in {unit}, and its unit is {}",
+                            table.unit
+                        ),
+                        &format!(
+                            "write unit = \"{unit}\", or find the value in the output by `json`, `regex` or `column`"
+                        ),
+                    ));
+                }
                 Parser::Resource(resource)
             }
             _ => return Err(one_parser()),

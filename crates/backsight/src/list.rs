@@ -55,9 +55,7 @@ fn benchmarks(shared: &CommonOptions) -> miette::Result<()> {
         ]);
     }
     crate::files::print(&format!("{table}\n"))?;
-    crate::files::print_note(
-        "what one measures, what it doesn't, its traps: backsight show benchmark NAME",
-    );
+    crate::files::print_note("more of one: backsight show benchmark NAME");
     Ok(())
 }
 

@@ -33,7 +33,7 @@ pub enum StoreError {
     },
     /// No room is left where the store is.
     #[error(
-        "the disk that {} is on is full: nothing half-written was kept; make room (`backsight prune` and `backsight delete STUDY` do), then `backsight resume` the study",
+        "the disk that {} is on is full: nothing half-written was kept; make room (`backsight prune` and `backsight delete STUDY` do; where these find no room either, remove something else there), then `backsight resume` the study, if there is one",
         path.display()
     )]
     Full {

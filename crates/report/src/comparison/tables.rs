@@ -3,7 +3,8 @@
 
 use backsight_model::{Better, MetricFamily, counted, numbers as shown};
 use backsight_policy::{
-    BaselineRelation, Comparison, ComparisonRow, DifferenceCall, MeasuredEntry, RatioMean, RowEntry,
+    BaselineRelation, Comparison, ComparisonRow, DifferenceCall, MeasuredEntry, MissingReason,
+    RatioMean, RowEntry,
 };
 use backsight_stats::{Undefined, percent_change};
 use indexmap::IndexMap;
@@ -190,13 +191,17 @@ pub fn stacked(comparison: &Comparison, digits: Option<usize>) -> Table {
     table
 }
 
-/// Rows that no side has anything in, as `cell metric: why`.
+/// Rows that no side has anything in, as `cell metric: why`; without what trials that went well print now and then alone.
 pub fn empty_rows(comparison: &Comparison) -> Vec<String> {
     let empty = comparison
         .rows
         .iter()
         .filter(|row| row.family() != MetricFamily::Monitored)
-        .filter(|row| row.entries.iter().all(|e| e.measured().is_none()));
+        .filter(|row| row.entries.iter().all(|e| e.measured().is_none()))
+        .filter(|row| {
+            let optional = RowEntry::Missing(MissingReason::NoSample);
+            row.entries.iter().any(|entry| *entry != optional)
+        });
     empty
         .map(|row| {
             let mut reasons: Vec<String> = row

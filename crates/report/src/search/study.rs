@@ -256,6 +256,9 @@ impl<'a> SearchStudy<'a> {
             GeneratorLimit::Unknown => {
                 "The generator's own limit isn't known: measure it with --baseline".to_owned()
             }
+            GeneratorLimit::IsMeasured if reached => {
+                "The generator's own limit is higher: --max says how far to look".to_owned()
+            }
             GeneratorLimit::IsMeasured => "This is the generator's own limit".to_owned(),
             GeneratorLimit::Enough { .. } if reached => {
                 "The generator was not the limit".to_owned()

@@ -54,9 +54,7 @@ fn benchmarks(shared: &CommonOptions) -> miette::Result<()> {
             benchmark.about.clone(),
         ]);
     }
-    crate::files::print(&format!("{table}\n"))?;
-    crate::files::print_note("more of one: backsight show benchmark NAME");
-    Ok(())
+    crate::files::print(&format!("{table}\n"))
 }
 
 fn sets() -> miette::Result<()> {

@@ -138,7 +138,7 @@ fn run_size(run: &SuiteRun) -> String {
 
 /// What the name of a format means.
 enum ImportedFormat {
-    Numbers(Importer),
+    Numbers(Box<Importer>),
     Tests(ResultFormat),
 }
 
@@ -150,7 +150,7 @@ impl ImportedFormat {
             (Some(_), Some(tests)) if names_suite || !has_go_benchmarks(files) => {
                 Ok(Self::Tests(tests))
             }
-            (Some(importer), _) => Ok(Self::Numbers(importer)),
+            (Some(importer), _) => Ok(Self::Numbers(Box::new(importer))),
             (None, Some(tests)) => Ok(Self::Tests(tests)),
             (None, None) => Err(unknown_format(name)?),
         }

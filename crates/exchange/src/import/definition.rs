@@ -61,6 +61,8 @@ pub(super) enum Reads {
     Json,
     /// A JSON document a line: an array of them.
     JsonLines,
+    /// JSON documents that follow each other, perhaps with other lines before and between them: an array of them.
+    Documents,
     /// XML: an element is an object that has lists of its children by name, `#text`, and attributes with `@`.
     Xml,
     /// Lines of text: an array of what `line` finds in them.
@@ -91,6 +93,7 @@ impl Reads {
             Self::Parquet => Some(TableFormat::Parquet),
             Self::Json
             | Self::JsonLines
+            | Self::Documents
             | Self::Xml
             | Self::Lines
             | Self::CsvRows

@@ -176,7 +176,7 @@ fn may_be(reads: Reads, content: &[u8]) -> bool {
         Reads::Json | Reads::JsonLines => matches!(first, Some(b'{' | b'[')),
         Reads::Xml => first == Some(&b'<'),
         Reads::CsvRows => is_text && !matches!(first, Some(b'{' | b'[' | b'<')),
-        Reads::Lines | Reads::Log | Reads::Sysstat => is_text,
+        Reads::Documents | Reads::Lines | Reads::Log | Reads::Sysstat => is_text,
         Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet => true,
     }
 }

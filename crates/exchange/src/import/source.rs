@@ -8,6 +8,7 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 use regex::Regex;
+use serde::de::IgnoredAny;
 use std::{
     collections::HashMap,
     fs,
@@ -108,6 +109,7 @@ impl SourceDocument {
         let (document, lines) = match shape.reads {
             Reads::Json => (json(file, shape)?, Vec::new()),
             Reads::JsonLines => json_lines(file)?,
+            Reads::Documents => (documents(file)?, Vec::new()),
             Reads::Xml => (xml(file)?, Vec::new()),
             Reads::Lines => text_lines(file, shape),
             Reads::CsvRows => csv_rows(file)?,
@@ -195,6 +197,44 @@ fn json_lines(file: &SourceFile) -> Result<(JsonDocument, Vec<usize>), ImportErr
         lines.push(number + 1);
     }
     Ok((JsonDocument::list(documents), lines))
+}
+
+/// The JSON documents of a text. Each begins where a line does, or where the one before it ends: what a program warns of before its
+/// results, and what stands between several of them, is none.
+fn documents(file: &SourceFile) -> Result<JsonDocument, ImportError> {
+    let content = &file.content[..];
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = begin_of_document(&content[at..]) {
+        at += begin;
+        let mut documents =
+            serde_json::Deserializer::from_slice(&content[at..]).into_iter::<IgnoredAny>();
+        let fault = |error: serde_json::Error| {
+            let before = content[..at].iter().filter(|byte| **byte == b'\n').count();
+            not_json(file, before + error.line(), &error)
+        };
+        if let Some(read) = documents.next() {
+            read.map_err(fault)?;
+        }
+        let end = at + documents.byte_offset();
+        found.push(JsonDocument::parse(&content[at..end]).map_err(fault)?);
+        at = end;
+    }
+    Ok(JsonDocument::list(found))
+}
+
+/// Where the first line of a text begins that begins a JSON document.
+fn begin_of_document(text: &[u8]) -> Option<usize> {
+    let text_begins = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut at = text.len() - text_begins.len();
+    for line in text_begins.split_inclusive(|byte| *byte == b'\n') {
+        let blank = line.len() - line.trim_ascii_start().len();
+        if matches!(line.get(blank), Some(b'{')) {
+            return Some(at + blank);
+        }
+        at += line.len();
+    }
+    None
 }
 
 fn text_lines(file: &SourceFile, shape: &Shape) -> (JsonDocument, Vec<usize>) {
@@ -429,6 +469,26 @@ mod tests {
         let text = br#"{"NaN \" NaN": [NaN, 1, "a\\", NaN]}"#;
         let expected = br#"{"NaN \" NaN": [null, 1, "a\\", null]}"#;
         assert_eq!(without_nan(text), expected);
+    }
+
+    #[test]
+    fn documents_of_a_text_are_found_among_its_lines() {
+        let read = |text: &str| {
+            let file = SourceFile {
+                path: "x".into(),
+                content: text.as_bytes().to_vec(),
+            };
+            let query = backsight_catalog::Query::compile(".[].a", [] as [&str; 0]).unwrap();
+            documents(&file).map(|found| query.found(&found, []).unwrap().len())
+        };
+        assert_eq!(read("note: {x}\n{\"a\": 1}\nbye\n").unwrap(), 1);
+        assert_eq!(
+            read("\u{feff}{\"a\":\n1}{\"a\": 2}\n\n  {\"a\": 3}").unwrap(),
+            3
+        );
+        assert_eq!(read("nothing\n[ 1s ] 2\n").unwrap(), 0);
+        let cut = read("warning\n{\"a\": 1}\n{\"a\":\n").unwrap_err();
+        assert!(cut.to_string().contains("line 4"), "{cut}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use backsight_exchange::import::{ImportChoices, ImportError, ImportedStudy, import};
-use std::fs;
+use std::{fs, path::PathBuf};
 
 mod imported;
 use imported::{file, fixture, importer, lines};
@@ -15,6 +15,129 @@ fn try_read(format: &str, name: &str, text: &str) -> Result<ImportedStudy, Impor
 
 fn read(format: &str, text: &str) -> Vec<String> {
     lines(&try_read(format, "file", text).unwrap())
+}
+
+/// The study of a folder of these files.
+fn read_folder(format: &str, files: &[(&str, &str)]) -> ImportedStudy {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path: PathBuf = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    import(
+        &importer(format),
+        &[folder.path().to_owned()],
+        &ImportChoices::default(),
+    )
+    .unwrap()
+}
+
+#[test]
+fn phoronix_has_results_of_its_own_sensors_and_failures() {
+    let result = |identifier: &str, title: &str, rest: &str| {
+        format!(
+            "<Result><Identifier>{identifier}</Identifier><Title>{title}</Title>{rest}</Result>"
+        )
+    };
+    let entry = |value: &str, raw: &str, json: &str| {
+        format!(
+            "<Data><Entry><Identifier>a</Identifier><Value>{value}</Value><RawString>{raw}</RawString><JSON>{json}</JSON></Entry></Data>"
+        )
+    };
+    let seconds = "<Scale>Seconds</Scale><Proportion>LIB</Proportion><DisplayFormat>BAR_GRAPH</DisplayFormat>";
+    let sensor = "<Arguments>cpu.temp</Arguments><Scale>Celsius</Scale><Proportion></Proportion><DisplayFormat>LINE_GRAPH</DisplayFormat>";
+    let passes = "<Scale></Scale><DisplayFormat>PASS_FAIL</DisplayFormat>";
+    let text = format!(
+        "<PhoronixTestSuite><System><Identifier>a</Identifier><Hardware>Processor: Two Cores, Memory: 1GB</Hardware>\
+         <Software>OS: X, Kernel: 6.1.0 (x86_64)</Software><TimeStamp>2025-01-30 13:21:52</TimeStamp></System>{}{}{}{}{}</PhoronixTestSuite>",
+        result(
+            "pts/x-1.0.0",
+            "X",
+            &format!("{seconds}{}", entry("2", "1:3", ""))
+        ),
+        result(
+            "",
+            "X",
+            &format!(
+                "<Description>Test Install Time</Description>{seconds}{}",
+                entry("133", "", "")
+            )
+        ),
+        result(
+            "",
+            "CPU Temperature Monitor",
+            &format!("{sensor}{}", entry("50,52", "", ""))
+        ),
+        result(
+            "pts/y-1.0.0",
+            "Y",
+            &format!("{passes}{}", entry("PASS", "PASS", ""))
+        ),
+        result(
+            "pts/z-1.0.0",
+            "Z",
+            &format!("{seconds}{}", entry("", "", "{\"error\": \"it quit\"}"))
+        ),
+    );
+    let imported = try_read("phoronix", "other.xml", &text).unwrap();
+    assert_eq!(
+        lines(&imported),
+        [
+            "x profile=pts/x-1.0.0 Seconds s lower: 1 3",
+            "X test=Test Install Time Seconds s lower: 133",
+            "CPU-Temperature-Monitor arguments=cpu.temp name=CPU Temperature Monitor Celsius count neither: 51",
+            "z profile=pts/z-1.0.0 failed: it quit",
+        ]
+    );
+    assert_eq!(imported.hosts[0]["kernel"], "6.1.0");
+    let sensor = imported
+        .trials
+        .iter()
+        .find(|trial| trial.cell == 2)
+        .unwrap();
+    assert_eq!(sensor.outcome.as_ref().unwrap()[0].each, [50.0, 52.0]);
+    // Of a folder of results each is a side; one without results is left alone.
+    let named = read_folder(
+        "phoronix",
+        &[
+            ("test-results/before/composite.xml", &text),
+            ("test-results/before/test-1.xml", &text),
+            ("test-results/after/composite.xml", &text),
+            ("test-results/broken/composite.xml", "<PhoronixTestSuite/>"),
+        ],
+    );
+    let all = lines(&named);
+    for side in ["before", "after"] {
+        let line = format!("x profile=pts/x-1.0.0 {side} Seconds s lower: 1 3");
+        assert!(all.contains(&line), "{line} in {all:#?}");
+    }
+    assert!(
+        named.notes.join("\n").contains("`broken`"),
+        "{:?}",
+        named.notes
+    );
+}
+
+#[test]
+fn the_json_of_phoronix_has_results_without_values() {
+    let text = r#"{"title": "t", "systems": {"old": {"identifier": "old", "hardware": {"Processor": "P1"}, "software": {"Kernel": "6.1"},
+          "timestamp": "2024-01-02 03:04:05"}, "new": {"identifier": "new", "hardware": {"Processor": "P2"}}},
+      "results": {
+        "d8e8": {"identifier": "pts/x-1.0.0", "title": "X", "description": "A: 1", "scale": "MB/s", "proportion": "HIB", "display_format": "BAR_GRAPH",
+          "results": {"old": {"value": 1200.5, "raw_values": [1200, 1201]}, "new": {"details": {"error": "it did not run"}}}},
+        "22": {"title": "CPU Power Monitor", "scale": "Watts", "display_format": "LINE_GRAPH", "results": {"old": {"value": "10,12"}}},
+        "33": {"identifier": "pts/y-1.0.0", "title": "Y", "scale": "Seconds", "proportion": "LIB"}}}"#;
+    let imported = try_read("phoronix", "r.json", text).unwrap();
+    assert_eq!(
+        lines(&imported),
+        [
+            "x profile=pts/x-1.0.0 test=A: 1 old MB-s MB/s higher: 1200 1201",
+            "x profile=pts/x-1.0.0 test=A: 1 new failed: it did not run",
+            "CPU-Power-Monitor name=CPU Power Monitor old Watts W neither: 11",
+        ]
+    );
+    assert_eq!(imported.hosts[0]["hardware of new"], "Processor: P2");
 }
 
 const FIO: &str = r#"{"fio version": "fio-2.2.10", "timestamp": TIME, "jobs": [{"jobname": "j", "error": 0, "elapsed": ELAPSED, "read": {"total_ios": 5,

@@ -140,6 +140,87 @@ fn the_json_of_phoronix_has_results_without_values() {
     assert_eq!(imported.hosts[0]["hardware of new"], "Processor: P2");
 }
 
+#[test]
+fn what_lkp_calls_a_value_says_its_unit_and_direction() {
+    let values = [
+        ("pmbench.read.latency.ns.0-256%", "% neither"),
+        ("pmbench.read.latency.99%.ns", "ns lower"),
+        ("pmbench.throughput.aps", "count higher"),
+        ("pmbench.throughput.std_dev%", "% lower"),
+        ("pmbench.latency_250us%", "% neither"),
+        ("pmbench.latency_99%_us_stddev%", "% lower"),
+        ("pmbench.max_latency.95%", "count lower"),
+        ("pmbench.memcpy.GB_per_sec", "GB/s higher"),
+        ("pmbench.sha256.bytes_per_sec", "B/s higher"),
+        ("pmbench.file.nanosecs_per_access", "ns lower"),
+        ("pmbench.file.nanosecs_per_access.pass", "count neither"),
+        ("pmbench.user_time_per_iteration", "s lower"),
+        ("pmbench.average_KBps", "kB/s higher"),
+        ("pmbench.tps", "transactions/s higher"),
+    ];
+    let json = |values: &[(&str, &str)]| {
+        let each = values.iter().map(|(name, _)| format!("\"{name}\": 5"));
+        format!("{{{}}}", each.collect::<Vec<_>>().join(", "))
+    };
+    let at = |benchmark: &str| {
+        format!("result/{benchmark}/p/host/root/kconfig/gcc-12/0123456789ab/0/stats.json")
+    };
+    let found = lines(&read_folder("lkp", &[(&at("pmbench"), &json(&values))]));
+    assert_eq!(found.len(), values.len());
+    for (name, said) in values {
+        let name = name
+            .replace("%_us_stddev%", "-_us_stddev")
+            .replace("%.ns", "-.ns");
+        let words = format!(" {} {said}: 5", name.trim_end_matches('%'));
+        assert!(
+            found.iter().any(|line| line.ends_with(&words)),
+            "{words} in {found:#?}"
+        );
+    }
+    // The name of the benchmark says nothing of its values; what a rate is counted by isn't the least of something.
+    let values = [
+        ("vm-scalability.workload", ""),
+        ("vm-scalability.jobs_per_min", ""),
+        ("vm-scalability.jobs_per_min.instance1", ""),
+    ];
+    let imported = read_folder("lkp", &[(&at("vm-scalability"), &json(&values))]);
+    let metrics = imported.metrics.values().flatten();
+    let primary: Vec<&str> = metrics
+        .filter(|metric| metric.primary)
+        .map(|metric| metric.name.as_str())
+        .collect();
+    assert_eq!(primary, ["vm-scalability.jobs_per_min"]);
+}
+
+#[test]
+fn runs_of_lkp_on_the_kernel_that_runs_are_of_its_version() {
+    let run = |kernel: &str, number: u32| {
+        format!(
+            "lkp/result/hackbench/50%-threads/box/ubuntu/defconfig/gcc-11/{kernel}/{number}/stats.json"
+        )
+    };
+    let stats = |value: u32| format!(r#"{{"hackbench.throughput": {value}}}"#);
+    let runs = [
+        ("5.15.0-91-generic", 0),
+        ("5.15.0-91-generic", 1),
+        ("6.8.0-31-generic", 0),
+    ];
+    let files = runs.map(|(kernel, number)| (run(kernel, number), stats(100 + number)));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let found = lines(&read_folder("lkp", &files));
+    let cell = "hackbench parameters=50%-threads rootfs=ubuntu kconfig=defconfig compiler=gcc-11";
+    assert_eq!(
+        found,
+        [
+            format!("{cell} 5.15.0-91-generic hackbench.throughput count higher: 100 101"),
+            format!("{cell} 6.8.0-31-generic hackbench.throughput count higher: 100"),
+        ]
+    );
+}
+
 const FIO: &str = r#"{"fio version": "fio-2.2.10", "timestamp": TIME, "jobs": [{"jobname": "j", "error": 0, "elapsed": ELAPSED, "read": {"total_ios": 5,
     "bw": 100, "iops": IOPS, "clat": {"mean": 1.5, "percentile": {"99.000000": 4}}, "lat": {"mean": 2.5}}, "write": {"total_ios": 0}}]}"#;
 

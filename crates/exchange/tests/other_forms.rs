@@ -221,6 +221,75 @@ fn runs_of_lkp_on_the_kernel_that_runs_are_of_its_version() {
     );
 }
 
+#[test]
+fn loads_of_mmtests_are_kept_apart_and_runs_of_one_are_not() {
+    let time = |minutes: u32| {
+        format!("1.5user 0.5system {minutes}:00.50elapsed 10%CPU\n0inputs+0outputs\n")
+    };
+    let syscall = |value: &str| {
+        format!(
+            "# Executed 5,000,000 getppid() calls\n     Total time: 2.065 [sec]\n\n       {value} usecs/op\n      2,421,115 ops/sec\n"
+        )
+    };
+    let sockperf = |rate: u32| {
+        format!(
+            "sockperf: Test ended\nsockperf: Summary: Message Rate is {rate} [msg/sec]\nsockperf: Summary: BandWidth is 7.379 MBps (59.035 Mbps)\n"
+        )
+    };
+    let files = [
+        ("thpscale", "threads-3.time", time(3)),
+        ("thpscale", "threads-12.time", time(12)),
+        ("pgbench", "time-1", time(1)),
+        ("pgbench", "time-12", time(2)),
+        ("sysbench", "time-1-1", time(1)),
+        ("sysbench", "time-1-2", time(2)),
+        ("sysbench", "time-5-1", time(5)),
+        ("blogbench", "blogbench-1.time", time(1)),
+        ("blogbench", "blogbench-2.time", time(2)),
+        ("perfsyscall", "syscall-1.log", syscall("0.5")),
+        ("perfsyscall", "syscall-2.log", syscall("0.25")),
+        (
+            "sockperf-tcp-throughput",
+            "tcp-14-max-1.stdout",
+            sockperf(100),
+        ),
+        (
+            "sockperf-tcp-throughput",
+            "tcp-14-max-2.stdout",
+            sockperf(110),
+        ),
+    ];
+    let files: Vec<(String, String)> = files
+        .into_iter()
+        .map(|(benchmark, log, text)| (format!("run/iter-0/{benchmark}/logs/{log}"), text))
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let all = lines(&read_folder("mmtests", &files));
+    let found: Vec<&String> = all
+        .iter()
+        .filter(|line| !line.contains(" user ") && !line.contains(" system "))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "blogbench log=blogbench elapsed s lower: 60.5 120.5",
+            // What is grouped by commas isn't read as what follows the last of them.
+            "perfsyscall time_per_op us lower: 0.5 0.25",
+            "pgbench log=time-1 elapsed s lower: 60.5",
+            "pgbench log=time-12 elapsed s lower: 120.5",
+            "sockperf-tcp-throughput protocol=tcp rate=max size=14 throughput MiB/s higher: 7.379 7.379",
+            "sockperf-tcp-throughput protocol=tcp rate=max size=14 rate messages/s higher: 100 110",
+            "sysbench log=time-1 elapsed s lower: 60.5 120.5",
+            "sysbench log=time-5 elapsed s lower: 300.5",
+            "thpscale log=threads-3 elapsed s lower: 180.5",
+            "thpscale log=threads-12 elapsed s lower: 720.5",
+        ]
+    );
+}
+
 const FIO: &str = r#"{"fio version": "fio-2.2.10", "timestamp": TIME, "jobs": [{"jobname": "j", "error": 0, "elapsed": ELAPSED, "read": {"total_ios": 5,
     "bw": 100, "iops": IOPS, "clat": {"mean": 1.5, "percentile": {"99.000000": 4}}, "lat": {"mean": 2.5}}, "write": {"total_ios": 0}}]}"#;
 

@@ -290,6 +290,80 @@ fn loads_of_mmtests_are_kept_apart_and_runs_of_one_are_not() {
     );
 }
 
+#[test]
+fn pytest_benchmark_saves_what_the_rounds_came_to() {
+    let text = r#"{"machine_info": {"node": "h", "cpu": {"brand": "Old"}}, "benchmarks": [{"name": "test_x[1]", "fullname": "t.py::test_x[1]",
+        "params": null, "param": "1", "stats": {"min": 1e-05, "max": 0.3, "mean": 2e-05, "stddev": 5e-06, "rounds": 30, "median": 1.5e-05}}]}"#;
+    assert_eq!(
+        read("pytest-benchmark", text),
+        [
+            "test_x file=t.py param=1 time s lower: 0.00002",
+            "test_x file=t.py param=1 time-median s lower: 0.000015",
+            "test_x file=t.py param=1 time-min s lower: 0.00001",
+        ]
+    );
+    let broken = try_read(
+        "pytest-benchmark",
+        "x",
+        &text.replace("\"mean\"", "\"mode\""),
+    )
+    .unwrap_err();
+    assert!(
+        broken.message.contains("neither `stats.data` nor"),
+        "{broken}"
+    );
+}
+
+#[test]
+fn google_benchmark_once_said_by_the_name_alone_what_an_entry_is() {
+    let entry = |name: &str, time: f64| {
+        format!(
+            r#"{{"name": "{name}", "iterations": 10, "real_time": {time}, "cpu_time": {time}, "time_unit": "ns"}}"#
+        )
+    };
+    let all = |entries: &[String]| {
+        format!(
+            r#"{{"context": {{"num_cpus": 2}}, "benchmarks": [{}]}}"#,
+            entries.join(", ")
+        )
+    };
+    let of_y = [
+        "BM_y/8",
+        "BM_y/8",
+        "BM_y/8_mean",
+        "BM_y/8_median",
+        "BM_y/8_stddev",
+    ];
+    let times = [10.5, 11.5, 11.0, 11.0, 0.5];
+    let mut entries: Vec<String> = of_y
+        .iter()
+        .zip(times)
+        .map(|(name, time)| entry(name, time))
+        .collect();
+    entries.push(entry("own_mean", 3.0));
+    entries.push(r#"{"name": "BM_x_BigO", "cpu_coefficient": 0.3, "real_coefficient": 0.3, "big_o": "N", "time_unit": "ns"}"#.to_owned());
+    entries.push(r#"{"name": "BM_x_RMS", "rms": 0.03}"#.to_owned());
+    let real = |text: &str| {
+        let found = read("google-benchmark", text);
+        found
+            .into_iter()
+            .filter(|line| line.contains("real-time"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        real(&all(&entries)),
+        [
+            "BM_y arg1=8 real-time ns lower: 10.5,11.5",
+            "own_mean real-time ns lower: 3"
+        ]
+    );
+    // Without the repetitions the mean is all that there is.
+    assert_eq!(
+        real(&all(&entries[2..5])),
+        ["BM_y arg1=8 real-time ns lower: 11"]
+    );
+}
+
 const FIO: &str = r#"{"fio version": "fio-2.2.10", "timestamp": TIME, "jobs": [{"jobname": "j", "error": 0, "elapsed": ELAPSED, "read": {"total_ios": 5,
     "bw": 100, "iops": IOPS, "clat": {"mean": 1.5, "percentile": {"99.000000": 4}}, "lat": {"mean": 2.5}}, "write": {"total_ios": 0}}]}"#;
 
@@ -380,4 +454,100 @@ fn iperf3_tests_follow_each_other_go_both_ways_and_come_as_events() {
     assert_eq!(broken, [format!("{cell} failed: it has no `end`")]);
     let refused = read("iperf3", r#"{"error": "unable to connect to server"}"#);
     assert_eq!(refused, ["iperf3 failed: unable to connect to server"]);
+}
+
+#[test]
+fn sysbench_before_version_1_has_rates_and_latencies_too() {
+    let head =
+        "sysbench 0.4.12:  multi-threaded system evaluation benchmark\n\nNumber of threads: 4\n\n";
+    let tail = "Test execution summary:\n    total time:                          63.5s\n    per-request statistics:\n         min:       5.40ms\n         avg:       6.38ms\n         max:    1383.50ms\n         approx.  95 percentile:       6.27ms\n";
+    let oltp = "Doing OLTP test.\nOLTP test statistics:\n    transactions:          100    (156.5 per sec.)\n    deadlocks:    0      (0.00 per sec.)\n    read/write requests:     1900 (2973.5 per sec.)\n    other operations:      200  (313.05 per sec.)\n\n";
+    assert_eq!(
+        read("sysbench", &format!("{head}{oltp}{tail}")),
+        [
+            "sysbench-oltp threads=4 transactions-per-second /s higher: 156.5",
+            "sysbench-oltp threads=4 requests-per-second requests/s higher: 2973.5",
+            "sysbench-oltp threads=4 latency-min ms lower: 5.4",
+            "sysbench-oltp threads=4 latency-mean ms lower: 6.38",
+            "sysbench-oltp threads=4 latency-max ms lower: 1383.5",
+            "sysbench-oltp threads=4 latency-p95 ms lower: 6.27",
+        ]
+    );
+    let cpu =
+        "Doing CPU performance benchmark\n\nMaximum prime number checked in CPU test: 10000\n\n";
+    let found = read("sysbench", &format!("{head}{cpu}{tail}"));
+    assert!(
+        found.contains(&"sysbench-cpu threads=4 primes=10000 total-time s lower: 63.5".to_owned()),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn memory_of_hyperfine_and_what_profilers_of_jmh_say_are_metrics() {
+    let text = r#"{"results": [{"command": "a", "times": [1.5, 2.5], "memory_usage_byte": [100, 110], "exit_codes": [0, 0]}]}"#;
+    assert_eq!(
+        read("hyperfine", text),
+        ["a time s lower: 1.5 2.5", "a memory B lower: 100 110"]
+    );
+    let text = r#"[{"jmhVersion": "1.36", "benchmark": "x.B.m", "mode": "avgt", "threads": 1, "forks": 1,
+        "primaryMetric": {"scoreUnit": "ns/op", "rawData": [[9.5, 10.5]]}, "secondaryMetrics": {
+          "·gc.alloc.rate.norm": {"scoreUnit": "B/op", "rawData": [[24, 24]]}, "gc.count": {"scoreUnit": "counts", "rawData": [[1, 2]]},
+          "empty": {"scoreUnit": "---", "rawData": [["NaN"]]}}}]"#;
+    let imported = try_read("jmh", "x.json", text).unwrap();
+    assert_eq!(
+        lines(&imported),
+        [
+            "x.B.m mode=avgt threads=1 time ns lower: 9.5,10.5",
+            "x.B.m mode=avgt threads=1 gc.alloc.rate.norm B lower: 24,24",
+            "x.B.m mode=avgt threads=1 gc.count count neither: 1,2",
+        ]
+    );
+    let metrics = imported.metrics.values().flatten();
+    let primary: Vec<&str> = metrics
+        .filter(|metric| metric.primary)
+        .map(|metric| metric.name.as_str())
+        .collect();
+    assert_eq!(primary, ["time"]);
+}
+
+#[test]
+fn iostat_says_shares_and_sizes() {
+    let text = r#"{"sysstat": {"hosts": [{"nodename": "vm", "statistics": [
+        {"avg-cpu": {"user": 0.5, "idle": 99.5}, "disk": [{"disk_device": "sda", "r/s": 1, "rareq-sz": 4, "aqu-sz": 0.5, "util": 10}]},
+        {"avg-cpu": {"user": 1.5, "idle": 98.5}, "disk": [{"disk_device": "sda", "r/s": 3, "rareq-sz": 4, "aqu-sz": 0.5, "util": 10}]}]}]}}"#;
+    let found = read("sysstat", text);
+    for words in [
+        "avg-cpu.user % neither: 1",
+        "disk.r-s /s neither: 2",
+        "disk.rareq-sz KiB neither: 4",
+        "disk.aqu-sz count neither: 0.5",
+        "disk.util % neither: 10",
+    ] {
+        assert!(
+            found.iter().any(|line| line.ends_with(words)),
+            "{words} in {found:#?}"
+        );
+    }
+}
+
+#[test]
+fn netperf_says_meanwhile_how_fast_it_is() {
+    let table = "Interim result: 350.5 10^6bits/s over 1.002 seconds ending at 1559149724.219\nInterim result: 360.5 10^6bits/s over 1.001 seconds ending at 1559149725.221\nRecv   Send    Send\nSocket Socket  Message  Elapsed\nSize   Size    Size     Time     Throughput\nbytes  bytes   bytes    secs.    10^6bits/sec\n\n131072  16384  16384    2.00     355.5\n";
+    let head = "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to a () port 0 AF_INET : histogram : demo";
+    let imported = try_read("netperf", "x", &format!("{head}\n{table}")).unwrap();
+    assert_eq!(
+        lines(&imported),
+        ["TCP_STREAM size=16384 throughput Mbit/s higher: 355.5"]
+    );
+    let samples = imported.trials[0].outcome.as_ref().unwrap();
+    assert_eq!(samples[0].each, [350.5, 360.5]);
+    // What the first versions called it is the same test.
+    let udp = "UDP UNIDIRECTIONAL SEND TEST from a () port 0 AF_INET to b () port 0 AF_INET\nSocket  Message  Elapsed      Messages\nSize    Size     Time         Okay Errors   Throughput\nbytes   bytes    secs            #      #   10^6bits/sec\n\n229376    1024   10.00     1317101      0    1078.5\n229376           10.00      986842            808.5\n";
+    assert_eq!(
+        read("netperf", udp),
+        [
+            "UDP_STREAM size=1024 throughput Mbit/s higher: 1078.5",
+            "UDP_STREAM size=1024 throughput-received Mbit/s higher: 808.5",
+        ]
+    );
 }

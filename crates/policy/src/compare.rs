@@ -803,6 +803,17 @@ impl RowContext<'_> {
         comparison
     }
 
+    /// Whether nobody has measured this, and nobody asked for it: of each cell an import has the metrics that its files have, where a plan
+    /// has all metrics of the benchmark.
+    fn is_unasked(&self, question: &str, series: &[Vec<&CellSeries>]) -> bool {
+        series.iter().enumerate().all(|(side, of_side)| {
+            let tried = self.tried[side].measured.contains(question);
+            !self.sets[side].interleaved
+                && of_side.iter().all(|series| series.trials.is_empty())
+                && (of_side.is_empty() || tried)
+        })
+    }
+
     fn drafts(&self) -> Vec<Draft> {
         let mut found: IndexMap<(String, &MetricName), Vec<Vec<&CellSeries>>> = IndexMap::new();
         for (side, set) in self.sets.iter().enumerate() {
@@ -824,6 +835,7 @@ impl RowContext<'_> {
         }
         found
             .into_iter()
+            .filter(|(key, series)| !self.is_unasked(&key.0, series))
             .filter_map(|(key, series)| {
                 let others = elsewhere.get(&key).map_or(&[][..], Vec::as_slice);
                 self.draft(&key.0, &series, others)

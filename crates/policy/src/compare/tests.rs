@@ -415,6 +415,28 @@ fn what_a_side_lacks_is_a_row_with_the_reason() {
 }
 
 #[test]
+fn an_import_asked_for_no_metric_that_its_files_lack() {
+    let measured = |imported: bool| {
+        let one: &[&[f64]] = &[&[1.0]];
+        let cells = [
+            series("sar", 1, "default", RATE, one),
+            series("sar", 1, "default", TIME, &[]),
+            series("sar", 2, "default", RATE, &[]),
+            series("sar", 2, "default", TIME, one),
+            // Of this cell nothing is there.
+            series("sar", 3, "default", TIME, &[]),
+        ];
+        let mut set = set("it", 1, cells.into());
+        set.interleaved = !imported;
+        set
+    };
+    let rows = |sets: &[ResultSet]| compare(sets, CompareOptions::default()).rows.len();
+    assert_eq!(rows(&[measured(false)]), 5);
+    assert_eq!(rows(&[measured(true)]), 3);
+    assert_eq!(rows(&[measured(true), measured(false)]), 5);
+}
+
+#[test]
 fn another_prefix_is_converted_and_another_unit_or_direction_is_not_comparable() {
     let one = |shape| {
         set(

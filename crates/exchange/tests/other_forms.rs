@@ -511,7 +511,7 @@ fn memory_of_hyperfine_and_what_profilers_of_jmh_say_are_metrics() {
 }
 
 #[test]
-fn iostat_says_shares_and_sizes() {
+fn units_of_sysstat_are_known_by_group_and_name() {
     let text = r#"{"sysstat": {"hosts": [{"nodename": "vm", "statistics": [
         {"avg-cpu": {"user": 0.5, "idle": 99.5}, "disk": [{"disk_device": "sda", "r/s": 1, "rareq-sz": 4, "aqu-sz": 0.5, "util": 10}]},
         {"avg-cpu": {"user": 1.5, "idle": 98.5}, "disk": [{"disk_device": "sda", "r/s": 3, "rareq-sz": 4, "aqu-sz": 0.5, "util": 10}]}]}]}}"#;
@@ -522,6 +522,20 @@ fn iostat_says_shares_and_sizes() {
         "disk.rareq-sz KiB neither: 4",
         "disk.aqu-sz count neither: 0.5",
         "disk.util % neither: 10",
+    ] {
+        assert!(
+            found.iter().any(|line| line.ends_with(words)),
+            "{words} in {found:#?}"
+        );
+    }
+    let text = r#"{"sysstat": {"hosts": [{"nodename": "vm", "statistics": [{"timestamp": {"date": "2024-03-01", "time": "00:10:01", "utc": 1, "interval": 600},
+        "psi": {"psi-cpu": {"some_avg10": 1}}, "filesystems": [{"filesystem": "/dev/sda1", "MBfsfree": 5}],
+        "power-management": {"cpu-frequency": [{"number": "all", "frequency": 2000}]}}]}]}}"#;
+    let found = read("sysstat", text);
+    for words in [
+        "psi-cpu.some_avg10 % neither: 1",
+        "filesystems.MBfsfree MiB neither: 5",
+        "cpu-frequency.frequency MHz neither: 2000",
     ] {
         assert!(
             found.iter().any(|line| line.ends_with(words)),

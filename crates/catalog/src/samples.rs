@@ -592,7 +592,11 @@ mod tests {
     const HEAD: &str = "name = 'x'\nabout = 'x'\nroles = ['a']\n[a]\nrun = 'x'\ncollect = 'y'\n[metric.m]\nbetter = 'lower'\nunit = 's'\n";
 
     fn parsers(metric: &str) -> Result<Parsers, DocumentError> {
-        let document = TomlDocument::new("x.toml", format!("{HEAD}{metric}\n"));
+        let head = match metric {
+            "resource = 'maxrss'" => HEAD.replace("unit = 's'", "unit = 'B'"),
+            _ => HEAD.to_owned(),
+        };
+        let document = TomlDocument::new("x.toml", format!("{head}{metric}\n"));
         Parsers::compile(&Benchmark::read(&document).unwrap(), &document)
     }
 

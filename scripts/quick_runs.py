@@ -1,4 +1,4 @@
-"""Parameters with which a benchmark of the catalogue is soon done, for scripts that run all of them."""
+"""What scripts that run the whole catalogue share: parameters with which a benchmark is soon done, and what a machine that lacks something says."""
 
 # Parameters that say how long or how much, and what is enough for a look.
 QUICK = {"seconds": 2, "duration": 2, "warmup": 1, "ramp": 1, "rounds": 1}
@@ -16,3 +16,8 @@ def quick_parameters(definition):
         if parameter and isinstance(parameter["default"], (int, float)) and parameter["default"] > value:
             chosen[name] = max(value, parameter.get("min", value))
     return chosen
+
+
+def lacks(told):
+    """Whether a run failed because this machine lacks a program, or what a definition looks for itself: that ends with sysexits' EX_UNAVAILABLE."""
+    return "exited with code 69" in told or "` is not installed: " in told

@@ -69,6 +69,7 @@ mod self_tests;
 mod servers;
 mod serving;
 mod shared_lab;
+mod sharing;
 mod stepping;
 mod steps;
 mod storing;

@@ -1,20 +1,25 @@
 //! Options that every verb takes.
 
+use backsight_store::StoreLocation;
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use std::path::PathBuf;
 
 /// The store and the folders of definitions.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub struct CommonOptions {
-    /// Folder of the store; else the nearest `.backsight` above this folder, else one in your home
+    /// Folder of the store, or postgres://[USER@]HOST[:PORT]/DATABASE; else the nearest `.backsight` above this folder, else one in
+    /// your home
     #[arg(
         long,
         global = true,
         env = "BACKSIGHT_STORE",
         hide_env_values = true,
-        value_name = "DIR"
+        value_name = "DIR|URL",
+        value_hint = clap::ValueHint::AnyPath,
+        value_parser = OsStringValueParser::new().map(StoreLocation::from)
     )]
-    pub store: Option<PathBuf>,
+    pub store: Option<StoreLocation>,
     /// Folder with your own benchmark definitions, beside the catalogue's; may be repeated
     #[arg(long = "benchmarks", global = true, value_name = "DIR")]
     pub benchmarks: Vec<PathBuf>,

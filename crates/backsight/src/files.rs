@@ -9,7 +9,7 @@ use backsight_report::{
     escape::{visible, visible_bytes},
 };
 use backsight_settings::setting_documents;
-use backsight_store::Store;
+use backsight_store::{Store, StoreLocation, data_folder};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
     io::{IsTerminal as _, Write as _},
@@ -24,10 +24,15 @@ const NARROWEST: u16 = 40;
 /// The folder that marks a project, and holds its store.
 pub const PROJECT: &str = ".backsight";
 
-/// Where the store is.
+/// The folder of the store; of one in a database, the folder of what this controller keeps for itself.
 pub fn store_folder(shared: &CommonOptions) -> miette::Result<PathBuf> {
-    if let Some(folder) = &shared.store {
-        return Ok(folder.clone());
+    Ok(store_location(shared)?.folder())
+}
+
+/// Where the store is.
+fn store_location(shared: &CommonOptions) -> miette::Result<StoreLocation> {
+    if let Some(location) = &shared.store {
+        return Ok(location.clone());
     }
     let here = std::env::current_dir()
         .into_diagnostic()
@@ -37,29 +42,25 @@ pub fn store_folder(shared: &CommonOptions) -> miette::Result<PathBuf> {
         .map(|folder| folder.join(PROJECT))
         .find(|folder| folder.is_dir());
     if let Some(project) = project {
-        return Ok(project);
+        return Ok(project.into());
     }
-    let data = std::env::var_os("XDG_DATA_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")))
-        .ok_or_else(|| {
-            miette::miette!(
-                help = "say where the store is: --store DIR, or run `backsight init` in a folder of your own",
-                "neither HOME nor a `.backsight` folder says where the store is"
-            )
-        })?;
-    Ok(data.join("backsight"))
+    let data = data_folder().ok_or_else(|| {
+        miette::miette!(
+            help = "say where the store is: --store DIR, or run `backsight init` in a folder of your own",
+            "neither HOME nor a `.backsight` folder says where the store is"
+        )
+    })?;
+    Ok(data.join("backsight").into())
 }
 
 /// The store, made if it isn't there.
 pub async fn open_store(shared: &CommonOptions) -> miette::Result<Store> {
-    Store::open(store_folder(shared)?).await.into_diagnostic()
+    Store::open(store_location(shared)?).await.into_diagnostic()
 }
 
 /// The store, which must be there.
 pub async fn existing_store(shared: &CommonOptions) -> miette::Result<Store> {
-    Store::open_existing(store_folder(shared)?)
+    Store::open_existing(store_location(shared)?)
         .await
         .into_diagnostic()
 }

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::{SiteContent, page_cache::Edition};
 
-/// How often the store is asked whether something was written: one look at two files.
+/// How often the store is asked whether something was written: one look at two files, or one question.
 const LOOK: Duration = Duration::from_millis(500);
 /// Between two sites lies at least this many times what it took to make one: following a study that keeps a trial a second
 /// may not take a processor.
@@ -44,7 +44,7 @@ impl LiveSite {
         is_controlled: bool,
         tell: fn(&str),
     ) -> miette::Result<Arc<Self>> {
-        let first = store.stamp();
+        let first = store.stamp().await;
         let (site, notes) = collect(&store, &targets, is_controlled).await?;
         notes.iter().for_each(|note| tell(note));
         Ok(Arc::new(Self {
@@ -80,7 +80,7 @@ impl LiveSite {
         let mut told = String::new();
         loop {
             tokio::time::sleep(LOOK).await;
-            let now = self.store.stamp();
+            let now = self.store.stamp().await;
             if seen == now {
                 continue;
             }

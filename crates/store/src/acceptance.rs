@@ -4,7 +4,7 @@
 
 use backsight_model::{Acceptance, TargetName};
 
-use crate::{Store, StoreError, database::AnswerRow};
+use crate::{Store, StoreError, database::AnswerRow, query::query};
 
 impl Store {
     /// Keeps an acceptance, in place of one about the same version and metric.
@@ -12,7 +12,7 @@ impl Store {
     /// # Errors
     /// The disk is full; the store is locked.
     pub async fn accept(&self, acceptance: &Acceptance) -> Result<(), StoreError> {
-        sqlx::query(
+        query(
             "INSERT INTO acceptance (target, version, name, metric, reason, work_around, who, made, until) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
              ON CONFLICT (target, version, metric) DO UPDATE SET name = $3, reason = $5, work_around = $6, who = $7, \
@@ -43,15 +43,14 @@ impl Store {
         version: &str,
         metric: Option<&str>,
     ) -> Result<bool, StoreError> {
-        let gone = sqlx::query(
-            "DELETE FROM acceptance WHERE target = $1 AND version = $2 AND metric = $3",
-        )
-        .bind(target.as_str())
-        .bind(version)
-        .bind(metric.unwrap_or_default())
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        let gone =
+            query("DELETE FROM acceptance WHERE target = $1 AND version = $2 AND metric = $3")
+                .bind(target.as_str())
+                .bind(version)
+                .bind(metric.unwrap_or_default())
+                .execute(self.database.pool())
+                .await
+                .map_err(|e| self.database.fault(e))?;
         Ok(gone.rows_affected() > 0)
     }
 
@@ -60,7 +59,7 @@ impl Store {
     /// # Errors
     /// The store is locked, or holds what no release of ours wrote.
     pub async fn acceptances(&self, target: &TargetName) -> Result<Vec<Acceptance>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT version, name, metric, reason, work_around, who, made, until FROM acceptance WHERE target = $1 \
              ORDER BY made, version, metric",
         )

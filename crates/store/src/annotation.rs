@@ -2,7 +2,11 @@
 
 use backsight_model::{Annotation, TargetName};
 
-use crate::{Store, StoreError, database::AnswerRow};
+use crate::{
+    Store, StoreError,
+    database::AnswerRow,
+    query::{query, query_scalar},
+};
 
 impl Store {
     /// Keeps a note; returns its number.
@@ -10,7 +14,8 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn annotate(&self, note: &Annotation) -> Result<i64, StoreError> {
-        sqlx::query_scalar(
+        let mut tx = self.database.begin_alone("annotation").await?;
+        let number = query_scalar(
             "INSERT INTO annotation (number, target, version, name, content, who, made) \
              SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6 FROM annotation RETURNING number",
         )
@@ -20,9 +25,11 @@ impl Store {
         .bind(&note.text)
         .bind(&note.by)
         .bind(note.at.to_string())
-        .fetch_one(self.database.pool())
+        .fetch_one(&mut *tx)
         .await
-        .map_err(|e| self.database.fault(e))
+        .map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        Ok(number)
     }
 
     /// The notes of a target with their numbers, the oldest first.
@@ -33,7 +40,7 @@ impl Store {
         &self,
         target: &TargetName,
     ) -> Result<Vec<(i64, Annotation)>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT number, version, name, content, who, made FROM annotation WHERE target = $1 ORDER BY number",
         )
         .bind(target.as_str());
@@ -52,7 +59,7 @@ impl Store {
         target: &TargetName,
         number: i64,
     ) -> Result<bool, StoreError> {
-        let done = sqlx::query("DELETE FROM annotation WHERE target = $1 AND number = $2")
+        let done = query("DELETE FROM annotation WHERE target = $1 AND number = $2")
             .bind(target.as_str())
             .bind(number)
             .execute(self.database.pool())

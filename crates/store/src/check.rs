@@ -4,14 +4,12 @@
 //! Samples are derived by the parsers, not here.
 
 use backsight_model::{Failure, MetricName, MetricSamples};
-use sqlx::query::Query;
 use std::collections::{BTreeMap, HashSet};
 
 use crate::{
     RawRef, Store, StoreError, StudyId,
-    database::DatabaseKind,
     packed::{SampleKey, SampleKind, StoredSamples},
-    raw,
+    query::{Query, query},
     trial::SampleRow,
 };
 
@@ -81,14 +79,18 @@ pub struct StoredTrial {
 }
 
 impl Store {
-    /// What SQLite finds wrong with the database; nothing if it is sound.
+    /// What SQLite finds wrong with the database; nothing if it is sound. PostgreSQL keeps its own tables: nothing is asked there
+    /// (`pg_amcheck` does).
     ///
     /// # Errors
     /// It can't be read at all.
     pub async fn database_faults(&self) -> Result<Vec<String>, StoreError> {
+        if self.database.is_shared() {
+            return Ok(Vec::new());
+        }
         let said = self
             .database
-            .rows(sqlx::query("PRAGMA integrity_check(20)"))
+            .rows(query("PRAGMA integrity_check(20)"))
             .await?;
         let mut faults = Vec::new();
         for row in &said {
@@ -99,7 +101,7 @@ impl Store {
         }
         let strays = self
             .database
-            .rows(sqlx::query("PRAGMA foreign_key_check"))
+            .rows(query("PRAGMA foreign_key_check"))
             .await?;
         for row in strays.iter().take(FAULTS) {
             let (table, parent): (&str, &str) = (
@@ -122,20 +124,8 @@ impl Store {
         let _unswept = self.raw.unswept().await.ok();
         let known: Vec<RawRef> = self.unpruned_objects().await?.into_iter().collect();
         let count = known.len();
-        let folder = self.raw.clone();
-        let damaged = raw::off_the_loop(move || {
-            let mut damaged = Vec::new();
-            for raw in known {
-                match folder.read(&raw) {
-                    Ok(_) => {}
-                    Err(StoreError::RawDamaged { detail, .. }) => damaged.push((raw, detail)),
-                    Err(error) => damaged.push((raw, error.to_string())),
-                }
-            }
-            Ok(damaged)
-        });
         let mut found = Vec::new();
-        for (raw, detail) in damaged.await? {
+        for (raw, detail) in self.raw.find_damaged(known).await? {
             let owners = self.owners(&raw).await?;
             found.push(DamagedObject {
                 raw,
@@ -148,8 +138,8 @@ impl Store {
     }
 
     async fn owners(&self, raw: &RawRef) -> Result<Vec<(StudyId, RawOwner)>, StoreError> {
-        let query = sqlx::query(
-            "SELECT DISTINCT study, 0 AS kind, trial AS number FROM step WHERE stdout = $1 OR stderr = $1 \
+        let query = query(
+            "SELECT DISTINCT study, CAST(0 AS BIGINT) AS kind, trial AS number FROM step WHERE stdout = $1 OR stderr = $1 \
              UNION SELECT study, 0, trial FROM suite_run WHERE names = $1 OR details = $1 \
              UNION SELECT study, 0, trial FROM core_file WHERE content = $1 \
              UNION SELECT study, 1, number FROM build WHERE log = $1 \
@@ -183,7 +173,7 @@ impl Store {
         let cells = self.cells(study).await?;
         let db = &self.database;
         let mut trials: Vec<StoredTrial> = Vec::new();
-        let query = sqlx::query(
+        let query = query(
             "SELECT t.number, t.cell, t.failure, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum \
              FROM trial t LEFT JOIN sample s ON s.study = t.study AND s.trial = t.number \
              WHERE t.study = $1 ORDER BY t.number, s.metric",
@@ -249,7 +239,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn read_files(&self, study: StudyId) -> Result<Vec<(String, RawRef)>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT DISTINCT command, stdout FROM step WHERE study = $1 AND stdout IS NOT NULL ORDER BY command",
         )
         .bind(study.0);
@@ -302,7 +292,7 @@ impl Store {
         }
         let mut tx = self.database.begin().await?;
         for (trial, _) in trials {
-            sqlx::query("DELETE FROM sample WHERE study = $1 AND trial = $2")
+            query("DELETE FROM sample WHERE study = $1 AND trial = $2")
                 .bind(study.0)
                 .bind(i64::from(trial.number))
                 .execute(&mut *tx)
@@ -325,14 +315,14 @@ impl Store {
         let mut tx = self.database.begin().await?;
         for (trial, why) in lost {
             let failure = self.to_json(&Failure::of_trial(why.clone()))?;
-            sqlx::query("UPDATE trial SET failure = $3 WHERE study = $1 AND number = $2")
+            query("UPDATE trial SET failure = $3 WHERE study = $1 AND number = $2")
                 .bind(study.0)
                 .bind(i64::from(*trial))
                 .bind(failure)
                 .execute(&mut *tx)
                 .await
                 .map_err(|e| self.database.fault(e))?;
-            sqlx::query("DELETE FROM sample WHERE study = $1 AND trial = $2")
+            query("DELETE FROM sample WHERE study = $1 AND trial = $2")
                 .bind(study.0)
                 .bind(i64::from(*trial))
                 .execute(&mut *tx)
@@ -344,18 +334,15 @@ impl Store {
 
     /// The addresses of all objects that something refers to; those that were pruned among them.
     pub(crate) async fn referred_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
-        self.addresses(sqlx::query(referred_objects!())).await
+        self.addresses(query(referred_objects!())).await
     }
 
     async fn unpruned_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
         let unpruned = concat!(referred_objects!(), " EXCEPT SELECT object FROM pruned");
-        self.addresses(sqlx::query(unpruned)).await
+        self.addresses(query(unpruned)).await
     }
 
-    async fn addresses<'q>(
-        &self,
-        query: Query<'q, DatabaseKind, <DatabaseKind as sqlx::Database>::Arguments>,
-    ) -> Result<HashSet<RawRef>, StoreError> {
+    async fn addresses(&self, query: Query) -> Result<HashSet<RawRef>, StoreError> {
         let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| self.database.parsed(row, "raw", "a raw output's address"))

@@ -1,11 +1,10 @@
 //! Core files of trials: kept as raw objects, each named with the program that crashed.
 
 use backsight_model::{CoreFile, HostName};
-use sqlx::{QueryBuilder, Transaction};
 
 use crate::{
     RawRef, Store, StoreError, StudyId,
-    database::DatabaseKind,
+    query::{QueryBuilder, Transaction, query},
     study::{chunks, saturated},
 };
 
@@ -44,14 +43,14 @@ impl Store {
 
     pub(crate) async fn insert_core_files(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         (study, trial): (i64, i64),
         files: &[CoreFile],
         kept: &[Option<RawRef>],
     ) -> Result<(), StoreError> {
         let files: Vec<_> = files.iter().zip(kept).collect();
         for (chunk, from) in chunks(&files) {
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO core_file (study, trial, position, host, path, program, signal, bytes, content) ",
             );
             insert.push_values(
@@ -82,7 +81,7 @@ impl Store {
         study: StudyId,
         trial: u32,
     ) -> Result<Vec<CoreFileRow>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT host, path, program, signal, bytes, content FROM core_file \
              WHERE study = $1 AND trial = $2 ORDER BY position",
         )

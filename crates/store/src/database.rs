@@ -1,23 +1,20 @@
-//! The database behind a store: opening, schema, transactions, and what its errors mean.
+//! The database behind a store: SQLite in a folder, or PostgreSQL on a server. Opening, schema, transactions, rows.
 //!
-//! This is the only place that knows that it is SQLite. The queries elsewhere use `$1` placeholders and what
-//! PostgreSQL understands too.
+//! The queries elsewhere are the same for both ([`crate::query`]). What each engine needs of its own is in `database/sqlite.rs` and
+//! `database/postgres.rs`: opening, and what its errors mean. Schema changes are written for both; [`for_postgres`] says what
+//! PostgreSQL reads in their place.
 //!
 //! A schema that isn't known is an error.
 
+mod postgres;
+mod sqlite;
+
 use sqlx::{
-    ConnectOptions, Connection, Row, SqlSafeStr, Sqlite, SqlitePool, Transaction,
+    SqlSafeStr,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
-    query::Query,
-    sqlite::{
-        SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
-    },
 };
 use std::{
-    fs::{self, File},
     future::poll_fn,
-    io::{self, Read},
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
@@ -27,7 +24,14 @@ use std::{
 use tempfile::TempDir;
 use tokio_stream::StreamExt as _;
 
-use crate::{StoreError, holder, raw::RawFolder};
+use crate::{
+    StoreError,
+    query::{AnswerColumn, Executor, Pool, Query, RowStream, Transaction, query_scalar},
+};
+
+pub(crate) use crate::query::AnswerRow;
+pub(crate) use postgres::{Expected, PostgresAddress};
+pub(crate) use sqlite::file_in;
 
 /// Schema changes, oldest first. A published one is never edited: add the next.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
@@ -130,213 +134,142 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "annotations",
         include_str!("../migrations/0024_annotations.sql"),
     ),
+    (
+        26,
+        "controllers",
+        include_str!("../migrations/0026_controllers.sql"),
+    ),
 ];
 
-/// Rows that the database's thread may be ahead of us.
-const ROWS_AHEAD: usize = 4096;
 /// So many rows are waited for one by one.
 const FEW_ROWS: usize = 64;
-/// Then the database's thread gets so long to go ahead.
+/// Then SQLite's thread gets so long to go ahead.
 const HEAD_START: Duration = Duration::from_millis(1);
-
-/// Less free space than this is a full disk, whatever SQLite calls the error.
-const NO_ROOM: u64 = 256 * 1024;
-
-/// The kind of database, for the types of queries.
-pub(crate) type DatabaseKind = Sqlite;
-/// A row of an answer.
-pub(crate) type AnswerRow = SqliteRow;
-
-/// The database's file in a store's folder.
-pub(crate) fn file_in(dir: &Path) -> PathBuf {
-    dir.join("backsight.db")
-}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Database {
-    pool: SqlitePool,
+    pool: Pool,
+    /// SQLite's file, or the address of a PostgreSQL database without its password.
     path: PathBuf,
     /// A copy that is read in place of a database that can't be opened where it is; goes with the last user.
     _copy: Option<Arc<TempDir>>,
 }
 
 impl Database {
-    pub(crate) async fn open(
-        dir: &Path,
-        patience: Duration,
-        raw: &RawFolder,
-    ) -> Result<Self, StoreError> {
-        let path = file_in(dir);
-        // Two processes that open a new store together must not both set it up.
-        let alone = match is_set_up(&path) {
-            true => None,
-            false => {
-                let alone = raw.alone().await?;
-                // Outputs are written under the lock, into a store that is set up: these had another database.
-                if !is_set_up(&path) && is_empty(&path) && raw.has_objects()? {
-                    return Err(raw.database_lost(path));
-                }
-                Some(alone)
-            }
-        };
-        let options = connect_options(&path, patience)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            // A commit is on disk when it returns: FULL, not WAL's usual NORMAL.
-            .synchronous(SqliteSynchronous::Full);
-        let database = Self::connect(options, path, patience).await?;
-        if database.lacks_migrations().await? {
-            let _alone = match alone {
-                Some(alone) => alone,
-                None => raw.alone().await?,
-            };
-            if database.schema().await?.is_empty() && raw.has_objects()? {
-                return Err(raw.database_lost(database.path));
-            }
-            database.migrate().await?;
-        }
-        Ok(database)
-    }
-
-    /// Opens a database that can't be written where it is. It is read in place where SQLite can do that; else, and where
-    /// its schema is an older one, from a copy: what stands in its write-ahead log only can't be read without writing.
-    pub(crate) async fn open_to_read(
-        dir: &Path,
-        patience: Duration,
-        raw: &RawFolder,
-    ) -> Result<Self, StoreError> {
-        let path = file_in(dir);
-        if is_empty(&path) && raw.has_objects()? {
-            return Err(raw.database_lost(path));
-        }
-        let in_place = connect_options(&path, patience).read_only(true);
-        // Without a log nobody writes it now, and SQLite needs none of its own files beside it.
-        let has_log = beside(&path, "-wal")
-            .metadata()
-            .is_ok_and(|log| log.len() > 0);
-        let unchanging = (!has_log).then(|| in_place.clone().immutable(true));
-        for options in std::iter::once(in_place).chain(unchanging) {
-            if let Ok(database) = Self::connect(options, path.clone(), patience).await
-                && matches!(database.lacks_migrations().await, Ok(false))
-            {
-                return Ok(database);
-            }
-        }
-        Self::open_copy(&path, patience).await
-    }
-
-    async fn open_copy(path: &Path, patience: Duration) -> Result<Self, StoreError> {
-        let unreadable = |error| StoreError::file("read", path, error);
-        File::open(path).map_err(unreadable)?;
-        let not_copied = |source| StoreError::File {
-            doing: "copy into a temporary folder",
-            path: path.to_owned(),
-            source,
-        };
-        let folder = tempfile::Builder::new()
-            .prefix("backsight-store-")
-            .tempdir()
-            .map_err(not_copied)?;
-        let copy = file_in(folder.path());
-        fs::copy(path, &copy).map_err(not_copied)?;
-        match fs::copy(beside(path, "-wal"), beside(&copy, "-wal")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_copied(error)),
-            _ => {}
-        }
-        for file in [&copy, &beside(&copy, "-wal")] {
-            if file.exists() {
-                // The copy has the original's permissions.
-                fs::set_permissions(file, fs::Permissions::from_mode(0o600)).map_err(not_copied)?;
-            }
-        }
-        let options = connect_options(&copy, patience);
-        let mut database = Self::connect(options, path.to_owned(), patience).await?;
-        if database.lacks_migrations().await? {
-            database.migrate().await?;
-        }
-        // What is written into a copy would be lost.
-        database.pool.close().await;
-        let options = connect_options(&copy, patience).read_only(true);
-        database = Self::connect(options, path.to_owned(), patience).await?;
-        database._copy = Some(Arc::new(folder));
-        Ok(database)
-    }
-
-    async fn connect(
-        options: SqliteConnectOptions,
-        path: PathBuf,
-        patience: Duration,
-    ) -> Result<Self, StoreError> {
-        let pool = SqlitePoolOptions::new()
-            .max_connections(4)
-            .acquire_timeout(patience * 2)
-            .test_before_acquire(false)
-            // On a full disk SQLite rolls back by itself, and sqlx doesn't notice that the transaction is over:
-            // such a connection would refuse every later one. The ping waits for what is still queued.
-            .after_release(|connection, _| {
-                Box::pin(async move {
-                    connection.ping().await?;
-                    Ok(!connection.is_in_transaction())
-                })
-            })
-            .connect_with(options)
-            .await
-            .map_err(|error| fault(&path, error))?;
-        Ok(Self {
-            pool,
-            path,
-            _copy: None,
-        })
-    }
-
-    /// The database's file.
+    /// SQLite's file, or the address of a PostgreSQL database: for messages.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     pub(crate) async fn close(&self) {
-        self.pool.close().await;
+        match &self.pool {
+            Pool::Sqlite(pool) => pool.close().await,
+            Pool::Postgres(pool) => pool.close().await,
+        }
     }
 
-    pub(crate) fn pool(&self) -> &SqlitePool {
+    pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// A transaction that will write. It takes the write lock at once: one that reads first and takes it later
+    /// A transaction that will write. SQLite takes the write lock at once: one that reads first and takes it later
     /// fails where it could have waited.
-    pub(crate) async fn begin(&self) -> Result<Transaction<'static, DatabaseKind>, StoreError> {
-        self.pool
-            .begin_with("BEGIN IMMEDIATE")
-            .await
-            .map_err(|error| self.fault(error))
+    pub(crate) async fn begin(&self) -> Result<Transaction, StoreError> {
+        let begun = match &self.pool {
+            Pool::Sqlite(pool) => pool.begin_with("BEGIN IMMEDIATE").await.map(Into::into),
+            Pool::Postgres(pool) => {
+                return self
+                    .again_if_cut(|| async { pool.begin().await.map(Into::into) })
+                    .await;
+            }
+        };
+        begun.map_err(|error| self.fault(error))
+    }
+
+    /// A transaction that gives new rows of a table the next number, or changes who a row belongs to: no other one of the same table
+    /// runs meanwhile. SQLite has one writer anyway; on PostgreSQL two would see the same greatest number.
+    pub(crate) async fn begin_alone(&self, table: &'static str) -> Result<Transaction, StoreError> {
+        let mut tx = self.begin().await?;
+        self.lock_numbers(&mut tx, table).await?;
+        Ok(tx)
+    }
+
+    /// As [`Database::begin_alone`], in a transaction that has begun.
+    pub(crate) async fn lock_numbers(
+        &self,
+        tx: &mut Transaction,
+        table: &'static str,
+    ) -> Result<(), StoreError> {
+        if let Pool::Postgres(_) = &self.pool {
+            let locked = crate::query::query("SELECT pg_advisory_xact_lock($1)")
+                .bind(postgres::lock_key(table))
+                .execute(&mut **tx)
+                .await;
+            locked.map_err(|error| self.fault(error))?;
+        }
+        Ok(())
+    }
+
+    /// A transaction whose questions see the database as it is at one moment, while others write.
+    pub(crate) async fn begin_to_read(&self) -> Result<Transaction, StoreError> {
+        let begun = match &self.pool {
+            Pool::Sqlite(pool) => pool.begin().await.map(Into::into),
+            Pool::Postgres(pool) => {
+                let begin = || async {
+                    let begun = pool.begin_with(postgres::BEGIN_TO_READ).await;
+                    begun.map(Into::into)
+                };
+                return self.again_if_cut(begin).await;
+            }
+        };
+        begun.map_err(|error| self.fault(error))
     }
 
     /// Every row of an answer, for answers that are short.
-    pub(crate) async fn rows<'q>(
-        &self,
-        query: Query<'q, DatabaseKind, <DatabaseKind as sqlx::Database>::Arguments>,
-    ) -> Result<Vec<AnswerRow>, StoreError> {
-        let rows = query.fetch_all(&self.pool).await;
-        rows.map_err(|error| self.fault(error))
+    pub(crate) async fn rows(&self, query: Query) -> Result<Vec<AnswerRow>, StoreError> {
+        match &self.pool {
+            Pool::Sqlite(_) => {
+                let rows = query.fetch_all(&self.pool).await;
+                rows.map_err(|error| self.fault(error))
+            }
+            Pool::Postgres(_) => {
+                let ask = || query.clone().fetch_all(&self.pool);
+                self.again_if_cut(ask).await
+            }
+        }
+    }
+
+    /// Executes a statement that does nothing more when it is executed again.
+    pub(crate) async fn execute_again(&self, query: Query) -> Result<(), StoreError> {
+        let execute = || query.clone().execute(&self.pool);
+        self.again_if_cut(execute).await.map(drop)
     }
 
     /// Gives every row of an answer to `take`, for answers that may have very many.
-    pub(crate) async fn each_row<'q>(
+    pub(crate) async fn each_row(
         &self,
-        query: Query<'q, DatabaseKind, <DatabaseKind as sqlx::Database>::Arguments>,
+        query: Query,
         take: impl FnMut(&AnswerRow) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         self.each_row_of(&self.pool, query, take).await
     }
 
     /// The same of one connection: several questions of a transaction see the database as it is at one moment.
-    pub(crate) async fn each_row_of<'q>(
+    pub(crate) async fn each_row_of(
         &self,
-        connection: impl sqlx::Executor<'_, Database = DatabaseKind>,
-        query: Query<'q, DatabaseKind, <DatabaseKind as sqlx::Database>::Arguments>,
+        connection: impl Into<Executor<'_>>,
+        query: Query,
         mut take: impl FnMut(&AnswerRow) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let mut rows = query.fetch(connection);
+        let mut rows = match query.fetch(connection) {
+            RowStream::Sqlite(rows) => rows,
+            RowStream::Postgres(mut rows) => {
+                while let Some(row) = rows.next().await {
+                    take(&row.map_err(|e| self.fault(e))?.into())?;
+                }
+                return Ok(());
+            }
+        };
         let mut taken = 0;
         loop {
             // The database's thread wakes us for every row that we wait for, which takes longer than the row: after
@@ -351,7 +284,7 @@ impl Database {
                 }
             };
             match row {
-                Some(row) => take(&row.map_err(|e| self.fault(e))?)?,
+                Some(row) => take(&row.map_err(|e| self.fault(e))?.into())?,
                 None => return Ok(()),
             }
             taken += 1;
@@ -360,14 +293,18 @@ impl Database {
 
     /// What an error of the database means to a person.
     pub(crate) fn fault(&self, error: sqlx::Error) -> StoreError {
-        fault(&self.path, error)
+        match &self.pool {
+            Pool::Sqlite(_) => sqlite::fault(&self.path, error),
+            Pool::Postgres(_) => postgres::fault(&self.path, error),
+        }
     }
 
     /// A column of a row.
-    pub(crate) fn column<'r, T>(&self, row: &'r AnswerRow, name: &str) -> Result<T, StoreError>
-    where
-        T: sqlx::Decode<'r, DatabaseKind> + sqlx::Type<DatabaseKind>,
-    {
+    pub(crate) fn column<'r, T: AnswerColumn<'r>>(
+        &self,
+        row: &'r AnswerRow,
+        name: &str,
+    ) -> Result<T, StoreError> {
         row.try_get(name).map_err(|error| self.fault(error))
     }
 
@@ -459,127 +396,154 @@ impl Database {
     }
 
     async fn migrate(&self) -> Result<(), StoreError> {
-        let migrations = MIGRATIONS
-            .iter()
-            .map(|(version, name, sql)| {
-                Migration::new(
-                    *version,
-                    (*name).into(),
-                    MigrationType::Simple,
-                    sql.into_sql_str(),
-                    false,
-                )
-            })
-            .collect();
-        Migrator::with_migrations(migrations)
-            .run(&self.pool)
-            .await
-            .map_err(|error| match error {
-                MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
-                    self.fault(error)
-                }
-                other => StoreError::Damaged {
-                    path: self.path.clone(),
-                    detail: other.to_string(),
-                },
-            })
+        let migrator = Migrator::with_migrations(self.migrations(MIGRATIONS.len()));
+        let made = match &self.pool {
+            Pool::Sqlite(pool) => migrator.run(pool).await,
+            Pool::Postgres(pool) => migrator.run(pool).await,
+        };
+        made.map_err(|error| match error {
+            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
+                self.fault(error)
+            }
+            other => StoreError::Damaged {
+                path: self.path.clone(),
+                detail: other.to_string(),
+            },
+        })
+    }
+
+    /// The first so many schema changes, as this engine reads them.
+    fn migrations(&self, first: usize) -> Vec<Migration> {
+        let migration = |(version, name, sql): &(i64, &'static str, &'static str)| {
+            let sql = match &self.pool {
+                Pool::Sqlite(_) => sql.into_sql_str(),
+                Pool::Postgres(_) => sqlx::AssertSqlSafe(for_postgres(sql)).into_sql_str(),
+            };
+            let kind = MigrationType::Simple;
+            Migration::new(*version, (*name).into(), kind, sql, false)
+        };
+        MIGRATIONS.iter().take(first).map(migration).collect()
     }
 
     /// The numbers of the schema changes that were made; none in a new database.
     async fn schema(&self) -> Result<Vec<i64>, StoreError> {
-        let made = sqlx::query_scalar("SELECT version FROM _sqlx_migrations")
+        let made = query_scalar("SELECT version FROM _sqlx_migrations")
             .fetch_all(&self.pool)
             .await;
         match made {
             Ok(versions) => Ok(versions),
-            // SQLITE_ERROR: there is no such table.
-            Err(error) if code(&error) == Some(1) => Ok(Vec::new()),
+            Err(error) if self.lacks_table(&error) => Ok(Vec::new()),
             Err(error) => Err(self.fault(error)),
+        }
+    }
+
+    fn lacks_table(&self, error: &sqlx::Error) -> bool {
+        match &self.pool {
+            Pool::Sqlite(_) => sqlite::lacks_table(error),
+            Pool::Postgres(_) => postgres::lacks_table(error),
         }
     }
 }
 
-fn connect_options(path: &Path, patience: Duration) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .foreign_keys(true)
-        .busy_timeout(patience)
-        .row_buffer_size(ROWS_AHEAD)
-        .disable_statement_logging()
+/// A schema change as PostgreSQL reads it:
+///
+/// - Texts are compared byte by byte, as SQLite does it, and not by the rules of the server's language.
+/// - `INTEGER PRIMARY KEY` numbers rows by itself in SQLite alone.
+fn for_postgres(sql: &str) -> String {
+    const NUMBERED: &str = "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY";
+    let words = sql.replace("INTEGER PRIMARY KEY", NUMBERED);
+    let lines = words.lines().map(|line| {
+        let (code, comment) = line.split_at(line.find("--").unwrap_or(line.len()));
+        let code = code.replace(" TEXT", " TEXT COLLATE \"C\"");
+        format!("{code}{comment}\n")
+    });
+    lines.collect()
 }
 
-/// A file of SQLite's own beside a database.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.to_owned().into_os_string();
-    name.push(suffix);
-    PathBuf::from(name)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Store, StoreLocation, query::query};
+    use backsight_test_needs::{Need, PostgresServer};
 
-/// Whether there is no database, or a file without anything in it.
-fn is_empty(path: &Path) -> bool {
-    fs::metadata(path).map_or(true, |file| file.len() == 0)
-}
-
-/// Whether the file's header says that it has a write-ahead log, which is the first thing that we set: SQLite doesn't
-/// wait for others there.
-fn is_set_up(path: &Path) -> bool {
-    let mut header = [0; 20];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    read.is_ok() && header[18..] == [2, 2]
-}
-
-/// SQLite's extended result code.
-fn code(error: &sqlx::Error) -> Option<u32> {
-    error.as_database_error()?.code()?.parse().ok()
-}
-
-fn fault(path: &Path, error: sqlx::Error) -> StoreError {
-    const BUSY: u32 = 5;
-    const LOCKED: u32 = 6;
-    const READ_ONLY: u32 = 8;
-    const IO_ERROR: u32 = 10;
-    const CORRUPT: u32 = 11;
-    const FULL: u32 = 13;
-    const CANNOT_OPEN: u32 = 14;
-    // Somebody kept a lock all through SQLite's own attempts to read the log: its word is "locking protocol".
-    const PROTOCOL: u32 = 15;
-    const NOT_A_DATABASE: u32 = 26;
-
-    let path = path.to_owned();
-    // The low byte is the primary result code.
-    match code(&error).map(|code| code & 0xff) {
-        Some(BUSY | LOCKED | PROTOCOL) => locked(path),
-        Some(FULL) => StoreError::Full { path },
-        Some(IO_ERROR | CANNOT_OPEN) if no_room(&path) => StoreError::Full { path },
-        Some(READ_ONLY) => StoreError::ReadOnly { path },
-        Some(CANNOT_OPEN) => StoreError::File {
-            doing: "open",
-            path,
-            source: io::Error::other(error.to_string()),
-        },
-        Some(CORRUPT | NOT_A_DATABASE) => StoreError::Damaged {
-            path,
-            detail: error.to_string(),
-        },
-        _ => match error {
-            sqlx::Error::PoolTimedOut => locked(path),
-            sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => {
-                StoreError::Damaged {
-                    path,
-                    detail: error.to_string(),
-                }
+    /// A store as each earlier version left it is brought up.
+    async fn brought_up(place: impl Fn() -> StoreLocation) {
+        for first in 0..MIGRATIONS.len() {
+            let location = place();
+            let database = bare(&location).await;
+            let migrator = Migrator::with_migrations(database.migrations(first));
+            match &database.pool {
+                Pool::Sqlite(pool) => migrator.run(pool).await.unwrap(),
+                Pool::Postgres(pool) => migrator.run(pool).await.unwrap(),
             }
-            source => StoreError::Database { path, source },
-        },
+            let made = "INSERT INTO study (id, name, verb, arguments, seed, began, state) \
+                        VALUES (1, 'old', 'run', '{}', 1, '2024-02-29T23:59:59Z', 'finished')";
+            if first > 0 {
+                query(made).execute(database.pool()).await.unwrap();
+            }
+            database.close().await;
+            let store = Store::open(location).await.unwrap();
+            let studies = store.studies().await.unwrap();
+            assert_eq!(studies.len(), usize::from(first > 0), "{first}");
+            assert!(store.self_tests().await.unwrap().is_empty());
+            store.close().await;
+        }
     }
-}
 
-fn locked(path: PathBuf) -> StoreError {
-    let by = holder::of_any(&[&path, &beside(&path, "-shm"), &beside(&path, "-wal")]);
-    StoreError::Locked { path, by }
-}
+    /// A database without any schema.
+    async fn bare(location: &StoreLocation) -> Database {
+        let pool = match location.postgres().unwrap() {
+            Some(address) => {
+                let pool = sqlx::PgPool::connect_with(address.options().clone()).await;
+                Pool::Postgres(pool.unwrap())
+            }
+            None => {
+                let options = sqlx::sqlite::SqliteConnectOptions::new()
+                    .filename(file_in(&location.folder()))
+                    .create_if_missing(true)
+                    .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal);
+                Pool::Sqlite(sqlx::SqlitePool::connect_with(options).await.unwrap())
+            }
+        };
+        Database {
+            pool,
+            path: location.folder(),
+            _copy: None,
+        }
+    }
 
-fn no_room(path: &Path) -> bool {
-    let dir = path.parent().unwrap_or(path);
-    rustix::fs::statvfs(dir).is_ok_and(|fs| fs.f_bavail * fs.f_frsize < NO_ROOM)
+    #[tokio::test]
+    async fn every_earlier_schema_in_a_file_is_brought_up() {
+        let folders = tempfile::tempdir().unwrap();
+        let place = || {
+            let folder = tempfile::tempdir_in(folders.path()).unwrap();
+            StoreLocation::from(folder.keep())
+        };
+        brought_up(place).await;
+    }
+
+    #[tokio::test]
+    async fn every_earlier_schema_on_a_server_is_brought_up() {
+        if Need::PostgresqlServer.is_missing() {
+            return;
+        }
+        let folders = tempfile::tempdir().unwrap();
+        let place = || {
+            let folder = tempfile::tempdir_in(folders.path()).unwrap();
+            let url = PostgresServer::shared().new_database();
+            StoreLocation::from(url).with_controller_folder(folder.keep())
+        };
+        brought_up(place).await;
+    }
+
+    #[test]
+    fn texts_are_compared_byte_by_byte_on_a_server_and_comments_stay() {
+        let sql =
+            "CREATE TABLE t (\n    id INTEGER PRIMARY KEY, -- a TEXT\n    a TEXT NOT NULL\n);";
+        assert_eq!(
+            for_postgres(sql),
+            "CREATE TABLE t (\n    id BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, -- a TEXT\n    \
+             a TEXT COLLATE \"C\" NOT NULL\n);\n"
+        );
+    }
 }

@@ -167,6 +167,31 @@ pub enum StoreError {
         /// The process.
         pid: u32,
     },
+    /// The study is being run by a process of another machine.
+    #[error(
+        "study `{name}` is being measured on {host}, by process {pid} there: wait until it is done, or stop it there (`kill -INT {pid}`) and try again; where that machine is gone, its study is free half a minute after"
+    )]
+    InUseElsewhere {
+        /// The study.
+        name: String,
+        /// The process.
+        pid: u32,
+        /// Its machine's name.
+        host: String,
+    },
+    /// The study went to another runner while this process was not heard of.
+    #[error(
+        "trial {trial} of study `{name}` isn't recorded: {} measures the study since; this process wasn't heard of for too long",
+        host.as_deref().unwrap_or("another process")
+    )]
+    Superseded {
+        /// The study.
+        name: String,
+        /// The trial's number.
+        trial: u32,
+        /// Where its runner is now, if that is known.
+        host: Option<String>,
+    },
     /// The study has no such trial.
     #[error("study {study} has no trial {trial}: `backsight show {study}` lists its trials")]
     NoSuchTrial {
@@ -209,6 +234,36 @@ pub enum StoreError {
         expected: &'static str,
         /// What stands there.
         value: String,
+    },
+    /// What was given as a database's address can't be used.
+    #[error("can't open the store {}: {why}; an address is postgres://[USER@]HOST[:PORT]/DATABASE", address.display())]
+    BadAddress {
+        /// The address, without a password.
+        address: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A database's server can't be reached, or doesn't let us in.
+    #[error(
+        "the store {} can't be reached: {why}; see that its server runs and lets this user in (`psql` with the same address), then try again; a study that was stopped by this goes on with `backsight resume`",
+        path.display()
+    )]
+    Unreachable {
+        /// The database's address, without a password.
+        path: PathBuf,
+        /// What was said.
+        why: String,
+    },
+    /// Another database is at the address than before.
+    #[error(
+        "the database at {} isn't the store that was there before: it is empty, or another store; nothing was written. If the server failed over to a wrong copy, mend that; if you mean this one, remove {}",
+        path.display(), remembered.display()
+    )]
+    OtherStore {
+        /// The database's address, without a password.
+        path: PathBuf,
+        /// The file that says which store was there before.
+        remembered: PathBuf,
     },
     /// The program is about to end and starts nothing new.
     #[error("Backsight is being stopped: the store takes nothing new; `backsight resume` goes on")]

@@ -5,12 +5,11 @@
 use backsight_model::{Failure, HostName, MetricSamples, Phase, RoleName, StudyState, SuiteRun};
 use indexmap::IndexMap;
 use jiff::Timestamp;
-use sqlx::{QueryBuilder, Transaction};
 
 use crate::{
     NewStudy, RawRef, Store, StoreError, StudyId,
-    database::DatabaseKind,
-    raw::{FilePart, off_the_loop},
+    query::{QueryBuilder, Transaction, query, query_scalar},
+    raw::FilePart,
     study::{chunks, saturated},
     trial::SampleRow,
 };
@@ -115,9 +114,9 @@ impl Store {
                 suites.push((number, run, self.keep_suite_objects(run).await?));
             }
         }
-        let mut tx = self.database.begin().await?;
+        let mut tx = self.database.begin_alone("study").await?;
         self.refuse_taken_name(&mut tx, &study.new.name).await?;
-        let id: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(id), 0) + 1 FROM study")
+        let id: i64 = query_scalar("SELECT COALESCE(MAX(id), 0) + 1 FROM study")
             .fetch_one(&mut *tx)
             .await
             .map_err(|e| self.database.fault(e))?;
@@ -152,8 +151,7 @@ impl Store {
         let mut kept = Vec::with_capacity(on_disk.len());
         // Each new object is an open file.
         for parts in on_disk.chunks(PARTS_AT_ONCE) {
-            let (folder, parts) = (self.raw.clone(), parts.to_vec());
-            kept.extend(off_the_loop(move || folder.keep_parts(&parts)).await?);
+            kept.extend(self.raw.keep_parts(parts.to_vec()).await?);
         }
         let mut on_disk = kept.into_iter();
         let in_order = files.iter().filter_map(|file| match file.content {
@@ -165,12 +163,12 @@ impl Store {
 
     async fn insert_finished(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         id: i64,
         study: &FinishedStudy,
     ) -> Result<(), StoreError> {
         let at = study.at.to_string();
-        sqlx::query(
+        query(
             "INSERT INTO study (id, name, verb, arguments, seed, began, ended, state) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         )
@@ -188,7 +186,7 @@ impl Store {
         // Trials name a host by its place.
         let known = study.hosts.len() > 1 || study.hosts.values().any(|facts| !facts.is_empty());
         for ((host, facts), position) in study.hosts.iter().filter(|_| known).zip(1_i64..) {
-            sqlx::query("INSERT INTO facts (study, position, host, facts) VALUES ($1, $2, $3, $4)")
+            query("INSERT INTO facts (study, position, host, facts) VALUES ($1, $2, $3, $4)")
                 .bind(id)
                 .bind(position)
                 .bind(host.as_str())
@@ -202,7 +200,7 @@ impl Store {
 
     async fn insert_finished_trials(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         id: i64,
         study: &FinishedStudy,
     ) -> Result<(), StoreError> {
@@ -224,7 +222,7 @@ impl Store {
                     Ok((trial, index + 1, failure, self.to_json(warnings)?))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO trial (study, number, boot, cell, round, session, host, began, took, failure, neighbours, warnings) ",
             );
             insert.push_values(rows, |mut row, (trial, number, failure, warnings)| {
@@ -241,7 +239,7 @@ impl Store {
                     .push_bind(0.0_f64)
                     .push_bind(warnings);
             });
-            let query = insert.build().persistent(false);
+            let query = insert.build();
             query.execute(&mut **tx).await.map_err(|e| {
                 let twice = e
                     .as_database_error()
@@ -258,7 +256,7 @@ impl Store {
 
     async fn insert_finished_samples(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         id: i64,
         study: &FinishedStudy,
     ) -> Result<(), StoreError> {
@@ -283,7 +281,7 @@ impl Store {
     /// The files stand under each of their trials as what a step printed.
     async fn insert_finished_files(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         id: i64,
         study: &FinishedStudy,
         kept: &[RawRef],
@@ -306,7 +304,7 @@ impl Store {
         }
         // A row has many values: fewer rows fit into a statement.
         for chunk in rows.chunks(crate::study::ROWS_AT_ONCE) {
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO step (study, trial, position, role, host, phase, number, command, spawned, began, \
                  began_monotonic, ending, maxrss, voluntary, involuntary, \
                  stdout, stdout_kept, stdout_printed, stderr_kept, stderr_printed) ",

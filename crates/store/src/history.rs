@@ -7,13 +7,13 @@ use backsight_model::{
     Boot, BootRecord, Build, BuildRecord, HistoryCell, HistoryTestbed, HistoryTrial, Layout,
     StudyHistory, TargetName, Version,
 };
-use sqlx::{QueryBuilder, Transaction};
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
     Store, StoreError, StudyId,
-    database::{AnswerRow, DatabaseKind},
+    database::AnswerRow,
     packed::{SampleKey, SampleKind},
+    query::{QueryBuilder, Transaction, query, query_scalar},
     study::{chunks, saturated},
 };
 
@@ -58,12 +58,12 @@ pub struct RequestRecord {
 impl Store {
     pub(crate) async fn insert_versions(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         study: i64,
         versions: &[Version],
     ) -> Result<(), StoreError> {
         for (chunk, from) in chunks(versions) {
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO version (study, position, id, name, made, title, release, amendments) ",
             );
             let amendments = |version: &Version| match &version.amendments[..] {
@@ -92,29 +92,26 @@ impl Store {
 
     pub(crate) async fn insert_testbeds(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         study: i64,
         testbeds: &[HistoryTestbed],
     ) -> Result<(), StoreError> {
         for (number, testbed) in (0_i64..).zip(testbeds) {
-            sqlx::query(
-                "INSERT INTO testbed (study, number, name, questions) VALUES ($1, $2, $3, $4)",
-            )
-            .bind(study)
-            .bind(number)
-            .bind(testbed.name.as_str())
-            .bind(self.to_json(&testbed.questions)?)
-            .execute(&mut **tx)
-            .await
-            .map_err(|e| self.database.fault(e))?;
+            query("INSERT INTO testbed (study, number, name, questions) VALUES ($1, $2, $3, $4)")
+                .bind(study)
+                .bind(number)
+                .bind(testbed.name.as_str())
+                .bind(self.to_json(&testbed.questions)?)
+                .execute(&mut **tx)
+                .await
+                .map_err(|e| self.database.fault(e))?;
         }
         Ok(())
     }
 
     async fn testbeds(&self, study: StudyId) -> Result<Vec<HistoryTestbed>, StoreError> {
-        let query =
-            sqlx::query("SELECT name, questions FROM testbed WHERE study = $1 ORDER BY number")
-                .bind(study.0);
+        let query = query("SELECT name, questions FROM testbed WHERE study = $1 ORDER BY number")
+            .bind(study.0);
         let rows = self.database.rows(query).await?;
         let db = &self.database;
         rows.iter()
@@ -141,8 +138,8 @@ impl Store {
         let unswept = self.raw.unswept().await?;
         let log = self.keep_log(&build.log).await?;
         let layout = self.to_json(&build.layout)?;
-        let mut tx = self.database.begin().await?;
-        let known: Option<i64> = sqlx::query_scalar(
+        let mut tx = self.database.begin_alone("build").await?;
+        let known: Option<i64> = query_scalar(
             "SELECT number FROM build WHERE study = $1 AND version = $2 AND layout = $3",
         )
         .bind(study.0)
@@ -160,7 +157,7 @@ impl Store {
             .as_ref()
             .map(|f| self.to_json(f))
             .transpose()?;
-        let number: i64 = sqlx::query_scalar(
+        let number: i64 = query_scalar(
             "INSERT INTO build (study, number, version, layout, content, quirks, failure, cached, began, took, log, compilers) \
              SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM build WHERE study = $1 \
              RETURNING number",
@@ -191,8 +188,8 @@ impl Store {
     pub async fn record_boot(&self, study: StudyId, boot: &BootRecord) -> Result<u32, StoreError> {
         let unswept = self.raw.unswept().await?;
         let log = self.keep_log(&boot.log).await?;
-        let mut tx = self.database.begin().await?;
-        let build: Option<i64> = sqlx::query_scalar(
+        let mut tx = self.database.begin_alone("boot").await?;
+        let build: Option<i64> = query_scalar(
             "SELECT number FROM build WHERE study = $1 AND version = $2 AND layout = $3",
         )
         .bind(study.0)
@@ -205,7 +202,7 @@ impl Store {
             study: study.0,
             what: "a boot of a build that it hasn't".into(),
         })?;
-        let number: i64 = sqlx::query_scalar(
+        let number: i64 = query_scalar(
             "INSERT INTO boot (study, number, build, ordinal, failure, began, took, facts, log, testbed) \
              SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM boot WHERE study = $1 \
              RETURNING number",
@@ -240,7 +237,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn targets(&self) -> Result<Vec<TargetName>, StoreError> {
-        let names: Vec<String> = sqlx::query_scalar(
+        let names: Vec<String> = query_scalar(
             "SELECT DISTINCT target FROM study WHERE target IS NOT NULL ORDER BY target",
         )
         .fetch_all(self.database.pool())
@@ -279,12 +276,11 @@ impl Store {
     }
 
     async fn studies_of(&self, target: &TargetName) -> Result<Vec<StudyId>, StoreError> {
-        let ids: Vec<i64> =
-            sqlx::query_scalar("SELECT id FROM study WHERE target = $1 ORDER BY id")
-                .bind(target.as_str())
-                .fetch_all(self.database.pool())
-                .await
-                .map_err(|e| self.database.fault(e))?;
+        let ids: Vec<i64> = query_scalar("SELECT id FROM study WHERE target = $1 ORDER BY id")
+            .bind(target.as_str())
+            .fetch_all(self.database.pool())
+            .await
+            .map_err(|e| self.database.fault(e))?;
         Ok(ids.into_iter().map(StudyId).collect())
     }
 
@@ -316,7 +312,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn versions(&self, study: StudyId) -> Result<Vec<Version>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT id, name, made, title, release, amendments FROM version WHERE study = $1 ORDER BY position",
         )
         .bind(study.0);
@@ -339,7 +335,7 @@ impl Store {
     }
 
     async fn builds(&self, study: StudyId) -> Result<Vec<Build>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT number, version, layout, content, quirks, failure, cached, began, took, log, compilers \
              FROM build WHERE study = $1 ORDER BY number",
         )
@@ -366,7 +362,7 @@ impl Store {
     }
 
     async fn boots(&self, study: StudyId) -> Result<Vec<Boot>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT number, build, ordinal, failure, began, took, facts, log, testbed \
              FROM boot WHERE study = $1 ORDER BY number",
         )
@@ -393,7 +389,7 @@ impl Store {
     async fn history_cells(&self, study: StudyId) -> Result<Vec<HistoryCell>, StoreError> {
         let metrics = self.metrics(study).await?;
         let questions: Vec<Option<String>> =
-            sqlx::query_scalar("SELECT question FROM cell WHERE study = $1 ORDER BY number")
+            query_scalar("SELECT question FROM cell WHERE study = $1 ORDER BY number")
                 .bind(study.0)
                 .fetch_all(self.database.pool())
                 .await
@@ -419,12 +415,11 @@ impl Store {
         let mut trials: Vec<HistoryTrial> = Vec::new();
         // Trials may be recorded while this is read. Samples by themselves have a third of the columns that they would have
         // with their trials beside them, which is most of what reading a long history takes.
-        let moment = db.pool().begin().await;
-        let mut moment = moment.map_err(|e| db.fault(e))?;
-        let query = sqlx::query(
+        let mut moment = db.begin_to_read().await?;
+        let of_trials = query(
             "SELECT number, boot, cell, round, began, failure, neighbours, took FROM trial WHERE study = $1 ORDER BY number",
         );
-        let read = db.each_row_of(&mut *moment, query.bind(study.0), |row| {
+        let read = db.each_row_of(&mut *moment, of_trials.bind(study.0), |row| {
             let cell: usize = db.whole(row, "cell")?;
             let metrics = cells.get(cell).map_or(0, |cell| cell.metrics.len());
             trials.push(HistoryTrial {
@@ -441,11 +436,11 @@ impl Store {
             Ok(())
         });
         read.await?;
-        let query = sqlx::query(
+        let asked = query(
             "SELECT trial, metric, measured, measured_checksum FROM sample WHERE study = $1 ORDER BY trial, metric",
         );
         let mut of_samples = 0;
-        let read = db.each_row_of(&mut *moment, query.bind(study.0), |row| {
+        let read = db.each_row_of(&mut *moment, asked.bind(study.0), |row| {
             let number: u32 = db.whole(row, "trial")?;
             let metric: usize = db.whole(row, "metric")?;
             while trials
@@ -479,7 +474,7 @@ impl Store {
         &self,
         study: StudyId,
     ) -> Result<Vec<StudyId>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT DISTINCT study FROM cell WHERE study < $1 AND question IN \
              (SELECT question FROM cell WHERE study = $1 AND question IS NOT NULL) ORDER BY study",
         )

@@ -2,7 +2,6 @@
 
 use backsight_model::{HostName, HostRecord, HostRecordMap};
 use jiff::Timestamp;
-use sqlx::Transaction;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
@@ -10,7 +9,8 @@ use std::{
 
 use crate::{
     RawRef, Store, StoreError, StudyId,
-    database::{AnswerRow, DatabaseKind},
+    database::AnswerRow,
+    query::{Transaction, query, query_scalar},
 };
 
 /// What a host was while a study measured.
@@ -45,9 +45,9 @@ impl Store {
         // Objects aren't swept away before something refers to them.
         let _unswept = self.raw.unswept().await?;
         let addresses = self.keep_sections(record).await?;
-        let mut tx = self.database.begin().await?;
+        let mut tx = self.database.begin_alone("record").await?;
         let number = self.record_number(&mut tx, &addresses).await?;
-        sqlx::query(
+        query(
             "INSERT INTO host_record (study, position, host, began, at_begin) \
              SELECT $1, COALESCE(MAX(position), 0) + 1, $2, $3, $4 FROM host_record WHERE study = $1",
         )
@@ -72,7 +72,7 @@ impl Store {
         booted: Timestamp,
         record: &HostRecord,
     ) -> Result<(), StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT at_begin FROM host_record WHERE study = $1 AND host = $2 ORDER BY position DESC LIMIT 1",
         )
         .bind(study.0)
@@ -105,9 +105,9 @@ impl Store {
             "" => None,
             text => self.keep_batch(vec![text.into()]).await?.pop(),
         };
-        let mut tx = self.database.begin().await?;
+        let mut tx = self.database.begin_alone("record").await?;
         let number = self.record_number(&mut tx, &addresses).await?;
-        let at_begin: Option<i64> = sqlx::query_scalar(
+        let at_begin: Option<i64> = query_scalar(
             "UPDATE host_record SET ended = $3, at_end = $4, kernel_log = $5 WHERE study = $1 AND position = \
              (SELECT MAX(position) FROM host_record WHERE study = $1 AND host = $2) RETURNING at_begin",
         )
@@ -128,7 +128,7 @@ impl Store {
     /// # Errors
     /// A raw object is missing or damaged; the store's own.
     pub async fn host_records(&self, study: StudyId) -> Result<Vec<StoredHostRecord>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT host, began, at_begin, ended, at_end, kernel_log FROM host_record WHERE study = $1 ORDER BY position",
         )
         .bind(study.0);
@@ -152,7 +152,7 @@ impl Store {
         let mut read: HashMap<i64, Arc<HostRecord>> = HashMap::new();
         let mut records: HashMap<i64, HostRecordMap> = HashMap::new();
         let studies: HashSet<i64> = studies.iter().map(|study| study.0).collect();
-        let query = sqlx::query(
+        let query = query(
             "SELECT study, host, at_begin FROM host_record WHERE study BETWEEN $1 AND $2 ORDER BY study, position",
         )
         .bind(studies.iter().min())
@@ -200,7 +200,7 @@ impl Store {
     /// A record by its number.
     async fn record_of(&self, number: i64) -> Result<HostRecord, StoreError> {
         let db = &self.database;
-        let query = sqlx::query("SELECT name, object FROM record_section WHERE record = $1");
+        let query = query("SELECT name, object FROM record_section WHERE record = $1");
         let mut record = HostRecord::default();
         for row in &db.rows(query.bind(number)).await? {
             let raw: RawRef = db.parsed(row, "object", "a raw output's address")?;
@@ -225,14 +225,14 @@ impl Store {
     }
 
     /// The number of the record that has these sections; it is there from now on.
-    async fn record_number(
+    pub(crate) async fn record_number(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         sections: &BTreeMap<String, RawRef>,
     ) -> Result<i64, StoreError> {
         let lines = sections.iter().map(|(name, raw)| format!("{name} {raw}\n"));
         let content = RawRef::from_content(lines.collect::<String>().as_bytes()).to_string();
-        let known = sqlx::query_scalar("SELECT number FROM record WHERE content = $1")
+        let known = query_scalar("SELECT number FROM record WHERE content = $1")
             .bind(&content)
             .fetch_optional(&mut **tx)
             .await
@@ -240,7 +240,7 @@ impl Store {
         if let Some(number) = known {
             return Ok(number);
         }
-        let number: i64 = sqlx::query_scalar(
+        let number: i64 = query_scalar(
             "INSERT INTO record (number, content) SELECT COALESCE(MAX(number), 0) + 1, $1 FROM record RETURNING number",
         )
         .bind(&content)
@@ -248,7 +248,7 @@ impl Store {
         .await
         .map_err(|e| self.database.fault(e))?;
         for (name, raw) in sections {
-            sqlx::query("INSERT INTO record_section (record, name, object) VALUES ($1, $2, $3)")
+            query("INSERT INTO record_section (record, name, object) VALUES ($1, $2, $3)")
                 .bind(number)
                 .bind(name)
                 .bind(raw.to_string())
@@ -272,7 +272,7 @@ impl Store {
             "DELETE FROM record_section WHERE object = $1",
             "UPDATE host_record SET kernel_log = NULL WHERE kernel_log = $1",
         ] {
-            let removed = sqlx::query(statement).bind(raw.to_string());
+            let removed = query(statement).bind(raw.to_string());
             let removed = removed.execute(&mut *tx).await;
             removed.map_err(|e| self.database.fault(e))?;
         }
@@ -281,7 +281,7 @@ impl Store {
 
     /// Removes records that no study has any more.
     pub(crate) async fn remove_lone_records(&self) -> Result<(), StoreError> {
-        let removed = sqlx::query(
+        let removed = query(
             "DELETE FROM record WHERE number NOT IN (SELECT at_begin FROM host_record \
              UNION SELECT at_end FROM host_record WHERE at_end IS NOT NULL)",
         );

@@ -11,6 +11,7 @@ use std::{collections::HashMap, ops::RangeInclusive};
 use crate::{
     Store, StoreError, StudyId,
     packed::{SampleKey, SampleKind},
+    query::query,
 };
 
 /// The numbers of all trials of a study.
@@ -84,7 +85,7 @@ impl Store {
             return Ok(None);
         }
         let mut cell_of = HashMap::new();
-        let query = sqlx::query("SELECT number, cell FROM trial WHERE study = $1");
+        let query = query("SELECT number, cell FROM trial WHERE study = $1");
         let db = &self.database;
         db.each_row(query.bind(study.0), |row| {
             cell_of.insert(db.whole(row, "number")?, db.whole(row, "cell")?);
@@ -143,7 +144,7 @@ impl Store {
         study: StudyId,
         trials: &RangeInclusive<u32>,
     ) -> Result<Vec<(u32, HostClock)>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT trial, host, ahead, uncertainty FROM host_clock \
              WHERE study = $1 AND trial BETWEEN $2 AND $3 ORDER BY trial, host",
         );
@@ -171,7 +172,7 @@ impl Store {
         study: StudyId,
         trials: &RangeInclusive<u32>,
     ) -> Result<Vec<(u32, Meeting)>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT trial, kind, role, name, parties, times, median, p99, largest FROM meeting \
              WHERE study = $1 AND trial BETWEEN $2 AND $3 ORDER BY trial, position",
         );
@@ -217,7 +218,7 @@ impl Store {
         study: StudyId,
         trials: RangeInclusive<u32>,
     ) -> Result<InstanceSamplesByTrial, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT m.name, s.trial, s.metric, s.host, s.measured, s.measured_checksum, s.within, s.within_checksum \
              FROM instance_sample s \
              JOIN trial t ON t.study = s.study AND t.number = s.trial \

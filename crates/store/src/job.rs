@@ -5,7 +5,12 @@
 use backsight_model::{Job, JobRequest, JobState};
 use jiff::Timestamp;
 
-use crate::{Runner, Store, StoreError, database::AnswerRow, study::saturated};
+use crate::{
+    Runner, Store, StoreError,
+    database::AnswerRow,
+    query::{PerEngine, query, query_per_engine, query_scalar},
+    study::saturated,
+};
 
 /// A query for rows that [`Store::job_row`] reads.
 macro_rules! jobs {
@@ -24,7 +29,8 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn add_job(&self, asked: &JobRequest) -> Result<i64, StoreError> {
-        sqlx::query_scalar(
+        let mut tx = self.database.begin_alone("job").await?;
+        let number = query_scalar(
             "INSERT INTO job (number, arguments, folder, who, priority, asked, state) \
              SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6 FROM job RETURNING number",
         )
@@ -34,9 +40,11 @@ impl Store {
         .bind(asked.priority)
         .bind(Timestamp::now().to_string())
         .bind(JobState::Waiting.as_str())
-        .fetch_one(self.database.pool())
+        .fetch_one(&mut *tx)
         .await
-        .map_err(|e| self.database.fault(e))
+        .map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        Ok(number)
     }
 
     /// All jobs in the order in which they are run: those that run, those that wait, those that are over, the newest of these first.
@@ -44,7 +52,7 @@ impl Store {
     /// # Errors
     /// The store's own, or what no release of ours wrote.
     pub async fn jobs(&self) -> Result<Vec<Job>, StoreError> {
-        let query = sqlx::query(jobs!(
+        let query = query(jobs!(
             "ORDER BY CASE state WHEN 'running' THEN 0 WHEN 'waiting' THEN 1 ELSE 2 END, \
              CASE state WHEN 'running' THEN 0 WHEN 'waiting' THEN -priority ELSE -number END, number"
         ));
@@ -57,7 +65,7 @@ impl Store {
     /// # Errors
     /// As [`Store::jobs`].
     pub async fn job(&self, number: i64) -> Result<Option<Job>, StoreError> {
-        let query = sqlx::query(jobs!("WHERE number = $1")).bind(number);
+        let query = query(jobs!("WHERE number = $1")).bind(number);
         let rows = self.database.rows(query).await?;
         rows.first().map(|row| self.job_row(row)).transpose()
     }
@@ -67,11 +75,12 @@ impl Store {
     /// # Errors
     /// As [`Store::jobs`].
     pub async fn claim_job(&self, worker: &Runner) -> Result<Option<Job>, StoreError> {
+        self.keep_lease().await?;
         self.release_orphans().await?;
-        let claimed: Option<i64> = sqlx::query_scalar(
+        let claimed: Option<i64> = query_scalar(
             "UPDATE job SET state = $1, began = $2, worker_pid = $3, worker_boot = $4, worker_start = $5 \
              WHERE number = (SELECT number FROM job WHERE state = $6 ORDER BY priority DESC, number LIMIT 1) \
-             RETURNING number",
+             AND state = $6 RETURNING number",
         )
         .bind(JobState::Running.as_str())
         .bind(Timestamp::now().to_string())
@@ -89,17 +98,23 @@ impl Store {
     }
 
     async fn release_orphans(&self) -> Result<(), StoreError> {
-        let query = sqlx::query(
-            "SELECT number, worker_pid, worker_boot, worker_start FROM job WHERE state = 'running'",
-        );
-        for row in self.database.rows(query).await? {
+        let running = query_per_engine(PerEngine {
+            sqlite: "SELECT number, worker_pid, worker_boot, worker_start, NULL AS runner_host, NULL AS unseen \
+                     FROM job WHERE state = 'running'",
+            postgres: "SELECT number, worker_pid, worker_boot, worker_start, r.host AS runner_host, \
+                       CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION) - r.seen AS unseen \
+                       FROM job LEFT JOIN runner r ON r.boot = worker_boot AND r.pid = worker_pid AND r.start = worker_start \
+                       WHERE state = 'running'",
+        });
+        for row in self.database.rows(running).await? {
             let worker = Runner {
                 pid: self.database.whole(&row, "worker_pid")?,
                 boot: self.database.column(&row, "worker_boot")?,
                 start: self.database.whole(&row, "worker_start")?,
             };
             let number: i64 = self.database.column(&row, "number")?;
-            if !worker.is_alive() && !self.is_job_measured(number).await? {
+            let lease = self.runner_lease(&row)?;
+            if !worker.is_there(lease.as_ref()) && !self.is_job_measured(number).await? {
                 self.put_job_back(number, &worker).await?;
             }
         }
@@ -108,7 +123,7 @@ impl Store {
 
     /// Whether a study of a job is being measured: its process outlives a worker that was killed.
     async fn is_job_measured(&self, number: i64) -> Result<bool, StoreError> {
-        let query = sqlx::query_scalar("SELECT name FROM study WHERE job = $1").bind(number);
+        let query = query_scalar("SELECT name FROM study WHERE job = $1").bind(number);
         let names: Vec<String> = query
             .fetch_all(self.database.pool())
             .await
@@ -126,7 +141,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn put_job_back(&self, number: i64, worker: &Runner) -> Result<(), StoreError> {
-        sqlx::query(
+        query(
             "UPDATE job SET state = 'waiting' WHERE number = $1 AND state = 'running' \
              AND worker_pid = $2 AND worker_boot = $3 AND worker_start = $4",
         )
@@ -150,7 +165,7 @@ impl Store {
         state: JobState,
         outcome: &str,
     ) -> Result<(), StoreError> {
-        sqlx::query(
+        query(
             "UPDATE job SET state = $1, outcome = $2, ended = $3 WHERE number = $4 AND state = 'running'",
         )
         .bind(state.as_str())
@@ -168,7 +183,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn cancel_job(&self, number: i64, why: &str) -> Result<bool, StoreError> {
-        let done = sqlx::query(
+        let done = query(
             "UPDATE job SET state = $1, outcome = $2, ended = $3 WHERE number = $4 AND state IN ('waiting', 'running')",
         )
         .bind(JobState::Cancelled.as_str())

@@ -1,5 +1,5 @@
 //! Where everything that was measured is kept: studies, their trials, steps and samples in SQLite, and what was
-//! printed, as it was printed, in a folder beside it.
+//! printed, as it was printed, in a folder beside it; or both in a PostgreSQL database that several controllers share.
 //!
 //! ```text
 //! DIR/backsight.db         studies, documents, facts, trials, steps, samples
@@ -40,12 +40,17 @@ mod holder;
 mod host_records;
 mod instance_records;
 mod job;
+mod lease;
+mod location;
 mod packed;
 mod prune_mark;
 mod pruned;
 mod pruning;
+mod query;
 mod raw;
+mod raw_objects;
 mod raw_ref;
+mod raw_table;
 mod results;
 mod retention;
 mod runner;
@@ -63,13 +68,15 @@ pub use finished::{FileContent, FinishedFile, FinishedStudy, FinishedTrial};
 pub use history::{RequestRecord, StoredOutcome};
 pub use host_records::StoredHostRecord;
 pub use instance_records::{ALL_TRIALS, InstanceRecords, InstanceSamplesByTrial, TrialInstances};
+pub use location::{StoreLocation, data_folder};
 pub use prune_mark::{PruneMark, RulePruning};
 pub use raw::{FilePart, SweptObjects};
+pub use raw_objects::RawInventory;
 pub use raw_ref::RawRef;
 pub use retention::{
     KeptReferences, RetainedKind, RetentionFate, RetentionReason, RetentionRow, RetentionTable,
 };
-pub use runner::{JOB_VARIABLE, Runner};
+pub use runner::{JOB_VARIABLE, Runner, RunnerLease};
 pub use self_test::StoredSelfTest;
 pub use stamp::StoreStamp;
 pub use study::{
@@ -78,11 +85,15 @@ pub use study::{
 pub use suite_run::SuiteRunRow;
 pub use trial::{KeptOutput, ObservedTrial, StepRow, TrialRow};
 
-use database::Database;
+use database::{Database, Expected, PostgresAddress};
+use lease::LeaseRenewal;
 use raw::RawFolder;
+use raw_objects::RawObjects;
+use raw_table::RawTable;
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -93,42 +104,48 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct Store {
     dir: PathBuf,
+    location: StoreLocation,
     database: Database,
-    raw: RawFolder,
+    raw: RawObjects,
+    lease: Arc<OnceLock<LeaseRenewal>>,
 }
 
 impl Store {
-    /// Opens the store in this folder, making both when they aren't there.
+    /// Opens the store at this place, making it when it isn't there: in a folder, which is made too, or in a database that exists.
     ///
     /// # Errors
     /// The folder can't be made or written, the disk is full, another process holds the store for longer than five
-    /// seconds, its file is damaged, or a newer Backsight has written it.
-    pub async fn open(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::open_patiently(dir, PATIENCE).await
+    /// seconds, its file is damaged, or a newer Backsight has written it. A database's server can't be reached, or has another
+    /// store than before.
+    pub async fn open(location: impl Into<StoreLocation>) -> Result<Self, StoreError> {
+        Self::open_patiently(location, PATIENCE).await
     }
 
-    /// Opens the store in this folder if there is one. One that can't be written is opened to be read; what would write
+    /// Opens the store at this place if there is one. One that can't be written is opened to be read; what would write
     /// into it is then an error.
     ///
     /// # Errors
     /// There is none, it can't be read, or its database was lost; else as [`Store::open`].
-    pub async fn open_existing(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let dir = dir.as_ref();
-        let path = database::file_in(dir);
-        let raw = RawFolder::open_to_read(dir, PATIENCE);
+    pub async fn open_existing(location: impl Into<StoreLocation>) -> Result<Self, StoreError> {
+        let location = location.into();
+        if let Some(address) = location.postgres()? {
+            return Self::open_postgres(location, &address, PATIENCE, Expected::Store).await;
+        }
+        let dir = location.folder();
+        let path = database::file_in(&dir);
+        let raw = RawFolder::open_to_read(&dir, PATIENCE);
         match fs::metadata(&path) {
             Ok(_) => {}
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(StoreError::file("read", path, error));
             }
             Err(_) if raw.has_objects()? => return Err(raw.database_lost(path)),
-            Err(_) => return Err(StoreError::NoStore { dir: dir.into() }),
+            Err(_) => return Err(StoreError::NoStore { dir }),
         }
-        match Self::open(dir).await {
+        match Self::open(&location).await {
             Err(error) if error.is_of_permissions() => {
-                let database = Database::open_to_read(dir, PATIENCE, &raw).await?;
-                let dir = dir.to_owned();
-                Ok(Self { dir, database, raw })
+                let database = Database::open_to_read(&dir, PATIENCE, &raw).await?;
+                Ok(Self::new(location, database, RawObjects::Folder(raw)))
             }
             opened => opened,
         }
@@ -139,22 +156,67 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub async fn open_patiently(
-        dir: impl AsRef<Path>,
+        location: impl Into<StoreLocation>,
         patience: Duration,
     ) -> Result<Self, StoreError> {
-        let dir = dir.as_ref();
-        let raw = RawFolder::open(dir, patience)?;
-        let database = Database::open(dir, patience, &raw).await?;
-        Ok(Self {
-            dir: dir.to_owned(),
-            database,
-            raw,
-        })
+        let location = location.into();
+        if let Some(address) = location.postgres()? {
+            return Self::open_postgres(location, &address, patience, Expected::Anything).await;
+        }
+        let dir = location.folder();
+        let raw = RawFolder::open(&dir, patience)?;
+        let database = Database::open(&dir, patience, &raw).await?;
+        Ok(Self::new(location, database, RawObjects::Folder(raw)))
     }
 
-    /// The folder that it is in.
+    async fn open_postgres(
+        location: StoreLocation,
+        address: &PostgresAddress,
+        patience: Duration,
+        expected: Expected,
+    ) -> Result<Self, StoreError> {
+        let folder = location.folder();
+        let database = Database::open_postgres(address, &folder, patience, expected).await?;
+        let raw = RawTable::new(database.clone(), patience);
+        Ok(Self::new(location, database, RawObjects::Table(raw)))
+    }
+
+    fn new(location: StoreLocation, database: Database, raw: RawObjects) -> Self {
+        Self {
+            dir: location.folder(),
+            location,
+            database,
+            raw,
+            lease: Arc::default(),
+        }
+    }
+
+    /// The folder that it is in; of a store in a database, the folder of what this controller keeps for itself.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Where it is.
+    pub fn location(&self) -> &StoreLocation {
+        &self.location
+    }
+
+    /// Says to other controllers that this process is there, and goes on saying it for as long as the store is open.
+    async fn keep_lease(&self) -> Result<(), StoreError> {
+        let Some(runner) = Runner::this_process() else {
+            return Ok(());
+        };
+        // At once: what is claimed next is looked at by others.
+        if !self.database.renew_lease(&runner).await? || self.lease.get().is_some() {
+            return Ok(());
+        }
+        if let Some(address) = self.location.postgres()? {
+            let renewal = LeaseRenewal::begin(address.options().clone(), runner);
+            let renewal =
+                renewal.map_err(|e| StoreError::file("renew a lease in", &self.dir, e))?;
+            let _ = self.lease.set(renewal);
+        }
+        Ok(())
     }
 
     /// Closes it and waits until the database's files are settled. A store that is only dropped is as durable, but
@@ -163,9 +225,12 @@ impl Store {
         self.database.close().await;
     }
 
-    /// Whether there is such an output; it may be damaged. Blocks.
-    pub fn has_raw(&self, raw: &RawRef) -> bool {
-        self.raw.path_of(raw).is_file()
+    /// Which raw outputs there are.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn raw_inventory(&self) -> Result<RawInventory, StoreError> {
+        self.raw.inventory().await
     }
 
     /// What a step printed.
@@ -173,11 +238,9 @@ impl Store {
     /// # Errors
     /// The object was pruned ([`StoreError::Pruned`]), or is missing or damaged.
     pub async fn raw(&self, raw: &RawRef) -> Result<Vec<u8>, StoreError> {
-        let (folder, raw) = (self.raw.clone(), *raw);
-        let read = raw::off_the_loop(move || folder.read(&raw)).await;
-        match read {
-            Err(damaged @ StoreError::RawDamaged { .. }) => match self.prune_mark(&raw).await? {
-                Some(mark) => Err(StoreError::Pruned { raw, mark }),
+        match self.raw.read(*raw).await {
+            Err(damaged @ StoreError::RawDamaged { .. }) => match self.prune_mark(raw).await? {
+                Some(mark) => Err(StoreError::Pruned { raw: *raw, mark }),
                 None => Err(damaged),
             },
             read => read,

@@ -10,7 +10,6 @@
 
 use backsight_model::{KeepRule, KeepRules, Located, Thinning};
 use jiff::Timestamp;
-use sqlx::QueryBuilder;
 use std::{
     collections::{HashMap, HashSet},
     fs,
@@ -20,8 +19,8 @@ use std::{
 use crate::{
     KeptReferences, RawRef, RetainedKind, RetentionFate, RetentionReason, RetentionTable, Store,
     StoreError, StudyId,
-    database::{AnswerRow, DatabaseKind},
-    raw,
+    database::AnswerRow,
+    query::{QueryBuilder, query},
     retention::{BuildUse, Retention, ThinnedTrials, TrialKey},
     study::{ROWS_AT_ONCE, earlier_log_path, log_path},
 };
@@ -69,8 +68,7 @@ impl Store {
         for objects in doomed.collect::<Vec<_>>().chunks(OBJECTS_AT_ONCE) {
             let alone = self.raw.alone().await?;
             let marked = self.marked_of(objects).await?;
-            let folder = self.raw.clone();
-            raw::off_the_loop(move || folder.remove_objects(&marked)).await?;
+            self.raw.remove(marked).await?;
             drop(alone);
         }
         Ok(table(&fates, &sizes))
@@ -88,7 +86,7 @@ impl Store {
         builds: &[(String, Timestamp)],
     ) -> Result<Vec<RetentionFate>, StoreError> {
         let mut uses: HashMap<String, Vec<BuildUse>> = HashMap::new();
-        let query = sqlx::query("SELECT content, study, number, began FROM build");
+        let query = query("SELECT content, study, number, began FROM build");
         let db = &self.database;
         for row in &db.rows(query).await? {
             let of_key = uses.entry(db.column(row, "content")?).or_default();
@@ -133,8 +131,7 @@ impl Store {
     }
 
     async fn object_sizes(&self) -> Result<HashMap<RawRef, u64>, StoreError> {
-        let folder = self.raw.clone();
-        raw::off_the_loop(move || folder.sizes()).await
+        self.raw.sizes().await
     }
 
     async fn fates(
@@ -147,8 +144,8 @@ impl Store {
         let thinned = self.thinned_trials(rules.thin.as_ref()).await?;
         let retention = Retention::new(rules, references, &studies, thinned, now);
         let mut fates = Fates::new();
-        let query = sqlx::query(
-            "SELECT 0 AS kind, s.study, s.trial AS number, t.began, s.monitor, s.stdout AS raw FROM step s \
+        let query = query(
+            "SELECT CAST(0 AS BIGINT) AS kind, s.study, s.trial AS number, t.began, s.monitor, s.stdout AS raw FROM step s \
              JOIN trial t ON t.study = s.study AND t.number = s.trial WHERE s.stdout IS NOT NULL \
              UNION ALL SELECT 0, s.study, s.trial, t.began, s.monitor, s.stderr FROM step s \
              JOIN trial t ON t.study = s.study AND t.number = s.trial WHERE s.stderr IS NOT NULL \
@@ -211,7 +208,7 @@ impl Store {
     ) -> Result<ThinnedTrials, StoreError> {
         let mut thinned = ThinnedTrials::default();
         let Some(thin) = thin else { return Ok(thinned) };
-        let query = sqlx::query(
+        let query = query(
             "SELECT t.study, t.number, t.began, \
              COALESCE(c.question, c.benchmark || ' ' || c.variant || ' ' || c.params || ' ' || COALESCE(c.monitors, '')) AS question \
              FROM trial t JOIN cell c ON c.study = t.study AND c.number = t.cell \
@@ -244,8 +241,7 @@ impl Store {
         for objects in doomed.collect::<Vec<_>>().chunks(OBJECTS_AT_ONCE) {
             let alone = self.raw.alone().await?;
             let mut tx = self.database.begin().await?;
-            let mut insert =
-                QueryBuilder::<DatabaseKind>::new("INSERT INTO pruned (object, made, rule) ");
+            let mut insert = QueryBuilder::new("INSERT INTO pruned (object, made, rule) ");
             insert.push_values(objects, |mut row, (object, rule)| {
                 row.push_bind(object.to_string())
                     .push_bind(now.to_string())
@@ -261,18 +257,20 @@ impl Store {
     /// Takes back the marks of objects that stay after all, whoever marked them. What a rule removed before has no file, and
     /// keeps its mark, though no rule would remove it any more.
     async fn unmark_kept(&self, fates: &Fates) -> Result<(), StoreError> {
-        let marked = self.marked_objects().await?.into_iter();
-        let kept = marked.filter(|object| {
-            let stays = matches!(fates.get(object), Some((RetentionFate::Kept(_), _)));
-            stays && self.raw.path_of(object).exists()
-        });
-        self.unmark(&kept.collect::<Vec<_>>()).await
+        let mut kept = Vec::new();
+        for object in self.marked_objects().await? {
+            let stays = matches!(fates.get(&object), Some((RetentionFate::Kept(_), _)));
+            if stays && self.raw.has(object).await? {
+                kept.push(object);
+            }
+        }
+        self.unmark(&kept).await
     }
 
     async fn marked_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
         let rows = self
             .database
-            .rows(sqlx::query("SELECT object FROM pruned"))
+            .rows(query("SELECT object FROM pruned"))
             .await?;
         let address =
             |row: &AnswerRow| (self.database).parsed(row, "object", "a raw output's address");

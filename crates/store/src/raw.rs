@@ -24,7 +24,7 @@ use zstd::bulk::Compressor;
 use crate::{RawRef, StoreError, holder};
 
 /// zstd's fastest ordinary level: the next trial waits for this.
-const LEVEL: i32 = 1;
+pub(crate) const LEVEL: i32 = 1;
 /// Beginning of the names of files that aren't objects yet.
 const UNFINISHED: &str = ".new-";
 /// Files that are waited for at once; more gain nothing.
@@ -46,7 +46,7 @@ pub struct FilePart {
 }
 
 impl FilePart {
-    fn reader(&self) -> impl io::Read {
+    pub(crate) fn reader(&self) -> impl io::Read {
         PartReader {
             file: &self.file,
             at: self.from,

@@ -12,6 +12,7 @@ use std::ops::RangeInclusive;
 use crate::{
     ALL_TRIALS, Store, StoreError, StudyId,
     packed::{SampleKey, SampleKind},
+    query::query,
 };
 
 /// The verb of studies that others measured.
@@ -92,7 +93,7 @@ impl Store {
         benchmark: &BenchmarkName,
         most: usize,
     ) -> Result<Vec<StudyId>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT s.id FROM study s WHERE s.target IS NULL \
              AND EXISTS (SELECT 1 FROM cell c WHERE c.study = s.id AND c.benchmark = $1) ORDER BY s.id DESC LIMIT $2",
         )
@@ -109,7 +110,7 @@ impl Store {
         study: StudyId,
         cells: &[Cell],
     ) -> Result<Vec<(u32, u32, Cell, Failure)>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT number, round, cell, failure FROM trial WHERE study = $1 AND failure IS NOT NULL ORDER BY number",
         )
         .bind(study.0);
@@ -139,7 +140,7 @@ impl Store {
         series: &mut [CellSeries],
     ) -> Result<(), StoreError> {
         let db = &self.database;
-        let query = sqlx::query(
+        let query = query(
             "SELECT t.number, t.cell, t.round, t.neighbours, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum, t.boot, t.session, t.host \
              FROM trial t JOIN sample s ON s.study = t.study AND s.trial = t.number \
              WHERE t.study = $1 AND t.number BETWEEN $2 AND $3 ORDER BY t.number, s.metric",
@@ -180,8 +181,8 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn hosts(&self, study: StudyId) -> Result<IndexMap<HostName, Facts>, StoreError> {
-        let query = sqlx::query("SELECT host, facts FROM facts WHERE study = $1 ORDER BY position")
-            .bind(study.0);
+        let query =
+            query("SELECT host, facts FROM facts WHERE study = $1 ORDER BY position").bind(study.0);
         let rows = self.database.rows(query).await?;
         let mut hosts: IndexMap<HostName, Vec<Facts>> = IndexMap::new();
         for row in &rows {

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+/// A lease that wasn't renewed for so long is over, in seconds: five renewals may be lost.
+const STALE_AFTER: f64 = 30.0;
+
 /// The variable that tells a process the number of the job that it is run for.
 pub const JOB_VARIABLE: &str = "BACKSIGHT_JOB";
 
@@ -32,9 +35,41 @@ impl Runner {
         })
     }
 
-    /// Whether it is still there. A process that only waits to be reaped isn't.
+    /// Whether it is still there. One of another machine is for as long as it renews its lease.
+    pub fn is_there(&self, lease: Option<&RunnerLease>) -> bool {
+        match self.is_of_this_machine() {
+            true => self.is_alive(),
+            false => lease.is_some_and(|lease| lease.is_fresh),
+        }
+    }
+
+    /// Whether it began in this boot of this machine.
+    pub fn is_of_this_machine(&self) -> bool {
+        this_boot().as_deref() == Some(&self.boot)
+    }
+
+    /// Whether it is still there, by this machine's own table of processes. A process that only waits to be reaped isn't.
     pub fn is_alive(&self) -> bool {
         this_boot().as_deref() == Some(&self.boot) && start_of(self.pid) == Some(self.start)
+    }
+}
+
+/// What a process of some machine says of itself in a database that several share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunnerLease {
+    /// Its machine's name.
+    pub host: String,
+    /// Whether it said so lately, by the database's clock: then it can be believed to be there.
+    pub is_fresh: bool,
+}
+
+impl RunnerLease {
+    /// What a process said so many seconds ago.
+    pub(crate) fn new(host: String, unseen: f64) -> Self {
+        Self {
+            host,
+            is_fresh: unseen < STALE_AFTER,
+        }
     }
 }
 

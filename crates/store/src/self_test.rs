@@ -2,7 +2,7 @@
 
 use backsight_model::{HostName, SelfTest};
 
-use crate::{Store, StoreError, database::AnswerRow};
+use crate::{Store, StoreError, database::AnswerRow, query::query};
 
 /// A self-test with its machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ impl Store {
     /// # Errors
     /// The disk is full; the store is locked or can only be read.
     pub async fn record_self_test(&self, test: &StoredSelfTest) -> Result<(), StoreError> {
-        sqlx::query(
+        query(
             "INSERT INTO self_test (machine, boot, host, made, result) VALUES ($1, $2, $3, $4, $5)",
         )
         .bind(&test.machine)
@@ -44,9 +44,8 @@ impl Store {
     /// # Errors
     /// The store is locked, or holds what no release of ours wrote.
     pub async fn self_tests(&self) -> Result<Vec<StoredSelfTest>, StoreError> {
-        let query = sqlx::query(
-            "SELECT machine, boot, host, made, result FROM self_test ORDER BY machine, id",
-        );
+        let query =
+            query("SELECT machine, boot, host, made, result FROM self_test ORDER BY machine, id");
         let rows = self.database.rows(query).await?;
         rows.iter().map(|row| self.stored_self_test(row)).collect()
     }
@@ -57,7 +56,7 @@ impl Store {
     /// The store is locked.
     pub async fn damaged_self_tests(&self) -> Result<(usize, Vec<i64>), StoreError> {
         let query =
-            sqlx::query("SELECT id, machine, boot, host, made, result FROM self_test ORDER BY id");
+            query("SELECT id, machine, boot, host, made, result FROM self_test ORDER BY id");
         let rows = self.database.rows(query).await?;
         let mut damaged = Vec::new();
         for row in &rows {
@@ -75,7 +74,7 @@ impl Store {
     pub async fn delete_self_tests(&self, ids: &[i64]) -> Result<(), StoreError> {
         let mut tx = self.database.begin().await?;
         for id in ids {
-            sqlx::query("DELETE FROM self_test WHERE id = $1")
+            query("DELETE FROM self_test WHERE id = $1")
                 .bind(id)
                 .execute(&mut *tx)
                 .await

@@ -4,14 +4,22 @@ use std::{fs, time::SystemTime};
 
 use crate::Store;
 
-/// What the files of a store's database were like. Two that differ say that something was written between them.
+/// What a store's database was like. Two that differ say that something was written between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StoreStamp([Option<(SystemTime, u64)>; 2]);
+pub enum StoreStamp {
+    /// When SQLite's two files were written last, and how long they are.
+    Files([Option<(SystemTime, u64)>; 2]),
+    /// How many rows a server has written; it says so a second later. Nothing where it can't be asked.
+    Rows(Option<i64>),
+}
 
 impl Store {
-    /// What its files are like now. What is written goes into the write-ahead log, and from time to time from there into the
-    /// database.
-    pub fn stamp(&self) -> StoreStamp {
+    /// What it is like now. What is written into a file of SQLite goes into the write-ahead log, and from time to time from there into
+    /// the database.
+    pub async fn stamp(&self) -> StoreStamp {
+        if self.database.is_shared() {
+            return StoreStamp::Rows(self.database.rows_written().await);
+        }
         let database = self.database.path();
         let mut log = database.as_os_str().to_owned();
         log.push("-wal");
@@ -19,6 +27,6 @@ impl Store {
             let known = fs::metadata(path).ok()?;
             Some((known.modified().ok()?, known.len()))
         };
-        StoreStamp([of(database), of(log.as_ref())])
+        StoreStamp::Files([of(database), of(log.as_ref())])
     }
 }

@@ -12,13 +12,12 @@ use backsight_model::{
 };
 use indexmap::IndexMap;
 use jiff::Timestamp;
-use sqlx::{QueryBuilder, Transaction};
 use std::fmt;
 
 use crate::{
-    Runner, Store, StoreError, SweptObjects,
-    database::{AnswerRow, DatabaseKind},
-    raw,
+    Runner, RunnerLease, Store, StoreError, SweptObjects,
+    database::AnswerRow,
+    query::{PerEngine, QueryBuilder, Transaction, query, query_per_engine, query_scalar},
     runner::job_of_this_process,
 };
 
@@ -118,6 +117,8 @@ pub struct StudyRow {
     pub state: StudyState,
     /// The process that measures it, or did when it was killed.
     pub runner: Option<Runner>,
+    /// Where that process is, as far as its own lease says it: in a store that several controllers share.
+    pub lease: Option<RunnerLease>,
     /// How many cells it has.
     pub cells: usize,
     /// How many trials gave samples.
@@ -129,9 +130,20 @@ pub struct StudyRow {
 }
 
 impl StudyRow {
-    /// Whether its process measures it right now.
+    /// Whether its process measures it right now: one of this machine is looked up, one of another has a lease.
     pub fn is_measuring(&self) -> bool {
-        self.state == StudyState::Running && self.runner.as_ref().is_some_and(Runner::is_alive)
+        let is_there = |runner: &Runner| runner.is_there(self.lease.as_ref());
+        self.state == StudyState::Running && self.runner.as_ref().is_some_and(is_there)
+    }
+
+    /// ` on HOST` where its process is on another machine, else nothing: for messages.
+    pub fn host_of_runner(&self) -> String {
+        let elsewhere = self
+            .runner
+            .as_ref()
+            .is_some_and(|it| !it.is_of_this_machine());
+        let lease = self.lease.as_ref().filter(|_| elsewhere);
+        lease.map_or(String::new(), |lease| format!(" on {}", lease.host))
     }
 
     /// Whether its process ended without saying so: killed, or the machine went down.
@@ -164,10 +176,23 @@ pub struct ChangedFact {
 /// A query for rows that [`Store::study_row`] reads.
 macro_rules! studies {
     ($rest:literal) => {
+        PerEngine {
+            sqlite: studies!("NULL AS runner_host, NULL AS unseen, ", $rest),
+            postgres: studies!(
+                "(SELECT r.host FROM runner r WHERE r.boot = s.runner_boot AND r.pid = s.runner_pid \
+                 AND r.start = s.runner_start) AS runner_host, \
+                 (SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION) - r.seen FROM runner r \
+                 WHERE r.boot = s.runner_boot AND r.pid = s.runner_pid AND r.start = s.runner_start) AS unseen, ",
+                $rest
+            ),
+        }
+    };
+    ($lease:literal, $rest:literal) => {
         concat!(
             "SELECT s.id, s.name, s.verb, s.arguments, s.seed, s.began, s.ended, s.state, \
-             s.runner_pid, s.runner_boot, s.runner_start, \
-             (SELECT COUNT(*) FROM cell c WHERE c.study = s.id) AS cells, \
+             s.runner_pid, s.runner_boot, s.runner_start, ",
+            $lease,
+            "(SELECT COUNT(*) FROM cell c WHERE c.study = s.id) AS cells, \
              (SELECT COUNT(*) FROM trial t WHERE t.study = s.id) AS trials, \
              (SELECT COUNT(t.failure) FROM trial t WHERE t.study = s.id) AS failed, s.target \
              FROM study s ",
@@ -193,14 +218,15 @@ impl Store {
     /// # Errors
     /// The name is taken; the store's own.
     pub async fn create_study(&self, new: &NewStudy) -> Result<StudyId, StoreError> {
-        let mut tx = self.database.begin().await?;
+        self.keep_lease().await?;
+        let mut tx = self.database.begin_alone("study").await?;
         self.refuse_taken_name(&mut tx, &new.name).await?;
-        let id: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(id), 0) + 1 FROM study")
+        let id: i64 = query_scalar("SELECT COALESCE(MAX(id), 0) + 1 FROM study")
             .fetch_one(&mut *tx)
             .await
             .map_err(|e| self.database.fault(e))?;
         let runner = Runner::this_process();
-        sqlx::query(
+        query(
             "INSERT INTO study (id, name, verb, arguments, seed, began, state, runner_pid, runner_boot, runner_start, target, job) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         )
@@ -232,7 +258,7 @@ impl Store {
 
     pub(crate) async fn refuse_taken_name(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         name: &StudyName,
     ) -> Result<(), StoreError> {
         if name.as_str().bytes().all(|byte| byte.is_ascii_digit()) {
@@ -240,7 +266,7 @@ impl Store {
                 name: name.to_string(),
             });
         }
-        let existing = sqlx::query(studies!("WHERE s.name = $1"))
+        let existing = query_per_engine(studies!("WHERE s.name = $1"))
             .bind(name.as_str())
             .fetch_optional(&mut **tx)
             .await
@@ -256,14 +282,13 @@ impl Store {
 
     pub(crate) async fn insert_documents(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         study: i64,
         documents: &[StudyDocument],
     ) -> Result<(), StoreError> {
         for (chunk, from) in chunks(documents) {
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
-                "INSERT INTO document (study, position, kind, name, content) ",
-            );
+            let mut insert =
+                QueryBuilder::new("INSERT INTO document (study, position, kind, name, content) ");
             insert.push_values(chunk.iter().zip(from..), |mut row, (document, position)| {
                 row.push_bind(study)
                     .push_bind(position)
@@ -278,7 +303,7 @@ impl Store {
 
     pub(crate) async fn insert_metrics(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         study: i64,
         metrics: &IndexMap<BenchmarkName, Vec<CellMetric>>,
     ) -> Result<(), StoreError> {
@@ -292,7 +317,7 @@ impl Store {
             })
             .collect();
         for (chunk, _) in chunks(&rows) {
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO metric (study, benchmark, position, name, unit, better, about, simulator, is_primary) ",
             );
             insert.push_values(chunk, |mut row, (benchmark, position, metric)| {
@@ -313,7 +338,7 @@ impl Store {
 
     pub(crate) async fn insert_cells(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         study: i64,
         new: &NewStudy,
     ) -> Result<(), StoreError> {
@@ -332,7 +357,7 @@ impl Store {
                     Ok((cell, number, params, chosen, monitors.transpose()?))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO cell (study, number, benchmark, variant, params, chosen, question, monitors) ",
             );
             insert.push_values(rows, |mut row, (cell, number, params, chosen, monitors)| {
@@ -361,7 +386,7 @@ impl Store {
         cell: &Cell,
     ) -> Result<(), StoreError> {
         let mut tx = self.database.begin().await?;
-        sqlx::query(
+        query(
             "INSERT INTO cell (study, number, benchmark, variant, params, chosen) VALUES ($1, $2, $3, $4, $5, $6)",
         )
         .bind(study.0)
@@ -378,11 +403,11 @@ impl Store {
 
     pub(crate) async fn execute(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
-        mut statement: QueryBuilder<DatabaseKind>,
+        tx: &mut Transaction,
+        mut statement: QueryBuilder,
     ) -> Result<(), StoreError> {
         // Statements with many rows differ in their number of rows: not worth a place in the cache.
-        let query = statement.build().persistent(false);
+        let query = statement.build();
         match query.execute(&mut **tx).await {
             Ok(_) => Ok(()),
             Err(e) => Err(self.database.fault(e)),
@@ -399,7 +424,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn studies(&self) -> Result<Vec<StudyRow>, StoreError> {
-        let query = sqlx::query(studies!("ORDER BY s.id DESC"));
+        let query = query_per_engine(studies!("ORDER BY s.id DESC"));
         let rows = self.database.rows(query).await?;
         rows.iter().map(|row| self.study_row(row)).collect()
     }
@@ -412,7 +437,7 @@ impl Store {
         &self,
         target: &TargetName,
     ) -> Result<Vec<StudyRow>, StoreError> {
-        let query = sqlx::query(studies!("WHERE s.target = $1 ORDER BY s.id DESC"));
+        let query = query_per_engine(studies!("WHERE s.target = $1 ORDER BY s.id DESC"));
         let rows = self.database.rows(query.bind(target.as_str())).await?;
         rows.iter().map(|row| self.study_row(row)).collect()
     }
@@ -422,7 +447,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn studies_of_verb(&self, verb: &str) -> Result<Vec<StudyRow>, StoreError> {
-        let query = sqlx::query(studies!("WHERE s.verb = $1 ORDER BY s.id DESC"));
+        let query = query_per_engine(studies!("WHERE s.verb = $1 ORDER BY s.id DESC"));
         let rows = self.database.rows(query.bind(verb)).await?;
         rows.iter().map(|row| self.study_row(row)).collect()
     }
@@ -433,7 +458,7 @@ impl Store {
     /// There is none; the error knows the nearest name.
     pub async fn study(&self, asked: &str) -> Result<StudyRow, StoreError> {
         let number = asked.parse::<i64>().ok();
-        let query = sqlx::query(studies!("WHERE s.name = $1 OR s.id = $2"))
+        let query = query_per_engine(studies!("WHERE s.name = $1 OR s.id = $2"))
             .bind(asked)
             .bind(number);
         let rows = self.database.rows(query).await?;
@@ -453,7 +478,7 @@ impl Store {
     /// # Errors
     /// There is none.
     pub async fn study_of(&self, study: StudyId) -> Result<StudyRow, StoreError> {
-        let row = sqlx::query(studies!("WHERE s.id = $1"))
+        let row = query_per_engine(studies!("WHERE s.id = $1"))
             .bind(study.0)
             .fetch_optional(self.database.pool())
             .await
@@ -466,7 +491,7 @@ impl Store {
 
     async fn no_such_study(&self, asked: &str) -> Result<StoreError, StoreError> {
         const SHOWN: usize = 5;
-        let known: Vec<String> = sqlx::query_scalar("SELECT name FROM study ORDER BY id DESC")
+        let known: Vec<String> = query_scalar("SELECT name FROM study ORDER BY id DESC")
             .fetch_all(self.database.pool())
             .await
             .map_err(|e| self.database.fault(e))?;
@@ -475,6 +500,14 @@ impl Store {
             suggestion: nearest(asked, known.iter().map(String::as_str)).map(str::to_owned),
             known: known.into_iter().take(SHOWN).collect(),
         })
+    }
+
+    /// The lease of a runner, where a row has one.
+    pub(crate) fn runner_lease(&self, row: &AnswerRow) -> Result<Option<RunnerLease>, StoreError> {
+        let host: Option<String> = self.database.column(row, "runner_host")?;
+        let unseen: Option<f64> = self.database.column(row, "unseen")?;
+        let lease = host.zip(unseen);
+        Ok(lease.map(|(host, unseen)| RunnerLease::new(host, unseen)))
     }
 
     fn study_row(&self, row: &AnswerRow) -> Result<StudyRow, StoreError> {
@@ -499,6 +532,7 @@ impl Store {
             state: state_of(db.column(row, "state")?)
                 .ok_or_else(|| db.strange("a study's state", "something else"))?,
             runner,
+            lease: self.runner_lease(row)?,
             cells: db.whole(row, "cells")?,
             measured: trials.saturating_sub(failed),
             failed,
@@ -511,10 +545,9 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn documents(&self, study: StudyId) -> Result<Vec<StudyDocument>, StoreError> {
-        let query = sqlx::query(
-            "SELECT kind, name, content FROM document WHERE study = $1 ORDER BY position",
-        )
-        .bind(study.0);
+        let query =
+            query("SELECT kind, name, content FROM document WHERE study = $1 ORDER BY position")
+                .bind(study.0);
         let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| {
@@ -532,7 +565,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn cells(&self, study: StudyId) -> Result<Vec<Cell>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT benchmark, variant, params, chosen, monitors FROM cell WHERE study = $1 ORDER BY number",
         )
         .bind(study.0);
@@ -578,9 +611,9 @@ impl Store {
     async fn metrics_by(
         &self,
         study: StudyId,
-        query: &'static str,
+        asked: &'static str,
     ) -> Result<IndexMap<BenchmarkName, Vec<CellMetric>>, StoreError> {
-        let query = sqlx::query(query).bind(study.0);
+        let query = query(asked).bind(study.0);
         let rows = self.database.rows(query).await?;
         let db = &self.database;
         let mut metrics: IndexMap<BenchmarkName, Vec<CellMetric>> = IndexMap::new();
@@ -607,9 +640,12 @@ impl Store {
     /// There is no such study; another process measures it.
     pub async fn set_state(&self, study: StudyId, state: StudyState) -> Result<(), StoreError> {
         let row = self.study_of(study).await?;
-        let mut tx = self.database.begin().await?;
-        // RequestRecord again under the write lock: another process may have claimed it since.
-        let now = sqlx::query(studies!("WHERE s.id = $1"))
+        if state == StudyState::Running {
+            self.keep_lease().await?;
+        }
+        let mut tx = self.database.begin_alone("study").await?;
+        // Asked again under the lock: another process may have claimed it since.
+        let now = query_per_engine(studies!("WHERE s.id = $1"))
             .bind(study.0)
             .fetch_optional(&mut *tx)
             .await
@@ -618,7 +654,7 @@ impl Store {
         refuse_in_use(&now)?;
         let running = state == StudyState::Running;
         let runner = Runner::this_process().filter(|_| running);
-        sqlx::query(
+        query(
             "UPDATE study SET state = $1, ended = $2, runner_pid = $3, runner_boot = $4, runner_start = $5 WHERE id = $6",
         )
         .bind(state.to_string())
@@ -638,9 +674,9 @@ impl Store {
     /// # Errors
     /// There is no such study; another process measures it.
     pub async fn set_arguments(&self, study: StudyId, arguments: &str) -> Result<(), StoreError> {
-        let mut tx = self.database.begin().await?;
+        let mut tx = self.database.begin_alone("study").await?;
         refuse_in_use(&self.study_of(study).await?)?;
-        sqlx::query("UPDATE study SET arguments = $1 WHERE id = $2")
+        query("UPDATE study SET arguments = $1 WHERE id = $2")
             .bind(arguments)
             .bind(study.0)
             .execute(&mut *tx)
@@ -666,8 +702,8 @@ impl Store {
         if before.is_some() && changes.is_empty() {
             return Ok(changes);
         }
-        let mut tx = self.database.begin().await?;
-        sqlx::query(
+        let mut tx = self.database.begin_alone("facts").await?;
+        query(
             "INSERT INTO facts (study, position, host, facts) \
              SELECT $1, COALESCE(MAX(position), 0) + 1, $2, $3 FROM facts WHERE study = $1",
         )
@@ -686,7 +722,7 @@ impl Store {
         study: StudyId,
         host: &HostName,
     ) -> Result<Option<IndexMap<String, String>>, StoreError> {
-        let row = sqlx::query(
+        let row = query(
             "SELECT facts FROM facts WHERE study = $1 AND host = $2 ORDER BY position DESC LIMIT 1",
         )
         .bind(study.0)
@@ -723,8 +759,8 @@ impl Store {
     /// There is no such study; a process measures it.
     pub async fn delete(&self, study: StudyId) -> Result<SweptObjects, StoreError> {
         refuse_in_use(&self.study_of(study).await?)?;
-        let mut tx = self.database.begin().await?;
-        sqlx::query("DELETE FROM study WHERE id = $1")
+        let mut tx = self.database.begin_alone("study").await?;
+        query("DELETE FROM study WHERE id = $1")
             .bind(study.0)
             .execute(&mut *tx)
             .await
@@ -751,8 +787,7 @@ impl Store {
         self.remove_lone_records().await?;
         self.remove_lone_marks().await?;
         let keep = self.referred_objects().await?;
-        let folder = self.raw.clone();
-        raw::off_the_loop(move || folder.sweep(&keep)).await
+        self.raw.sweep(keep).await
     }
 }
 
@@ -779,12 +814,20 @@ fn state_of(text: &str) -> Option<StudyState> {
     .find(|state| state.to_string() == text)
 }
 
-fn refuse_in_use(study: &StudyRow) -> Result<(), StoreError> {
+/// Refuses what another process measures.
+pub(crate) fn refuse_in_use(study: &StudyRow) -> Result<(), StoreError> {
     match &study.runner {
         Some(runner) if study.is_measuring() && Some(runner) != Runner::this_process().as_ref() => {
-            Err(StoreError::InUse {
-                name: study.name.to_string(),
-                pid: runner.pid,
+            Err(match &study.lease {
+                Some(lease) if !runner.is_of_this_machine() => StoreError::InUseElsewhere {
+                    name: study.name.to_string(),
+                    pid: runner.pid,
+                    host: lease.host.clone(),
+                },
+                _ => StoreError::InUse {
+                    name: study.name.to_string(),
+                    pid: runner.pid,
+                },
             })
         }
         _ => Ok(()),

@@ -6,13 +6,13 @@
 use backsight_model::{HostName, Outcome, SuiteRun, TestResult, TestResultRef};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use sqlx::Transaction;
 use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     RawRef, Store, StoreError, StudyId,
-    database::{AnswerRow, DatabaseKind},
+    database::AnswerRow,
     packed::{SampleKey, SampleKind, checksum},
+    query::{Transaction, query},
     study::saturated,
 };
 
@@ -114,7 +114,7 @@ fn outcome(code: u8) -> Option<Outcome> {
 }
 
 /// Where the checksum of a run stands among those of its trial: no metric has this number.
-fn key(study: i64, trial: i64) -> SampleKey {
+pub(crate) fn run_key(study: i64, trial: i64) -> SampleKey {
     SampleKey {
         study,
         trial,
@@ -153,7 +153,7 @@ impl Store {
 
     pub(crate) async fn insert_suite_run(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         (study, trial): (i64, i64),
         run: &SuiteRun,
         objects: &SuiteObjects,
@@ -164,8 +164,8 @@ impl Store {
         let seconds = seconds.flat_map(|it| it.seconds.unwrap_or(f32::NAN).to_le_bytes());
         let seconds: Vec<u8> = seconds.collect();
         let packed = [outcomes.as_slice(), &seconds].concat();
-        let sum = checksum(key(study, trial), SampleKind::Measured, &packed);
-        sqlx::query(
+        let sum = checksum(run_key(study, trial), SampleKind::Measured, &packed);
+        query(
             "INSERT INTO suite_run (study, trial, complete, missing, problems, names, outcomes, seconds, checksum, details) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         )
@@ -190,7 +190,7 @@ impl Store {
     /// # Errors
     /// The store's own; results that aren't what was recorded.
     pub async fn suite_runs(&self, study: StudyId) -> Result<Vec<SuiteRunRow>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT r.trial, t.cell, t.began, b.version, \
              (SELECT p.host FROM step p WHERE p.study = r.study AND p.trial = r.trial AND p.monitor IS NULL \
               ORDER BY CASE p.phase WHEN 'run' THEN 0 ELSE 1 END, p.position LIMIT 1) AS host, \
@@ -226,7 +226,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn has_suite_runs(&self, study: StudyId) -> Result<bool, StoreError> {
-        let query = sqlx::query("SELECT trial FROM suite_run WHERE study = $1 LIMIT 1");
+        let query = query("SELECT trial FROM suite_run WHERE study = $1 LIMIT 1");
         Ok(!self.database.rows(query.bind(study.0)).await?.is_empty())
     }
 
@@ -241,7 +241,7 @@ impl Store {
         let outcomes: &[u8] = db.column(row, "outcomes")?;
         let seconds: &[u8] = db.column(row, "seconds")?;
         let packed = [outcomes, seconds].concat();
-        let key = key(study.0, i64::from(trial));
+        let key = run_key(study.0, i64::from(trial));
         let damaged = || db.strange("results as they were recorded", format!("trial {trial}"));
         if checksum(key, SampleKind::Measured, &packed) != db.column::<i64>(row, "checksum")? {
             return Err(damaged());

@@ -2,7 +2,7 @@
 
 use backsight_model::{TargetName, Triage};
 
-use crate::{Store, StoreError, database::AnswerRow};
+use crate::{Store, StoreError, database::AnswerRow, query::query};
 
 impl Store {
     /// Adds what somebody says.
@@ -10,7 +10,8 @@ impl Store {
     /// # Errors
     /// The disk is full; the store is locked.
     pub async fn record_triage(&self, triage: &Triage) -> Result<(), StoreError> {
-        sqlx::query(
+        let mut tx = self.database.begin_alone("triage").await?;
+        query(
             "INSERT INTO triage (number, target, version, name, state, note, who, made, lies_at) \
              SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8 FROM triage",
         )
@@ -22,10 +23,10 @@ impl Store {
         .bind(&triage.by)
         .bind(triage.at.to_string())
         .bind(triage.lies_at.as_deref())
-        .execute(self.database.pool())
+        .execute(&mut *tx)
         .await
         .map_err(|e| self.database.fault(e))?;
-        Ok(())
+        tx.commit().await.map_err(|e| self.database.fault(e))
     }
 
     /// All of a target, the oldest first.
@@ -33,7 +34,7 @@ impl Store {
     /// # Errors
     /// The store is locked, or holds what no release of ours wrote.
     pub async fn triage(&self, target: &TargetName) -> Result<Vec<Triage>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT version, name, state, note, who, made, lies_at FROM triage WHERE target = $1 ORDER BY number",
         )
         .bind(target.as_str());

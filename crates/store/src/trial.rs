@@ -7,23 +7,26 @@ use backsight_model::{
     MonitorSample, Phase, ResourceUsage, RoleName, Skew, StepRecord, TrialRecord,
 };
 use jiff::Timestamp;
-use sqlx::{QueryBuilder, Transaction};
 use std::{
     collections::{HashMap, HashSet},
     ops::RangeInclusive,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{
-    ALL_TRIALS, RawRef, Store, StoreError, StudyId,
-    database::{AnswerRow, DatabaseKind},
+    ALL_TRIALS, RawRef, Runner, Store, StoreError, StudyId,
+    database::AnswerRow,
     packed::{SampleKey, SampleKind, StoredSamples, checksum, pack},
-    raw,
+    query::{PerEngine, QueryBuilder, Transaction, query, query_per_engine},
     study::{chunks, saturated},
 };
 
 /// Output that is handed to the thread that compresses it at a time, in bytes.
 const BATCH: usize = 16 * 1024 * 1024;
+
+/// A trial waits so long for a server that is away, which is asked so often.
+const SERVER_PATIENCE: Duration = Duration::from_secs(120);
+const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 /// What a policy needs to know of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +132,7 @@ impl Store {
             round,
             record,
         };
-        let recorded = self.record(&trial).await;
+        let recorded = self.record_patiently(&trial).await;
         if let Err(StoreError::Full { .. }) = &recorded {
             // Outputs that were written before there was no room are in nobody's way, but need the room.
             if let Ok(_alone) = self.raw.alone_at_once().await {
@@ -137,6 +140,39 @@ impl Store {
             }
         }
         recorded
+    }
+
+    /// Records a trial again where the server went away meanwhile: whether it had recorded it is asked of the trial's own row.
+    async fn record_patiently(&self, trial: &NewTrial<'_>) -> Result<(), StoreError> {
+        let (begun, mut was_cut) = (Instant::now(), false);
+        loop {
+            match self.record(trial).await {
+                Err(StoreError::Unreachable { .. }) if begun.elapsed() < SERVER_PATIENCE => {
+                    was_cut = true;
+                    tokio::time::sleep(ASK_AGAIN).await;
+                }
+                Err(twice @ StoreError::Twice { .. }) if was_cut => {
+                    return match self.is_recorded(trial).await? {
+                        true => Ok(()),
+                        false => Err(twice),
+                    };
+                }
+                recorded => return recorded,
+            }
+        }
+    }
+
+    /// Whether the trial of this number is the very same one.
+    async fn is_recorded(&self, trial: &NewTrial<'_>) -> Result<bool, StoreError> {
+        let same = query(
+            "SELECT number FROM trial WHERE study = $1 AND number = $2 AND cell = $3 AND round = $4 AND began = $5",
+        )
+        .bind(trial.study.0)
+        .bind(i64::from(trial.number))
+        .bind(trial.cell as i64)
+        .bind(i64::from(trial.round))
+        .bind(trial.record.began.to_string());
+        Ok(!self.database.rows(same).await?.is_empty())
     }
 
     async fn record(&self, trial: &NewTrial<'_>) -> Result<(), StoreError> {
@@ -207,8 +243,7 @@ impl Store {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let folder = self.raw.clone();
-        let kept = raw::off_the_loop(move || folder.keep(&batch)).await?;
+        let kept = self.raw.keep(batch).await?;
         self.unmark(&kept).await?;
         Ok(kept)
     }
@@ -216,13 +251,19 @@ impl Store {
     /// The benchmark of a trial's cell, and its metrics in order.
     async fn metrics_of_cell(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         trial: &NewTrial<'_>,
     ) -> Result<(String, Vec<String>), StoreError> {
-        let rows = sqlx::query(
-            "SELECT m.name, c.benchmark FROM cell c LEFT JOIN metric m ON m.study = c.study AND m.benchmark = c.benchmark \
-             WHERE c.study = $1 AND c.number = $2 ORDER BY m.position",
-        )
+        let rows = query_per_engine(PerEngine {
+            sqlite: "SELECT m.name, c.benchmark FROM cell c LEFT JOIN metric m ON m.study = c.study AND m.benchmark = c.benchmark \
+                     WHERE c.study = $1 AND c.number = $2 ORDER BY m.position",
+            // Nobody else becomes the study's runner before the trial is recorded.
+            postgres: "SELECT m.name, c.benchmark, s.name AS study_name, s.runner_pid, s.runner_boot, s.runner_start, r.host \
+                       FROM study s JOIN cell c ON c.study = s.id \
+                       LEFT JOIN metric m ON m.study = c.study AND m.benchmark = c.benchmark \
+                       LEFT JOIN runner r ON r.boot = s.runner_boot AND r.pid = s.runner_pid AND r.start = s.runner_start \
+                       WHERE c.study = $1 AND c.number = $2 ORDER BY m.position FOR SHARE OF s",
+        })
         .bind(trial.study.0)
         .bind(trial.cell as i64)
         .fetch_all(&mut **tx)
@@ -231,6 +272,9 @@ impl Store {
         let Some(first) = rows.first() else {
             return Err(trial.stray(format!("it has no cell {}", trial.cell)));
         };
+        if self.database.is_shared() {
+            self.refuse_superseded(first, trial.number)?;
+        }
         let names = rows
             .iter()
             .filter_map(|row| self.database.column(row, "name").transpose());
@@ -240,10 +284,34 @@ impl Store {
         ))
     }
 
+    /// A study that another process runs by now takes no trial of this one.
+    fn refuse_superseded(&self, row: &AnswerRow, trial: u32) -> Result<(), StoreError> {
+        let db = &self.database;
+        let (pid, boot, start) = (
+            db.column::<Option<i64>>(row, "runner_pid")?,
+            db.column::<Option<String>>(row, "runner_boot")?,
+            db.column::<Option<i64>>(row, "runner_start")?,
+        );
+        let (Some(pid), Some(boot), Some(start)) = (pid, boot, start) else {
+            return Ok(());
+        };
+        let is_this = |this: Runner| {
+            (i64::from(this.pid), &this.boot, saturated(this.start)) == (pid, &boot, start)
+        };
+        match Runner::this_process().is_none_or(is_this) {
+            true => Ok(()),
+            false => Err(StoreError::Superseded {
+                name: db.column(row, "study_name")?,
+                trial,
+                host: db.column(row, "host")?,
+            }),
+        }
+    }
+
     /// Adds what monitors measure for the first time to the metrics of the cell's benchmark.
     async fn insert_new_metrics(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         trial: &NewTrial<'_>,
         benchmark: &str,
         metrics: &mut Vec<String>,
@@ -254,7 +322,7 @@ impl Store {
             .collect();
         for (chunk, from) in chunks(&new) {
             let first = metrics.len() as i64 + from;
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO metric (study, benchmark, position, name, unit, better, about, monitor) ",
             );
             insert.push_values(chunk.iter().zip(first..), |mut row, (watched, position)| {
@@ -275,7 +343,7 @@ impl Store {
 
     async fn insert_trial(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         trial: &NewTrial<'_>,
     ) -> Result<(), StoreError> {
         let record = trial.record;
@@ -297,7 +365,7 @@ impl Store {
             Some(host) => self.host_number(tx, trial.study, host).await?,
             None => 0,
         };
-        sqlx::query(
+        query(
             "INSERT INTO trial (study, number, boot, cell, round, began, took, failure, neighbours, warnings, drawn, host) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         )
@@ -325,17 +393,16 @@ impl Store {
     /// The number of a host among those of its study in the order of their facts, from 1; 0 if it has none.
     async fn host_number(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         study: StudyId,
         host: &HostName,
     ) -> Result<i64, StoreError> {
-        let rows = sqlx::query(
-            "SELECT host FROM facts WHERE study = $1 GROUP BY host ORDER BY MIN(position)",
-        )
-        .bind(study.0)
-        .fetch_all(&mut **tx)
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        let rows =
+            query("SELECT host FROM facts WHERE study = $1 GROUP BY host ORDER BY MIN(position)")
+                .bind(study.0)
+                .fetch_all(&mut **tx)
+                .await
+                .map_err(|e| self.database.fault(e))?;
         for (row, number) in rows.iter().zip(1_i64..) {
             if self.database.column::<&str>(row, "host")? == host.as_str() {
                 return Ok(number);
@@ -346,7 +413,7 @@ impl Store {
 
     async fn insert_samples(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         trial: &NewTrial<'_>,
         metrics: &[String],
         samples: &[MetricSamples],
@@ -381,11 +448,11 @@ impl Store {
     /// Keeps what each of several hosts measured, in their order.
     async fn insert_instance_rows(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         rows: &[(SampleRow, i64, &HostName)],
     ) -> Result<(), StoreError> {
         for (chunk, _) in chunks(rows) {
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO instance_sample (study, trial, metric, position, host, measured, within, measured_checksum, within_checksum) ",
             );
             insert.push_values(chunk, |mut row, (sample, position, host)| {
@@ -406,11 +473,11 @@ impl Store {
 
     pub(crate) async fn insert_sample_rows(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         rows: &[SampleRow],
     ) -> Result<(), StoreError> {
         for (chunk, _) in chunks(rows) {
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO sample (study, trial, metric, measured, within, measured_checksum, within_checksum) ",
             );
             insert.push_values(chunk, |mut row, sample| {
@@ -429,7 +496,7 @@ impl Store {
 
     async fn insert_loads(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         trial: &NewTrial<'_>,
     ) -> Result<(), StoreError> {
         for (chunk, from) in chunks(&trial.record.load) {
@@ -441,7 +508,7 @@ impl Store {
                     Ok((load, machine, self.to_json(hosts)?, self.to_json(busiest)?))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO machine_load (study, trial, machine, hosts, available, ours, others, interrupts, stolen, busiest) ",
             );
             insert.push_values(rows, |mut row, (load, machine, hosts, busiest)| {
@@ -463,11 +530,11 @@ impl Store {
 
     async fn insert_clocks(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         trial: &NewTrial<'_>,
     ) -> Result<(), StoreError> {
         for (chunk, _) in chunks(&trial.record.clocks) {
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO host_clock (study, trial, host, ahead, uncertainty) ",
             );
             insert.push_values(chunk, |mut row, clock| {
@@ -484,11 +551,11 @@ impl Store {
 
     async fn insert_meetings(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         trial: &NewTrial<'_>,
     ) -> Result<(), StoreError> {
         for (chunk, from) in chunks(&trial.record.meetings) {
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO meeting (study, trial, position, kind, role, name, parties, times, median, p99, largest) ",
             );
             insert.push_values(chunk.iter().zip(from..), |mut row, (meeting, position)| {
@@ -512,7 +579,7 @@ impl Store {
 
     async fn insert_steps(
         &self,
-        tx: &mut Transaction<'static, DatabaseKind>,
+        tx: &mut Transaction,
         trial: &NewTrial<'_>,
         outputs: &[Option<RawRef>],
     ) -> Result<(), StoreError> {
@@ -527,7 +594,7 @@ impl Store {
                     Ok((step, position, self.to_json(&step.ending)?, stdout, stderr))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
-            let mut insert = QueryBuilder::<DatabaseKind>::new(
+            let mut insert = QueryBuilder::new(
                 "INSERT INTO step (study, trial, position, role, host, phase, number, command, spawned, began, \
                  began_monotonic, ending, wall, cpu_user, cpu_sys, maxrss, voluntary, involuntary, \
                  stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed, monitor) ",
@@ -568,10 +635,9 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn evidence(&self, study: StudyId) -> Result<Vec<ObservedTrial>, StoreError> {
-        let query = sqlx::query(
-            "SELECT cell, round, failure, took FROM trial WHERE study = $1 ORDER BY number",
-        )
-        .bind(study.0);
+        let query =
+            query("SELECT cell, round, failure, took FROM trial WHERE study = $1 ORDER BY number")
+                .bind(study.0);
         let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| {
@@ -611,7 +677,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         // Both are in the order of trials' numbers.
         let mut loads = self.loads(study, &numbers).await?.into_iter().peekable();
-        let query = sqlx::query(
+        let query = query(
             "SELECT number, cell, round, began, took, failure, neighbours, warnings, drawn, boot \
              FROM trial WHERE study = $1 AND number BETWEEN $2 AND $3 ORDER BY number",
         )
@@ -638,14 +704,13 @@ impl Store {
         study: StudyId,
     ) -> Result<(usize, Vec<Vec<String>>), StoreError> {
         let db = &self.database;
-        let measured = sqlx::query(
-            "SELECT COUNT(*) AS measured FROM trial WHERE study = $1 AND failure IS NULL",
-        );
+        let measured =
+            query("SELECT COUNT(*) AS measured FROM trial WHERE study = $1 AND failure IS NULL");
         let measured = db.rows(measured.bind(study.0)).await?;
         let measured = measured
             .first()
             .map_or(Ok(0), |row| db.whole(row, "measured"))?;
-        let said = sqlx::query(
+        let said = query(
             "SELECT warnings FROM trial WHERE study = $1 AND failure IS NULL AND warnings <> '[]' ORDER BY number",
         );
         let said = db.rows(said.bind(study.0)).await?;
@@ -681,7 +746,7 @@ impl Store {
     ) -> Result<Vec<(u32, MachineLoad)>, StoreError> {
         let db = &self.database;
         let mut loads = Vec::new();
-        let query = sqlx::query(
+        let query = query(
             "SELECT trial, hosts, available, ours, others, interrupts, stolen, busiest \
              FROM machine_load WHERE study = $1 AND trial BETWEEN $2 AND $3 ORDER BY trial, machine",
         )
@@ -724,7 +789,7 @@ impl Store {
     ) -> Result<Vec<MetricSamples>, StoreError> {
         let name = self.study_of(study).await?.name;
         self.refuse_unknown_trial(study, trial).await?;
-        let query = sqlx::query(
+        let query = query(
             "SELECT m.name, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum FROM sample s \
              JOIN trial t ON t.study = s.study AND t.number = s.trial \
              JOIN cell c ON c.study = t.study AND c.number = t.cell \
@@ -810,7 +875,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn monitors(&self, study: StudyId) -> Result<Vec<MonitorName>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT DISTINCT monitor FROM step WHERE study = $1 AND monitor IS NOT NULL ORDER BY monitor",
         )
         .bind(study.0);
@@ -826,7 +891,7 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn run_seconds(&self, study: StudyId) -> Result<HashMap<u32, f64>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT trial, spawned, SUM(wall) AS together, MAX(wall) AS longest FROM step \
              WHERE study = $1 AND phase = 'run' AND monitor IS NULL \
              GROUP BY trial, role, host, spawned",
@@ -868,7 +933,7 @@ impl Store {
         study: StudyId,
         trials: RangeInclusive<u32>,
     ) -> Result<HashMap<u32, Vec<StepRow>>, StoreError> {
-        let query = sqlx::query(
+        let query = query(
             "SELECT trial, role, host, phase, number, command, spawned, began, began_monotonic, ending, \
              wall, cpu_user, cpu_sys, maxrss, voluntary, involuntary, \
              stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed, monitor \
@@ -929,7 +994,7 @@ impl Store {
     }
 
     async fn refuse_unknown_trial(&self, study: StudyId, trial: u32) -> Result<(), StoreError> {
-        let known = sqlx::query("SELECT number FROM trial WHERE study = $1 AND number = $2")
+        let known = query("SELECT number FROM trial WHERE study = $1 AND number = $2")
             .bind(study.0)
             .bind(i64::from(trial))
             .fetch_optional(self.database.pool())

@@ -12,13 +12,13 @@ use backsight_model::{
 use backsight_store::{
     ChangedFact, FileContent, FilePart, FinishedFile, FinishedStudy, FinishedTrial, KeptReferences,
     NewStudy, NewTarget, RawOwner, RawRef, RetentionFate, RetentionReason, Runner, SampleState,
-    Store, StoreError, StudyDocument, StudyId, SweptObjects,
+    Store, StoreError, StoreLocation, StudyDocument, StudyId, SweptObjects,
 };
-use backsight_test_needs::Need;
+use backsight_test_needs::{Need, PostgresServer};
 use indexmap::IndexMap;
 use proptest::prelude::*;
 use sqlx::{
-    Connection,
+    Connection, PgConnection,
     sqlite::{SqliteConnectOptions, SqliteConnection},
 };
 use std::{
@@ -201,32 +201,162 @@ async fn stranger(dir: &Path) -> SqliteConnection {
     SqliteConnection::connect_with(&options).await.unwrap()
 }
 
+/// What keeps a store.
+#[derive(Debug, Clone, Copy)]
+enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+/// A place for a store that is there as long as this is.
+struct Place {
+    /// The store's folder, or the controller's.
+    folder: PathBuf,
+    _owned: Option<tempfile::TempDir>,
+    /// The database's URL.
+    url: Option<String>,
+}
+
+impl Place {
+    fn new(engine: Engine) -> Self {
+        let owned = tempfile::tempdir().unwrap();
+        Self {
+            folder: owned.path().to_owned(),
+            _owned: Some(owned),
+            url: match engine {
+                Engine::Sqlite => None,
+                Engine::Postgres => Some(PostgresServer::shared().new_database()),
+            },
+        }
+    }
+
+    fn at(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            _owned: None,
+            url: None,
+        }
+    }
+
+    fn location(&self) -> StoreLocation {
+        match &self.url {
+            None => self.folder.as_path().into(),
+            Some(url) => StoreLocation::from(url).with_controller_folder(&self.folder),
+        }
+    }
+
+    async fn object_count(&self) -> usize {
+        let Some(url) = &self.url else {
+            return objects(&self.folder).len();
+        };
+        let mut stranger = PgConnection::connect(url).await.unwrap();
+        let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM raw_object")
+            .fetch_one(&mut stranger)
+            .await
+            .unwrap();
+        count.try_into().unwrap()
+    }
+}
+
 /// Changes the database behind the store's back.
-async fn change(dir: &Path, statement: String) {
-    let mut stranger = stranger(dir).await;
+async fn change(place: &Place, statement: String) {
+    let Some(url) = &place.url else {
+        let mut stranger = stranger(&place.folder).await;
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
+            .execute(&mut stranger)
+            .await
+            .unwrap();
+        return stranger.close().await.unwrap();
+    };
+    // Bytes are written in another way.
+    let statement = statement.replace("x'", "E'\\\\x");
+    let mut stranger = PgConnection::connect(url).await.unwrap();
     sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
         .execute(&mut stranger)
         .await
         .unwrap();
-    stranger.close().await.unwrap();
 }
 
-async fn with_study(dir: &Path) -> (Store, StudyId) {
-    let store = Store::open(dir).await.unwrap();
+/// Each of these tests with a store of either kind.
+macro_rules! on_both_engines {
+    ({ $($waiting:ident,)* } { $($blocking:ident,)* }) => {
+        mod sqlite {
+            use super::Engine;
+            $(#[test]
+            fn $waiting() {
+                super::runtime().block_on(super::$waiting(Engine::Sqlite));
+            })*
+            $(#[test]
+            fn $blocking() {
+                super::$blocking(Engine::Sqlite);
+            })*
+        }
+        mod postgres {
+            use super::{Engine, Need};
+            $(#[test]
+            fn $waiting() {
+                if !Need::PostgresqlServer.is_missing() {
+                    super::runtime().block_on(super::$waiting(Engine::Postgres));
+                }
+            })*
+            $(#[test]
+            fn $blocking() {
+                if !Need::PostgresqlServer.is_missing() {
+                    super::$blocking(Engine::Postgres);
+                }
+            })*
+        }
+    };
+}
+
+on_both_engines! {
+    // Those that wait, and those that make a runtime of their own.
+    {
+    a_study_comes_back_as_it_was_made,
+    a_trial_comes_back_as_it_was_recorded,
+    a_result_set_has_every_cell_and_every_failure_in_the_plans_order,
+    a_trial_is_not_recorded_twice,
+    what_does_not_belong_to_a_study_is_refused_whole,
+    the_same_output_is_kept_once_and_goes_with_its_last_study,
+    a_flipped_bit_in_a_stored_sample_is_found_wherever_it_is_read,
+    a_trial_that_is_given_up_is_a_failed_one,
+    samples_from_before_checksums_are_read_and_known_as_unchecked,
+    a_study_that_another_process_measures_is_neither_claimed_nor_deleted,
+    monitors_that_watched_are_kept_with_their_trial_and_those_that_were_asked_about_with_their_cell,
+    what_monitors_measure_comes_after_the_metrics_that_were_declared,
+    a_value_that_nobody_could_have_stored_is_an_error,
+    what_is_accepted_is_kept_replaced_and_withdrawn,
+    what_is_said_of_alerts_is_kept_in_the_order_in_which_it_was_said,
+    self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed,
+    a_guest_is_kept_once_and_another_kernel_costs_its_small_section,
+    of_each_period_the_first_measured_trial_is_left_whenever_it_is_thinned,
+    logs_of_builds_and_boots_go_by_their_own_rule,
+    trials_that_are_recorded_while_others_prune_have_their_outputs,
+    } {
+    a_trial_of_a_finished_study_is_of_its_host,
+    contents_on_disk_and_results_of_tests_are_kept_as_they_are,
+    a_finished_study_is_there_whole_with_its_files_and_goes_whole,
+    a_finished_study_that_does_not_fit_leaves_nothing,
+    a_record_of_a_host_of_no_study_is_refused,
+    amended_versions_come_back_and_are_no_points_of_the_history,
+    }
+}
+
+async fn with_study(place: impl Into<StoreLocation>) -> (Store, StudyId) {
+    let store = Store::open(place).await.unwrap();
     let study = store.create_study(&new_study("base")).await.unwrap();
     (store, study)
 }
 
-#[tokio::test]
-async fn a_study_comes_back_as_it_was_made() {
-    let dir = tempfile::tempdir().unwrap();
+async fn a_study_comes_back_as_it_was_made(engine: Engine) {
+    let dir = Place::new(engine);
     let new = new_study("base");
     {
-        let store = Store::open(dir.path()).await.unwrap();
+        let store = Store::open(dir.location()).await.unwrap();
         store.create_study(&new).await.unwrap();
         store.close().await;
     }
-    let store = Store::open_existing(dir.path()).await.unwrap();
+    let store = Store::open_existing(dir.location()).await.unwrap();
     let row = store.study("base").await.unwrap();
     assert_eq!(
         (row.verb.as_str(), row.seed, row.cells),
@@ -242,10 +372,9 @@ async fn a_study_comes_back_as_it_was_made() {
     assert_eq!(store.studies().await.unwrap(), vec![row]);
 }
 
-#[tokio::test]
-async fn a_trial_comes_back_as_it_was_recorded() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, study) = with_study(dir.path()).await;
+async fn a_trial_comes_back_as_it_was_recorded(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, study) = with_study(dir.location()).await;
     let mut record = measured(
         vec![
             MetricSamples {
@@ -306,10 +435,9 @@ async fn a_trial_comes_back_as_it_was_recorded() {
     assert!(back[1].each[1].is_nan() && back[1].each[2] == 3.0);
 }
 
-#[tokio::test]
-async fn a_result_set_has_every_cell_and_every_failure_in_the_plans_order() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, study) = with_study(dir.path()).await;
+async fn a_result_set_has_every_cell_and_every_failure_in_the_plans_order(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, study) = with_study(dir.location()).await;
     let host: HostName = "sink".parse().unwrap();
     let facts = |kernel: &str| -> IndexMap<String, String> {
         [("kernel", kernel), ("cpus", "2")]
@@ -417,10 +545,9 @@ async fn a_result_set_has_every_cell_and_every_failure_in_the_plans_order() {
     assert_eq!((row.measured, row.failed), (2, 1));
 }
 
-#[tokio::test]
-async fn a_trial_is_not_recorded_twice() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, study) = with_study(dir.path()).await;
+async fn a_trial_is_not_recorded_twice(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, study) = with_study(dir.location()).await;
     let record = measured(vec![samples("rtt", &[35.0])], vec![step(0, b"once", b"")]);
     store.record_trial(study, 1, 1, 1, &record).await.unwrap();
     for (number, cell, round) in [(1, 1, 1), (2, 1, 1), (1, 1, 2)] {
@@ -437,10 +564,9 @@ async fn a_trial_is_not_recorded_twice() {
     );
 }
 
-#[tokio::test]
-async fn what_does_not_belong_to_a_study_is_refused_whole() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, study) = with_study(dir.path()).await;
+async fn what_does_not_belong_to_a_study_is_refused_whole(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, study) = with_study(dir.location()).await;
     let cases = [
         (study, 9, vec![]),
         (StudyId(77), 1, vec![]),
@@ -504,7 +630,7 @@ async fn a_taken_name_and_a_mistyped_one_are_told_the_way_out() {
     // One that an earlier Backsight called so goes before the number.
     let named = store.create_study(&new_study("two")).await.unwrap();
     change(
-        dir.path(),
+        &Place::at(dir.path()),
         "UPDATE study SET name = '1' WHERE id = 2".into(),
     )
     .await;
@@ -517,10 +643,9 @@ async fn a_taken_name_and_a_mistyped_one_are_told_the_way_out() {
     assert!(!dir.path().join("not-here").exists());
 }
 
-#[tokio::test]
-async fn the_same_output_is_kept_once_and_goes_with_its_last_study() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, one) = with_study(dir.path()).await;
+async fn the_same_output_is_kept_once_and_goes_with_its_last_study(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, one) = with_study(dir.location()).await;
     let two = store.create_study(&new_study("two")).await.unwrap();
     let record = |own: &[u8]| {
         measured(
@@ -536,7 +661,7 @@ async fn the_same_output_is_kept_once_and_goes_with_its_last_study() {
         .record_trial(two, 1, 1, 1, &record(b"of two"))
         .await
         .unwrap();
-    assert_eq!(objects(dir.path()).len(), 3);
+    assert_eq!(dir.object_count().await, 3);
 
     store.set_state(one, StudyState::Finished).await.unwrap();
     let swept = store.delete(one).await.unwrap();
@@ -557,7 +682,7 @@ async fn the_same_output_is_kept_once_and_goes_with_its_last_study() {
     ));
     assert!(store.result_set(two).await.unwrap().series[2].trials.len() == 1);
     store.delete(two).await.unwrap();
-    assert_eq!(objects(dir.path()), Vec::<PathBuf>::new());
+    assert_eq!(dir.object_count().await, 0);
 }
 
 #[tokio::test]
@@ -671,8 +796,7 @@ async fn a_damaged_raw_object_is_not_shared_but_written_anew() {
     assert_eq!(objects(dir.path()).len(), 1, "nothing unfinished is left");
 }
 
-#[tokio::test]
-async fn a_flipped_bit_in_a_stored_sample_is_found_wherever_it_is_read() {
+async fn a_flipped_bit_in_a_stored_sample_is_found_wherever_it_is_read(engine: Engine) {
     for (statement, only_within) in [
         (
             "UPDATE sample SET measured = x'0000000000804040' WHERE trial = 2",
@@ -690,8 +814,8 @@ async fn a_flipped_bit_in_a_stored_sample_is_found_wherever_it_is_read() {
             false,
         ),
     ] {
-        let dir = tempfile::tempdir().unwrap();
-        let (store, study) = with_study(dir.path()).await;
+        let dir = Place::new(engine);
+        let (store, study) = with_study(dir.location()).await;
         let values = |round: u32| MetricSamples {
             each: vec![1.0, 2.0],
             ..samples("rtt", &[f64::from(round)])
@@ -703,7 +827,7 @@ async fn a_flipped_bit_in_a_stored_sample_is_found_wherever_it_is_read() {
                 .await
                 .unwrap();
         }
-        change(dir.path(), statement.into()).await;
+        change(&dir, statement.into()).await;
         let named = |error: StoreError| {
             let said = error.to_string();
             assert!(matches!(error, StoreError::SamplesDamaged { .. }), "{said}");
@@ -732,10 +856,9 @@ async fn a_flipped_bit_in_a_stored_sample_is_found_wherever_it_is_read() {
     }
 }
 
-#[tokio::test]
-async fn a_trial_that_is_given_up_is_a_failed_one() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, study) = with_study(dir.path()).await;
+async fn a_trial_that_is_given_up_is_a_failed_one(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, study) = with_study(dir.location()).await;
     for round in 1..=2 {
         let record = measured(vec![samples("rtt", &[35.0])], vec![]);
         store
@@ -744,7 +867,7 @@ async fn a_trial_that_is_given_up_is_a_failed_one() {
             .unwrap();
     }
     change(
-        dir.path(),
+        &dir,
         "UPDATE sample SET measured = x'00' WHERE trial = 2".into(),
     )
     .await;
@@ -759,14 +882,13 @@ async fn a_trial_that_is_given_up_is_a_failed_one() {
     assert!(store.samples(study, 2).await.unwrap().is_empty());
 }
 
-#[tokio::test]
-async fn samples_from_before_checksums_are_read_and_known_as_unchecked() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, study) = with_study(dir.path()).await;
+async fn samples_from_before_checksums_are_read_and_known_as_unchecked(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, study) = with_study(dir.location()).await;
     let record = measured(vec![samples("rtt", &[35.0])], vec![]);
     store.record_trial(study, 1, 1, 1, &record).await.unwrap();
     let before = "UPDATE sample SET measured_checksum = NULL, within_checksum = NULL";
-    change(dir.path(), before.into()).await;
+    change(&dir, before.into()).await;
     let again = store.samples(study, 1).await.unwrap();
     assert_eq!(again, [samples("rtt", &[35.0])]);
     let stored = store.stored_trials(study).await.unwrap();
@@ -786,7 +908,7 @@ async fn a_damaged_database_is_said() {
     assert!(store.database_faults().await.unwrap().is_empty());
     let stray = "PRAGMA foreign_keys = OFF; INSERT INTO cell (study, number, benchmark, variant, params, chosen) \
                  VALUES (99, 0, 'b', 'v', '{}', '[]')";
-    change(dir.path(), stray.into()).await;
+    change(&Place::at(dir.path()), stray.into()).await;
     let faults = store.database_faults().await.unwrap();
     assert_eq!(faults, ["a row of `cell` belongs to no row of `study`"]);
 }
@@ -841,10 +963,9 @@ async fn a_store_that_can_not_be_read_is_not_called_none() {
     assert!(error.to_string().contains("can't read"), "{error}");
 }
 
-#[tokio::test]
-async fn a_study_that_another_process_measures_is_neither_claimed_nor_deleted() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, study) = with_study(dir.path()).await;
+async fn a_study_that_another_process_measures_is_neither_claimed_nor_deleted(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, study) = with_study(dir.location()).await;
     let mut other = std::process::Command::new("sleep")
         .arg("600")
         .spawn()
@@ -862,7 +983,7 @@ async fn a_study_that_another_process_measures_is_neither_claimed_nor_deleted() 
         "UPDATE study SET runner_pid = {}, runner_start = {start}",
         other.id()
     );
-    change(dir.path(), claim).await;
+    change(&dir, claim).await;
 
     assert!(store.study_of(study).await.unwrap().is_measuring());
     for error in [
@@ -966,7 +1087,7 @@ async fn a_store_of_a_newer_backsight_is_left_alone() {
     store.close().await;
     let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
                  VALUES (99, 'later', true, x'00', 0)";
-    change(dir.path(), newer.into()).await;
+    change(&Place::at(dir.path()), newer.into()).await;
     let error = Store::open(dir.path()).await.unwrap_err();
     assert!(
         matches!(
@@ -998,6 +1119,9 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE triage",
         "DROP TABLE job",
         "DROP TABLE annotation",
+        "DROP TABLE store_identity",
+        "DROP TABLE runner",
+        "DROP TABLE raw_object",
         "ALTER TABLE study DROP COLUMN job",
         "DROP TABLE core_file",
         "DROP TABLE suite_run",
@@ -1015,7 +1139,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "ALTER TABLE build DROP COLUMN compilers",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
-        change(dir.path(), before.into()).await;
+        change(&Place::at(dir.path()), before.into()).await;
     }
     let store = Store::open(dir.path()).await.unwrap();
     let metrics = store.metrics(study).await.unwrap();
@@ -1030,11 +1154,11 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
     assert_eq!(metrics["ping-rtt"][0].simulator, Some(Simulator::Icount(2)));
 }
 
-#[tokio::test]
-async fn monitors_that_watched_are_kept_with_their_trial_and_those_that_were_asked_about_with_their_cell()
- {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).await.unwrap();
+async fn monitors_that_watched_are_kept_with_their_trial_and_those_that_were_asked_about_with_their_cell(
+    engine: Engine,
+) {
+    let dir = Place::new(engine);
+    let store = Store::open(dir.location()).await.unwrap();
     let names = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect();
     let mut new = new_study("watched");
     new.cells[1].monitors = Some(Vec::new());
@@ -1057,10 +1181,9 @@ async fn monitors_that_watched_are_kept_with_their_trial_and_those_that_were_ask
     assert_eq!(store.monitors(study).await.unwrap(), watched);
 }
 
-#[tokio::test]
-async fn what_monitors_measure_comes_after_the_metrics_that_were_declared() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).await.unwrap();
+async fn what_monitors_measure_comes_after_the_metrics_that_were_declared(engine: Engine) {
+    let dir = Place::new(engine);
+    let store = Store::open(dir.location()).await.unwrap();
     let new = new_study("watched");
     let study = store.create_study(&new).await.unwrap();
     let saw = |name: &str, value: f64| MonitorSample {
@@ -1161,8 +1284,7 @@ async fn a_database_with_a_hole_in_it_gives_an_error_and_no_numbers() {
     }
 }
 
-#[tokio::test]
-async fn a_value_that_nobody_could_have_stored_is_an_error() {
+async fn a_value_that_nobody_could_have_stored_is_an_error(engine: Engine) {
     for (statement, expected) in [
         ("UPDATE cell SET params = '{'", "parameters"),
         ("UPDATE study SET began = 'yesterday'", "a time"),
@@ -1179,11 +1301,11 @@ async fn a_value_that_nobody_could_have_stored_is_an_error() {
             "a benchmark's name",
         ),
     ] {
-        let dir = tempfile::tempdir().unwrap();
-        let (store, study) = with_study(dir.path()).await;
+        let dir = Place::new(engine);
+        let (store, study) = with_study(dir.location()).await;
         let record = measured(vec![samples("rtt", &[35.0])], vec![]);
         store.record_trial(study, 1, 1, 1, &record).await.unwrap();
-        change(dir.path(), statement.into()).await;
+        change(&dir, statement.into()).await;
         let error = store.result_set(study).await.unwrap_err().to_string();
         assert!(error.contains(expected), "{statement}: {error}");
     }
@@ -1234,7 +1356,7 @@ fn remount(at: &Path, flags: nix::mount::MsFlags, options: &str) {
 #[test]
 fn a_folder_that_is_not_writable_is_said_before_anything_is_measured() {
     let dir = tempfile::tempdir().unwrap();
-    with_file_system(dir.path(), "size=1m", || {
+    with_file_system(dir.path(), "size=4m", || {
         runtime().block_on(async {
             with_study(dir.path()).await.0.close().await;
             remount(dir.path(), nix::mount::MsFlags::MS_RDONLY, "");
@@ -1279,13 +1401,13 @@ fn a_store_that_is_not_writable_is_read() {
                         store.close().await;
                         for column in ["measured_checksum", "within_checksum"] {
                             change(
-                                dir.path(),
+                                &Place::at(dir.path()),
                                 format!("ALTER TABLE sample DROP COLUMN {column}"),
                             )
                             .await;
                         }
                         let before = "DELETE FROM _sqlx_migrations WHERE version = 12";
-                        change(dir.path(), before.into()).await;
+                        change(&Place::at(dir.path()), before.into()).await;
                     }
                 }
                 let mut log = dir.path().join("backsight.db-wal");
@@ -1507,11 +1629,10 @@ fn finished(name: &str) -> FinishedStudy {
     }
 }
 
-#[test]
-fn a_trial_of_a_finished_study_is_of_its_host() {
+fn a_trial_of_a_finished_study_is_of_its_host(engine: Engine) {
     runtime().block_on(async {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).await.unwrap();
+        let dir = Place::new(engine);
+        let store = Store::open(dir.location()).await.unwrap();
         let mut study = finished("two-hosts");
         let facts = IndexMap::from([("kernel".to_owned(), "6.2.0".to_owned())]);
         study.hosts.insert("second".parse().unwrap(), facts);
@@ -1538,11 +1659,10 @@ fn a_trial_of_a_finished_study_is_of_its_host() {
     });
 }
 
-#[test]
-fn contents_on_disk_and_results_of_tests_are_kept_as_they_are() {
+fn contents_on_disk_and_results_of_tests_are_kept_as_they_are(engine: Engine) {
     runtime().block_on(async {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).await.unwrap();
+        let dir = Place::new(engine);
+        let store = Store::open(dir.location()).await.unwrap();
         let first = vec![7; 300_000];
         let mut copy = tempfile::tempfile().unwrap();
         copy.write_all(&first).unwrap();
@@ -1587,11 +1707,10 @@ fn contents_on_disk_and_results_of_tests_are_kept_as_they_are() {
     });
 }
 
-#[test]
-fn a_finished_study_is_there_whole_with_its_files_and_goes_whole() {
+fn a_finished_study_is_there_whole_with_its_files_and_goes_whole(engine: Engine) {
     runtime().block_on(async {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).await.unwrap();
+        let dir = Place::new(engine);
+        let store = Store::open(dir.location()).await.unwrap();
         let id = store.add_finished_study(&finished("theirs")).await.unwrap();
         let row = store.study("theirs").await.unwrap();
         assert_eq!(
@@ -1625,11 +1744,10 @@ fn a_finished_study_is_there_whole_with_its_files_and_goes_whole() {
     });
 }
 
-#[test]
-fn a_finished_study_that_does_not_fit_leaves_nothing() {
+fn a_finished_study_that_does_not_fit_leaves_nothing(engine: Engine) {
     runtime().block_on(async {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).await.unwrap();
+        let dir = Place::new(engine);
+        let store = Store::open(dir.location()).await.unwrap();
         type Spoil = fn(&mut FinishedStudy);
         let spoilt: [(Spoil, &str); 4] = [
             (|s| s.trials[1].cell = 3, "it has no cell 3"),
@@ -1766,11 +1884,10 @@ fn a_record_of_an_unchanged_host_takes_less_than_a_hundred_bytes() {
     });
 }
 
-#[test]
-fn a_record_of_a_host_of_no_study_is_refused() {
+fn a_record_of_a_host_of_no_study_is_refused(engine: Engine) {
     runtime().block_on(async {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).await.unwrap();
+        let dir = Place::new(engine);
+        let store = Store::open(dir.location()).await.unwrap();
         let host: HostName = "dut".parse().unwrap();
         let record = HostRecord::from_iter([("cpu", "governor", "performance")]);
         let now = jiff::Timestamp::now();
@@ -1796,8 +1913,7 @@ fn version(id: &str, amendments: Vec<Amendment>) -> Version {
     }
 }
 
-#[test]
-fn amended_versions_come_back_and_are_no_points_of_the_history() {
+fn amended_versions_come_back_and_are_no_points_of_the_history(engine: Engine) {
     let patch = Amendment::Patch {
         name: "fix.diff".into(),
         content: "abc".into(),
@@ -1813,8 +1929,8 @@ fn amended_versions_come_back_and_are_no_points_of_the_history() {
     ];
     let target: backsight_model::TargetName = "app".parse().unwrap();
     runtime().block_on(async {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).await.unwrap();
+        let dir = Place::new(engine);
+        let store = Store::open(dir.location()).await.unwrap();
         let new = NewStudy {
             questions: vec!["a".into(), "b".into(), "c".into()],
             target: Some(NewTarget {
@@ -1880,10 +1996,9 @@ fn amended_versions_come_back_and_are_no_points_of_the_history() {
     });
 }
 
-#[tokio::test]
-async fn what_is_accepted_is_kept_replaced_and_withdrawn() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, _) = with_study(dir.path()).await;
+async fn what_is_accepted_is_kept_replaced_and_withdrawn(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, _) = with_study(dir.location()).await;
     let target: backsight_model::TargetName = "linux".parse().unwrap();
     let at = |second| jiff::Timestamp::from_second(second).unwrap();
     let mut acceptance = backsight_model::Acceptance {
@@ -1909,10 +2024,9 @@ async fn what_is_accepted_is_kept_replaced_and_withdrawn() {
     assert_eq!(store.acceptances(&target).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn what_is_said_of_alerts_is_kept_in_the_order_in_which_it_was_said() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).await.unwrap();
+async fn what_is_said_of_alerts_is_kept_in_the_order_in_which_it_was_said(engine: Engine) {
+    let dir = Place::new(engine);
+    let store = Store::open(dir.location()).await.unwrap();
     let target: backsight_model::TargetName = "app".parse().unwrap();
     let said = |state, note: Option<&str>| backsight_model::Triage {
         target: target.clone(),
@@ -1937,10 +2051,9 @@ async fn what_is_said_of_alerts_is_kept_in_the_order_in_which_it_was_said() {
     assert_eq!(store.triage(&other).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).await.unwrap();
+async fn self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed(engine: Engine) {
+    let dir = Place::new(engine);
+    let store = Store::open(dir.location()).await.unwrap();
     let test = |machine: &str, made: i64| backsight_store::StoredSelfTest {
         machine: machine.into(),
         boot: "boot".into(),
@@ -1965,11 +2078,11 @@ async fn self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed()
     assert_eq!(store.damaged_self_tests().await.unwrap(), (3, vec![]));
     store.close().await;
     change(
-        dir.path(),
+        &dir,
         "UPDATE self_test SET result = '{' WHERE machine = 'b'".into(),
     )
     .await;
-    let store = Store::open(dir.path()).await.unwrap();
+    let store = Store::open(dir.location()).await.unwrap();
     assert!(store.self_tests().await.is_err());
     let (count, damaged) = store.damaged_self_tests().await.unwrap();
     assert_eq!((count, damaged.len()), (3, 1));
@@ -1977,10 +2090,9 @@ async fn self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed()
     assert_eq!(store.self_tests().await.unwrap(), all[..2]);
 }
 
-#[tokio::test]
-async fn a_guest_is_kept_once_and_another_kernel_costs_its_small_section() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, _) = with_study(dir.path()).await;
+async fn a_guest_is_kept_once_and_another_kernel_costs_its_small_section(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, _) = with_study(dir.location()).await;
     let study = store.create_study(&new_study("guests")).await.unwrap();
     let guest = "one".parse().unwrap();
     let record = |release: &str| {
@@ -1997,7 +2109,7 @@ async fn a_guest_is_kept_once_and_another_kernel_costs_its_small_section() {
         .record_guest(study, &guest, now, &record("6.1"))
         .await
         .unwrap();
-    let before = objects(dir.path()).len();
+    let before = dir.object_count().await;
     for _ in 0..3 {
         store
             .record_guest(study, &guest, now, &record("6.1"))
@@ -2009,7 +2121,7 @@ async fn a_guest_is_kept_once_and_another_kernel_costs_its_small_section() {
         .record_guest(study, &guest, now, &record("6.2"))
         .await
         .unwrap();
-    assert_eq!(objects(dir.path()).len(), before + 1);
+    assert_eq!(dir.object_count().await, before + 1);
     let stored = store.host_records(study).await.unwrap();
     let stored: Vec<_> = stored.into_iter().map(|it| it.at_begin).collect();
     assert_eq!(stored, [record("6.1"), record("6.2")]);
@@ -2175,11 +2287,10 @@ async fn a_pruning_that_was_interrupted_is_finished_or_taken_back_by_the_next() 
     }
 }
 
-#[tokio::test]
-async fn of_each_period_the_first_measured_trial_is_left_whenever_it_is_thinned() {
+async fn of_each_period_the_first_measured_trial_is_left_whenever_it_is_thinned(engine: Engine) {
     const THIN: &str = "[keep]\nthin = { after = \"1 month\", every = \"1 day\" }\n";
-    let dir = tempfile::tempdir().unwrap();
-    let (store, study) = with_study(dir.path()).await;
+    let dir = Place::new(engine);
+    let (store, study) = with_study(dir.location()).await;
     let content = |day: u32, hour: u32| format!("{day} {hour}").into_bytes();
     let mut number = 0;
     for day in 1..=31 {
@@ -2208,7 +2319,7 @@ async fn of_each_period_the_first_measured_trial_is_left_whenever_it_is_thinned(
     let later = "2024-07-10T00:00:00Z".parse().unwrap();
     let rules = keep_rules(THIN);
     store.prune(&rules, &none, later).await.unwrap();
-    assert_eq!(objects(dir.path()).len(), 31);
+    assert_eq!(dir.object_count().await, 31);
     assert!(
         store
             .raw(&RawRef::from_content(&content(1, 1)))
@@ -2221,14 +2332,13 @@ async fn of_each_period_the_first_measured_trial_is_left_whenever_it_is_thinned(
     assert_eq!(table.rows().count(), 1);
     let rules = keep_rules(&format!("{THIN}outputs = \"2 months\"\n"));
     store.prune(&rules, &none, later).await.unwrap();
-    assert_eq!(objects(dir.path()).len(), 22);
+    assert_eq!(dir.object_count().await, 22);
 }
 
-#[tokio::test]
-async fn logs_of_builds_and_boots_go_by_their_own_rule() {
+async fn logs_of_builds_and_boots_go_by_their_own_rule(engine: Engine) {
     const LOGS: &str = "[keep]\nlogs = \"4 weeks\"\n";
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).await.unwrap();
+    let dir = Place::new(engine);
+    let store = Store::open(dir.location()).await.unwrap();
     let new = NewStudy {
         target: Some(NewTarget {
             testbeds: Vec::new(),
@@ -2299,10 +2409,9 @@ async fn logs_of_builds_and_boots_go_by_their_own_rule() {
     );
 }
 
-#[tokio::test]
-async fn trials_that_are_recorded_while_others_prune_have_their_outputs() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, old) = with_study(dir.path()).await;
+async fn trials_that_are_recorded_while_others_prune_have_their_outputs(engine: Engine) {
+    let dir = Place::new(engine);
+    let (store, old) = with_study(dir.location()).await;
     let content = |n: u32| format!("printed {}", n % 10).into_bytes();
     for number in 1..=10 {
         let trial = printed("2024-03-01T00:00:00Z", &content(number));
@@ -2310,7 +2419,7 @@ async fn trials_that_are_recorded_while_others_prune_have_their_outputs() {
     }
     store.set_state(old, StudyState::Finished).await.unwrap();
     let young = store.create_study(&new_study("young")).await.unwrap();
-    let other = Store::open(dir.path()).await.unwrap();
+    let other = Store::open(dir.location()).await.unwrap();
     let (none, now, rules) = (
         KeptReferences::default(),
         NOW.parse().unwrap(),
@@ -2338,4 +2447,195 @@ async fn trials_that_are_recorded_while_others_prune_have_their_outputs() {
         assert!(is_there(&store, &content(number)).await, "{number}");
     }
     assert_eq!(store.prunings().await.unwrap(), []);
+}
+
+/// Runs a test with a store in a database, where there is a server.
+fn with_database<F: Future<Output = ()>>(test: impl FnOnce(Place) -> F) {
+    if !Need::PostgresqlServer.is_missing() {
+        let place = Place::new(Engine::Postgres);
+        runtime().block_on(test(place));
+    }
+}
+
+/// That a process of another machine runs the study, of which was heard so many seconds ago.
+async fn run_elsewhere(place: &Place, unheard: u32) {
+    let lease = format!(
+        "INSERT INTO runner (boot, pid, start, host, seen) VALUES ('elsewhere', 7, 70, 'lab2', EXTRACT(EPOCH FROM now()) - {unheard}) \
+         ON CONFLICT (boot, pid, start) DO UPDATE SET seen = excluded.seen; \
+         UPDATE study SET runner_boot = 'elsewhere', runner_pid = 7, runner_start = 70"
+    );
+    change(place, lease).await;
+}
+
+#[test]
+fn a_study_that_runs_on_another_machine_is_free_when_its_lease_is_stale() {
+    with_database(|place| async move {
+        let (store, study) = with_study(place.location()).await;
+        run_elsewhere(&place, 5).await;
+        let row = store.study_of(study).await.unwrap();
+        assert!(row.is_measuring() && row.host_of_runner() == " on lab2");
+        for refused in [
+            store.set_state(study, StudyState::Running).await,
+            store.set_arguments(study, "{}").await,
+            store.delete(study).await.map(drop),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(
+                matches!(&error, StoreError::InUseElsewhere { host, pid: 7, .. } if host == "lab2"),
+                "{error}"
+            );
+        }
+        // This process isn't the runner any more: what it measured meanwhile would be measured twice.
+        let record = measured(vec![samples("rtt", &[35.0])], vec![]);
+        let error = store.record_trial(study, 1, 1, 1, &record).await;
+        let error = error.unwrap_err();
+        assert!(
+            matches!(error, StoreError::Superseded { trial: 1, .. }),
+            "{error}"
+        );
+        run_elsewhere(&place, 60).await;
+        assert!(store.study_of(study).await.unwrap().was_killed());
+        store.set_state(study, StudyState::Running).await.unwrap();
+        store.record_trial(study, 1, 1, 1, &record).await.unwrap();
+    });
+}
+
+#[test]
+fn controllers_that_write_at_once_give_no_number_twice() {
+    with_database(|place| async move {
+        const WRITERS: usize = 4;
+        const EACH: usize = 5;
+        let threads = (0..WRITERS).map(|writer| {
+            let location = place.location();
+            std::thread::spawn(move || {
+                runtime().block_on(async {
+                    let store = Store::open(location).await.unwrap();
+                    let mut jobs = Vec::new();
+                    for number in 0..EACH {
+                        let study = new_study(&format!("s{writer}-{number}"));
+                        let study = store.create_study(&study).await.unwrap();
+                        let trial = failed("x", b"the same");
+                        store.record_trial(study, 1, 0, 1, &trial).await.unwrap();
+                        let asked = backsight_model::JobRequest {
+                            arguments: vec!["run".into()],
+                            folder: "/".into(),
+                            by: "Ann".into(),
+                            priority: 0,
+                        };
+                        jobs.push(store.add_job(&asked).await.unwrap());
+                    }
+                    jobs
+                })
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        let jobs = threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap());
+        let jobs: HashSet<i64> = jobs.collect();
+        assert_eq!(jobs.len(), WRITERS * EACH);
+        let store = Store::open(place.location()).await.unwrap();
+        assert_eq!(store.studies().await.unwrap().len(), WRITERS * EACH);
+        assert_eq!(place.object_count().await, 1);
+        // A worker that isn't there would lose its job to the other at once.
+        let worker = Runner::this_process().unwrap();
+        let (one, other) = tokio::join!(store.claim_job(&worker), store.claim_job(&worker));
+        let taken = [one.unwrap(), other.unwrap()].map(|job| job.map(|job| job.number));
+        assert!(taken[0].is_none() || taken[0] != taken[1], "{taken:?}");
+    });
+}
+
+#[test]
+fn trials_are_there_once_after_the_server_has_crashed_under_them() {
+    if Need::PostgresqlServer.is_missing() {
+        return;
+    }
+    let server = PostgresServer::start("crashing");
+    let folder = tempfile::tempdir().unwrap();
+    let location = StoreLocation::from(server.new_database()).with_controller_folder(folder.path());
+    const TRIALS: u32 = 300;
+    let (begun, has_begun) = std::sync::mpsc::channel();
+    let recording = std::thread::spawn({
+        let location = location.clone();
+        move || {
+            runtime().block_on(async {
+                let (store, study) = with_study(location).await;
+                begun.send(()).unwrap();
+                for round in 1..=TRIALS {
+                    let record = measured(
+                        vec![samples("rtt", &[f64::from(round)])],
+                        vec![step(0, format!("{round}").as_bytes(), b"")],
+                    );
+                    let recorded = store.record_trial(study, round, 1, round, &record).await;
+                    recorded.unwrap();
+                }
+            });
+        }
+    });
+    has_begun.recv().unwrap();
+    for crash in 0..4 {
+        assert!(crash > 0 || !recording.is_finished());
+        server.crash(|| {});
+    }
+    recording.join().unwrap();
+    runtime().block_on(async {
+        let store = Store::open(&location).await.unwrap();
+        let study = store.study("base").await.unwrap().id;
+        let values: Vec<f64> = (1..=TRIALS).map(f64::from).collect();
+        let set = store.result_set(study).await.unwrap();
+        assert_eq!(set.series[2].values(), values);
+        assert_eq!(
+            store.damaged_objects().await.unwrap(),
+            (TRIALS as usize, vec![])
+        );
+    });
+}
+
+#[test]
+fn another_database_than_before_is_refused() {
+    with_database(|place| async move {
+        let store = Store::open_existing(place.location()).await;
+        let error = store.unwrap_err();
+        assert!(matches!(error, StoreError::NoStore { .. }), "{error}");
+        with_study(place.location()).await.0.close().await;
+        Store::open_existing(place.location()).await.unwrap();
+        // The server failed over to one that has nothing, then to one with another store.
+        let url = PostgresServer::shared().new_database();
+        let other = StoreLocation::from(url);
+        let moved = other.clone().with_controller_folder(&place.folder);
+        let elsewhere = tempfile::tempdir().unwrap();
+        for is_empty in [true, false] {
+            if !is_empty {
+                let own = other.clone().with_controller_folder(elsewhere.path());
+                Store::open(own).await.unwrap();
+            }
+            let error = Store::open(&moved).await.unwrap_err();
+            assert!(matches!(error, StoreError::OtherStore { .. }), "{error}");
+        }
+    });
+}
+
+#[test]
+fn what_can_not_be_reached_is_said_without_a_password() {
+    runtime().block_on(async {
+        let folder = tempfile::tempdir().unwrap();
+        for (url, why) in [
+            (
+                "postgres://me:s3cret@127.0.0.1:1/b",
+                "me@127.0.0.1:1/b can't be reached",
+            ),
+            ("postgres://me:s3cret@lab", "it names no database"),
+            (
+                "postgres://me:s3cret@lab/b?sslmode=verify-full",
+                "encrypted connection",
+            ),
+            ("postgres://me:s3cret@lab:x/b", "invalid port"),
+        ] {
+            let location = StoreLocation::from(url).with_controller_folder(folder.path());
+            let error = Store::open(location).await.unwrap_err();
+            let said = format!("{error} {error:?}");
+            assert!(said.contains(why), "{said}");
+            assert!(!said.contains("s3cret"), "{said}");
+        }
+    });
 }

@@ -154,7 +154,7 @@ impl JobWorker<'_> {
         command
             .args(arguments)
             .current_dir(folder)
-            .env("BACKSIGHT_STORE", self.store.dir())
+            .env("BACKSIGHT_STORE", self.store.location().for_environment())
             .env(JOB_VARIABLE, job.number.to_string())
             .stdin(Stdio::null())
             .stdout(log.try_clone().into_diagnostic()?)

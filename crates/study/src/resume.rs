@@ -21,9 +21,10 @@ pub async fn resume(
     if study.is_measuring() {
         return Err(miette::miette!(
             help = "watch it, or stop it with ^C; then resume",
-            "study `{}` is running, in process {}",
+            "study `{}` is running, in process {}{}",
             study.name,
-            study.runner.as_ref().map_or(0, |runner| runner.pid)
+            study.runner.as_ref().map_or(0, |runner| runner.pid),
+            study.host_of_runner()
         ));
     }
     let Some(entry) = verb(&study.verb) else {

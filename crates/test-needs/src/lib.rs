@@ -11,6 +11,10 @@
 //!
 //! `scripts/missing-needs` says what is missing, by the same names; `make test` sets the variable to that.
 
+mod postgres_server;
+
+pub use postgres_server::PostgresServer;
+
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -60,6 +64,8 @@ pub enum Need {
     Cxx,
     /// PostgreSQL 15 where Debian puts it, with `pg_regress`.
     Postgresql,
+    /// The server of PostgreSQL 15 where Debian puts it, for stores in a database.
+    PostgresqlServer,
     /// A kernel that lets this user sample whole processors: CAP_PERFMON, or /proc/sys/kernel/perf_event_paranoid at most 0.
     Sampling,
     /// A kernel that puts core files into the folder in which a program crashed, and lets this user have some.
@@ -67,7 +73,7 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 21] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -86,6 +92,7 @@ impl Need {
         Self::Go,
         Self::Cxx,
         Self::Postgresql,
+        Self::PostgresqlServer,
         Self::Sampling,
         Self::CoreFiles,
     ];
@@ -110,6 +117,7 @@ impl Need {
             Self::Go => "go",
             Self::Cxx => "cxx",
             Self::Postgresql => "postgresql",
+            Self::PostgresqlServer => "postgresql-server",
             Self::Sampling => "sampling",
             Self::CoreFiles => "core-files",
         }
@@ -155,6 +163,7 @@ impl Need {
                 "/usr/lib/postgresql/15/lib/pgxs/src/test/regress/pg_regress",
                 "--version",
             ),
+            Self::PostgresqlServer => exists(&format!("{}/postgres", postgres_server::PROGRAMS)),
             Self::Sampling => sampling(),
             Self::CoreFiles => core_files(),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),

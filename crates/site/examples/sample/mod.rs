@@ -461,6 +461,7 @@ fn study(id: i64, name: &str, factor: f64) -> ReportStudy {
         ended: Some(began + Duration::from_secs(320)),
         state: StudyState::Finished,
         runner: None,
+        lease: None,
         cells,
         measured: trials.len() - draft.failed.len(),
         failed: draft.failed.len(),

@@ -41,10 +41,11 @@ pub enum PublishError {
 pub async fn publish(site: Site<'static>, root: &Path) -> Result<PublishedFiles, PublishError> {
     let mut addresses: Vec<&str> = site.addresses().collect();
     let fingerprints = site.fingerprints();
+    let inventory = site.store.raw_inventory().await.map_err(SiteError::from)?;
     let is_current = |address: &str, made: &Made| {
         fingerprints.get(address) == Some(&made.fingerprint)
-            && made.raw.iter().all(|raw| site.store.has_raw(raw))
-            && !made.pruned.iter().any(|raw| site.store.has_raw(raw))
+            && made.raw.iter().all(|raw| inventory.has(raw))
+            && !made.pruned.iter().any(|raw| inventory.has(raw))
     };
     let folder = Folder::open(root, &addresses, is_current)?;
     // What is linked to is there before the link is: pages of boots before those of targets, and the first page last.

@@ -1,0 +1,101 @@
+//! A store in a PostgreSQL database, as controllers share it: the same verbs, and copies from and to folders.
+
+use backsight_test_needs::{Need, PostgresServer};
+use std::process::Command;
+
+use crate::{
+    place::Place,
+    running::{Ended, Running},
+};
+
+/// A place whose store is in a database.
+struct SharedPlace {
+    place: Place,
+    url: String,
+}
+
+impl SharedPlace {
+    fn new() -> Self {
+        let place = Place::new();
+        place.prints("number", "echo 1234567.75");
+        place.plan("use = [\"number\"]\nrounds = 2\n");
+        Self {
+            place,
+            url: PostgresServer::shared().new_database(),
+        }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.place.command(arguments);
+        command
+            .env("BACKSIGHT_STORE", &self.url)
+            .env("XDG_DATA_HOME", self.place.path("data"));
+        command
+    }
+
+    fn ends(&self, arguments: &[&str]) -> Ended {
+        Running::start(self.command(arguments)).ends()
+    }
+
+    fn prints_of(&self, arguments: &[&str]) -> String {
+        let ended = self.ends(arguments);
+        ended.assert_code(0);
+        ended.stdout()
+    }
+}
+
+#[test]
+fn the_verbs_are_the_same_with_a_store_in_a_database() {
+    if Need::PostgresqlServer.is_missing() {
+        return;
+    }
+    let shared = SharedPlace::new();
+    for study in ["a", "b"] {
+        shared.prints_of(&["run", "plan.toml", "--name", study]);
+    }
+    let shown = shared.prints_of(&["show", "a", "--trial", "1", "--raw"]);
+    assert!(shown.contains("1234567.75"), "{shown}");
+    for (arguments, says) in [
+        (&["studies"][..], "finished"),
+        (&["compare", "a", "b"], "number"),
+        (&["export", "a", "--format", "csv"], "1234567.75"),
+        (&["check"], "sound"),
+        (&["prune", "--dry-run"], ""),
+        (
+            &["queue", "add", "--", "run", "plan.toml", "--name", "c"],
+            "1",
+        ),
+        (&["queue", "worker", "--until-empty"], ""),
+        (&["show", "c"], "number"),
+        (&["delete", "c"], ""),
+    ] {
+        let said = shared.prints_of(arguments);
+        assert!(said.contains(says), "{arguments:?}: {said}");
+    }
+    shared.prints_of(&["report", "a", "-o", "a.html"]);
+    assert!(
+        !shared.place.path("store").exists(),
+        "nothing is in a folder"
+    );
+}
+
+#[test]
+fn a_database_that_is_away_is_said_without_its_password() {
+    let place = Place::new();
+    for (url, says) in [
+        ("postgres://me:s3cret@127.0.0.1:1/lab", "can't be reached"),
+        ("postgres://me:s3cret@127.0.0.1", "names no database"),
+    ] {
+        for arguments in [&["studies"][..]] {
+            let mut command = place.command(arguments);
+            command
+                .env("BACKSIGHT_STORE", url)
+                .env("XDG_DATA_HOME", place.path("data"));
+            let ended = Running::start(command).ends();
+            ended.assert_code(2);
+            ended.assert_says(&[says]);
+            assert!(!ended.stderr.contains("s3cret"), "{}", ended.stderr);
+        }
+    }
+    assert!(!place.path("data").exists());
+}

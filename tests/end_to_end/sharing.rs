@@ -80,13 +80,60 @@ fn the_verbs_are_the_same_with_a_store_in_a_database() {
 }
 
 #[test]
+fn a_store_is_copied_into_a_database_and_back() {
+    if Need::PostgresqlServer.is_missing() {
+        return;
+    }
+    let shared = SharedPlace::new();
+    let place = &shared.place;
+    place.prints_of(&["run", "plan.toml", "--name", "a"]);
+    shared.prints_of(&["run", "plan.toml", "--name", "a"]);
+    let copy = |from: &str, to: &str, says: &[&str]| {
+        let ended = place.ends(&["store", "copy", from, to]);
+        ended.assert_code(0);
+        ended.assert_says(says);
+    };
+    let (folder, back) = (place.at("store"), place.at("back"));
+    copy(
+        &folder,
+        &shared.url,
+        &["a copied as a-2", "2 trials, 2 samples", "0 there already"],
+    );
+    copy(
+        &folder,
+        &shared.url,
+        &["0 of 1 studies copied", "1 there already"],
+    );
+    copy(&shared.url, &back, &["2 of 2 studies copied"]);
+    let numbers = |store: &str, study: &str| {
+        let arguments = ["--store", store, "export", study, "--format", "csv"];
+        place.prints_of(&arguments).replace("a-2", "a")
+    };
+    assert_eq!(numbers(&folder, "a"), numbers(&back, "a-2"));
+    let checked = place.prints_of(&["--store", &back, "check"]);
+    assert!(checked.contains("sound"), "{checked}");
+
+    for (from, to, says) in [
+        (&folder, &folder, "copied into itself"),
+        (&place.at("nowhere"), &back, "there is no store in"),
+    ] {
+        let ended = place.ends(&["store", "copy", from, to]);
+        ended.assert_code(2);
+        ended.assert_says(&[says]);
+    }
+    place
+        .ends(&["store", "copy", &folder, &back, "nosuch"])
+        .assert_code(2);
+}
+
+#[test]
 fn a_database_that_is_away_is_said_without_its_password() {
     let place = Place::new();
     for (url, says) in [
         ("postgres://me:s3cret@127.0.0.1:1/lab", "can't be reached"),
         ("postgres://me:s3cret@127.0.0.1", "names no database"),
     ] {
-        for arguments in [&["studies"][..]] {
+        for arguments in [&["studies"][..], &["store", "copy", url, "folder"]] {
             let mut command = place.command(arguments);
             command
                 .env("BACKSIGHT_STORE", url)
@@ -97,5 +144,5 @@ fn a_database_that_is_away_is_said_without_its_password() {
             assert!(!ended.stderr.contains("s3cret"), "{}", ended.stderr);
         }
     }
-    assert!(!place.path("data").exists());
+    assert!(!place.path("data").exists() && !place.path("folder").exists());
 }

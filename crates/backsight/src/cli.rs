@@ -9,7 +9,7 @@ use crate::{
     accept, alerts, annotate, bisect, check, common_options::CommonOptions, compare, detect,
     doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, lint,
     list, log, manual, new, noise, overhead, profile, prune, publish, queue, record, report,
-    restore, resume, run, schema, search, serve, step, studies, test, test_matrix, trace,
+    restore, resume, run, schema, search, serve, step, store, studies, test, test_matrix, trace,
     try_parser, try_patch,
 };
 
@@ -98,6 +98,8 @@ enum Verb {
     Delete(studies::DeleteArgs),
     /// Remove raw outputs and builds that the store's rules don't keep; samples and verdicts stay
     Prune(prune::PruneArgs),
+    /// The store as a whole: copied
+    Store(store::StoreArgs),
     /// Check that the store holds what was recorded, and mend it
     Check(check::CheckArgs),
     /// List what there is: `list benchmarks`, `list monitors`, `list importers`
@@ -188,6 +190,7 @@ impl Arguments {
             Verb::Show(verb) => verb.execute(&shared),
             Verb::Delete(verb) => verb.execute(&shared),
             Verb::Prune(verb) => verb.execute(&shared),
+            Verb::Store(verb) => verb.execute(),
             Verb::Check(verb) => verb.execute(&shared),
             Verb::List(verb) => verb.execute(&shared),
             Verb::New(verb) => verb.execute(),

@@ -50,6 +50,8 @@ mod search;
 mod serve;
 mod session_args;
 mod step;
+mod store;
+mod store_copy;
 mod studies;
 mod test;
 mod test_matrix;

@@ -31,6 +31,7 @@
 mod acceptance;
 mod annotation;
 mod check;
+mod copy;
 mod core_file;
 mod database;
 mod error;
@@ -62,6 +63,7 @@ mod triage;
 mod trial;
 
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
+pub use copy::{CopiedStudy, CopyCounts, StoreCopy};
 pub use core_file::CoreFileRow;
 pub use error::StoreError;
 pub use finished::{FileContent, FinishedFile, FinishedStudy, FinishedTrial};

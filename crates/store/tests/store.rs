@@ -15,6 +15,7 @@ use backsight_store::{
     Store, StoreError, StoreLocation, StudyDocument, StudyId, SweptObjects,
 };
 use backsight_test_needs::{Need, PostgresServer};
+use copying::*;
 use indexmap::IndexMap;
 use proptest::prelude::*;
 use sqlx::{
@@ -29,6 +30,9 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+
+#[path = "store/copying.rs"]
+mod copying;
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
@@ -332,6 +336,9 @@ on_both_engines! {
     of_each_period_the_first_measured_trial_is_left_whenever_it_is_thinned,
     logs_of_builds_and_boots_go_by_their_own_rule,
     trials_that_are_recorded_while_others_prune_have_their_outputs,
+    a_study_is_copied_there_and_back,
+    a_study_that_went_on_takes_the_place_of_its_copy,
+    a_study_with_a_damaged_output_is_not_copied_and_one_with_a_pruned_one_is,
     } {
     a_trial_of_a_finished_study_is_of_its_host,
     contents_on_disk_and_results_of_tests_are_kept_as_they_are,

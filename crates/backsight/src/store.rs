@@ -1,0 +1,27 @@
+//! `backsight store`: what is done to a store as a whole.
+
+use std::process::ExitCode;
+
+use crate::store_copy;
+
+/// Arguments of `store`.
+#[derive(Debug, clap::Args)]
+pub struct StoreArgs {
+    #[command(subcommand)]
+    action: StoreAction,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum StoreAction {
+    /// Copy studies into another store, a folder or a database; what it has already is left out
+    Copy(store_copy::StoreCopyArgs),
+}
+
+impl StoreArgs {
+    /// Does what was asked.
+    pub fn execute(self) -> miette::Result<ExitCode> {
+        match self.action {
+            StoreAction::Copy(verb) => verb.execute(),
+        }
+    }
+}

@@ -260,6 +260,11 @@ fn the_page_about_several_testbeds_works_to_the_letter() {
 }
 
 #[test]
+fn checking_a_change_works_as_described() {
+    follow("docs/how-to/check-a-change.md");
+}
+
+#[test]
 fn the_page_about_trying_works_to_the_letter() {
     follow("docs/how-to/try-a-patch.md");
 }

@@ -238,7 +238,7 @@ fn iterations_of_a_step_begin_on_all_hosts_together_without_a_word_of_the_progra
         ] {
             assert!(page.contains(said), "{said}: {page}");
         }
-        place.ends(&["check"]).assert_code(0);
+        place.ends(&["store", "check"]).assert_code(0);
         place.ends(&["lab", "down"]).assert_code(0);
         place.assert_nothing_left();
     }

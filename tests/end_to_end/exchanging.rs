@@ -363,7 +363,7 @@ fn runs_of_several_hosts_are_compared_host_by_host() {
             assert_eq!(difference["sentence"], "no change: all alike");
         }
     }
-    place.prints_of(&["check"]);
+    place.prints_of(&["store", "check"]);
     place.assert_nothing_left();
 }
 
@@ -391,7 +391,7 @@ fn results_of_tests_are_imported_checked_and_exported_as_they_came() {
     place.assert_complete("nightly-311", 1, 1);
     let raw = place.raw("nightly-311", 1);
     assert!(raw.contains("no route") && raw.contains("'disk'"), "{raw}");
-    let checked = place.prints_of(&["check"]);
+    let checked = place.prints_of(&["store", "check"]);
     assert!(
         checked.contains("sound") && !checked.contains("can't be compared"),
         "{checked}"
@@ -450,7 +450,7 @@ fn go_test_means_the_numbers_where_there_are_some_and_else_the_tests() {
         suite,
         "imported 1 result of tests, all passed, as `suite`\n"
     );
-    place.prints_of(&["check"]);
+    place.prints_of(&["store", "check"]);
     let refused = place.ends(&["import", "go", "both.json", "--suite", "p", "--as", "x"]);
     refused.assert_code(2);
     refused.assert_says(&["`--suite` is for results of tests"]);

@@ -131,6 +131,21 @@ const CASES: &[Case] = &[
         versions().ends(&attempt("v4", &["--budget", "1ms"]))
     }),
     case("try", 130, || stopped(&versions(), &attempt("v4", &[]))),
+    case("check", 0, || checked("v2", "v1", &[])),
+    case("check", 1, || checked("v4", "v1", &[])),
+    case("check", 2, || checked("v4", "v9", &[])),
+    case("check", 3, || checked("v4", "v1", &["--budget", "1ms"])),
+    case("check", 130, || {
+        let place = versions();
+        place.hold("run", 1);
+        git(&place, &["checkout", "--quiet", "v4"], 9);
+        let mut command = place.command(&check_arguments("v1", &["--json"]));
+        command.current_dir(place.path("repo"));
+        let running = Running::start(command);
+        place.until_held("run");
+        running.signal(Signal::SIGINT);
+        running.ends()
+    }),
     case("noise", 0, || {
         fresh(&["noise", "plan.toml", "--rounds", "3"])
     }),
@@ -272,9 +287,9 @@ const CASES: &[Case] = &[
     case("prune", 2, || {
         measured().ends(&["prune", "--keep", "none.toml"])
     }),
-    case("check", 0, || measured().ends(&["check"])),
-    case("check", 1, || damaged().ends(&["check"])),
-    case("check", 2, || fresh(&["check"])),
+    case("store", 0, || measured().ends(&["store", "check"])),
+    case("store", 1, || damaged().ends(&["store", "check"])),
+    case("store", 2, || fresh(&["store", "check"])),
     case("list", 0, || fresh(&["list", "benchmarks"])),
     case("list", 2, || fresh(&["list", "horses"])),
     case("new", 0, || {
@@ -483,6 +498,27 @@ pub fn device(status: i32) -> Place {
     place
 }
 
+fn check_arguments<'a>(base: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let files = [
+        "check",
+        "../plan.toml",
+        "--target",
+        "../app.toml",
+        "--base",
+        base,
+    ];
+    [&files[..], more].concat()
+}
+
+/// What a check of this version comes to.
+fn checked(version: &str, base: &str, more: &[&str]) -> Ended {
+    let place = versions();
+    git(&place, &["checkout", "--quiet", version], 9);
+    let mut command = place.command(&check_arguments(base, more));
+    command.current_dir(place.path("repo"));
+    Running::start(command).ends()
+}
+
 /// ^C in the first trial.
 fn stopped(place: &Place, arguments: &[&str]) -> Ended {
     place.hold("run", 1);
@@ -580,6 +616,7 @@ verbs! {
     statuses_of_bisect "bisect"
     statuses_of_overhead "overhead"
     statuses_of_try "try"
+    statuses_of_check "check"
     statuses_of_noise "noise"
     statuses_of_search "search"
     statuses_of_trace "trace"
@@ -603,7 +640,7 @@ verbs! {
     statuses_of_studies "studies"
     statuses_of_show "show"
     statuses_of_delete "delete"
-    statuses_of_check "check"
+    statuses_of_store "store"
     statuses_of_list "list"
     statuses_of_new "new"
     statuses_of_lint "lint"

@@ -53,7 +53,7 @@ fn each_host_of_a_role_is_measured_and_the_metric_says_what_becomes_of_all() {
         assert!(trial.contains(said), "{said}: {trial}");
     }
     // What was printed gives the same again.
-    place.ends(&["check", "--repair"]).assert_code(0);
+    place.ends(&["store", "check", "--repair"]).assert_code(0);
     place.assert_nothing_left();
 }
 

@@ -14,7 +14,7 @@ const RULES: &str = "[keep]\noutputs = \"4 weeks\"\nmonitors = \"4 weeks\"\nlogs
 /// Makes everything that the store has so far some years old: the times in its database are texts.
 fn make_old(place: &Place) {
     // It is whole in its file then.
-    assert!(place.prints_of(&["check"]).contains(": sound"));
+    assert!(place.prints_of(&["store", "check"]).contains(": sound"));
     let file = "store/backsight.db";
     let mut bytes = fs::read(place.path(file)).unwrap();
     let is_time = |text: &[u8]| {
@@ -123,7 +123,7 @@ fn what_is_pruned_is_said_wherever_it_was_shown_and_samples_stay() {
     for shown in [raw, steps] {
         assert!(shown.contains(pruned) && shown.contains(by_rule), "{shown}");
     }
-    let check = place.ends(&["check", "--repair"]);
+    let check = place.ends(&["store", "check", "--repair"]);
     check.assert_code(0);
     assert_says(&check, "outputs = \"4 weeks\"`");
     assert_says(
@@ -183,7 +183,7 @@ fn of_an_import_the_files_go_and_the_numbers_stay() {
     place.write("store/keep.toml", RULES);
     place.prints_of(&["prune"]);
     assert_eq!(objects(&place), 0);
-    let check = place.ends(&["check"]);
+    let check = place.ends(&["store", "check"]);
     check.assert_code(0);
     assert_says(
         &check,
@@ -238,7 +238,7 @@ fn what_lies_beside_a_change_stays_with_its_builds() {
     place.prints_of(&["history", "--target", "app"]);
     place.prints_of(&["publish", "site"]);
     place.prints_of(&["show", "s", "--build", "1"]);
-    place.prints_of(&["check"]);
+    place.prints_of(&["store", "check"]);
 }
 
 #[test]
@@ -292,14 +292,14 @@ fn a_pruning_that_is_killed_in_the_middle_loses_nothing_and_the_next_finishes_it
         place.ends(&["trace", "-f", "-o", "calls", "-e", &kill, program, "prune"]);
         let left = objects(&place);
         assert!(left > 0 && left < before + 1, "{left} of {before}");
-        let check = place.ends(&["check"]);
+        let check = place.ends(&["store", "check"]);
         check.assert_code(0);
         assert_says(&check, "40 raw outputs: pruned on 20");
     }
     assert!(objects(&place) < before);
     place.prints_of(&["prune"]);
     assert_eq!(objects(&place), 0);
-    place.ends(&["check"]).assert_code(0);
+    place.ends(&["store", "check"]).assert_code(0);
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_planted_load_is_named_with_its_process_and_spoils_the_grade_and_the_history
         text.contains(&format!("host {}: 2 self-tests", place.name)),
         "{text}"
     );
-    place.ends(&["check"]).assert_code(0);
+    place.ends(&["store", "check"]).assert_code(0);
     // No machine with a busy CPU is as calm as that.
     let busy = Busy::on_cpu(&place, cpu);
     let ended = place.ends(&["doctor", "--seconds", "2", "--at-least", "B"]);

@@ -59,7 +59,7 @@ fn the_verbs_are_the_same_with_a_store_in_a_database() {
         (&["studies"][..], "finished"),
         (&["compare", "a", "b"], "number"),
         (&["export", "a", "--format", "csv"], "1234567.75"),
-        (&["check"], "sound"),
+        (&["store", "check"], "sound"),
         (&["prune", "--dry-run"], ""),
         (
             &["queue", "add", "--", "run", "plan.toml", "--name", "c"],
@@ -110,7 +110,7 @@ fn a_store_is_copied_into_a_database_and_back() {
         place.prints_of(&arguments).replace("a-2", "a")
     };
     assert_eq!(numbers(&folder, "a"), numbers(&back, "a-2"));
-    let checked = place.prints_of(&["--store", &back, "check"]);
+    let checked = place.prints_of(&["--store", &back, "store", "check"]);
     assert!(checked.contains("sound"), "{checked}");
 
     for (from, to, says) in [

@@ -28,7 +28,7 @@ fn place() -> Place {
 
 /// Asserts that the store is sound; its database is whole in its file then.
 fn settled(place: &Place) {
-    let said = place.prints_of(&["check"]);
+    let said = place.prints_of(&["store", "check"]);
     assert!(said.contains(": sound"), "{said}");
     assert!(!place.path("store/backsight.db-wal").exists());
 }
@@ -95,7 +95,7 @@ fn a_flipped_bit_in_a_stored_sample_is_found_by_whatever_reads_it_and_mended() {
     place.prints_of(&["run", "plan.toml", "--name", "sound"]);
     settled(&place);
     flip(&place, NUMBER, 1);
-    let damaged = place.ends(&["check"]);
+    let damaged = place.ends(&["store", "check"]);
     damaged.assert_code(1);
     assert_names(&damaged, &["aren't what was recorded: --repair"]);
     let said = damaged.stdout();
@@ -120,11 +120,11 @@ fn a_flipped_bit_in_a_stored_sample_is_found_by_whatever_reads_it_and_mended() {
             &ended,
             &[
                 &format!("trial {trial} of study `{study}`"),
-                "backsight check --repair",
+                "backsight store check --repair",
             ],
         );
     }
-    let mended = place.ends(&["check", "--repair"]);
+    let mended = place.ends(&["store", "check", "--repair"]);
     mended.assert_code(0);
     assert_names(&mended, &[&format!("mended: {place_of}")]);
     settled(&place);
@@ -139,7 +139,7 @@ fn a_damaged_output_is_named_and_printing_it_again_heals_it() {
         panic!("the same output is kept once")
     };
     tear(object);
-    let damaged = place.ends(&["check", "--repair"]);
+    let damaged = place.ends(&["store", "check", "--repair"]);
     damaged.assert_code(1);
     assert_names(
         &damaged,
@@ -156,7 +156,7 @@ fn a_trial_of_which_everything_is_damaged_becomes_a_failed_one() {
     let place = place();
     flip(&place, NUMBER, 0);
     tear(&objects(&place)[0]);
-    let damaged = place.ends(&["check"]);
+    let damaged = place.ends(&["store", "check"]);
     damaged.assert_code(1);
     assert_names(
         &damaged,
@@ -165,7 +165,7 @@ fn a_trial_of_which_everything_is_damaged_becomes_a_failed_one() {
             "2 things are damaged",
         ],
     );
-    place.ends(&["check", "--repair"]).assert_code(1);
+    place.ends(&["store", "check", "--repair"]).assert_code(1);
     let trials = place.trials("s");
     assert_eq!(trials.iter().filter(|trial| trial.measured()).count(), 1);
     let lost = trials.iter().find(|trial| !trial.measured()).unwrap();
@@ -197,13 +197,13 @@ fn imported_samples_are_taken_from_their_files_again() {
     settled(&place);
     fs::remove_file(place.path("table.csv")).unwrap();
     flip(&place, NUMBER, 0);
-    let damaged = place.ends(&["check"]);
+    let damaged = place.ends(&["store", "check"]);
     damaged.assert_code(1);
     assert_names(
         &damaged,
         &["the samples of trial 1 of study `table` aren't what was recorded: --repair"],
     );
-    place.ends(&["check", "--repair"]).assert_code(0);
+    place.ends(&["store", "check", "--repair"]).assert_code(0);
     settled(&place);
     let exported = place.prints_of(&["export", "table", "--format", "csv"]);
     assert!(exported.contains("1234567.75"), "{exported}");
@@ -221,13 +221,13 @@ fn numbers_of_tests_are_counted_again_in_the_files_that_were_imported() {
     settled(&place);
     fs::remove_file(place.path("a.tap")).unwrap();
     flip(&place, f64::from(PASSED), 0);
-    let damaged = place.ends(&["check"]);
+    let damaged = place.ends(&["store", "check"]);
     damaged.assert_code(1);
     assert_names(
         &damaged,
         &["the samples of trial 1 of study `a` aren't what was recorded: --repair"],
     );
-    place.ends(&["check", "--repair"]).assert_code(0);
+    place.ends(&["store", "check", "--repair"]).assert_code(0);
     settled(&place);
     let exported = place.prints_of(&["export", "a", "--format", "csv"]);
     assert!(exported.contains(",1367"), "{exported}");
@@ -256,7 +256,7 @@ fn a_store_that_can_not_be_written_is_read_and_nothing_is_begun_in_it() {
         &["show", "s", "--trial", "1", "--raw"],
         &["export", "s", "--format", "csv"],
         &["report", "s", "-o", "page.html"],
-        &["check"],
+        &["store", "check"],
     ] {
         inside(reads).assert_code(0);
     }
@@ -287,7 +287,7 @@ fn a_lost_database_is_not_called_an_empty_store() {
         |file: &Path| fs::remove_file(file).unwrap(),
     ] {
         lost(&place.path("store/backsight.db"));
-        for verb in [&["studies"][..], &["run", "plan.toml"], &["check"]] {
+        for verb in [&["studies"][..], &["run", "plan.toml"], &["store", "check"]] {
             let ended = place.ends(verb);
             ended.assert_code(2);
             assert_names(&ended, &["its database was lost"]);
@@ -303,11 +303,11 @@ fn a_damaged_record_of_a_host_is_named_and_removed_and_what_was_measured_stays()
     let records = all_objects(&place);
     let record = records.iter().find(|file| !outputs.contains(file)).unwrap();
     tear(record);
-    let damaged = place.ends(&["check"]);
+    let damaged = place.ends(&["store", "check"]);
     damaged.assert_code(1);
     let sentence = "what the hosts of study `s` were can't be read in part";
     assert_names(&damaged, &[sentence, "--repair removes that part"]);
-    let mended = place.ends(&["check", "--repair"]);
+    let mended = place.ends(&["store", "check", "--repair"]);
     mended.assert_code(0);
     assert_names(&mended, &[&format!("mended: {sentence}")]);
     settled(&place);

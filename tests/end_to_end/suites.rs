@@ -106,7 +106,7 @@ fn what_fails_is_said_with_its_last_lines_and_compared_with_earlier_runs() {
         )
     });
     assert_eq!(letters.collect::<Vec<_>>(), ["a ..F", "b F..", "c sss"]);
-    place.ends(&["check"]).assert_code(0);
+    place.ends(&["store", "check"]).assert_code(0);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_suite_that_can_leave_out_tests_goes_on_after_those_that_hang() {
         serde_json::json!(["continued 2 times, without the tests that had ended: unit/b; unit/d"])
     );
     // The raw output of all passes gives the same again.
-    place.ends(&["check"]).assert_code(0);
+    place.ends(&["store", "check"]).assert_code(0);
 
     // All passes together have the time of one.
     let limited = "format = 'ktap'\nsilence = '1s'";
@@ -216,7 +216,7 @@ fn a_suite_goes_on_after_its_host_was_lost_as_long_as_it_comes_further() {
         verdict(&ended)["failed_trials"].as_array().unwrap().len(),
         2
     );
-    place.ends(&["check"]).assert_code(0);
+    place.ends(&["store", "check"]).assert_code(0);
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn core_files_of_programs_that_crash_are_kept_up_to_a_limit() {
         (&cores["count"], &cores["why"]),
         (&2.into(), &"not old enough".into())
     );
-    place.ends(&["check"]).assert_code(0);
+    place.ends(&["store", "check"]).assert_code(0);
 
     // The kernel cuts them, or makes none.
     let cut = "isn't kept, for `core_limit` is 20.0 KiB";
@@ -481,7 +481,7 @@ fn the_change_that_broke_a_test_is_named_also_where_it_fails_in_some_runs_only()
     unknown.assert_code(1);
     let shown = place.ends(&["show", "bisect-test-3", "--format", "text"]);
     shown.assert_says(&["unit has no test `bb`"]);
-    place.ends(&["check"]).assert_code(0);
+    place.ends(&["store", "check"]).assert_code(0);
 }
 
 #[test]

@@ -46,6 +46,8 @@ enum Verb {
     Overhead(overhead::OverheadArgs),
     /// Measure patches side by side with what they change, until it is decided
     Try(Box<try_patch::TryArgs>),
+    /// Check a change before it is merged: the working copy beside the branch that it is for, in one line for CI
+    Check(Box<check::CheckArgs>),
     /// Measure how much benchmarks vary, and how many repeats to buy
     Noise(Box<noise::NoiseArgs>),
     /// Find the highest load that meets a goal: no loss, little loss, a latency
@@ -98,10 +100,8 @@ enum Verb {
     Delete(studies::DeleteArgs),
     /// Remove raw outputs and builds that the store's rules don't keep; samples and verdicts stay
     Prune(prune::PruneArgs),
-    /// The store as a whole: copied
+    /// The store as a whole: checked and mended, or copied
     Store(store::StoreArgs),
-    /// Check that the store holds what was recorded, and mend it
-    Check(check::CheckArgs),
     /// List what there is: `list benchmarks`, `list monitors`, `list importers`
     List(list::ListArgs),
     /// Write a definition that runs, to go on from
@@ -164,6 +164,7 @@ impl Arguments {
             Verb::Bisect(verb) => verb.execute(&shared),
             Verb::Overhead(verb) => verb.execute(&shared),
             Verb::Try(verb) => verb.execute(&shared),
+            Verb::Check(verb) => verb.execute(&shared),
             Verb::Noise(verb) => verb.execute(&shared),
             Verb::Search(verb) => verb.execute(&shared),
             Verb::Trace(verb) => verb.execute(),
@@ -190,8 +191,7 @@ impl Arguments {
             Verb::Show(verb) => verb.execute(&shared),
             Verb::Delete(verb) => verb.execute(&shared),
             Verb::Prune(verb) => verb.execute(&shared),
-            Verb::Store(verb) => verb.execute(),
-            Verb::Check(verb) => verb.execute(&shared),
+            Verb::Store(verb) => verb.execute(&shared),
             Verb::List(verb) => verb.execute(&shared),
             Verb::New(verb) => verb.execute(),
             Verb::Lint(verb) => verb.execute(),

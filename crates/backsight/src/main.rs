@@ -51,6 +51,7 @@ mod serve;
 mod session_args;
 mod step;
 mod store;
+mod store_check;
 mod store_copy;
 mod studies;
 mod test;

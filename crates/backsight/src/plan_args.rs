@@ -70,6 +70,20 @@ impl PlanArgs {
         }
     }
 
+    /// Whether it is measured as a study did.
+    pub fn is_like_study(&self) -> bool {
+        self.like.is_some()
+    }
+
+    /// The same with this plan's file, unless something is named that is measured.
+    pub fn or_plan(self, file: impl FnOnce() -> Option<PathBuf>) -> Self {
+        let plan = match self.lab_without_plan() {
+            Some(_) => file(),
+            None => self.plan.clone(),
+        };
+        Self { plan, ..self }
+    }
+
     /// The rounds, if they are given.
     pub fn rounds(&self) -> Option<NonZeroU32> {
         self.rounds

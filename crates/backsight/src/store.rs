@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::store_copy;
+use crate::{common_options::CommonOptions, store_check, store_copy};
 
 /// Arguments of `store`.
 #[derive(Debug, clap::Args)]
@@ -13,14 +13,17 @@ pub struct StoreArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum StoreAction {
+    /// Check that the store holds what was recorded, and mend it
+    Check(store_check::StoreCheckArgs),
     /// Copy studies into another store, a folder or a database; what it has already is left out
     Copy(store_copy::StoreCopyArgs),
 }
 
 impl StoreArgs {
     /// Does what was asked.
-    pub fn execute(self) -> miette::Result<ExitCode> {
+    pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         match self.action {
+            StoreAction::Check(verb) => verb.execute(shared),
             StoreAction::Copy(verb) => verb.execute(),
         }
     }

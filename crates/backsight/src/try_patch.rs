@@ -119,6 +119,7 @@ impl TryArgs {
                     self.base.clone().unwrap_or_else(|| self.at.clone()),
                     self.at.clone(),
                 )),
+                check: None,
             })?;
             let options = self.session.options()?;
             let site = BuildContext::open(opened, versions, diffs, &options.reach).await?;

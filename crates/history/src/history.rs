@@ -109,6 +109,19 @@ pub trait History: Send + Sync {
     /// The history can't be read.
     fn between(&self, from: &Version, to: &Version) -> Result<Vec<Change>, HistoryError>;
 
+    /// The newest version that both of these come from: where one branch left the other. Nothing where they share none, or the history
+    /// has no branches.
+    ///
+    /// # Errors
+    /// The history can't be read.
+    fn common_ancestor(
+        &self,
+        _one: &Version,
+        _other: &Version,
+    ) -> Result<Option<Version>, HistoryError> {
+        Ok(None)
+    }
+
     /// The difference between two versions as a unified diff, of at most so many bytes; nothing where the history
     /// can't say.
     ///

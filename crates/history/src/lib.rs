@@ -41,6 +41,7 @@ mod workshop_error;
 
 pub use amend::Diff;
 pub use cached_builds::{CachedBuild, cached_builds, remove_builds};
+pub use git::{UncommittedChanges, WorkingCopy};
 pub use history::{History, HistoryError};
 pub use kept_build::kept_programs;
 pub use open::open;

@@ -118,7 +118,8 @@ pub use test_history::{
 };
 pub use test_run::TestPolicy;
 pub use try_patch::{
-    RequestedMetric, TryCall, TryComparison, TryEnd, TryPolicy, TrySideOutcome, TryVerdict,
+    ForecastNoise, RequestedMetric, TryCall, TryComparison, TryEnd, TryForecast, TryPolicy,
+    TrySideOutcome, TryVerdict,
 };
 
 use backsight_model::{Cell, MetricName};

@@ -60,6 +60,7 @@ impl RunUntilDecidedPolicy {
             budget: options.budget,
             most: options.most,
             equal: Some(options.margin),
+            tolerates: false,
             confidence: options.confidence,
             seed: options.seed,
         };

@@ -9,6 +9,7 @@
 //!
 //! At least four differences precede a decision.
 
+mod forecast;
 mod state;
 
 use backsight_model::MetricName;
@@ -16,6 +17,8 @@ use backsight_stats::{Better, Confidence, Interval};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use std::{collections::HashSet, time::Duration};
+
+pub use forecast::{ForecastNoise, TryForecast};
 
 use crate::{Decision, Evidence, Policy, Request, evidence_index::EvidenceIndex};
 use state::TryState;
@@ -48,6 +51,9 @@ pub struct TryPolicy {
     pub most: u32,
     /// The share up to which a difference is no matter, if equality is asked for: 0.01.
     pub equal: Option<f64>,
+    /// Whether a side is called worse only where it is so by more than `equal`: its interval lies beyond that share. Otherwise
+    /// whatever excludes no change is a difference.
+    pub tolerates: bool,
     /// That no decision of the study is false.
     pub confidence: Confidence,
     /// Seed of the order of the cells.
@@ -238,6 +244,23 @@ struct Walk {
 }
 
 impl TryPolicy {
+    /// Whether a side has a cell that the base has too.
+    fn is_compared(&self, side: usize, cell: usize) -> bool {
+        let mut absent = self.absent.iter();
+        !absent.any(|it| *it == (side, cell) || *it == (0, cell))
+    }
+
+    /// How sure each interval is: the chance of a false decision is shared among the comparisons that decide.
+    fn confidence_each(&self) -> Confidence {
+        let deciding: usize = (1..=self.sides)
+            .flat_map(|side| self.cells.iter().enumerate().map(move |it| (side, it)))
+            .filter(|(side, (cell, _))| self.is_compared(*side, *cell))
+            .map(|(_, (_, metrics))| metrics.iter().filter(|m| m.decides).count())
+            .sum();
+        let alpha = (1.0 - self.confidence.share()) / deciding.max(1) as f64;
+        Confidence::new(1.0 - alpha).unwrap_or(self.confidence)
+    }
+
     fn most(&self) -> u32 {
         match self.layouts {
             0 | 1 => self.most,

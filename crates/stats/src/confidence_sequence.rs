@@ -96,6 +96,13 @@ impl ConfidenceSequence {
         })
     }
 
+    /// How far the interval of `n` values of this standard deviation reaches to either side; nothing while it is unbounded. For
+    /// planning, before anything is measured.
+    #[must_use]
+    pub fn expected_reach(n: usize, deviation: f64, confidence: Confidence) -> Option<f64> {
+        reach(n, confidence).map(|reach| reach * deviation)
+    }
+
     /// How many values more the interval needs until it reaches only so far to either side, if they vary as before;
     /// nothing if more than ten million.
     ///

@@ -98,7 +98,7 @@ pub enum StoreError {
     },
     /// Stored samples aren't what was recorded.
     #[error(
-        "the samples of trial {trial} of study {study} in {} are damaged: they aren't what was recorded; `backsight check --repair` takes them from its raw output again",
+        "the samples of trial {trial} of study {study} in {} are damaged: they aren't what was recorded; `backsight store check --repair` takes them from its raw output again",
         path.display()
     )]
     SamplesDamaged {

@@ -839,7 +839,7 @@ async fn a_flipped_bit_in_a_stored_sample_is_found_wherever_it_is_read(engine: E
             let said = error.to_string();
             assert!(matches!(error, StoreError::SamplesDamaged { .. }), "{said}");
             assert!(said.contains("trial 2 of study `base`"), "{said}");
-            assert!(said.contains("backsight check --repair"), "{said}");
+            assert!(said.contains("backsight store check --repair"), "{said}");
         };
         named(store.samples(study, 2).await.unwrap_err());
         named(store.result_set(study).await.unwrap_err());

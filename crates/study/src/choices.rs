@@ -252,6 +252,20 @@ pub struct TryChoices {
     /// The user's names of the base and of the version that is changed, such as `main` and `feature`.
     #[serde(default)]
     pub called: Option<(String, String)>,
+    /// What `check` asked; none of any other try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckChoices>,
+}
+
+/// Choices of `check`: a try of a working copy beside what it is to be merged into.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckChoices {
+    /// The base as it was asked for, such as `origin/main`.
+    pub base: String,
+    /// Whether it is compared with that version itself, and not with where it left that.
+    pub tip: bool,
+    /// Whether it is measured anew, whatever an earlier study measured of the same.
+    pub anew: bool,
 }
 
 /// Choices of `bisect`.

@@ -64,6 +64,19 @@ pub trait HistoryVerb: Verb {
         None
     }
 
+    /// What a study without a name of its own is called, before its number.
+    fn name_stem(_choices: &Choices) -> &'static str {
+        Self::NAME
+    }
+
+    /// What is done when the hosts are leased and nothing is measured yet: an earlier study that asked the same may be gone on with,
+    /// and what it will take may be said.
+    fn before_measuring(
+        _before: BeforeMeasuring<'_, Self::Policy>,
+    ) -> impl Future<Output = miette::Result<Option<StudyRow>>> {
+        async { Ok(None) }
+    }
+
     /// The verdict of a study that has ended, or was stopped, and what it means.
     fn conclude(
         ended: EndedLoop<'_, <Self::Policy as Policy>::Verdict>,
@@ -85,6 +98,22 @@ pub struct PolicyInputs<'a> {
     pub revisits: bool,
     /// Seed of the orders.
     pub seed: u32,
+}
+
+/// A study that is about to be begun.
+pub struct BeforeMeasuring<'a, Policy> {
+    /// Where it will be stored.
+    pub store: &'a Store,
+    /// Its choices.
+    pub choices: &'a Choices,
+    /// Where its versions are built.
+    pub site: &'a BuildContext,
+    /// Its policy.
+    pub policy: &'a Policy,
+    /// Its cells.
+    pub cells: &'a [HistoryCell],
+    /// Whoever watches listens here.
+    pub events: &'a Events,
 }
 
 /// A study whose loop has come to an end, or was stopped.
@@ -518,7 +547,8 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         name: Option<StudyName>,
         options: &SessionOptions,
     ) -> miette::Result<StudyOutcome> {
-        let naming = Naming::new(store, name, V::NAME).await?;
+        let stem = V::name_stem(&self.plan.0.question.choices);
+        let naming = Naming::new(store, name, stem).await?;
         let name = naming.name.clone();
         let leased = self
             .plan
@@ -526,6 +556,17 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         let leased = leased.await?;
         let workshop = &leased.site.workshop;
         let policy = self.policy(&leased.site, &leased.cells)?;
+        let before = BeforeMeasuring {
+            store,
+            choices: &self.plan.0.question.choices,
+            site: &leased.site,
+            policy: &policy,
+            cells: &leased.cells,
+            events: &options.events,
+        };
+        if let Some(earlier) = V::before_measuring(before).await? {
+            return self.go_on_with(store, earlier, leased, options).await;
+        }
         if let Decision::Done(verdict) = policy.decide(&leased.evidence) {
             let target = &workshop.target().name;
             let observations = leased.evidence.observations.iter();
@@ -545,6 +586,42 @@ impl<V: HistoryVerb> HistoryStudy<V> {
         let cells = (&leased.cells[..], leased.questions.clone());
         let id = self.plan.create(store, &leased.site, naming, cells).await?;
         self.measure(store, id, leased).await
+    }
+
+    /// Goes on with an earlier study that asked the same; concludes it as it stands where nothing is left to ask.
+    async fn go_on_with(
+        mut self,
+        store: &Store,
+        earlier: StudyRow,
+        mut leased: LeasedStudy,
+        options: &SessionOptions,
+    ) -> miette::Result<StudyOutcome> {
+        self.plan.0.question.choices = Choices::from_study(&earlier).into_diagnostic()?;
+        self.plan.0.seed = earlier.seed;
+        let own = store.study_history(earlier.id).await.into_diagnostic()?;
+        leased.evidence = evidence_of_study(&own, &self.plan.history()?.layouts);
+        let policy = self.policy(&leased.site, &leased.cells)?;
+        let Decision::Done(verdict) = policy.decide(&leased.evidence) else {
+            return self.measure(store, earlier.id, leased).await;
+        };
+        let target = (*leased.site.workshop.target().name).clone();
+        leased.session.finish().await;
+        leased.site.workshop.finish().await;
+        let progress = Progress {
+            verdict: Some(verdict),
+            measured: earlier.measured,
+            failed: earlier.failed,
+            left: 0,
+            stopped: None,
+            interrupted: false,
+        };
+        let ended = V::conclude(EndedLoop {
+            store,
+            study: earlier,
+            target: &target,
+            progress,
+        });
+        StudyOutcome::from_ended(ended.await?, &options.events)
     }
 
     /// Goes on with a study of this verb.

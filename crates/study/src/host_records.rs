@@ -133,7 +133,7 @@ impl HostRecords {
 }
 
 /// What the hosts of studies were when each began, by the studies' numbers; nothing where a record is damaged: what was measured
-/// stands without it, and `check` tells of the damage.
+/// stands without it, and `store check` tells of the damage.
 pub(crate) async fn records_of_studies(
     store: &Store,
     studies: &[StudyId],

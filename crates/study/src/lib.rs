@@ -18,6 +18,8 @@
 
 mod background_builds;
 pub mod change_detection;
+mod check_forecast;
+mod checked_change;
 mod choices;
 mod comparison;
 mod counters;
@@ -50,6 +52,7 @@ mod question;
 mod question_identity;
 mod reference;
 mod remote_activation;
+mod repeated_check;
 mod requested_repeats;
 mod resolved_plan;
 mod resolved_search;
@@ -77,9 +80,11 @@ pub mod verbs;
 mod verdict_report;
 mod wanted_settings;
 
+pub use checked_change::{ChangeSelection, CheckedChange, working_copy};
 pub use choices::{
-    BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
-    SearchChoices, StepChoices, TestBisectChoices, TestChoices, TryChoices, UntilChoices,
+    BisectChoices, CheckChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats,
+    RunChoices, SearchChoices, StepChoices, TestBisectChoices, TestChoices, TryChoices,
+    UntilChoices,
 };
 pub use comparison::{
     ComparedArguments, ComparedStudies, FileOptions, compare_parts, compared_background,
@@ -94,7 +99,9 @@ pub use evidence::{EvidenceScope, evidence_along, evidence_for_study, evidence_o
 pub use explanation::{ExplainSelection, explain};
 pub use histogram_export::probe_histograms;
 pub use history_measurer::HistoryMeasurer;
-pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
+pub use history_study::{
+    BeforeMeasuring, BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs,
+};
 pub use host_records::{HostRecords, compare_records, hosts_of_study, machines};
 pub use import_arguments::IMPORT_VERB;
 pub use import_study::ReadImport;

@@ -93,6 +93,28 @@ impl Graph {
         reached
     }
 
+    /// The newest commit that both are, or descend from. Where several are the newest of their lines, which criss-cross merges make, the
+    /// one that was taken up last.
+    pub(super) fn common_ancestor(&self, one: NodeIndex, other: NodeIndex) -> Option<NodeIndex> {
+        let (of_one, of_other) = (self.ancestors(one), self.ancestors(other));
+        let mut places = (0..=one.min(other)).rev();
+        places.find(|place| of_one[*place as usize] && of_other[*place as usize])
+    }
+
+    /// Whether each commit up to this one is it, or one that it descends from.
+    fn ancestors(&self, of: NodeIndex) -> Vec<bool> {
+        let mut reached = vec![false; of as usize + 1];
+        reached[of as usize] = true;
+        for place in (0..=of as usize).rev() {
+            if reached[place] {
+                for parent in &self.nodes[place].parents {
+                    reached[*parent as usize] = true;
+                }
+            }
+        }
+        reached
+    }
+
     /// The commits that are `to` or its ancestors, and neither `from` nor an ancestor of it: parents first, the
     /// older first where none is the other's ancestor.
     pub(super) fn after(&self, from: Option<NodeIndex>, to: NodeIndex) -> Vec<NodeIndex> {
@@ -221,6 +243,16 @@ mod tests {
                 for parent in &graph.node(*place).parents {
                     let before = found.iter().position(|p| p == parent);
                     prop_assert!(before.is_none_or(|before| before < position));
+                }
+            }
+            // The common ancestor is one, and no other common ancestor descends from it.
+            let common: HashSet<usize> = &ancestors(&parents, from) & &ancestors(&parents, to);
+            let nearest = graph.common_ancestor(from as NodeIndex, to as NodeIndex);
+            prop_assert_eq!(nearest.is_some(), !common.is_empty());
+            if let Some(nearest) = nearest.map(|place| place as usize) {
+                prop_assert!(common.contains(&nearest));
+                for other in &common {
+                    prop_assert!(*other == nearest || !ancestors(&parents, *other).contains(&nearest));
                 }
             }
             let reached = graph.descendants(from as NodeIndex);

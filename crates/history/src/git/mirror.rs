@@ -52,7 +52,8 @@ pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError
     Ok(mirror)
 }
 
-fn git() -> Command {
+/// The `git` program, which asks for no password.
+pub(super) fn git() -> Command {
     let mut command = Command::new("git");
     command
         .env("GIT_TERMINAL_PROMPT", "0")

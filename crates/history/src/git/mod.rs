@@ -15,6 +15,7 @@ mod graph;
 mod mirror;
 #[cfg(test)]
 mod tests;
+mod working_copy;
 
 use crate::program::printable;
 use crate::tree::{self, ContentOrigin, Files, PathKind, WantedPath};
@@ -29,6 +30,8 @@ use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use working_copy::{UncommittedChanges, WorkingCopy};
 
 /// Memory for objects read not long ago, in bytes: neighbouring versions share most of their folders.
 const RECENT_OBJECTS: usize = 64 << 20;
@@ -613,6 +616,18 @@ impl History for Git {
         line.into_iter()
             .map(|place| view.change(place).map_err(|fault| self.broken(fault)))
             .collect()
+    }
+
+    fn common_ancestor(
+        &self,
+        one: &Version,
+        other: &Version,
+    ) -> Result<Option<Version>, HistoryError> {
+        let mut view = self.view()?;
+        let (one, other) = (view.place_of(one)?, view.place_of(other)?);
+        let found = view.graph.common_ancestor(one, other);
+        let version = found.map(|place| view.version(place)).transpose();
+        version.map_err(|fault| self.broken(fault))
     }
 
     fn diff(

@@ -792,3 +792,69 @@ fn a_change_that_no_diff_can_say_is_not_taken_back() {
     let fault = git.undo("nothing").unwrap_err().to_string();
     assert!(fault.contains("`nothing` is no version"), "{fault}");
 }
+
+#[test]
+fn a_branch_is_compared_with_where_it_left_the_other() {
+    let mut room = Room::new();
+    let root = room.commit_file("a.c", "one\n");
+    room.git(&["checkout", "--quiet", "-b", "feature"]);
+    let feature = room.commit_file("b.c", "new\n");
+    room.git(&["checkout", "--quiet", "main"]);
+    let main = room.commit_file("a.c", "two\n");
+    room.git(&["checkout", "--quiet", "--orphan", "other"]);
+    room.commit("apart");
+    let git = room.open();
+    let version = |name: &str| git.resolve(name).unwrap();
+    let common = |one: &str, other: &str| {
+        let found = git.common_ancestor(&version(one), &version(other));
+        found.unwrap().map(|version| version.id)
+    };
+    assert_eq!(common("feature", "main"), Some(root));
+    assert_eq!(common("main", "main"), Some(main));
+    assert_eq!(common("feature", "feature~1"), common("main", "main~1"));
+    assert_eq!(common("feature", "other"), None);
+    assert_eq!(version("feature").id, feature);
+}
+
+#[test]
+fn a_working_copy_says_where_it_is_and_what_is_not_committed() {
+    let mut room = Room::new();
+    assert_eq!(WorkingCopy::containing(room.folder.path()), Ok(None));
+    let empty = WorkingCopy::containing(&room.repository()).unwrap_err();
+    assert!(empty.to_string().contains("no commit yet"), "{empty}");
+    let head = room.commit_file("src/a.c", "one\n");
+    let copy = || {
+        let found = WorkingCopy::containing(&room.repository().join("src"));
+        found.unwrap().unwrap()
+    };
+    let clean = copy();
+    assert_eq!(
+        (&clean.head, clean.branch.as_deref(), clean.is_shallow),
+        (&head, Some("main"), false)
+    );
+    assert_eq!(
+        clean.uncommitted_changes(),
+        Ok(UncommittedChanges::default())
+    );
+
+    room.write("src/a.c", "two\n");
+    room.write("new.c", "new\n");
+    room.write(".backsight/store.db", "ours");
+    let index = fs::metadata(room.repository().join(".git/index")).unwrap();
+    let changes = copy().uncommitted_changes().unwrap();
+    assert_eq!(changes.untracked, 1);
+    let patch = crate::Diff::patch("uncommitted", changes.diff).unwrap();
+    assert!(patch.text.contains("-one\n+two\n"), "{}", patch.text);
+    let again = fs::metadata(room.repository().join(".git/index")).unwrap();
+    assert_eq!(index.mtime_nsec(), again.mtime_nsec());
+
+    room.write("src/a.c", "\0");
+    let fault = copy().uncommitted_changes().unwrap_err().to_string();
+    assert!(fault.contains("Binary files a/src/a.c"), "{fault}");
+    room.git(&["checkout", "--quiet", "--detach", "--force"]);
+    assert_eq!(copy().branch, None);
+    let url = format!("file://{}", room.repository().display());
+    room.git(&["clone", "--quiet", "--depth=1", &url, "../shallow"]);
+    let shallow = WorkingCopy::containing(&room.folder.path().join("shallow"));
+    assert!(shallow.unwrap().unwrap().is_shallow);
+}

@@ -44,22 +44,13 @@ struct SideComparison {
     interval: Option<Interval>,
     confidence: Confidence,
     equal: Option<f64>,
+    tolerates: bool,
 }
 
 impl TryState {
     pub(super) fn new(policy: &TryPolicy) -> Self {
-        let is_there = |side: usize, cell: usize| {
-            let mut absent = policy.absent.iter();
-            !absent.any(|it| *it == (side, cell) || *it == (0, cell))
-        };
-        let sides = 1..=policy.sides;
-        let deciding: usize = sides
-            .flat_map(|side| policy.cells.iter().enumerate().map(move |it| (side, it)))
-            .filter(|(side, (cell, _))| is_there(*side, *cell))
-            .map(|(_, (_, metrics))| metrics.iter().filter(|m| m.decides).count())
-            .sum();
-        let alpha = (1.0 - policy.confidence.share()) / deciding.max(1) as f64;
-        let confidence = Confidence::new(1.0 - alpha).unwrap_or(policy.confidence);
+        let is_there = |side: usize, cell: usize| policy.is_compared(side, cell);
+        let confidence = policy.confidence_each();
         let mut comparisons = Vec::new();
         for side in 1..=policy.sides {
             let cells = policy.cells.iter().enumerate();
@@ -79,6 +70,7 @@ impl TryState {
                     interval: None,
                     confidence,
                     equal: policy.equal,
+                    tolerates: policy.tolerates,
                 }));
             }
         }
@@ -284,10 +276,22 @@ impl SideComparison {
             (_, true) => false,
             _ => return,
         };
-        self.call = match higher == (self.better == Better::Higher) {
+        let is_better = higher == (self.better == Better::Higher);
+        if !is_better && !self.is_beyond_tolerance(interval) {
+            return;
+        }
+        self.call = match is_better {
             true => TryCall::Better,
             false => TryCall::Worse,
         };
+    }
+
+    /// Whether an interval that excludes no change lies wholly beyond what is tolerated.
+    fn is_beyond_tolerance(&self, interval: Interval) -> bool {
+        let Some(margin) = self.margin().filter(|_| self.tolerates) else {
+            return true;
+        };
+        interval.low > margin.high || interval.high < margin.low
     }
 
     /// On the scale that is used, as percent of the base.
@@ -315,7 +319,13 @@ impl SideComparison {
         let inside = self
             .margin()
             .map(|margin| (margin.high - seen).min(seen - margin.low));
-        let wanted = seen.abs().max(inside.unwrap_or(0.0));
+        // Where something is tolerated, what is worse has to get away from that, not from no change.
+        let is_worse = (seen > 0.0) != (self.better == Better::Higher);
+        let outside = match self.margin().filter(|_| self.tolerates && is_worse) {
+            Some(margin) => (seen - margin.high).max(margin.low - seen),
+            None => seen.abs(),
+        };
+        let wanted = outside.max(inside.unwrap_or(0.0)).max(0.0);
         let few = MIN_DIFFERENCES.saturating_sub(sequence.n());
         match sequence.more(wanted, self.confidence) {
             Ok(more) => more.map(|more| more.max(few).max(1)),

@@ -24,6 +24,7 @@ fn policy(sides: usize) -> TryPolicy {
         budget: None,
         most: 200,
         equal: None,
+        tolerates: false,
         confidence: Confidence::USUAL,
         seed: 1,
     }
@@ -120,6 +121,89 @@ fn sides_that_are_alike_are_decided_only_where_equality_is_asked_for() {
         verdict.compared[0]
     );
     assert!(asked.len() < 200, "{}", asked.len());
+}
+
+/// A check that passes what is worse by up to 2 %.
+fn tolerant() -> TryPolicy {
+    TryPolicy {
+        equal: Some(0.02),
+        tolerates: true,
+        most: 2000,
+        ..policy(1)
+    }
+}
+
+#[test]
+fn what_is_worse_within_the_tolerance_is_not_called_worse_and_what_lies_beyond_is() {
+    for (times, wanted) in [
+        (1.0, "equal"),
+        // Surely no improvement, and surely less than 2 %.
+        (1.008, "equal"),
+        (1.05, "worse"),
+        (0.95, "better"),
+    ] {
+        let world = noisy(&[1.0, times], 1.0, NoiseShape::Gauss, 5);
+        let (_, verdict) = pursue(&tolerant(), world);
+        let tried = &verdict.compared[0];
+        let came = match tried.call {
+            TryCall::Better => "better",
+            TryCall::Worse => "worse",
+            TryCall::Equal { .. } => "equal",
+            _ => "open",
+        };
+        assert_eq!(came, wanted, "{tried:?}");
+        let interval = tried.percent_interval.unwrap();
+        match tried.call {
+            TryCall::Worse => assert!(interval.low > 2.0, "{interval:?}"),
+            TryCall::Equal { .. } => assert!(interval.high <= 2.0, "{interval:?}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_side_at_the_tolerance_stays_open_and_says_what_it_would_take() {
+    let few = TryPolicy {
+        most: 40,
+        ..tolerant()
+    };
+    let (_, verdict) = pursue(&few, noisy(&[1.0, 1.02], 1.0, NoiseShape::Gauss, 6));
+    assert_eq!(verdict.ended, Some(TryEnd::Passes));
+    assert!(
+        matches!(verdict.compared[0].call, TryCall::Undecided { .. }),
+        "{:?}",
+        verdict.compared[0]
+    );
+}
+
+/// The forecast is about the median: of a hundred sides that make no difference about half are decided within it, and nearly all
+/// within one and a half times as many passes.
+#[test]
+fn a_forecast_is_what_it_takes() {
+    let policy = tolerant();
+    // Two values with 1 % of noise each.
+    let noise = [ForecastNoise {
+        cell: 0,
+        deviation: 0.01 * 2f64.sqrt(),
+    }];
+    let forecast = policy.forecast(&noise, 0.02).unwrap().passes.unwrap();
+    assert!((10..30).contains(&forecast), "{forecast}");
+    let mut taken: Vec<u32> = (0..100)
+        .map(|seed| {
+            let world = noisy(&[1.0, 1.0], 1.0, NoiseShape::Gauss, 100 + seed);
+            pursue(&policy, world).1.passes
+        })
+        .collect();
+    taken.sort_unstable();
+    let median = f64::from(taken[50]);
+    let ratio = median / forecast as f64;
+    assert!((0.6..1.4).contains(&ratio), "{median} {forecast}");
+    assert!(f64::from(taken[95]) <= 2.5 * forecast as f64, "{taken:?}");
+    let visible = policy.visible_after(&noise, forecast).unwrap();
+    assert!((0.015..=0.02).contains(&visible), "{visible}");
+    assert_eq!(policy.visible_after(&noise, 3), None);
+    assert_eq!(policy.forecast(&[], 0.02), None);
+    assert_eq!(policy.forecast(&noise, 1e-9).unwrap().passes, None);
 }
 
 /// How many of 400 studies of sides that are alike say that some side isn't, at whatever moment: what is decided stays so,

@@ -5,8 +5,8 @@
 mod study;
 mod view;
 
-pub use study::{BuildRow, TryRow, TryStudy};
-pub use view::{TryDifferenceView, TrySideView, TryView};
+pub use study::{BuildRow, CheckedBase, TryRow, TryStudy};
+pub use view::{CheckView, TryDifferenceView, TrySideView, TryView};
 
 use crate::{Document, Render};
 

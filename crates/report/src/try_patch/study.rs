@@ -1,5 +1,7 @@
 //! A try with its verdict: its sentences, tables and charts.
 
+mod check;
+
 use backsight_model::{HistoryCell, StudyHistory, Time, Version};
 use backsight_policy::{TryCall, TryComparison, TryEnd, TrySideOutcome, TryVerdict};
 use backsight_stats::Confidence;
@@ -12,6 +14,8 @@ use crate::{
     numbers::{self, Scale, counted, duration},
     right,
 };
+
+pub use check::CheckedBase;
 
 /// Most characters of why there is no build.
 const LONGEST_REASON: usize = 300;
@@ -39,6 +43,8 @@ pub struct TryStudy<'a> {
     pub equal: Option<f64>,
     /// What the base and the version that is changed were called by who asked: `main`, `feature`.
     pub called: Option<&'a (String, String)>,
+    /// The base that `check` was asked for; none of any other try.
+    pub checked: Option<CheckedBase<'a>>,
     /// Whether rounds can be added to it: `backsight run --more N STUDY`.
     pub takes_rounds: bool,
 }
@@ -427,6 +433,14 @@ impl<'a> TryStudy<'a> {
         Some(MoreRounds::for_study(more, &self.history.name))
     }
 
+    /// The option that says which difference is no matter.
+    fn margin_option(&self) -> &'static str {
+        match self.checked {
+            Some(_) => "--tolerance",
+            None => "--equal",
+        }
+    }
+
     /// How much more would do, if that can be told; else a margin within which the rest would be decided.
     fn way_out(&self) -> String {
         let decides = || self.verdict.compared.iter().filter(|t| t.decides);
@@ -440,7 +454,11 @@ impl<'a> TryStudy<'a> {
             let reaches: Option<Vec<f64>> = reaches.collect();
             let margin = reaches.map_or_else(String::new, |reaches| {
                 let reach = reaches.into_iter().fold(0.0, f64::max);
-                format!("; the others are within --equal {}", margin_of(reach))
+                format!(
+                    "; the others are within {} {}",
+                    self.margin_option(),
+                    margin_of(reach)
+                )
             });
             return format!(
                 "; {decided} of {} are decided{margin}",
@@ -454,6 +472,13 @@ impl<'a> TryStudy<'a> {
         let boots: Duration = self.history.boots.iter().map(|boot| boot.took).sum();
         let each = (trials + boots).div_f64(f64::from(self.verdict.passes));
         let rest = each.mul_f64(more as f64);
+        if self.checked.is_some() {
+            return format!(
+                "; about {} would tell: the same command again with --budget {}",
+                more_of(more),
+                coarse(rest)
+            );
+        }
         format!(
             "; about {} would tell: --budget {}",
             more_of(more),
@@ -602,6 +627,7 @@ impl TryStudy<'_> {
         };
         document
             .with_sentences(sentences)
+            .with_sentences(self.base_sentence())
             .with_sentences(folded)
             .with_section(
                 Section::table("", self.table(shown))
@@ -611,6 +637,7 @@ impl TryStudy<'_> {
                         numbers::confidence(Confidence::new(self.confidence).unwrap_or_default())
                     )),
             )
+            .with_section(self.next_section())
             .with_section(
                 Section::table("Secondary metrics", self.table(quiet.into_iter())).folded(),
             )
@@ -779,6 +806,7 @@ mod tests {
             confidence: 0.95,
             equal: None,
             called: None,
+            checked: None,
             takes_rounds: false,
         };
         words.sentences()

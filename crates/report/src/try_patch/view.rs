@@ -37,10 +37,30 @@ pub struct TryView<'a> {
     /// About so many more rounds would tell, and the command that adds them, where rounds can be added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_rounds: Option<MoreRounds>,
+    /// What `check` asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckView<'a>>,
     /// The sides.
     pub sides: Vec<TrySideView>,
     /// The verdict as sentences.
     pub sentences: Vec<String>,
+}
+
+/// What `check` asked for, and what to do next.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct CheckView<'a> {
+    /// The base as it was asked for: `origin/main`.
+    pub base: &'a str,
+    /// Whether that version itself is compared with, and not where the change left it.
+    pub tip: bool,
+    /// The identity of the commit that is compared with.
+    pub base_commit: &'a str,
+    /// The identity of the commit that was checked out.
+    pub head_commit: &'a str,
+    /// Up to how many percent worse is passed.
+    pub tolerance: Option<f64>,
+    /// What to do next, a sentence each.
+    pub next: Vec<String>,
 }
 
 /// A side of a try.
@@ -120,6 +140,21 @@ impl<'a> TryView<'a> {
             confidence: study.confidence,
             beyond: UnrepeatedVariation::Nothing,
             more_rounds: study.more_rounds(),
+            check: study.checked.map(|checked| {
+                let history = study.history;
+                let commit = |version: usize| {
+                    let found = history.versions.get(version);
+                    found.map_or("", |version| version.id.as_str())
+                };
+                CheckView {
+                    base: checked.base,
+                    tip: checked.tip,
+                    base_commit: commit(0),
+                    head_commit: commit(1),
+                    tolerance: study.equal,
+                    next: study.next_steps(),
+                }
+            }),
             sides: sides.collect(),
             sentences: study.sentences(),
         }

@@ -235,6 +235,7 @@ impl Verification<'_> {
             equal: None,
             confidence: bisected.confidence,
             called: None,
+            check: None,
         };
         let plan = self.plan.with_verb(choices)?;
         let name: StudyName = match name.parse::<StudyName>() {

@@ -243,6 +243,7 @@ pub(crate) async fn until_report(
         confidence: until.confidence,
         equal: Some(until.margin_percent),
         called: None,
+        check: None,
         verdict: policy.verdict(&evidence),
     }))
 }

@@ -2,9 +2,9 @@
 //! measured at the same time is compared.
 
 use backsight_history::WorkshopError;
-use backsight_model::{HistoryCell, StudyHistory, StudyName, did_you_mean};
+use backsight_model::{Event, HistoryCell, StudyHistory, StudyName, did_you_mean};
 use backsight_policy::{RequestedMetric, TryPolicy, TrySideOutcome, TryVerdict};
-use backsight_report::try_patch::TryStudy;
+use backsight_report::try_patch::{CheckedBase, TryStudy};
 use backsight_stats::Confidence;
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use super::{Resumed, Verb, verb};
 use crate::{
-    BuildContext, Choices, EndedLoop, EndedStudy, HistoryChoices, HistoryStudy, HistoryVerb,
-    PolicyInputs, SessionOptions, StudyEnding, StudyOutcome, TryChoices, VerdictReport,
-    evidence::evidence_of_study,
+    BeforeMeasuring, BuildContext, CheckChoices, Choices, EndedLoop, EndedStudy, HistoryChoices,
+    HistoryStudy, HistoryVerb, PolicyInputs, SessionOptions, StudyEnding, StudyOutcome, TryChoices,
+    VerdictReport, check_forecast::forecast_sentence, evidence::evidence_of_study,
+    repeated_check::earlier_check,
 };
 
 /// Passes without end: the budget comes before.
@@ -51,6 +52,36 @@ impl HistoryVerb for TryVerb {
     fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<TryPolicy> {
         let choices = inputs.choices.of_verb::<Self>()?;
         Ok(policy(choices, inputs.versions, inputs.cells, inputs.seed))
+    }
+
+    fn name_stem(choices: &Choices) -> &'static str {
+        match choices.of_verb::<Self>() {
+            Ok(TryChoices { check: Some(_), .. }) => "check",
+            _ => Self::NAME,
+        }
+    }
+
+    async fn before_measuring(
+        before: BeforeMeasuring<'_, TryPolicy>,
+    ) -> miette::Result<Option<StudyRow>> {
+        let choices = before.choices.of_verb::<Self>()?;
+        let Some(check) = &choices.check else {
+            return Ok(None);
+        };
+        let (store, site, cells) = (before.store, before.site, before.cells);
+        let note = |message: String| before.events.emit(&Event::Note { message });
+        if !check.anew
+            && let Some(earlier) = earlier_check(store, site, before.choices, cells).await?
+        {
+            let trials = earlier.measured + earlier.failed;
+            note(format!(
+                "`{}` asked the same and goes on: {trials} trials are there; --anew begins anew",
+                earlier.name
+            ));
+            return Ok(Some(earlier));
+        }
+        note(forecast_sentence(store, site, before.policy, choices, cells).await?);
+        Ok(None)
     }
 
     fn rounds(_choices: &Choices) -> u32 {
@@ -159,6 +190,7 @@ fn policy(choices: &TryChoices, versions: usize, cells: &[HistoryCell], seed: u3
         budget: choices.budget,
         most: choices.most,
         equal: choices.equal.map(|percent| percent / 100.0),
+        tolerates: choices.check.is_some(),
         confidence: Confidence::new(choices.confidence).unwrap_or_default(),
         seed,
     }
@@ -178,12 +210,14 @@ pub struct TryReport {
     pub equal: Option<f64>,
     /// The user's names of base and side.
     pub called: Option<(String, String)>,
+    /// What `check` asked, if it is one.
+    pub check: Option<CheckChoices>,
     /// Where it stands.
     pub verdict: TryVerdict,
 }
 
 impl TryReport {
-    pub(super) async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
+    pub(crate) async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
         let history = store.study_history(study.id).await.into_diagnostic()?;
         let choices = Choices::from_study(study).into_diagnostic()?;
         let choices = choices.of_verb::<TryVerb>()?.clone();
@@ -196,6 +230,7 @@ impl TryReport {
             confidence: choices.confidence,
             equal: choices.equal,
             called: choices.called,
+            check: choices.check,
             verdict,
         })
     }
@@ -209,12 +244,20 @@ impl TryReport {
             confidence: self.confidence,
             equal: self.equal,
             called: self.called.as_ref(),
+            checked: self.check.as_ref().map(|check| CheckedBase {
+                base: &check.base,
+                tip: check.tip,
+            }),
             takes_rounds: verb(self.verb).is_some_and(|verb| verb.takes_rounds),
         }
     }
 
     /// What it means to a script.
     fn ending(&self) -> StudyEnding {
+        // A base that doesn't build says nothing of the change.
+        if self.check.is_some() && self.verdict.dead.first() == Some(&true) {
+            return StudyEnding::Undecided;
+        }
         match self.verdict.overall() {
             TrySideOutcome::Worse | TrySideOutcome::Dead => StudyEnding::Failed,
             TrySideOutcome::Undecided => StudyEnding::Undecided,

@@ -299,3 +299,19 @@ fn a_study_goes_on_when_whoever_watched_it_has_gone() {
     }
     place.assert_nothing_left();
 }
+
+#[test]
+fn a_definition_that_cannot_be_read_keeps_no_other_from_being_listed() {
+    let place = Place::new();
+    place.write("benchmarks/broken.toml", "name = ");
+    let ended = place.ends(&["list", "benchmarks"]);
+    ended.assert_code(1);
+    assert!(ended.stdout().contains("sysbench-cpu"));
+    ended.assert_says(&["broken.toml", "string values must be quoted"]);
+    let ended = place.ends(&["lint", "nosuch"]);
+    ended.assert_code(2);
+    ended.assert_says(&["nosuch isn't there"]);
+    let ended = place.ends(&["run", "--use", "sysbench-cpu", "--rounds", "0"]);
+    ended.assert_code(2);
+    ended.assert_says(&["a whole number from 1"]);
+}

@@ -22,7 +22,7 @@ use crate::{
     outcome,
     plan_args::PlanArgs,
     session_args::SessionArgs,
-    value_parsers::{confidence, percent},
+    value_parsers::{at_least_one, confidence, percent},
 };
 
 /// Arguments of `bisect`.
@@ -69,7 +69,7 @@ pub struct BisectArgs {
     cancelling: bool,
     /// Trials of a measurement, of which the mean is taken; a measurement is one boot where the target boots. Unless said,
     /// one; or the best of as many as tells most, where the noise turns out to be on one side only
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     trials: Option<NonZeroU32>,
     /// Sample so many layouts in memory of each version: the answer holds for the source, not for one layout
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]

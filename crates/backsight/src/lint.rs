@@ -26,6 +26,13 @@ impl LintArgs {
     /// Prints what is amiss.
     pub fn execute(self) -> miette::Result<ExitCode> {
         let mut definitions = Vec::new();
+        if let Some(path) = self.paths.iter().find(|path| !path.exists()) {
+            return Err(miette::miette!(
+                help = "name a definition, NAME.toml, or a folder of them; `backsight new benchmark NAME` writes one",
+                "{} isn't there",
+                path.display()
+            ));
+        }
         for path in &self.paths {
             match path.is_dir() {
                 true => definitions.extend(files_of(path, "toml")?),

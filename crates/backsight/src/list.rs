@@ -4,7 +4,7 @@ use backsight_catalog::benchmark_sets;
 use backsight_settings::SettingCatalog;
 use std::process::ExitCode;
 
-use crate::common_options::CommonOptions;
+use crate::{common_options::CommonOptions, exit_status::ExitStatus};
 
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ impl ListArgs {
     /// Prints it.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
         match self.what {
-            What::Benchmarks => benchmarks(shared)?,
+            What::Benchmarks => return benchmarks(shared),
             What::Sets => sets()?,
             What::Monitors => monitors(shared)?,
             What::Importers => importers()?,
@@ -37,12 +37,19 @@ impl ListArgs {
     }
 }
 
-fn benchmarks(shared: &CommonOptions) -> miette::Result<()> {
+/// Lists them, but for those that can't be read: these are said.
+fn benchmarks(shared: &CommonOptions) -> miette::Result<ExitCode> {
     let catalog = crate::files::catalog(shared, Some(std::path::Path::new("plan.toml")))?;
     let mut table = table(&["benchmark", "roles", "metrics", "about"]);
+    let mut unreadable = Vec::new();
     for name in catalog.names() {
-        let Some(definition) = catalog.find(&name)? else {
-            continue;
+        let definition = match catalog.find(&name) {
+            Ok(Some(definition)) => definition,
+            Ok(None) => continue,
+            Err(error) => {
+                unreadable.push(miette::Report::from(error));
+                continue;
+            }
         };
         let benchmark = &definition.benchmark;
         let roles: Vec<String> = benchmark.roles.iter().map(ToString::to_string).collect();
@@ -54,7 +61,11 @@ fn benchmarks(shared: &CommonOptions) -> miette::Result<()> {
             benchmark.about.clone(),
         ]);
     }
-    crate::files::print(&format!("{table}\n"))
+    crate::files::print(&format!("{table}\n"))?;
+    for fault in &unreadable {
+        eprintln!("\n{fault:?}");
+    }
+    Ok(ExitStatus::failed_if(!unreadable.is_empty()))
 }
 
 fn sets() -> miette::Result<()> {

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{common_options::CommonOptions, files};
+use crate::{common_options::CommonOptions, files, value_parsers::at_least_one};
 
 /// What is measured: a plan's file, or benchmarks by name.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub struct PlanArgs {
     )]
     monitors: Vec<MonitorName>,
     /// How often each cell is measured, instead of the plan's rounds
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     rounds: Option<NonZeroU32>,
     /// Measure on this testbed of the lab, instead of the plan's
     #[arg(long, value_name = "NAME")]

@@ -3,7 +3,10 @@
 use miette::IntoDiagnostic as _;
 use std::{num::NonZeroU32, process::ExitCode};
 
-use crate::{common_options::CommonOptions, files, outcome, session_args::SessionArgs};
+use crate::{
+    common_options::CommonOptions, files, outcome, session_args::SessionArgs,
+    value_parsers::at_least_one,
+};
 
 /// Arguments of `resume`.
 #[derive(Debug, clap::Args)]
@@ -11,7 +14,7 @@ pub struct ResumeArgs {
     /// The study: its name or its number
     study: String,
     /// Add so many rounds to it, also if it is finished
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     rounds: Option<NonZeroU32>,
     #[command(flatten)]
     session: SessionArgs,

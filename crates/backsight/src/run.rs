@@ -12,8 +12,12 @@ use backsight_study::{
 use std::{num::NonZeroU32, path::Path, process::ExitCode};
 
 use crate::{
-    common_options::CommonOptions, files, outcome, plan_args::PlanArgs, resume::ResumeArgs,
-    session_args::SessionArgs, value_parsers::percent,
+    common_options::CommonOptions,
+    files, outcome,
+    plan_args::PlanArgs,
+    resume::ResumeArgs,
+    session_args::SessionArgs,
+    value_parsers::{at_least_one, percent},
 };
 
 /// Rounds without end: the budget comes before.
@@ -65,7 +69,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TESTBEDS", default_value = "1", conflicts_with = "until", value_parser = clap::value_parser!(u32).range(1..=64))]
     parallel: u32,
     /// Add so many rounds to a study that was measured before: `backsight run --more 5 STUDY`
-    #[arg(long, value_name = "N", conflicts_with_all = ["use", "rounds", "lab", "until", "parallel", "name", "seed"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["use", "rounds", "lab", "until", "parallel", "name", "seed"], value_parser = at_least_one)]
     more: Option<NonZeroU32>,
     /// Name of the result set; else run-1, run-2, …
     #[arg(long)]

@@ -15,6 +15,7 @@ use crate::{
     files, outcome,
     plan_args::{question_of, seed_of},
     session_args::SessionArgs,
+    value_parsers::at_least_one,
 };
 
 /// Arguments of `search`.
@@ -69,7 +70,7 @@ pub struct SearchArgs {
     #[arg(long, value_name = "SHARE", default_value = "0.1%")]
     slack: Percent,
     /// How often everything is searched anew
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
     repeat: NonZeroU32,
     /// The variant of the plan, or the testbed of the lab, that is without the device: what the generator does alone is
     /// searched first

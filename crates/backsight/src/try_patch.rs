@@ -23,7 +23,7 @@ use crate::{
     outcome,
     plan_args::PlanArgs,
     session_args::SessionArgs,
-    value_parsers::{confidence, percent},
+    value_parsers::{at_least_one, confidence, percent},
 };
 
 /// Most sides beside the base.
@@ -68,7 +68,7 @@ pub struct TryArgs {
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
     confidence: Confidence,
     /// Trials of each cell on each side in a pass; a pass is one boot where the target boots
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
     trials: NonZeroU32,
     /// Lay each side out in memory anew in each of so many passes: the answer holds for the source, not for one layout
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]

@@ -2,6 +2,7 @@
 
 use backsight_stats::Confidence;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::num::NonZeroU32;
 
 /// The values that an option may have: the name of each, what it stands for, and what the help says of it.
 pub type NamedValues<T> = [(&'static str, T, &'static str)];
@@ -17,6 +18,12 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
         let found = table.iter().find(|(known, ..)| *known == name);
         found.map(|(_, value, _)| *value).ok_or("no such name")
     })
+}
+
+/// How often something is done.
+pub fn at_least_one(text: &str) -> Result<NonZeroU32, String> {
+    let expected = || format!("expected a whole number from 1 to {}", u32::MAX);
+    text.parse().map_err(|_| expected())
 }
 
 /// A percentage from nothing on.

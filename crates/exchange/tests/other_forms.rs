@@ -565,3 +565,18 @@ fn netperf_says_meanwhile_how_fast_it_is() {
         ]
     );
 }
+
+#[test]
+fn runs_that_failed_and_times_below_nothing_are_said() {
+    let text = r#"{"results": [{"command": "grep x file", "times": [1.5, -2.5, 1], "exit_codes": [0, 1, null]}]}"#;
+    let imported = try_read("hyperfine", "x.json", text).unwrap();
+    let said = [
+        "runs of `grep x file` that failed, which hyperfine was told to ignore: 2 of 3",
+        "kept as they are: 1 time of `time` below 0",
+    ];
+    assert_eq!(imported.notes, said);
+    assert_eq!(
+        lines(&imported),
+        ["grep-x-file name=grep x file time s lower: 1.5 -2.5 1"]
+    );
+}

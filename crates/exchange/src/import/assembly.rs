@@ -92,6 +92,9 @@ pub struct ImportedStudy {
     pub notes: Vec<String>,
 }
 
+/// Characters of a note out of a file.
+const LONGEST_NOTE: usize = 300;
+
 /// A metric that is being learnt about.
 #[derive(Debug)]
 struct Learnt {
@@ -280,6 +283,9 @@ impl<'a> Assembly<'a> {
             self.spared.extend(record.metric);
             return Ok(());
         }
+        if let Some(note) = &record.note {
+            self.notes.insert(note.chars().take(LONGEST_NOTE).collect());
+        }
         let cell = self.cell(&record)?;
         let metric = match &record.metric {
             Some(metric) if self.choices.without.contains(metric) => {
@@ -296,6 +302,7 @@ impl<'a> Assembly<'a> {
         let Some((metric, factor)) = metric else {
             return Err("it doesn't say what was measured".into());
         };
+        self.note_negative_times(&record, (cell, metric));
         let scaled = |values: &[f64]| values.iter().map(|value| value * factor).collect();
         for (number, values) in record.trials.iter().enumerate() {
             let round = self.round(cell, metric, record.rounds.get(number).copied())?;
@@ -323,6 +330,22 @@ impl<'a> Assembly<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A time below 0 is kept as it is, and said.
+    fn note_negative_times(&mut self, record: &Record, (cell, metric): (usize, usize)) {
+        let learnt = self.metrics.get(&self.cells[cell].benchmark);
+        let unit = learnt.and_then(|it| it.get_index(metric)?.1.unit);
+        let values = record.trials.iter().chain(&record.each).flatten();
+        let negative = values.filter(|value| **value < 0.0).count();
+        if negative > 0 && unit.is_some_and(Unit::is_time) {
+            let said = record.metric.as_deref().unwrap_or_default();
+            self.notes.insert(format!(
+                "kept as they are: {} of `{}` below 0",
+                backsight_model::counted(negative, "time"),
+                printable(said)
+            ));
+        }
     }
 
     /// Whether the format or a choice says the unit and the direction of a record's metric.

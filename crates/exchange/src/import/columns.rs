@@ -76,10 +76,16 @@ impl Layout {
             chosen => chosen,
         };
         for name in values {
+            if layout.values.iter().any(|(known, _)| known == name) {
+                continue;
+            }
             let column = layout.want(table.column(name)?);
             layout.values.push((name.clone(), column));
         }
         for name in &choices.params {
+            if layout.params.iter().any(|(known, _)| known == name) {
+                continue;
+            }
             let column = layout.want(table.column(name)?);
             layout.params.push((name.clone(), column));
         }
@@ -266,6 +272,7 @@ impl Gathered {
         let index = entry.index();
         let record = entry.or_insert_with_key(|key| Record {
             spare: false,
+            note: None,
             benchmark: key.benchmark.clone(),
             params,
             variant: key.variant.clone(),

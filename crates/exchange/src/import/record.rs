@@ -36,6 +36,8 @@ pub(super) struct Record {
     pub hosts: Vec<Option<String>>,
     /// Why it gave no samples.
     pub failed: Option<String>,
+    /// What whoever imports it should know, as a sentence.
+    pub note: Option<String>,
 }
 
 const FIELDS: &[&str] = &[
@@ -53,6 +55,7 @@ const FIELDS: &[&str] = &[
     "rounds",
     "hosts",
     "failed",
+    "note",
 ];
 
 impl Record {
@@ -83,6 +86,7 @@ impl Record {
             rounds: rounds(found)?,
             hosts: hosts(found)?,
             failed,
+            note: text(found, "note")?,
         };
         record.checked()
     }

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use backsight_model::{
-    Benchmark, BenchmarkLookupError, DocumentError, KeepRules, Lab, Located, Monitor, Plan, Target,
-    TomlDocument,
+    Benchmark, BenchmarkLookupError, DocumentError, KeepRules, Lab, Located, Monitor, Plan,
+    StoreSettings, Target, TomlDocument,
 };
 use backsight_settings::{
     Placeholders, PreparationSource, SettingCatalog, SettingDefinition, resolve,
@@ -290,6 +290,13 @@ fn the_page_about_keeping_works_to_the_letter_and_its_rules_are_right() {
     follow(page);
     let rules = blocks(page, "toml").remove(0);
     KeepRules::read(&TomlDocument::new(page, rules)).unwrap();
+}
+
+#[test]
+fn the_settings_on_the_page_about_buckets_are_right() {
+    let page = "docs/how-to/raw-objects-in-a-bucket.md";
+    let settings = blocks(page, "toml").remove(0);
+    StoreSettings::read(&TomlDocument::new(page, settings)).unwrap();
 }
 
 #[test]

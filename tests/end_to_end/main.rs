@@ -20,6 +20,7 @@ mod ahead;
 mod bad_link;
 mod barriers;
 mod bisecting;
+mod buckets;
 mod checking;
 mod ci;
 mod comparing;

@@ -100,7 +100,7 @@ enum Verb {
     Delete(studies::DeleteArgs),
     /// Remove raw outputs and builds that the store's rules don't keep; samples and verdicts stay
     Prune(prune::PruneArgs),
-    /// The store as a whole: checked and mended, or copied
+    /// The store as a whole: checked and mended, copied, and where its raw outputs are
     Store(store::StoreArgs),
     /// List what there is: `list benchmarks`, `list monitors`, `list importers`
     List(list::ListArgs),

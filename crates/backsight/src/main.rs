@@ -53,6 +53,7 @@ mod step;
 mod store;
 mod store_check;
 mod store_copy;
+mod store_raw;
 mod studies;
 mod test;
 mod test_matrix;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::{common_options::CommonOptions, store_check, store_copy};
+use crate::{common_options::CommonOptions, store_check, store_copy, store_raw};
 
 /// Arguments of `store`.
 #[derive(Debug, clap::Args)]
@@ -17,6 +17,8 @@ enum StoreAction {
     Check(store_check::StoreCheckArgs),
     /// Copy studies into another store, a folder or a database; what it has already is left out
     Copy(store_copy::StoreCopyArgs),
+    /// Say where raw outputs are kept, or move them: into a bucket, or back into the store's folder
+    Raw(store_raw::RawArgs),
 }
 
 impl StoreArgs {
@@ -25,6 +27,7 @@ impl StoreArgs {
         match self.action {
             StoreAction::Check(verb) => verb.execute(shared),
             StoreAction::Copy(verb) => verb.execute(),
+            StoreAction::Raw(verb) => verb.execute(shared),
         }
     }
 }

@@ -48,6 +48,7 @@ mod self_test;
 mod simulator;
 mod span;
 mod step;
+mod store_settings;
 mod suite_run;
 mod target;
 mod template;
@@ -127,6 +128,9 @@ pub use self_test::{
 pub use simulator::{Simulator, SimulatorError};
 pub use span::{Size, SizeError, Time, TimeError};
 pub use step::{Action, Iterations, Phase, Port, Ready, ReadyCondition, Step, Steps, StopSignal};
+pub use store_settings::{
+    BucketUrl, RawLocation, RawLocationError, STORE_SETTINGS_FILE, StoreSettings,
+};
 pub use suite_run::{SuiteRun, TestCount};
 pub use target::{
     Activate, BootKind, BuildStage, CvsSource, GitSource, Layout, LayoutKind, ListSource,

@@ -1,7 +1,15 @@
 //! JSON schemas of the files that users write, for editors.
 
 /// Kinds of files that have a schema.
-pub const KINDS: &[&str] = &["lab", "plan", "benchmark", "monitor", "target", "keep"];
+pub const KINDS: &[&str] = &[
+    "lab",
+    "plan",
+    "benchmark",
+    "monitor",
+    "target",
+    "keep",
+    "store",
+];
 
 /// The JSON schema of this kind of file, if there is such a kind.
 pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
@@ -10,6 +18,7 @@ pub fn schema_for(kind: &str) -> Option<serde_json::Value> {
         "plan" => schemars::schema_for!(crate::Plan),
         "monitor" => schemars::schema_for!(crate::Monitor),
         "target" => schemars::schema_for!(crate::Target),
+        "store" => schemars::schema_for!(crate::StoreSettings),
         "keep" => return Some(crate::keep::file_schema()),
         "benchmark" => crate::benchmark::schema(),
         _ => return None,
@@ -28,6 +37,7 @@ mod tests {
             ("monitor", "run"),
             ("target", "quirk"),
             ("keep", "keep"),
+            ("store", "raw"),
         ] {
             let schema = super::schema_for(kind).unwrap();
             assert!(

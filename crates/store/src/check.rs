@@ -48,6 +48,8 @@ pub struct DamagedObject {
     pub raw: RawRef,
     /// What was found.
     pub detail: String,
+    /// Whether this machine still has it at hand.
+    pub cached: bool,
     /// Whose output it is.
     pub owners: Vec<(StudyId, RawOwner)>,
 }
@@ -124,17 +126,40 @@ impl Store {
         let _unswept = self.raw.unswept().await.ok();
         let known: Vec<RawRef> = self.unpruned_objects().await?.into_iter().collect();
         let count = known.len();
+        let damaged = self.raw.find_damaged(known).await?;
         let mut found = Vec::new();
-        for (raw, detail) in self.raw.find_damaged(known).await? {
+        for (raw, detail) in damaged {
             let owners = self.owners(&raw).await?;
+            let cached = match self.raw.bucket() {
+                Some(bucket) => bucket.cached(raw).await?.is_some(),
+                None => false,
+            };
             found.push(DamagedObject {
                 raw,
                 detail,
+                cached,
                 owners,
             });
         }
         found.sort_by(|a, b| a.owners.cmp(&b.owners));
         Ok((count, found))
+    }
+
+    /// Writes an object anew that this machine still has at hand; tells whether it had.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn restore_object(&self, raw: &RawRef) -> Result<bool, StoreError> {
+        let Some(bucket) = self.raw.bucket() else {
+            return Ok(false);
+        };
+        let Some(content) = bucket.cached(*raw).await? else {
+            return Ok(false);
+        };
+        let _unswept = self.raw.unswept().await?;
+        self.check_raw_place().await?;
+        bucket.keep(vec![content]).await?;
+        Ok(bucket.find_damaged(vec![*raw]).await?.is_empty())
     }
 
     async fn owners(&self, raw: &RawRef) -> Result<Vec<(StudyId, RawOwner)>, StoreError> {

@@ -546,4 +546,26 @@ mod tests {
              a TEXT COLLATE \"C\" NOT NULL\n);\n"
         );
     }
+
+    #[tokio::test]
+    async fn a_lock_that_is_held_leaves_no_broken_transaction_behind() {
+        if Need::PostgresqlServer.is_missing() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let url = PostgresServer::shared().new_database();
+        let location = StoreLocation::from(url).with_controller_folder(folder.path());
+        let store = Store::open(location).await.unwrap();
+        let db = &store.database;
+        let held = db.hold_lock("test", false, Duration::ZERO).await.unwrap();
+        for _ in 0..20 {
+            let refused = db.hold_lock("test", true, Duration::ZERO).await;
+            assert!(matches!(refused, Err(StoreError::Locked { .. })));
+            assert!(store.studies().await.unwrap().is_empty());
+        }
+        drop(held);
+        db.hold_lock("test", true, Duration::from_secs(5))
+            .await
+            .unwrap();
+    }
 }

@@ -3,7 +3,7 @@
 use backsight_model::StudyName;
 use std::{io, path::PathBuf};
 
-use crate::{PruneMark, RawRef};
+use crate::{BucketError, PruneMark, RawRef};
 
 /// Why a store couldn't do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -264,6 +264,43 @@ pub enum StoreError {
         path: PathBuf,
         /// The file that says which store was there before.
         remembered: PathBuf,
+    },
+    /// The bucket with the raw objects didn't do what it was asked to.
+    #[error(transparent)]
+    Bucket(Box<BucketError>),
+    /// The store's settings can't be understood.
+    #[error("{}: {detail}; `backsight schema store` says what settings there are", path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        detail: String,
+    },
+    /// The raw objects were moved after the store was opened.
+    #[error(
+        "the settings of the store in {} changed after it was opened: its raw outputs may be elsewhere now; start again, a study goes on with `backsight resume`",
+        dir.display()
+    )]
+    SettingsChanged {
+        /// The store's folder.
+        dir: PathBuf,
+    },
+    /// Raw objects are to be moved out of a database.
+    #[error(
+        "the store {} is in a database, which has its raw outputs too: only those of a store in a folder are moved into a bucket",
+        path.display()
+    )]
+    RawInDatabase {
+        /// The database's address, without a password.
+        path: PathBuf,
+    },
+    /// Raw objects are to be moved while studies are measured.
+    #[error(
+        "study `{study}` is being measured: raw outputs are moved when nothing is; wait until it is done, or stop it"
+    )]
+    Measuring {
+        /// The study.
+        study: String,
     },
     /// The program is about to end and starts nothing new.
     #[error("Backsight is being stopped: the store takes nothing new; `backsight resume` goes on")]

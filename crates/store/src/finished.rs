@@ -151,6 +151,7 @@ impl Store {
         let mut kept = Vec::with_capacity(on_disk.len());
         // Each new object is an open file.
         for parts in on_disk.chunks(PARTS_AT_ONCE) {
+            self.check_raw_place().await?;
             kept.extend(self.raw.keep_parts(parts.to_vec()).await?);
         }
         let mut on_disk = kept.into_iter();

@@ -6,6 +6,8 @@
 //! DIR/raw/ab/cdef….zst     what was printed: zstd, addressed by the BLAKE3 hash of its content
 //! DIR/lock                 held for moments, so that raw objects aren't swept while a trial is being recorded
 //! DIR/prune.lock           held by whoever prunes
+//! DIR/store.toml           settings that all who use the store agree on, if somebody wrote it: [`backsight_model::StoreSettings`]
+//! DIR/raw-cache/ab/…       what this machine keeps at hand, where raw objects are in a bucket
 //! DIR/keep.toml            how long raw objects are kept, if somebody wrote it: [`backsight_model::KeepRules`]
 //! ```
 //!
@@ -30,6 +32,8 @@
 
 mod acceptance;
 mod annotation;
+mod bucket_client;
+mod bucket_error;
 mod check;
 mod copy;
 mod core_file;
@@ -39,6 +43,7 @@ mod finished;
 mod history;
 mod holder;
 mod host_records;
+mod identity;
 mod instance_records;
 mod job;
 mod lease;
@@ -49,6 +54,9 @@ mod pruned;
 mod pruning;
 mod query;
 mod raw;
+mod raw_bucket;
+mod raw_cache;
+mod raw_move;
 mod raw_objects;
 mod raw_ref;
 mod raw_table;
@@ -56,12 +64,14 @@ mod results;
 mod retention;
 mod runner;
 mod self_test;
+mod settings_file;
 mod stamp;
 mod study;
 mod suite_run;
 mod triage;
 mod trial;
 
+pub use bucket_error::{BucketError, BucketFault};
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
 pub use copy::{CopiedStudy, CopyCounts, StoreCopy};
 pub use core_file::CoreFileRow;
@@ -73,6 +83,7 @@ pub use instance_records::{ALL_TRIALS, InstanceRecords, InstanceSamplesByTrial, 
 pub use location::{StoreLocation, data_folder};
 pub use prune_mark::{PruneMark, RulePruning};
 pub use raw::{FilePart, SweptObjects};
+pub use raw_move::MovedObjects;
 pub use raw_objects::RawInventory;
 pub use raw_ref::RawRef;
 pub use retention::{
@@ -89,9 +100,9 @@ pub use trial::{KeptOutput, ObservedTrial, StepRow, TrialRow};
 
 use database::{Database, Expected, PostgresAddress};
 use lease::LeaseRenewal;
-use raw::RawFolder;
 use raw_objects::RawObjects;
 use raw_table::RawTable;
+use settings_file::{FileStamp, SettingsFile};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -110,6 +121,8 @@ pub struct Store {
     database: Database,
     raw: RawObjects,
     lease: Arc<OnceLock<LeaseRenewal>>,
+    /// The settings as they were when it was opened.
+    settings: FileStamp,
 }
 
 impl Store {
@@ -135,19 +148,20 @@ impl Store {
         }
         let dir = location.folder();
         let path = database::file_in(&dir);
-        let raw = RawFolder::open_to_read(&dir, PATIENCE);
+        let settings = SettingsFile::new(&dir).stamp();
+        let raw = RawObjects::open_to_read(&dir, PATIENCE)?;
         match fs::metadata(&path) {
             Ok(_) => {}
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(StoreError::file("read", path, error));
             }
-            Err(_) if raw.has_objects()? => return Err(raw.database_lost(path)),
+            Err(_) if raw.has_objects().await? => return Err(raw.database_lost(path)),
             Err(_) => return Err(StoreError::NoStore { dir }),
         }
         match Self::open(&location).await {
             Err(error) if error.is_of_permissions() => {
                 let database = Database::open_to_read(&dir, PATIENCE, &raw).await?;
-                Ok(Self::new(location, database, RawObjects::Folder(raw)))
+                Ok(Self::new(location, database, raw, settings))
             }
             opened => opened,
         }
@@ -166,9 +180,10 @@ impl Store {
             return Self::open_postgres(location, &address, patience, Expected::Anything).await;
         }
         let dir = location.folder();
-        let raw = RawFolder::open(&dir, patience)?;
+        let settings = SettingsFile::new(&dir).stamp();
+        let raw = RawObjects::open(&dir, patience)?;
         let database = Database::open(&dir, patience, &raw).await?;
-        Ok(Self::new(location, database, RawObjects::Folder(raw)))
+        Ok(Self::new(location, database, raw, settings))
     }
 
     async fn open_postgres(
@@ -179,16 +194,23 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let folder = location.folder();
         let database = Database::open_postgres(address, &folder, patience, expected).await?;
-        let raw = RawTable::new(database.clone(), patience);
-        Ok(Self::new(location, database, RawObjects::Table(raw)))
+        let raw = RawObjects::Table(RawTable::new(database.clone(), patience));
+        let settings = SettingsFile::new(&folder).stamp();
+        Ok(Self::new(location, database, raw, settings))
     }
 
-    fn new(location: StoreLocation, database: Database, raw: RawObjects) -> Self {
+    fn new(
+        location: StoreLocation,
+        database: Database,
+        raw: RawObjects,
+        settings: FileStamp,
+    ) -> Self {
         Self {
             dir: location.folder(),
             location,
             database,
             raw,
+            settings,
             lease: Arc::default(),
         }
     }
@@ -240,7 +262,14 @@ impl Store {
     /// # Errors
     /// The object was pruned ([`StoreError::Pruned`]), or is missing or damaged.
     pub async fn raw(&self, raw: &RawRef) -> Result<Vec<u8>, StoreError> {
+        // A cache on another machine than the one that pruned may still have it.
+        if self.raw.bucket().is_some()
+            && let Some(mark) = self.prune_mark(raw).await?
+        {
+            return Err(StoreError::Pruned { raw: *raw, mark });
+        }
         match self.raw.read(*raw).await {
+            Err(StoreError::RawDamaged { .. }) if self.settings_changed() => Err(self.moved()),
             Err(damaged @ StoreError::RawDamaged { .. }) => match self.prune_mark(raw).await? {
                 Some(mark) => Err(StoreError::Pruned { raw: *raw, mark }),
                 None => Err(damaged),

@@ -59,6 +59,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<RetentionTable, StoreError> {
         let _only = self.raw.only_pruner().await?;
+        self.check_raw_place().await?;
         let sizes = self.object_sizes().await?;
         let before = self.fates(rules, references, now).await?;
         self.mark_doomed(rules, &before, &sizes, now).await?;
@@ -70,6 +71,10 @@ impl Store {
             let marked = self.marked_of(objects).await?;
             self.raw.remove(marked).await?;
             drop(alone);
+        }
+        if self.raw.bucket().is_some() {
+            // What was too young to be swept when its study was deleted.
+            self.sweep().await?;
         }
         Ok(table(&fates, &sizes))
     }
@@ -257,14 +262,13 @@ impl Store {
     /// Takes back the marks of objects that stay after all, whoever marked them. What a rule removed before has no file, and
     /// keeps its mark, though no rule would remove it any more.
     async fn unmark_kept(&self, fates: &Fates) -> Result<(), StoreError> {
-        let mut kept = Vec::new();
-        for object in self.marked_objects().await? {
-            let stays = matches!(fates.get(&object), Some((RetentionFate::Kept(_), _)));
-            if stays && self.raw.has(object).await? {
-                kept.push(object);
-            }
-        }
-        self.unmark(&kept).await
+        let marked = self.marked_objects().await?.into_iter();
+        let inventory = self.raw.inventory().await?;
+        let kept = marked.filter(|object| {
+            let stays = matches!(fates.get(object), Some((RetentionFate::Kept(_), _)));
+            stays && inventory.has(object)
+        });
+        self.unmark(&kept.collect::<Vec<_>>()).await
     }
 
     async fn marked_objects(&self) -> Result<HashSet<RawRef>, StoreError> {

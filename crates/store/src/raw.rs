@@ -1,9 +1,8 @@
 //! What was printed, as it was printed: zstd files named by the BLAKE3 hash of their content. The same content is
 //! kept once.
 //!
-//! Files are written with `std::fs` and not through a library for folders and buckets, because those don't wait
-//! until a file is on the disk, and a trial whose raw output may vanish isn't durable. A bucket can become a second
-//! way when somebody has one.
+//! Files are written with `std::fs` and not through the library for buckets, because that doesn't wait until a file is
+//! on the disk, and a trial whose raw output may vanish isn't durable.
 //!
 //! An object is given out only if its content is what its name says.
 
@@ -310,13 +309,7 @@ impl RawFolder {
             io::ErrorKind::NotFound => damaged("its file is missing".into()),
             _ => self.fault("read", &path, e),
         })?;
-        let content = zstd::stream::decode_all(packed.as_slice())
-            .map_err(|e| damaged(format!("it can't be unpacked ({e})")))?;
-        if RawRef::from_content(&content) == *raw {
-            Ok(content)
-        } else {
-            Err(damaged("its content is another one".into()))
-        }
+        unpack(raw, &packed).map_err(damaged)
     }
 
     /// The addresses of all objects in the folder. Blocks.
@@ -394,6 +387,16 @@ impl RawFolder {
 
     fn fault(&self, doing: &'static str, path: &Path, error: io::Error) -> StoreError {
         StoreError::file(doing, path, error)
+    }
+}
+
+/// The content of a packed object, or what is wrong with it.
+pub(crate) fn unpack(raw: &RawRef, packed: &[u8]) -> Result<Vec<u8>, String> {
+    let content =
+        zstd::stream::decode_all(packed).map_err(|e| format!("it can't be unpacked ({e})"))?;
+    match RawRef::from_content(&content) == *raw {
+        true => Ok(content),
+        false => Err("its content is another one".into()),
     }
 }
 

@@ -1,22 +1,34 @@
-//! The raw objects of a store, wherever they are: files in a folder, or rows of a table.
+//! The raw objects of a store, wherever they are: files in a folder, rows of a table, or objects in a bucket.
+//!
+//! A place keeps objects under the BLAKE3 address of their content. What it has acknowledged is durable, and it gives an object out
+//! only if its content is what its address says.
 
+use backsight_model::{RawLocation, StoreSettings};
 use std::{
     collections::{HashMap, HashSet},
     fs::File,
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
 use crate::{
     FilePart, RawRef, StoreError, SweptObjects,
     query::Transaction,
     raw::{RawFolder, off_the_loop},
+    raw_bucket::RawBucket,
     raw_table::RawTable,
+    settings_file::SettingsFile,
 };
 
 /// The place of raw objects, and the store's locks.
 #[derive(Debug, Clone)]
 pub(crate) enum RawObjects {
+    /// Files in a folder beside the database.
     Folder(RawFolder),
+    /// Rows of the database that the store is in.
     Table(RawTable),
+    /// Objects in a bucket; the folder beside the database has the locks.
+    Bucket(RawBucket, RawFolder),
 }
 
 /// A lock of the store, held until it is dropped.
@@ -47,7 +59,7 @@ pub struct RawInventory(Inventory);
 #[derive(Debug, Clone)]
 enum Inventory {
     Folder(RawFolder),
-    Table(HashSet<RawRef>),
+    Listed(HashSet<RawRef>),
 }
 
 impl RawInventory {
@@ -55,16 +67,83 @@ impl RawInventory {
     pub fn has(&self, raw: &RawRef) -> bool {
         match &self.0 {
             Inventory::Folder(folder) => folder.path_of(raw).is_file(),
-            Inventory::Table(addresses) => addresses.contains(raw),
+            Inventory::Listed(objects) => objects.contains(raw),
         }
     }
 }
 
 impl RawObjects {
+    /// The objects of a store in a folder that is written into.
+    pub(crate) fn open(store: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let folder = RawFolder::open(store, patience)?;
+        let settings = SettingsFile::new(store).read()?;
+        Ok(Self::at(&settings.raw, folder, &settings, store))
+    }
+
+    /// The objects of a store in a folder that nothing is written into.
+    pub(crate) fn open_to_read(store: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let folder = RawFolder::open_to_read(store, patience);
+        let settings = SettingsFile::new(store).read()?;
+        Ok(Self::at(&settings.raw, folder, &settings, store))
+    }
+
+    fn at(
+        location: &RawLocation,
+        folder: RawFolder,
+        settings: &StoreSettings,
+        store: &Path,
+    ) -> Self {
+        match location {
+            RawLocation::Folder => Self::Folder(folder),
+            RawLocation::Bucket(url) => {
+                Self::Bucket(RawBucket::new(url.clone(), settings, store), folder)
+            }
+        }
+    }
+
+    /// Objects of the same store at another place.
+    ///
+    /// # Errors
+    /// The store is in a database, which has them.
+    pub(crate) fn elsewhere(
+        &self,
+        location: &RawLocation,
+        settings: &StoreSettings,
+        store: &Path,
+    ) -> Result<Self, StoreError> {
+        match self {
+            Self::Folder(folder) | Self::Bucket(_, folder) => {
+                Ok(Self::at(location, folder.clone(), settings, store))
+            }
+            Self::Table(table) => Err(StoreError::RawInDatabase {
+                path: table.path().to_owned(),
+            }),
+        }
+    }
+
+    /// Where the objects are, as settings say it; none where the database has them.
+    pub(crate) fn location(&self) -> Option<RawLocation> {
+        match self {
+            Self::Folder(_) => Some(RawLocation::Folder),
+            Self::Table(_) => None,
+            Self::Bucket(bucket, _) => Some(RawLocation::Bucket(bucket.url().clone())),
+        }
+    }
+
+    /// The bucket, if they are in one.
+    pub(crate) fn bucket(&self) -> Option<&RawBucket> {
+        match self {
+            Self::Folder(_) | Self::Table(_) => None,
+            Self::Bucket(bucket, _) => Some(bucket),
+        }
+    }
+
     /// Holds off sweeps until it is dropped. Taken before objects are written, kept until they are referred to.
     pub(crate) async fn unswept(&self) -> Result<StoreLock, StoreError> {
         match self {
-            Self::Folder(folder) => folder.unswept().await.map(Into::into),
+            Self::Folder(folder) | Self::Bucket(_, folder) => {
+                folder.unswept().await.map(Into::into)
+            }
             Self::Table(table) => table.unswept().await.map(Into::into),
         }
     }
@@ -72,7 +151,7 @@ impl RawObjects {
     /// Waits until nobody holds off sweeps, and lets nobody do it until it is dropped.
     pub(crate) async fn alone(&self) -> Result<StoreLock, StoreError> {
         match self {
-            Self::Folder(folder) => folder.alone().await.map(Into::into),
+            Self::Folder(folder) | Self::Bucket(_, folder) => folder.alone().await.map(Into::into),
             Self::Table(table) => table.alone().await.map(Into::into),
         }
     }
@@ -80,7 +159,9 @@ impl RawObjects {
     /// As [`RawObjects::alone`], at once or not at all.
     pub(crate) async fn alone_at_once(&self) -> Result<StoreLock, StoreError> {
         match self {
-            Self::Folder(folder) => folder.alone_at_once().await.map(Into::into),
+            Self::Folder(folder) | Self::Bucket(_, folder) => {
+                folder.alone_at_once().await.map(Into::into)
+            }
             Self::Table(table) => table.alone_at_once().await.map(Into::into),
         }
     }
@@ -88,8 +169,34 @@ impl RawObjects {
     /// Waits until nobody else prunes, and lets nobody do it until it is dropped.
     pub(crate) async fn only_pruner(&self) -> Result<StoreLock, StoreError> {
         match self {
-            Self::Folder(folder) => folder.only_pruner().await.map(Into::into),
+            Self::Folder(folder) | Self::Bucket(_, folder) => {
+                folder.only_pruner().await.map(Into::into)
+            }
             Self::Table(table) => table.only_pruner().await.map(Into::into),
+        }
+    }
+
+    /// Whether there is any object without a database; a database that has them itself isn't asked.
+    pub(crate) async fn has_objects(&self) -> Result<bool, StoreError> {
+        match self {
+            Self::Folder(folder) => folder.has_objects(),
+            Self::Table(_) => Ok(false),
+            Self::Bucket(bucket, _) => bucket.has_objects().await,
+        }
+    }
+
+    /// That the database at this path, which refers to the objects here, is gone.
+    pub(crate) fn database_lost(&self, path: PathBuf) -> StoreError {
+        match self {
+            Self::Folder(folder) => folder.database_lost(path),
+            Self::Table(table) => StoreError::DatabaseLost {
+                path,
+                raw: table.path().to_owned(),
+            },
+            Self::Bucket(bucket, _) => StoreError::DatabaseLost {
+                path,
+                raw: PathBuf::from(bucket.url().to_string()),
+            },
         }
     }
 
@@ -98,6 +205,7 @@ impl RawObjects {
         match self {
             Self::Folder(folder) => in_folder(folder, move |it| it.keep(&contents)).await,
             Self::Table(table) => table.keep(contents).await,
+            Self::Bucket(bucket, _) => bucket.keep(contents).await,
         }
     }
 
@@ -106,6 +214,7 @@ impl RawObjects {
         match self {
             Self::Folder(folder) => in_folder(folder, move |it| it.keep_parts(&parts)).await,
             Self::Table(table) => table.keep_parts(parts).await,
+            Self::Bucket(bucket, _) => bucket.keep_parts(parts).await,
         }
     }
 
@@ -114,6 +223,7 @@ impl RawObjects {
         match self {
             Self::Folder(folder) => in_folder(folder, move |it| it.read(&raw)).await,
             Self::Table(table) => table.read(raw).await,
+            Self::Bucket(bucket, _) => bucket.read(raw).await,
         }
     }
 
@@ -144,6 +254,7 @@ impl RawObjects {
                 }
                 Ok(damaged)
             }
+            Self::Bucket(bucket, _) => bucket.find_damaged(objects).await,
         }
     }
 
@@ -151,19 +262,15 @@ impl RawObjects {
     pub(crate) async fn inventory(&self) -> Result<RawInventory, StoreError> {
         Ok(RawInventory(match self {
             Self::Folder(folder) => Inventory::Folder(folder.clone()),
-            Self::Table(table) => Inventory::Table(table.addresses().await?),
+            Self::Table(table) => Inventory::Listed(table.addresses().await?),
+            Self::Bucket(bucket, _) => {
+                Inventory::Listed(bucket.sizes().await?.into_keys().collect())
+            }
         }))
     }
 
-    /// Whether there is such an object; it may be damaged.
-    pub(crate) async fn has(&self, raw: RawRef) -> Result<bool, StoreError> {
-        match self {
-            Self::Folder(folder) => Ok(folder.path_of(&raw).exists()),
-            Self::Table(table) => table.has(raw).await,
-        }
-    }
-
-    /// Those of these objects that aren't there, in their order.
+    /// Those of these objects that aren't there, in their order. Of a bucket nothing is asked: what is written there again makes an
+    /// object young, so that no sweep removes it.
     pub(crate) async fn lacking(&self, objects: Vec<RawRef>) -> Result<Vec<RawRef>, StoreError> {
         match self {
             Self::Folder(folder) => {
@@ -174,6 +281,7 @@ impl RawObjects {
                 .await
             }
             Self::Table(table) => table.lacking(objects).await,
+            Self::Bucket(..) => Ok(objects),
         }
     }
 
@@ -182,6 +290,7 @@ impl RawObjects {
         match self {
             Self::Folder(folder) => in_folder(folder, RawFolder::sizes).await,
             Self::Table(table) => table.sizes().await,
+            Self::Bucket(bucket, _) => bucket.sizes().await,
         }
     }
 
@@ -190,6 +299,7 @@ impl RawObjects {
         match self {
             Self::Folder(folder) => in_folder(folder, move |it| it.remove_objects(&objects)).await,
             Self::Table(table) => table.remove(&objects).await,
+            Self::Bucket(bucket, _) => bucket.remove(objects).await,
         }
     }
 
@@ -198,6 +308,7 @@ impl RawObjects {
         match self {
             Self::Folder(folder) => in_folder(folder, move |it| it.sweep(&keep)).await,
             Self::Table(table) => table.sweep(&keep).await,
+            Self::Bucket(bucket, _) => bucket.sweep(&keep).await,
         }
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use std::{
     collections::{HashMap, HashSet},
     io::Read as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 use zstd::bulk::Compressor;
@@ -14,7 +14,7 @@ use zstd::bulk::Compressor;
 use crate::{
     FilePart, RawRef, StoreError, SweptObjects,
     database::Database,
-    query::{QueryBuilder, Transaction, query, query_scalar},
+    query::{QueryBuilder, Transaction, query},
     raw::{LEVEL, off_the_loop},
 };
 
@@ -36,6 +36,11 @@ pub(crate) struct RawTable {
 impl RawTable {
     pub(crate) fn new(database: Database, patience: Duration) -> Self {
         Self { database, patience }
+    }
+
+    /// The database's address, without a password.
+    pub(crate) fn path(&self) -> &Path {
+        self.database.path()
     }
 
     /// Holds off sweeps until it is dropped.
@@ -219,13 +224,5 @@ impl RawTable {
         }
         objects.retain(|raw| !there.contains(raw));
         Ok(objects)
-    }
-
-    /// Whether there is such an object; it may be damaged.
-    pub(crate) async fn has(&self, raw: RawRef) -> Result<bool, StoreError> {
-        let found = query_scalar::<String>("SELECT address FROM raw_object WHERE address = $1");
-        let found = found.bind(raw.to_string());
-        let found = found.fetch_optional(self.database.pool()).await;
-        Ok(found.map_err(|e| self.database.fault(e))?.is_some())
     }
 }

@@ -784,6 +784,7 @@ impl Store {
 
     /// The sweep itself, under the lock.
     pub(crate) async fn sweep_alone(&self) -> Result<SweptObjects, StoreError> {
+        self.check_raw_place().await?;
         self.remove_lone_records().await?;
         self.remove_lone_marks().await?;
         let keep = self.referred_objects().await?;

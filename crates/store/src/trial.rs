@@ -243,6 +243,7 @@ impl Store {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
+        self.check_raw_place().await?;
         let kept = self.raw.keep(batch).await?;
         self.unmark(&kept).await?;
         Ok(kept)

@@ -82,6 +82,9 @@ impl StoreCheck {
             self.lines.push(format!("{objects}: {}", pruning.last));
         }
         for object in &damaged {
+            if object.cached && self.restore_object(store, object, repair).await? {
+                continue;
+            }
             let is_record =
                 |(_, owner): &(StudyId, RawOwner)| matches!(owner, RawOwner::HostRecord(_));
             if object.owners.iter().all(is_record) {
@@ -95,6 +98,29 @@ impl StoreCheck {
             ));
         }
         Ok(())
+    }
+
+    /// An object that this machine still has at hand, which the bucket has lost.
+    async fn restore_object(
+        &mut self,
+        store: &Store,
+        object: &DamagedObject,
+        repair: bool,
+    ) -> miette::Result<bool> {
+        let what = format!("raw output {}: {}", object.raw, object.detail);
+        if !repair {
+            self.damage(format!(
+                "{what}: --repair writes it anew from this machine's cache"
+            ));
+            return Ok(true);
+        }
+        let restored = store.restore_object(&object.raw).await.into_diagnostic()?;
+        if restored {
+            self.lines.push(format!(
+                "mended: {what}: it was written anew from this machine's cache"
+            ));
+        }
+        Ok(restored)
     }
 
     async fn check_record(

@@ -66,6 +66,8 @@ pub enum Need {
     Postgresql,
     /// The server of PostgreSQL 15 where Debian puts it, for stores in a database.
     PostgresqlServer,
+    /// moto's server of S3, which `scripts/setup test` installs.
+    Moto,
     /// A kernel that lets this user sample whole processors: CAP_PERFMON, or /proc/sys/kernel/perf_event_paranoid at most 0.
     Sampling,
     /// A kernel that puts core files into the folder in which a program crashed, and lets this user have some.
@@ -73,7 +75,7 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 22] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -93,6 +95,7 @@ impl Need {
         Self::Cxx,
         Self::Postgresql,
         Self::PostgresqlServer,
+        Self::Moto,
         Self::Sampling,
         Self::CoreFiles,
     ];
@@ -118,6 +121,7 @@ impl Need {
             Self::Cxx => "cxx",
             Self::Postgresql => "postgresql",
             Self::PostgresqlServer => "postgresql-server",
+            Self::Moto => "moto",
             Self::Sampling => "sampling",
             Self::CoreFiles => "core-files",
         }
@@ -164,6 +168,7 @@ impl Need {
                 "--version",
             ),
             Self::PostgresqlServer => exists(&format!("{}/postgres", postgres_server::PROGRAMS)),
+            Self::Moto => exists(moto_server().to_str().unwrap_or_default()),
             Self::Sampling => sampling(),
             Self::CoreFiles => core_files(),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
@@ -202,6 +207,11 @@ pub fn debian_cloud_kernel() -> Option<(PathBuf, PathBuf)> {
         (release.ends_with("-cloud-amd64") && modules.is_dir()).then(|| (file.path(), modules))
     });
     kernels.next()
+}
+
+/// moto's server of S3, which [`Need::Moto`] is about.
+pub fn moto_server() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/moto/bin/moto_server")
 }
 
 /// What runs programs of Arm, which [`Need::Aarch64`] is about.

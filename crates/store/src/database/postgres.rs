@@ -144,28 +144,6 @@ impl Database {
         }
     }
 
-    /// What tells this store apart from every other; made if it has none yet.
-    async fn identity(&self) -> Result<String, StoreError> {
-        const ASK: &str = "SELECT id FROM store_identity";
-        let known = query_scalar(ASK).fetch_optional(&self.pool).await;
-        if let Some(known) = known.map_err(|error| self.fault(error))? {
-            return Ok(known);
-        }
-        let mut tx = self.begin_alone("store_identity").await?;
-        let known = query_scalar(ASK).fetch_optional(&mut *tx).await;
-        if let Some(known) = known.map_err(|error| self.fault(error))? {
-            return Ok(known);
-        }
-        let new = query_scalar(
-            "INSERT INTO store_identity (id, made) VALUES (CAST(gen_random_uuid() AS TEXT), $1) RETURNING id",
-        );
-        let made = jiff::Timestamp::now().to_string();
-        let new = new.bind(made).fetch_one(&mut *tx).await;
-        let new = new.map_err(|error| self.fault(error))?;
-        tx.commit().await.map_err(|error| self.fault(error))?;
-        Ok(new)
-    }
-
     /// Does something that changes nothing again where a connection was cut, for as long as the pool waits for a connection.
     pub(super) async fn again_if_cut<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
@@ -200,12 +178,15 @@ impl Database {
         let (key, shared) = (lock_key(name), if is_shared { "_shared" } else { "" });
         // 0 would be for ever.
         let limit = patience.as_millis().max(1);
-        let begin = format!(
-            "BEGIN; SET LOCAL lock_timeout = {limit}; SELECT pg_advisory_xact_lock{shared}({key})"
+        let lock = format!(
+            "SET LOCAL lock_timeout = {limit}; SELECT pg_advisory_xact_lock{shared}({key})"
         );
+        // Not in one statement with BEGIN: where that fails, the connection would keep a transaction that nobody ends.
         let begin = || async {
-            let begun = pool.begin_with(sqlx::AssertSqlSafe(begin.clone())).await;
-            begun.map(Into::into)
+            let mut tx = pool.begin().await?;
+            let lock = sqlx::AssertSqlSafe(lock.clone());
+            sqlx::raw_sql(lock).execute(&mut *tx).await?;
+            Ok(tx.into())
         };
         self.again_if_cut(begin).await
     }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::Database;
-use crate::{StoreError, holder, query::Pool, raw::RawFolder};
+use crate::{StoreError, holder, query::Pool, raw_objects::RawObjects};
 
 /// Rows that the database's thread may be ahead of us.
 const ROWS_AHEAD: usize = 4096;
@@ -31,7 +31,7 @@ impl Database {
     pub(crate) async fn open(
         dir: &Path,
         patience: Duration,
-        raw: &RawFolder,
+        raw: &RawObjects,
     ) -> Result<Self, StoreError> {
         let path = file_in(dir);
         // Two processes that open a new store together must not both set it up.
@@ -40,7 +40,7 @@ impl Database {
             false => {
                 let alone = raw.alone().await?;
                 // Outputs are written under the lock, into a store that is set up: these had another database.
-                if !is_set_up(&path) && is_empty(&path) && raw.has_objects()? {
+                if !is_set_up(&path) && is_empty(&path) && raw.has_objects().await? {
                     return Err(raw.database_lost(path));
                 }
                 Some(alone)
@@ -57,7 +57,7 @@ impl Database {
                 Some(alone) => alone,
                 None => raw.alone().await?,
             };
-            if database.schema().await?.is_empty() && raw.has_objects()? {
+            if database.schema().await?.is_empty() && raw.has_objects().await? {
                 return Err(raw.database_lost(database.path));
             }
             database.migrate().await?;
@@ -70,10 +70,10 @@ impl Database {
     pub(crate) async fn open_to_read(
         dir: &Path,
         patience: Duration,
-        raw: &RawFolder,
+        raw: &RawObjects,
     ) -> Result<Self, StoreError> {
         let path = file_in(dir);
-        if is_empty(&path) && raw.has_objects()? {
+        if is_empty(&path) && raw.has_objects().await? {
             return Err(raw.database_lost(path));
         }
         let in_place = connect_options(&path, patience).read_only(true);

@@ -53,6 +53,7 @@ mod median_deviation;
 mod multimodality;
 mod nested_samples;
 mod partial_correlation;
+mod prediction;
 mod random;
 mod rank_tests;
 mod samples;
@@ -87,6 +88,7 @@ pub use nested_samples::{
     Level, NestedSample, NestedSamples, ReplicationUnits, intraclass_correlation, on_common_hosts,
 };
 pub use partial_correlation::{PartialCorrelation, partial_correlation};
+pub use prediction::{DurationPrior, PredictedDuration, predict_duration};
 pub use random::Random;
 pub use rank_tests::{KolmogorovSmirnov, MannWhitney, kolmogorov_smirnov, mann_whitney};
 pub use samples::{Samples, SamplesError};

@@ -267,6 +267,10 @@ const CASES: &[Case] = &[
         worker.signal(Signal::SIGINT);
         worker.ends()
     }),
+    case("reserve", 0, || fresh(&["reserve", "--list"])),
+    case("reserve", 2, || {
+        fresh(&["reserve", "nosuch", "--until", "3h"])
+    }),
     case("import", 0, || imported(false)),
     case("import", 0, imported_cut),
     case("import", 1, || imported(true)),
@@ -634,6 +638,7 @@ verbs! {
     statuses_of_publish "publish"
     statuses_of_serve "serve"
     statuses_of_queue "queue"
+    statuses_of_reserve "reserve"
     statuses_of_import "import"
     statuses_of_export "export"
     statuses_of_report "report"

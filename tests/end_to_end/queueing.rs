@@ -1,11 +1,16 @@
 //! `queue`: commands that wait, and the worker that runs them; `--like`, by which a command needs no files.
 
-use nix::sys::signal::Signal;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use serde_json::Value;
+use std::time::Duration;
 
 use crate::{
     exit_statuses::{along, quick},
     place::Place,
+    processes,
     running::Running,
 };
 
@@ -121,6 +126,246 @@ fn a_job_that_runs_is_stopped_when_it_is_cancelled() {
     ended.assert_says(&["0 done"]);
     assert_eq!(jobs(&place)[0]["outcome"], "cancelled by Bo");
     assert_eq!(place.study("s")["state"], "stopped");
+    place.assert_nothing_left();
+}
+
+/// The process of the job that a worker runs.
+fn process_of_job(worker: &Running) -> Pid {
+    let all = processes::all();
+    let its = all.iter().find(|it| it.parent == worker.pid.as_raw());
+    Pid::from_raw(its.unwrap().pid)
+}
+
+#[test]
+fn what_outlives_its_worker_comes_to_its_end_and_isnt_begun_anew() {
+    let place = quick();
+    add(&place, &[], &["run", "plan.toml", "--name", "s"]);
+    place.hold("run", 2);
+    let worker = Running::start(place.command(&["queue", "worker"]));
+    place.until_held("run");
+    let job = process_of_job(&worker);
+    worker.after_sigkill();
+    // It is measured still: nobody else begins it.
+    let work = place.ends(&["queue", "worker", "--until-empty"]);
+    work.assert_code(0);
+    work.assert_says(&["0 done"]);
+    assert_eq!(place.study("s")["state"], "running");
+    place.release("run");
+    processes::until_ended(job.as_raw(), processes::LIMIT);
+    place
+        .ends(&["queue", "worker", "--until-empty"])
+        .assert_code(0);
+    let jobs = jobs(&place);
+    assert_eq!(jobs[0]["state"], "done");
+    assert_eq!(
+        jobs[0]["outcome"],
+        "its study came to its end after its worker was gone"
+    );
+    place.assert_complete("s", 1, 2);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_job_that_is_killed_with_its_worker_is_resumed() {
+    let place = quick();
+    add(&place, &[], &["run", "plan.toml", "--name", "s"]);
+    place.hold("run", 2);
+    let worker = Running::start(place.command(&["queue", "worker"]));
+    place.until_held("run");
+    let job = process_of_job(&worker);
+    worker.after_sigkill();
+    kill(job, Signal::SIGKILL).unwrap();
+    place.release("run");
+    place.assert_nothing_left();
+    assert_eq!(place.study("s")["state"], "killed");
+    let runs = place.calls("run");
+    place
+        .ends(&["queue", "worker", "--until-empty"])
+        .assert_code(0);
+    assert_eq!(place.calls("run") - runs, 1, "nothing is measured twice");
+    assert_eq!(jobs(&place)[0]["state"], "done");
+    place.assert_complete("s", 1, 2);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn workers_that_are_killed_at_any_moment_lose_no_job_and_double_none() {
+    let place = quick();
+    for name in ["a", "b", "c"] {
+        add(&place, &[], &["run", "plan.toml", "--name", name]);
+    }
+    for milliseconds in [0, 15, 30, 60, 120, 250, 500] {
+        let worker = Running::start(place.command(&["queue", "worker"]));
+        // At some point of its work, not at a certain one.
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        worker.after_sigkill();
+    }
+    processes::until("all jobs are done", || {
+        let work = place.ends(&["queue", "worker", "--until-empty"]);
+        work.assert_code(0);
+        jobs(&place).iter().all(|job| job["state"] == "done")
+    });
+    for name in ["a", "b", "c"] {
+        place.assert_complete(name, 1, 2);
+    }
+    let studies: Value = serde_json::from_str(&place.prints_of(&["studies", "--json"])).unwrap();
+    assert_eq!(studies.as_array().unwrap().len(), 3, "{studies}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_process_whose_worker_lost_its_job_begins_no_study() {
+    let place = quick();
+    add(&place, &[], &["run", "plan.toml", "--name", "s"]);
+    let mut late = place.command(&["run", "plan.toml", "--name", "late"]);
+    late.env("BACKSIGHT_JOB", "1")
+        .env("BACKSIGHT_JOB_BEGAN", "2026-11-27T09:00:00Z");
+    let ended = Running::start(late).ends();
+    ended.assert_code(2);
+    ended.assert_says(&["job 1 isn't run by this process any more"]);
+    place
+        .ends(&["queue", "worker", "--until-empty"])
+        .assert_code(0);
+    place.assert_complete("s", 1, 2);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn jobs_wait_for_others_for_people_and_for_their_time() {
+    let place = quick();
+    add(&place, &[], &["run", "none.toml"]);
+    add(&place, &["--after", "1"], &["run", "plan.toml"]);
+    add(&place, &["--deadline", "1s"], &["run", "plan.toml"]);
+    add(&place, &[], &["run", "plan.toml", "--name", "held"]);
+    add(&place, &[], &["run", "plan.toml", "--name", "last"]);
+    add(&place, &["--now"], &["run", "plan.toml", "--name", "first"]);
+    for (words, part) in [
+        (
+            &["queue", "add", "--after", "77", "--", "studies"][..],
+            "no job can come after job 77",
+        ),
+        (
+            &["queue", "add", "--deadline", "yesterday", "--", "studies"],
+            "is no time",
+        ),
+        (&["queue", "pause"], "required"),
+        (&["queue", "move", "5"], "required"),
+        (&["queue", "continue", "5"], "not paused"),
+    ] {
+        let ended = place.ends(words);
+        ended.assert_code(2);
+        ended.assert_says(&[part]);
+    }
+    place
+        .ends(&["queue", "pause", "4", "--by", "Bo", "--why", "a leak"])
+        .assert_code(0);
+    place
+        .ends(&["queue", "pause", "--all", "--by", "Bo"])
+        .assert_code(0);
+    let listed = place.ends(&["queue"]);
+    listed.assert_code(0);
+    listed.assert_says(&["the queue is paused by Bo"]);
+    let work = place.ends(&["queue", "worker", "--until-empty"]);
+    work.assert_code(0);
+    work.assert_says(&["0 done"]);
+    place.ends(&["queue", "continue", "--all"]).assert_code(0);
+    let listed = place.prints_of(&["queue", "--format", "json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["jobs"][0]["job"], 6);
+    assert_eq!(listed["jobs"][0]["position"], 1);
+    let after = listed["jobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|job| job["job"] == 2);
+    assert_eq!(
+        after.unwrap()["waits_for"],
+        "waits for job 1, which is waiting"
+    );
+
+    processes::until("the deadline of job 3 has passed", || {
+        let jobs = jobs(&place);
+        jobs.iter().any(|job| job["waits"] == "lost")
+    });
+    let work = place.ends(&["queue", "worker", "--until-empty"]);
+    work.assert_code(1);
+    work.assert_says(&["2 done, 1 failed"]);
+    let all = jobs(&place);
+    let of = |number: i64| all.iter().find(|job| job["job"] == number).unwrap();
+    assert!(of(6)["ended"].as_str() < of(5)["began"].as_str());
+    assert_eq!(of(4)["outcome"], "paused by Bo: a leak");
+    for (number, part) in [
+        (2, "job 1, which it comes after, is failed"),
+        (3, "its deadline"),
+    ] {
+        assert_eq!(of(number)["state"], "cancelled");
+        let outcome = of(number)["outcome"].as_str().unwrap();
+        assert!(outcome.contains(part), "{outcome}");
+    }
+    place.ends(&["queue", "continue", "4"]).assert_code(0);
+    place
+        .ends(&["queue", "worker", "--until-empty"])
+        .assert_code(0);
+    place.assert_complete("held", 1, 2);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn what_somebody_reserved_is_left_to_him() {
+    let place = quick();
+    // The testbed of a lab with one host.
+    let host = place.name.as_str();
+    let lab = place.prints_of(&["reserve", "--list"]);
+    assert_eq!(lab, "nothing is reserved\n");
+    let ended = place.ends(&["reserve", "none", "--until", "1h"]);
+    ended.assert_code(2);
+    ended.assert_says(&["neither a testbed nor a host `none`"]);
+    let reserve = [
+        "reserve",
+        host,
+        "--until",
+        "1h",
+        "--for",
+        "Ana",
+        "--why",
+        "a new disk",
+    ];
+    place.ends(&reserve).assert_code(0);
+    let ended = place.ends(&["reserve", host, "--until", "1h", "--for", "Bo"]);
+    ended.assert_code(2);
+    ended.assert_says(&["is reserved by Ana until"]);
+    let run = ["run", "plan.toml", "--wait", "0s"];
+    let ended = place.ends(&run);
+    ended.assert_code(2);
+    ended.assert_says(&[
+        "` is reserved by Ana until",
+        "(a new disk)",
+        "--ignore-reservations",
+    ]);
+    let forced = [&run[..], &["--ignore-reservations", "--name", "forced"]].concat();
+    place.ends(&forced).assert_code(0);
+
+    add(&place, &[], &["run", "plan.toml", "--name", "later"]);
+    place
+        .ends(&["queue", "worker", "--until-empty"])
+        .assert_code(0);
+    let waiting = &jobs(&place)[0];
+    assert_eq!(
+        (&waiting["state"], &waiting["testbeds"][0]),
+        (&Value::from("waiting"), &Value::from(host))
+    );
+    // Told before that no worker is there.
+    let why = waiting["waits_for"].as_str().unwrap();
+    assert!(
+        why.starts_with(&format!("waits for {host}, reserved by Ana until ")),
+        "{why}"
+    );
+    place.ends(&["reserve", host, "--release"]).assert_code(0);
+    place
+        .ends(&["queue", "worker", "--until-empty"])
+        .assert_code(0);
+    place.assert_complete("later", 1, 2);
+    place.ends(&["reserve", host, "--release"]).assert_code(2);
     place.assert_nothing_left();
 }
 

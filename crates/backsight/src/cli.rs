@@ -9,8 +9,8 @@ use crate::{
     accept, alerts, annotate, bisect, check, common_options::CommonOptions, compare, detect,
     doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, lint,
     list, log, manual, new, noise, overhead, profile, prune, publish, queue, record, report,
-    restore, resume, run, schema, search, serve, step, store, studies, test, test_matrix, trace,
-    try_parser, try_patch,
+    reserve, restore, resume, run, schema, search, serve, step, store, studies, test, test_matrix,
+    trace, try_parser, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -86,6 +86,8 @@ enum Verb {
     Serve(serve::ServeArgs),
     /// Commands that wait for hosts: added, listed, cancelled, and run one after the other
     Queue(queue::QueueArgs),
+    /// Reserve a testbed or a host for a person: no worker begins a job there
+    Reserve(reserve::ReserveArgs),
     /// Make a study of what another tool measured
     Import(import::ImportArgs),
     /// Write a study for others: CSV, JSON, Parquet, Markdown, OpenMetrics, benchstat's lines
@@ -184,6 +186,7 @@ impl Arguments {
             Verb::Publish(verb) => verb.execute(&shared),
             Verb::Serve(verb) => verb.execute(&shared),
             Verb::Queue(verb) => verb.execute(&shared, command()),
+            Verb::Reserve(verb) => verb.execute(&shared),
             Verb::Import(verb) => verb.execute(&shared),
             Verb::Export(verb) => verb.execute(&shared),
             Verb::Report(verb) => verb.execute(&shared),

@@ -42,6 +42,7 @@ mod publish;
 mod queue;
 mod record;
 mod report;
+mod reserve;
 mod restore;
 mod resume;
 mod run;

@@ -1,20 +1,28 @@
 //! `backsight queue`: commands that wait for hosts, and the worker that runs them one after the other.
 
-use backsight_model::{Job, JobRequest};
+use backsight_model::{Job, JobNeeds, JobRequest, Lab, WorkerScope};
 use backsight_report::{
     escape,
-    queue::{QueueView, job_command, queue_table, recent_jobs},
+    queue::{QueueView, job_command, queue_table},
 };
-use backsight_store::Store;
-use backsight_study::{JobWorker, job_log_path};
+use backsight_store::{JobMove, Store, this_machine};
+use backsight_study::{JobWorker, QueueLimits, job_log_path, list_queue, needs_of_named_testbeds};
+use clap::FromArgMatches as _;
+use jiff::Timestamp;
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use std::process::ExitCode;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use crate::{
     common_options::CommonOptions,
     exit_status::{self, ExitStatus},
-    files, session_args,
+    files,
+    plan_args::PlanArgs,
+    session_args,
     user_name::user_name,
+    value_parsers::moment,
 };
 
 /// Verbs that never end by themselves, or would wait for the worker that runs them.
@@ -22,39 +30,78 @@ const NO_JOBS: [&str; 2] = ["queue", "serve"];
 
 /// Arguments of `queue`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct QueueArgs {
     #[command(subcommand)]
     what: Option<What>,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+/// How the queue is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ListFormat {
+    /// A table
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// All jobs, also all that ended
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+    /// How many of those that wait are listed
+    #[arg(long, value_name = "N", default_value = "50")]
+    limit: usize,
+    /// How it is written
+    #[arg(long, value_enum, default_value = "text")]
+    format: ListFormat,
+    /// As JSON: --format json
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct AddArgs {
+    /// Of those that wait the greatest comes first
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "0",
+        allow_negative_numbers = true
+    )]
+    priority: i64,
+    /// Who asks; else the user's name
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// A testbed that it measures on; else those of its plan. May be repeated
+    #[arg(long, value_name = "NAME")]
+    testbed: Vec<String>,
+    /// The lab's file for --testbed; else the lab.toml in this folder
+    #[arg(long, value_name = "FILE", requires = "testbed")]
+    lab: Option<PathBuf>,
+    /// Don't begin it later: 18:00, 3h, "2026-11-28 09:30", "18:00 Europe/Berlin"; of one priority the nearest comes first
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    deadline: Option<Timestamp>,
+    /// Begin it when this job is done; it is cancelled where that one isn't done in the end. May be repeated
+    #[arg(long, value_name = "JOB")]
+    after: Vec<i64>,
+    /// Put it before all that wait; what runs goes on
+    #[arg(long)]
+    now: bool,
+    /// The words behind `backsight`; files are named from this folder
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    arguments: Vec<String>,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// List jobs in the order in which they are run, then those that ended lately
-    List {
-        /// Also all that ended
-        #[arg(long)]
-        all: bool,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(ListArgs),
     /// Add a command: `queue add -- step plan.toml --target app --last 1w`
-    Add {
-        /// Of those that wait the greatest comes first; of several the one that was asked for first
-        #[arg(
-            long,
-            value_name = "NUMBER",
-            default_value = "0",
-            allow_negative_numbers = true
-        )]
-        priority: i64,
-        /// Who asks; else the user's name
-        #[arg(long, value_name = "NAME")]
-        by: Option<String>,
-        /// The words behind `backsight`; files are named from this folder
-        #[arg(last = true, required = true, value_name = "COMMAND")]
-        arguments: Vec<String>,
-    },
+    Add(AddArgs),
     /// Cancel a job that waits, or stop one that runs
     Cancel {
         /// Its number
@@ -63,6 +110,46 @@ enum What {
         #[arg(long, value_name = "NAME")]
         by: Option<String>,
     },
+    /// Hold a job back, which stops it where it runs; or the whole queue, where what runs goes on
+    Pause {
+        /// Its number
+        #[arg(required_unless_present = "all")]
+        job: Option<i64>,
+        /// The whole queue
+        #[arg(long, conflicts_with = "job")]
+        all: bool,
+        /// Who; else the user's name
+        #[arg(long, value_name = "NAME")]
+        by: Option<String>,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        why: Option<String>,
+    },
+    /// Let a job that is held back wait again, or the whole queue go on
+    Continue {
+        /// Its number
+        #[arg(required_unless_present = "all")]
+        job: Option<i64>,
+        /// The whole queue
+        #[arg(long, conflicts_with = "job")]
+        all: bool,
+    },
+    /// Move a job: before all that wait, or to another priority
+    Move {
+        /// Its number
+        job: i64,
+        /// Before all that wait; what runs goes on
+        #[arg(long, required_unless_present = "priority")]
+        first: bool,
+        /// To this priority
+        #[arg(
+            long,
+            value_name = "NUMBER",
+            allow_negative_numbers = true,
+            conflicts_with = "first"
+        )]
+        priority: Option<i64>,
+    },
     /// Print what a job printed
     Log {
         /// Its number
@@ -70,9 +157,15 @@ enum What {
     },
     /// Run jobs one after the other, until ^C
     Worker {
-        /// End when nothing waits
+        /// End when nothing waits but what is held back, reserved, or for other workers
         #[arg(long)]
         until_empty: bool,
+        /// A testbed that it serves; else all of its lab. May be repeated
+        #[arg(long, value_name = "NAME")]
+        testbed: Vec<String>,
+        /// The lab's file; else the lab.toml in this folder; without one, it takes jobs of all labs
+        #[arg(long, value_name = "FILE")]
+        lab: Option<PathBuf>,
     },
 }
 
@@ -83,64 +176,87 @@ impl QueueArgs {
         shared: &CommonOptions,
         command: clap::Command,
     ) -> miette::Result<ExitCode> {
-        let what = self.what.unwrap_or(What::List {
-            all: false,
-            json: false,
-        });
+        let what = self.what.unwrap_or(What::List(self.list));
         crate::block_on(async {
             match what {
-                What::List { all, json } => list(shared, all, json).await,
-                What::Add {
-                    priority,
-                    by,
-                    arguments,
-                } => {
-                    check_command(command, &arguments)?;
-                    add(shared, arguments, by.as_deref(), priority).await
-                }
+                What::List(how) => list(shared, how).await,
+                What::Add(asked) => add(shared, command, asked).await,
                 What::Cancel { job, by } => cancel(shared, job, by.as_deref()).await,
+                What::Pause { job, by, why, .. } => {
+                    pause(shared, job, (by.as_deref(), why.as_deref())).await
+                }
+                What::Continue { job, .. } => go_on(shared, job).await,
+                What::Move { job, priority, .. } => {
+                    let to = priority.map_or(JobMove::First, JobMove::Priority);
+                    move_to(shared, job, to).await
+                }
                 What::Log { job } => log(shared, job).await,
-                What::Worker { until_empty } => work(shared, until_empty).await,
+                What::Worker {
+                    until_empty,
+                    testbed,
+                    lab,
+                } => work(shared, until_empty, scope(&testbed, lab.as_deref())?).await,
             }
         })
     }
 }
 
-async fn list(shared: &CommonOptions, all: bool, json: bool) -> miette::Result<ExitCode> {
+async fn list(shared: &CommonOptions, how: ListArgs) -> miette::Result<ExitCode> {
     let store = files::existing_store(shared).await?;
-    let jobs = store.jobs().await.into_diagnostic()?;
-    let listed = if all { &jobs[..] } else { recent_jobs(&jobs) };
-    files::print(&match json {
-        true => backsight_report::json(&QueueView::new(listed)).into_diagnostic()?,
-        false => queue_table(listed, files::width()),
+    let limits = match how.all {
+        true => QueueLimits::ALL,
+        false => QueueLimits {
+            waiting: how.limit,
+            ..QueueLimits::default()
+        },
+    };
+    let listing = list_queue(&store, limits).await.into_diagnostic()?;
+    files::print(&match how.json || how.format == ListFormat::Json {
+        true => backsight_report::json(&QueueView::new(&listing)).into_diagnostic()?,
+        false => queue_table(&listing, files::width()),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn add(
     shared: &CommonOptions,
-    arguments: Vec<String>,
-    by: Option<&str>,
-    priority: i64,
+    command: clap::Command,
+    added: AddArgs,
 ) -> miette::Result<ExitCode> {
+    let matches = check_command(command, &added.arguments)?;
     let store = files::open_store(shared).await?;
+    let needs = match added.testbed.is_empty() {
+        true => needs_of_command(shared, &matches).await.unwrap_or_default(),
+        false => {
+            let lab = files::lab_or_this_machine(added.lab.as_deref())?;
+            needs_of_named_testbeds(&lab, &added.testbed)?
+        }
+    };
+    let folder = std::env::current_dir().into_diagnostic()?;
     let asked = JobRequest {
-        arguments,
-        folder: std::env::current_dir().into_diagnostic()?,
-        by: user_name(by)?,
-        priority,
+        priority: added.priority,
+        needs,
+        after: added.after,
+        deadline: added.deadline,
+        first: added.now,
+        ..JobRequest::new(added.arguments, folder, user_name(added.by.as_deref())?)
     };
     let number = store.add_job(&asked).await.into_diagnostic()?;
-    let jobs = store.jobs().await.into_diagnostic()?;
-    let ahead = jobs.iter().take_while(|job| job.number != number).count();
+    let listing = list_queue(&store, QueueLimits::default()).await;
+    let listing = listing.into_diagnostic()?;
+    let its = listing.jobs.iter().position(|it| it.job.number == number);
+    let ahead = match its {
+        Some(ahead) => format!("{ahead} before it"),
+        None => format!("more than {} before it", listing.jobs.len()),
+    };
     files::print(&format!(
-        "job {number} waits; {ahead} before it. `backsight queue worker` runs jobs\n"
+        "job {number} waits; {ahead}. `backsight queue worker` runs jobs\n"
     ))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Whether a job can be this command: it would be known too late that nobody understands it.
-fn check_command(command: clap::Command, arguments: &[String]) -> miette::Result<()> {
+fn check_command(command: clap::Command, arguments: &[String]) -> miette::Result<clap::ArgMatches> {
     let words = std::iter::once("backsight").chain(arguments.iter().map(String::as_str));
     let matches = command.try_get_matches_from(words).map_err(|error| {
         let text = error.to_string();
@@ -155,8 +271,101 @@ fn check_command(command: clap::Command, arguments: &[String]) -> miette::Result
             help = "start it yourself",
             "`{verb}` is no job: it has no end"
         )),
-        _ => Ok(()),
+        _ => Ok(matches),
     }
+}
+
+/// What a command measures on, as its plan and its lab say now; an error where they can't be read, or it measures nothing.
+async fn needs_of_command(
+    shared: &CommonOptions,
+    matches: &clap::ArgMatches,
+) -> miette::Result<JobNeeds> {
+    let nothing = || miette::miette!("it measures nothing");
+    let (verb, its) = matches.subcommand().ok_or_else(nothing)?;
+    // Only verbs that take a plan have both.
+    if its.try_contains_id("use").is_err() || its.try_contains_id("like").is_err() {
+        return Err(nothing());
+    }
+    let plan = PlanArgs::from_arg_matches(its).into_diagnostic()?;
+    let of_job = CommonOptions::from_arg_matches(matches).into_diagnostic()?;
+    let shared = CommonOptions {
+        store: shared.store.clone(),
+        ..of_job
+    };
+    let parallel = its.try_get_one::<u32>("parallel").ok().flatten();
+    let resolved = plan.resolve(&shared, verb, true, Some(0)).await?;
+    resolved.job_needs(parallel.copied().unwrap_or(1) as usize)
+}
+
+async fn pause(
+    shared: &CommonOptions,
+    number: Option<i64>,
+    (by, why): (Option<&str>, Option<&str>),
+) -> miette::Result<ExitCode> {
+    let store = files::existing_store(shared).await?;
+    let by = user_name(by)?;
+    let Some(number) = number else {
+        let paused = store.pause_queue(Some((&by, why))).await;
+        paused.into_diagnostic()?;
+        files::print("the queue is paused: what runs goes on, and nothing is begun\n")?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    known_job(&store, number).await?;
+    let because = why.map(|why| format!(": {why}")).unwrap_or_default();
+    let said = format!("paused by {by}{because}");
+    if !store.pause_job(number, &said).await.into_diagnostic()? {
+        let job = known_job(&store, number).await?;
+        return Err(miette::miette!("job {number} is {} already", job.state));
+    }
+    files::print(&format!("job {number} is paused\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn go_on(shared: &CommonOptions, number: Option<i64>) -> miette::Result<ExitCode> {
+    let store = files::existing_store(shared).await?;
+    let Some(number) = number else {
+        store.pause_queue(None).await.into_diagnostic()?;
+        files::print("the queue goes on\n")?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let job = known_job(&store, number).await?;
+    if !store.continue_job(number).await.into_diagnostic()? {
+        return Err(miette::miette!(
+            "job {number} is {}, and not paused",
+            job.state
+        ));
+    }
+    files::print(&format!("job {number} waits again\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn move_to(shared: &CommonOptions, number: i64, to: JobMove) -> miette::Result<ExitCode> {
+    let store = files::existing_store(shared).await?;
+    let job = known_job(&store, number).await?;
+    if !store.move_job(number, to).await.into_diagnostic()? {
+        return Err(miette::miette!("job {number} is {} already", job.state));
+    }
+    files::print(&match to {
+        JobMove::First => format!("job {number} comes before all that wait\n"),
+        JobMove::Priority(priority) => format!("job {number} has priority {priority}\n"),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Which jobs a worker takes: those of its lab, if there is one, on these testbeds.
+fn scope(testbeds: &[String], file: Option<&Path>) -> miette::Result<WorkerScope> {
+    let lab = files::lab(file, Some(Path::new("plan.toml")))?;
+    let lab = lab.map(|document| Lab::read(&document)).transpose()?;
+    let testbeds = match (&lab, testbeds) {
+        (_, []) => None,
+        (Some(lab), names) => Some(needs_of_named_testbeds(lab, names)?.testbeds),
+        (None, names) => Some(needs_of_named_testbeds(&Lab::this_machine(), names)?.testbeds),
+    };
+    Ok(WorkerScope {
+        machine: Some(this_machine()),
+        lab: lab.map(|lab| lab.name),
+        testbeds,
+    })
 }
 
 async fn known_job(store: &Store, number: i64) -> miette::Result<Job> {
@@ -206,11 +415,16 @@ async fn log(shared: &CommonOptions, number: i64) -> miette::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn work(shared: &CommonOptions, until_empty: bool) -> miette::Result<ExitCode> {
+async fn work(
+    shared: &CommonOptions,
+    until_empty: bool,
+    scope: WorkerScope,
+) -> miette::Result<ExitCode> {
     let store = files::open_store(shared).await?;
     let worker = JobWorker {
         store: &store,
         program: std::env::current_exe().into_diagnostic()?,
+        scope,
         until_empty,
         meaning: exit_status::meaning_of,
         tell: files::print_note,

@@ -3,7 +3,8 @@
 use backsight_conductor::{Events, HostAccess};
 use backsight_model::Time;
 use backsight_report::Format;
-use backsight_study::SessionOptions;
+use backsight_store::JOB_VARIABLE;
+use backsight_study::{ReservationRule, SessionOptions};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
     io::IsTerminal as _,
@@ -17,6 +18,7 @@ use crate::{
     files, log,
     output::{OutcomeOptions, Output},
     progress::{JsonLines, Lines, TerminalProgress},
+    user_name::user_name,
 };
 
 /// How a study is watched and how long it waits for its hosts.
@@ -31,7 +33,7 @@ pub struct SessionArgs {
     quiet: bool,
     #[command(flatten)]
     output: Output,
-    /// How long to wait for hosts that another study has
+    /// How long to wait for hosts that another study has, or somebody has reserved
     #[arg(
         long,
         value_name = "TIME",
@@ -44,6 +46,9 @@ pub struct SessionArgs {
     /// reboots
     #[arg(long, value_name = "TIME")]
     host_wait: Option<Time>,
+    /// Measure also where somebody else has reserved a host
+    #[arg(long)]
+    ignore_reservations: bool,
 }
 
 impl SessionArgs {
@@ -60,7 +65,21 @@ impl SessionArgs {
             events: self.events(),
             listen_for_stop: Arc::new(stop_signal),
             wait: self.wait.0,
+            reservations: self.reservation_rule(),
         })
+    }
+
+    /// Whose reservations are waited for: those of others; of a job of the queue, all.
+    fn reservation_rule(&self) -> ReservationRule {
+        match self.ignore_reservations {
+            true => ReservationRule::Ignore,
+            false => ReservationRule::Respect {
+                person: match std::env::var_os(JOB_VARIABLE) {
+                    Some(_) => None,
+                    None => user_name(None).ok(),
+                },
+            },
+        }
     }
 
     /// Events, and their listener: JSON, a line on the terminal, or only what somebody has to know.

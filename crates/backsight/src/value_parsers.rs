@@ -1,5 +1,6 @@
 //! Values of options that several verbs read alike.
 
+use backsight_model::moment_after;
 use backsight_stats::Confidence;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::num::NonZeroU32;
@@ -24,6 +25,11 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
 pub fn at_least_one(text: &str) -> Result<NonZeroU32, String> {
     let expected = || format!("expected a whole number from 1 to {}", u32::MAX);
     text.parse().map_err(|_| expected())
+}
+
+/// A moment to come, in this machine's zone unless another is named.
+pub fn moment(text: &str) -> Result<jiff::Timestamp, String> {
+    moment_after(text, &jiff::Zoned::now()).map_err(|why| why.to_string())
 }
 
 /// A percentage from nothing on.

@@ -29,10 +29,12 @@ mod history;
 mod install;
 mod instances;
 mod job;
+mod job_queue;
 mod keep;
 mod lab;
 mod lab_check;
 mod machine;
+mod moment;
 mod monitor;
 mod name;
 pub mod numbers;
@@ -41,6 +43,7 @@ mod power;
 mod preparation;
 mod quantity;
 mod record;
+mod reservation;
 mod results;
 pub mod schema;
 mod seat;
@@ -83,7 +86,10 @@ pub use history::{
 };
 pub use install::Install;
 pub use instances::{Across, InstanceSamples, across_instances, fairness_metric, jain_index};
-pub use job::{Job, JobRequest, JobState};
+pub use job::{Job, JobNeeds, JobRequest, JobState};
+pub use job_queue::{
+    MachineUse, QueuePause, QueueSnapshot, QueueWorker, QueuedJob, RunningJob, WorkerScope,
+};
 pub use keep::{
     KEEP_FILE, KeepRule, KeepRules, KeptFor, Period, PeriodError, StudyPattern, Thinning,
 };
@@ -98,6 +104,7 @@ pub use lab_check::{CheckFinding, CheckKind, CheckedHost};
 pub use machine::{
     MACHINE_PLACEHOLDERS, Machine, RAM_DISK, is_machine_placeholder, machine_placeholders,
 };
+pub use moment::{MomentError, moment_after};
 pub use monitor::{
     Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Reduction, SeriesNames, Watches,
     monitor_placeholders, monitored_phase, phase_prefix,
@@ -119,6 +126,7 @@ pub use record::{
     EXPLAINING_WEIGHT, HostRecord, HostRecordMap, RecordDifference, RecordSection,
     differences_of_hosts, record_weight,
 };
+pub use reservation::Reservation;
 pub use results::{CellSeries, ResultSet, StudyState, TrialSamples};
 pub use seat::{RoleHost, Seat};
 pub use self_test::{

@@ -54,6 +54,7 @@ mod evidence_index;
 pub mod explain;
 mod failure_clusters;
 mod history;
+mod job_queue;
 mod noise;
 mod overhead;
 mod pooled_spread;
@@ -94,6 +95,10 @@ pub use history::{
     ReferenceSeries, ReferenceStudy, RepeatCounts, SeriesFindings, StateCause, StateHolder,
     TargetHistory, TrialValues, VersionOrder, VersionPoint, VersionSeries, VersionStanding,
     history, merged_versions,
+};
+pub use job_queue::{
+    HALF_LIFE, JobEstimate, JobLoss, JobOutlook, JobWait, PastDurations, QueueChoice, TimeRange,
+    choose_job, job_outlooks, ranked_jobs, usage_by_person,
 };
 pub use noise::{MetricNoise, NoiseEnd, NoisePolicy, NoiseVerdict, RepeatCosts, WithinTrials};
 pub use overhead::{

@@ -47,7 +47,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("lab-check", "What `lab check --json` prints."),
     ("alerts", "What `alerts --json` prints."),
     ("pruning", "What `prune` prints."),
-    ("queue", "What `queue list --json` prints."),
+    ("queue", "What `queue --json` prints."),
 ];
 
 /// The JSON schema of this kind, if there is such a kind.

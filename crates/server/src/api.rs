@@ -8,7 +8,7 @@ use axum::{
 use backsight_report::{history::HistoryStudyView, queue::QueueView};
 use backsight_site::{NoComparison, SiteTarget};
 use backsight_store::{RawRef, StoreError};
-use backsight_study::VerdictReport;
+use backsight_study::{QueueLimits, VerdictReport, list_queue};
 use serde::Serialize;
 
 use crate::{
@@ -160,8 +160,8 @@ fn tests(live: &LiveSite, target: &str) -> Answer {
 }
 
 async fn queue(live: &LiveSite) -> Answer {
-    match live.store().jobs().await {
-        Ok(jobs) => written(&QueueView::new(&jobs)),
+    match list_queue(live.store(), QueueLimits::ALL).await {
+        Ok(listing) => written(&QueueView::new(&listing)),
         Err(error) => Answer::Failed(error.to_string()),
     }
 }

@@ -1,13 +1,14 @@
 //! What a site shows of a store: targets with what is known of them, studies, and what lies between versions.
 
 use backsight_history::HistoryError;
-use backsight_model::{Job, TargetName, Version};
+use backsight_model::{TargetName, Version};
 use backsight_policy::{CompareOptions, StudyPart};
+use backsight_report::queue::QueueListing;
 use backsight_site::{ComparedSets, Site, SiteTarget, StudyPages, Surroundings, VersionChanges};
 use backsight_store::{Store, StoredSelfTest, StudyRow};
 use backsight_study::{
-    ComparedStudies, Intervals, KnownAlerts, OpenTarget, VerdictReport, VersionInterval,
-    add_failure_messages, compared_background, profiles_of_parts,
+    ComparedStudies, Intervals, KnownAlerts, OpenTarget, QueueLimits, VerdictReport,
+    VersionInterval, add_failure_messages, compared_background, list_queue, profiles_of_parts,
 };
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
@@ -24,7 +25,7 @@ pub struct SiteContent {
     targets: Vec<SiteTarget>,
     studies: Vec<StudyRow>,
     self_tests: Vec<StoredSelfTest>,
-    jobs: Vec<Job>,
+    queue: QueueListing,
     sources: Arc<Sources>,
     /// What a reader should know of what couldn't be taken into account, a sentence each.
     pub notes: Vec<String>,
@@ -56,7 +57,9 @@ impl SiteContent {
             targets: contents,
             studies,
             self_tests: store.self_tests().await.into_diagnostic()?,
-            jobs: store.jobs().await.into_diagnostic()?,
+            queue: list_queue(store, QueueLimits::default())
+                .await
+                .into_diagnostic()?,
             notes,
         })
     }
@@ -75,7 +78,7 @@ impl SiteContent {
             .with_sources(sources)
             .with_studies(self.studies, Box::new(pages))
             .with_machines(&self.self_tests)
-            .with_jobs(self.jobs)
+            .with_queue(self.queue)
             .with_notes(self.notes)
     }
 

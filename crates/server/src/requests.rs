@@ -5,7 +5,7 @@ use backsight_policy::AlertState;
 use backsight_site::MeasureRequest;
 use backsight_study::{
     AcceptanceStatement, AlertStatement, AnnotationStatement, accept_change, annotate_version,
-    find_target, triage_alert,
+    find_target, job_needs_of_study, triage_alert,
 };
 use miette::IntoDiagnostic as _;
 use schemars::JsonSchema;
@@ -235,12 +235,16 @@ impl QueueRequest {
             .measuring_words(&self.target, &request)
             .map_err(miette::Report::msg)?;
         let line = shell_line(&arguments);
-        let asked = JobRequest {
-            arguments,
-            folder: live.store().dir().to_owned(),
-            by: self.by.trim().to_owned(),
-            priority: self.priority,
-        };
+        let folder = live.store().dir().to_owned();
+        let like = arguments.iter().position(|word| word == "--like");
+        let like = like.and_then(|at| arguments.get(at + 1)).cloned();
+        let mut asked = JobRequest::new(arguments, folder, self.by.trim().to_owned());
+        asked.priority = self.priority;
+        if let Some(study) = like {
+            // What it measures on is found out when it is begun where it can't be read now.
+            let needs = job_needs_of_study(live.store(), &study).await;
+            asked.needs = needs.unwrap_or_default();
+        }
         let number = live.store().add_job(&asked).await.into_diagnostic()?;
         Ok(format!("job {number} waits in the queue: backsight {line}"))
     }

@@ -432,6 +432,11 @@ mod tests {
     const LEFT: &[&str] = &[
         "_sqlx_migrations",
         "job",
+        "reservation",
+        "queue_state",
+        "queue_worker",
+        "job_run",
+        "job_dependency",
         "pruned",
         "raw_object",
         "record",

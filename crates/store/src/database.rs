@@ -139,6 +139,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "controllers",
         include_str!("../migrations/0026_controllers.sql"),
     ),
+    (27, "queue", include_str!("../migrations/0027_queue.sql")),
 ];
 
 /// So many rows are waited for one by one.

@@ -1,6 +1,6 @@
 //! What can go wrong with a store, in words that say what to do about it.
 
-use backsight_model::StudyName;
+use backsight_model::{JobState, StudyName};
 use std::{io, path::PathBuf};
 
 use crate::{BucketError, PruneMark, RawRef};
@@ -128,6 +128,37 @@ pub enum StoreError {
     ReadOnly {
         /// The database.
         path: PathBuf,
+    },
+    /// A job is to come after one that isn't there, or that ended otherwise than asked.
+    #[error(
+        "no job can come after job {job}: {}",
+        state.map_or("there is none; `backsight queue list --all` lists them".to_owned(), |state| format!("it is {state}"))
+    )]
+    NoDependency {
+        /// The job that isn't there, or is over.
+        job: i64,
+        /// How it ended.
+        state: Option<JobState>,
+    },
+    /// A process is run for a job by a worker that was killed before it began a study.
+    #[error(
+        "job {job} isn't run by this process any more: its worker is gone, and the job is begun anew"
+    )]
+    JobLost {
+        /// The job.
+        job: i64,
+    },
+    /// Somebody else has reserved it.
+    #[error(
+        "`{name}` is reserved by {by} until {until}: `backsight reserve --list` lists reservations"
+    )]
+    Reserved {
+        /// What is reserved.
+        name: String,
+        /// Who has it.
+        by: String,
+        /// Until when.
+        until: jiff::Timestamp,
     },
     /// A study's name would be taken for the number of one.
     #[error(

@@ -1,181 +1,159 @@
-//! The queue: jobs that were asked for, which worker has each, how it ended.
+//! Jobs: asked for, listed, and what people say of them.
 //!
-//! A job belongs to one worker. One whose worker was killed waits again; what it had measured isn't lost, since its study is kept.
+//! Which worker has which job is in `job_claim.rs`; the queue as a choice of the next job needs it, in `queue_snapshot.rs`.
+//! Whoever changes what waits, runs or is reserved makes the queue's turn rise in the same transaction ([`Store::change_queue`]).
 
 use backsight_model::{Job, JobRequest, JobState};
 use jiff::Timestamp;
 
 use crate::{
-    Runner, Store, StoreError,
+    Store, StoreError,
     database::AnswerRow,
-    query::{PerEngine, query, query_per_engine, query_scalar},
-    study::saturated,
+    query::{Transaction, query, query_scalar},
 };
 
 /// A query for rows that [`Store::job_row`] reads.
 macro_rules! jobs {
     ($rest:literal) => {
         concat!(
-            "SELECT number, arguments, folder, who, priority, asked, state, began, ended, outcome, \
+            "SELECT number, arguments, folder, who, priority, needs, deadline, front, asked, state, began, ended, outcome, \
              (SELECT name FROM study s WHERE s.job = job.number ORDER BY s.id LIMIT 1) AS study FROM job ",
             $rest
         )
     };
 }
 
+/// Where a job goes among those that wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobMove {
+    /// Before all that wait.
+    First,
+    /// To its priority, behind those that were moved to the front.
+    Priority(i64),
+}
+
 impl Store {
+    /// Begins a change of the queue: what was chosen before isn't taken any more, and others wait until it is committed.
+    pub(crate) async fn change_queue(&self) -> Result<Transaction, StoreError> {
+        let mut tx = self.database.begin().await?;
+        query("UPDATE queue_state SET turn = turn + 1 WHERE id = 1")
+            .execute(&mut *tx)
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        Ok(tx)
+    }
+
     /// Adds a job to the queue; returns its number.
     ///
     /// # Errors
-    /// The store's own.
+    /// A job that it comes after isn't there, or ended otherwise than asked; the store's own.
     pub async fn add_job(&self, asked: &JobRequest) -> Result<i64, StoreError> {
-        let mut tx = self.database.begin_alone("job").await?;
-        let number = query_scalar(
-            "INSERT INTO job (number, arguments, folder, who, priority, asked, state) \
-             SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6 FROM job RETURNING number",
+        let now = self.queue_time().await?;
+        let mut tx = self.change_queue().await?;
+        for job in &asked.after {
+            let state: Option<String> = query_scalar("SELECT state FROM job WHERE number = $1")
+                .bind(*job)
+                .fetch_optional(&mut *tx)
+                .await
+                .map_err(|e| self.database.fault(e))?;
+            let state = state.and_then(|state| state.parse::<JobState>().ok());
+            if state.is_none_or(|state| state.is_over() && state != JobState::Done) {
+                return Err(StoreError::NoDependency { job: *job, state });
+            }
+        }
+        let number: i64 = query_scalar(
+            "INSERT INTO job (number, arguments, folder, who, priority, asked, state, needs, kind, deadline, front) \
+             SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, \
+             CASE WHEN $10 THEN COALESCE(MAX(front), 0) + 1 ELSE 0 END FROM job RETURNING number",
         )
-        .bind(serde_json::json!(asked.arguments).to_string())
+        .bind(self.to_json(&asked.arguments)?)
         .bind(asked.folder.to_string_lossy().into_owned())
         .bind(&asked.by)
         .bind(asked.priority)
-        .bind(Timestamp::now().to_string())
+        .bind(now.to_string())
         .bind(JobState::Waiting.as_str())
+        .bind(self.to_json(&asked.needs)?)
+        .bind(asked.kind())
+        .bind(asked.deadline.map(|deadline| deadline.to_string()))
+        .bind(asked.first)
         .fetch_one(&mut *tx)
         .await
         .map_err(|e| self.database.fault(e))?;
+        for job in &asked.after {
+            query("INSERT INTO job_dependency (job, dependency) VALUES ($1, $2) ON CONFLICT DO NOTHING")
+                .bind(number)
+                .bind(*job)
+                .execute(&mut *tx)
+                .await
+                .map_err(|e| self.database.fault(e))?;
+        }
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         Ok(number)
     }
 
-    /// All jobs in the order in which they are run: those that run, those that wait, those that are over, the newest of these first.
+    /// All jobs: those that run, those that wait by priority, those that are over, the newest of these first.
     ///
     /// # Errors
     /// The store's own, or what no release of ours wrote.
     pub async fn jobs(&self) -> Result<Vec<Job>, StoreError> {
         let query = query(jobs!(
-            "ORDER BY CASE state WHEN 'running' THEN 0 WHEN 'waiting' THEN 1 ELSE 2 END, \
-             CASE state WHEN 'running' THEN 0 WHEN 'waiting' THEN -priority ELSE -number END, number"
+            "ORDER BY CASE state WHEN 'running' THEN 0 WHEN 'waiting' THEN 1 WHEN 'paused' THEN 2 ELSE 3 END, \
+             CASE state WHEN 'waiting' THEN -front WHEN 'running' THEN 0 WHEN 'paused' THEN 0 ELSE -number END, \
+             CASE state WHEN 'waiting' THEN -priority ELSE 0 END, number"
         ));
         let rows = self.database.rows(query).await?;
         rows.iter().map(|row| self.job_row(row)).collect()
     }
 
-    /// A job by its number, if there is one.
+    /// The newest jobs in this state, `most` of them.
+    ///
+    /// # Errors
+    /// As [`Store::jobs`].
+    pub async fn newest_jobs(&self, state: JobState, most: usize) -> Result<Vec<Job>, StoreError> {
+        let query = query(jobs!("WHERE state = $1 ORDER BY number DESC LIMIT $2"))
+            .bind(state.as_str())
+            .bind(i64::try_from(most).unwrap_or(i64::MAX));
+        let rows = self.database.rows(query).await?;
+        rows.iter().map(|row| self.job_row(row)).collect()
+    }
+
+    /// A job by its number, if there is one, with those that it comes after.
     ///
     /// # Errors
     /// As [`Store::jobs`].
     pub async fn job(&self, number: i64) -> Result<Option<Job>, StoreError> {
         let query = query(jobs!("WHERE number = $1")).bind(number);
         let rows = self.database.rows(query).await?;
-        rows.first().map(|row| self.job_row(row)).transpose()
+        let job = rows.first().map(|row| self.job_row(row)).transpose()?;
+        let Some(mut job) = job else { return Ok(None) };
+        if !job.state.is_over() {
+            let after = query_scalar(
+                "SELECT dependency FROM job_dependency WHERE job = $1 ORDER BY dependency",
+            );
+            job.request.after = after
+                .bind(number)
+                .fetch_all(self.database.pool())
+                .await
+                .map_err(|e| self.database.fault(e))?;
+        }
+        Ok(Some(job))
     }
 
-    /// Takes the next job that waits for this worker; nothing if none does. Jobs whose worker is gone wait again.
+    /// How many jobs are in each state; those without any aren't there.
     ///
     /// # Errors
     /// As [`Store::jobs`].
-    pub async fn claim_job(&self, worker: &Runner) -> Result<Option<Job>, StoreError> {
-        self.keep_lease().await?;
-        self.release_orphans().await?;
-        let claimed: Option<i64> = query_scalar(
-            "UPDATE job SET state = $1, began = $2, worker_pid = $3, worker_boot = $4, worker_start = $5 \
-             WHERE number = (SELECT number FROM job WHERE state = $6 ORDER BY priority DESC, number LIMIT 1) \
-             AND state = $6 RETURNING number",
-        )
-        .bind(JobState::Running.as_str())
-        .bind(Timestamp::now().to_string())
-        .bind(i64::from(worker.pid))
-        .bind(&worker.boot)
-        .bind(saturated(worker.start))
-        .bind(JobState::Waiting.as_str())
-        .fetch_optional(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
-        match claimed {
-            Some(number) => self.job(number).await,
-            None => Ok(None),
-        }
-    }
-
-    async fn release_orphans(&self) -> Result<(), StoreError> {
-        let running = query_per_engine(PerEngine {
-            sqlite: "SELECT number, worker_pid, worker_boot, worker_start, NULL AS runner_host, NULL AS unseen \
-                     FROM job WHERE state = 'running'",
-            postgres: "SELECT number, worker_pid, worker_boot, worker_start, r.host AS runner_host, \
-                       CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION) - r.seen AS unseen \
-                       FROM job LEFT JOIN runner r ON r.boot = worker_boot AND r.pid = worker_pid AND r.start = worker_start \
-                       WHERE state = 'running'",
-        });
-        for row in self.database.rows(running).await? {
-            let worker = Runner {
-                pid: self.database.whole(&row, "worker_pid")?,
-                boot: self.database.column(&row, "worker_boot")?,
-                start: self.database.whole(&row, "worker_start")?,
-            };
-            let number: i64 = self.database.column(&row, "number")?;
-            let lease = self.runner_lease(&row)?;
-            if !worker.is_there(lease.as_ref()) && !self.is_job_measured(number).await? {
-                self.put_job_back(number, &worker).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a study of a job is being measured: its process outlives a worker that was killed.
-    async fn is_job_measured(&self, number: i64) -> Result<bool, StoreError> {
-        let query = query_scalar("SELECT name FROM study WHERE job = $1").bind(number);
-        let names: Vec<String> = query
-            .fetch_all(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
-        for name in names {
-            if self.study(&name).await?.is_measuring() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Lets a job that this worker runs wait again; not where another has it by now.
-    ///
-    /// # Errors
-    /// The store's own.
-    pub async fn put_job_back(&self, number: i64, worker: &Runner) -> Result<(), StoreError> {
-        query(
-            "UPDATE job SET state = 'waiting' WHERE number = $1 AND state = 'running' \
-             AND worker_pid = $2 AND worker_boot = $3 AND worker_start = $4",
-        )
-        .bind(number)
-        .bind(i64::from(worker.pid))
-        .bind(&worker.boot)
-        .bind(saturated(worker.start))
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
-        Ok(())
-    }
-
-    /// Notes how a job that ran ended, unless it was cancelled meanwhile.
-    ///
-    /// # Errors
-    /// The store's own.
-    pub async fn end_job(
-        &self,
-        number: i64,
-        state: JobState,
-        outcome: &str,
-    ) -> Result<(), StoreError> {
-        query(
-            "UPDATE job SET state = $1, outcome = $2, ended = $3 WHERE number = $4 AND state = 'running'",
-        )
-        .bind(state.as_str())
-        .bind(outcome)
-        .bind(Timestamp::now().to_string())
-        .bind(number)
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
-        Ok(())
+    pub async fn job_counts(&self) -> Result<Vec<(JobState, usize)>, StoreError> {
+        let db = &self.database;
+        let query = query("SELECT state, COUNT(*) AS jobs FROM job GROUP BY state");
+        let rows = db.rows(query).await?;
+        let count = |row| {
+            Ok((
+                db.parsed(row, "state", "a state of a job")?,
+                db.whole(row, "jobs")?,
+            ))
+        };
+        rows.iter().map(count).collect()
     }
 
     /// Cancels a job that isn't over; whether it wasn't. Who runs it stops it.
@@ -183,22 +161,100 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn cancel_job(&self, number: i64, why: &str) -> Result<bool, StoreError> {
+        let now = self.queue_time().await?;
+        let mut tx = self.change_queue().await?;
         let done = query(
-            "UPDATE job SET state = $1, outcome = $2, ended = $3 WHERE number = $4 AND state IN ('waiting', 'running')",
+            "UPDATE job SET state = 'cancelled', outcome = $1, ended = $2 \
+             WHERE number = $3 AND state IN ('waiting', 'running', 'paused')",
         )
-        .bind(JobState::Cancelled.as_str())
         .bind(why)
-        .bind(Timestamp::now().to_string())
+        .bind(now.to_string())
         .bind(number)
-        .execute(self.database.pool())
+        .execute(&mut *tx)
         .await
         .map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
         Ok(done.rows_affected() > 0)
+    }
+
+    /// Holds a job back that waits or runs; whether it did. Who runs it stops it.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn pause_job(&self, number: i64, why: &str) -> Result<bool, StoreError> {
+        let mut tx = self.change_queue().await?;
+        let done = query(
+            "UPDATE job SET state = 'paused', outcome = $1 WHERE number = $2 AND state IN ('waiting', 'running')",
+        )
+        .bind(why)
+        .bind(number)
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Lets a job that is held back wait again; whether it was.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn continue_job(&self, number: i64) -> Result<bool, StoreError> {
+        let mut tx = self.change_queue().await?;
+        let done = query(
+            "UPDATE job SET state = CASE WHEN worker_pid IS NULL THEN 'waiting' ELSE 'running' END, outcome = NULL \
+             WHERE number = $1 AND state = 'paused'",
+        )
+        .bind(number)
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Moves a job that isn't over among those that wait; whether it wasn't.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn move_job(&self, number: i64, to: JobMove) -> Result<bool, StoreError> {
+        let mut tx = self.change_queue().await?;
+        let query = match to {
+            JobMove::First => query(
+                "UPDATE job SET front = (SELECT COALESCE(MAX(front), 0) + 1 FROM job) \
+                 WHERE number = $1 AND state IN ('waiting', 'running', 'paused')",
+            )
+            .bind(number),
+            JobMove::Priority(priority) => query(
+                "UPDATE job SET front = 0, priority = $2 WHERE number = $1 AND state IN ('waiting', 'running', 'paused')",
+            )
+            .bind(number)
+            .bind(priority),
+        };
+        let done = query.execute(&mut *tx).await;
+        let done = done.map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// The time by which the queue goes: the database's, where that is another machine's than ours.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn queue_time(&self) -> Result<Timestamp, StoreError> {
+        let text: String = query_scalar("SELECT CAST(CURRENT_TIMESTAMP AS TEXT)")
+            .fetch_one(self.database.pool())
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        let theirs = database_time(&text);
+        let theirs = theirs.ok_or_else(|| self.database.strange("a time", &text))?;
+        Ok(reconciled(theirs, Timestamp::now()))
     }
 
     fn job_row(&self, row: &AnswerRow) -> Result<Job, StoreError> {
         let db = &self.database;
         let folder: String = db.column(row, "folder")?;
+        let front: i64 = db.column(row, "front")?;
         Ok(Job {
             number: db.column(row, "number")?,
             request: JobRequest {
@@ -206,6 +262,10 @@ impl Store {
                 folder: folder.into(),
                 by: db.column(row, "who")?,
                 priority: db.column(row, "priority")?,
+                needs: db.json(row, "needs", "testbeds and hosts")?,
+                after: Vec::new(),
+                deadline: db.parsed_if_any(row, "deadline", "a time")?,
+                first: front != 0,
             },
             asked: db.parsed(row, "asked", "a time")?,
             state: db.parsed(row, "state", "a state of a job")?,
@@ -214,5 +274,53 @@ impl Store {
             outcome: db.column(row, "outcome")?,
             study: db.parsed_if_any(row, "study", "the name of a study")?,
         })
+    }
+}
+
+/// Databases tell the time in whole seconds: a clock that is so near is taken for theirs.
+const CLOCK_TOLERANCE: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
+
+fn reconciled(theirs: Timestamp, ours: Timestamp) -> Timestamp {
+    match theirs.duration_since(ours).abs() <= CLOCK_TOLERANCE {
+        true => ours,
+        false => theirs,
+    }
+}
+
+/// `2026-11-27 09:00:00` in UTC, or with an offset.
+fn database_time(text: &str) -> Option<Timestamp> {
+    if let Ok(at) = text.parse() {
+        return Some(at);
+    }
+    let civil: jiff::civil::DateTime = text.parse().ok()?;
+    Some(civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_times_of_databases_are_read() {
+        let expected: Timestamp = "2026-11-27T09:00:00Z".parse().unwrap();
+        for text in [
+            "2026-11-27 09:00:00",
+            "2026-11-27 10:00:00+01",
+            "2026-11-27 09:00:00.0+00",
+        ] {
+            assert_eq!(database_time(text), Some(expected), "{text}");
+        }
+        assert_eq!(database_time("now"), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_an_hour_off_isnt_believed() {
+        let theirs: Timestamp = "2026-11-27T09:00:00Z".parse().unwrap();
+        let near = theirs + jiff::SignedDuration::from_millis(1400);
+        assert_eq!(reconciled(theirs, near), near);
+        for hours in [-1, 1] {
+            let off = theirs + jiff::SignedDuration::from_hours(hours);
+            assert_eq!(reconciled(theirs, off), theirs);
+        }
     }
 }

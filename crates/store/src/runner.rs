@@ -8,9 +8,17 @@ const STALE_AFTER: f64 = 30.0;
 /// The variable that tells a process the number of the job that it is run for.
 pub const JOB_VARIABLE: &str = "BACKSIGHT_JOB";
 
+/// The variable that tells it when the worker that runs it took the job ([`backsight_model::Job::began`]).
+pub const JOB_BEGAN_VARIABLE: &str = "BACKSIGHT_JOB_BEGAN";
+
 /// The number of the job that this process is run for, if it is.
 pub(crate) fn job_of_this_process() -> Option<i64> {
     std::env::var(JOB_VARIABLE).ok()?.parse().ok()
+}
+
+/// When the worker that runs this process took its job.
+pub(crate) fn job_began() -> Option<String> {
+    std::env::var(JOB_BEGAN_VARIABLE).ok()
 }
 
 /// A process, for as long as the machine is up and beyond.
@@ -71,6 +79,13 @@ impl RunnerLease {
             is_fresh: unseen < STALE_AFTER,
         }
     }
+}
+
+/// What tells this machine from others that share a store: its name and its id. Two that are equal have one boot at a time.
+pub fn this_machine() -> String {
+    let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let name = rustix::system::uname();
+    format!("{}/{}", name.nodename().to_string_lossy(), id.trim())
 }
 
 fn this_boot() -> Option<String> {

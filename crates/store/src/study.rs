@@ -18,7 +18,7 @@ use crate::{
     Runner, RunnerLease, Store, StoreError, SweptObjects,
     database::AnswerRow,
     query::{PerEngine, QueryBuilder, Transaction, query, query_per_engine, query_scalar},
-    runner::job_of_this_process,
+    runner::{job_began, job_of_this_process},
 };
 
 /// Rows a statement; SQLite takes at most 32,766 values in one.
@@ -216,10 +216,13 @@ impl Store {
     /// Makes a study; this process is its runner.
     ///
     /// # Errors
-    /// The name is taken; the store's own.
+    /// The name is taken; another worker has the job that this process is run for; the store's own.
     pub async fn create_study(&self, new: &NewStudy) -> Result<StudyId, StoreError> {
         self.keep_lease().await?;
         let mut tx = self.database.begin_alone("study").await?;
+        if let (Some(job), Some(began)) = (job_of_this_process(), job_began()) {
+            self.refuse_lost_job(&mut tx, job, &began).await?;
+        }
         self.refuse_taken_name(&mut tx, &new.name).await?;
         let id: i64 = query_scalar("SELECT COALESCE(MAX(id), 0) + 1 FROM study")
             .fetch_one(&mut *tx)

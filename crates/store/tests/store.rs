@@ -1124,11 +1124,17 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE meeting",
         "DROP TABLE pruned",
         "DROP TABLE triage",
+        "DROP TABLE job_dependency",
+        "DROP TABLE job_run",
+        "DROP TABLE queue_worker",
+        "DROP TABLE queue_state",
+        "DROP TABLE reservation",
         "DROP TABLE job",
         "DROP TABLE annotation",
         "DROP TABLE store_identity",
         "DROP TABLE runner",
         "DROP TABLE raw_object",
+        "DROP INDEX study_by_job",
         "ALTER TABLE study DROP COLUMN job",
         "DROP TABLE core_file",
         "DROP TABLE suite_run",
@@ -2523,12 +2529,11 @@ fn controllers_that_write_at_once_give_no_number_twice() {
                         let study = store.create_study(&study).await.unwrap();
                         let trial = failed("x", b"the same");
                         store.record_trial(study, 1, 0, 1, &trial).await.unwrap();
-                        let asked = backsight_model::JobRequest {
-                            arguments: vec!["run".into()],
-                            folder: "/".into(),
-                            by: "Ann".into(),
-                            priority: 0,
-                        };
+                        let asked = backsight_model::JobRequest::new(
+                            vec!["run".into()],
+                            "/".into(),
+                            "Ann".into(),
+                        );
                         jobs.push(store.add_job(&asked).await.unwrap());
                     }
                     jobs
@@ -2546,7 +2551,14 @@ fn controllers_that_write_at_once_give_no_number_twice() {
         assert_eq!(place.object_count().await, 1);
         // A worker that isn't there would lose its job to the other at once.
         let worker = Runner::this_process().unwrap();
-        let (one, other) = tokio::join!(store.claim_job(&worker), store.claim_job(&worker));
+        let first = |queue: &backsight_model::QueueSnapshot| {
+            let next = queue.waiting.iter().map(|job| job.number).min();
+            (next, Vec::new())
+        };
+        let (one, other) = tokio::join!(
+            store.claim_job(&worker, first),
+            store.claim_job(&worker, first)
+        );
         let taken = [one.unwrap(), other.unwrap()].map(|job| job.map(|job| job.number));
         assert!(taken[0].is_none() || taken[0] != taken[1], "{taken:?}");
     });

@@ -9,7 +9,8 @@ use backsight_model::{Event, Every, Layout, Range, TestbedName, TomlDocument};
 use backsight_store::Store;
 use backsight_study::{
     BisectChoices, BuildContext, Choices, HistoryChoices, HistoryStudy, OpenTarget, Question,
-    ResolvedPlan, SessionOptions, StudyOutcome, VerdictReport, resume, verbs::bisect::BisectVerb,
+    ReservationRule, ResolvedPlan, SessionOptions, StudyOutcome, VerdictReport, resume,
+    verbs::bisect::BisectVerb,
 };
 use miette::IntoDiagnostic as _;
 use std::{
@@ -75,6 +76,7 @@ async fn bisect(folder: &Path) -> miette::Result<()> {
         events: Events::default(),
         listen_for_stop: Arc::new(move || never_stopped.subscribe()),
         wait: Duration::from_secs(60),
+        reservations: ReservationRule::Ignore,
     };
     options.events.listen(Trials);
     let outcome = match store.study(NAME).await {

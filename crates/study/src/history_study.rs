@@ -25,6 +25,7 @@ use crate::{
     open_target::no_target,
     question_identity::{QuestionPlace, question_identities},
     reference::{BesideReference, Reference},
+    reservation_wait::await_reservations,
     resolved_plan::{Naming, metric_shapes},
     study_loop::run_study_loop,
     verbs::{Resumed, Verb},
@@ -350,6 +351,7 @@ impl HistoryPlan {
         options: &SessionOptions,
     ) -> miette::Result<LeasedStudy> {
         let more = self.history()?.more_testbeds;
+        await_reservations(store, &self.0.testbeds(&more)?, options).await?;
         let leased = lease_free_hosts(&mut self.0, &more, name, options).await?;
         let session = self.session(&site, name, options, leased).await?;
         let cells = session.cells()?;
@@ -404,6 +406,8 @@ impl HistoryPlan {
                 ));
             }
         }
+        let testbeds = this.0.testbeds(&this.history()?.more_testbeds)?;
+        await_reservations(store, &testbeds, options).await?;
         let session = this.session(&site, &study.name, options, None).await?;
         let questions = known.questions();
         let evidence = this

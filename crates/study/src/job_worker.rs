@@ -1,13 +1,15 @@
 //! Working through the queue of a store: one job after the other, each as a process of this program in a folder of its own choice.
 //!
 //! What a job prints is kept beside the store, in `jobs/NUMBER.log`. A worker that is told to stop stops its job, which then waits
-//! for the next worker; a job whose study was begun goes on with it.
+//! for the next worker; a job whose study was begun goes on with it. A store that is full, locked or away is waited for.
 
-use backsight_model::{Job, JobState, StudyState};
-use backsight_store::{JOB_VARIABLE, Runner, Store};
+use backsight_model::{Job, JobState, QueueSnapshot, StudyState, WorkerScope};
+use backsight_policy::choose_job;
+use backsight_store::{JOB_BEGAN_VARIABLE, JOB_VARIABLE, JobEnding, Runner, Store, StoreError};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
+    cell::Cell,
     fs::{File, OpenOptions},
     io::Write as _,
     os::unix::process::{CommandExt as _, ExitStatusExt as _},
@@ -18,11 +20,15 @@ use std::{
 use tokio::{
     process::{Child, Command},
     sync::watch,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, timeout},
 };
 
 /// How often the queue is asked whether something waits, and whether the job that runs is still wanted.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often it is noted how long a job has run.
+const BEAT: Duration = Duration::from_secs(15);
+/// How long a store that is full, locked or away is left alone.
+const STORE_REST: Duration = Duration::from_secs(5);
 /// How long a job that is told to stop may take to put things back, before it is killed.
 const GRACE: Duration = Duration::from_secs(120);
 /// How long a job waits for hosts that another study has, unless its command says so.
@@ -36,7 +42,9 @@ pub struct JobWorker<'a> {
     pub store: &'a Store,
     /// The program that jobs are commands of.
     pub program: PathBuf,
-    /// Whether it ends when nothing waits.
+    /// Which jobs it takes.
+    pub scope: WorkerScope,
+    /// Whether it ends when nothing waits that it could begin sooner or later without anybody's doing.
     pub until_empty: bool,
     /// What an exit status of a verb means.
     pub meaning: fn(&str, i32) -> String,
@@ -65,22 +73,45 @@ impl JobWorker<'_> {
     pub async fn work(mut self) -> miette::Result<WorkDone> {
         let worker = Runner::this_process()
             .ok_or_else(|| miette::miette!("this system doesn't tell processes apart: no /proc"))?;
+        let registered = self.store.register_worker(&worker, &self.scope).await;
+        registered.into_diagnostic()?;
+        let work = self.work_as(&worker).await;
+        // Who looks finds out by itself that it has gone.
+        let _ = self.store.remove_worker(&worker).await;
+        work
+    }
+
+    async fn work_as(&mut self, worker: &Runner) -> miette::Result<WorkDone> {
         let mut work = WorkDone::default();
         loop {
             if *self.stop.borrow() {
                 work.stopped = true;
                 return Ok(work);
             }
-            match self.store.claim_job(&worker).await.into_diagnostic()? {
-                Some(job) => match self.run(&job, &worker).await? {
+            let awaits_running = Cell::new(false);
+            let choose = |queue: &QueueSnapshot| {
+                let choice = choose_job(queue, &self.scope);
+                awaits_running.set(choice.awaits_running);
+                let lost = choice.lost.into_iter();
+                let lost = lost.map(|(number, loss)| (number, loss.to_string()));
+                (choice.next, lost.collect())
+            };
+            let claimed = self.store.claim_job(worker, choose).await;
+            match claimed {
+                Ok(Some(job)) => match self.run(&job, worker).await? {
                     Some(JobState::Done) => work.done += 1,
                     Some(JobState::Failed) => work.failed += 1,
                     _ => {}
                 },
-                None if self.until_empty => return Ok(work),
-                None => {
+                Ok(None) if self.until_empty && !awaits_running.get() => return Ok(work),
+                Ok(None) => {
                     let _ = timeout(LOOK, told(&mut self.stop)).await;
                 }
+                Err(error) if is_passing(&error) => {
+                    (self.tell)(&format!("nothing is begun for now: {error}"));
+                    let _ = timeout(STORE_REST, told(&mut self.stop)).await;
+                }
+                Err(error) => return Err(error).into_diagnostic(),
             }
         }
     }
@@ -88,32 +119,30 @@ impl JobWorker<'_> {
     /// Runs a job; returns how it ended, or nothing where it waits again.
     async fn run(&mut self, job: &Job, worker: &Runner) -> miette::Result<Option<JobState>> {
         let number = job.number;
+        let began = Instant::now();
         let ended = match self.arguments(job).await? {
             None => JobEnd::Known,
             Some(arguments) => {
                 (self.tell)(&format!("job {number}: backsight {}", arguments.join(" ")));
                 match self.start(job, &arguments) {
-                    Ok(child) => self.wait(number, child).await?,
+                    Ok(child) => self.wait(number, worker, child).await?,
                     Err(why) => JobEnd::Unstarted(why.to_string()),
                 }
             }
         };
         let verb = job.request.arguments.first().map_or("", String::as_str);
-        let (state, outcome) = match ended {
-            JobEnd::Stopped => {
-                self.store
-                    .put_job_back(number, worker)
-                    .await
-                    .into_diagnostic()?;
-                (self.tell)(&format!("job {number} was stopped, and waits again"));
+        let ending = match ended {
+            JobEnd::Stopped => None,
+            JobEnd::Lost => {
+                (self.tell)(&format!("job {number} was stopped: another worker has it"));
                 return Ok(None);
             }
-            JobEnd::Unstarted(why) => (JobState::Failed, why),
-            JobEnd::Known => (
+            JobEnd::Unstarted(why) => Some((JobState::Failed, why)),
+            JobEnd::Known => Some((
                 JobState::Done,
                 "its study came to its end after its worker was gone".to_owned(),
-            ),
-            JobEnd::Exited(status) => match (status.code(), status.signal()) {
+            )),
+            JobEnd::Exited(status) => Some(match (status.code(), status.signal()) {
                 (Some(0), _) => (JobState::Done, (self.meaning)(verb, 0)),
                 (Some(code), _) => (
                     JobState::Failed,
@@ -123,22 +152,57 @@ impl JobWorker<'_> {
                     JobState::Failed,
                     format!("was ended by signal {}", signal.unwrap_or_default()),
                 ),
-            },
+            }),
         };
-        let ended = self.store.end_job(number, state, &outcome).await;
-        ended.into_diagnostic()?;
-        let known = self.store.job(number).await.into_diagnostic()?;
-        let state = known.map_or(state, |job| job.state);
-        (self.tell)(&format!("job {number} is {state}: {outcome}"));
-        Ok(Some(state))
+        let seconds = began.elapsed().as_secs_f64();
+        let left = match &ending {
+            None => JobEnding::Stopped,
+            Some((state, outcome)) => JobEnding::Over(*state, outcome),
+        };
+        let state = loop {
+            // How long it took is known even where how it ended can't be written yet.
+            let noted = async {
+                self.store.record_run_time(number, worker, seconds).await?;
+                self.store.leave_job(number, worker, left).await
+            };
+            match noted.await {
+                Ok(state) => break state,
+                // A worker that is told to stop leaves it to the next one, which sees that its study has ended.
+                Err(error) if is_passing(&error) && !*self.stop.borrow() => {
+                    (self.tell)(&format!("how job {number} ended isn't noted yet: {error}"));
+                    let _ = timeout(STORE_REST, told(&mut self.stop)).await;
+                }
+                Err(error) => return Err(error).into_diagnostic(),
+            }
+        };
+        match (ending, state) {
+            (None, Some(JobState::Paused)) => {
+                (self.tell)(&format!("job {number} was stopped, and is held back"));
+                Ok(None)
+            }
+            (None, _) => {
+                (self.tell)(&format!("job {number} was stopped, and waits again"));
+                Ok(None)
+            }
+            (Some((ended, outcome)), state) => {
+                let state = state.unwrap_or(ended);
+                (self.tell)(&format!("job {number} is {state}: {outcome}"));
+                Ok(Some(state))
+            }
+        }
     }
 
     /// What is run: the command that was asked for, or what goes on with the study that it began; nothing where that is finished.
-    async fn arguments(&self, job: &Job) -> miette::Result<Option<Vec<String>>> {
+    async fn arguments(&mut self, job: &Job) -> miette::Result<Option<Vec<String>>> {
         let Some(name) = &job.study else {
             return Ok(Some(job.request.arguments.clone()));
         };
-        let begun = self.store.study(name.as_str()).await.into_diagnostic()?;
+        let mut begun = self.store.study(name.as_str()).await.into_diagnostic()?;
+        // A process whose worker was killed may have begun it while the job was taken.
+        while begun.is_measuring() && !*self.stop.borrow() {
+            let _ = timeout(LOOK, told(&mut self.stop)).await;
+            begun = self.store.study(name.as_str()).await.into_diagnostic()?;
+        }
         let goes_on = begun.state != StudyState::Finished;
         Ok(goes_on.then(|| vec!["resume".to_owned(), name.to_string()]))
     }
@@ -156,6 +220,7 @@ impl JobWorker<'_> {
             .current_dir(folder)
             .env("BACKSIGHT_STORE", self.store.location().for_environment())
             .env(JOB_VARIABLE, job.number.to_string())
+            .envs((job.began).map(|began| (JOB_BEGAN_VARIABLE, began.to_string())))
             .stdin(Stdio::null())
             .stdout(log.try_clone().into_diagnostic()?)
             .stderr(log)
@@ -170,30 +235,61 @@ impl JobWorker<'_> {
             .wrap_err_with(|| format!("{} can't be started", self.program.display()))
     }
 
-    /// Waits for a job's process, which is stopped when the worker is or nobody wants it any more.
-    async fn wait(&mut self, number: i64, mut child: Child) -> miette::Result<JobEnd> {
+    /// Waits for a job's process, which is stopped when the worker is or nobody wants it now.
+    async fn wait(
+        &mut self,
+        number: i64,
+        worker: &Runner,
+        mut child: Child,
+    ) -> miette::Result<JobEnd> {
+        let (began, mut heard) = (Instant::now(), Instant::now());
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let is_stopped = loop {
+        let cause = loop {
             tokio::select! {
                 exited = child.wait() => return exited.map(JobEnd::Exited).into_diagnostic(),
-                () = told(&mut self.stop) => break true,
+                () = told(&mut self.stop) => break JobState::Waiting,
                 _ = looks.tick() => {
-                    let job = self.store.job(number).await;
-                    // A store that is locked for a moment is asked again.
-                    if matches!(job, Ok(Some(job)) if job.state == JobState::Cancelled) {
-                        break false;
+                    let state = match heard.elapsed() > BEAT {
+                        true => {
+                            heard = Instant::now();
+                            let seconds = began.elapsed().as_secs_f64();
+                            match self.store.record_run_time(number, worker, seconds).await {
+                                Ok(None) => {
+                                    stopped(&mut child).await.into_diagnostic()?;
+                                    return Ok(JobEnd::Lost);
+                                }
+                                state => state,
+                            }
+                        }
+                        false => {
+                            let job = self.store.job(number).await;
+                            job.map(|job| job.map(|job| job.state))
+                        }
+                    };
+                    // A store that is locked or full for a moment is asked again.
+                    if let Ok(Some(state @ (JobState::Cancelled | JobState::Paused))) = state {
+                        break state;
                     }
                 }
             }
         };
         let exited = stopped(&mut child).await.into_diagnostic()?;
-        Ok(match is_stopped {
+        Ok(match cause {
+            JobState::Cancelled => JobEnd::Exited(exited),
             // It may have come to its end by itself at that moment.
-            true if exited.code() != Some(0) => JobEnd::Stopped,
+            _ if exited.code() != Some(0) => JobEnd::Stopped,
             _ => JobEnd::Exited(exited),
         })
     }
+}
+
+/// Whether a fault of the store may be over by itself, or by somebody who makes room or starts the server again.
+fn is_passing(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Full { .. } | StoreError::Locked { .. } | StoreError::Unreachable { .. }
+    )
 }
 
 /// Waits until the worker is told to stop; for ever where nobody can tell it any more.
@@ -206,8 +302,10 @@ async fn told(stop: &mut watch::Receiver<bool>) {
 /// How a job's process ended.
 enum JobEnd {
     Exited(ExitStatus),
-    /// With its worker.
+    /// With its worker, or since it is held back.
     Stopped,
+    /// Since another worker has it.
+    Lost,
     /// Before this worker had it.
     Known,
     /// It couldn't be started.

@@ -13,6 +13,7 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{
+    ReservationRule,
     host_records::store_records_at_begin,
     shared_machine::leave_out_made,
     wanted_settings::{UnresolvedSettings, wanted_settings},
@@ -29,8 +30,10 @@ pub struct SessionOptions {
     /// It is called when the hosts are leased and their agents are there; before, nothing has to be put back, and a signal
     /// may end the program at once.
     pub listen_for_stop: Arc<dyn Fn() -> watch::Receiver<bool> + Send + Sync>,
-    /// How long to wait for hosts that another study has.
+    /// How long to wait for hosts that another study has, or somebody has reserved.
     pub wait: Duration,
+    /// What reservations mean.
+    pub reservations: ReservationRule,
 }
 
 /// The testbeds of a study.

@@ -12,6 +12,7 @@ use crate::{
     free_hosts::lease_free_hosts,
     host_records::store_records_at_end,
     reference::{BesideReference, Reference},
+    reservation_wait::await_reservations,
     resolved_plan::Naming,
     study_loop::{evidence_with_figures, run_study_loop},
     verbs::{Resumed, run::RunVerb},
@@ -46,6 +47,7 @@ impl<'a> LeasedPlan<'a> {
     ) -> miette::Result<Self> {
         let naming = Naming::new(store, name, verb).await?;
         let more = more_testbeds(&plan).to_vec();
+        await_reservations(store, &plan.testbeds(&more)?, options).await?;
         let leased = lease_free_hosts(&mut plan, &more, &naming.name, options).await?;
         let testbeds = plan.testbeds(&more)?;
         let session = Session::open(&testbeds, &naming.name, options, leased).await?;
@@ -94,14 +96,10 @@ impl<'a> StudyAsFound<'a> {
         let row = resumed.study;
         let mut plan = ResolvedPlan::new(resumed.question, resumed.catalog, row.seed)?;
         adapt(&mut plan)?;
+        let testbeds = plan.testbeds(more_testbeds(&plan))?;
+        await_reservations(resumed.store, &testbeds, options).await?;
         Ok(Self {
-            session: Session::open(
-                &plan.testbeds(more_testbeds(&plan))?,
-                &row.name,
-                options,
-                None,
-            )
-            .await?,
+            session: Session::open(&testbeds, &row.name, options, None).await?,
             was_killed: row.was_killed(),
             store: resumed.store,
             plan,

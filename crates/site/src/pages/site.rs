@@ -5,9 +5,9 @@
 //! lies between two versions, since a site doesn't know how a target keeps its history.
 
 use askama::Template;
-use backsight_model::{Change, Job, TargetName, Version};
+use backsight_model::{Change, TargetName, Version};
 use backsight_policy::{CompareOptions, StudyPart};
-use backsight_report::{doctor::DoctorHistoryView, json, numbers};
+use backsight_report::{doctor::DoctorHistoryView, json, numbers, queue::QueueListing};
 use backsight_store::{RawRef, Store, StoreError, StoredSelfTest, StudyRow};
 use serde::Serialize;
 use std::{
@@ -142,7 +142,7 @@ pub struct Site<'a> {
     pub(super) books: Vec<Book>,
     pub(super) studies: Vec<StudyRow>,
     pub(super) machines: DoctorHistoryView,
-    pub(super) jobs: Vec<Job>,
+    pub(super) queue: QueueListing,
     /// What couldn't be taken into account, a sentence each.
     pub(super) notes: Vec<String>,
     pub(super) reports: Option<Box<dyn StudyPages + 'a>>,
@@ -180,7 +180,7 @@ impl<'a> Site<'a> {
             books,
             studies: Vec::new(),
             machines: DoctorHistoryView::new(&[]),
-            jobs: Vec::new(),
+            queue: QueueListing::empty(),
             notes: Vec::new(),
             reports: None,
             pages,
@@ -221,10 +221,10 @@ impl<'a> Site<'a> {
         self
     }
 
-    /// With what its status says of the queue: jobs in the order in which they are run, then those that are over.
+    /// With what its status says of the queue.
     #[must_use]
-    pub fn with_jobs(mut self, jobs: Vec<Job>) -> Self {
-        self.jobs = jobs;
+    pub fn with_queue(mut self, queue: QueueListing) -> Self {
+        self.queue = queue;
         self
     }
 

@@ -1,12 +1,12 @@
 //! What isn't as it should be, over all targets: what can't be measured or isn't, what failed last, which studies wait to go on.
 
 use askama::Template;
-use backsight_model::{BuildFailure, Job, JobState};
+use backsight_model::{BuildFailure, JobState};
 use backsight_report::{
     clipped,
-    queue::{job_command, recent_jobs},
+    queue::{ListedJob, job_command, job_standing, queue_notes},
 };
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 
 use super::{
     address,
@@ -28,6 +28,8 @@ const MOST_STUDIES: usize = 50;
 pub(super) struct StatusPage<'a> {
     frame: Frame,
     jobs: Vec<JobLine>,
+    /// Who holds the queue, what is reserved, what isn't listed.
+    queue_notes: Vec<String>,
     running: Vec<StudyLine>,
     /// Studies that `resume` goes on with.
     unfinished: Vec<StudyLine>,
@@ -48,7 +50,8 @@ struct JobLine {
     study: String,
     /// The page of the study that it began, if it has one.
     to_study: Option<String>,
-    outcome: String,
+    /// Why it waits, when it begins and ends; or how it ended.
+    standing: String,
     /// What a form that cancels it says.
     said: String,
 }
@@ -88,6 +91,7 @@ impl<'a> Press<'a> {
         let crumbs = vec![Crumb::new("Home", &self.page.link(address::HOME))];
         StatusPage {
             jobs: self.job_lines(),
+            queue_notes: queue_notes(&self.site.queue, &TimeZone::UTC),
             frame: Frame::new("Status", self.page, crumbs),
             running: of_state(&["running"]),
             unfinished: of_state(&["killed", "stopped"]),
@@ -101,9 +105,11 @@ impl<'a> Press<'a> {
 }
 
 impl Press<'_> {
-    /// The jobs that run and wait, and those that ended last.
+    /// The jobs that run, wait or are held back, and those that ended last.
     fn job_lines(&self) -> Vec<JobLine> {
-        let line = |job: &Job| {
+        let queue = &self.site.queue;
+        let line = |listed: &ListedJob| {
+            let job = &listed.job;
             let study = job
                 .study
                 .as_ref()
@@ -118,11 +124,11 @@ impl Press<'_> {
                 command: clipped(&job_command(job), 300),
                 to_study: self.site.has(&page).then(|| self.page.link(&page)),
                 study,
-                outcome: clipped(job.outcome.as_deref().unwrap_or_default(), 300),
+                standing: clipped(&job_standing(listed, queue.now, &TimeZone::UTC), 300),
                 said: serde_json::json!({"job": job.number}).to_string(),
             }
         };
-        recent_jobs(&self.site.jobs).iter().map(line).collect()
+        queue.jobs.iter().map(line).collect()
     }
 
     /// What failed of a target: builds, boots and trials.

@@ -8,7 +8,8 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions, PgSslMode},
 };
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     str::FromStr as _,
     time::{Duration, Instant},
@@ -83,6 +84,14 @@ pub(crate) enum Expected {
     Anything,
 }
 
+/// Writes down which store it was, all at once: another process of this controller may open it for the first time at this moment.
+fn remember(identity: &str, folder: &Path, file: &Path) -> io::Result<()> {
+    let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
+    writeln!(fresh, "{identity}")?;
+    fresh.persist(file)?;
+    Ok(())
+}
+
 impl Database {
     /// Opens a database on a server; `folder` is the controller's own, where it remembers which store this was.
     pub(crate) async fn open_postgres(
@@ -130,7 +139,7 @@ impl Database {
             Some(_) => return Err(database.other_store(identity_file)),
             None => {
                 fs::create_dir_all(folder).map_err(|e| StoreError::file("make", folder, e))?;
-                fs::write(&identity_file, format!("{identity}\n"))
+                remember(&identity, folder, &identity_file)
                     .map_err(|error| StoreError::file("write", identity_file, error))?;
             }
         }

@@ -272,6 +272,7 @@ pub fn job_standing(listed: &ListedJob, now: Timestamp, zone: &TimeZone) -> Stri
             false => format!("{word} {expected} ({earliest} to {latest})"),
         }
     };
+    let waits = job.state == JobState::Waiting;
     let mut parts = Vec::new();
     if let Some(wait) = &outlook.wait {
         parts.push(wait.clause(show));
@@ -280,10 +281,14 @@ pub fn job_standing(listed: &ListedJob, now: Timestamp, zone: &TimeZone) -> Stri
     match &estimate.begins {
         Some(begins) if begins.latest > now => parts.push(range("begins", begins)),
         Some(_) => parts.push("begins now".to_owned()),
-        None if job.state == JobState::Waiting => parts.push("begins: unknown".to_owned()),
+        None if waits && estimate.takes.is_none() => {}
+        None if waits => parts.push("begins: unknown".to_owned()),
         None => {}
     }
     match (&estimate.ends, estimate.takes) {
+        (None, None) if waits && estimate.begins.is_none() => {
+            parts.push("begins and ends: unknown".to_owned());
+        }
         (Some(ends), _) => parts.push(range("ends", ends)),
         (None, Some(takes)) => {
             let usual = Time(Duration::try_from_secs_f64(takes.median).unwrap_or_default());

@@ -43,6 +43,7 @@ on_both_engines! {
     the_job_of_a_worker_that_was_killed_waits_again,
     nothing_comes_after_what_failed_or_isnt_there,
     runs_are_remembered_by_kind_and_person,
+    jobs_are_listed_by_their_state,
     workers_register_and_those_that_are_gone_are_not_there,
     what_is_reserved_belongs_to_one_person_until_it_ends,
 }
@@ -256,6 +257,34 @@ async fn runs_are_remembered_by_kind_and_person(place: StoreLocation) {
     let usage = store.queue(0).await.unwrap().usage;
     let used: f64 = usage.iter().map(|used| used.machine_seconds).sum();
     assert!((used - 32.0).abs() < 1e-9 && usage.iter().all(|used| used.by == "ana"));
+}
+
+async fn jobs_are_listed_by_their_state(place: StoreLocation) {
+    let store = Store::open(place.clone()).await.unwrap();
+    for name in ["a", "b", "c", "d", "e"] {
+        store.add_job(&request(name, "ana")).await.unwrap();
+    }
+    assert_eq!(claim(&store).await.unwrap().number, 1);
+    store.pause_job(2, "paused").await.unwrap();
+    store.cancel_job(3, "cancelled").await.unwrap();
+    assert!(store.move_job(5, JobMove::First).await.unwrap());
+    assert!(store.move_job(4, JobMove::Priority(-1)).await.unwrap());
+    let numbers = |jobs: Vec<Job>| -> Vec<i64> { jobs.iter().map(|job| job.number).collect() };
+    assert_eq!(numbers(store.jobs().await.unwrap()), [1, 5, 4, 2, 3]);
+    let waiting = store.newest_jobs(JobState::Waiting, 1).await.unwrap();
+    assert_eq!(numbers(waiting), [5]);
+    let mut counts = store.job_counts().await.unwrap();
+    counts.sort_by_key(|(state, _)| state.as_str());
+    let expected = [
+        (JobState::Cancelled, 1),
+        (JobState::Paused, 1),
+        (JobState::Running, 1),
+        (JobState::Waiting, 2),
+    ];
+    assert_eq!(counts, expected);
+    let queue = store.queue(1).await.unwrap();
+    assert_eq!((queue.waiting[0].number, queue.waiting_in_all), (5, 2));
+    assert_eq!(queue.workers.len(), 0);
 }
 
 async fn workers_register_and_those_that_are_gone_are_not_there(place: StoreLocation) {

@@ -5,11 +5,12 @@
 
 use backsight_model::{Job, JobRequest, JobState};
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 use crate::{
     Store, StoreError,
     database::AnswerRow,
-    query::{Transaction, query, query_scalar},
+    query::{Query, QueryBuilder, Transaction, query, query_scalar},
 };
 
 /// A query for rows that [`Store::job_row`] reads.
@@ -21,6 +22,20 @@ macro_rules! jobs {
             $rest
         )
     };
+}
+
+/// So many jobs, or kinds of them, are asked about in one question.
+pub(crate) const LIST: usize = 10_000;
+
+/// A question about these jobs.
+pub(crate) fn listed(text: &str, numbers: &[i64]) -> Query {
+    let mut query = QueryBuilder::new(text);
+    let mut list = query.separated(", ");
+    for number in numbers {
+        list.push_bind(*number);
+    }
+    query.push(")");
+    query.build()
 }
 
 /// Where a job goes among those that wait.
@@ -101,8 +116,7 @@ impl Store {
              CASE state WHEN 'waiting' THEN -front WHEN 'running' THEN 0 WHEN 'paused' THEN 0 ELSE -number END, \
              CASE state WHEN 'waiting' THEN -priority ELSE 0 END, number"
         ));
-        let rows = self.database.rows(query).await?;
-        rows.iter().map(|row| self.job_row(row)).collect()
+        self.job_rows(&self.database.rows(query).await?).await
     }
 
     /// The newest jobs in this state, `most` of them.
@@ -113,8 +127,7 @@ impl Store {
         let query = query(jobs!("WHERE state = $1 ORDER BY number DESC LIMIT $2"))
             .bind(state.as_str())
             .bind(i64::try_from(most).unwrap_or(i64::MAX));
-        let rows = self.database.rows(query).await?;
-        rows.iter().map(|row| self.job_row(row)).collect()
+        self.job_rows(&self.database.rows(query).await?).await
     }
 
     /// A job by its number, if there is one, with those that it comes after.
@@ -122,21 +135,45 @@ impl Store {
     /// # Errors
     /// As [`Store::jobs`].
     pub async fn job(&self, number: i64) -> Result<Option<Job>, StoreError> {
-        let query = query(jobs!("WHERE number = $1")).bind(number);
-        let rows = self.database.rows(query).await?;
-        let job = rows.first().map(|row| self.job_row(row)).transpose()?;
-        let Some(mut job) = job else { return Ok(None) };
-        if !job.state.is_over() {
-            let after = query_scalar(
-                "SELECT dependency FROM job_dependency WHERE job = $1 ORDER BY dependency",
-            );
-            job.request.after = after
-                .bind(number)
-                .fetch_all(self.database.pool())
-                .await
-                .map_err(|e| self.database.fault(e))?;
+        Ok(self.jobs_numbered(&[number]).await?.remove(&number))
+    }
+
+    /// Jobs by their numbers, with those that each comes after; those that aren't there are left out.
+    ///
+    /// # Errors
+    /// As [`Store::jobs`].
+    pub async fn jobs_numbered(&self, numbers: &[i64]) -> Result<BTreeMap<i64, Job>, StoreError> {
+        let mut jobs = Vec::new();
+        for part in numbers.chunks(LIST) {
+            let rows = self.database.rows(listed(jobs!("WHERE number IN ("), part));
+            jobs.extend(self.job_rows(&rows.await?).await?);
         }
-        Ok(Some(job))
+        Ok(jobs.into_iter().map(|job| (job.number, job)).collect())
+    }
+
+    /// Jobs of these rows, each that isn't over with those that it comes after.
+    async fn job_rows(&self, rows: &[AnswerRow]) -> Result<Vec<Job>, StoreError> {
+        let jobs: Result<Vec<Job>, _> = rows.iter().map(|row| self.job_row(row)).collect();
+        let mut jobs = jobs?;
+        let open = jobs.iter().filter(|job| !job.state.is_over());
+        let open: Vec<i64> = open.map(|job| job.number).collect();
+        let mut after: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for part in open.chunks(LIST) {
+            let before = "SELECT job, dependency FROM job_dependency WHERE job IN (";
+            for row in self.database.rows(listed(before, part)).await? {
+                let of_job = after.entry(self.database.column(&row, "job")?);
+                of_job
+                    .or_default()
+                    .push(self.database.column(&row, "dependency")?);
+            }
+        }
+        for job in &mut jobs {
+            if let Some(mut before) = after.remove(&job.number) {
+                before.sort_unstable();
+                job.request.after = before;
+            }
+        }
+        Ok(jobs)
     }
 
     /// How many jobs are in each state; those without any aren't there.

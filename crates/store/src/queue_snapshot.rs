@@ -5,18 +5,21 @@ use backsight_model::{
     WorkerScope,
 };
 use jiff::{SignedDuration, Timestamp};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{
     Runner, Store, StoreError,
     database::AnswerRow,
-    query::{PerEngine, query, query_per_engine, query_scalar},
+    job::{LIST, listed},
+    query::{PerEngine, QueryBuilder, query, query_per_engine},
     runner::this_machine,
     study::saturated,
 };
 
 /// What was used longer ago doesn't count: ten half-lives, after which a thousandth is left.
 const USAGE_WINDOW: SignedDuration = SignedDuration::from_hours(20 * 24);
+/// What was used since then is known to the hour; before, to the day: a day is half a half-life.
+const EXACT_USAGE: SignedDuration = SignedDuration::from_hours(2 * 24);
 /// Of the jobs of a kind so many count, the last ones.
 const PAST_JOBS: i64 = 20;
 
@@ -84,16 +87,6 @@ impl Store {
 
     async fn queued_jobs(&self, most: i64) -> Result<Vec<QueuedJob>, StoreError> {
         let db = &self.database;
-        let dependencies = query(
-            "SELECT d.job, d.dependency, j.state FROM job w JOIN job_dependency d ON d.job = w.number \
-             JOIN job j ON j.number = d.dependency WHERE w.state = 'waiting' AND j.state <> 'done'",
-        );
-        let mut after: HashMap<i64, Vec<(i64, JobState)>> = HashMap::new();
-        for row in db.rows(dependencies).await? {
-            let state = db.parsed(&row, "state", "a state of a job")?;
-            let of_job = after.entry(db.column(&row, "job")?).or_default();
-            of_job.push((db.column(&row, "dependency")?, state));
-        }
         let query = query(
             "SELECT number, who, priority, front, deadline, needs, kind FROM (\
              SELECT number, who, priority, front, deadline, needs, kind, ROW_NUMBER() OVER (PARTITION BY who ORDER BY \
@@ -103,19 +96,42 @@ impl Store {
         .bind(most);
         let mut jobs = Vec::new();
         for row in db.rows(query).await? {
-            let number = db.column(&row, "number")?;
             jobs.push(QueuedJob {
-                number,
+                number: db.column(&row, "number")?,
                 by: db.column(&row, "who")?,
                 priority: db.column(&row, "priority")?,
                 front: db.column(&row, "front")?,
                 deadline: db.parsed_if_any(&row, "deadline", "a time")?,
                 needs: db.json(&row, "needs", "testbeds and hosts")?,
-                after: after.remove(&number).unwrap_or_default(),
+                after: Vec::new(),
                 kind: db.column(&row, "kind")?,
             });
         }
+        let numbers: Vec<i64> = jobs.iter().map(|job| job.number).collect();
+        let mut after = self.undone_dependencies(&numbers).await?;
+        for job in &mut jobs {
+            job.after = after.remove(&job.number).unwrap_or_default();
+        }
         Ok(jobs)
+    }
+
+    /// Jobs that come before these and aren't done.
+    async fn undone_dependencies(
+        &self,
+        jobs: &[i64],
+    ) -> Result<HashMap<i64, Vec<(i64, JobState)>>, StoreError> {
+        let db = &self.database;
+        let mut after: HashMap<i64, Vec<(i64, JobState)>> = HashMap::new();
+        for part in jobs.chunks(LIST) {
+            let before = "SELECT d.job, d.dependency, j.state FROM job_dependency d \
+                JOIN job j ON j.number = d.dependency WHERE j.state <> 'done' AND d.job IN (";
+            for row in db.rows(listed(before, part)).await? {
+                let state = db.parsed(&row, "state", "a state of a job")?;
+                let of_job = after.entry(db.column(&row, "job")?).or_default();
+                of_job.push((db.column(&row, "dependency")?, state));
+            }
+        }
+        Ok(after)
     }
 
     async fn running_jobs(&self, now: Timestamp) -> Result<Vec<RunningJob>, StoreError> {
@@ -140,47 +156,69 @@ impl Store {
         db.rows(query).await?.iter().map(running).collect()
     }
 
-    /// Machine time that people used lately, by the hours of its beginning and its end.
+    /// Machine time that people used lately, by the hours of its beginning and its end; what is older than [`EXACT_USAGE`], by days.
     async fn machine_use(&self, now: Timestamp) -> Result<Vec<MachineUse>, StoreError> {
         let db = &self.database;
         let query = query(
-            "SELECT who, SUBSTR(began, 1, 13) AS from_hour, SUBSTR(heard, 1, 13) AS until_hour, \
-             SUM(seconds * machines) AS machine_seconds FROM job_run WHERE heard > $1 \
-             GROUP BY who, SUBSTR(began, 1, 13), SUBSTR(heard, 1, 13)",
+            "SELECT who, began, heard, SUM(machine_seconds) AS machine_seconds FROM (\
+             SELECT who, SUBSTR(began, 1, digits) AS began, SUBSTR(heard, 1, digits) AS heard, machine_seconds FROM (\
+             SELECT who, began, heard, seconds * machines AS machine_seconds, CASE WHEN heard > $1 THEN 13 ELSE 10 END AS digits \
+             FROM job_run WHERE heard > $2) AS run) AS rounded GROUP BY who, began, heard",
         )
+        .bind((now - EXACT_USAGE).to_string())
         .bind((now - USAGE_WINDOW).to_string());
-        let hour = |row: &AnswerRow, name: &str| {
+        let rounded = |row: &AnswerRow, name: &str| {
             let text: String = db.column(row, name)?;
-            let at: Result<Timestamp, _> = format!("{text}:00:00Z").parse();
-            at.map_err(|_| db.strange("a time", &text))
+            let (rest, length) = match text.len() {
+                10 => ("T00:00:00Z", SignedDuration::from_hours(24)),
+                _ => (":00:00Z", SignedDuration::from_hours(1)),
+            };
+            let at: Result<Timestamp, _> = format!("{text}{rest}").parse();
+            let at = at.map_err(|_| db.strange("a time", &text))?;
+            Ok::<_, StoreError>((at, at + length))
         };
         let used = |row: &AnswerRow| {
-            let end = hour(row, "until_hour")? + SignedDuration::from_hours(1);
+            let ((from, _), (_, until)) = (rounded(row, "began")?, rounded(row, "heard")?);
             Ok(MachineUse {
                 by: db.column(row, "who")?,
-                from: hour(row, "from_hour")?,
-                until: end.min(now),
+                from,
+                until: until.min(now),
                 machine_seconds: db.column(row, "machine_seconds")?,
             })
         };
         db.rows(query).await?.iter().map(used).collect()
     }
 
-    /// What jobs of this kind took that came to their end, in seconds, the last first.
+    /// What jobs of each of these kinds took that came to their end, in seconds, the last first; kinds of which none did aren't there.
     ///
     /// # Errors
     /// The store's own.
-    pub async fn past_seconds(&self, kind: &str) -> Result<Vec<f64>, StoreError> {
-        query_scalar(
-            "SELECT SUM(r.seconds) FROM job j JOIN job_run r ON r.job = j.number WHERE j.kind = $1 AND (j.state = 'done' \
-             OR (j.state = 'failed' AND EXISTS (SELECT 1 FROM study s WHERE s.job = j.number AND s.state = 'finished'))) \
-             GROUP BY j.number ORDER BY j.number DESC LIMIT $2",
-        )
-        .bind(kind)
-        .bind(PAST_JOBS)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))
+    pub async fn past_seconds(
+        &self,
+        kinds: &BTreeSet<&str>,
+    ) -> Result<BTreeMap<String, Vec<f64>>, StoreError> {
+        let kinds: Vec<&str> = kinds.iter().copied().collect();
+        let mut past: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for part in kinds.chunks(LIST) {
+            let mut ended = QueryBuilder::new(
+                "SELECT kind, seconds FROM (SELECT j.kind AS kind, SUM(r.seconds) AS seconds, \
+                 ROW_NUMBER() OVER (PARTITION BY j.kind ORDER BY j.number DESC) AS place \
+                 FROM job j JOIN job_run r ON r.job = j.number WHERE (j.state = 'done' OR (j.state = 'failed' \
+                 AND EXISTS (SELECT 1 FROM study s WHERE s.job = j.number AND s.state = 'finished'))) AND j.kind IN (",
+            );
+            let mut list = ended.separated(", ");
+            for kind in part {
+                list.push_bind(*kind);
+            }
+            ended.push(") GROUP BY j.kind, j.number) AS ended WHERE place <= ");
+            ended.separated("").push_bind(PAST_JOBS);
+            ended.push(" ORDER BY kind, place");
+            for row in self.database.rows(ended.build()).await? {
+                let of_kind = past.entry(self.database.column(&row, "kind")?).or_default();
+                of_kind.push(self.database.column(&row, "seconds")?);
+            }
+        }
+        Ok(past)
     }
 
     /// Holds the whole queue, or lets it go on.

@@ -60,12 +60,12 @@ pub async fn list_queue(store: &Store, limits: QueueLimits) -> Result<QueueListi
         };
         jobs.sort_by_key(place);
     } else {
-        for (number, outlook) in outlooks {
-            // It may have gone meanwhile.
-            if let Some(job) = store.job(number).await? {
-                jobs.push(ListedJob { job, outlook });
-            }
-        }
+        let numbers: Vec<i64> = outlooks.iter().map(|(number, _)| *number).collect();
+        let mut listed = store.jobs_numbered(&numbers).await?;
+        jobs.extend(outlooks.into_iter().filter_map(|(number, outlook)| {
+            let job = listed.remove(&number)?;
+            Some(ListedJob { job, outlook })
+        }));
         // What a worker still has of jobs that are over or held back stands below.
         jobs.retain(|it| matches!(it.job.state, JobState::Running | JobState::Waiting));
         let held = store.newest_jobs(JobState::Paused, limits.waiting).await?;
@@ -101,17 +101,10 @@ async fn past_durations(
     queue: &QueueSnapshot,
     most: usize,
 ) -> Result<PastDurations, StoreError> {
-    let running = queue.running.iter().map(|job| &job.kind);
+    let running = queue.running.iter().map(|job| job.kind.as_str());
     let waiting = backsight_policy::ranked_jobs(queue, |_| None);
-    let kinds: BTreeSet<&String> = running
-        .chain(waiting.iter().take(most).map(|job| &job.kind))
+    let kinds: BTreeSet<&str> = running
+        .chain(waiting.iter().take(most).map(|job| job.kind.as_str()))
         .collect();
-    let mut past = PastDurations::new();
-    for kind in kinds {
-        let seconds = store.past_seconds(kind).await?;
-        if !seconds.is_empty() {
-            past.insert(kind.clone(), seconds);
-        }
-    }
-    Ok(past)
+    store.past_seconds(&kinds).await
 }

@@ -83,6 +83,7 @@ impl JobWorker<'_> {
 
     async fn work_as(&mut self, worker: &Runner) -> miette::Result<WorkDone> {
         let mut work = WorkDone::default();
+        let mut is_told = false;
         loop {
             if *self.stop.borrow() {
                 work.stopped = true;
@@ -97,6 +98,7 @@ impl JobWorker<'_> {
                 (choice.next, lost.collect())
             };
             let claimed = self.store.claim_job(worker, choose).await;
+            is_told &= claimed.is_err();
             match claimed {
                 Ok(Some(job)) => match self.run(&job, worker).await? {
                     Some(JobState::Done) => work.done += 1,
@@ -108,7 +110,10 @@ impl JobWorker<'_> {
                     let _ = timeout(LOOK, told(&mut self.stop)).await;
                 }
                 Err(error) if is_passing(&error) => {
-                    (self.tell)(&format!("nothing is begun for now: {error}"));
+                    if !is_told {
+                        (self.tell)(&format!("nothing is begun for now: {error}"));
+                    }
+                    is_told = true;
                     let _ = timeout(STORE_REST, told(&mut self.stop)).await;
                 }
                 Err(error) => return Err(error).into_diagnostic(),

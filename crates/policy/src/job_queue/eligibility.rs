@@ -113,7 +113,7 @@ impl fmt::Display for JobLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DeadlinePassed(deadline) => {
-                write!(f, "wasn't begun: its deadline, {deadline}, has passed")
+                write!(f, "wasn't begun: its deadline, {deadline:.0}, has passed")
             }
             Self::Dependency { job, state } => {
                 write!(

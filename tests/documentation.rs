@@ -7,6 +7,7 @@ use backsight_model::{
     Benchmark, BenchmarkLookupError, DocumentError, KeepRules, Lab, Located, Monitor, Plan,
     StoreSettings, Target, TomlDocument,
 };
+use backsight_notify::NotifyConfig;
 use backsight_settings::{
     Placeholders, PreparationSource, SettingCatalog, SettingDefinition, resolve,
 };
@@ -205,6 +206,20 @@ fn the_page_on_jobs_can_be_followed() {
 #[test]
 fn the_page_about_triage_works_to_the_letter() {
     follow("docs/how-to/triage-changes.md");
+}
+
+#[test]
+fn the_page_on_telling_people_works_to_the_letter_and_its_files_are_right() {
+    let page = "docs/how-to/tell-people.md";
+    follow(page);
+    let folder = tempfile::tempdir().unwrap();
+    let files = blocks(page, "toml");
+    let (message, channels) = files.split_last().unwrap();
+    std::fs::write(folder.path().join("mine.toml"), message).unwrap();
+    for channel in channels {
+        let document = TomlDocument::new(page, channel.as_str());
+        NotifyConfig::read(&document, folder.path()).unwrap();
+    }
 }
 
 #[test]

@@ -244,6 +244,24 @@ const CASES: &[Case] = &[
         along("v1", "1").ends(&["annotate", "v1", "moved", "--by", "me"])
     }),
     case("annotate", 2, || along("v1", "1").ends(&["annotate", "v1"])),
+    case("notify", 0, || {
+        let place = along("v2", "1");
+        place.write(
+            "notify.toml",
+            "[channel.a.webhook]\nurl = \"http://127.0.0.1:1/\"\n",
+        );
+        place.ends(&["notify", "--config", "notify.toml"])
+    }),
+    case("notify", 1, || {
+        let place = along("v2", "1");
+        place.write(
+            "notify.toml",
+            "[channel.a.github]\nserver = \"http://127.0.0.1:1\"\nrepository = \"a/b\"\ntoken = { file = \"notify.toml\" }\n",
+        );
+        let said = ["--study", "step-1", "--pull-request", "1", "--channel", "a"];
+        place.ends(&[&["notify", "--config", "notify.toml"][..], &said].concat())
+    }),
+    case("notify", 2, || along("v2", "1").ends(&["notify"])),
     case("publish", 0, || along("v1", "1").ends(&["publish", "site"])),
     case("publish", 2, || measured().ends(&["publish", "site"])),
     case("serve", 0, || {

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use crate::{
     accept, alerts, annotate, bisect, check, common_options::CommonOptions, compare, detect,
     doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, lint,
-    list, log, manual, new, noise, overhead, profile, prune, publish, queue, record, report,
-    reserve, restore, resume, run, schema, search, serve, step, store, studies, test, test_matrix,
-    trace, try_parser, try_patch,
+    list, log, manual, new, noise, notify, overhead, profile, prune, publish, queue, record,
+    report, reserve, restore, resume, run, schema, search, serve, step, store, studies, test,
+    test_matrix, trace, try_parser, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -80,6 +80,8 @@ enum Verb {
     Accept(accept::AcceptArgs),
     /// Put a note beside a version, or list the notes of a target
     Annotate(annotate::AnnotateArgs),
+    /// Tell people of changes: mail, chats, webhooks, commit statuses, comments on pull requests, votes; nothing twice
+    Notify(notify::NotifyArgs),
     /// Publish the histories of targets as a site of plain files
     Publish(publish::PublishArgs),
     /// Serve the site of a store to browsers of this machine, live, with the read API
@@ -183,6 +185,7 @@ impl Arguments {
             Verb::Triage(verb) => verb.execute(&shared),
             Verb::Accept(verb) => verb.execute(&shared),
             Verb::Annotate(verb) => verb.execute(&shared),
+            Verb::Notify(verb) => verb.execute(&shared),
             Verb::Publish(verb) => verb.execute(&shared),
             Verb::Serve(verb) => verb.execute(&shared),
             Verb::Queue(verb) => verb.execute(&shared, command()),

@@ -30,6 +30,7 @@ mod log;
 mod manual;
 mod new;
 mod noise;
+mod notify;
 mod open_target;
 mod outcome;
 mod output;

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 /// The kind of what `export` prints.
 const EXPORT: &str = "export";
+/// The kind of what webhooks get.
+const CHANGES_EVENT: &str = "changes-event";
 
 /// Arguments of `schema`.
 #[derive(Debug, clap::Args)]
@@ -17,20 +19,25 @@ pub struct SchemaArgs {
 
 fn kinds() -> impl Iterator<Item = &'static str> {
     let files = backsight_model::schema::KINDS.iter();
-    let files = files.chain(backsight_settings::KINDS).copied();
+    let files = files
+        .chain(backsight_settings::KINDS)
+        .chain(backsight_notify::KINDS)
+        .copied();
     files.chain(printed().map(|(kind, _)| kind))
 }
 
 /// The kinds of JSON that verbs print, each with a line on what prints it.
 pub fn printed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let export = (EXPORT, "What `export --format json` prints.");
-    report::KINDS.iter().copied().chain([export])
+    let event = (CHANGES_EVENT, "What `notify` sends to a webhook.");
+    report::KINDS.iter().copied().chain([export, event])
 }
 
 /// The schema of a kind of JSON that a verb prints.
 pub fn output_schema(kind: &str) -> Option<serde_json::Value> {
     match kind {
         EXPORT => Some(report::schema_of::<StudyExport<'_>>()),
+        CHANGES_EVENT => Some(report::schema_of::<backsight_notify::ChangesEvent>()),
         _ => report::schema_for(kind),
     }
 }
@@ -40,6 +47,7 @@ impl SchemaArgs {
     pub fn execute(self) -> miette::Result<ExitCode> {
         let schema = backsight_model::schema::schema_for(&self.kind)
             .or_else(|| backsight_settings::schema_for(&self.kind))
+            .or_else(|| backsight_notify::schema_for(&self.kind))
             .or_else(|| output_schema(&self.kind))
             .ok_or_else(|| miette::miette!("there is no schema of `{}`", self.kind))?;
         crate::files::print(&format!("{schema:#}\n"))?;

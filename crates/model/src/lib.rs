@@ -37,6 +37,7 @@ mod machine;
 mod moment;
 mod monitor;
 mod name;
+mod name_pattern;
 pub mod numbers;
 mod plan;
 mod power;
@@ -114,6 +115,7 @@ pub use name::{
     NameError, ParamName, ReleaseName, RoleName, StudyName, TagName, TargetName, TestbedName,
     VariantName, nearest,
 };
+pub use name_pattern::NamePattern;
 pub use numbers::{counted, grouped, significant};
 pub use plan::{
     Arrangement, BenchmarkLookupError, CrossedCell, DEFAULT_ROUNDS, InterfaceAddress, LeaveOut,

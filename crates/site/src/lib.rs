@@ -47,7 +47,7 @@ mod verdict_pages;
 pub use page::{PageError, report, report_of_search};
 pub use pages::{
     ChangesBetween, ComparedSets, FolderError, MeasureRequest, NoComparison, PublishError,
-    PublishedFiles, Site, SiteError, SiteFile, SiteTarget, StudyPages, VersionChanges,
+    PublishedFiles, Site, SiteError, SiteFile, SiteTarget, StudyPages, VersionChanges, alert_pages,
     data_of_page, named_sides, publish,
 };
 pub use printed::{PAGE_LIMIT, PrintedOutput};

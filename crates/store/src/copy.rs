@@ -437,6 +437,8 @@ mod tests {
         "queue_worker",
         "job_run",
         "job_dependency",
+        "notify_channel",
+        "told",
         "pruned",
         "raw_object",
         "record",

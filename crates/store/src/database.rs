@@ -140,6 +140,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         include_str!("../migrations/0026_controllers.sql"),
     ),
     (27, "queue", include_str!("../migrations/0027_queue.sql")),
+    (28, "told", include_str!("../migrations/0028_told.sql")),
 ];
 
 /// So many rows are waited for one by one.

@@ -71,6 +71,7 @@ mod settings_file;
 mod stamp;
 mod study;
 mod suite_run;
+mod told;
 mod triage;
 mod trial;
 
@@ -102,6 +103,7 @@ pub use study::{
     ChangedFact, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow, earlier_log_path, log_path,
 };
 pub use suite_run::SuiteRunRow;
+pub use told::{ChannelState, PendingNews, ToldChange, ToldState};
 pub use trial::{KeptOutput, ObservedTrial, StepRow, TrialRow};
 
 use database::{Database, Expected, PostgresAddress};

@@ -70,12 +70,14 @@ pub enum Need {
     Moto,
     /// A kernel that lets this user sample whole processors: CAP_PERFMON, or /proc/sys/kernel/perf_event_paranoid at most 0.
     Sampling,
+    /// A mail server of Python, aiosmtpd, which `scripts/setup test` puts into target/mail-server.
+    Aiosmtpd,
     /// A kernel that puts core files into the folder in which a program crashed, and lets this user have some.
     CoreFiles,
 }
 
 impl Need {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 23] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -97,6 +99,7 @@ impl Need {
         Self::PostgresqlServer,
         Self::Moto,
         Self::Sampling,
+        Self::Aiosmtpd,
         Self::CoreFiles,
     ];
 
@@ -123,6 +126,7 @@ impl Need {
             Self::PostgresqlServer => "postgresql-server",
             Self::Moto => "moto",
             Self::Sampling => "sampling",
+            Self::Aiosmtpd => "aiosmtpd",
             Self::CoreFiles => "core-files",
         }
     }
@@ -170,6 +174,7 @@ impl Need {
             Self::PostgresqlServer => exists(&format!("{}/postgres", postgres_server::PROGRAMS)),
             Self::Moto => exists(moto_server().to_str().unwrap_or_default()),
             Self::Sampling => sampling(),
+            Self::Aiosmtpd => starts(&mail_server_python().to_string_lossy(), "--version"),
             Self::CoreFiles => core_files(),
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
@@ -233,6 +238,12 @@ pub fn qemu_aarch64() -> Result<PathBuf, String> {
         Some(10..) => Ok(program),
         _ => Err(format!("{} is older than 10", program.display())),
     }
+}
+
+/// The Python that has the mail server which [`Need::Aiosmtpd`] is about.
+pub fn mail_server_python() -> PathBuf {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    project.join("target/mail-server/bin/python")
 }
 
 /// Whether a program can be started.

@@ -5,6 +5,7 @@ mod bars;
 mod distributions;
 mod fairness;
 mod history_chart;
+mod history_picture;
 mod levels;
 mod load_curve;
 mod passes;
@@ -19,6 +20,7 @@ pub use fairness::{FairnessPoint, fairness_chart};
 pub use history_chart::{
     AxisName, AxisTick, HistoryChart, SeriesLevel, axis_names, drift_line, series_levels,
 };
+pub use history_picture::history_picture;
 pub use levels::{LevelChart, sparks};
 pub use load_curve::{LoadCurve, LoadGoal, LoadMark};
 pub use passes::passes;

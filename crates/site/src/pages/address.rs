@@ -144,6 +144,21 @@ pub fn parts<'a>(named: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Vec
     named.map(part_of).collect()
 }
 
+/// The page of the alert that a version names: of a target whose folder this is, and the version's part of addresses.
+pub fn alert(folder: &str, version: &str) -> String {
+    format!("{folder}/c/{version}.html")
+}
+
+/// The pages of the alerts that a target's versions name, in the order of these: each is given as its name and identity.
+pub fn alert_pages<'a>(
+    target_name: &str,
+    versions: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> Vec<String> {
+    let folder = target(target_name);
+    let parts = parts(versions);
+    parts.iter().map(|part| alert(&folder, part)).collect()
+}
+
 /// The part of addresses that is a study.
 pub fn study_part(name: &str) -> String {
     part(name)

@@ -373,7 +373,7 @@ impl Book {
 
     /// An alert's name is that of a version.
     fn alert_page(&self, alert: &Alert) -> String {
-        format!("{}/c/{}.html", self.folder, self.parts[alert.stretch.at])
+        address::alert(&self.folder, &self.parts[alert.stretch.at])
     }
 
     fn version_page(&self, at: usize) -> String {

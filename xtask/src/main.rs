@@ -18,6 +18,7 @@ const USAGE: &str = "usage: cargo xtask TASK
   quality coverage | power | looks | changes | intervals | flaky-tests
   quality short-histories [steps | listed | stretches | pending | flat]... [series=N]
   quality culprits | test-culprits [JOBS [ROW]]
+  quality watch [TREES [ROW]]
       Prints a table of docs/quality.md; `scripts/quality` writes them all.
   quality series FOLDER
       Writes the series that peers are given.

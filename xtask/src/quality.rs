@@ -10,6 +10,7 @@ mod parallel;
 mod short_histories;
 mod statistics;
 mod test_culprits;
+mod watch;
 
 /// Prints a part; whether there is such a one.
 pub fn run(arguments: &[String]) -> bool {
@@ -23,6 +24,7 @@ pub fn run(arguments: &[String]) -> bool {
         ("drift", []) => drift::print(),
         ("flaky-tests", []) => flaky_tests::print(),
         ("test-culprits", _) => test_culprits::print(rest),
+        ("watch", _) => watch::print(rest),
         (name, []) => match statistics::PARTS.iter().find(|(part, _)| *part == name) {
             Some((_, print)) => print(),
             None => return false,

@@ -67,6 +67,7 @@ mod test_bisect;
 mod test_history;
 mod test_run;
 mod try_patch;
+mod watch;
 
 pub use alerts::{
     Alert, AlertKind, AlertMember, AlertRank, AlertState, ChangeStretch, MemberChange, MemberRank,
@@ -125,6 +126,12 @@ pub use test_run::TestPolicy;
 pub use try_patch::{
     ForecastNoise, RequestedMetric, TryCall, TryComparison, TryEnd, TryForecast, TryPolicy,
     TrySideOutcome, TryVerdict,
+};
+
+pub use watch::{
+    ChangeQuestion, MeasureReason, NamedStep, SuspectedStep, ToldChange, VerificationState,
+    WaitReason, WatchAction, WatchBisection, WatchBisectionState, WatchCell, WatchEvidence,
+    WatchPolicy, WatchPurpose, WatchSeries, WatchSpending, WatchVerification,
 };
 
 use backsight_model::{Cell, MetricName};

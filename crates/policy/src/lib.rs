@@ -129,8 +129,8 @@ pub use try_patch::{
 };
 
 pub use watch::{
-    ChangeQuestion, MeasureReason, NamedStep, SuspectedStep, ToldChange, VerificationState,
-    WaitReason, WatchAction, WatchBisection, WatchBisectionState, WatchCell, WatchEvidence,
+    ChangeQuestion, MeasureReason, NamedStep, SuspectedStep, VerificationState, WaitReason,
+    WatchAction, WatchBisection, WatchBisectionState, WatchCell, WatchEvidence, WatchFinding,
     WatchPolicy, WatchPurpose, WatchSeries, WatchSpending, WatchVerification,
 };
 

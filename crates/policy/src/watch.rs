@@ -23,8 +23,8 @@ mod series;
 mod tests;
 
 pub use evidence::{
-    ChangeQuestion, NamedStep, ToldChange, VerificationState, WatchBisection, WatchBisectionState,
-    WatchEvidence, WatchPurpose, WatchSpending, WatchVerification,
+    ChangeQuestion, NamedStep, VerificationState, WatchBisection, WatchBisectionState,
+    WatchEvidence, WatchFinding, WatchPurpose, WatchSpending, WatchVerification,
 };
 pub use series::{SuspectedStep, WatchSeries};
 
@@ -94,7 +94,7 @@ pub enum WatchAction {
         budget: Duration,
     },
     /// Explain a change, make its alert, and tell those who want to know.
-    Tell(ToldChange),
+    Tell(WatchFinding),
     /// Nothing now.
     Wait {
         /// Until this time, or until a version comes.
@@ -314,7 +314,7 @@ impl WatchPolicy {
     }
 
     /// A change that is to be told: verified, or not decided within the limit.
-    fn change_to_tell(&self, evidence: &WatchEvidence, testbed: usize) -> Option<ToldChange> {
+    fn change_to_tell(&self, evidence: &WatchEvidence, testbed: usize) -> Option<WatchFinding> {
         let own = evidence.bisections.iter().filter(|it| {
             let cell = self.cells.get(it.question.cell);
             cell.is_some_and(|cell| cell.testbed == testbed)
@@ -324,9 +324,9 @@ impl WatchPolicy {
     }
 
     /// What a bisection says that may be told.
-    fn answers(&self, evidence: &WatchEvidence, bisection: &WatchBisection) -> Vec<ToldChange> {
+    fn answers(&self, evidence: &WatchEvidence, bisection: &WatchBisection) -> Vec<WatchFinding> {
         let cell = bisection.question.cell;
-        let stretch = |place| ToldChange {
+        let stretch = |place| WatchFinding {
             place,
             cell,
             is_verified: false,
@@ -347,7 +347,7 @@ impl WatchPolicy {
                         VerificationState::Differs(percent)
                             if (percent > 0.0) == (step.percent > 0.0) =>
                         {
-                            Some(ToldChange {
+                            Some(WatchFinding {
                                 place: step.place,
                                 cell,
                                 is_verified: true,

@@ -25,7 +25,7 @@ pub struct WatchEvidence {
     /// Verifications, in the order in which they were begun.
     pub verifications: Vec<WatchVerification>,
     /// What was told, in order.
-    pub told: Vec<ToldChange>,
+    pub told: Vec<WatchFinding>,
     /// What was spent, in the order of time.
     pub spent: Vec<WatchSpending>,
 }
@@ -150,7 +150,7 @@ pub enum VerificationState {
 
 /// A change that was told.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ToldChange {
+pub struct WatchFinding {
     /// Where it is.
     pub place: ChangeLocation,
     /// The cell.

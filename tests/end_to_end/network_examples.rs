@@ -103,6 +103,7 @@ fn devices_carry_every_kind_of_traffic_and_a_switch_splices_none() {
     for file in [
         "benchmarks/flow.toml",
         "device.sh",
+        "end_of_flow.py",
         "multicast_router.py",
         "relay.sh",
     ] {

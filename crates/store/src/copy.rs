@@ -67,6 +67,7 @@ const NOTE_TABLES: &[(&str, Option<&str>)] = &[
     ("triage", Some("number")),
     ("annotation", Some("number")),
     ("self_test", Some("id")),
+    ("watch_finding", None),
 ];
 /// Trials whose rows are in memory at a time.
 const TRIALS_AT_ONCE: i64 = 2000;
@@ -439,6 +440,7 @@ mod tests {
         "job_dependency",
         "notify_channel",
         "told",
+        "watch_study",
         "pruned",
         "raw_object",
         "record",

@@ -74,6 +74,7 @@ mod suite_run;
 mod told;
 mod triage;
 mod trial;
+mod watch;
 
 pub use bucket_error::{BucketError, BucketFault};
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
@@ -105,6 +106,7 @@ pub use study::{
 pub use suite_run::SuiteRunRow;
 pub use told::{ChannelState, PendingNews, ToldChange, ToldState};
 pub use trial::{KeptOutput, ObservedTrial, StepRow, TrialRow};
+pub use watch::{FindingKind, StoredFinding, WatchStudy, WatchStudyPurpose};
 
 use database::{Database, Expected, PostgresAddress};
 use lease::LeaseRenewal;

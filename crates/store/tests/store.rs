@@ -1124,6 +1124,8 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE meeting",
         "DROP TABLE pruned",
         "DROP TABLE triage",
+        "DROP TABLE watch_study",
+        "DROP TABLE watch_finding",
         "DROP TABLE told",
         "DROP TABLE notify_channel",
         "DROP TABLE job_dependency",

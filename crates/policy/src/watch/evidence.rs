@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{parameters::DAY_SECONDS, series::WatchSeries};
+use crate::{BisectEnd, BisectVerdict, TryCall, TryComparison, TryEnd};
 
 /// What a standing job knows.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -104,6 +105,49 @@ pub enum WatchBisectionState {
     Impossible,
 }
 
+impl WatchBisectionState {
+    /// What a bisection came to, that was to be so sure. `moved` says where a place among its versions is among all versions; what
+    /// isn't there is left out.
+    pub fn new(
+        verdict: &BisectVerdict,
+        confidence: f64,
+        moved: impl Fn(ChangeLocation) -> Option<ChangeLocation>,
+    ) -> Self {
+        match verdict.ended {
+            Some(BisectEnd::Decided) => {
+                let steps = verdict.culprits.iter().filter_map(|culprit| {
+                    Some(NamedStep {
+                        place: moved(culprit.place)?,
+                        probability: culprit.probability,
+                        percent: culprit.percent.unwrap_or_default(),
+                    })
+                });
+                Self::Decided(steps.collect())
+            }
+            Some(BisectEnd::End(_) | BisectEnd::Short | BisectEnd::Most) => Self::Impossible,
+            Some(BisectEnd::Budget) | None => {
+                Self::Open(narrowest(&verdict.places, confidence).and_then(moved))
+            }
+        }
+    }
+}
+
+/// The narrowest stretch of places that together are as probable as this.
+fn narrowest(places: &[(ChangeLocation, f64)], confidence: f64) -> Option<ChangeLocation> {
+    let stretches = (0..places.len()).filter_map(|first| {
+        let mut sum = 0.0;
+        let last = places[first..].iter().find(|(_, probability)| {
+            sum += probability;
+            sum >= confidence
+        })?;
+        Some(ChangeLocation {
+            after: places[first].0.after,
+            until: last.0.until,
+        })
+    });
+    stretches.min_by_key(|place| place.until - place.after)
+}
+
 /// A change that a bisection named.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NamedStep {
@@ -146,6 +190,21 @@ pub enum VerificationState {
     Equal,
     /// It can't be decided: one of the two doesn't build, boot or run any more.
     Impossible,
+}
+
+impl VerificationState {
+    /// What a version beside another came to by this comparison, if there is one.
+    pub fn new(compared: Option<&TryComparison>, ended: Option<TryEnd>) -> Self {
+        match (compared.map(|it| it.call), ended) {
+            (Some(TryCall::Better | TryCall::Worse), _) => {
+                let percent = compared.and_then(|it| it.percent);
+                Self::Differs(percent.unwrap_or_default())
+            }
+            (Some(TryCall::Equal { .. }), _) => Self::Equal,
+            (_, Some(TryEnd::Dead)) | (None, Some(_)) => Self::Impossible,
+            _ => Self::Open,
+        }
+    }
 }
 
 /// A change that was told.

@@ -2,10 +2,10 @@
 
 use backsight_model::{Better, MetricName};
 use backsight_policy::{
-    BisectEnd, BisectPolicy, BisectVerdict, ChangeLocation, ChangeQuestion, Decision, Evidence,
-    NamedStep, Observation, Policy as _, Request, RequestOutcome, RequestedMetric, TryCall, TryEnd,
-    TryPolicy, VerificationState, WatchAction, WatchBisection, WatchBisectionState, WatchCell,
-    WatchEvidence, WatchPolicy, WatchPurpose, WatchSpending, WatchVerification,
+    BisectPolicy, ChangeLocation, ChangeQuestion, Decision, Evidence, Observation, Policy as _,
+    Request, RequestOutcome, RequestedMetric, TryPolicy, VerificationState, WatchAction,
+    WatchBisection, WatchBisectionState, WatchCell, WatchEvidence, WatchPolicy, WatchPurpose,
+    WatchSpending, WatchVerification,
 };
 use backsight_stats::{Confidence, culprits::BisectionGoal};
 use jiff::Timestamp;
@@ -245,10 +245,16 @@ impl StandingJob {
                 }
             }
         };
+        let moved = |place: ChangeLocation| {
+            Some(ChangeLocation {
+                after: question.good + place.after,
+                until: question.good + place.until,
+            })
+        };
         self.known.bisections[number] = WatchBisection {
             question,
             spent: evidence.spent(),
-            state: bisection_state(&question, &verdict, policy.goal.confidence),
+            state: WatchBisectionState::new(&verdict, policy.goal.confidence, moved),
         };
     }
 
@@ -299,61 +305,9 @@ impl StandingJob {
                 }
             }
         };
-        let compared = &verdict.compared[0];
-        let state = match (compared.call, verdict.ended) {
-            (TryCall::Better | TryCall::Worse, _) => {
-                VerificationState::Differs(compared.percent.unwrap_or_default())
-            }
-            (TryCall::Equal { .. }, _) => VerificationState::Equal,
-            (_, Some(TryEnd::Dead)) => VerificationState::Impossible,
-            _ => VerificationState::Open,
-        };
+        let state = VerificationState::new(verdict.compared.first(), verdict.ended);
         let verification = &mut self.known.verifications[number];
         (verification.spent, verification.state) = (evidence.spent(), state);
         self.tries[number] = evidence;
     }
-}
-
-/// What a bisection came to, among all versions.
-fn bisection_state(
-    question: &ChangeQuestion,
-    verdict: &BisectVerdict,
-    confidence: f64,
-) -> WatchBisectionState {
-    let moved = |place: ChangeLocation| ChangeLocation {
-        after: question.good + place.after,
-        until: question.good + place.until,
-    };
-    match verdict.ended {
-        Some(BisectEnd::Decided) => {
-            let steps = verdict.culprits.iter().map(|culprit| NamedStep {
-                place: moved(culprit.place),
-                probability: culprit.probability,
-                percent: culprit.percent.unwrap_or_default(),
-            });
-            WatchBisectionState::Decided(steps.collect())
-        }
-        Some(BisectEnd::End(_) | BisectEnd::Short | BisectEnd::Most) => {
-            WatchBisectionState::Impossible
-        }
-        Some(BisectEnd::Budget) | None => {
-            WatchBisectionState::Open(narrowest(&verdict.places, confidence).map(moved))
-        }
-    }
-}
-
-/// The narrowest stretch of places that together are as probable as this.
-fn narrowest(places: &[(ChangeLocation, f64)], confidence: f64) -> Option<ChangeLocation> {
-    let stretches = (0..places.len()).filter_map(|first| {
-        let mut sum = 0.0;
-        let last = places[first..].iter().find(|(_, probability)| {
-            sum += probability;
-            sum >= confidence
-        })?;
-        Some(ChangeLocation {
-            after: places[first].0.after,
-            until: last.0.until,
-        })
-    });
-    stretches.min_by_key(|place| place.until - place.after)
 }

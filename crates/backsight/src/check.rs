@@ -199,6 +199,7 @@ impl CheckArgs {
                     tip: selection.tip,
                     anew,
                 }),
+                cell: None,
             })?;
             let options = session.options()?;
             let versions = vec![change.base, change.head];

@@ -120,6 +120,7 @@ impl TryArgs {
                     self.at.clone(),
                 )),
                 check: None,
+                cell: None,
             })?;
             let options = self.session.options()?;
             let site = BuildContext::open(opened, versions, diffs, &options.reach).await?;

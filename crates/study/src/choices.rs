@@ -255,6 +255,9 @@ pub struct TryChoices {
     /// What `check` asked; none of any other try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckChoices>,
+    /// The one cell that is measured; all of the plan unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
 }
 
 /// Choices of `check`: a try of a working copy beside what it is to be merged into.

@@ -236,6 +236,7 @@ impl Verification<'_> {
             confidence: bisected.confidence,
             called: None,
             check: None,
+            cell: None,
         };
         let plan = self.plan.with_verb(choices)?;
         let name: StudyName = match name.parse::<StudyName>() {
@@ -350,6 +351,18 @@ pub async fn named_changes(
         }
     }
     Ok((named, left_out))
+}
+
+/// What a bisection came to, or where it stands. `asked` is all that studies of its target asked ([`Store::requests_along`]).
+///
+/// # Errors
+/// The store's own, or a study that another program wrote.
+pub async fn bisection_verdict(
+    store: &Store,
+    study: &StudyRow,
+    asked: &[backsight_store::RequestRecord],
+) -> miette::Result<BisectVerdict> {
+    Ok(Bisection::read(store, study, asked).await?.verdict)
 }
 
 /// A bisection as the store has it.

@@ -179,12 +179,20 @@ fn policy(choices: &TryChoices, versions: usize, cells: &[HistoryCell], seed: u3
         });
         metrics.collect()
     };
+    let is_left_out = |cell: &HistoryCell| match &choices.cell {
+        Some(only) => cell.cell.to_string() != *only,
+        None => false,
+    };
+    let left_out = cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| is_left_out(cell));
     TryPolicy {
+        absent: left_out.map(|(number, _)| (0, number)).collect(),
         sides: versions.saturating_sub(1),
         layouts: choices.history.layouts.len(),
         trials: choices.trials,
         cells: cells.iter().map(asked).collect(),
-        absent: Vec::new(),
         revisits: choices.revisits,
         first_boot: choices.first_boot,
         budget: choices.budget,

@@ -92,36 +92,13 @@ impl NotifyArgs {
             now: Timestamp::now(),
             dry_run: self.dry_run,
             at_once: self.now,
+            between: None,
         };
         let reports = notify(store, config, &options).await?;
         for report in &reports {
-            self.print(report)?;
+            print_report(report, self.dry_run)?;
         }
         Ok(reports.iter().any(|report| !report.problems.is_empty()))
-    }
-
-    fn print(&self, report: &ChannelReport) -> miette::Result<()> {
-        let name = &report.channel;
-        for message in &report.sent {
-            match self.dry_run {
-                true => files::print(&format!(
-                    "{name} would get: {}\n\n{}\n",
-                    message.subject(),
-                    message.text()
-                ))?,
-                false => files::print(&format!("{name} got: {}\n", message.subject()))?,
-            }
-        }
-        match (&report.because, report.waiting) {
-            (Some(why), 0) => files::print(&format!("{name}: {why}\n"))?,
-            (Some(why), waiting) => files::print(&format!("{name}: {waiting} to tell, {why}\n"))?,
-            (None, 0) if report.sent.is_empty() => files::print(&format!("{name}: nothing new\n"))?,
-            _ => {}
-        }
-        for problem in &report.problems {
-            files::print_note(&format!("{name}: {problem}"));
-        }
-        Ok(())
     }
 
     /// Says a verdict on a pull request; whether a channel failed.
@@ -180,6 +157,31 @@ impl NotifyArgs {
         }
         Ok(failed)
     }
+}
+
+/// Prints what became of a channel.
+pub fn print_report(report: &ChannelReport, is_dry_run: bool) -> miette::Result<()> {
+    let name = &report.channel;
+    for message in &report.sent {
+        match is_dry_run {
+            true => files::print(&format!(
+                "{name} would get: {}\n\n{}\n",
+                message.subject(),
+                message.text()
+            ))?,
+            false => files::print(&format!("{name} got: {}\n", message.subject()))?,
+        }
+    }
+    match (&report.because, report.waiting) {
+        (Some(why), 0) => files::print(&format!("{name}: {why}\n"))?,
+        (Some(why), waiting) => files::print(&format!("{name}: {waiting} to tell, {why}\n"))?,
+        (None, 0) if report.sent.is_empty() => files::print(&format!("{name}: nothing new\n"))?,
+        _ => {}
+    }
+    for problem in &report.problems {
+        files::print_note(&format!("{name}: {problem}"));
+    }
+    Ok(())
 }
 
 /// Reads the hash of a commit.

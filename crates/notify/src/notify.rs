@@ -42,6 +42,26 @@ pub struct NotifyOptions {
     pub dry_run: bool,
     /// Don't wait: neither for the end of quiet hours nor until a channel that failed is tried again.
     pub at_once: bool,
+    /// What a channel doesn't know yet is told only where it lies between these versions, by their identities: the last without it
+    /// and the first with it. Everywhere unless said.
+    pub between: Option<Vec<(String, String)>>,
+}
+
+impl NotifyOptions {
+    /// Whether a change of a target is one of those that are to be told.
+    fn fit(&self, target: &TargetChanges, change: &SoftwareChange) -> bool {
+        let Some(between) = &self.between else {
+            return true;
+        };
+        let place = |id: &str| target.versions.iter().position(|it| it == id);
+        let stretch = change.stretch;
+        between.iter().any(|(after, until)| {
+            let ends = place(after).zip(place(until));
+            ends.is_some_and(|(after, until)| {
+                after < stretch.until && stretch.after.is_none_or(|first| first < until)
+            })
+        })
+    }
 }
 
 /// What became of a channel.
@@ -297,7 +317,10 @@ impl Teller<'_> {
                     self.gather_known(change.clone(), told, picture, news)
                         .await?
                 }
-                None if change.state.is_open() && self.channel.rules.fit(change) => {
+                None if change.state.is_open()
+                    && self.channel.rules.fit(change)
+                    && self.options.fit(target, change) =>
+                {
                     let told = self.first_told(change, &rows);
                     news.push(self.news(NewsKind::New, change.clone(), told, picture));
                 }

@@ -45,6 +45,7 @@ impl ToldLab {
             now: at(time),
             dry_run: false,
             at_once: false,
+            between: None,
         };
         let all = changes(all.to_vec());
         let told = notify_of(&self.store, &self.config, &options, &[all]).await;

@@ -172,6 +172,7 @@ async fn a_dry_run_sends_and_keeps_nothing() {
         now: at("10:00"),
         dry_run: true,
         at_once: false,
+        between: None,
     };
     for _ in 0..2 {
         let all = changes(vec![change()]);

@@ -199,6 +199,11 @@ fn the_page_on_new_benchmarks_can_be_followed() {
 }
 
 #[test]
+fn the_page_on_standing_jobs_can_be_followed() {
+    follow("docs/how-to/follow-a-tree.md");
+}
+
+#[test]
 fn the_page_on_jobs_can_be_followed() {
     follow("docs/how-to/queue-jobs.md");
 }

@@ -13,6 +13,7 @@ use crate::{
     profiling,
     running::{Ended, Running},
     serving::Serving,
+    standing_jobs,
     stepping::{self, git},
     suites,
 };
@@ -284,6 +285,19 @@ const CASES: &[Case] = &[
         place.until_held("run");
         worker.signal(Signal::SIGINT);
         worker.ends()
+    }),
+    case("watch", 0, || following("").ends(&["watch", "--once"])),
+    case("watch", 1, || {
+        following("since = \"v9\"\n").ends(&["watch", "--once"])
+    }),
+    case("watch", 2, || fresh(&["watch"])),
+    case("watch", 130, || {
+        let place = following("");
+        place.hold("run", 1);
+        let watch = Running::start(place.command(&["watch", "--once"]));
+        place.until_held("run");
+        watch.signal(Signal::SIGINT);
+        watch.ends()
     }),
     case("reserve", 0, || fresh(&["reserve", "--list"])),
     case("reserve", 2, || {
@@ -586,6 +600,13 @@ pub fn along(to: &str, repeat: &str) -> Place {
     place
 }
 
+/// A standing job that has nothing yet, with this in its table too.
+fn following(job: &str) -> Place {
+    let place = standing_jobs::place(job);
+    standing_jobs::come(&place, 3, 99);
+    place
+}
+
 /// What Google Benchmark wrote about a benchmark that failed, or not.
 fn imported(failed: bool) -> Ended {
     let place = Place::new();
@@ -656,6 +677,7 @@ verbs! {
     statuses_of_publish "publish"
     statuses_of_serve "serve"
     statuses_of_queue "queue"
+    statuses_of_watch "watch"
     statuses_of_reserve "reserve"
     statuses_of_import "import"
     statuses_of_export "export"

@@ -72,6 +72,7 @@ mod servers;
 mod serving;
 mod shared_lab;
 mod sharing;
+mod standing_jobs;
 mod stepping;
 mod steps;
 mod storing;

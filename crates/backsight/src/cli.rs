@@ -10,7 +10,7 @@ use crate::{
     doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, lint,
     list, log, manual, new, noise, notify, overhead, profile, prune, publish, queue, record,
     report, reserve, restore, resume, run, schema, search, serve, step, store, studies, test,
-    test_matrix, trace, try_parser, try_patch,
+    test_matrix, trace, try_parser, try_patch, watch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -88,6 +88,8 @@ enum Verb {
     Serve(serve::ServeArgs),
     /// Commands that wait for hosts: added, listed, cancelled, and run one after the other
     Queue(queue::QueueArgs),
+    /// Standing jobs: follow trees, measure new versions, find what changed and tell, unattended
+    Watch(watch::WatchArgs),
     /// Reserve a testbed or a host for a person: no worker begins a job there
     Reserve(reserve::ReserveArgs),
     /// Make a study of what another tool measured
@@ -189,6 +191,7 @@ impl Arguments {
             Verb::Publish(verb) => verb.execute(&shared),
             Verb::Serve(verb) => verb.execute(&shared),
             Verb::Queue(verb) => verb.execute(&shared, command()),
+            Verb::Watch(verb) => verb.execute(&shared),
             Verb::Reserve(verb) => verb.execute(&shared),
             Verb::Import(verb) => verb.execute(&shared),
             Verb::Export(verb) => verb.execute(&shared),

@@ -115,7 +115,7 @@ impl Listener for LogListener {
             tracing::info!(testbed, "trial {trial} of {of}");
         }
         match (sentence(event), event) {
-            (Some(note), Event::Note { .. }) => {
+            (Some(note), Event::Note { .. } | Event::JobStep { .. }) => {
                 tracing::info!(target: SENTENCES, testbed, "{note}")
             }
             (Some(fault), _) => tracing::warn!(target: SENTENCES, testbed, "{fault}"),

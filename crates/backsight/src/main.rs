@@ -64,6 +64,7 @@ mod try_parser;
 mod try_patch;
 mod user_name;
 mod value_parsers;
+mod watch;
 
 use exit_status::ExitStatus;
 use std::process::ExitCode;

@@ -146,15 +146,8 @@ fn importers() -> miette::Result<String> {
 
 fn files() -> String {
     let mut text = format!("# Files\n\n{GENERATED}");
-    let of_model = backsight_model::schema::KINDS;
-    for kind in of_model
-        .iter()
-        .chain(backsight_settings::KINDS)
-        .chain(backsight_notify::KINDS)
-    {
-        let of_settings =
-            || backsight_settings::schema_for(kind).or_else(|| backsight_notify::schema_for(kind));
-        let Some(schema) = backsight_model::schema::schema_for(kind).or_else(of_settings) else {
+    for kind in schema::file_kinds() {
+        let Some(schema) = schema::file_schema(kind) else {
             continue;
         };
         let _ = write!(

@@ -210,6 +210,7 @@ pub fn sentence(event: &Event) -> Option<String> {
         ),
         Event::Warning { message } => format!("warning: {message}"),
         Event::Note { message } => message.clone(),
+        Event::JobStep { job, message } => format!("{job}: {message}"),
         Event::BuildFinished {
             version,
             failure: Some(failure),

@@ -18,12 +18,25 @@ pub struct SchemaArgs {
 }
 
 fn kinds() -> impl Iterator<Item = &'static str> {
+    file_kinds().chain(printed().map(|(kind, _)| kind))
+}
+
+/// The kinds of files that users write.
+pub fn file_kinds() -> impl Iterator<Item = &'static str> {
     let files = backsight_model::schema::KINDS.iter();
-    let files = files
+    files
         .chain(backsight_settings::KINDS)
         .chain(backsight_notify::KINDS)
-        .copied();
-    files.chain(printed().map(|(kind, _)| kind))
+        .chain(backsight_watch::KINDS)
+        .copied()
+}
+
+/// The schema of a kind of file that users write.
+pub fn file_schema(kind: &str) -> Option<serde_json::Value> {
+    backsight_model::schema::schema_for(kind)
+        .or_else(|| backsight_settings::schema_for(kind))
+        .or_else(|| backsight_notify::schema_for(kind))
+        .or_else(|| backsight_watch::schema_for(kind))
 }
 
 /// The kinds of JSON that verbs print, each with a line on what prints it.
@@ -45,9 +58,7 @@ pub fn output_schema(kind: &str) -> Option<serde_json::Value> {
 impl SchemaArgs {
     /// Prints the schema.
     pub fn execute(self) -> miette::Result<ExitCode> {
-        let schema = backsight_model::schema::schema_for(&self.kind)
-            .or_else(|| backsight_settings::schema_for(&self.kind))
-            .or_else(|| backsight_notify::schema_for(&self.kind))
+        let schema = file_schema(&self.kind)
             .or_else(|| output_schema(&self.kind))
             .ok_or_else(|| miette::miette!("there is no schema of `{}`", self.kind))?;
         crate::files::print(&format!("{schema:#}\n"))?;

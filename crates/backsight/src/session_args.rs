@@ -125,6 +125,45 @@ impl SessionArgs {
     }
 }
 
+/// How work that goes on unattended is watched and how long it waits for its hosts.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Watching and waiting")]
+pub struct UnattendedArgs {
+    /// Print events as lines of JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How long to wait for hosts that another study has, or somebody has reserved
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1h",
+        env = "BACKSIGHT_WAIT",
+        hide_env_values = true
+    )]
+    wait: Time,
+    /// How long to wait for a host that doesn't answer, at the start and before each trial
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    host_wait: Time,
+}
+
+impl UnattendedArgs {
+    /// The options of a session, which waits for everybody's reservations.
+    pub fn options(&self) -> miette::Result<SessionOptions> {
+        let session = SessionArgs {
+            json: self.json,
+            quiet: false,
+            output: Output::default(),
+            wait: self.wait,
+            host_wait: Some(self.host_wait),
+            ignore_reservations: false,
+        };
+        Ok(SessionOptions {
+            reservations: ReservationRule::Respect { person: None },
+            ..session.options()?
+        })
+    }
+}
+
 /// One listener for all sessions of this program.
 static STOP: OnceLock<watch::Receiver<bool>> = OnceLock::new();
 

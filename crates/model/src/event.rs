@@ -31,6 +31,13 @@ pub enum Event {
         /// A sentence.
         message: String,
     },
+    /// A standing job does something, waits, or couldn't do something.
+    JobStep {
+        /// The job's name.
+        job: String,
+        /// What it does, and why.
+        message: String,
+    },
     /// A round begins.
     RoundStarted {
         /// Its number, from 1.

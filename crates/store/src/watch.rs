@@ -134,7 +134,8 @@ impl Store {
         rows.iter().map(|row| self.watch_study(row)).collect()
     }
 
-    /// Keeps that a standing job begins a study: under the first name of JOB-PURPOSE-NUMBER that no study has.
+    /// Keeps that a standing job begins a study: under the first name of JOB-PURPOSE-NUMBER that no study has
+    /// and none is to have.
     ///
     /// # Errors
     /// The store's own.
@@ -157,7 +158,9 @@ impl Store {
         let mut suffix = number;
         let study = loop {
             let name = format!("{job}-{purpose}-{suffix}");
-            let taken: i64 = query_scalar("SELECT COUNT(*) FROM study WHERE name = $1")
+            let taken: i64 = query_scalar(
+                "SELECT (SELECT COUNT(*) FROM study WHERE name = $1) + (SELECT COUNT(*) FROM watch_study WHERE study = $1)",
+            )
                 .bind(&name)
                 .fetch_one(&mut *tx)
                 .await

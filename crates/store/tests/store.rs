@@ -10,9 +10,10 @@ use backsight_model::{
     Version,
 };
 use backsight_store::{
-    ChangedFact, FileContent, FilePart, FinishedFile, FinishedStudy, FinishedTrial, KeptReferences,
-    NewStudy, NewTarget, RawOwner, RawRef, RetentionFate, RetentionReason, Runner, SampleState,
-    Store, StoreError, StoreLocation, StudyDocument, StudyId, SweptObjects,
+    ChangedFact, FileContent, FilePart, FindingKind, FinishedFile, FinishedStudy, FinishedTrial,
+    KeptReferences, NewStudy, NewTarget, RawOwner, RawRef, RetentionFate, RetentionReason, Runner,
+    SampleState, Store, StoreError, StoreLocation, StoredFinding, StudyDocument, StudyId,
+    SweptObjects, WatchStudyPurpose,
 };
 use backsight_test_needs::{Need, PostgresServer};
 use copying::*;
@@ -331,6 +332,7 @@ on_both_engines! {
     a_value_that_nobody_could_have_stored_is_an_error,
     what_is_accepted_is_kept_replaced_and_withdrawn,
     what_is_said_of_alerts_is_kept_in_the_order_in_which_it_was_said,
+    what_a_standing_job_began_and_found_is_its_own,
     self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed,
     a_guest_is_kept_once_and_another_kernel_costs_its_small_section,
     of_each_period_the_first_measured_trial_is_left_whenever_it_is_thinned,
@@ -353,6 +355,63 @@ async fn with_study(place: impl Into<StoreLocation>) -> (Store, StudyId) {
     let store = Store::open(place).await.unwrap();
     let study = store.create_study(&new_study("base")).await.unwrap();
     (store, study)
+}
+
+async fn what_a_standing_job_began_and_found_is_its_own(engine: Engine) {
+    let dir = Place::new(engine);
+    let store = Store::open(dir.location()).await.unwrap();
+    store
+        .create_study(&new_study("main-measure-1"))
+        .await
+        .unwrap();
+    let (app, other) = ("app".parse().unwrap(), "other".parse().unwrap());
+    let begin = async |job, target, purpose| {
+        let begun = store.add_watch_study(job, target, purpose, "{\"version\":\"a\"}");
+        let begun = begun.await.unwrap();
+        (begun.number, begun.study.to_string())
+    };
+    let (measure, bisect) = (WatchStudyPurpose::Measure, WatchStudyPurpose::Bisect);
+    // A name that a study has is left to it.
+    let first = begin("main", &app, measure).await;
+    assert_eq!(first, (1, "main-measure-2".to_owned()));
+    let second = begin("main", &app, bisect).await;
+    assert_eq!(second, (2, "main-bisect-2".to_owned()));
+    assert_eq!(begin("night", &app, measure).await.0, 1);
+    // One that isn't there yet has its name already.
+    let elsewhere = begin("main", &other, measure).await;
+    assert_eq!(elsewhere, (1, "main-measure-3".to_owned()));
+    let known = store.watch_studies("main", &app).await.unwrap();
+    let purposes: Vec<WatchStudyPurpose> = known.iter().map(|it| it.purpose).collect();
+    assert_eq!(purposes, [measure, bisect]);
+    assert_eq!(known[1].question, "{\"version\":\"a\"}");
+
+    let finding = |kind| StoredFinding {
+        after: "a".into(),
+        until: "b".into(),
+        cell: "tool size=1".into(),
+        metric: "time".into(),
+        kind,
+        found: "2026-11-27T16:00:00Z".parse().unwrap(),
+    };
+    let (verified, refuted) = (
+        finding(FindingKind::Verified),
+        finding(FindingKind::Refuted),
+    );
+    for (finding, is_new) in [(&verified, true), (&verified, false), (&refuted, false)] {
+        let recorded = store.record_watch_finding("main", &app, finding).await;
+        assert_eq!(recorded.unwrap(), is_new);
+    }
+    assert_eq!(
+        store.watch_findings("main", &app).await.unwrap(),
+        [verified]
+    );
+    assert!(
+        store
+            .watch_findings("main", &other)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 async fn a_study_comes_back_as_it_was_made(engine: Engine) {

@@ -270,6 +270,10 @@ const CASES: &[Case] = &[
         Serving::start(&place).stop()
     }),
     case("serve", 2, || fresh(&["serve", "--listen", "127.0.0.1:0"])),
+    case("mcp", 0, || measured().ends(&["mcp"])),
+    case("mcp", 2, || {
+        fresh(&["mcp", "--listen", "0.0.0.0:0", "--token-file", "token"])
+    }),
     case("queue", 0, || fresh(&["queue", "add", "--", "studies"])),
     case("queue", 1, || {
         let place = quick();
@@ -676,6 +680,7 @@ verbs! {
     statuses_of_annotate "annotate"
     statuses_of_publish "publish"
     statuses_of_serve "serve"
+    statuses_of_mcp "mcp"
     statuses_of_queue "queue"
     statuses_of_watch "watch"
     statuses_of_reserve "reserve"

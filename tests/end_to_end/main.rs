@@ -48,6 +48,7 @@ mod leases;
 mod links;
 mod locked;
 mod logging;
+mod model_context;
 mod monitors;
 mod network_examples;
 mod noise;

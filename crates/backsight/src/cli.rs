@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use crate::{
     accept, alerts, annotate, bisect, check, common_options::CommonOptions, compare, detect,
     doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, lint,
-    list, log, manual, new, noise, notify, overhead, profile, prune, publish, queue, record,
+    list, log, manual, mcp, new, noise, notify, overhead, profile, prune, publish, queue, record,
     report, reserve, restore, resume, run, schema, search, serve, step, store, studies, test,
     test_matrix, trace, try_parser, try_patch, watch,
 };
@@ -86,6 +86,8 @@ enum Verb {
     Publish(publish::PublishArgs),
     /// Serve the site of a store to browsers of this machine, live, with the read API
     Serve(serve::ServeArgs),
+    /// Serve the store to programs that work with a language model (Model Context Protocol)
+    Mcp(mcp::McpArgs),
     /// Commands that wait for hosts: added, listed, cancelled, and run one after the other
     Queue(queue::QueueArgs),
     /// Standing jobs: follow trees, measure new versions, find what changed and tell, unattended
@@ -190,6 +192,7 @@ impl Arguments {
             Verb::Notify(verb) => verb.execute(&shared),
             Verb::Publish(verb) => verb.execute(&shared),
             Verb::Serve(verb) => verb.execute(&shared),
+            Verb::Mcp(verb) => verb.execute(&shared),
             Verb::Queue(verb) => verb.execute(&shared, command()),
             Verb::Watch(verb) => verb.execute(&shared),
             Verb::Reserve(verb) => verb.execute(&shared),

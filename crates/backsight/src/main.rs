@@ -28,6 +28,7 @@ mod lint;
 mod list;
 mod log;
 mod manual;
+mod mcp;
 mod new;
 mod noise;
 mod notify;

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Verbs that never end by themselves, or would wait for the worker that runs them.
-const NO_JOBS: [&str; 3] = ["queue", "serve", "watch"];
+const NO_JOBS: [&str; 4] = ["mcp", "queue", "serve", "watch"];
 
 /// Arguments of `queue`.
 #[derive(Debug, clap::Args)]

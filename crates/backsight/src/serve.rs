@@ -64,7 +64,7 @@ impl ServeArgs {
 }
 
 /// A secret that nobody guesses: 32 bytes in hexadecimal digits.
-fn new_token() -> miette::Result<String> {
+pub fn new_token() -> miette::Result<String> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))

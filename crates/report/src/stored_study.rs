@@ -2,7 +2,7 @@
 
 use backsight_model::{
     Boot, Build, Cell, Ending, HostClock, HostName, Layout, Meeting, MeetingKind, ResultSet,
-    RoleName, StudyHistory, SuiteRun, TestCount, Time, Version, counted, numbers,
+    RoleName, StudyHistory, SuiteRun, TargetName, TestCount, Time, Version, counted, numbers,
 };
 use backsight_store::{CoreFileRow, StepRow, StudyDocument, StudyRow, TrialRow};
 use indexmap::IndexMap;
@@ -54,6 +54,8 @@ pub struct StudyListEntry<'a> {
     name: &'a str,
     /// The verb that measured it.
     verb: &'a str,
+    /// The target whose history it is about; null where it is about none.
+    target: Option<&'a str>,
     /// `running`, `stopped`, `killed`, `finished`.
     state: &'a str,
     /// How many cells its plan has.
@@ -76,6 +78,7 @@ impl<'a> From<&'a StudyRow> for StudyListEntry<'a> {
             study: study.id.0,
             name: study.name.as_str(),
             verb: &study.verb,
+            target: study.target.as_ref().map(TargetName::as_str),
             state: study.state_name(),
             cells: study.cells,
             measured: study.measured,

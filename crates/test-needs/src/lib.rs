@@ -68,6 +68,8 @@ pub enum Need {
     PostgresqlServer,
     /// moto's server of S3, which `scripts/setup test` installs.
     Moto,
+    /// The SDK for Python of the Model Context Protocol, which `scripts/setup test` installs.
+    McpClient,
     /// A kernel that lets this user sample whole processors: CAP_PERFMON, or /proc/sys/kernel/perf_event_paranoid at most 0.
     Sampling,
     /// A mail server of Python, aiosmtpd, which `scripts/setup test` puts into target/mail-server.
@@ -77,7 +79,7 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 24] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -98,6 +100,7 @@ impl Need {
         Self::Postgresql,
         Self::PostgresqlServer,
         Self::Moto,
+        Self::McpClient,
         Self::Sampling,
         Self::Aiosmtpd,
         Self::CoreFiles,
@@ -125,6 +128,7 @@ impl Need {
             Self::Postgresql => "postgresql",
             Self::PostgresqlServer => "postgresql-server",
             Self::Moto => "moto",
+            Self::McpClient => "mcp-client",
             Self::Sampling => "sampling",
             Self::Aiosmtpd => "aiosmtpd",
             Self::CoreFiles => "core-files",
@@ -173,6 +177,7 @@ impl Need {
             ),
             Self::PostgresqlServer => exists(&format!("{}/postgres", postgres_server::PROGRAMS)),
             Self::Moto => exists(moto_server().to_str().unwrap_or_default()),
+            Self::McpClient => exists(mcp_client_python().to_str().unwrap_or_default()),
             Self::Sampling => sampling(),
             Self::Aiosmtpd => starts(&mail_server_python().to_string_lossy(), "--version"),
             Self::CoreFiles => core_files(),
@@ -217,6 +222,11 @@ pub fn debian_cloud_kernel() -> Option<(PathBuf, PathBuf)> {
 /// moto's server of S3, which [`Need::Moto`] is about.
 pub fn moto_server() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/moto/bin/moto_server")
+}
+
+/// The Python that has a client of the Model Context Protocol, which [`Need::McpClient`] is about.
+pub fn mcp_client_python() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mcp-client/bin/python")
 }
 
 /// What runs programs of Arm, which [`Need::Aarch64`] is about.

@@ -1,0 +1,405 @@
+//! The table of tools.
+
+/// What a caller is permitted to do beside reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Permission {
+    /// Nothing more.
+    Read,
+    /// Add measurements to the queue, and cancel them.
+    Queue,
+    /// Say how alerts stand, and put notes beside versions.
+    Triage,
+}
+
+impl Permission {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Queue => "queue",
+            Self::Triage => "triage",
+        }
+    }
+}
+
+/// What a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// Any text.
+    Text,
+    /// A name, and never a path: of a target, a study, a benchmark.
+    Name,
+    /// Several of them.
+    Names,
+    /// Versions of a target, several.
+    Versions,
+    /// A number from 1.
+    Number,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+/// A parameter of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: ParameterKind,
+    /// The option that it becomes, `--target`; without one it stands behind all options.
+    pub option: Option<&'static str>,
+    /// Whether it has to be given.
+    pub required: bool,
+    /// One line about it.
+    pub about: &'static str,
+}
+
+/// Something that a caller can have done.
+#[derive(Debug, Clone, Copy)]
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is good for.
+    pub about: &'static str,
+    /// What it takes to be permitted.
+    pub permission: Permission,
+    /// The words of the command, before the parameters.
+    pub command: &'static [&'static str],
+    /// Its parameters; those without an option in the order of the command's words.
+    pub parameters: &'static [Parameter],
+}
+
+const fn required(
+    name: &'static str,
+    kind: ParameterKind,
+    option: Option<&'static str>,
+    about: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        option,
+        required: true,
+        about,
+    }
+}
+
+const fn optional(
+    name: &'static str,
+    kind: ParameterKind,
+    option: Option<&'static str>,
+    about: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        option,
+        required: false,
+        about,
+    }
+}
+
+use ParameterKind::{Name, Names, Number, OneOf, Text, Versions};
+
+const STUDY: Parameter = required("study", Name, None, "The study's name or number");
+const TARGET: Parameter = required(
+    "target",
+    Name,
+    Some("--target"),
+    "The target's name, as `list_studies` shows it",
+);
+const PLAN: Parameter = required(
+    "plan",
+    Text,
+    None,
+    "The plan's file, from the server's folder",
+);
+const OF_TARGET: Parameter = required(
+    "target",
+    Name,
+    Some("--target"),
+    "The target: the NAME of NAME.toml beside the plan",
+);
+const BUDGET: Parameter = optional(
+    "budget",
+    Text,
+    Some("--budget"),
+    "What builds, boots and trials may take together: 2h, 90m",
+);
+
+/// Every tool.
+pub const TOOLS: &[Tool] = &[
+    Tool {
+        name: "list_studies",
+        about: "All studies: name, verb, target, state, when they began, how many trials were measured and failed",
+        permission: Permission::Read,
+        command: &["studies", "--json"],
+        parameters: &[],
+    },
+    Tool {
+        name: "verdict",
+        about: "What a study came to, whatever its verb: comparisons, changes, culprits, with intervals and how sure each is",
+        permission: Permission::Read,
+        command: &["show", "--format", "markdown"],
+        parameters: &[STUDY],
+    },
+    Tool {
+        name: "show_study",
+        about: "A study's builds, boots and trials, and what failed; of one trial its steps",
+        permission: Permission::Read,
+        command: &["show"],
+        parameters: &[
+            STUDY,
+            optional("trial", Number, Some("--trial"), "One trial of it"),
+        ],
+    },
+    Tool {
+        name: "read_output",
+        about: "Everything that the programs of a trial printed, as they printed it",
+        permission: Permission::Read,
+        command: &["show", "--raw"],
+        parameters: &[
+            STUDY,
+            required("trial", Number, Some("--trial"), "The trial's number"),
+        ],
+    },
+    Tool {
+        name: "history",
+        about: "What was measured along a target's versions, and where it changed: each change with its size, interval and how sure it is",
+        permission: Permission::Read,
+        command: &["history", "--format", "markdown"],
+        parameters: &[
+            TARGET,
+            optional(
+                "benchmark",
+                Name,
+                Some("--benchmark"),
+                "Only series of this benchmark",
+            ),
+            optional("metric", Name, Some("--metric"), "Only this metric"),
+        ],
+    },
+    Tool {
+        name: "alerts",
+        about: "One alert for each change of the software, the worst first: what moved, between which versions, and what people said of it",
+        permission: Permission::Read,
+        command: &["alerts", "--json"],
+        parameters: &[optional(
+            "target",
+            Name,
+            Some("--target"),
+            "Only of this target",
+        )],
+    },
+    Tool {
+        name: "compare_studies",
+        about: "Studies beside each other: differences with their intervals, and what makes them not comparable",
+        permission: Permission::Read,
+        command: &["compare", "--format", "markdown"],
+        parameters: &[required(
+            "studies",
+            Names,
+            None,
+            "Two to six studies, the baseline first",
+        )],
+    },
+    Tool {
+        name: "compare_versions",
+        about: "Measured versions of a target beside each other",
+        permission: Permission::Read,
+        command: &["compare", "--format", "markdown"],
+        parameters: &[
+            TARGET,
+            required(
+                "versions",
+                Versions,
+                None,
+                "Two to six versions, the baseline first: a name, a tag, a commit",
+            ),
+        ],
+    },
+    Tool {
+        name: "explain",
+        about: "What goes along with a change: counters, system calls, functions, machine code, files, each with how sure it is",
+        permission: Permission::Read,
+        command: &["explain", "--format", "markdown"],
+        parameters: &[
+            required(
+                "studies",
+                Names,
+                None,
+                "Studies, the baseline first; or one bisection, try, step or run",
+            ),
+            optional(
+                "by",
+                Text,
+                Some("--by"),
+                "Of one study its parts: variant, or a parameter",
+            ),
+            optional(
+                "at",
+                Text,
+                Some("--at"),
+                "Of one study along a history: the first version with the change",
+            ),
+        ],
+    },
+    Tool {
+        name: "commits",
+        about: "What lies between two versions of a target: authors, messages, files",
+        permission: Permission::Read,
+        command: &["log"],
+        parameters: &[
+            TARGET,
+            required("from", Text, None, "The older version"),
+            required("to", Text, None, "The newer version"),
+        ],
+    },
+    Tool {
+        name: "tests",
+        about: "The tests of suites along versions, the worst first: since when each fails, and how often",
+        permission: Permission::Read,
+        command: &["tests"],
+        parameters: &[TARGET],
+    },
+    Tool {
+        name: "list_benchmarks",
+        about: "The benchmarks of the catalogue: what each measures, and which roles it has",
+        permission: Permission::Read,
+        command: &["list", "benchmarks"],
+        parameters: &[],
+    },
+    Tool {
+        name: "show_benchmark",
+        about: "A benchmark's definition: what it measures, its parameters, metrics and traps",
+        permission: Permission::Read,
+        command: &["show", "benchmark"],
+        parameters: &[required("name", Name, None, "The benchmark")],
+    },
+    Tool {
+        name: "queue",
+        about: "Jobs that wait, run or ended lately: why each waits, and when it probably ends",
+        permission: Permission::Read,
+        command: &["queue", "list", "--json"],
+        parameters: &[],
+    },
+    Tool {
+        name: "job_log",
+        about: "What a job of the queue printed",
+        permission: Permission::Read,
+        command: &["queue", "log"],
+        parameters: &[required("job", Number, None, "The job's number")],
+    },
+    Tool {
+        name: "measure",
+        about: "Queue a plan to be measured: every cell, round by round. Answers with the job's number",
+        permission: Permission::Queue,
+        command: &["queue", "add", "--", "run"],
+        parameters: &[
+            PLAN,
+            optional("rounds", Number, Some("--rounds"), "How often each cell"),
+            optional("name", Name, Some("--name"), "The study's name"),
+        ],
+    },
+    Tool {
+        name: "step",
+        about: "Queue versions of a target to be measured along its history",
+        permission: Permission::Queue,
+        command: &["queue", "add", "--", "step"],
+        parameters: &[
+            PLAN,
+            OF_TARGET,
+            required("from", Text, Some("--from"), "The oldest version"),
+            required("to", Text, Some("--to"), "The newest version"),
+            optional(
+                "every",
+                Text,
+                Some("--every"),
+                "The step: all, release, day, week, \"10 commits\"",
+            ),
+            optional("name", Name, Some("--name"), "The study's name"),
+        ],
+    },
+    Tool {
+        name: "bisect",
+        about: "Queue the search for the change between two versions that made a metric worse or better",
+        permission: Permission::Queue,
+        command: &["queue", "add", "--", "bisect"],
+        parameters: &[
+            PLAN,
+            OF_TARGET,
+            required("good", Text, Some("--good"), "The older version"),
+            required("bad", Text, Some("--bad"), "The newer version"),
+            optional(
+                "metric",
+                Name,
+                Some("--metric"),
+                "The metric, where there are several: time, work.time",
+            ),
+            BUDGET,
+            optional("name", Name, Some("--name"), "The study's name"),
+        ],
+    },
+    Tool {
+        name: "try",
+        about: "Queue the measurement of a version beside another, or beside itself without a commit, until the difference is decided",
+        permission: Permission::Queue,
+        command: &["queue", "add", "--", "try"],
+        parameters: &[
+            PLAN,
+            OF_TARGET,
+            required("at", Text, Some("--at"), "The version"),
+            optional(
+                "base",
+                Text,
+                Some("--base"),
+                "The version that it is measured beside",
+            ),
+            optional(
+                "revert",
+                Text,
+                Some("--revert"),
+                "The commit that is taken back on top of it",
+            ),
+            BUDGET,
+            optional("name", Name, Some("--name"), "The study's name"),
+        ],
+    },
+    Tool {
+        name: "cancel_job",
+        about: "Cancel a job that waits, or stop one that runs",
+        permission: Permission::Queue,
+        command: &["queue", "cancel"],
+        parameters: &[required("job", Number, None, "The job's number")],
+    },
+    Tool {
+        name: "triage",
+        about: "Say how an alert stands",
+        permission: Permission::Triage,
+        command: &["triage"],
+        parameters: &[
+            required("target", Name, None, "The target"),
+            required("version", Text, None, "The version that names the alert"),
+            required(
+                "state",
+                OneOf(&["investigating", "confirmed", "fixed", "invalid"]),
+                None,
+                "How it stands",
+            ),
+            optional("note", Text, Some("--note"), "Why, or what comes next"),
+            optional("by", Text, Some("--by"), "Who says it"),
+        ],
+    },
+    Tool {
+        name: "annotate",
+        about: "Put a note beside a version",
+        permission: Permission::Triage,
+        command: &["annotate"],
+        parameters: &[
+            TARGET,
+            required("version", Text, None, "The version"),
+            required("note", Text, None, "The note"),
+            optional("by", Text, Some("--by"), "Who writes it"),
+        ],
+    },
+];

@@ -21,6 +21,8 @@ use crate::{
 /// The lock that recording holds together and sweeping alone; the one of whoever prunes.
 const SWEEPING: &str = "raw objects";
 const PRUNING: &str = "pruning";
+/// How long is waited for a lock that is probably on its way back.
+const SOON: Duration = Duration::from_secs(1);
 /// Packed bytes in one statement.
 const BATCH: usize = 8 * 1024 * 1024;
 /// Objects in one statement.
@@ -55,11 +57,9 @@ impl RawTable {
             .await
     }
 
-    /// As [`RawTable::alone`], at once or not at all.
+    /// As [`RawTable::alone`], soon or not at all: a lock that was dropped just now is given back by its connection a moment later.
     pub(crate) async fn alone_at_once(&self) -> Result<Transaction, StoreError> {
-        self.database
-            .hold_lock(SWEEPING, false, Duration::ZERO)
-            .await
+        self.database.hold_lock(SWEEPING, false, SOON).await
     }
 
     /// Waits until nobody else prunes, and lets nobody do it until it is dropped.

@@ -79,10 +79,76 @@ impl StoredSamples {
     }
 }
 
+/// A sample as the database joins those of a trial into one text: `METRIC CHECKSUM HEXADECIMAL`, with commas between them; without
+/// its checksum where it has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JoinedSample {
+    /// The metric's position in its benchmark.
+    pub metric: usize,
+    /// The checksum, if it has one.
+    pub checksum: Option<i64>,
+    /// The packed samples.
+    pub packed: Vec<u8>,
+}
+
+impl JoinedSample {
+    /// The samples of a joined text; none for each that isn't of this form.
+    pub(crate) fn all(joined: &str) -> impl Iterator<Item = Option<Self>> {
+        joined.split(',').map(Self::read)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (metric, rest) = text.split_once(' ')?;
+        let (checksum, digits) = rest.split_once(' ')?;
+        Some(Self {
+            metric: metric.parse().ok()?,
+            checksum: match checksum {
+                "" => None,
+                number => Some(number.parse().ok()?),
+            },
+            packed: bytes_of(digits)?,
+        })
+    }
+}
+
+/// The bytes of hexadecimal digits, two each.
+fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |pair: &[u8; 2]| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8);
+    match rest {
+        [] => pairs.iter().map(byte).collect(),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn joined_samples_are_taken_apart_and_garbage_is_noticed() {
+        let all: Vec<_> = JoinedSample::all("0 -5 00fFa1,12  ,3 7 ").collect();
+        let sample = |metric, checksum, packed: &[u8]| {
+            Some(JoinedSample {
+                metric,
+                checksum,
+                packed: packed.to_vec(),
+            })
+        };
+        let expected = [
+            sample(0, Some(-5), &[0, 0xff, 0xa1]),
+            sample(12, None, &[]),
+            sample(3, Some(7), &[]),
+        ];
+        assert_eq!(all, expected);
+        for garbage in [
+            "", "1", "1 2", "1 2 0", "1 2 0g", "-1 2 00", "1 x 00", "1 2 é0",
+        ] {
+            assert_eq!(JoinedSample::all(garbage).next(), Some(None), "{garbage}");
+        }
+    }
 
     proptest! {
         #[test]

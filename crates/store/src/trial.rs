@@ -845,7 +845,16 @@ impl Store {
         key: SampleKey,
         which: SampleKind,
     ) -> Result<Vec<f64>, StoreError> {
-        match self.stored_samples(row, key, which)? {
+        self.sound(self.stored_samples(row, key, which)?, key)
+    }
+
+    /// Samples that are what was recorded, or were recorded before there were checksums.
+    pub(crate) fn sound(
+        &self,
+        stored: StoredSamples,
+        key: SampleKey,
+    ) -> Result<Vec<f64>, StoreError> {
+        match stored {
             StoredSamples::Sound(samples) | StoredSamples::Unchecked(samples) => Ok(samples),
             StoredSamples::Damaged => Err(StoreError::SamplesDamaged {
                 study: key.study.to_string(),

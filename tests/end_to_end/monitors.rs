@@ -412,7 +412,14 @@ fn functions_of_the_steps_are_sampled_and_nobody_elses() {
     let profile = Profile::from_json(document.unwrap().as_bytes()).unwrap();
     let names: HashSet<&str> = profile.threads.iter().map(|it| &it.process[..]).collect();
     assert!(names.contains("dd") && names.contains("sh"), "{names:?}");
-    assert!(!names.contains("backsight"), "{names:?}");
+    // A step's process has our name until it executes its program: a moment, but one in which it may be sampled.
+    let is_ours = |thread: u32| profile.threads[thread as usize].process == "backsight";
+    let weight = |is_counted: &dyn Fn(u32) -> bool| {
+        let counted = profile.samples.iter().filter(|it| is_counted(it.thread));
+        counted.map(|it| it.weight).sum::<u64>()
+    };
+    let (ours, all) = (weight(&is_ours), weight(&|_| true));
+    assert!(ours <= 3 && all > 100, "{ours} of {all}: {names:?}");
     let functions: Vec<&String> = profile.frames.iter().map(|it| &it.function).collect();
     assert!(
         functions.iter().any(|it| *it == "vfs_read"),

@@ -1,7 +1,7 @@
 //! The words of a command from what a caller gives. Nothing that a caller gives becomes an option or a path where a name is asked for.
 
 use serde_json::{Map, Value, json};
-use std::fmt;
+use std::{fmt, path::Path};
 
 use crate::tools::{Parameter, ParameterKind, Tool};
 
@@ -74,7 +74,7 @@ fn values_of(parameter: &Parameter, value: &Value) -> Result<Vec<String>, String
     match parameter.kind {
         ParameterKind::Text => Ok(vec![text(value)?]),
         ParameterKind::Name => Ok(vec![name(value)?]),
-        ParameterKind::Names => several(value)?.iter().map(name).collect(),
+        ParameterKind::Names => several(value)?.iter().map(study).collect(),
         ParameterKind::Versions => several(value)?.iter().map(text).collect(),
         ParameterKind::Number => match value.as_u64() {
             Some(number @ 1..) => Ok(vec![number.to_string()]),
@@ -118,6 +118,17 @@ fn name(value: &Value) -> Result<String, String> {
     match is_path {
         true => Err("is a name, and no path".to_owned()),
         false => Ok(text),
+    }
+}
+
+/// A study's name, where a file of that name would be read in its place.
+fn study(value: &Value) -> Result<String, String> {
+    let name = name(value)?;
+    match Path::new(&name).is_file() {
+        true => Err(format!(
+            "a file `{name}` is there too: name the study by its number"
+        )),
+        false => Ok(name),
     }
 }
 

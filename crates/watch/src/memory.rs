@@ -117,7 +117,11 @@ impl JobMemory {
         let lost = measured
             .iter()
             .filter(|id| !places.contains_key(id.as_str()));
-        let lost = lost.count();
+        // What lies before `since` isn't lost.
+        let lost = match scope.since {
+            Some(_) => 0,
+            None => lost.count(),
+        };
         let own: HashMap<&str, WatchStudyPurpose> = studies
             .iter()
             .map(|(it, _)| (it.study.as_str(), it.purpose))

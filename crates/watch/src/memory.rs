@@ -478,3 +478,48 @@ async fn verification(
 pub(crate) fn target_name(target: &OpenTarget) -> TargetName {
     (*target.target.name).clone()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_come_in_their_order_and_not_before_now_is_over() {
+        let version = |at: Option<&str>| Version {
+            id: "v".into(),
+            name: "v".into(),
+            at: at.map(|at| at.parse().unwrap()),
+            title: String::new(),
+            release: false,
+            amendments: Vec::new(),
+        };
+        let now: Timestamp = "2026-11-27T12:00:00Z".parse().unwrap();
+        let came = |times: &[Option<&str>]| {
+            let versions: Vec<Version> = times.iter().map(|at| version(*at)).collect();
+            let came = arrivals(&versions, now);
+            came.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        // One was made before the one that it follows, one in the future.
+        assert_eq!(
+            came(&[
+                Some("2026-11-25T00:00:00Z"),
+                Some("2026-11-24T00:00:00Z"),
+                Some("2026-12-24T00:00:00Z"),
+            ]),
+            [
+                "2026-11-25T00:00:00Z",
+                "2026-11-25T00:00:00Z",
+                "2026-11-27T12:00:00Z"
+            ]
+        );
+        assert_eq!(
+            came(&[None, None, None]),
+            [
+                "2026-11-25T12:00:00Z",
+                "2026-11-26T12:00:00Z",
+                "2026-11-27T12:00:00Z"
+            ]
+        );
+        assert!(came(&[]).is_empty());
+    }
+}

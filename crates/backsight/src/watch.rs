@@ -184,7 +184,7 @@ async fn say_what_is_next(jobs: &[StandingJob], place: &JobPlace<'_>) -> miette:
             });
             text.push_str(&next);
         }
-        let versions = counted(outlook.versions, "version");
+        let versions = counted(outlook.versions(), "version");
         let found = counted(outlook.found().count(), "change");
         files::print(&format!(
             "{text}\n  follows {versions}, found {found}, spent {} of {} today\n",

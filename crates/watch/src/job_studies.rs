@@ -18,14 +18,11 @@ use miette::IntoDiagnostic as _;
 use std::time::Duration;
 
 use crate::{
-    memory::{JobCell, JobMemory, target_name},
+    memory::{CONFIDENCE, JobCell, JobMemory, target_name},
     names::named,
     question::PairQuestion,
     standing_job::{JobPlace, StandingJob},
 };
-
-/// The answer of a bisection and of a verification is to be so sure.
-const CONFIDENCE: f64 = 0.95;
 
 impl StandingJob {
     /// Keeps that a study is begun, before it is.

@@ -22,8 +22,8 @@ use crate::{
     question::{BisectQuestion, MeasureQuestion, PairQuestion, question_of},
 };
 
-/// That a bisection's stretch holds the change, before it is told as a stretch.
-const CONFIDENCE: f64 = 0.95;
+/// How sure the answers of bisections and verifications are to be, and that a stretch holds the change which is told of it.
+pub(crate) const CONFIDENCE: f64 = 0.95;
 
 /// A series of a job: a metric of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]

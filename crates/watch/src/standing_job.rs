@@ -90,18 +90,22 @@ pub struct Outlook {
     pub next: NextStep,
     /// Machine time that was spent today.
     pub spent: Duration,
-    /// How many versions it follows.
-    pub versions: usize,
-    /// Versions that it measured and that aren't on the branch any more.
-    pub lost: usize,
-    /// How many findings it has told.
-    pub told: usize,
 }
 
 impl Outlook {
     /// How much the job has measured: builds, boots and trials.
     pub(crate) fn measured(&self) -> usize {
         self.memory.evidence.spent.len()
+    }
+
+    /// How many versions the job follows.
+    pub fn versions(&self) -> usize {
+        self.memory.versions.len()
+    }
+
+    /// How many findings are kept, refuted ones too.
+    pub(crate) fn findings(&self) -> usize {
+        self.memory.findings.len()
     }
 
     /// The target.
@@ -170,15 +174,9 @@ impl StandingJob {
         };
         let memory = JobMemory::read(&scope, now).await?;
         let next = self.next_step(&memory, failures, now);
-        let today = now.to_string();
-        let today = today.get(..10).unwrap_or_default();
-        let spent = memory.evidence.spent.iter().rev();
-        let spent = spent.take_while(|it| it.at.to_string().starts_with(today));
+        let (schedule, questions) = memory.evidence.spent_on_day(now, 0);
         Ok(Outlook {
-            spent: spent.map(|it| it.took).sum(),
-            versions: memory.versions.len(),
-            lost: memory.lost,
-            told: memory.findings.len(),
+            spent: schedule + questions,
             next,
             target,
             memory,
@@ -322,9 +320,7 @@ impl StandingJob {
                 };
                 self.worked_at(place, failures, &study.study, verified)
             }
-            NextStep::Act(WatchAction::Tell(finding)) => {
-                self.found(place, outlook, failures, finding).await
-            }
+            NextStep::Act(WatchAction::Tell(finding)) => self.found(place, outlook, finding).await,
             NextStep::Act(WatchAction::Wait { .. }) => Ok(StepEnd::Done),
         }
     }
@@ -361,7 +357,6 @@ impl StandingJob {
         &self,
         place: &JobPlace<'_>,
         outlook: &Outlook,
-        failures: &mut JobFailures,
         finding: &WatchFinding,
     ) -> miette::Result<StepEnd> {
         let (target, memory) = (&outlook.target, &outlook.memory);
@@ -407,7 +402,6 @@ impl StandingJob {
                 ),
             }
         }
-        failures.counts.clear();
         let found = StoredFinding {
             after: after.id.clone(),
             until: until.id.clone(),

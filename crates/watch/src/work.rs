@@ -190,9 +190,9 @@ impl JobInWork<'_> {
     ) -> miette::Result<Option<StepEnd>> {
         let job = self.job;
         let outlook = job.look(place, &self.failures, now).await?;
-        if outlook.lost > self.said_lost {
-            self.said_lost = outlook.lost;
-            let versions = counted(outlook.lost, "measured version");
+        if outlook.memory.lost > self.said_lost {
+            self.said_lost = outlook.memory.lost;
+            let versions = counted(outlook.memory.lost, "measured version");
             place.note(
                 &job.name,
                 &format!("the branch was rewritten: {versions} not on it any more"),
@@ -200,10 +200,10 @@ impl JobInWork<'_> {
         }
         let knows_more = self.told.is_none_or(|(at, told)| {
             let again = now.duration_since(at).unsigned_abs() >= TELL_AGAIN;
-            told != outlook.told || again
+            told != outlook.findings() || again
         });
-        if knows_more && outlook.told > 0 {
-            self.told = Some((now, outlook.told));
+        if knows_more && outlook.findings() > 0 {
+            self.told = Some((now, outlook.findings()));
             teller.tell(job, &outlook).await?;
         }
         let what = job.describe(&outlook);
@@ -224,6 +224,8 @@ impl JobInWork<'_> {
                 place,
                 &format!("{what}: nothing came of it, and it is tried again later"),
             );
+            // Whoever asked for this one look is to know that it didn't do what was to be done.
+            self.has_failed = true;
             self.next = job.look.next(now).unwrap_or(now + LONGEST_WAIT);
             self.last = None;
             return Ok(None);

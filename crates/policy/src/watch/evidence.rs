@@ -226,7 +226,7 @@ impl WatchEvidence {
     }
 
     /// What was spent on a testbed on the day of this time: for the schedule, and for questions.
-    pub(super) fn spent_on_day(&self, now: Timestamp, testbed: usize) -> (Duration, Duration) {
+    pub fn spent_on_day(&self, now: Timestamp, testbed: usize) -> (Duration, Duration) {
         let today = day(now);
         let mut spent = (Duration::ZERO, Duration::ZERO);
         let backwards = self.spent.iter().rev();

@@ -11,6 +11,7 @@ use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
 use std::{sync::Arc, time::Duration};
+use subtle::ConstantTimeEq as _;
 use tokio::{
     net::TcpListener,
     sync::{Mutex, Semaphore},
@@ -46,11 +47,7 @@ impl Token {
     fn is_known(&self, headers: &HeaderMap) -> bool {
         let given = headers.get(header::AUTHORIZATION);
         let given = given.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
-        given.is_some_and(|given| {
-            let own = self.text.as_bytes();
-            let differing = given.iter().zip(own).fold(0, |all, (a, b)| all | (a ^ b));
-            given.len() == own.len() && differing == 0
-        })
+        given.is_some_and(|given| given.ct_eq(self.text.as_bytes()).into())
     }
 }
 

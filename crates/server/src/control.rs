@@ -13,6 +13,7 @@ use backsight_store::Store;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::{fs::OpenOptions, io::Write as _, time::Duration};
+use subtle::ConstantTimeEq as _;
 
 use crate::{
     LiveSite,
@@ -53,7 +54,7 @@ impl Control {
         let given = headers.get(header::AUTHORIZATION);
         let given = given.and_then(|value| value.to_str().ok());
         let given = given.and_then(|value| value.strip_prefix("Bearer "));
-        given.is_some_and(|given| is_equal(given.as_bytes(), self.token.as_bytes()))
+        given.is_some_and(|given| given.as_bytes().ct_eq(self.token.as_bytes()).into())
     }
 
     /// Does what is asked for with `POST` below `/api/v1/`.
@@ -93,11 +94,6 @@ impl Control {
             Err(why) => error(StatusCode::UNPROCESSABLE_ENTITY, &why.to_string()),
         }
     }
-}
-
-fn is_equal(a: &[u8], b: &[u8]) -> bool {
-    let differing = a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b));
-    a.len() == b.len() && differing == 0
 }
 
 /// Whether a browser says that the request comes from a page of this server; other programs say nothing of it.

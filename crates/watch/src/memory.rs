@@ -132,85 +132,54 @@ impl JobMemory {
             ..WatchEvidence::default()
         };
         add_measurements(&mut evidence, &cells, &histories, &places, &own);
-        let cell_of = |cell: &str, metric: &MetricName| {
-            let mut all = cells.iter();
-            all.position(|it| it.cell == cell && it.metric == *metric)
+        let line = JobLine {
+            places: &places,
+            cells: &cells,
         };
-        for finding in findings.iter().filter(|it| it.kind != FindingKind::Refuted) {
-            let place =
-                (places.get(finding.after.as_str())).zip(places.get(finding.until.as_str()));
-            let Some((after, until)) = place else {
-                continue;
-            };
-            let metric = finding.metric.parse().ok();
-            evidence.told.push(WatchFinding {
-                place: ChangeLocation {
-                    after: *after,
-                    until: *until,
-                },
-                // Whatever showed it, it is told.
-                cell: metric
-                    .and_then(|metric| cell_of(&finding.cell, &metric))
-                    .unwrap_or(0),
-                is_verified: finding.kind == FindingKind::Verified,
-            });
-        }
+        let told = findings.iter().filter(|it| it.kind != FindingKind::Refuted);
+        evidence.told = told.filter_map(|it| line.told(it)).collect();
+        let is_bisected = |(it, row): &(WatchStudy, Option<StudyRow>)| {
+            it.purpose == WatchStudyPurpose::Bisect && row.is_some()
+        };
+        let asked = match studies.iter().any(is_bisected) {
+            true => store.requests_along(name).await.into_diagnostic()?,
+            false => Vec::new(),
+        };
         let (mut bisections, mut verifications) = (Vec::new(), Vec::new());
-        let mut asked = None;
         for (it, row) in &studies {
             let is_given_up = scope.given_up.contains(&it.study);
             match it.purpose {
                 WatchStudyPurpose::Measure | WatchStudyPurpose::Revert => {}
                 WatchStudyPurpose::Bisect => {
-                    let Some(question) = question_of::<BisectQuestion>(it) else {
+                    let question = question_of(it).and_then(|it| line.question(&it));
+                    let Some(question) = question else {
                         continue;
                     };
-                    let place = |id: &str| places.get(id).copied();
-                    let ends = place(&question.good).zip(place(&question.bad));
-                    let cell = cell_of(&question.cell, &question.metric);
-                    let Some(((good, bad), cell)) = ends.zip(cell) else {
-                        continue;
-                    };
-                    let mut bisection = WatchBisection {
-                        question: ChangeQuestion {
-                            cell,
-                            good,
-                            bad,
-                            level: question.level,
-                            size: question.size,
-                            p: question.p,
-                        },
-                        spent: Duration::ZERO,
-                        state: WatchBisectionState::Open(None),
-                    };
+                    let (mut spent, mut state) = (Duration::ZERO, WatchBisectionState::Open(None));
                     if let Some(row) = row {
-                        if asked.is_none() {
-                            asked = Some(store.requests_along(name).await.into_diagnostic()?);
-                        }
-                        let asked = asked.as_deref().unwrap_or_default();
-                        let verdict = bisection_verdict(store, row, asked).await?;
+                        let verdict = bisection_verdict(store, row, &asked).await?;
                         let own = histories.iter().find(|it| it.study == row.id.0);
-                        let ids = own.map_or(&[][..], |own| &own.versions);
-                        bisection.spent = verdict.spent;
-                        let of = |at: usize| place(&ids.get(at)?.id);
-                        let moved = |it: ChangeLocation| {
-                            let (after, until) = of(it.after).zip(of(it.until))?;
-                            Some(ChangeLocation { after, until })
-                        };
-                        bisection.state = WatchBisectionState::new(&verdict, CONFIDENCE, moved);
+                        let versions = own.map_or(&[][..], |own| &own.versions);
+                        let moved = |it| line.moved(versions, it);
+                        spent = verdict.spent;
+                        state = WatchBisectionState::new(&verdict, CONFIDENCE, moved);
                     }
-                    if is_given_up && matches!(bisection.state, WatchBisectionState::Open(_)) {
-                        bisection.state = WatchBisectionState::Impossible;
+                    if is_given_up && matches!(state, WatchBisectionState::Open(_)) {
+                        state = WatchBisectionState::Impossible;
                     }
-                    evidence.bisections.push(bisection);
+                    evidence.bisections.push(WatchBisection {
+                        question,
+                        spent,
+                        state,
+                    });
                     bisections.push(it.clone());
                 }
                 WatchStudyPurpose::Verify => {
                     let Some(question) = question_of::<PairQuestion>(it) else {
                         continue;
                     };
-                    let version = places.get(question.version.as_str()).copied();
-                    let cell = cell_of(&question.cell, &question.metric);
+                    let version = line.place(&question.version);
+                    let cell = line.series(&question.cell, question.metric.as_str());
                     let Some((version, cell)) = version.zip(cell) else {
                         continue;
                     };
@@ -277,6 +246,58 @@ impl JobMemory {
         let mut all = self.studies.iter();
         let found = all.find(|(it, _)| it.study == *study);
         found.and_then(|(_, row)| row.as_ref())
+    }
+}
+
+/// Where versions and series are among those that a job follows.
+struct JobLine<'a> {
+    places: &'a HashMap<&'a str, usize>,
+    cells: &'a [JobCell],
+}
+
+impl JobLine<'_> {
+    fn place(&self, version: &str) -> Option<usize> {
+        self.places.get(version).copied()
+    }
+
+    fn series(&self, cell: &str, metric: &str) -> Option<usize> {
+        let mut all = self.cells.iter();
+        all.position(|it| it.cell == cell && it.metric.as_str() == metric)
+    }
+
+    /// A finding as the policy knows it.
+    fn told(&self, finding: &StoredFinding) -> Option<WatchFinding> {
+        let place = ChangeLocation {
+            after: self.place(&finding.after)?,
+            until: self.place(&finding.until)?,
+        };
+        Some(WatchFinding {
+            place,
+            // Whatever showed it, it is told.
+            cell: self.series(&finding.cell, &finding.metric).unwrap_or(0),
+            is_verified: finding.kind == FindingKind::Verified,
+        })
+    }
+
+    /// A question as the policy asked it; none where its ends or its series aren't there any more.
+    fn question(&self, asked: &BisectQuestion) -> Option<ChangeQuestion> {
+        Some(ChangeQuestion {
+            cell: self.series(&asked.cell, asked.metric.as_str())?,
+            good: self.place(&asked.good)?,
+            bad: self.place(&asked.bad)?,
+            level: asked.level,
+            size: asked.size,
+            p: asked.p,
+        })
+    }
+
+    /// A place among a study's versions, among those that are followed.
+    fn moved(&self, versions: &[Version], it: ChangeLocation) -> Option<ChangeLocation> {
+        let place = |at: usize| self.place(&versions.get(at)?.id);
+        Some(ChangeLocation {
+            after: place(it.after)?,
+            until: place(it.until)?,
+        })
     }
 }
 

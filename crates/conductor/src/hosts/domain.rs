@@ -138,6 +138,14 @@ fn disk_folder() -> PathBuf {
 
 type GreetedAgent = (Client, Option<Box<dyn AgentKeeper>>);
 
+/// A domain that isn't on as it is to be.
+struct NotBegun {
+    /// Why.
+    said: String,
+    /// Whether it may be on because of what was tried.
+    is_touched: bool,
+}
+
 /// A host whose domain is to run.
 struct StartingDomain<'a> {
     reach: &'a HostAccess,
@@ -166,30 +174,29 @@ impl StartingDomain<'_> {
             true => None,
             false => Some(OffSwitch::new(domain)?),
         };
-        let is_paused = match snapshot {
-            Some(snapshot) => {
-                if let Err(said) = self.go_back(snapshot).await {
-                    if was_on {
-                        let _it_ran_all_the_time = domain.run("start", &[]).await;
+        let begun = match self.begin(was_on, snapshot).await {
+            Ok(is_paused) => match ConsoleCapture::start(self.settings).await {
+                Ok(console) => Ok((is_paused, console)),
+                Err(error) => Err(NotBegun {
+                    said: error.to_string(),
+                    is_touched: true,
+                }),
+            },
+            Err(not_begun) => Err(not_begun),
+        };
+        let (is_paused, console) = match begun {
+            Ok(begun) => begun,
+            Err(NotBegun { said, is_touched }) => {
+                // Done here and now: the switch would do it some time later, to whoever has started the domain by then.
+                if let Some(off_switch) = off_switch {
+                    if is_touched {
+                        let _libvirt_is_gone = domain.switch_off().await;
                     }
-                    return Err(format!(
-                        "it can't go back to its snapshot `{}`, and isn't measured on as it is: {said}",
-                        **snapshot
-                    ));
+                    off_switch.disarm().await;
                 }
-                true
-            }
-            None if was_on => false,
-            None => {
-                let definition = Definition(domain.run("dumpxml", &["--inactive"]).await?);
-                self.refresh_agent(&definition)?;
-                domain.run("start", &["--paused"]).await?;
-                true
+                return Err(said);
             }
         };
-        let console = ConsoleCapture::start(self.settings)
-            .await
-            .map_err(|error| error.to_string())?;
         let running = RunningDomain {
             domain: domain.clone(),
             was_on,
@@ -206,6 +213,44 @@ impl StartingDomain<'_> {
             }
         }
         Ok(running)
+    }
+
+    /// Has it on: set back to its snapshot, as it is, or started. Whether it stands still.
+    async fn begin(
+        &self,
+        was_on: bool,
+        snapshot: Option<&Located<String>>,
+    ) -> Result<bool, NotBegun> {
+        let domain = &self.domain;
+        let untouched = |said| NotBegun {
+            said,
+            is_touched: false,
+        };
+        let Some(snapshot) = snapshot else {
+            if was_on {
+                return Ok(false);
+            }
+            let definition = domain.run("dumpxml", &["--inactive"]).await;
+            let definition = Definition(definition.map_err(untouched)?);
+            self.refresh_agent(&definition).map_err(untouched)?;
+            // Somebody else may have started it in the meantime.
+            let started = domain.run("start", &["--paused"]).await;
+            return started.map(|_| true).map_err(untouched);
+        };
+        let Err(said) = self.go_back(snapshot).await else {
+            return Ok(true);
+        };
+        if was_on {
+            let _it_ran_all_the_time = domain.run("start", &[]).await;
+        }
+        let said = format!(
+            "it can't go back to its snapshot `{}`, and isn't measured on as it is: {said}",
+            **snapshot
+        );
+        Err(NotBegun {
+            said,
+            is_touched: true,
+        })
     }
 
     /// Sets it back to a snapshot, in which it stands still.

@@ -209,6 +209,11 @@ fn the_page_on_jobs_can_be_followed() {
 }
 
 #[test]
+fn the_page_about_access_works_to_the_letter() {
+    follow("docs/how-to/give-access.md");
+}
+
+#[test]
 fn the_page_about_triage_works_to_the_letter() {
     follow("docs/how-to/triage-changes.md");
 }

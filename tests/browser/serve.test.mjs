@@ -178,7 +178,7 @@ test("who came with the token says how a change stands, and others don't", LIMIT
   assert.equal(await form.locator("[name=by]").inputValue(), "erin");
   await page.evaluate(() => localStorage.setItem("backsight control", "00"));
   await form.locator("button").click();
-  await form.locator("output.bad").getByText("token is missing or wrong").waitFor();
+  await form.locator("output.bad").getByText("token is missing, wrong").waitFor();
   assert.deepEqual(complaints.filter((complaint) => !/401/.test(complaint)), []);
   await context.close();
 });

@@ -307,6 +307,10 @@ const CASES: &[Case] = &[
     case("reserve", 2, || {
         fresh(&["reserve", "nosuch", "--until", "3h"])
     }),
+    case("token", 0, || fresh(&["token", "add", "ci"])),
+    case("token", 2, || fresh(&["token", "add", "\n"])),
+    case("audit", 0, || quick_with_token().ends(&["audit"])),
+    case("audit", 2, || fresh(&["audit"])),
     case("import", 0, || imported(false)),
     case("import", 0, imported_cut),
     case("import", 1, || imported(true)),
@@ -423,6 +427,13 @@ fn in_order() -> Place {
 fn failing() -> Place {
     let place = quick();
     place.prints("quick", "false");
+    place
+}
+
+/// A place whose store has a token.
+fn quick_with_token() -> Place {
+    let place = quick();
+    place.prints_of(&["token", "add", "ci"]);
     place
 }
 
@@ -684,6 +695,8 @@ verbs! {
     statuses_of_queue "queue"
     statuses_of_watch "watch"
     statuses_of_reserve "reserve"
+    statuses_of_token "token"
+    statuses_of_audit "audit"
     statuses_of_import "import"
     statuses_of_export "export"
     statuses_of_report "report"

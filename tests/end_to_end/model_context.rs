@@ -4,10 +4,8 @@ use backsight_test_needs::{Need, mcp_client_python};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::{
-    fs::{self, Permissions},
     io::{Read as _, Write as _},
     net::TcpStream,
-    os::unix::fs::PermissionsExt as _,
     process::Command,
     time::Instant,
 };
@@ -108,7 +106,7 @@ fn a_model_reads_what_people_read_and_measures_nothing() {
             got[9]
         );
         assert!(
-            got[10]["error"] == true && text(&got[10]).contains("--allow queue"),
+            got[10]["error"] == true && text(&got[10]).contains("--scope queue"),
             "{}",
             got[10]
         );
@@ -135,7 +133,7 @@ fn what_is_permitted_is_queued_and_said() {
     let got = asked_child(
         &place,
         "auto",
-        &["--allow", "queue,triage"],
+        &["--scope", "control"],
         &[
             "list",
             r#"measure {"plan": "plan.toml", "rounds": 1, "name": "asked"}"#,
@@ -173,14 +171,13 @@ fn by_http_only_who_has_the_token_is_answered_and_nobody_guesses_it() {
         return;
     }
     let place = along("v2", "1");
-    let listens = ["mcp", "--listen", "127.0.0.1:0", "--token-file", "token"];
+    let listens = ["mcp", "--listen", "127.0.0.1:0"];
+    let token = place.prints_of(&["token", "add", "model", "--person", "Ana"]);
+    let asks = place.prints_of(&["token", "add", "asks", "--scope", "queue", "--person", "Bo"]);
     let mut server = Running::start(place.command(&listens));
     let line = server.next_line();
     let url = line.trim().strip_prefix("serving ").unwrap();
     let url = url.strip_suffix(" until ^C").unwrap();
-    let about = fs::metadata(place.path("token")).unwrap();
-    assert_eq!(about.permissions().mode() & 0o777, 0o600);
-    let token = place.read("token");
     for mode in ["auto", "legacy"] {
         let got = asked(
             &place,
@@ -190,6 +187,33 @@ fn by_http_only_who_has_the_token_is_answered_and_nobody_guesses_it() {
         );
         assert!(text(&got[1]).contains("step-1"), "{got:?}");
     }
+
+    // What a token is for is what its caller may do, in its person's name.
+    let calls = [
+        "list",
+        r#"cancel_job {"job": 7, "by": "the boss"}"#,
+        r#"annotate {"target": "app", "version": "v2", "note": "seen"}"#,
+    ];
+    let reads = asked(&place, "auto", &["http", url, token.trim()], &calls);
+    assert!(!names(&reads[1]).contains(&"cancel_job"), "{reads:?}");
+    assert!(
+        text(&reads[2]).contains("a token of scope `queue`"),
+        "{reads:?}"
+    );
+    let queues = asked(&place, "auto", &["http", url, asks.trim()], &calls);
+    assert!(names(&queues[1]).contains(&"cancel_job"), "{queues:?}");
+    assert!(text(&queues[2]).contains("no job 7"), "{queues:?}");
+    assert!(
+        text(&queues[3]).contains("a token of scope `control`"),
+        "{queues:?}"
+    );
+    let audit: Value = serde_json::from_str(&place.prints_of(&["audit", "--json"])).unwrap();
+    let last = audit.as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["person"], &last["action"]),
+        (&"Bo".into(), &"cancel_job".into())
+    );
+    assert_eq!(last["said"], serde_json::json!({"job": 7, "by": "Bo"}));
 
     let address = url
         .strip_prefix("http://")
@@ -233,11 +257,7 @@ fn by_http_only_who_has_the_token_is_answered_and_nobody_guesses_it() {
     server.signal(Signal::SIGINT);
     server.ends().assert_code(0);
 
-    fs::set_permissions(place.path("token"), Permissions::from_mode(0o644)).unwrap();
-    let shown = place.ends(&listens);
-    shown.assert_code(2);
-    shown.assert_says(&["others can read the token", "chmod 600"]);
-    let open = place.ends(&["mcp", "--listen", "0.0.0.0:0", "--token-file", "other"]);
+    let open = place.ends(&["mcp", "--listen", "0.0.0.0:0"]);
     open.assert_code(2);
     open.assert_says(&["can be reached from other machines"]);
     let garbage = place.put(

@@ -16,7 +16,7 @@ use crate::{
     exit_statuses::quick,
     history::{stepped::Extent, with_history, with_testbeds, with_unjudged},
     place::Place,
-    processes::LIMIT,
+    processes::{self, LIMIT},
     queueing::jobs,
     running::{Ended, Running},
 };
@@ -623,7 +623,7 @@ fn who_has_the_token_says_how_changes_stand_and_nobody_else() {
     let mut server = Serving::start_with(&place, &["--control"]);
     let said = server.running.next_line();
     let token = said.split_once("#control=").unwrap().1.trim().to_owned();
-    assert_eq!(token.len(), 64, "{said}");
+    assert_eq!(token.len(), "backsight_".len() + 64, "{said}");
     let known = format!("Authorization: Bearer {token}\r\n");
     let of = |state: &str, note: &str, by: &str| {
         let version = "6.1.18";
@@ -635,7 +635,7 @@ fn who_has_the_token_says_how_changes_stand_and_nobody_else() {
         (401, String::new(), confirmed.as_str(), "token is missing"),
         (
             401,
-            known.replace(&token[..8], "00000000"),
+            known.replace(&token[..14], "backsight_0000"),
             &confirmed,
             "token is missing",
         ),
@@ -717,7 +717,9 @@ fn who_has_the_token_says_how_changes_stand_and_nobody_else() {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert!(jobs(&place).is_empty());
-    fs::remove_file(place.path("store/control-log.jsonl")).unwrap();
+    let audit =
+        || -> Vec<Value> { serde_json::from_str(&place.prints_of(&["audit", "--json"])).unwrap() };
+    let before = audit().len();
     let elsewhere = server.posted("/linux/", &known, &confirmed);
     assert_eq!(elsewhere.status, 404);
     assert_eq!(server.asked("PUT /api/v1/triage", &known).status, 405);
@@ -767,17 +769,14 @@ fn who_has_the_token_says_how_changes_stand_and_nobody_else() {
         ]
     );
     // What was asked is written down, whatever became of it, and the token isn't.
-    let log = fs::read_to_string(place.path("store/control-log.jsonl")).unwrap();
-    let lines: Vec<Value> = log
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(lines.len(), 4, "{log}");
+    let entries = audit();
+    assert_eq!(entries.len(), before + 4, "{entries:?}");
+    let accepted = &entries[before + 1];
     assert_eq!(
-        (&lines[1]["by"], &lines[1]["state"]),
+        (&accepted["person"], &accepted["said"]["state"]),
         (&"dave".into(), &"accepted".into())
     );
-    assert!(!log.contains(&token) && lines[3]["at"].is_string());
+    assert!(!place.prints_of(&["audit", "--json"]).contains(&token));
     server.stop();
     let reading = Serving::start(&place);
     assert_eq!(
@@ -786,6 +785,111 @@ fn who_has_the_token_says_how_changes_stand_and_nobody_else() {
     );
     assert_eq!(reading.get("/assets/control.js").status, 404);
     reading.stop();
+    place.assert_nothing_left();
+}
+
+#[test]
+fn tokens_of_the_store_and_a_proxy_say_who_asks_and_what_that_one_may_do() {
+    let place = with_history(Extent::USUAL);
+    let add = |name: &str, scope: &str| {
+        let token = place.prints_of(&["token", "add", name, "--scope", scope]);
+        format!("Authorization: Bearer {}\r\n", token.trim())
+    };
+    let (reader, ci, ana) = (
+        add("reader", "read"),
+        add("ci", "queue"),
+        add("ana", "control"),
+    );
+    let proxy = add("proxy", "proxy");
+    let options = [
+        "--control",
+        "--private",
+        "--public-url",
+        "https://lab.example.org",
+    ];
+    let server = Serving::start_with(&place, &options);
+    let status = |path: &str, headers: &str| server.asked(&format!("GET {path}"), headers).status;
+    for path in [
+        "/",
+        "/linux/",
+        "/api/v1/targets",
+        "/api/v1/events",
+        "/assets/control.js",
+    ] {
+        assert_eq!(status(path, ""), 401, "{path}");
+    }
+    for token in [&reader, &ci, &ana] {
+        assert_eq!(status("/linux/", token), 200);
+    }
+    let me = |headers: &str| server.asked("GET /api/v1/me", headers).json();
+    assert_eq!(
+        me(&ci),
+        serde_json::json!({"person": "ci", "scope": "queue"})
+    );
+    // A proxy says who asks; others can't.
+    let zoe = format!("{proxy}X-Forwarded-User: Zoe\r\n");
+    assert_eq!(
+        me(&zoe),
+        serde_json::json!({"person": "Zoe", "scope": "control"})
+    );
+    assert_eq!(
+        me(&format!("{ci}X-Forwarded-User: Zoe\r\n"))["person"],
+        "ci"
+    );
+    assert_eq!(status("/linux/", &proxy), 403);
+
+    let note = r#"{"target":"linux","version":"6.1.12","note":"moved","by":"the boss"}"#;
+    let say = |headers: &str| server.posted("/api/v1/annotate", headers, note);
+    for token in [&reader, &ci] {
+        let refused = say(token);
+        assert_eq!(refused.status, 403);
+        assert!(
+            refused.text().contains("wants `control`"),
+            "{}",
+            refused.text()
+        );
+    }
+    assert_eq!(
+        server
+            .posted("/api/v1/queue/cancel", &reader, r#"{"job":1}"#)
+            .status,
+        403
+    );
+    assert_eq!(
+        server
+            .posted("/api/v1/queue/cancel", &ci, r#"{"job":1}"#)
+            .status,
+        422
+    );
+    assert_eq!(say(&ana).status, 200);
+    // A browser sends a reader's cookies to the proxy wherever a form comes from.
+    let from = |origin: &str| format!("{zoe}Origin: {origin}\r\n");
+    assert_eq!(say(&zoe).status, 403);
+    assert_eq!(say(&from("https://evil.example")).status, 403);
+    assert_eq!(say(&from("https://lab.example.org")).status, 200);
+    let notes = place.prints_of(&["annotate", "--target", "linux"]);
+    assert!(
+        notes.contains("ana") && notes.contains("Zoe") && !notes.contains("boss"),
+        "{notes}"
+    );
+
+    place.prints_of(&["token", "revoke", "ana", "--by", "Bo"]);
+    processes::until("the token isn't taken", || say(&ana).status == 401);
+    let audit = place.prints_of(&["audit"]);
+    for part in [
+        "token revoke",
+        "Bo",
+        "{\"refused\":\"control\"}",
+        "queue/cancel",
+        "Zoe",
+    ] {
+        assert!(audit.contains(part), "{part}: {audit}");
+    }
+    // Neither the store nor what the server said has a token.
+    let database = fs::read(place.path("store/backsight.db")).unwrap();
+    let secret = ana.trim().rsplit('_').next().unwrap().as_bytes();
+    assert!(!database.windows(secret.len()).any(|part| part == secret));
+    server.stop();
     place.assert_nothing_left();
 }
 

@@ -6,11 +6,11 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 use crate::{
-    accept, alerts, annotate, bisect, check, common_options::CommonOptions, compare, detect,
+    accept, alerts, annotate, audit, bisect, check, common_options::CommonOptions, compare, detect,
     doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, lint,
     list, log, manual, mcp, new, noise, notify, overhead, profile, prune, publish, queue, record,
     report, reserve, restore, resume, run, schema, search, serve, step, store, studies, test,
-    test_matrix, trace, try_parser, try_patch, watch,
+    test_matrix, token, trace, try_parser, try_patch, watch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -94,6 +94,10 @@ enum Verb {
     Watch(watch::WatchArgs),
     /// Reserve a testbed or a host for a person: no worker begins a job there
     Reserve(reserve::ReserveArgs),
+    /// Tokens with which people and programs ask through a server: made, listed, revoked
+    Token(token::TokenArgs),
+    /// List what was asked through servers, and by whom
+    Audit(audit::AuditArgs),
     /// Make a study of what another tool measured
     Import(import::ImportArgs),
     /// Write a study for others: CSV, JSON, Parquet, Markdown, OpenMetrics, benchstat's lines
@@ -196,6 +200,8 @@ impl Arguments {
             Verb::Queue(verb) => verb.execute(&shared, command()),
             Verb::Watch(verb) => verb.execute(&shared),
             Verb::Reserve(verb) => verb.execute(&shared),
+            Verb::Token(verb) => verb.execute(&shared),
+            Verb::Audit(verb) => verb.execute(&shared),
             Verb::Import(verb) => verb.execute(&shared),
             Verb::Export(verb) => verb.execute(&shared),
             Verb::Report(verb) => verb.execute(&shared),

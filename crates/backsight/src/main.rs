@@ -6,6 +6,7 @@
 mod accept;
 mod alerts;
 mod annotate;
+mod audit;
 mod benchmark_pages;
 mod bisect;
 mod check;
@@ -60,6 +61,7 @@ mod store_raw;
 mod studies;
 mod test;
 mod test_matrix;
+mod token;
 mod trace;
 mod try_parser;
 mod try_patch;

@@ -1,62 +1,37 @@
 //! `backsight mcp`: the store for programs that work with a language model, by the Model Context Protocol.
 
-use backsight_mcp::{Commands, McpServer, Permission, Token, serve_http, serve_stdio};
+use backsight_access::{Gate, HeaderName, PERSON_HEADER};
+use backsight_mcp::{Commands, McpServer, serve_http, serve_stdio};
+use backsight_store::AccessScope;
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use std::{
-    ffi::OsString,
-    fs::{self, OpenOptions},
-    io::Write as _,
-    net::SocketAddr,
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, process::ExitCode};
 use tokio::net::TcpListener;
 
-use crate::{common_options::CommonOptions, files, serve::new_token, session_args::stop_signal};
-
-/// Fewer characters of a token can be guessed.
-const SHORTEST_TOKEN: usize = 20;
-
-/// What callers may do beside reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Allowed {
-    /// Add measurements to the queue, and cancel jobs.
-    Queue,
-    /// Say how alerts stand, and put notes beside versions.
-    Triage,
-}
-
-impl From<Allowed> for Permission {
-    fn from(allowed: Allowed) -> Self {
-        match allowed {
-            Allowed::Queue => Self::Queue,
-            Allowed::Triage => Self::Triage,
-        }
-    }
-}
+use crate::{
+    common_options::CommonOptions,
+    files,
+    session_args::stop_signal,
+    value_parsers::{SCOPES, one_of},
+};
 
 /// Arguments of `mcp`.
 #[derive(Debug, clap::Args)]
 pub struct McpArgs {
-    /// What callers may do beside reading: queue, triage; with a comma between them
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
-    allow: Vec<Allowed>,
-    /// Serve by HTTP, below /mcp, in place of standard input and output: an address of this machine alone; port 0 is any that is
-    /// free
-    #[arg(long, value_name = "ADDRESS:PORT", requires = "token_file")]
+    /// What the caller may do
+    #[arg(long, value_name = "SCOPE", value_parser = one_of(&SCOPES[..3]), default_value = "read", conflicts_with = "listen")]
+    scope: AccessScope,
+    /// Serve by HTTP, below /mcp, in place of standard input and output, whoever has a token of the store (`backsight token`): an
+    /// address of this machine alone; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// The file with the token that callers by HTTP have to send; made with a new one if it isn't there
-    #[arg(long, value_name = "FILE", requires = "listen")]
-    token_file: Option<PathBuf>,
 }
 
 impl McpArgs {
     /// Serves until the caller goes, or it is told to stop.
     pub fn execute(self, shared: &CommonOptions) -> miette::Result<ExitCode> {
-        let permissions = self.allow.iter().map(|allowed| (*allowed).into());
-        let server = McpServer::new(commands(shared)?, permissions.collect());
-        let Some((address, file)) = self.listen.zip(self.token_file) else {
+        let commands = commands(shared)?;
+        let Some(address) = self.listen else {
+            let server = McpServer::for_one(commands, self.scope);
             return crate::block_on(async {
                 let mut stop = stop_signal();
                 let served = tokio::select! {
@@ -76,11 +51,13 @@ impl McpArgs {
             return Err(miette::miette!(
                 help =
                     "let it listen on 127.0.0.1, and put a proxy before it that has a certificate",
-                "{address} can be reached from other machines, and the token would go there unencrypted"
+                "{address} can be reached from other machines, and tokens would go there unencrypted"
             ));
         }
-        let token = Token::new(&token_of(&file)?);
         crate::block_on(async {
+            let store = files::existing_store(shared).await?;
+            let gate = Gate::new(store.clone(), None, HeaderName::from_static(PERSON_HEADER));
+            let server = McpServer::for_known(commands, store);
             let listener = TcpListener::bind(address).await;
             let listener = listener
                 .into_diagnostic()
@@ -92,7 +69,7 @@ impl McpArgs {
             let stopped = async move {
                 let _ = stop.wait_for(|stop| *stop).await;
             };
-            let served = serve_http(server, listener, token, stopped).await;
+            let served = serve_http(server, listener, gate, stopped).await;
             served.into_diagnostic()?;
             Ok(ExitCode::SUCCESS)
         })
@@ -123,48 +100,4 @@ fn commands(shared: &CommonOptions) -> miette::Result<Commands> {
         .concat(),
         environment: store.into_iter().collect(),
     })
-}
-
-/// The token in a file that nobody else reads; a new one where there is no file.
-fn token_of(file: &Path) -> miette::Result<String> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    match options.open(file) {
-        Ok(mut made) => {
-            let token = new_token()?;
-            let written = made.write_all(format!("{token}\n").as_bytes());
-            written
-                .into_diagnostic()
-                .wrap_err_with(|| format!("can't write {}", file.display()))?;
-            return Ok(token);
-        }
-        Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(why) => {
-            return Err(why)
-                .into_diagnostic()
-                .wrap_err_with(|| format!("can't make {}", file.display()));
-        }
-    }
-    let fault = || format!("can't read {}", file.display());
-    let about = fs::metadata(file).into_diagnostic().wrap_err_with(fault)?;
-    if about.permissions().mode() & 0o077 != 0 {
-        return Err(miette::miette!(
-            help = format!("chmod 600 {}", file.display()),
-            "others can read the token in {}",
-            file.display()
-        ));
-    }
-    let text = fs::read_to_string(file)
-        .into_diagnostic()
-        .wrap_err_with(fault)?;
-    let token = text.trim();
-    let is_plain = token.chars().all(|c| c.is_ascii_graphic());
-    if token.len() < SHORTEST_TOKEN || !is_plain {
-        return Err(miette::miette!(
-            help = "remove the file: a new one is made",
-            "{} has no token: one line of {SHORTEST_TOKEN} letters and digits at least",
-            file.display()
-        ));
-    }
-    Ok(token.to_owned())
 }

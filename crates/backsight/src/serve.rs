@@ -1,10 +1,11 @@
 //! `backsight serve`: the site and the read API on an address of this machine, live.
 
+use backsight_access::{Gate, HeaderName, PERSON_HEADER, new_token};
 use backsight_model::TargetName;
-use backsight_server::{Control, LiveSite, serve};
+use backsight_server::{LiveSite, PublicUrl, ServerAccess, serve};
 use backsight_study::find_target;
 use miette::IntoDiagnostic as _;
-use std::{fmt::Write as _, fs::File, io::Read as _, net::SocketAddr, process::ExitCode};
+use std::{net::SocketAddr, process::ExitCode};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{common_options::CommonOptions, files};
@@ -15,9 +16,19 @@ pub struct ServeArgs {
     /// Where: an address of this machine alone; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8420")]
     listen: SocketAddr,
-    /// Let who has the token that it prints say how changes stand, from the pages or with POST /api/v1/triage
+    /// Let who has the token that it prints, or one of the store (`backsight token`), say how changes stand and queue measurements, from
+    /// the pages or with POST /api/v1/triage
     #[arg(long)]
     control: bool,
+    /// Let only who has a token of the store read, or whoever a proxy names that has one
+    #[arg(long)]
+    private: bool,
+    /// What browsers call the proxy before it, such as https://lab.example.org
+    #[arg(long, value_name = "URL")]
+    public_url: Option<PublicUrl>,
+    /// The header in which a proxy with a token of scope `proxy` says who asks
+    #[arg(long, value_name = "HEADER", default_value = PERSON_HEADER)]
+    person_header: HeaderName,
     /// Only this target; may be repeated
     #[arg(long = "target", value_name = "NAME")]
     targets: Vec<String>,
@@ -42,8 +53,14 @@ impl ServeArgs {
             };
             let live = LiveSite::open(store, targets, self.control, files::print_note).await?;
             let token = match self.control {
-                true => Some(new_token()?),
+                true => Some(new_token().into_diagnostic()?),
                 false => None,
+            };
+            let access = ServerAccess {
+                gate: Gate::new(live.store().clone(), token.as_deref(), self.person_header),
+                is_controlled: self.control,
+                is_private: self.private,
+                public: self.public_url,
             };
             let say = |address| {
                 // Whoever started it reads the port; a closed pipe is no reason to stop.
@@ -54,23 +71,10 @@ impl ServeArgs {
                     ));
                 }
             };
-            let control = token.clone().map(Control::new);
-            serve(live, control, self.listen, say, stop)
+            serve(live, access, self.listen, say, stop)
                 .await
                 .into_diagnostic()?;
             Ok(ExitCode::SUCCESS)
         })
     }
-}
-
-/// A secret that nobody guesses: 32 bytes in hexadecimal digits.
-pub fn new_token() -> miette::Result<String> {
-    let mut bytes = [0; 32];
-    File::open("/dev/urandom")
-        .and_then(|mut source| source.read_exact(&mut bytes))
-        .into_diagnostic()?;
-    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
 }

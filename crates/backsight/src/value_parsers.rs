@@ -2,6 +2,7 @@
 
 use backsight_model::moment_after;
 use backsight_stats::Confidence;
+use backsight_store::AccessScope;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::num::NonZeroU32;
 
@@ -26,6 +27,26 @@ pub fn at_least_one(text: &str) -> Result<NonZeroU32, String> {
     let expected = || format!("expected a whole number from 1 to {}", u32::MAX);
     text.parse().map_err(|_| expected())
 }
+
+/// What a token is for, what may least first.
+pub static SCOPES: [(&str, AccessScope, &str); 4] = [
+    ("read", AccessScope::Read, "Read"),
+    (
+        "queue",
+        AccessScope::Queue,
+        "Have more measured, and cancel jobs, too",
+    ),
+    (
+        "control",
+        AccessScope::Control,
+        "Say how alerts stand, and write notes, too",
+    ),
+    (
+        "proxy",
+        AccessScope::Proxy,
+        "All that in the names of those whom a proxy knows",
+    ),
+];
 
 /// A moment to come, in this machine's zone unless another is named.
 pub fn moment(text: &str) -> Result<jiff::Timestamp, String> {

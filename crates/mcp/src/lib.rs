@@ -10,7 +10,7 @@ mod server;
 mod tools;
 mod words;
 
-pub use http::{Token, serve_http};
+pub use http::serve_http;
 pub use server::{Commands, McpServer, serve_stdio};
-pub use tools::{Parameter, ParameterKind, Permission, TOOLS, Tool};
+pub use tools::{Parameter, ParameterKind, TOOLS, Tool};
 pub use words::{WrongArgument, words_of};

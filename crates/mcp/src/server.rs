@@ -1,5 +1,9 @@
 //! Answering a caller: which tools there are, and calls of them, each a process of this program.
 
+use axum::http::request::Parts;
+use backsight_access::Caller;
+use backsight_store::{AccessScope, AuditEntry, Store};
+use jiff::Timestamp;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -10,11 +14,12 @@ use rmcp::{
     service::{RequestContext, ServerInitializeError},
     transport::io::stdio_pipes,
 };
+use serde_json::{Map, Value};
 use std::{ffi::OsString, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
 use tokio::{io::AsyncReadExt as _, process::Command, sync::Semaphore, time::timeout};
 
 use crate::{
-    tools::{Permission, TOOLS, Tool},
+    tools::{TOOLS, Tool},
     words::{schema_of, words_of},
 };
 
@@ -47,22 +52,73 @@ pub struct Commands {
 #[derive(Debug, Clone)]
 pub struct McpServer {
     commands: Commands,
-    permissions: Vec<Permission>,
+    /// What callers may do of whom nothing else says it.
+    scope: AccessScope,
+    /// Where it is written down what callers by HTTP ask for.
+    store: Option<Store>,
     places: Arc<Semaphore>,
 }
 
 impl McpServer {
-    /// A server that runs commands so, and whose callers may do this beside reading.
-    pub fn new(commands: Commands, permissions: Vec<Permission>) -> Self {
+    /// A server that runs commands so, and whose one caller may do this.
+    pub fn for_one(commands: Commands, scope: AccessScope) -> Self {
         Self {
             commands,
-            permissions,
+            scope,
+            store: None,
             places: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
 
-    fn is_permitted(&self, tool: &Tool) -> bool {
-        tool.permission == Permission::Read || self.permissions.contains(&tool.permission)
+    /// A server that runs commands so, for callers who have tokens of this store.
+    pub fn for_known(commands: Commands, store: Store) -> Self {
+        Self {
+            store: Some(store),
+            ..Self::for_one(commands, AccessScope::Read)
+        }
+    }
+
+    fn scope(&self, caller: Option<&Caller>) -> AccessScope {
+        caller.map_or(self.scope, |caller| caller.scope)
+    }
+
+    /// Why a caller isn't permitted to use a tool.
+    fn refusal(&self, tool: &Tool, caller: Option<&Caller>) -> Option<String> {
+        if tool.scope <= self.scope(caller) {
+            return None;
+        }
+        let how = match caller {
+            Some(_) => format!("it wants a token of scope `{}`", tool.scope),
+            None => format!(
+                "whoever runs the server permits it with --scope {}",
+                tool.scope
+            ),
+        };
+        Some(format!("`{}` isn't permitted: {how}", tool.name))
+    }
+
+    /// Writes down what is asked, before it is done.
+    async fn record(
+        &self,
+        tool: &Tool,
+        caller: Option<&Caller>,
+        given: &Map<String, Value>,
+    ) -> Result<(), String> {
+        let (Some(store), Some(caller), true) =
+            (&self.store, caller, tool.scope > AccessScope::Read)
+        else {
+            return Ok(());
+        };
+        let entry = AuditEntry {
+            at: Timestamp::now(),
+            person: caller.person.clone().unwrap_or_default(),
+            token: caller.token.clone(),
+            way: "mcp".to_owned(),
+            action: tool.name.to_owned(),
+            detail: serde_json::to_string(given).unwrap_or_default(),
+        };
+        let written = store.record_audit(&entry).await;
+        written.map_err(|why| format!("nothing is done, since it can't be written down: {why}"))
     }
 
     /// Runs a command; what it printed, and whether that is an answer.
@@ -127,12 +183,13 @@ impl ServerHandler for McpServer {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let permitted = TOOLS.iter().filter(|tool| self.is_permitted(tool));
+        let scope = self.scope(caller_of(&context));
+        let permitted = TOOLS.iter().filter(|tool| tool.scope <= scope);
         let listed = permitted.map(|tool| {
             let hints = ToolAnnotations::new()
-                .read_only(tool.permission == Permission::Read)
+                .read_only(tool.scope == AccessScope::Read)
                 .destructive(false)
                 .open_world(false);
             ListedTool::new(tool.name, tool.about, schema_of(tool)).annotate(hints)
@@ -143,7 +200,7 @@ impl ServerHandler for McpServer {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
             let name: String = request.name.chars().take(60).collect();
@@ -152,17 +209,25 @@ impl ServerHandler for McpServer {
                 None,
             ));
         };
-        if !self.is_permitted(tool) {
-            let why = format!(
-                "`{}` isn't permitted: whoever runs the server permits it with --allow {}",
-                tool.name,
-                tool.permission.as_str()
-            );
+        let caller = caller_of(&context);
+        if let Some(why) = self.refusal(tool, caller) {
             return Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into());
         }
-        let given = request.arguments.unwrap_or_default();
+        let mut given = request.arguments.unwrap_or_default();
+        // Who has a token is the one whose it is.
+        if let Some(person) = caller.and_then(|caller| caller.person.clone())
+            && tool
+                .parameters
+                .iter()
+                .any(|parameter| parameter.name == "by")
+        {
+            given.insert("by".to_owned(), person.into());
+        }
         let words = words_of(tool, &given)
             .map_err(|wrong| ErrorData::invalid_params(wrong.to_string(), None))?;
+        if let Err(why) = self.record(tool, caller, &given).await {
+            return Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into());
+        }
         tracing::info!(tool = tool.name, "{}", words.join(" "));
         let result = match self.run(&words).await {
             Ok((text, true)) => CallToolResult::success(vec![ContentBlock::text(text)]),
@@ -171,6 +236,11 @@ impl ServerHandler for McpServer {
         };
         Ok(result.into())
     }
+}
+
+/// Who calls, where that is known by a token.
+fn caller_of(context: &RequestContext<RoleServer>) -> Option<&Caller> {
+    context.extensions.get::<Parts>()?.extensions.get()
 }
 
 /// Serves one caller on standard input and output until it goes.

@@ -1,26 +1,6 @@
 //! The table of tools.
 
-/// What a caller is permitted to do beside reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Permission {
-    /// Nothing more.
-    Read,
-    /// Add measurements to the queue, and cancel them.
-    Queue,
-    /// Say how alerts stand, and put notes beside versions.
-    Triage,
-}
-
-impl Permission {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Queue => "queue",
-            Self::Triage => "triage",
-        }
-    }
-}
+use backsight_store::AccessScope;
 
 /// What a parameter takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +42,7 @@ pub struct Tool {
     /// What it is good for.
     pub about: &'static str,
     /// What it takes to be permitted.
-    pub permission: Permission,
+    pub scope: AccessScope,
     /// The words of the command, before the parameters.
     pub command: &'static [&'static str],
     /// Its parameters; those without an option in the order of the command's words.
@@ -132,21 +112,21 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "list_studies",
         about: "All studies: name, verb, target, state, when they began, how many trials were measured and failed",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["studies", "--json"],
         parameters: &[],
     },
     Tool {
         name: "verdict",
         about: "What a study came to, whatever its verb: comparisons, changes, culprits, with intervals and how sure each is",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["show", "--format", "markdown"],
         parameters: &[STUDY],
     },
     Tool {
         name: "show_study",
         about: "A study's builds, boots and trials, and what failed; of one trial its steps",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["show"],
         parameters: &[
             STUDY,
@@ -156,7 +136,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "read_output",
         about: "Everything that the programs of a trial printed, as they printed it",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["show", "--raw"],
         parameters: &[
             STUDY,
@@ -166,7 +146,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "history",
         about: "What was measured along a target's versions, and where it changed: each change with its size, interval and how sure it is",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["history", "--format", "markdown"],
         parameters: &[
             TARGET,
@@ -182,7 +162,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "alerts",
         about: "One alert for each change of the software, the worst first: what moved, between which versions, and what people said of it",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["alerts", "--json"],
         parameters: &[optional(
             "target",
@@ -194,7 +174,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "compare_studies",
         about: "Studies beside each other: differences with their intervals, and what makes them not comparable",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["compare", "--format", "markdown"],
         parameters: &[required(
             "studies",
@@ -206,7 +186,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "compare_versions",
         about: "Measured versions of a target beside each other",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["compare", "--format", "markdown"],
         parameters: &[
             TARGET,
@@ -221,7 +201,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "explain",
         about: "What goes along with a change: counters, system calls, functions, machine code, files, each with how sure it is",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["explain", "--format", "markdown"],
         parameters: &[
             required(
@@ -247,7 +227,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "commits",
         about: "What lies between two versions of a target: authors, messages, files",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["log"],
         parameters: &[
             TARGET,
@@ -258,42 +238,42 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "tests",
         about: "The tests of suites along versions, the worst first: since when each fails, and how often",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["tests"],
         parameters: &[TARGET],
     },
     Tool {
         name: "list_benchmarks",
         about: "The benchmarks of the catalogue: what each measures, and which roles it has",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["list", "benchmarks"],
         parameters: &[],
     },
     Tool {
         name: "show_benchmark",
         about: "A benchmark's definition: what it measures, its parameters, metrics and traps",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["show", "benchmark"],
         parameters: &[required("name", Name, None, "The benchmark")],
     },
     Tool {
         name: "queue",
         about: "Jobs that wait, run or ended lately: why each waits, and when it probably ends",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["queue", "list", "--json"],
         parameters: &[],
     },
     Tool {
         name: "job_log",
         about: "What a job of the queue printed",
-        permission: Permission::Read,
+        scope: AccessScope::Read,
         command: &["queue", "log"],
         parameters: &[required("job", Number, None, "The job's number")],
     },
     Tool {
         name: "measure",
         about: "Queue a plan to be measured: every cell, round by round. Answers with the job's number",
-        permission: Permission::Queue,
+        scope: AccessScope::Queue,
         command: &["queue", "add", "--", "run"],
         parameters: &[
             PLAN,
@@ -304,7 +284,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "step",
         about: "Queue versions of a target to be measured along its history",
-        permission: Permission::Queue,
+        scope: AccessScope::Queue,
         command: &["queue", "add", "--", "step"],
         parameters: &[
             PLAN,
@@ -323,7 +303,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "bisect",
         about: "Queue the search for the change between two versions that made a metric worse or better",
-        permission: Permission::Queue,
+        scope: AccessScope::Queue,
         command: &["queue", "add", "--", "bisect"],
         parameters: &[
             PLAN,
@@ -343,7 +323,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "try",
         about: "Queue the measurement of a version beside another, or beside itself without a commit, until the difference is decided",
-        permission: Permission::Queue,
+        scope: AccessScope::Queue,
         command: &["queue", "add", "--", "try"],
         parameters: &[
             PLAN,
@@ -368,14 +348,17 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "cancel_job",
         about: "Cancel a job that waits, or stop one that runs",
-        permission: Permission::Queue,
+        scope: AccessScope::Queue,
         command: &["queue", "cancel"],
-        parameters: &[required("job", Number, None, "The job's number")],
+        parameters: &[
+            required("job", Number, None, "The job's number"),
+            optional("by", Text, Some("--by"), "Who cancels it"),
+        ],
     },
     Tool {
         name: "triage",
         about: "Say how an alert stands",
-        permission: Permission::Triage,
+        scope: AccessScope::Control,
         command: &["triage"],
         parameters: &[
             required("target", Name, None, "The target"),
@@ -393,7 +376,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "annotate",
         about: "Put a note beside a version",
-        permission: Permission::Triage,
+        scope: AccessScope::Control,
         command: &["annotate"],
         parameters: &[
             TARGET,

@@ -19,6 +19,7 @@
 //! ```
 
 pub mod acceptances;
+pub mod access;
 pub mod alerts;
 pub mod bisect;
 pub mod change_list;

@@ -1,23 +1,22 @@
-//! What may be said through the server: how an alert stands, notes, what is to be measured. Only to who has the token.
+//! What may be said through the server: how an alert stands, notes, what is to be measured. Only by who may.
 //!
-//! The token comes in a header that no browser sends by itself, so that a page of others can't make a reader's browser say anything.
-//! Everything that is asked is written down before it is done, one JSON object a line, in `control-log.jsonl` of the store.
+//! Everything that is asked is written down before it is done ([`backsight_store::AuditEntry`]).
 
 use axum::{
     body::{Body, to_bytes},
-    extract::Request,
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse as _, Response},
 };
-use backsight_store::Store;
+use backsight_access::Caller;
+use backsight_store::AuditEntry;
 use jiff::Timestamp;
 use serde::Serialize;
-use std::{fs::OpenOptions, io::Write as _, time::Duration};
-use subtle::ConstantTimeEq as _;
+use std::time::Duration;
 
 use crate::{
     LiveSite,
-    operations::{DoneView, ErrorView, WRITE_OPERATIONS},
+    access::ServerAccess,
+    operations::{CallerView, DoneView, ErrorView, WRITE_OPERATIONS},
     requests::ControlRequest,
 };
 
@@ -25,83 +24,79 @@ use crate::{
 const MOST_SAID: usize = 64 << 10;
 /// How long a reader may take to say it.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The record of everything that was asked.
-const LOG: &str = "control-log.jsonl";
 
-/// The right to say something.
-#[derive(Clone)]
-pub struct Control {
-    token: String,
-}
-
-/// A line of the record.
-#[derive(Serialize)]
-struct Logged<'a> {
-    at: Timestamp,
-    to: &'a str,
-    #[serde(flatten)]
-    said: &'a ControlRequest,
-}
-
-impl Control {
-    /// The right of whoever has this token.
-    pub fn new(token: String) -> Self {
-        Self { token }
+/// Does what is asked for with `POST` below `/api/v1/`.
+pub async fn answer(
+    live: &LiveSite,
+    access: &ServerAccess,
+    caller: &Caller,
+    parts: Parts,
+    body: Body,
+) -> Response {
+    if !is_own(&parts.headers, access, caller) {
+        return error(StatusCode::FORBIDDEN, "the request comes from another site");
     }
-
-    /// Whether a request has the token. Takes as long whatever is wrong with it.
-    fn is_known(&self, headers: &HeaderMap) -> bool {
-        let given = headers.get(header::AUTHORIZATION);
-        let given = given.and_then(|value| value.to_str().ok());
-        let given = given.and_then(|value| value.strip_prefix("Bearer "));
-        given.is_some_and(|given| given.as_bytes().ct_eq(self.token.as_bytes()).into())
+    let path = parts.uri.path().strip_prefix("/api/v1/");
+    let path = path.unwrap_or_default();
+    let Some(operation) = WRITE_OPERATIONS.iter().find(|it| it.path == path) else {
+        let paths = WRITE_OPERATIONS.iter().map(|operation| operation.path);
+        let paths = paths.collect::<Vec<_>>().join(", ");
+        let why = format!("below /api/v1/ only {paths} can be written to");
+        return error(StatusCode::NOT_FOUND, &why);
+    };
+    if caller.scope < operation.scope {
+        let name = caller.token.as_deref().unwrap_or_default();
+        let why = format!(
+            "the token `{name}` is for scope `{}`, and this wants `{}`",
+            caller.scope, operation.scope
+        );
+        let detail = serde_json::json!({ "refused": operation.scope.as_str() }).to_string();
+        return match log(live, caller, path, "", &detail).await {
+            Ok(()) => error(StatusCode::FORBIDDEN, &why),
+            Err(unwritten) => error(StatusCode::SERVICE_UNAVAILABLE, &unwritten),
+        };
     }
-
-    /// Does what is asked for with `POST` below `/api/v1/`.
-    pub async fn answer(&self, live: &LiveSite, request: Request) -> Response {
-        let (parts, body) = request.into_parts();
-        if !self.is_known(&parts.headers) {
-            return error(
-                StatusCode::UNAUTHORIZED,
-                "the token is missing or wrong: `backsight serve --control` prints it",
-            );
-        }
-        if !is_own(&parts.headers) {
-            return error(StatusCode::FORBIDDEN, "the request comes from another site");
-        }
-        let body = match read(body).await {
-            Ok(body) => body,
-            Err(why) => return error(StatusCode::BAD_REQUEST, &why),
-        };
-        let path = parts.uri.path().strip_prefix("/api/v1/");
-        let path = path.unwrap_or_default();
-        let said = match ControlRequest::read(path, &body) {
-            Some(Ok(said)) => said,
-            Some(Err(why)) => return error(StatusCode::BAD_REQUEST, &why),
-            None => {
-                let paths = WRITE_OPERATIONS.iter().map(|operation| operation.path);
-                let paths = paths.collect::<Vec<_>>().join(", ");
-                let why = format!("below /api/v1/ only {paths} can be written to");
-                return error(StatusCode::NOT_FOUND, &why);
-            }
-        };
-        let done = match log(live.store(), path, &said) {
-            Ok(()) => said.carry_out(live).await,
-            Err(why) => Err(why),
-        };
-        match done {
-            Ok(said) => json(StatusCode::OK, &DoneView { said }),
-            Err(why) => error(StatusCode::UNPROCESSABLE_ENTITY, &why.to_string()),
-        }
+    let body = match read(body).await {
+        Ok(body) => body,
+        Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+    };
+    let said = match ControlRequest::read(path, &body, caller.person.as_deref()) {
+        Some(Ok(said)) => said,
+        Some(Err(why)) => return error(StatusCode::BAD_REQUEST, &why),
+        None => return error(StatusCode::NOT_FOUND, "nothing can be asked here"),
+    };
+    let detail = backsight_report::json(&said).unwrap_or_default();
+    if let Err(why) = log(live, caller, path, said.by(), &detail).await {
+        return error(StatusCode::UNPROCESSABLE_ENTITY, &why);
+    }
+    match said.carry_out(live).await {
+        Ok(said) => json(StatusCode::OK, &DoneView { said }),
+        Err(why) => error(StatusCode::UNPROCESSABLE_ENTITY, &why.to_string()),
     }
 }
 
-/// Whether a browser says that the request comes from a page of this server; other programs say nothing of it.
-fn is_own(headers: &HeaderMap) -> bool {
+/// Who a reader is, as far as the server knows.
+pub fn who(caller: Option<&Caller>) -> Response {
+    let view = CallerView {
+        person: caller.and_then(|caller| caller.person.as_deref()),
+        scope: caller.map_or("read", |caller| caller.scope.as_str()),
+    };
+    let mut response = json(StatusCode::OK, &view);
+    let never = header::HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, never);
+    response
+}
+
+/// Whether a browser says that the request comes from a page of this server; other programs say nothing of it. A proxy lets in whom a
+/// browser sends there by itself, and a browser says where from.
+fn is_own(headers: &HeaderMap, access: &ServerAccess, caller: &Caller) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     match (text(header::ORIGIN), text(header::HOST)) {
-        (None, _) => true,
-        (Some(origin), Some(host)) => origin == format!("http://{host}"),
+        (None, _) => !caller.is_proxied,
+        (Some(origin), Some(host)) => {
+            origin == format!("http://{host}")
+                || access.public_url().is_some_and(|url| url == origin)
+        }
         (Some(_), None) => false,
     }
 }
@@ -115,26 +110,23 @@ async fn read(body: Body) -> Result<Vec<u8>, String> {
 }
 
 /// Writes down what is asked.
-fn log(store: &Store, to: &str, said: &ControlRequest) -> miette::Result<()> {
-    let path = store.dir().join(LOG);
-    let write = || {
-        let line = Logged {
-            at: Timestamp::now(),
-            to,
-            said,
-        };
-        let mut line = serde_json::to_vec(&line)?;
-        line.push(b'\n');
-        let mut log = OpenOptions::new().append(true).create(true).open(&path)?;
-        log.write_all(&line)?;
-        log.sync_data()
+async fn log(
+    live: &LiveSite,
+    caller: &Caller,
+    action: &str,
+    by: &str,
+    detail: &str,
+) -> Result<(), String> {
+    let entry = AuditEntry {
+        at: Timestamp::now(),
+        person: caller.person.as_deref().unwrap_or(by).to_owned(),
+        token: caller.token.clone(),
+        way: "serve".to_owned(),
+        action: action.to_owned(),
+        detail: detail.to_owned(),
     };
-    write().map_err(|why| {
-        miette::miette!(
-            "nothing is done, since {} can't be written: {why}",
-            path.display()
-        )
-    })
+    let written = live.store().record_audit(&entry).await;
+    written.map_err(|why| format!("nothing is done, since it can't be written down: {why}"))
 }
 
 fn json(status: StatusCode, value: &impl Serialize) -> Response {
@@ -142,7 +134,8 @@ fn json(status: StatusCode, value: &impl Serialize) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-fn error(status: StatusCode, why: &str) -> Response {
+/// An answer that says why there is none.
+pub fn error(status: StatusCode, why: &str) -> Response {
     json(
         status,
         &ErrorView {

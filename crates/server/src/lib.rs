@@ -3,6 +3,7 @@
 //! [`LiveSite`] follows a store that others write into; [`serve`] answers requests from it. The pages are those of
 //! `backsight_site`, the API's answers are the views of `backsight_report`: nothing is made for the server alone.
 
+mod access;
 mod address;
 mod api;
 mod content;
@@ -15,8 +16,8 @@ mod requests;
 mod serve;
 mod verdict_output;
 
+pub use access::{PublicUrl, ServerAccess};
 pub use content::SiteContent;
-pub use control::Control;
 pub use live_site::LiveSite;
 pub use open_api::open_api;
 pub use serve::{ServeError, serve};

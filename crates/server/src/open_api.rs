@@ -57,6 +57,7 @@ pub fn open_api() -> Value {
         let post = json!({
             "operationId": operation.id,
             "summary": operation.about,
+            "description": format!("Wants a token of scope `{}`.", operation.scope),
             "security": [{ "token": [] }],
             "requestBody": { "required": true, "content": { "application/json": { "schema": asked } } },
             "responses": {
@@ -65,8 +66,8 @@ pub fn open_api() -> Value {
                     "content": { "application/json": { "schema": done } },
                 },
                 "400": failed("The request isn't understood."),
-                "401": failed("The token is missing or wrong."),
-                "403": failed("A page of another site asks."),
+                "401": failed("The token is missing, wrong, revoked or over."),
+                "403": failed("The token may not do that, or a page of another site asks."),
                 "405": { "description": "The server only reads: it was started without --control." },
                 "422": failed("It can't be done."),
             },
@@ -79,7 +80,7 @@ pub fn open_api() -> Value {
         "info": {
             "title": "Backsight",
             "version": "1",
-            "description": "What a store of Backsight has. What is written wants the token that `backsight serve --control` prints. Numbers are in the unit that stands beside them. \
+            "description": "What a store of Backsight has. What is written wants the token that `backsight serve --control` prints, or one of the store (`backsight token`). Numbers are in the unit that stands beside them. \
                             `/api/v1/events` says by server-sent events (`edition`) when something was written.",
         },
         "paths": paths,

@@ -10,6 +10,7 @@ use backsight_report::{
     stored_study::StudyListEntry,
     test_matrix::TestMatrix,
 };
+use backsight_store::AccessScope;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::Value;
@@ -158,7 +159,7 @@ pub const OPERATIONS: &[Operation] = &[
     },
 ];
 
-/// Something that who has the token may ask to be done, with `POST`.
+/// Something that who may can ask to be done, with `POST`.
 pub struct WriteOperation {
     /// Its name for programs.
     pub id: &'static str,
@@ -166,6 +167,8 @@ pub struct WriteOperation {
     pub path: &'static str,
     /// What it does.
     pub about: &'static str,
+    /// What a token has to be for.
+    pub scope: AccessScope,
     /// The schema of what is asked.
     pub schema: fn() -> Value,
 }
@@ -176,24 +179,28 @@ pub const WRITE_OPERATIONS: &[WriteOperation] = &[
         id: "triage",
         path: "triage",
         about: "Say how an alert stands: what `backsight triage` and `backsight accept` keep.",
+        scope: AccessScope::Control,
         schema: request_schema::<TriageRequest>,
     },
     WriteOperation {
         id: "annotate",
         path: "annotate",
         about: "Put a note beside a version: what `backsight annotate` keeps.",
+        scope: AccessScope::Control,
         schema: request_schema::<AnnotateRequest>,
     },
     WriteOperation {
         id: "addJob",
         path: "queue",
         about: "Put a measurement into the queue, which `backsight queue worker` works through.",
+        scope: AccessScope::Queue,
         schema: request_schema::<QueueRequest>,
     },
     WriteOperation {
         id: "cancelJob",
         path: "queue/cancel",
         about: "Cancel a job that waits, or stop one that runs.",
+        scope: AccessScope::Queue,
         schema: request_schema::<CancelRequest>,
     },
 ];
@@ -201,6 +208,15 @@ pub const WRITE_OPERATIONS: &[WriteOperation] = &[
 fn request_schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_deserialize();
     settings.into_generator().into_root_schema_for::<T>().into()
+}
+
+/// Who asks, as far as the server knows.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CallerView<'a> {
+    /// The name; nothing where nobody says who it is.
+    pub person: Option<&'a str>,
+    /// What this one may do: `read`, `queue`, `control`.
+    pub scope: &'a str,
 }
 
 /// What was done.

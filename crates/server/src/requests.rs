@@ -1,4 +1,4 @@
-//! What may be asked of a server by who has its token: the bodies of requests, and what is done.
+//! What may be asked of a server by who may: the bodies of requests, and what is done.
 
 use backsight_model::{JobRequest, TriageState, shell_line};
 use backsight_policy::AlertState;
@@ -46,7 +46,8 @@ pub struct TriageRequest {
     /// The version that it lies at, where who says it knows better.
     #[serde(default)]
     at: Option<String>,
-    /// Who says it.
+    /// Who says it; left out where the token says that.
+    #[serde(default)]
     by: String,
 }
 
@@ -60,7 +61,8 @@ pub struct AnnotateRequest {
     version: String,
     /// What there is to know.
     note: String,
-    /// Who says it.
+    /// Who says it; left out where the token says that.
+    #[serde(default)]
     by: String,
 }
 
@@ -79,7 +81,8 @@ pub struct QueueRequest {
     /// Of the jobs that wait the greatest comes first.
     #[serde(default)]
     priority: i64,
-    /// Who asks.
+    /// Who asks; left out where the token says that.
+    #[serde(default)]
     by: String,
 }
 
@@ -109,13 +112,14 @@ pub struct BisectRequest {
 pub struct CancelRequest {
     /// Its number.
     job: i64,
-    /// Who says it.
+    /// Who says it; left out where the token says that.
+    #[serde(default)]
     by: String,
 }
 
 impl ControlRequest {
-    /// Reads what is asked at this path below `/api/v1/`; nothing where nothing can be asked.
-    pub fn read(path: &str, body: &[u8]) -> Option<Result<Self, String>> {
+    /// Reads what is asked at this path below `/api/v1/`, by this person if it is known who asks; nothing where nothing can be asked.
+    pub fn read(path: &str, body: &[u8], person: Option<&str>) -> Option<Result<Self, String>> {
         let read = match path {
             "triage" => parsed(body).map(Self::Triage),
             "annotate" => parsed(body).map(Self::Annotate),
@@ -123,17 +127,31 @@ impl ControlRequest {
             "queue/cancel" => parsed(body).map(Self::Cancel),
             _ => return None,
         };
-        Some(read.and_then(Self::checked))
+        Some(read.and_then(|asked| asked.said_by(person)))
     }
 
-    fn checked(self) -> Result<Self, String> {
-        let by = match &self {
+    /// Who says it.
+    pub fn by(&self) -> &str {
+        match self {
             Self::Triage(asked) => &asked.by,
             Self::Annotate(asked) => &asked.by,
             Self::Queue(asked) => &asked.by,
             Self::Cancel(asked) => &asked.by,
-        };
-        let by = by.trim();
+        }
+    }
+
+    /// The same of a person who is known, whatever name it has.
+    fn said_by(mut self, person: Option<&str>) -> Result<Self, String> {
+        if let Some(person) = person {
+            let by = match &mut self {
+                Self::Triage(asked) => &mut asked.by,
+                Self::Annotate(asked) => &mut asked.by,
+                Self::Queue(asked) => &mut asked.by,
+                Self::Cancel(asked) => &mut asked.by,
+            };
+            person.clone_into(by);
+        }
+        let by = self.by().trim();
         if by.is_empty() || by.chars().count() > LONGEST_NAME {
             return Err(format!("`by` says who: 1 to {LONGEST_NAME} characters"));
         }

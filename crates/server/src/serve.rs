@@ -1,4 +1,5 @@
-//! Answers requests for pages, raw outputs, the API and news; for browsers of this machine. Reads only, but for who has the token.
+//! Answers requests for pages, raw outputs, the API and news; for browsers of this machine, or of who comes by a proxy. Reads only, but for who
+//! may do more.
 
 use axum::{
     Router,
@@ -8,15 +9,17 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse as _, Response, Sse, sse},
 };
+use backsight_access::Caller;
 use backsight_report::escape;
 use futures_util::{StreamExt as _, stream};
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
-    Control, LiveSite,
+    LiveSite,
+    access::{ServerAccess, wrong_name},
     address::{Place, place},
-    api,
+    api, control,
     page_cache::{Edition, SentFile},
 };
 
@@ -48,8 +51,8 @@ pub enum ServeError {
 #[derive(Clone)]
 struct Server {
     site: Arc<LiveSite>,
-    /// Who may say something through it.
-    control: Option<Control>,
+    /// Who may do what.
+    access: ServerAccess,
     /// Ends streams of news.
     stopping: watch::Receiver<bool>,
 }
@@ -60,7 +63,7 @@ struct Server {
 /// The address is another machine's too, or is taken.
 pub async fn serve(
     site: Arc<LiveSite>,
-    control: Option<Control>,
+    access: ServerAccess,
     address: SocketAddr,
     listening: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()> + Send + 'static,
@@ -76,7 +79,7 @@ pub async fn serve(
     let follower = tokio::spawn(Arc::clone(&site).follow());
     let server = Server {
         site,
-        control,
+        access,
         stopping: told.clone(),
     };
     let router = Router::new()
@@ -102,21 +105,27 @@ pub async fn serve(
     Ok(())
 }
 
-/// What holds for every request: it only reads unless the server takes what is said, it came by a name of this machine (another name leads here where a page of
-/// others has bent the names of a browser), and its answer is no more than it says.
-async fn guard(State(server): State<Server>, request: Request, next: Next) -> Response {
-    let says = server.control.is_some() && request.method() == Method::POST;
+/// What holds for every request: it only reads unless the server takes what is said, it came by a name that the server has, by somebody who may, and
+/// its answer is no more than it says.
+async fn guard(State(server): State<Server>, mut request: Request, next: Next) -> Response {
+    let access = &server.access;
+    let says = access.is_controlled && request.method() == Method::POST;
     let mut response = if !says && ![Method::GET, Method::HEAD].contains(request.method()) {
         let allow = [(header::ALLOW, "GET, HEAD")];
         (StatusCode::METHOD_NOT_ALLOWED, allow, "only GET and HEAD\n").into_response()
-    } else if !is_of_this_machine(request.headers()) {
-        (
-            StatusCode::FORBIDDEN,
-            "this server answers to the names of this machine: http://127.0.0.1 or http://localhost\n",
-        )
-            .into_response()
+    } else if !access.is_named(request.headers()) {
+        wrong_name().into_response()
     } else {
-        next.run(request).await
+        match access.caller(request.headers(), says).await {
+            Ok(caller) => {
+                request.extensions_mut().insert(caller);
+                next.run(request).await
+            }
+            Err(refusal) if request.uri().path().starts_with("/api/") => {
+                control::error(refusal.status(), &refusal.sentence())
+            }
+            Err(refusal) => refusal.into_response(),
+        }
     };
     let headers = response.headers_mut();
     for (name, value) in [
@@ -132,20 +141,6 @@ async fn guard(State(server): State<Server>, request: Request, next: Next) -> Re
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
-}
-
-fn is_of_this_machine(headers: &HeaderMap) -> bool {
-    let Some(host) = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-    else {
-        return false;
-    };
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
 }
 
 /// Says that there are newer pages.
@@ -170,8 +165,14 @@ async fn events(State(server): State<Server>) -> impl axum::response::IntoRespon
 }
 
 async fn answer(State(server): State<Server>, request: Request) -> Response {
-    if let (Some(control), &Method::POST) = (&server.control, request.method()) {
-        return control.answer(&server.site, request).await;
+    let caller = request.extensions().get::<Option<Caller>>();
+    let caller = caller.cloned().flatten();
+    if let (Some(caller), &Method::POST) = (&caller, request.method()) {
+        let (parts, body) = request.into_parts();
+        return control::answer(&server.site, &server.access, caller, parts, body).await;
+    }
+    if request.uri().path() == "/api/v1/me" {
+        return control::who(caller.as_ref());
     }
     let headers = request.headers();
     let path = request.uri().path();

@@ -5,7 +5,7 @@
 //! begin no study; in a folder, nobody else writes.
 //!
 //! The two stores number studies and records of hosts on their own; a study is known again by when it began, its seed and its verb.
-//! The queue and the leases of processes belong to a store, and stay there.
+//! The queue, the leases of processes, tokens and the record of what was asked with them belong to a store, and stay there.
 
 mod digest;
 mod reseal;
@@ -432,6 +432,8 @@ mod tests {
     /// Tables that aren't copied: what belongs to a store itself, and what is copied by reference.
     const LEFT: &[&str] = &[
         "_sqlx_migrations",
+        "access_token",
+        "audit_entry",
         "job",
         "reservation",
         "queue_state",

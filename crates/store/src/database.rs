@@ -142,6 +142,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (27, "queue", include_str!("../migrations/0027_queue.sql")),
     (28, "told", include_str!("../migrations/0028_told.sql")),
     (29, "watch", include_str!("../migrations/0029_watch.sql")),
+    (30, "access", include_str!("../migrations/0030_access.sql")),
 ];
 
 /// So many rows are waited for one by one.

@@ -31,7 +31,9 @@
 //! ```
 
 mod acceptance;
+mod access_token;
 mod annotation;
+mod audit;
 mod bucket_client;
 mod bucket_error;
 mod check;
@@ -76,6 +78,8 @@ mod triage;
 mod trial;
 mod watch;
 
+pub use access_token::{AccessScope, AccessToken, TokenHash};
+pub use audit::AuditEntry;
 pub use bucket_error::{BucketError, BucketFault};
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
 pub use copy::{CopiedStudy, CopyCounts, StoreCopy};

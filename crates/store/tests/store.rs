@@ -10,10 +10,10 @@ use backsight_model::{
     Version,
 };
 use backsight_store::{
-    ChangedFact, FileContent, FilePart, FindingKind, FinishedFile, FinishedStudy, FinishedTrial,
-    KeptReferences, NewStudy, NewTarget, RawOwner, RawRef, RetentionFate, RetentionReason, Runner,
-    SampleState, Store, StoreError, StoreLocation, StoredFinding, StudyDocument, StudyId,
-    SweptObjects, WatchStudyPurpose,
+    AccessScope, AccessToken, AuditEntry, ChangedFact, FileContent, FilePart, FindingKind,
+    FinishedFile, FinishedStudy, FinishedTrial, KeptReferences, NewStudy, NewTarget, RawOwner,
+    RawRef, RetentionFate, RetentionReason, Runner, SampleState, Store, StoreError, StoreLocation,
+    StoredFinding, StudyDocument, StudyId, SweptObjects, TokenHash, WatchStudyPurpose,
 };
 use backsight_test_needs::{Need, PostgresServer};
 use copying::*;
@@ -332,6 +332,7 @@ on_both_engines! {
     a_value_that_nobody_could_have_stored_is_an_error,
     what_is_accepted_is_kept_replaced_and_withdrawn,
     what_is_said_of_alerts_is_kept_in_the_order_in_which_it_was_said,
+    tokens_and_what_was_asked_with_them_are_kept,
     what_a_standing_job_began_and_found_is_its_own,
     self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed,
     a_guest_is_kept_once_and_another_kernel_costs_its_small_section,
@@ -411,6 +412,55 @@ async fn what_a_standing_job_began_and_found_is_its_own(engine: Engine) {
             .await
             .unwrap()
             .is_empty()
+    );
+}
+
+async fn tokens_and_what_was_asked_with_them_are_kept(engine: Engine) {
+    let dir = Place::new(engine);
+    let store = Store::open(dir.location()).await.unwrap();
+    let token = |name: &str, secret: &str| AccessToken {
+        name: name.to_owned(),
+        person: "Zoë".to_owned(),
+        scope: AccessScope::Queue,
+        hash: TokenHash::of(secret),
+        made: "2026-11-27T16:00:00Z".parse().unwrap(),
+        made_by: "Bo".to_owned(),
+        ends: Some("2026-11-28T16:00:00Z".parse().unwrap()),
+        revoked: None,
+        revoked_by: None,
+    };
+    let first = token("ci", "one");
+    assert!(store.add_access_token(&first).await.unwrap());
+    assert!(!store.add_access_token(&token("ci", "two")).await.unwrap());
+    assert_eq!(
+        store.access_tokens().await.unwrap(),
+        std::slice::from_ref(&first)
+    );
+    let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
+    assert!(first.is_valid(at("2026-11-28T15:59:59Z")));
+    assert!(!first.is_valid(at("2026-11-28T16:00:00Z")));
+    assert!(store.revoke_access_token("ci", "Bo").await.unwrap());
+    assert!(!store.revoke_access_token("ci", "Bo").await.unwrap());
+    let revoked = &store.access_tokens().await.unwrap()[0];
+    assert_eq!(revoked.revoked_by.as_deref(), Some("Bo"));
+    assert!(!revoked.is_valid(at("2026-11-27T16:00:01Z")));
+    // Its name stays taken: what was asked with it is known by that.
+    assert!(!store.add_access_token(&token("ci", "three")).await.unwrap());
+
+    let entry = |action: &str| AuditEntry {
+        at: at("2026-11-27T16:00:00Z"),
+        person: "Zoë".to_owned(),
+        token: Some("ci".to_owned()),
+        way: "serve".to_owned(),
+        action: action.to_owned(),
+        detail: "{\"job\":3}".to_owned(),
+    };
+    for action in ["a", "b", "c"] {
+        store.record_audit(&entry(action)).await.unwrap();
+    }
+    assert_eq!(
+        store.audit_entries(2).await.unwrap(),
+        [entry("b"), entry("c")]
     );
 }
 
@@ -1183,6 +1233,8 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE meeting",
         "DROP TABLE pruned",
         "DROP TABLE triage",
+        "DROP TABLE access_token",
+        "DROP TABLE audit_entry",
         "DROP TABLE watch_study",
         "DROP TABLE watch_finding",
         "DROP TABLE told",

@@ -1,10 +1,11 @@
 //! A store in a PostgreSQL database, as controllers share it: the same verbs, and copies from and to folders.
 
 use backsight_test_needs::{Need, PostgresServer};
-use std::process::Command;
+use std::{fs, process::Command};
 
 use crate::{
     place::Place,
+    processes,
     running::{Ended, Running},
 };
 
@@ -145,4 +146,55 @@ fn a_database_that_is_away_is_said_without_its_password() {
         }
     }
     assert!(!place.path("data").exists() && !place.path("folder").exists());
+}
+
+#[test]
+fn a_trial_that_was_measured_while_the_server_was_away_is_handed_in_by_whoever_goes_on() {
+    if Need::PostgresqlServer.is_missing() {
+        return;
+    }
+    let server = PostgresServer::start("away");
+    let shared = SharedPlace {
+        place: Place::new(),
+        url: server.new_database(),
+    };
+    let place = &shared.place;
+    // The second trial is under way until it is told to end.
+    place.write(
+        "work.sh",
+        "cd \"$(dirname \"$0\")\"\necho run >> runs\nif [ \"$(wc -l < runs)\" = 2 ]; then\n  touch inside\n  until [ -e go ]; do sleep 0.02; done\nfi\necho 42\n",
+    );
+    place.prints("number", &format!("sh {}", place.at("work.sh")));
+    place.plan("use = [\"number\"]\nrounds = 3\n");
+    let run = Running::start(shared.command(&["run", "plan.toml", "--name", "s"]));
+    processes::until("the second trial is under way", || {
+        place.path("inside").exists()
+    });
+    let waiting = || {
+        let controllers = fs::read_dir(place.path("data/backsight/controller")).unwrap();
+        let spools = controllers.map(|entry| entry.unwrap().path().join("spool"));
+        let files = spools
+            .filter_map(|spool| fs::read_dir(spool).ok())
+            .flatten()
+            .map(|file| file.unwrap().path());
+        // One that is being written doesn't wait yet.
+        files.filter(|file| file.extension().is_none()).count()
+    };
+    server.crash(|| {
+        place.write("go", "");
+        processes::until("the trial waits", || waiting() == 1);
+        run.after_sigkill();
+    });
+    let resumed = shared.ends(&["resume", "s"]);
+    resumed.assert_code(0);
+    resumed.assert_says(&["1 trial that waited here for its server"]);
+    assert_eq!(waiting(), 0);
+    assert_eq!(
+        place.read("runs").lines().count(),
+        3,
+        "nothing is measured twice"
+    );
+    let studies: serde_json::Value =
+        serde_json::from_str(&shared.prints_of(&["studies", "--json"])).unwrap();
+    assert_eq!(studies[0]["measured"], 3, "{studies:#}");
 }

@@ -5,6 +5,7 @@
 
 use backsight_stats::Better;
 use backsight_test_results::Outcome;
+use serde::{Deserialize, Serialize};
 
 use crate::{TestResult, TestResultRef, TestResults};
 
@@ -70,7 +71,7 @@ impl TestCount {
 }
 
 /// What one run of a suite gave.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SuiteRun {
     /// The result of each test.
     pub results: TestResults,

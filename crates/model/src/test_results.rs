@@ -3,10 +3,11 @@
 //! Durations have the precision that the store keeps, that of a 32-bit float.
 
 use backsight_test_results::{Outcome, TestResult};
+use serde::{Deserialize, Serialize};
 use std::{cmp::Ordering, collections::HashMap, iter::Peekable, mem::take, ops::Range, slice};
 
 /// Results of tests, in the order in which they were added.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TestResults {
     /// All names, one behind the other.
     names: String,
@@ -20,7 +21,7 @@ pub struct TestResults {
 }
 
 /// What few results have.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct TestDetail {
     message: Option<String>,
     log: String,

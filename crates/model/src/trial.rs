@@ -530,7 +530,7 @@ pub struct ResourceUsage {
 }
 
 /// An output stream, as it was printed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StepOutput {
     /// What was kept.
     pub bytes: Vec<u8>,
@@ -539,7 +539,7 @@ pub struct StepOutput {
 }
 
 /// What came of one step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// The role.
     pub role: RoleName,
@@ -661,7 +661,7 @@ impl MetricSamples {
 }
 
 /// What a monitor measured in one trial: a sample of a metric that its definition and its output make.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MonitorSample {
     /// The monitor.
     pub monitor: MonitorName,
@@ -714,7 +714,7 @@ impl MachineLoad {
 }
 
 /// A core file that a program of a trial left when it crashed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreFile {
     /// The host.
     pub host: HostName,
@@ -731,7 +731,7 @@ pub struct CoreFile {
 }
 
 /// The monotonic clock of a host that doesn't have the controller's, as it was when a trial began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostClock {
     /// The host.
     pub host: HostName,
@@ -821,7 +821,7 @@ impl Skew {
 }
 
 /// One execution of one cell, and what came of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// The testbed that it was measured on, by the first of its hosts; none where the study has only one testbed.
     pub host: Option<HostName>,

@@ -6,6 +6,7 @@
 //! DIR/raw/ab/cdef….zst     what was printed: zstd, addressed by the BLAKE3 hash of its content
 //! DIR/lock                 held for moments, so that raw objects aren't swept while a trial is being recorded
 //! DIR/prune.lock           held by whoever prunes
+//! DIR/spool/STUDY-TRIAL    trials that wait for the server of a store in a database
 //! DIR/store.toml           settings that all who use the store agree on, if somebody wrote it: [`backsight_model::StoreSettings`]
 //! DIR/raw-cache/ab/…       what this machine keeps at hand, where raw objects are in a bucket
 //! DIR/keep.toml            how long raw objects are kept, if somebody wrote it: [`backsight_model::KeepRules`]
@@ -70,6 +71,7 @@ mod retention;
 mod runner;
 mod self_test;
 mod settings_file;
+mod spool;
 mod stamp;
 mod study;
 mod suite_run;
@@ -103,6 +105,7 @@ pub use retention::{
 };
 pub use runner::{JOB_BEGAN_VARIABLE, JOB_VARIABLE, Runner, RunnerLease, this_machine};
 pub use self_test::StoredSelfTest;
+pub use spool::DeliveredTrials;
 pub use stamp::StoreStamp;
 pub use study::{
     ChangedFact, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow, earlier_log_path, log_path,

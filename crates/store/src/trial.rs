@@ -143,27 +143,38 @@ impl Store {
     }
 
     /// Records a trial again where the server went away meanwhile: whether it had recorded it is asked of the trial's own row.
+    /// Meanwhile it is in a file here, where it is found even if this process ends.
     async fn record_patiently(&self, trial: &NewTrial<'_>) -> Result<(), StoreError> {
-        let (begun, mut was_cut) = (Instant::now(), false);
+        let (begun, mut waiting) = (Instant::now(), None);
         loop {
-            match self.record(trial).await {
+            let recorded = match self.record(trial).await {
                 Err(StoreError::Unreachable { .. }) if begun.elapsed() < SERVER_PATIENCE => {
-                    was_cut = true;
+                    if waiting.is_none() {
+                        waiting = Some(self.spool(trial)?);
+                    }
                     tokio::time::sleep(ASK_AGAIN).await;
+                    continue;
                 }
-                Err(twice @ StoreError::Twice { .. }) if was_cut => {
-                    return match self.is_recorded(trial).await? {
+                Err(twice @ StoreError::Twice { .. }) if waiting.is_some() => {
+                    match self.is_recorded(trial).await? {
                         true => Ok(()),
                         false => Err(twice),
-                    };
+                    }
                 }
-                recorded => return recorded,
+                recorded => recorded,
+            };
+            if let (Some(file), false) = (
+                waiting,
+                matches!(&recorded, Err(StoreError::Unreachable { .. })),
+            ) {
+                file.remove();
             }
+            return recorded;
         }
     }
 
     /// Whether the trial of this number is the very same one.
-    async fn is_recorded(&self, trial: &NewTrial<'_>) -> Result<bool, StoreError> {
+    pub(crate) async fn is_recorded(&self, trial: &NewTrial<'_>) -> Result<bool, StoreError> {
         let same = query(
             "SELECT number FROM trial WHERE study = $1 AND number = $2 AND cell = $3 AND round = $4 AND began = $5",
         )
@@ -175,7 +186,7 @@ impl Store {
         Ok(!self.database.rows(same).await?.is_empty())
     }
 
-    async fn record(&self, trial: &NewTrial<'_>) -> Result<(), StoreError> {
+    pub(crate) async fn record(&self, trial: &NewTrial<'_>) -> Result<(), StoreError> {
         let unswept = self.raw.unswept().await?;
         let outputs = self.keep_outputs(&trial.record.steps).await?;
         let suite = match &trial.record.suite {
@@ -1048,12 +1059,12 @@ impl SampleRow {
 }
 
 /// A trial that is about to be recorded.
-struct NewTrial<'a> {
-    study: StudyId,
-    number: u32,
-    cell: usize,
-    round: u32,
-    record: &'a TrialRecord,
+pub(crate) struct NewTrial<'a> {
+    pub(crate) study: StudyId,
+    pub(crate) number: u32,
+    pub(crate) cell: usize,
+    pub(crate) round: u32,
+    pub(crate) record: &'a TrialRecord,
 }
 
 impl NewTrial<'_> {

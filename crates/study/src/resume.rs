@@ -1,6 +1,8 @@
 //! Going on with a study that was stopped or killed, or adding rounds to one: by its verb's entry in the registry.
 
+use backsight_model::{Event, StudyState, numbers::counted};
 use backsight_store::{Store, StudyRow};
+use miette::IntoDiagnostic as _;
 use std::num::NonZeroU32;
 
 use crate::{
@@ -49,6 +51,7 @@ pub async fn resume(
             takes.join(" and ")
         ));
     }
+    let study = hand_in(store, study, options).await?;
     let StoredQuestion {
         documents,
         question,
@@ -63,4 +66,43 @@ pub async fn resume(
         more,
     };
     entry.resume(resumed, options).await
+}
+
+/// Hands in the trials that wait on this controller for the store's server; returns the study with these.
+async fn hand_in(
+    store: &Store,
+    study: StudyRow,
+    options: &SessionOptions,
+) -> miette::Result<StudyRow> {
+    if store.waiting_trials(study.id).into_diagnostic()? == 0 {
+        return Ok(study);
+    }
+    // A store takes trials from the study's own process.
+    let set_state = async |state| store.set_state(study.id, state).await.into_diagnostic();
+    set_state(StudyState::Running).await?;
+    let came = store.deliver_trials(study.id).await;
+    set_state(StudyState::Stopped).await?;
+    let came = came.into_diagnostic()?;
+    if !came.delivered.is_empty() {
+        let count = counted(came.delivered.len(), "trial");
+        options.events.emit(&Event::Note {
+            message: format!("the store has now {count} that waited here for its server"),
+        });
+    }
+    for number in came.replaced {
+        options.events.emit(&Event::Warning {
+            message: format!(
+                "trial {number} waited here for the store's server; another was measured in its place meanwhile, and it is dropped"
+            ),
+        });
+    }
+    for (file, why) in came.damaged {
+        options.events.emit(&Event::Warning {
+            message: format!(
+                "a trial waits in {} that can't be read ({why}): it is measured anew",
+                file.display()
+            ),
+        });
+    }
+    store.study_of(study.id).await.into_diagnostic()
 }

@@ -1,5 +1,6 @@
 //! A test's result, and what was wrong with the document that it was read from.
 
+use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
 /// Longest name, in bytes. What is longer is cut, and that is said.
@@ -10,7 +11,7 @@ pub const MAX_MESSAGE: usize = 4 << 10;
 pub const MAX_LOG: usize = 64 << 10;
 
 /// What came of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Outcome {
     /// It passed.
     Pass,

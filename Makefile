@@ -15,7 +15,7 @@ COMMONEST := cyclictest dbench fio hackbench iperf3-tcp perf-sched-pipe pgbench 
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build release agents check unit commonest browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz api-fuzz catalogue spread coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage
+.PHONY: demo demo-history test missing-needs build release agents check unit commonest browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz api-fuzz catalogue spread packages book coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-dist
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -95,6 +95,15 @@ catalogue: setup-catalogue build ## every benchmark of the catalogue once, for r
 spread: setup-catalogue build ## how much the benchmarks of the catalogue vary on this machine: benchmarks/spread.tsv; goes on where it stopped; MINUTES=60, for some only: NAMES="wrk fio"
 	scripts/spread $(BINARY) --minutes $(or $(MINUTES),60) $(NAMES)
 
+packages: setup-dist        ## archives and Debian packages for both machines, in target/dist; one installed, used and taken out in a Debian of its own
+	cargo xtask dist
+	cargo build --locked -p backsight
+	cargo test --locked -p xtask --test packages -- --include-ignored
+
+book:                       ## the documentation as a book, in target/book: needs mdbook, which `scripts/setup book` installs
+	scripts/setup book
+	cargo xtask book
+
 api-fuzz: setup-api-fuzz    ## the read API asked for anything by schemathesis, for SECONDS (60) twice: no server's error, and every answer as its description says
 	scripts/api-fuzz $(or $(SECONDS),60)
 
@@ -105,7 +114,7 @@ coverage: setup-coverage    ## which lines the tests run: of PACKAGES ("-p backs
 	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo llvm-cov nextest --locked $(or $(PACKAGES),--workspace) --html
 	cargo llvm-cov report --summary-only
 
-setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage:
+setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-dist:
 	@scripts/setup $(@:setup-%=%)
 
 clean:

@@ -2,11 +2,26 @@
 
 use std::process::ExitCode;
 
+mod book;
+mod dist;
+mod programs;
 mod quality;
 mod speed;
 mod syscall_tables;
 
 const USAGE: &str = "usage: cargo xtask TASK
+
+  book
+      Makes the documentation a book, in target/book/html.
+
+  dist [--machine x86_64 | aarch64]... [--program FILE] [--folder FOLDER]
+      Makes what a release consists of, in target/dist: an archive and a Debian package for each machine, the list of what is in the
+      program, and checksums.
+
+      --program FILE    packs this one, for this machine, and builds nothing
+
+  sbom
+      Prints what is in the program, by the standard of CycloneDX.
 
   syscall-tables [--headers FOLDER] [--all FILE] [--from FILE]
       Makes the data files of crates/syscall-tables anew from the pinned kernel headers.
@@ -33,9 +48,15 @@ fn main() -> ExitCode {
     let Some((task, rest)) = arguments.split_first() else {
         return usage();
     };
-    let result = match task.as_str() {
+    let result: Result<(), Box<dyn std::error::Error>> = match task.as_str() {
         "syscall-tables" => match syscall_tables::Options::parse(rest) {
-            Some(options) => syscall_tables::run(&options),
+            Some(options) => syscall_tables::run(&options).map_err(Into::into),
+            None => return usage(),
+        },
+        "book" if rest.is_empty() => book::run().map_err(Into::into),
+        "sbom" if rest.is_empty() => dist::print_sbom().map_err(Into::into),
+        "dist" => match dist::Options::parse(rest) {
+            Some(options) => dist::run(&options).map_err(Into::into),
             None => return usage(),
         },
         "quality" if quality::run(rest) => Ok(()),

@@ -1,0 +1,120 @@
+//! The files of a release as they lie below `usr` or `usr/local`.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::{Machine, Result};
+use crate::programs::{call, in_file, remove};
+
+/// Files of the work tree, and where they lie in a release.
+const FILES: [(&str, &str); 8] = [
+    ("README.md", "share/doc/backsight/README.md"),
+    ("CHANGELOG.md", "share/doc/backsight/CHANGELOG.md"),
+    ("SECURITY.md", "share/doc/backsight/SECURITY.md"),
+    ("LICENSE-MIT", "share/doc/backsight/LICENSE-MIT"),
+    ("LICENSE-APACHE", "share/doc/backsight/LICENSE-APACHE"),
+    (
+        "packaging/systemd/backsight-serve.service",
+        "lib/systemd/system/backsight-serve.service",
+    ),
+    (
+        "packaging/systemd/backsight-worker.service",
+        "lib/systemd/system/backsight-worker.service",
+    ),
+    (
+        "packaging/systemd/backsight-watch.service",
+        "lib/systemd/system/backsight-watch.service",
+    ),
+];
+/// Shells, and where each looks for how to complete our words.
+const COMPLETIONS: [(&str, &str); 3] = [
+    ("bash", "share/bash-completion/completions/backsight"),
+    ("zsh", "share/zsh/vendor-completions/_backsight"),
+    ("fish", "share/fish/vendor_completions.d/backsight.fish"),
+];
+const PAGES: &str = "share/man/man1";
+
+/// A folder with the files of a release for a machine.
+pub struct Tree {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The machine.
+    pub machine: Machine,
+}
+
+impl Tree {
+    /// Makes one in this folder: the program, and what another, which runs on this machine, says of itself.
+    pub fn plant(
+        folder: &Path,
+        machine: Machine,
+        program: &Path,
+        documents: &Path,
+        bill: &Path,
+    ) -> Result<Self> {
+        let tree = Self {
+            folder: folder.join(format!("tree-{}", machine.name)),
+            machine,
+        };
+        remove(&tree.folder)?;
+        let place = tree.place("bin/backsight")?;
+        fs::copy(program, &place).map_err(in_file(&place))?;
+        allow(&place, 0o755)?;
+        if machine.is_own() {
+            // One that was built to be debugged is five times as large. Sections of ours stay.
+            call(Command::new("strip").arg("--strip-all").arg(&place))?;
+        }
+        let place = tree.place("share/doc/backsight/backsight.cdx.json")?;
+        fs::copy(bill, &place).map_err(in_file(bill))?;
+        allow(&place, 0o644)?;
+        for (source, name) in FILES {
+            let place = tree.place(name)?;
+            fs::copy(source, &place).map_err(in_file(Path::new(source)))?;
+            allow(&place, 0o644)?;
+        }
+        for (shell, name) in COMPLETIONS {
+            let script = call(Command::new(documents).args(["completions", shell]))?;
+            let place = tree.place(name)?;
+            fs::write(&place, script).map_err(in_file(&place))?;
+        }
+        let pages = tree.folder.join(PAGES);
+        call(Command::new(documents).arg("man").arg(&pages))?;
+        tree.compress_pages(&pages)?;
+        Ok(tree)
+    }
+
+    /// Pages are read as they are and compressed; Debian wants them so.
+    fn compress_pages(&self, pages: &Path) -> Result<()> {
+        let listed = fs::read_dir(pages).map_err(in_file(pages))?;
+        let mut files = Vec::new();
+        for entry in listed {
+            files.push(entry.map_err(in_file(pages))?.path());
+        }
+        files.sort();
+        call(Command::new("gzip").args(["-9", "-n"]).args(files))?;
+        Ok(())
+    }
+
+    /// Where a file of it lies; its folder is made.
+    fn place(&self, name: &str) -> Result<PathBuf> {
+        let path = self.folder.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(in_file(folder))?;
+        }
+        Ok(path)
+    }
+
+    /// Removes it.
+    pub fn fell(self) -> Result<()> {
+        Ok(remove(&self.folder)?)
+    }
+}
+
+/// Says who may do what with a file.
+pub fn allow(path: &Path, mode: u32) -> Result<()> {
+    let permissions = fs::Permissions::from_mode(mode);
+    Ok(fs::set_permissions(path, permissions).map_err(in_file(path))?)
+}

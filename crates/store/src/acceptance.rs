@@ -12,7 +12,7 @@ impl Store {
     /// # Errors
     /// The disk is full; the store is locked.
     pub async fn accept(&self, acceptance: &Acceptance) -> Result<(), StoreError> {
-        query(
+        let asked = query(
             "INSERT INTO acceptance (target, version, name, metric, reason, work_around, who, made, until) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
              ON CONFLICT (target, version, metric) DO UPDATE SET name = $3, reason = $5, work_around = $6, who = $7, \
@@ -26,10 +26,8 @@ impl Store {
         .bind(acceptance.work_around.as_deref())
         .bind(&acceptance.by)
         .bind(acceptance.at.to_string())
-        .bind(acceptance.until.map(|until| until.to_string()))
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(acceptance.until.map(|until| until.to_string()));
+        self.database.execute(asked).await?;
         Ok(())
     }
 
@@ -43,15 +41,13 @@ impl Store {
         version: &str,
         metric: Option<&str>,
     ) -> Result<bool, StoreError> {
-        let gone =
+        let asked =
             query("DELETE FROM acceptance WHERE target = $1 AND version = $2 AND metric = $3")
                 .bind(target.as_str())
                 .bind(version)
-                .bind(metric.unwrap_or_default())
-                .execute(self.database.pool())
-                .await
-                .map_err(|e| self.database.fault(e))?;
-        Ok(gone.rows_affected() > 0)
+                .bind(metric.unwrap_or_default());
+        let gone = self.database.execute(asked).await?;
+        Ok(gone > 0)
     }
 
     /// All of a target, the oldest first.

@@ -111,11 +111,7 @@ impl Store {
         .bind(token.made.to_string())
         .bind(&token.made_by)
         .bind(token.ends.map(|end| end.to_string()));
-        let mut tx = self.database.begin().await?;
-        let done = asked.execute(&mut *tx).await;
-        let done = done.map_err(|e| self.database.fault(e))?;
-        tx.commit().await.map_err(|e| self.database.fault(e))?;
-        Ok(done.rows_affected() > 0)
+        Ok(self.database.execute(asked).await? > 0)
     }
 
     /// All tokens that were ever made, by their names.
@@ -141,11 +137,7 @@ impl Store {
         .bind(Timestamp::now().to_string())
         .bind(by)
         .bind(name);
-        let mut tx = self.database.begin().await?;
-        let done = asked.execute(&mut *tx).await;
-        let done = done.map_err(|e| self.database.fault(e))?;
-        tx.commit().await.map_err(|e| self.database.fault(e))?;
-        Ok(done.rows_affected() > 0)
+        Ok(self.database.execute(asked).await? > 0)
     }
 
     fn access_token_row(&self, row: &AnswerRow) -> Result<AccessToken, StoreError> {

@@ -59,13 +59,11 @@ impl Store {
         target: &TargetName,
         number: i64,
     ) -> Result<bool, StoreError> {
-        let done = query("DELETE FROM annotation WHERE target = $1 AND number = $2")
+        let asked = query("DELETE FROM annotation WHERE target = $1 AND number = $2")
             .bind(target.as_str())
-            .bind(number)
-            .execute(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
-        Ok(done.rows_affected() > 0)
+            .bind(number);
+        let done = self.database.execute(asked).await?;
+        Ok(done > 0)
     }
 
     fn one_annotation(

@@ -243,6 +243,13 @@ impl Database {
         }
     }
 
+    /// Executes a statement alone; how many rows it changed.
+    pub(crate) async fn execute(&self, query: Query) -> Result<u64, StoreError> {
+        let done = query.execute(&self.pool).await;
+        let done = done.map_err(|error| self.fault(error))?;
+        Ok(done.rows_affected())
+    }
+
     /// Executes a statement that does nothing more when it is executed again.
     pub(crate) async fn execute_again(&self, query: Query) -> Result<(), StoreError> {
         let execute = || query.clone().execute(&self.pool);

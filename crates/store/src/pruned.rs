@@ -105,25 +105,20 @@ impl Store {
     /// Takes back the marks of objects that were kept anew.
     pub(crate) async fn unmark(&self, kept: &[RawRef]) -> Result<(), StoreError> {
         for object in self.marked_of(kept).await? {
-            query("DELETE FROM pruned WHERE object = $1")
-                .bind(object.to_string())
-                .execute(self.database.pool())
-                .await
-                .map_err(|e| self.database.fault(e))?;
+            let asked = query("DELETE FROM pruned WHERE object = $1").bind(object.to_string());
+            self.database.execute(asked).await?;
         }
         Ok(())
     }
 
     /// Removes marks of objects that nothing refers to any more.
     pub(crate) async fn remove_lone_marks(&self) -> Result<(), StoreError> {
-        query(concat!(
+        let asked = query(concat!(
             "DELETE FROM pruned WHERE object NOT IN (",
             crate::check::referred_objects!(),
             ")"
-        ))
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        ));
+        self.database.execute(asked).await?;
         Ok(())
     }
 }

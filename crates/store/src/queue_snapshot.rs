@@ -251,7 +251,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         self.keep_lease().await?;
         let testbeds = scope.testbeds.as_ref().map(|names| self.to_json(names));
-        query(
+        let asked = query(
             "INSERT INTO queue_worker (machine, boot, pid, start, lab, testbeds) VALUES ($1, $2, $3, $4, $5, $6) \
              ON CONFLICT (machine, boot, pid, start) DO UPDATE SET lab = excluded.lab, testbeds = excluded.testbeds",
         )
@@ -260,10 +260,8 @@ impl Store {
         .bind(i64::from(worker.pid))
         .bind(saturated(worker.start))
         .bind(scope.lab.as_ref().map(|lab| lab.to_string()))
-        .bind(testbeds.transpose()?)
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(testbeds.transpose()?);
+        self.database.execute(asked).await?;
         Ok(())
     }
 
@@ -282,16 +280,14 @@ impl Store {
             }
         }
         for worker in gone {
-            query(
+            let asked = query(
                 "DELETE FROM queue_worker WHERE machine = $1 AND boot = $2 AND pid = $3 AND start = $4",
             )
             .bind(this_machine())
             .bind(&worker.boot)
             .bind(i64::from(worker.pid))
-            .bind(saturated(worker.start))
-            .execute(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
+            .bind(saturated(worker.start));
+            self.database.execute(asked).await?;
         }
         Ok(())
     }

@@ -25,17 +25,15 @@ impl Store {
     /// # Errors
     /// The disk is full; the store is locked or can only be read.
     pub async fn record_self_test(&self, test: &StoredSelfTest) -> Result<(), StoreError> {
-        query(
+        let asked = query(
             "INSERT INTO self_test (machine, boot, host, made, result) VALUES ($1, $2, $3, $4, $5)",
         )
         .bind(&test.machine)
         .bind(&test.boot)
         .bind(test.host.as_str())
         .bind(test.made.to_string())
-        .bind(self.to_json(&test.result)?)
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(self.to_json(&test.result)?);
+        self.database.execute(asked).await?;
         Ok(())
     }
 

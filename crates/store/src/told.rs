@@ -139,20 +139,18 @@ impl Store {
         state: ToldState,
         message: &str,
     ) -> Result<(), StoreError> {
-        let updated = query(
+        let asked = query(
             "UPDATE told SET attempts = CASE WHEN saying_message = $2 THEN attempts ELSE 0 END, saying = $1, saying_message = $2, \
              next_try = NULL, problem = NULL WHERE thread = $3",
         )
         .bind(state.as_str())
         .bind(message)
-        .bind(&change.thread)
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
-        if updated.rows_affected() > 0 {
+        .bind(&change.thread);
+        let updated = self.database.execute(asked).await?;
+        if updated > 0 {
             return Ok(());
         }
-        query(
+        let asked = query(
             "INSERT INTO told (thread, channel, target, version, name, after_version, until_version, messages, saying, \
              saying_message, attempts) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, 0)",
         )
@@ -164,10 +162,8 @@ impl Store {
         .bind(change.after.as_deref())
         .bind(&change.until)
         .bind(state.as_str())
-        .bind(message)
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(message);
+        self.database.execute(asked).await?;
         Ok(())
     }
 
@@ -181,16 +177,14 @@ impl Store {
         message: &str,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        query(
+        let asked = query(
             "UPDATE told SET state = saying, message = saying_message, told = $1, messages = messages + 1, saying = NULL, \
              saying_message = NULL, attempts = 0, next_try = NULL, problem = NULL WHERE channel = $2 AND saying_message = $3",
         )
         .bind(at.to_string())
         .bind(channel)
-        .bind(message)
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(message);
+        self.database.execute(asked).await?;
         Ok(())
     }
 
@@ -205,16 +199,14 @@ impl Store {
         problem: &str,
         next_try: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        query(
+        let asked = query(
             "UPDATE told SET attempts = attempts + 1, next_try = $1, problem = $2 WHERE channel = $3 AND saying_message = $4",
         )
         .bind(next_try.map(|at| at.to_string()))
         .bind(problem)
         .bind(channel)
-        .bind(message)
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(message);
+        self.database.execute(asked).await?;
         Ok(())
     }
 
@@ -227,11 +219,8 @@ impl Store {
             "DELETE FROM told WHERE thread = $1 AND state IS NULL",
             "UPDATE told SET saying = NULL, saying_message = NULL, attempts = 0, next_try = NULL, problem = NULL WHERE thread = $1",
         ] {
-            query(statement)
-                .bind(thread)
-                .execute(self.database.pool())
-                .await
-                .map_err(|e| self.database.fault(e))?;
+            let asked = query(statement).bind(thread);
+            self.database.execute(asked).await?;
         }
         Ok(())
     }
@@ -279,14 +268,12 @@ impl Store {
                 "UPDATE notify_channel SET generation = generation + 1, taken_until = $3 WHERE channel = $1 AND generation = $2"
             }
         };
-        let taken = query(take)
+        let asked = query(take)
             .bind(channel)
             .bind(known.generation)
-            .bind(until.to_string())
-            .execute(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
-        let is_ours = taken.rows_affected() > 0;
+            .bind(until.to_string());
+        let taken = self.database.execute(asked).await?;
+        let is_ours = taken > 0;
         if is_ours {
             known.generation += 1;
             known.taken_until = Some(until);
@@ -303,7 +290,7 @@ impl Store {
         channel: &str,
         state: &ChannelState,
     ) -> Result<(), StoreError> {
-        query(
+        let asked = query(
             "UPDATE notify_channel SET taken_until = NULL, failures = $1, next_try = $2, problem = $3, held_since = $4 \
              WHERE channel = $5 AND generation = $6",
         )
@@ -312,10 +299,8 @@ impl Store {
         .bind(state.problem.as_deref())
         .bind(state.held_since.map(|at| at.to_string()))
         .bind(channel)
-        .bind(state.generation)
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(state.generation);
+        self.database.execute(asked).await?;
         Ok(())
     }
 

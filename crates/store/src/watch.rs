@@ -233,7 +233,7 @@ impl Store {
         target: &TargetName,
         finding: &StoredFinding,
     ) -> Result<bool, StoreError> {
-        let done = query(
+        let asked = query(
             "INSERT INTO watch_finding (job, target, after_version, until_version, cell, metric, kind, found) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
         )
@@ -244,11 +244,9 @@ impl Store {
         .bind(&finding.cell)
         .bind(&finding.metric)
         .bind(finding.kind.as_str())
-        .bind(finding.found.to_string())
-        .execute(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
-        Ok(done.rows_affected() > 0)
+        .bind(finding.found.to_string());
+        let done = self.database.execute(asked).await?;
+        Ok(done > 0)
     }
 
     fn watch_study(&self, row: &AnswerRow) -> Result<WatchStudy, StoreError> {

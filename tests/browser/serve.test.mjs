@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer, request } from "node:http";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
@@ -181,4 +182,34 @@ test("who came with the token says how a change stands, and others don't", LIMIT
   await form.locator("output.bad").getByText("token is missing, wrong").waitFor();
   assert.deepEqual(complaints.filter((complaint) => !/401/.test(complaint)), []);
   await context.close();
+});
+
+test("whom a proxy knows says it in that name, and needs no token", LIMIT, async () => {
+  const { stdout: token } = await run(program, ["token", "add", "proxy", "--scope", "proxy"]);
+  const { port, hostname } = new URL(address);
+  const proxy = createServer((asked, answer) => {
+    const headers = { ...asked.headers, authorization: `Bearer ${token.trim()}`, "x-forwarded-user": "Zoe" };
+    const forwarded = request({ port, hostname, method: asked.method, path: asked.url, headers }, (got) => {
+      answer.writeHead(got.statusCode, got.headers);
+      got.pipe(answer);
+    });
+    forwarded.on("error", () => answer.destroy());
+    asked.pipe(forwarded);
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const { context, page, complaints } = await open(`http://127.0.0.1:${proxy.address().port}/linux/c/6.1.18`);
+  const form = page.locator("#triage");
+  await form.waitFor({ state: "visible" });
+  const by = form.locator("[name=by]");
+  assert.equal(await by.inputValue(), "Zoe");
+  assert.ok(!await by.isEditable());
+  await form.locator("[name=state]").selectOption("confirmed");
+  await form.locator("[name=note]").fill("seen by a proxy");
+  await form.locator("button").click();
+  await page.getByText("by Zoe: seen by a proxy").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+  proxy.closeAllConnections();
+  proxy.close();
 });

@@ -1,6 +1,6 @@
 //! Raw outputs in a bucket of a real server of S3 (moto's), behind a proxy that makes its faults.
 
-use backsight_test_needs::{Need, moto_server};
+use backsight_test_needs::{Need, PostgresServer, moto_server};
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
@@ -204,7 +204,11 @@ fn pass(mut client: TcpStream, port: u16, fault: &Mutex<Fault>) -> std::io::Resu
 
 /// Runs the program with the bucket's address and credentials.
 fn ends(place: &Place, server: &Server, arguments: &[&str]) -> Ended {
-    let mut command = place.command(arguments);
+    ends_in_bucket(place.command(arguments), server)
+}
+
+/// The same of a command that has more in its environment.
+fn ends_in_bucket(mut command: Command, server: &Server) -> Ended {
     command
         .env(
             "AWS_ENDPOINT_URL",
@@ -298,6 +302,62 @@ fn a_store_measures_checks_prunes_and_sweeps_with_its_outputs_in_a_bucket() {
     assert!(back.contains("raw outputs are in folder"), "{back}");
     assert_eq!(server.keys().len(), 0);
     assert!(place.prints_of(&["store", "check"]).contains(": sound"));
+}
+
+#[test]
+fn outputs_of_a_store_in_a_database_move_into_a_bucket_for_all_controllers() {
+    if Need::Moto.is_missing() || Need::PostgresqlServer.is_missing() {
+        return;
+    }
+    let server = Server::start();
+    let place = Place::new();
+    place.prints("number", "date +%s.%N");
+    place.plan("use = [\"number\"]\nrounds = 2\n");
+    let url = PostgresServer::shared().new_database();
+    let on = |controller: &str, arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command
+            .env("BACKSIGHT_STORE", &url)
+            .env("XDG_DATA_HOME", place.path(controller));
+        ends_in_bucket(command, &server)
+    };
+    let prints = |controller: &str, arguments: &[&str]| {
+        let ended = on(controller, arguments);
+        ended.assert_code(0);
+        ended.stdout()
+    };
+    prints("a", &["run", "plan.toml", "--name", "before"]);
+    assert!(prints("b", &["store", "raw"]).starts_with("database: "));
+    let refused = on("a", &["store", "raw", "folder"]);
+    refused.assert_code(2);
+    assert!(words(&refused).contains("in the database or in a bucket, and not in a folder"));
+    let moved = prints("a", &["store", "raw", "s3://lab/shared"]);
+    assert!(
+        moved.contains("raw outputs are in s3://lab/shared"),
+        "{moved}"
+    );
+    let keys = server.keys().len();
+    assert!(keys > 0);
+
+    // Another controller, which was told nothing.
+    assert!(prints("b", &["store", "raw"]).starts_with("s3://lab/shared: "));
+    prints("b", &["run", "plan.toml", "--name", "s"]);
+    assert!(server.keys().len() > keys);
+    for (controller, study) in [("a", "s"), ("b", "before")] {
+        let raw = prints(controller, &["show", study, "--trial", "1", "--raw"]);
+        assert!(raw.contains("date +%s.%N"), "{raw}");
+    }
+    assert!(prints("b", &["store", "check"]).contains(": sound"));
+
+    let back = prints("b", &["store", "raw", "database"]);
+    assert!(back.contains("raw outputs are in database"), "{back}");
+    assert_eq!(server.keys().len(), 0);
+    prints("a", &["show", "s", "--trial", "2", "--raw"]);
+    assert!(prints("a", &["store", "check"]).contains(": sound"));
+    // A store in a folder has no database for them.
+    let refused = ends(&place, &server, &["store", "raw", "database"]);
+    refused.assert_code(2);
+    assert!(words(&refused).contains("in the folder or in a bucket"));
 }
 
 #[test]

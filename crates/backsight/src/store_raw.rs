@@ -9,7 +9,7 @@ use crate::{common_options::CommonOptions, exit_status::ExitStatus, files};
 /// Arguments of `store raw`.
 #[derive(Debug, clap::Args)]
 pub struct RawArgs {
-    /// Where they are to be: s3://BUCKET/PREFIX, or folder: beside the database
+    /// Where they are to be: s3://BUCKET/PREFIX; folder: beside the database; database: where the store is in one
     #[arg(value_name = "PLACE")]
     to: Option<RawLocation>,
 }
@@ -25,7 +25,6 @@ impl RawArgs {
                 store.close().await;
                 let objects = counted(objects as usize, "raw output");
                 let size = backsight_model::numbers::size(bytes);
-                let place = place.map_or_else(|| "the database".to_owned(), |it| it.to_string());
                 files::print(&format!("{place}: {objects}, {size}\n"))?;
                 return Ok(ExitCode::SUCCESS);
             };

@@ -1,4 +1,5 @@
-//! `store.toml`: settings of a store in a folder, which all who use the store agree on.
+//! `store.toml`: settings of a store in a folder, which all who use the store agree on; of a store in a database those of a controller, and where raw
+//! outputs are stands in the database.
 //!
 //! Without the file, and for what it doesn't say, defaults hold.
 
@@ -60,6 +61,8 @@ pub enum RawLocation {
     /// In the folder `raw` beside the database.
     #[default]
     Folder,
+    /// In the database that the store is in.
+    Database,
     /// In a bucket.
     Bucket(BucketUrl),
 }
@@ -76,7 +79,7 @@ pub struct BucketUrl {
 /// A text that is no place for raw outputs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no place for raw outputs: expected s3://BUCKET/PREFIX of letters, digits, `-`, `_`, `.`, or folder"
+    "`{0}` is no place for raw outputs: expected s3://BUCKET/PREFIX of letters, digits, `-`, `_`, `.`, or folder, or database"
 )]
 pub struct RawLocationError(String);
 
@@ -85,8 +88,10 @@ impl FromStr for RawLocation {
 
     fn from_str(text: &str) -> Result<Self, RawLocationError> {
         let bad = || RawLocationError(text.chars().take(80).collect());
-        if text == "folder" {
-            return Ok(Self::Folder);
+        match text {
+            "folder" => return Ok(Self::Folder),
+            "database" => return Ok(Self::Database),
+            _ => {}
         }
         let rest = text.strip_prefix("s3://").ok_or_else(bad)?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -110,6 +115,7 @@ impl fmt::Display for RawLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Folder => f.write_str("folder"),
+            Self::Database => f.write_str("database"),
             Self::Bucket(url) => url.fmt(f),
         }
     }
@@ -140,8 +146,8 @@ impl JsonSchema for RawLocation {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": "Where raw outputs are: s3://BUCKET/PREFIX, or folder",
-            "pattern": "^(folder|s3://[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*/?)$"
+            "description": "Where raw outputs are: s3://BUCKET/PREFIX, folder, or, of a store in a database, database",
+            "pattern": "^(folder|database|s3://[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*/?)$"
         })
     }
 }

@@ -449,6 +449,7 @@ mod tests {
         "record_section",
         "runner",
         "store_identity",
+        "store_setting",
     ];
 
     #[tokio::test]

@@ -143,6 +143,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (28, "told", include_str!("../migrations/0028_told.sql")),
     (29, "watch", include_str!("../migrations/0029_watch.sql")),
     (30, "access", include_str!("../migrations/0030_access.sql")),
+    (
+        32,
+        "settings",
+        include_str!("../migrations/0032_store_setting.sql"),
+    ),
 ];
 
 /// So many rows are waited for one by one.

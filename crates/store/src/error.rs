@@ -316,13 +316,22 @@ pub enum StoreError {
         /// The store's folder.
         dir: PathBuf,
     },
-    /// Raw objects are to be moved out of a database.
+    /// Raw objects are to be moved out of a database into a folder.
     #[error(
-        "the store {} is in a database, which has its raw outputs too: only those of a store in a folder are moved into a bucket",
+        "the store {} is in a database, which other controllers use: its raw outputs are in the database or in a bucket, and not in a folder",
         path.display()
     )]
     RawInDatabase {
         /// The database's address, without a password.
+        path: PathBuf,
+    },
+    /// Raw objects are to be moved into a database that isn't there.
+    #[error(
+        "the store {} is in a folder: its raw outputs are in the folder or in a bucket; `backsight store copy` copies all of it into a database",
+        path.display()
+    )]
+    RawInFolder {
+        /// The store's folder.
         path: PathBuf,
     },
     /// Raw objects are to be moved while studies are measured.

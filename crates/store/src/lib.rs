@@ -70,6 +70,7 @@ mod results;
 mod retention;
 mod runner;
 mod self_test;
+mod settings;
 mod settings_file;
 mod spool;
 mod stamp;
@@ -119,6 +120,7 @@ use database::{Database, Expected, PostgresAddress};
 use lease::LeaseRenewal;
 use raw_objects::RawObjects;
 use raw_table::RawTable;
+use settings::SettingsPlace;
 use settings_file::{FileStamp, SettingsFile};
 use std::{
     fs, io,
@@ -211,7 +213,9 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let folder = location.folder();
         let database = Database::open_postgres(address, &folder, patience, expected).await?;
-        let raw = RawObjects::Table(RawTable::new(database.clone(), patience));
+        let settings = SettingsPlace::of(&folder, &database).read().await?;
+        let table = RawTable::new(database.clone(), patience);
+        let raw = RawObjects::of_database(table, &settings, &folder)?;
         let settings = SettingsFile::new(&folder).stamp();
         Ok(Self::new(location, database, raw, settings))
     }
@@ -286,7 +290,7 @@ impl Store {
             return Err(StoreError::Pruned { raw: *raw, mark });
         }
         match self.raw.read(*raw).await {
-            Err(StoreError::RawDamaged { .. }) if self.settings_changed() => Err(self.moved()),
+            Err(StoreError::RawDamaged { .. }) if self.is_moved().await? => Err(self.moved()),
             Err(damaged @ StoreError::RawDamaged { .. }) => match self.prune_mark(raw).await? {
                 Some(mark) => Err(StoreError::Pruned { raw: *raw, mark }),
                 None => Err(damaged),

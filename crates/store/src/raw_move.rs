@@ -7,10 +7,10 @@
 //! Killed before the second step, the next move copies what isn't there yet; after it, the next one ends the third. What is damaged at
 //! the old place stays there.
 
-use backsight_model::{RawLocation, StoreSettings};
-use std::{collections::HashSet, path::PathBuf};
+use backsight_model::RawLocation;
+use std::collections::HashSet;
 
-use crate::{RawRef, Store, StoreError, raw_objects::RawObjects, settings_file::SettingsFile};
+use crate::{RawRef, Store, StoreError, raw_objects::RawObjects, settings::SettingsPlace};
 
 /// Objects that are copied at a time.
 const AT_ONCE: usize = 16;
@@ -29,8 +29,14 @@ pub struct MovedObjects {
 }
 
 impl Store {
-    pub(crate) fn settings_changed(&self) -> bool {
-        SettingsFile::new(&self.dir).stamp() != self.settings
+    fn settings_place(&self) -> SettingsPlace {
+        SettingsPlace::of(&self.dir, &self.database)
+    }
+
+    /// Whether raw objects aren't any more where they were when the store was opened.
+    pub(crate) async fn is_moved(&self) -> Result<bool, StoreError> {
+        let location = self.raw.location();
+        self.settings_place().moved(self.settings, &location).await
     }
 
     pub(crate) fn moved(&self) -> StoreError {
@@ -41,7 +47,7 @@ impl Store {
 
     /// Whether raw objects may be written and removed where they were when the store was opened. Call it under the store's lock.
     pub(crate) async fn check_raw_place(&self) -> Result<(), StoreError> {
-        if self.settings_changed() {
+        if self.is_moved().await? {
             return Err(self.moved());
         }
         match self.raw.bucket() {
@@ -51,7 +57,7 @@ impl Store {
     }
 
     /// Where the raw objects are.
-    pub fn raw_location(&self) -> Option<RawLocation> {
+    pub fn raw_location(&self) -> RawLocation {
         self.raw.location()
     }
 
@@ -70,12 +76,10 @@ impl Store {
     /// A study is being measured; another store is at that place; a place can't be read or written. What was copied until then needn't
     /// be copied again, and the old place has everything still.
     pub async fn move_raw(&self, to: &RawLocation) -> Result<MovedObjects, StoreError> {
-        let file = SettingsFile::new(&self.dir);
-        let settings = file.read()?;
-        if self.raw.location().is_none() {
-            self.raw.elsewhere(to, &settings, &self.dir)?;
-        }
-        if self.settings_changed() {
+        let place = self.settings_place();
+        let settings = place.read().await?;
+        let new = self.raw.elsewhere(to, &settings, &self.dir)?;
+        if self.is_moved().await? {
             return Err(self.moved());
         }
         let studies = self.studies().await?;
@@ -87,35 +91,22 @@ impl Store {
         if let Some(left) = settings.leaving.as_ref().filter(|left| *left != to) {
             let old = self.raw.elsewhere(left, &settings, &self.dir)?;
             self.leave(&old, &self.raw, &mut moved).await?;
-            file.change(&[("leaving", None)])?;
+            place.say(&settings.raw, None).await?;
         }
         if *to == settings.raw {
             return Ok(moved);
         }
-        let new = self.raw.elsewhere(to, &settings, &self.dir)?;
         if let Some(bucket) = new.bucket() {
             bucket.claim(&self.database.identity().await?).await?;
         }
         self.copy(&new, &mut moved).await?;
         let alone = self.raw.alone().await?;
         self.copy(&new, &mut moved).await?;
-        self.say_place(&file, &settings, to)?;
+        place.say(to, Some(&settings.raw)).await?;
         drop(alone);
         self.leave(&self.raw, &new, &mut moved).await?;
-        file.change(&[("leaving", None)])?;
+        place.say(to, None).await?;
         Ok(moved)
-    }
-
-    fn say_place(
-        &self,
-        file: &SettingsFile,
-        settings: &StoreSettings,
-        to: &RawLocation,
-    ) -> Result<(), StoreError> {
-        file.change(&[
-            ("raw", Some(to.to_string())),
-            ("leaving", Some(settings.raw.to_string())),
-        ])
     }
 
     /// Copies what something refers to and isn't there yet. What is there is read.
@@ -177,9 +168,7 @@ impl Store {
             None => Ok(()),
             Some((raw, detail)) => Err(StoreError::RawDamaged {
                 raw,
-                path: new
-                    .location()
-                    .map_or_else(PathBuf::new, |it| it.to_string().into()),
+                path: new.location().to_string().into(),
                 detail: format!("it was written and read back: {detail}"),
             }),
         }

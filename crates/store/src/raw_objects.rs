@@ -27,8 +27,45 @@ pub(crate) enum RawObjects {
     Folder(RawFolder),
     /// Rows of the database that the store is in.
     Table(RawTable),
-    /// Objects in a bucket; the folder beside the database has the locks.
-    Bucket(RawBucket, RawFolder),
+    /// Objects in a bucket; the store's own place has the locks.
+    Bucket(RawBucket, OwnPlace),
+}
+
+/// The place of raw objects that a store has in itself, and that has its locks.
+#[derive(Debug, Clone)]
+pub(crate) enum OwnPlace {
+    Folder(RawFolder),
+    Table(RawTable),
+}
+
+impl OwnPlace {
+    async fn unswept(&self) -> Result<StoreLock, StoreError> {
+        match self {
+            Self::Folder(folder) => folder.unswept().await.map(Into::into),
+            Self::Table(table) => table.unswept().await.map(Into::into),
+        }
+    }
+
+    async fn alone(&self) -> Result<StoreLock, StoreError> {
+        match self {
+            Self::Folder(folder) => folder.alone().await.map(Into::into),
+            Self::Table(table) => table.alone().await.map(Into::into),
+        }
+    }
+
+    async fn alone_at_once(&self) -> Result<StoreLock, StoreError> {
+        match self {
+            Self::Folder(folder) => folder.alone_at_once().await.map(Into::into),
+            Self::Table(table) => table.alone_at_once().await.map(Into::into),
+        }
+    }
+
+    async fn only_pruner(&self) -> Result<StoreLock, StoreError> {
+        match self {
+            Self::Folder(folder) => folder.only_pruner().await.map(Into::into),
+            Self::Table(table) => table.only_pruner().await.map(Into::into),
+        }
+    }
 }
 
 /// A lock of the store, held until it is dropped.
@@ -77,56 +114,75 @@ impl RawObjects {
     pub(crate) fn open(store: &Path, patience: Duration) -> Result<Self, StoreError> {
         let folder = RawFolder::open(store, patience)?;
         let settings = SettingsFile::new(store).read()?;
-        Ok(Self::at(&settings.raw, folder, &settings, store))
+        Self::at(&settings.raw, OwnPlace::Folder(folder), &settings, store)
     }
 
     /// The objects of a store in a folder that nothing is written into.
     pub(crate) fn open_to_read(store: &Path, patience: Duration) -> Result<Self, StoreError> {
         let folder = RawFolder::open_to_read(store, patience);
         let settings = SettingsFile::new(store).read()?;
-        Ok(Self::at(&settings.raw, folder, &settings, store))
+        Self::at(&settings.raw, OwnPlace::Folder(folder), &settings, store)
+    }
+
+    /// The objects of a store in a database.
+    pub(crate) fn of_database(
+        table: RawTable,
+        settings: &StoreSettings,
+        controller: &Path,
+    ) -> Result<Self, StoreError> {
+        Self::at(&settings.raw, OwnPlace::Table(table), settings, controller)
     }
 
     fn at(
         location: &RawLocation,
-        folder: RawFolder,
+        own: OwnPlace,
         settings: &StoreSettings,
         store: &Path,
-    ) -> Self {
-        match location {
-            RawLocation::Folder => Self::Folder(folder),
-            RawLocation::Bucket(url) => {
-                Self::Bucket(RawBucket::new(url.clone(), settings, store), folder)
+    ) -> Result<Self, StoreError> {
+        match (location, own) {
+            (RawLocation::Folder, OwnPlace::Folder(folder)) => Ok(Self::Folder(folder)),
+            (RawLocation::Database, OwnPlace::Table(table)) => Ok(Self::Table(table)),
+            (RawLocation::Bucket(url), own) => {
+                let bucket = RawBucket::new(url.clone(), settings, store);
+                Ok(Self::Bucket(bucket, own))
             }
+            (RawLocation::Folder, OwnPlace::Table(table)) => Err(StoreError::RawInDatabase {
+                path: table.path().to_owned(),
+            }),
+            (RawLocation::Database, OwnPlace::Folder(_)) => Err(StoreError::RawInFolder {
+                path: store.to_owned(),
+            }),
         }
     }
 
     /// Objects of the same store at another place.
     ///
     /// # Errors
-    /// The store is in a database, which has them.
+    /// A store of this kind has none there.
     pub(crate) fn elsewhere(
         &self,
         location: &RawLocation,
         settings: &StoreSettings,
         store: &Path,
     ) -> Result<Self, StoreError> {
+        Self::at(location, self.own(), settings, store)
+    }
+
+    /// The store's own place, which has its locks.
+    fn own(&self) -> OwnPlace {
         match self {
-            Self::Folder(folder) | Self::Bucket(_, folder) => {
-                Ok(Self::at(location, folder.clone(), settings, store))
-            }
-            Self::Table(table) => Err(StoreError::RawInDatabase {
-                path: table.path().to_owned(),
-            }),
+            Self::Folder(folder) => OwnPlace::Folder(folder.clone()),
+            Self::Table(table) => OwnPlace::Table(table.clone()),
+            Self::Bucket(_, own) => own.clone(),
         }
     }
 
-    /// Where the objects are, as settings say it; none where the database has them.
-    pub(crate) fn location(&self) -> Option<RawLocation> {
+    /// Where the objects are, as settings say it.
+    pub(crate) fn location(&self) -> RawLocation {
         match self {
-            Self::Folder(_) => Some(RawLocation::Folder),
-            Self::Table(_) => None,
-            Self::Bucket(bucket, _) => Some(RawLocation::Bucket(bucket.url().clone())),
+            Self::Folder(_) => RawLocation::Folder,
+            Self::Table(_) => RawLocation::Database,
+            Self::Bucket(bucket, _) => RawLocation::Bucket(bucket.url().clone()),
         }
     }
 
@@ -140,40 +196,22 @@ impl RawObjects {
 
     /// Holds off sweeps until it is dropped. Taken before objects are written, kept until they are referred to.
     pub(crate) async fn unswept(&self) -> Result<StoreLock, StoreError> {
-        match self {
-            Self::Folder(folder) | Self::Bucket(_, folder) => {
-                folder.unswept().await.map(Into::into)
-            }
-            Self::Table(table) => table.unswept().await.map(Into::into),
-        }
+        self.own().unswept().await
     }
 
     /// Waits until nobody holds off sweeps, and lets nobody do it until it is dropped.
     pub(crate) async fn alone(&self) -> Result<StoreLock, StoreError> {
-        match self {
-            Self::Folder(folder) | Self::Bucket(_, folder) => folder.alone().await.map(Into::into),
-            Self::Table(table) => table.alone().await.map(Into::into),
-        }
+        self.own().alone().await
     }
 
     /// As [`RawObjects::alone`], at once or not at all.
     pub(crate) async fn alone_at_once(&self) -> Result<StoreLock, StoreError> {
-        match self {
-            Self::Folder(folder) | Self::Bucket(_, folder) => {
-                folder.alone_at_once().await.map(Into::into)
-            }
-            Self::Table(table) => table.alone_at_once().await.map(Into::into),
-        }
+        self.own().alone_at_once().await
     }
 
     /// Waits until nobody else prunes, and lets nobody do it until it is dropped.
     pub(crate) async fn only_pruner(&self) -> Result<StoreLock, StoreError> {
-        match self {
-            Self::Folder(folder) | Self::Bucket(_, folder) => {
-                folder.only_pruner().await.map(Into::into)
-            }
-            Self::Table(table) => table.only_pruner().await.map(Into::into),
-        }
+        self.own().only_pruner().await
     }
 
     /// Whether there is any object without a database; a database that has them itself isn't asked.

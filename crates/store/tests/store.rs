@@ -1233,6 +1233,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE meeting",
         "DROP TABLE pruned",
         "DROP TABLE triage",
+        "DROP TABLE store_setting",
         "DROP TABLE access_token",
         "DROP TABLE audit_entry",
         "DROP TABLE watch_study",

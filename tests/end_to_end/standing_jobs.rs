@@ -137,6 +137,12 @@ fn a_slow_commit_is_found_taken_back_and_told_unattended() {
             && after.contains("follows 28 versions, found 1 change, spent "),
         "{after}"
     );
+    place.prints_of(&["publish", "site"]);
+    let status = place.read("site/status/index.html");
+    assert!(
+        status.contains("Standing jobs") && status.contains("1 verified"),
+        "{status}"
+    );
     place.assert_nothing_left();
 }
 

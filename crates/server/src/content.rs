@@ -5,7 +5,7 @@ use backsight_model::{TargetName, Version};
 use backsight_policy::{CompareOptions, StudyPart};
 use backsight_report::queue::QueueListing;
 use backsight_site::{ComparedSets, Site, SiteTarget, StudyPages, Surroundings, VersionChanges};
-use backsight_store::{Store, StoredSelfTest, StudyRow};
+use backsight_store::{StandingJobRecord, Store, StoredSelfTest, StudyRow};
 use backsight_study::{
     ComparedStudies, Intervals, KnownAlerts, OpenTarget, QueueLimits, VerdictReport,
     VersionInterval, add_failure_messages, compared_background, list_queue, profiles_of_parts,
@@ -26,6 +26,7 @@ pub struct SiteContent {
     studies: Vec<StudyRow>,
     self_tests: Vec<StoredSelfTest>,
     queue: QueueListing,
+    standing_jobs: Vec<StandingJobRecord>,
     sources: Arc<Sources>,
     /// What a reader should know of what couldn't be taken into account, a sentence each.
     pub notes: Vec<String>,
@@ -60,6 +61,11 @@ impl SiteContent {
             queue: list_queue(store, QueueLimits::default())
                 .await
                 .into_diagnostic()?,
+            standing_jobs: {
+                let mut jobs = store.standing_jobs().await.into_diagnostic()?;
+                jobs.retain(|job| all.contains(&job.target));
+                jobs
+            },
             notes,
         })
     }
@@ -79,6 +85,7 @@ impl SiteContent {
             .with_studies(self.studies, Box::new(pages))
             .with_machines(&self.self_tests)
             .with_queue(self.queue)
+            .with_standing_jobs(self.standing_jobs)
             .with_notes(self.notes)
     }
 

@@ -114,7 +114,7 @@ pub use study::{
 pub use suite_run::SuiteRunRow;
 pub use told::{ChannelState, PendingNews, ToldChange, ToldState};
 pub use trial::{KeptOutput, ObservedTrial, StepRow, TrialRow};
-pub use watch::{FindingKind, StoredFinding, WatchStudy, WatchStudyPurpose};
+pub use watch::{FindingKind, StandingJobRecord, StoredFinding, WatchStudy, WatchStudyPurpose};
 
 use database::{Database, Expected, PostgresAddress};
 use lease::LeaseRenewal;

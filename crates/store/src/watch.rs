@@ -66,6 +66,19 @@ pub struct WatchStudy {
     pub question: String,
 }
 
+/// A standing job as its store knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandingJobRecord {
+    /// Its name.
+    pub job: String,
+    /// The target that it follows.
+    pub target: TargetName,
+    /// The study that it began last; its number is how many there were.
+    pub last: WatchStudy,
+    /// How sure it is of each thing that it found.
+    pub found: Vec<FindingKind>,
+}
+
 /// How sure a standing job is of what it found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FindingKind {
@@ -132,6 +145,39 @@ impl Store {
         .bind(target.as_str());
         let rows = self.database.rows(asked).await?;
         rows.iter().map(|row| self.watch_study(row)).collect()
+    }
+
+    /// All standing jobs that ever began a study, by their names and targets.
+    ///
+    /// # Errors
+    /// The store's own, or what no release of ours wrote.
+    pub async fn standing_jobs(&self) -> Result<Vec<StandingJobRecord>, StoreError> {
+        let db = &self.database;
+        let last = query(
+            "SELECT s.job, s.target, s.number, s.study, s.purpose, s.question FROM watch_study s JOIN \
+             (SELECT job, target, MAX(number) AS number FROM watch_study GROUP BY job, target) l \
+             ON l.job = s.job AND l.target = s.target AND l.number = s.number ORDER BY s.job, s.target",
+        );
+        let mut jobs = Vec::new();
+        for row in db.rows(last).await? {
+            jobs.push(StandingJobRecord {
+                job: db.column(&row, "job")?,
+                target: db.parsed(&row, "target", "a target's name")?,
+                last: self.watch_study(&row)?,
+                found: Vec::new(),
+            });
+        }
+        let found = query("SELECT job, target, kind FROM watch_finding ORDER BY found");
+        for row in db.rows(found).await? {
+            let (name, target): (&str, &str) =
+                (db.column(&row, "job")?, db.column(&row, "target")?);
+            let kind = db.parsed(&row, "kind", "how sure a finding is")?;
+            let mut jobs = jobs.iter_mut();
+            if let Some(job) = jobs.find(|job| job.job == name && job.target.as_str() == target) {
+                job.found.push(kind);
+            }
+        }
+        Ok(jobs)
     }
 
     /// Keeps that a standing job begins a study: under the first name of JOB-PURPOSE-NUMBER that no study has

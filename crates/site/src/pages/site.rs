@@ -8,7 +8,7 @@ use askama::Template;
 use backsight_model::{Change, TargetName, Version};
 use backsight_policy::{CompareOptions, StudyPart};
 use backsight_report::{doctor::DoctorHistoryView, json, numbers, queue::QueueListing};
-use backsight_store::{RawRef, Store, StoreError, StoredSelfTest, StudyRow};
+use backsight_store::{RawRef, StandingJobRecord, Store, StoreError, StoredSelfTest, StudyRow};
 use serde::Serialize;
 use std::{
     cell::{Cell, RefCell},
@@ -143,6 +143,7 @@ pub struct Site<'a> {
     pub(super) studies: Vec<StudyRow>,
     pub(super) machines: DoctorHistoryView,
     pub(super) queue: QueueListing,
+    pub(super) standing_jobs: Vec<StandingJobRecord>,
     /// What couldn't be taken into account, a sentence each.
     pub(super) notes: Vec<String>,
     pub(super) reports: Option<Box<dyn StudyPages + 'a>>,
@@ -181,6 +182,7 @@ impl<'a> Site<'a> {
             studies: Vec::new(),
             machines: DoctorHistoryView::new(&[]),
             queue: QueueListing::empty(),
+            standing_jobs: Vec::new(),
             notes: Vec::new(),
             reports: None,
             pages,
@@ -225,6 +227,13 @@ impl<'a> Site<'a> {
     #[must_use]
     pub fn with_queue(mut self, queue: QueueListing) -> Self {
         self.queue = queue;
+        self
+    }
+
+    /// With what its status says of standing jobs.
+    #[must_use]
+    pub fn with_standing_jobs(mut self, jobs: Vec<StandingJobRecord>) -> Self {
+        self.standing_jobs = jobs;
         self
     }
 

@@ -6,6 +6,7 @@ use backsight_report::{
     clipped,
     queue::{ListedJob, job_command, job_standing, queue_notes},
 };
+use backsight_store::{FindingKind, StandingJobRecord, WatchStudyPurpose};
 use jiff::{Timestamp, tz::TimeZone};
 
 use super::{
@@ -30,6 +31,7 @@ pub(super) struct StatusPage<'a> {
     jobs: Vec<JobLine>,
     /// Who holds the queue, what is reserved, what isn't listed.
     queue_notes: Vec<String>,
+    standing: Vec<StandingLine>,
     running: Vec<StudyLine>,
     /// Studies that `resume` goes on with.
     unfinished: Vec<StudyLine>,
@@ -54,6 +56,19 @@ struct JobLine {
     standing: String,
     /// What a form that cancels it says.
     said: String,
+}
+
+/// A standing job.
+struct StandingLine {
+    job: String,
+    target: String,
+    to_target: Option<String>,
+    studies: i64,
+    /// What it began last, and the page of that study, if it has one.
+    doing: &'static str,
+    study: String,
+    to_study: Option<String>,
+    found: String,
 }
 
 /// A build, boot or trial that failed.
@@ -91,6 +106,7 @@ impl<'a> Press<'a> {
         let crumbs = vec![Crumb::new("Home", &self.page.link(address::HOME))];
         StatusPage {
             jobs: self.job_lines(),
+            standing: self.standing_lines(),
             queue_notes: queue_notes(&self.site.queue, &TimeZone::UTC),
             frame: Frame::new("Status", self.page, crumbs),
             running: of_state(&["running"]),
@@ -129,6 +145,42 @@ impl Press<'_> {
             }
         };
         queue.jobs.iter().map(line).collect()
+    }
+
+    /// The standing jobs that began a study.
+    fn standing_lines(&self) -> Vec<StandingLine> {
+        let line = |record: &StandingJobRecord| {
+            let target = address::target(record.target.as_str());
+            let study = address::study(record.last.study.as_str());
+            let to = |page: &str| self.site.has(page).then(|| self.page.link(page));
+            let of = |kind: FindingKind| record.found.iter().filter(|it| **it == kind).count();
+            let found = [
+                (of(FindingKind::Verified), "verified"),
+                (of(FindingKind::Stretch), "not decided further"),
+                (of(FindingKind::Refuted), "not borne out"),
+            ];
+            let found = found.iter().filter(|(count, _)| *count > 0);
+            let found: Vec<String> = found.map(|(count, how)| format!("{count} {how}")).collect();
+            StandingLine {
+                job: clipped(&record.job, 60),
+                target: clipped(record.target.as_str(), 60),
+                to_target: to(&target),
+                studies: record.last.number,
+                doing: match record.last.purpose {
+                    WatchStudyPurpose::Measure => "measures a version",
+                    WatchStudyPurpose::Bisect => "looks for the version of a change",
+                    WatchStudyPurpose::Verify => "verifies a change",
+                    WatchStudyPurpose::Revert => "takes a change back",
+                },
+                study: record.last.study.to_string(),
+                to_study: to(&study),
+                found: match found.is_empty() {
+                    true => "nothing".to_owned(),
+                    false => found.join(", "),
+                },
+            }
+        };
+        self.site.standing_jobs.iter().map(line).collect()
     }
 
     /// What failed of a target: builds, boots and trials.

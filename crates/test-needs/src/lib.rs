@@ -12,8 +12,10 @@
 //! `scripts/missing-needs` says what is missing, by the same names; `make test` sets the variable to that.
 
 mod postgres_server;
+mod slurm_cluster;
 
 pub use postgres_server::PostgresServer;
+pub use slurm_cluster::SlurmCluster;
 
 use std::{
     fmt,
@@ -76,10 +78,12 @@ pub enum Need {
     Aiosmtpd,
     /// A kernel that puts core files into the folder in which a program crashed, and lets this user have some.
     CoreFiles,
+    /// Slurm with munge where Debian puts them, as root: its daemons start jobs for other users.
+    Slurm,
 }
 
 impl Need {
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 25] = [
         Self::Root,
         Self::Bpf,
         Self::Btf,
@@ -104,6 +108,7 @@ impl Need {
         Self::Sampling,
         Self::Aiosmtpd,
         Self::CoreFiles,
+        Self::Slurm,
     ];
 
     fn name(self) -> &'static str {
@@ -132,6 +137,7 @@ impl Need {
             Self::Sampling => "sampling",
             Self::Aiosmtpd => "aiosmtpd",
             Self::CoreFiles => "core-files",
+            Self::Slurm => "slurm",
         }
     }
 
@@ -181,6 +187,12 @@ impl Need {
             Self::Sampling => sampling(),
             Self::Aiosmtpd => starts(&mail_server_python().to_string_lossy(), "--version"),
             Self::CoreFiles => core_files(),
+            Self::Slurm => match rustix::process::geteuid().is_root() {
+                true => slurm_cluster::PROGRAMS
+                    .iter()
+                    .try_for_each(|path| exists(path)),
+                false => Err("this user isn't root".to_owned()),
+            },
             Self::Bpf | Self::Strace | Self::Calls32 | Self::Setuid => Ok(()),
         };
         self.is_missing_in(found)

@@ -80,7 +80,8 @@ pub struct DetectArgs {
     /// Over several series: share of the believed changes that may be false, in percent
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = share)]
     false_share: f64,
-    /// Search a part of the series, such as 2/8; needs a format of rows. Join the parts' files with --join
+    /// Search a part of the series, such as 2/8, or the one of this task of a job array (slurm); needs a format of rows. Join the parts' files
+    /// with --join
     #[arg(long, value_name = "I/N", conflicts_with = "join")]
     shard: Option<Shard>,
     /// Join the files that --shard has written, and say what is believed among all of their series

@@ -37,6 +37,48 @@ impl Shard {
     /// All series.
     pub const WHOLE: Self = Self { index: 0, of: 1 };
 
+    /// The part that this task of a job array of Slurm takes, by what Slurm tells it: the number of each task, its first and its last one, and
+    /// how many tasks there are.
+    ///
+    /// # Errors
+    /// It is no such task, or its numbers have gaps that aren't equal.
+    pub fn of_slurm_task(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let number = |name: &str| {
+            let value = variable(name).and_then(|text| text.trim().parse::<usize>().ok());
+            value.ok_or_else(|| {
+                format!("`slurm` is for the tasks of a job array of Slurm: {name} isn't set")
+            })
+        };
+        let [task, first, last, of] = [
+            "SLURM_ARRAY_TASK_ID",
+            "SLURM_ARRAY_TASK_MIN",
+            "SLURM_ARRAY_TASK_MAX",
+            "SLURM_ARRAY_TASK_COUNT",
+        ]
+        .map(number);
+        let (task, first, last, of) = (task?, first?, last?, of?);
+        let uneven = || {
+            format!(
+                "the tasks of this array aren't evenly numbered: ask for --array=0-{}",
+                of.saturating_sub(1)
+            )
+        };
+        let span = last.checked_sub(first).ok_or_else(uneven)?;
+        let step = match of {
+            0 => return Err(uneven()),
+            1 => 1,
+            _ => span / (of - 1),
+        };
+        let place = task.checked_sub(first).ok_or_else(uneven)?;
+        match step {
+            1.. if step * (of - 1) == span && place % step == 0 && place / step < of => Ok(Self {
+                index: place / step,
+                of,
+            }),
+            _ => Err(uneven()),
+        }
+    }
+
     fn has(self, series: usize) -> bool {
         series % self.of == self.index
     }
@@ -46,6 +88,9 @@ impl std::str::FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "slurm" {
+            return Self::of_slurm_task(|name| std::env::var(name).ok());
+        }
         let parts = text.split_once('/');
         let number = |text: &str| text.parse::<usize>().ok();
         let parts = parts.and_then(|(i, n)| number(i).zip(number(n)));
@@ -54,7 +99,7 @@ impl std::str::FromStr for Shard {
                 index: i - 1,
                 of: n,
             }),
-            _ => Err("expected a part of a whole, such as 1/8, 2/8, … 8/8".to_owned()),
+            _ => Err("expected a part of a whole, such as 1/8, 2/8, … 8/8, or slurm".to_owned()),
         }
     }
 }
@@ -170,4 +215,39 @@ fn read(
         }
     }
     let _ = to.send(Ok(chunk));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(task: &str, first: &str, last: &str, of: &str) -> Result<Shard, String> {
+        Shard::of_slurm_task(|name| {
+            let value = match name {
+                "SLURM_ARRAY_TASK_ID" => task,
+                "SLURM_ARRAY_TASK_MIN" => first,
+                "SLURM_ARRAY_TASK_MAX" => last,
+                _ => of,
+            };
+            (!value.is_empty()).then(|| value.to_owned())
+        })
+    }
+
+    #[test]
+    fn tasks_of_an_array_are_parts_of_the_whole_whatever_their_numbers() {
+        let part = |index, of| Ok(Shard { index, of });
+        assert_eq!(task("0", "0", "99", "100"), part(0, 100));
+        assert_eq!(task("99", "0", "99", "100"), part(99, 100));
+        assert_eq!(task("8", "1", "8", "8"), part(7, 8));
+        assert_eq!(task("10", "4", "16", "3"), part(1, 3));
+        assert_eq!(task("5", "5", "5", "1"), part(0, 1));
+    }
+
+    #[test]
+    fn an_array_with_gaps_would_lose_series_and_is_refused() {
+        let error = task("3", "1", "4", "3").unwrap_err();
+        assert!(error.contains("--array=0-2"), "{error}");
+        assert!(task("2", "1", "4", "2").is_err());
+        assert!(task("", "0", "3", "4").unwrap_err().contains("job array"));
+    }
 }

@@ -11,7 +11,7 @@ use backsight_notify::NotifyConfig;
 use backsight_settings::{
     Placeholders, PreparationSource, SettingCatalog, SettingDefinition, resolve,
 };
-use backsight_test_needs::Need;
+use backsight_test_needs::{Need, SlurmCluster};
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -97,6 +97,11 @@ fn crates_use_what_the_table_of_floors_says() {
 
 /// Follows a page to the letter: its `console` blocks, in a folder of its own.
 fn follow(page: &str) {
+    follow_with(page, None);
+}
+
+/// The same with a variable of the environment.
+fn follow_with(page: &str, variable: Option<(&str, PathBuf)>) {
     let commands: Vec<String> = blocks(page, "console")
         .iter()
         .flat_map(|block| block.lines())
@@ -136,6 +141,7 @@ fn follow(page: &str) {
         .env("HOME", folder.path())
         .env_remove("XDG_DATA_HOME")
         .env_remove("BACKSIGHT_STORE")
+        .envs(variable)
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -211,6 +217,15 @@ fn the_page_on_jobs_can_be_followed() {
 #[test]
 fn the_page_about_access_works_to_the_letter() {
     follow("docs/how-to/give-access.md");
+}
+
+#[test]
+fn the_page_on_slurm_can_be_followed() {
+    if Need::Slurm.is_missing() {
+        return;
+    }
+    let cluster = SlurmCluster::start(2);
+    follow_with("docs/how-to/use-slurm.md", Some(cluster.environment()));
 }
 
 #[test]

@@ -73,6 +73,7 @@ mod servers;
 mod serving;
 mod shared_lab;
 mod sharing;
+mod slurm;
 mod standing_jobs;
 mod stepping;
 mod steps;

@@ -1,14 +1,17 @@
 //! `backsight queue`: commands that wait for hosts, and the worker that runs them one after the other.
 
-use backsight_model::{Job, JobNeeds, JobRequest, Lab, WorkerScope};
+mod add;
+
+use backsight_model::{Job, JobState, Lab, WorkerScope};
 use backsight_report::{
     escape,
     queue::{QueueView, job_command, queue_table},
 };
 use backsight_store::{JobMove, Store, this_machine};
-use backsight_study::{JobWorker, QueueLimits, job_log_path, list_queue, needs_of_named_testbeds};
-use clap::FromArgMatches as _;
-use jiff::Timestamp;
+use backsight_study::{
+    JobWorker, QueueLimits, check_slurm, job_log_path, list_queue, needs_of_named_testbeds,
+    slurm_log_path, submit_to_slurm, update_from_slurm, withdraw_from_slurm,
+};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
     path::{Path, PathBuf},
@@ -18,15 +21,9 @@ use std::{
 use crate::{
     common_options::CommonOptions,
     exit_status::{self, ExitStatus},
-    files,
-    plan_args::PlanArgs,
-    session_args,
+    files, session_args,
     user_name::user_name,
-    value_parsers::moment,
 };
-
-/// Verbs that never end by themselves, or would wait for the worker that runs them.
-const NO_JOBS: [&str; 4] = ["mcp", "queue", "serve", "watch"];
 
 /// Arguments of `queue`.
 #[derive(Debug, clap::Args)]
@@ -63,45 +60,12 @@ struct ListArgs {
     json: bool,
 }
 
-#[derive(Debug, clap::Args)]
-struct AddArgs {
-    /// Of those that wait the greatest comes first
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        default_value = "0",
-        allow_negative_numbers = true
-    )]
-    priority: i64,
-    /// Who asks; else the user's name
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
-    /// A testbed that it measures on; else those of its plan. May be repeated
-    #[arg(long, value_name = "NAME")]
-    testbed: Vec<String>,
-    /// The lab's file for --testbed; else the lab.toml in this folder
-    #[arg(long, value_name = "FILE", requires = "testbed")]
-    lab: Option<PathBuf>,
-    /// Don't begin it later: 18:00, 3h, "2026-11-28 09:30", "18:00 Europe/Berlin"; of one priority the nearest comes first
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    deadline: Option<Timestamp>,
-    /// Begin it when this job is done; it is cancelled where that one isn't done in the end. May be repeated
-    #[arg(long, value_name = "JOB")]
-    after: Vec<i64>,
-    /// Put it before all that wait; what runs goes on
-    #[arg(long)]
-    now: bool,
-    /// The words behind `backsight`; files are named from this folder
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    arguments: Vec<String>,
-}
-
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// List jobs in the order in which they are run, then those that ended lately
     List(ListArgs),
     /// Add a command: `queue add -- step plan.toml --target app --last 1w`
-    Add(AddArgs),
+    Add(add::AddArgs),
     /// Cancel a job that waits, or stop one that runs
     Cancel {
         /// Its number
@@ -166,6 +130,9 @@ enum What {
         /// The lab's file; else the lab.toml in this folder; without one, it takes jobs of all labs
         #[arg(long, value_name = "FILE")]
         lab: Option<PathBuf>,
+        /// Run this job alone, on whatever it measures, and end when it is over: what Slurm starts
+        #[arg(long, value_name = "JOB", conflicts_with_all = ["testbed", "lab", "until_empty"])]
+        job: Option<i64>,
     },
 }
 
@@ -180,7 +147,7 @@ impl QueueArgs {
         crate::block_on(async {
             match what {
                 What::List(how) => list(shared, how).await,
-                What::Add(asked) => add(shared, command, asked).await,
+                What::Add(asked) => asked.execute(shared, command).await,
                 What::Cancel { job, by } => cancel(shared, job, by.as_deref()).await,
                 What::Pause { job, by, why, .. } => {
                     pause(shared, job, (by.as_deref(), why.as_deref())).await
@@ -195,7 +162,18 @@ impl QueueArgs {
                     until_empty,
                     testbed,
                     lab,
-                } => work(shared, until_empty, scope(&testbed, lab.as_deref())?).await,
+                    job,
+                } => {
+                    let scope = match job {
+                        None => scope(&testbed, lab.as_deref())?,
+                        Some(_) => WorkerScope {
+                            machine: Some(this_machine()),
+                            job,
+                            ..WorkerScope::default()
+                        },
+                    };
+                    work(shared, until_empty, scope).await
+                }
             }
         })
     }
@@ -210,91 +188,17 @@ async fn list(shared: &CommonOptions, how: ListArgs) -> miette::Result<ExitCode>
             ..QueueLimits::default()
         },
     };
+    if let Err(error) = update_from_slurm(&store).await {
+        files::print_note(&format!(
+            "how jobs stand in Slurm is as it was when it was last asked: {error}"
+        ));
+    }
     let listing = list_queue(&store, limits).await.into_diagnostic()?;
     files::print(&match how.json || how.format == ListFormat::Json {
         true => backsight_report::json(&QueueView::new(&listing)).into_diagnostic()?,
         false => queue_table(&listing, files::width()),
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-async fn add(
-    shared: &CommonOptions,
-    command: clap::Command,
-    added: AddArgs,
-) -> miette::Result<ExitCode> {
-    let matches = check_command(command, &added.arguments)?;
-    let store = files::open_store(shared).await?;
-    let needs = match added.testbed.is_empty() {
-        true => needs_of_command(shared, &matches).await.unwrap_or_default(),
-        false => {
-            let lab = files::lab_or_this_machine(added.lab.as_deref())?;
-            needs_of_named_testbeds(&lab, &added.testbed)?
-        }
-    };
-    let folder = std::env::current_dir().into_diagnostic()?;
-    let asked = JobRequest {
-        priority: added.priority,
-        needs,
-        after: added.after,
-        deadline: added.deadline,
-        first: added.now,
-        ..JobRequest::new(added.arguments, folder, user_name(added.by.as_deref())?)
-    };
-    let number = store.add_job(&asked).await.into_diagnostic()?;
-    let listing = list_queue(&store, QueueLimits::default()).await;
-    let listing = listing.into_diagnostic()?;
-    let its = listing.jobs.iter().position(|it| it.job.number == number);
-    let ahead = match its {
-        Some(ahead) => format!("{ahead} before it"),
-        None => format!("more than {} before it", listing.jobs.len()),
-    };
-    files::print(&format!(
-        "job {number} waits; {ahead}. `backsight queue worker` runs jobs\n"
-    ))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Whether a job can be this command: it would be known too late that nobody understands it.
-fn check_command(command: clap::Command, arguments: &[String]) -> miette::Result<clap::ArgMatches> {
-    let words = std::iter::once("backsight").chain(arguments.iter().map(String::as_str));
-    let matches = command.try_get_matches_from(words).map_err(|error| {
-        let text = error.to_string();
-        miette::miette!(
-            help = "what stands behind `--` is a command without `backsight`: queue add -- run plan.toml",
-            "the job isn't understood: {}",
-            text.trim_start_matches("error: ").trim_end()
-        )
-    })?;
-    match matches.subcommand_name() {
-        Some(verb) if NO_JOBS.contains(&verb) => Err(miette::miette!(
-            help = "start it yourself",
-            "`{verb}` is no job: it has no end"
-        )),
-        _ => Ok(matches),
-    }
-}
-
-/// What a command measures on, as its plan and its lab say now; an error where they can't be read, or it measures nothing.
-async fn needs_of_command(
-    shared: &CommonOptions,
-    matches: &clap::ArgMatches,
-) -> miette::Result<JobNeeds> {
-    let nothing = || miette::miette!("it measures nothing");
-    let (verb, its) = matches.subcommand().ok_or_else(nothing)?;
-    // Only verbs that take a plan have both.
-    if its.try_contains_id("use").is_err() || its.try_contains_id("like").is_err() {
-        return Err(nothing());
-    }
-    let plan = PlanArgs::from_arg_matches(its).into_diagnostic()?;
-    let of_job = CommonOptions::from_arg_matches(matches).into_diagnostic()?;
-    let shared = CommonOptions {
-        store: shared.store.clone(),
-        ..of_job
-    };
-    let parallel = its.try_get_one::<u32>("parallel").ok().flatten();
-    let resolved = plan.resolve(&shared, verb, true, Some(0)).await?;
-    resolved.job_needs(parallel.copied().unwrap_or(1) as usize)
 }
 
 async fn pause(
@@ -310,13 +214,14 @@ async fn pause(
         files::print("the queue is paused: what runs goes on, and nothing is begun\n")?;
         return Ok(ExitCode::SUCCESS);
     };
-    known_job(&store, number).await?;
+    let before = known_job(&store, number).await?;
     let because = why.map(|why| format!(": {why}")).unwrap_or_default();
     let said = format!("paused by {by}{because}");
     if !store.pause_job(number, &said).await.into_diagnostic()? {
         let job = known_job(&store, number).await?;
         return Err(miette::miette!("job {number} is {} already", job.state));
     }
+    withdraw(&store, &before).await;
     files::print(&format!("job {number} is paused\n"))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -329,13 +234,27 @@ async fn go_on(shared: &CommonOptions, number: Option<i64>) -> miette::Result<Ex
         return Ok(ExitCode::SUCCESS);
     };
     let job = known_job(&store, number).await?;
+    let is_for_slurm = job.slurm.is_some();
+    if is_for_slurm && job.state == JobState::Paused {
+        check_slurm().await?;
+        // What ended there while it was held back says nothing of it any more.
+        let forgotten = store.set_slurm_job(number, None).await;
+        forgotten.into_diagnostic()?;
+    }
     if !store.continue_job(number).await.into_diagnostic()? {
         return Err(miette::miette!(
             "job {number} is {}, and not paused",
             job.state
         ));
     }
-    files::print(&format!("job {number} waits again\n"))?;
+    files::print(&match is_for_slurm {
+        true => {
+            let program = std::env::current_exe().into_diagnostic()?;
+            let id = submit_to_slurm(&store, &job, &program).await?;
+            format!("job {number} waits in Slurm again, as {id}\n")
+        }
+        false => format!("job {number} waits again\n"),
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -365,6 +284,7 @@ fn scope(testbeds: &[String], file: Option<&Path>) -> miette::Result<WorkerScope
         machine: Some(this_machine()),
         lab: lab.map(|lab| lab.name),
         testbeds,
+        job: None,
     })
 }
 
@@ -387,11 +307,22 @@ async fn cancel(shared: &CommonOptions, number: i64, by: Option<&str>) -> miette
         let job = known_job(&store, number).await?;
         return Err(miette::miette!("job {number} is {} already", job.state));
     }
+    withdraw(&store, &job).await;
     files::print(&format!(
         "job {number} is cancelled: {}\n",
         escape::line(&job_command(&job))
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Takes a job out of Slurm that is cancelled or held back, as it stood before.
+async fn withdraw(store: &Store, before: &Job) {
+    if let Err(error) = withdraw_from_slurm(store, before).await {
+        files::print_note(&format!(
+            "job {} is in Slurm still, where it will end as soon as it is begun: {error}",
+            before.number
+        ));
+    }
 }
 
 async fn log(shared: &CommonOptions, number: i64) -> miette::Result<ExitCode> {
@@ -401,6 +332,10 @@ async fn log(shared: &CommonOptions, number: i64) -> miette::Result<ExitCode> {
     match std::fs::read(&path) {
         Ok(text) => files::print_foreign(&text)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            // Why its worker didn't begin it.
+            if let Ok(text) = std::fs::read(slurm_log_path(store.dir(), number)) {
+                files::print_foreign(&text)?;
+            }
             files::print_note(&format!(
                 "job {number} is {} and has printed nothing",
                 job.state
@@ -421,6 +356,9 @@ async fn work(
     scope: WorkerScope,
 ) -> miette::Result<ExitCode> {
     let store = files::open_store(shared).await?;
+    if let Some(number) = scope.job {
+        known_job(&store, number).await?;
+    }
     let worker = JobWorker {
         store: &store,
         program: std::env::current_exe().into_diagnostic()?,

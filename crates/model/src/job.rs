@@ -25,6 +25,21 @@ pub struct JobRequest {
     pub deadline: Option<Timestamp>,
     /// Whether it goes before all that wait, whatever their priority.
     pub first: bool,
+    /// Who begins it.
+    pub engine: JobEngine,
+}
+
+/// Who begins a job.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum JobEngine {
+    /// Workers of the queue.
+    #[default]
+    Workers,
+    /// Slurm, which starts a worker for it.
+    Slurm {
+        /// Words for `sbatch`.
+        options: Vec<String>,
+    },
 }
 
 /// Options of a command whose values say nothing about how long it takes.
@@ -42,6 +57,7 @@ impl JobRequest {
             after: Vec::new(),
             deadline: None,
             first: false,
+            engine: JobEngine::Workers,
         }
     }
 
@@ -128,6 +144,17 @@ pub struct Job {
     pub outcome: Option<String>,
     /// The study that it began, if it is there.
     pub study: Option<StudyName>,
+    /// Of one that Slurm begins: how it stands there.
+    pub slurm: Option<SlurmStanding>,
+}
+
+/// How a job stands in Slurm.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SlurmStanding {
+    /// Slurm's number; none where Slurm hasn't got it, or not any more.
+    pub id: Option<i64>,
+    /// Why it waits there, in Slurm's word, when Slurm was last asked.
+    pub reason: Option<String>,
 }
 
 /// How a job stands.

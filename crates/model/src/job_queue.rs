@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::{JobNeeds, JobState, LabName, Reservation, TestbedName};
+use crate::{JobNeeds, JobState, LabName, Reservation, SlurmStanding, TestbedName};
 
 /// The queue at one moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +62,8 @@ pub struct QueuedJob {
     pub after: Vec<(i64, JobState)>,
     /// What it has in common with jobs that take equally long.
     pub kind: String,
+    /// Of one that Slurm begins: how it stands there.
+    pub slurm: Option<SlurmStanding>,
 }
 
 /// A job that a worker has.
@@ -88,6 +90,18 @@ pub struct WorkerScope {
     pub lab: Option<LabName>,
     /// The testbeds that it serves; none: all.
     pub testbeds: Option<Vec<TestbedName>>,
+    /// The one job that it is for; none: whichever is next, but those that Slurm begins.
+    pub job: Option<i64>,
+}
+
+impl WorkerScope {
+    /// Whether this job is for such a worker, wherever it measures.
+    pub fn is_for(&self, job: &QueuedJob) -> bool {
+        match self.job {
+            Some(number) => number == job.number,
+            None => job.slurm.is_none(),
+        }
+    }
 }
 
 /// A worker that is there.

@@ -605,10 +605,13 @@ pub struct Testbed {
     pub roles: IndexMap<Located<RoleName>, Seat>,
     /// Whether it always runs the same release, so that others are measured beside it.
     pub reference: bool,
+    /// Words for `sbatch` that say on which of Slurm's nodes jobs of this testbed are run; empty where nobody says so.
+    pub slurm: Vec<String>,
 }
 
-/// The key of a testbed that is no role.
+/// The keys of a testbed that are no roles.
 const REFERENCE_KEY: &str = "reference";
+const SLURM_KEY: &str = "slurm";
 
 impl<'de> Deserialize<'de> for Testbed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -618,17 +621,22 @@ impl<'de> Deserialize<'de> for Testbed {
             type Value = Testbed;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table: ROLE = \"HOST\", or reference = true")
+                f.write_str("a table: ROLE = \"HOST\", reference = true, or slurm = \"WORDS\"")
             }
 
             fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Testbed, A::Error> {
                 let mut testbed = Testbed {
                     roles: IndexMap::new(),
                     reference: false,
+                    slurm: Vec::new(),
                 };
                 while let Some(role) = map.next_key::<Located<RoleName>>()? {
                     if role.as_str() == REFERENCE_KEY {
                         testbed.reference = map.next_value()?;
+                    } else if role.as_str() == SLURM_KEY {
+                        let words: String = map.next_value()?;
+                        let words = words.split_whitespace().map(str::to_owned);
+                        testbed.slurm = words.collect();
                     } else {
                         testbed.roles.insert(role, map.next_value()?);
                     }
@@ -656,6 +664,10 @@ impl JsonSchema for Testbed {
                     "type": "boolean",
                     "default": false,
                     "description": "Whether it always runs the same release, so that others are measured beside it"
+                },
+                "slurm": {
+                    "type": "string",
+                    "description": "Words for sbatch, between blanks: on which of Slurm's nodes jobs of this testbed are run that Slurm begins, such as -p lab -C big"
                 }
             },
             "additionalProperties": seat
@@ -932,7 +944,7 @@ impl Lab {
                         .map(|role| (Located::nowhere(role.clone()), Seat::from(host.clone())))
                         .collect();
                     let name = TestbedName::new(host.as_str()).map_err(|e| (e.to_string(), None))?;
-                    Ok((name, Testbed { roles: seats, reference: false }))
+                    Ok((name, Testbed { roles: seats, reference: false, slurm: Vec::new() }))
                 }
                 (0, _) => Err((
                     "this lab has no testbed".into(),

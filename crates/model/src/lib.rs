@@ -87,7 +87,7 @@ pub use history::{
 };
 pub use install::Install;
 pub use instances::{Across, InstanceSamples, across_instances, fairness_metric, jain_index};
-pub use job::{Job, JobNeeds, JobRequest, JobState};
+pub use job::{Job, JobEngine, JobNeeds, JobRequest, JobState, SlurmStanding};
 pub use job_queue::{
     MachineUse, QueuePause, QueueSnapshot, QueueWorker, QueuedJob, RunningJob, WorkerScope,
 };

@@ -28,6 +28,7 @@ mod tests {
             needs: JobNeeds::default(),
             after: Vec::new(),
             kind: "usual".to_owned(),
+            slurm: None,
         }
     }
 

@@ -141,7 +141,8 @@ pub struct JobView {
     pub deadline: Option<String>,
     /// Its place among those that wait, from 1.
     pub position: Option<usize>,
-    /// Why it waits: `turn`, `paused`, `queue-paused`, `after`, `reserved`, `busy`, `behind`, `not-served`, `no-worker` or `lost`.
+    /// Why it waits: `turn`, `paused`, `queue-paused`, `after`, `reserved`, `busy`, `behind`, `not-served`, `no-worker`,
+    /// `slurm` or `lost`.
     pub waits: Option<&'static str>,
     /// The same in words, with the testbed, the job or the person.
     pub waits_for: Option<String>,
@@ -161,6 +162,8 @@ pub struct JobView {
     pub outcome: Option<String>,
     /// The study that it began.
     pub study: Option<String>,
+    /// Slurm's number of it, where Slurm begins it.
+    pub slurm_job: Option<i64>,
 }
 
 /// An estimate of a time: RFC 3339. Eight of ten lie within, or more.
@@ -239,6 +242,7 @@ impl From<&ListedJob> for JobView {
             ended: job.ended.map(|at| at.to_string()),
             outcome: job.outcome.clone(),
             study: job.study.as_ref().map(ToString::to_string),
+            slurm_job: job.slurm.as_ref().and_then(|standing| standing.id),
         }
     }
 }

@@ -143,6 +143,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (28, "told", include_str!("../migrations/0028_told.sql")),
     (29, "watch", include_str!("../migrations/0029_watch.sql")),
     (30, "access", include_str!("../migrations/0030_access.sql")),
+    (31, "slurm", include_str!("../migrations/0031_slurm.sql")),
     (
         32,
         "settings",

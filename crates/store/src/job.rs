@@ -3,7 +3,7 @@
 //! Which worker has which job is in `job_claim.rs`; the queue as a choice of the next job needs it, in `queue_snapshot.rs`.
 //! Whoever changes what waits, runs or is reserved makes the queue's turn rise in the same transaction ([`Store::change_queue`]).
 
-use backsight_model::{Job, JobRequest, JobState};
+use backsight_model::{Job, JobEngine, JobRequest, JobState, SlurmStanding};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -18,6 +18,7 @@ macro_rules! jobs {
     ($rest:literal) => {
         concat!(
             "SELECT number, arguments, folder, who, priority, needs, deadline, front, asked, state, began, ended, outcome, \
+             slurm_options, slurm_job, slurm_reason, \
              (SELECT name FROM study s WHERE s.job = job.number ORDER BY s.id LIMIT 1) AS study FROM job ",
             $rest
         )
@@ -76,10 +77,14 @@ impl Store {
                 return Err(StoreError::NoDependency { job: *job, state });
             }
         }
+        let slurm_options = match &asked.engine {
+            JobEngine::Workers => None,
+            JobEngine::Slurm { options } => Some(self.to_json(options)?),
+        };
         let number: i64 = query_scalar(
-            "INSERT INTO job (number, arguments, folder, who, priority, asked, state, needs, kind, deadline, front) \
-             SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, \
-             CASE WHEN $10 THEN COALESCE(MAX(front), 0) + 1 ELSE 0 END FROM job RETURNING number",
+            "INSERT INTO job (number, arguments, folder, who, priority, asked, state, needs, kind, deadline, slurm_options, front) \
+             SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, \
+             CASE WHEN $11 THEN COALESCE(MAX(front), 0) + 1 ELSE 0 END FROM job RETURNING number",
         )
         .bind(self.to_json(&asked.arguments)?)
         .bind(asked.folder.to_string_lossy().into_owned())
@@ -90,6 +95,7 @@ impl Store {
         .bind(self.to_json(&asked.needs)?)
         .bind(asked.kind())
         .bind(asked.deadline.map(|deadline| deadline.to_string()))
+        .bind(slurm_options)
         .bind(asked.first)
         .fetch_one(&mut *tx)
         .await
@@ -149,6 +155,17 @@ impl Store {
             jobs.extend(self.job_rows(&rows.await?).await?);
         }
         Ok(jobs.into_iter().map(|job| (job.number, job)).collect())
+    }
+
+    /// Jobs that Slurm begins and that aren't over.
+    ///
+    /// # Errors
+    /// As [`Store::jobs`].
+    pub async fn open_slurm_jobs(&self) -> Result<Vec<Job>, StoreError> {
+        let query = query(jobs!(
+            "WHERE slurm_options IS NOT NULL AND state IN ('waiting', 'running', 'paused') ORDER BY number"
+        ));
+        self.job_rows(&self.database.rows(query).await?).await
     }
 
     /// Jobs of these rows, each that isn't over with those that it comes after.
@@ -292,6 +309,11 @@ impl Store {
         let db = &self.database;
         let folder: String = db.column(row, "folder")?;
         let front: i64 = db.column(row, "front")?;
+        let options: Option<Vec<String>> = db.json_if_any(row, "slurm_options", "words")?;
+        let standing = SlurmStanding {
+            id: db.column(row, "slurm_job")?,
+            reason: db.column(row, "slurm_reason")?,
+        };
         Ok(Job {
             number: db.column(row, "number")?,
             request: JobRequest {
@@ -303,6 +325,12 @@ impl Store {
                 after: Vec::new(),
                 deadline: db.parsed_if_any(row, "deadline", "a time")?,
                 first: front != 0,
+                engine: match &options {
+                    None => JobEngine::Workers,
+                    Some(options) => JobEngine::Slurm {
+                        options: options.clone(),
+                    },
+                },
             },
             asked: db.parsed(row, "asked", "a time")?,
             state: db.parsed(row, "state", "a state of a job")?,
@@ -310,6 +338,7 @@ impl Store {
             ended: db.parsed_if_any(row, "ended", "a time")?,
             outcome: db.column(row, "outcome")?,
             study: db.parsed_if_any(row, "study", "the name of a study")?,
+            slurm: options.map(|_| standing),
         })
     }
 }

@@ -132,7 +132,11 @@ impl Store {
         tx.commit().await.map_err(|e| self.database.fault(e))
     }
 
-    async fn release_orphans(&self) -> Result<(), StoreError> {
+    /// Lets jobs wait again whose worker is gone.
+    ///
+    /// # Errors
+    /// As [`Store::jobs`].
+    pub async fn release_orphans(&self) -> Result<(), StoreError> {
         let taken = query_per_engine(PerEngine {
             sqlite: "SELECT number, worker_pid, worker_boot, worker_start, NULL AS runner_host, NULL AS unseen \
                      FROM job WHERE worker_pid IS NOT NULL",

@@ -72,6 +72,7 @@ mod runner;
 mod self_test;
 mod settings;
 mod settings_file;
+mod slurm_job;
 mod spool;
 mod stamp;
 mod study;

@@ -2,7 +2,7 @@
 
 use backsight_model::{
     JobState, MachineUse, QueuePause, QueueSnapshot, QueueWorker, QueuedJob, RunningJob,
-    WorkerScope,
+    SlurmStanding, WorkerScope,
 };
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,7 +27,7 @@ const PAST_JOBS: i64 = 20;
 macro_rules! queue_workers {
     ($lease:literal, $of:literal) => {
         concat!(
-            "SELECT w.machine, w.boot, w.pid, w.start, w.lab, w.testbeds, ",
+            "SELECT w.machine, w.boot, w.pid, w.start, w.lab, w.testbeds, w.only_job, ",
             "(SELECT MIN(j.number) FROM job j WHERE j.worker_pid = w.pid AND j.worker_boot = w.boot AND j.worker_start = w.start) AS job, ",
             $lease,
             " FROM queue_worker w ",
@@ -88,14 +88,19 @@ impl Store {
     async fn queued_jobs(&self, most: i64) -> Result<Vec<QueuedJob>, StoreError> {
         let db = &self.database;
         let query = query(
-            "SELECT number, who, priority, front, deadline, needs, kind FROM (\
-             SELECT number, who, priority, front, deadline, needs, kind, ROW_NUMBER() OVER (PARTITION BY who ORDER BY \
+            "SELECT number, who, priority, front, deadline, needs, kind, slurm_options, slurm_job, slurm_reason FROM (\
+             SELECT number, who, priority, front, deadline, needs, kind, slurm_options, slurm_job, slurm_reason, ROW_NUMBER() OVER (PARTITION BY who ORDER BY \
              front DESC, priority DESC, CASE WHEN deadline IS NULL THEN 1 ELSE 0 END, deadline, number) AS place \
              FROM job WHERE state = 'waiting' AND worker_pid IS NULL) AS ordered WHERE place <= $1",
         )
         .bind(most);
         let mut jobs = Vec::new();
         for row in db.rows(query).await? {
+            let options: Option<String> = db.column(&row, "slurm_options")?;
+            let standing = SlurmStanding {
+                id: db.column(&row, "slurm_job")?,
+                reason: db.column(&row, "slurm_reason")?,
+            };
             jobs.push(QueuedJob {
                 number: db.column(&row, "number")?,
                 by: db.column(&row, "who")?,
@@ -105,6 +110,7 @@ impl Store {
                 needs: db.json(&row, "needs", "testbeds and hosts")?,
                 after: Vec::new(),
                 kind: db.column(&row, "kind")?,
+                slurm: options.map(|_| standing),
             });
         }
         let numbers: Vec<i64> = jobs.iter().map(|job| job.number).collect();
@@ -252,15 +258,17 @@ impl Store {
         self.keep_lease().await?;
         let testbeds = scope.testbeds.as_ref().map(|names| self.to_json(names));
         let asked = query(
-            "INSERT INTO queue_worker (machine, boot, pid, start, lab, testbeds) VALUES ($1, $2, $3, $4, $5, $6) \
-             ON CONFLICT (machine, boot, pid, start) DO UPDATE SET lab = excluded.lab, testbeds = excluded.testbeds",
+            "INSERT INTO queue_worker (machine, boot, pid, start, lab, testbeds, only_job) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+             ON CONFLICT (machine, boot, pid, start) DO UPDATE SET \
+             lab = excluded.lab, testbeds = excluded.testbeds, only_job = excluded.only_job",
         )
         .bind(this_machine())
         .bind(&worker.boot)
         .bind(i64::from(worker.pid))
         .bind(saturated(worker.start))
         .bind(scope.lab.as_ref().map(|lab| lab.to_string()))
-        .bind(testbeds.transpose()?);
+        .bind(testbeds.transpose()?)
+        .bind(scope.job);
         self.database.execute(asked).await?;
         Ok(())
     }
@@ -319,6 +327,7 @@ impl Store {
                         machine: db.column(&row, "machine")?,
                         lab: db.parsed_if_any(&row, "lab", "the name of a lab")?,
                         testbeds: db.json_if_any(&row, "testbeds", "names of testbeds")?,
+                        job: db.column(&row, "only_job")?,
                     },
                     job: db.column(&row, "job")?,
                 });

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use backsight_model::{Job, JobNeeds, JobRequest, JobState, QueueSnapshot, WorkerScope};
+use backsight_model::{
+    Job, JobEngine, JobNeeds, JobRequest, JobState, QueueSnapshot, SlurmStanding, WorkerScope,
+};
 use backsight_store::{
     JobEnding, JobMove, NewReservation, Runner, Store, StoreError, StoreLocation,
 };
@@ -46,6 +48,7 @@ on_both_engines! {
     jobs_are_listed_by_their_state,
     workers_register_and_those_that_are_gone_are_not_there,
     what_is_reserved_belongs_to_one_person_until_it_ends,
+    how_a_job_stands_in_slurm_is_kept_until_it_is_lost_there,
 }
 
 fn request(name: &str, by: &str) -> JobRequest {
@@ -305,6 +308,61 @@ async fn workers_register_and_those_that_are_gone_are_not_there(place: StoreLoca
     assert_eq!(workers[0].scope.testbeds, scope.testbeds);
     store.remove_worker(&worker).await.unwrap();
     assert!(store.queue(0).await.unwrap().workers.is_empty());
+}
+
+async fn how_a_job_stands_in_slurm_is_kept_until_it_is_lost_there(place: StoreLocation) {
+    let store = Store::open(place).await.unwrap();
+    let options = vec!["-p".to_owned(), "lab".to_owned()];
+    let for_slurm = JobRequest {
+        engine: JobEngine::Slurm { options },
+        ..request("a", "ana")
+    };
+    store.add_job(&request("b", "ana")).await.unwrap();
+    let number = store.add_job(&for_slurm).await.unwrap();
+    let open = store.open_slurm_jobs().await.unwrap();
+    assert_eq!(open.len(), 1);
+    assert_eq!(open[0].request, for_slurm);
+    assert_eq!(open[0].slurm, Some(SlurmStanding::default()));
+    store.set_slurm_job(number, Some(77)).await.unwrap();
+    store
+        .set_slurm_reason(number, Some("Priority"))
+        .await
+        .unwrap();
+    let standing = Some(SlurmStanding {
+        id: Some(77),
+        reason: Some("Priority".to_owned()),
+    });
+    let queue = store.queue(10).await.unwrap();
+    let waiting = |number: i64| queue.waiting.iter().find(|job| job.number == number);
+    assert_eq!(waiting(number).unwrap().slurm, standing);
+    assert_eq!(waiting(1).unwrap().slurm, None);
+    // A worker of its own has it: what Slurm says of an earlier one doesn't matter.
+    let worker = Runner::this_process().unwrap();
+    let scope = WorkerScope {
+        job: Some(number),
+        ..WorkerScope::default()
+    };
+    store.register_worker(&worker, &scope).await.unwrap();
+    assert_eq!(
+        store.queue(0).await.unwrap().workers[0].scope.job,
+        Some(number)
+    );
+    let own = |_: &QueueSnapshot| (Some(number), Vec::new());
+    assert!(store.claim_job(&worker, own).await.unwrap().is_some());
+    let lose = |id| store.end_lost_slurm_job(number, id, JobState::Failed, "is lost");
+    assert!(!lose(77).await.unwrap());
+    store
+        .leave_job(number, &worker, JobEnding::Stopped)
+        .await
+        .unwrap();
+    assert!(!lose(76).await.unwrap(), "it was given to Slurm anew");
+    assert!(lose(77).await.unwrap());
+    let job = store.job(number).await.unwrap().unwrap();
+    assert_eq!(
+        (job.state, job.outcome.as_deref()),
+        (JobState::Failed, Some("is lost"))
+    );
+    assert!(store.open_slurm_jobs().await.unwrap().is_empty());
 }
 
 async fn what_is_reserved_belongs_to_one_person_until_it_ends(place: StoreLocation) {

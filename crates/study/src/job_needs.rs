@@ -40,6 +40,29 @@ impl ResolvedPlan {
         let more = self.more_testbeds(parallel)?;
         Ok(needs_of_testbeds(&self.testbeds(&more)?))
     }
+
+    /// Words for `sbatch` that the lab has for what is measured on where `parallel` testbeds measure at once.
+    ///
+    /// # Errors
+    /// As [`ResolvedPlan::job_needs`].
+    pub fn slurm_words(&self, parallel: usize) -> miette::Result<Vec<String>> {
+        let more = self.more_testbeds(parallel)?;
+        let testbeds = self.testbeds(&more)?;
+        let all = testbeds.measured.iter().chain(&testbeds.reference);
+        Ok(all
+            .flat_map(|it| slurm_words_of_testbeds(&it.lab, std::slice::from_ref(&it.testbed)))
+            .collect())
+    }
+}
+
+/// Words for `sbatch` that a lab has for testbeds, in their order.
+pub fn slurm_words_of_testbeds(lab: &Lab, testbeds: &[TestbedName]) -> Vec<String> {
+    let testbeds = testbeds
+        .iter()
+        .filter_map(|name| lab.testbed.get(name.as_str()));
+    testbeds
+        .flat_map(|testbed| testbed.slurm.iter().cloned())
+        .collect()
 }
 
 /// What a study measures on that goes on, or that is measured like.

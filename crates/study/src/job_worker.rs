@@ -23,10 +23,16 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 
+use crate::slurm_queue::{give_node_back, update_from_slurm};
+
 /// How often the queue is asked whether something waits, and whether the job that runs is still wanted.
 const LOOK: Duration = Duration::from_millis(500);
 /// How often it is noted how long a job has run.
 const BEAT: Duration = Duration::from_secs(15);
+/// How often Slurm is asked about its jobs by a worker that has nothing to do.
+const SLURM_LOOK: Duration = Duration::from_secs(30);
+/// How long a job that Slurm has begun and that can't begin yet keeps its node: the job that it waits for may need it.
+const NODE_WAIT: Duration = Duration::from_secs(5);
 /// How long a store that is full, locked or away is left alone.
 const STORE_REST: Duration = Duration::from_secs(5);
 /// How long a job that is told to stop may take to put things back, before it is killed.
@@ -84,6 +90,8 @@ impl JobWorker<'_> {
     async fn work_as(&mut self, worker: &Runner) -> miette::Result<WorkDone> {
         let mut work = WorkDone::default();
         let mut is_told = false;
+        let mut asked_slurm: Option<Instant> = None;
+        let (mut waits_since, mut is_given_back) = (None, false);
         loop {
             if *self.stop.borrow() {
                 work.stopped = true;
@@ -105,8 +113,39 @@ impl JobWorker<'_> {
                     Some(JobState::Failed) => work.failed += 1,
                     _ => {}
                 },
+                Ok(None) if self.scope.job.is_some() => {
+                    let job = self.only_job().await;
+                    if job.as_ref().is_some_and(|job| job.is_none()) {
+                        return Ok(work);
+                    }
+                    waits_since = waits_since.or_else(|| Some(Instant::now()));
+                    if let (Some(Some(job)), Some(since)) = (job, waits_since)
+                        && since.elapsed() > NODE_WAIT
+                        && !is_given_back
+                    {
+                        is_given_back = true;
+                        match give_node_back(&job).await {
+                            Ok(true) => (self.tell)(&format!(
+                                "job {} can't begin yet: Slurm has its node back, and begins it again",
+                                job.number
+                            )),
+                            Ok(false) => {}
+                            Err(error) => {
+                                (self.tell)(&format!("Slurm keeps its node waiting: {error}"))
+                            }
+                        }
+                    }
+                    let _ = timeout(LOOK, told(&mut self.stop)).await;
+                }
                 Ok(None) if self.until_empty && !awaits_running.get() => return Ok(work),
                 Ok(None) => {
+                    if asked_slurm.is_none_or(|asked| asked.elapsed() > SLURM_LOOK) {
+                        asked_slurm = Some(Instant::now());
+                        // Another machine may be able to ask it.
+                        if let Err(error) = update_from_slurm(self.store).await {
+                            tracing::debug!("Slurm can't be asked about its jobs: {error}");
+                        }
+                    }
                     let _ = timeout(LOOK, told(&mut self.stop)).await;
                 }
                 Err(error) if is_passing(&error) => {
@@ -119,6 +158,14 @@ impl JobWorker<'_> {
                 Err(error) => return Err(error).into_diagnostic(),
             }
         }
+    }
+
+    /// The one job that it is for; `Some(None)` where nothing is to be done of that any more, or not by this worker: who lets a job go on that
+    /// was held back sees to it that a worker comes. `None` where the store can't say: one that is locked or full for a moment is asked again.
+    async fn only_job(&self) -> Option<Option<Job>> {
+        let number = self.scope.job?;
+        let job = self.store.job(number).await.ok()?;
+        Some(job.filter(|job| !job.state.is_over() && job.state != JobState::Paused))
     }
 
     /// Runs a job; returns how it ended, or nothing where it waits again.

@@ -67,6 +67,8 @@ mod scenario_matrix;
 mod session;
 mod shared_machine;
 mod simulated;
+mod slurm;
+mod slurm_queue;
 mod step_records;
 mod store_check;
 mod stored_question;
@@ -109,7 +111,9 @@ pub use host_records::{HostRecords, compare_records, hosts_of_study, machines};
 pub use import_arguments::IMPORT_VERB;
 pub use import_study::ReadImport;
 pub use interval_cache::{Intervals, VersionInterval};
-pub use job_needs::{job_needs_of_study, named_resource, needs_of_named_testbeds};
+pub use job_needs::{
+    job_needs_of_study, named_resource, needs_of_named_testbeds, slurm_words_of_testbeds,
+};
 pub use job_worker::{JobWorker, WAIT_VARIABLE, WorkDone, job_log_path};
 pub use known_alerts::KnownAlerts;
 pub use known_history::{
@@ -134,6 +138,9 @@ pub use resume::resume;
 pub use scenario_matrix::scenario_matrix;
 pub use session::{Session, SessionOptions, StudyTestbeds};
 pub use simulated::Simulated;
+pub use slurm_queue::{
+    check_slurm, slurm_log_path, submit_to_slurm, update_from_slurm, withdraw_from_slurm,
+};
 pub use store_check::{StoreCheck, check_store};
 pub use stored_question::StoredQuestion;
 pub use study_log::{StudyLog, log_lines};

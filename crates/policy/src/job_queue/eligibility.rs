@@ -55,6 +55,13 @@ pub enum JobWait {
     },
     /// No worker is there.
     NoWorker,
+    /// Slurm hasn't started its worker yet.
+    Slurm {
+        /// Slurm's number; none where Slurm hasn't got it.
+        id: Option<i64>,
+        /// Why, in Slurm's word.
+        reason: Option<String>,
+    },
     /// It won't be begun any more: a worker will say so.
     Lost(JobLoss),
 }
@@ -72,6 +79,7 @@ impl JobWait {
             Self::Behind { .. } => "behind",
             Self::NotServed { .. } => "not-served",
             Self::NoWorker => "no-worker",
+            Self::Slurm { .. } => "slurm",
             Self::Lost(_) => "lost",
         }
     }
@@ -90,6 +98,16 @@ impl JobWait {
             Self::Behind { what, job } => format!("waits for {what}, where job {job} comes first"),
             Self::NotServed { what } => format!("waits for a worker that serves {what}"),
             Self::NoWorker => "waits for a worker".to_owned(),
+            Self::Slurm { id: None, .. } => {
+                "isn't in Slurm: pausing and continuing it submits it again".to_owned()
+            }
+            Self::Slurm {
+                id: Some(id),
+                reason,
+            } => {
+                let reason = reason.as_ref().map(|reason| format!(": {reason}"));
+                format!("waits in Slurm as {id}{}", reason.unwrap_or_default())
+            }
             Self::Lost(loss) => loss.to_string(),
         }
     }
@@ -151,7 +169,7 @@ pub fn choose_job(queue: &QueueSnapshot, worker: &WorkerScope) -> QueueChoice {
     let ranked = ranked_jobs(queue, |_| None);
     let mut lane = Lane::new(queue, queue.now);
     let mut choice = QueueChoice::default();
-    for job in ranked {
+    for job in ranked.into_iter().filter(|job| worker.is_for(job)) {
         match lane.wait(job, worker) {
             None => {
                 choice.next = Some(job.number);
@@ -294,7 +312,7 @@ pub(super) fn reserved<'a>(needs: &'a JobNeeds, reservation: &Reservation) -> Op
 #[cfg(test)]
 mod tests {
     use super::{super::tests::*, *};
-    use backsight_model::{QueuePause, RunningJob};
+    use backsight_model::{QueuePause, RunningJob, SlurmStanding};
     use jiff::SignedDuration;
     use proptest::prelude::*;
 
@@ -415,6 +433,24 @@ mod tests {
             ..WorkerScope::default()
         };
         assert_eq!(choose_job(&queue, &worker).next, Some(3));
+    }
+
+    #[test]
+    fn a_job_of_slurm_is_for_its_own_worker_alone() {
+        let mut queue = queue_of(&[(1, "ana"), (2, "ana"), (3, "ana")]);
+        queue.waiting[0].slurm = Some(SlurmStanding::default());
+        assert_eq!(next(&queue), Some(2));
+        let mut worker = WorkerScope {
+            job: Some(1),
+            ..WorkerScope::default()
+        };
+        assert_eq!(choose_job(&queue, &worker).next, Some(1));
+        worker.job = Some(3);
+        assert_eq!(choose_job(&queue, &worker).next, Some(3), "others wait");
+        // Testbeds are everybody's.
+        queue.waiting[2].needs = needs(&["wire"]);
+        queue.running.push(running(9, &["wire"]));
+        assert_eq!(choose_job(&queue, &worker).next, None);
     }
 
     #[test]

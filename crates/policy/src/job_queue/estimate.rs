@@ -127,17 +127,29 @@ fn wait<'a>(queue: &QueueSnapshot, lane: &mut Lane<'a>, job: &'a QueuedJob) -> J
         return JobWait::Lost(loss);
     }
     let scopes = queue.workers.iter().map(|worker| &worker.scope);
+    let scopes = scopes.filter(|scope| scope.is_for(job));
     let serving = scopes
         .clone()
         .find(|scope| unserved(&job.needs, scope).is_none());
     let any = WorkerScope::default();
     // Where nobody serves it, that is why, unless something else is.
-    let scope = serving.or(scopes.clone().next()).unwrap_or(&any);
-    let otherwise = match queue.workers.is_empty() {
-        true => JobWait::NoWorker,
-        false => JobWait::Turn,
+    let scope = serving.or(scopes.clone().next());
+    let otherwise = match (scope, &job.slurm) {
+        (Some(_), _) => JobWait::Turn,
+        (None, None) => JobWait::NoWorker,
+        (None, Some(standing)) => {
+            let in_slurm = JobWait::Slurm {
+                id: standing.id,
+                reason: standing.reason.clone(),
+            };
+            // Whether its testbeds are free then is asked when Slurm has started its worker.
+            return match lane.clone().wait(job, &any) {
+                Some(wait @ (JobWait::QueuePaused { .. } | JobWait::After { .. })) => wait,
+                _ => in_slurm,
+            };
+        }
     };
-    lane.wait(job, scope).unwrap_or(otherwise)
+    lane.wait(job, scope.unwrap_or(&any)).unwrap_or(otherwise)
 }
 
 /// When jobs begin and end if each takes a certain time, in seconds from now; unknown ones aren't there.
@@ -191,7 +203,7 @@ impl Forecast {
                 lane.restart(now);
                 let next = waiting
                     .iter()
-                    .position(|job| lane.wait(job, scope).is_none());
+                    .position(|job| scope.is_for(job) && lane.wait(job, scope).is_none());
                 let Some(next) = next else { continue };
                 let job = waiting.remove(next);
                 *its = Some(job.number);
@@ -228,7 +240,7 @@ impl Forecast {
 #[cfg(test)]
 mod tests {
     use super::{super::tests::*, *};
-    use backsight_model::{JobState, QueuePause, QueueWorker};
+    use backsight_model::{JobState, QueuePause, QueueWorker, SlurmStanding};
 
     fn outlook(queue: &QueueSnapshot, past: &PastDurations, job: i64) -> JobOutlook {
         let all = job_outlooks(queue, past, 100);
@@ -334,6 +346,31 @@ mod tests {
         assert_eq!(begins(&queue, &past(), 3), Some(0));
         queue.waiting[1].deadline = Some(queue.now + SignedDuration::from_secs(50));
         assert_eq!(begins(&queue, &past(), 2), None);
+    }
+
+    #[test]
+    fn a_job_of_slurm_waits_there_until_its_worker_is_there() {
+        let mut queue = with_workers(queue_of(&[(1, "ana"), (2, "ana")]), 1);
+        queue.waiting[0].slurm = Some(SlurmStanding {
+            id: Some(77),
+            reason: Some("Resources".to_owned()),
+        });
+        let wait = outlook(&queue, &past(), 1).wait.unwrap();
+        assert_eq!(
+            wait.clause(|at| at.to_string()),
+            "waits in Slurm as 77: Resources"
+        );
+        assert_eq!(begins(&queue, &past(), 1), None, "Slurm chooses when");
+        assert_eq!(begins(&queue, &past(), 2), Some(0));
+        queue.waiting[0].after = vec![(9, JobState::Running)];
+        let wait = outlook(&queue, &past(), 1).wait.unwrap();
+        assert!(matches!(wait, JobWait::After { job: 9, .. }), "{wait:?}");
+        queue.waiting[0].after.clear();
+        let mut its = queue.workers[0].clone();
+        its.scope.job = Some(1);
+        queue.workers.push(its);
+        assert_eq!(outlook(&queue, &past(), 1).wait, Some(JobWait::Turn));
+        assert_eq!(begins(&queue, &past(), 1), Some(0));
     }
 
     #[test]

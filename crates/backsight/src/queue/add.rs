@@ -1,0 +1,200 @@
+//! `backsight queue add`: checks a command, finds out what it measures on, and gives it to the workers or to Slurm.
+
+use backsight_model::{JobEngine, JobNeeds, JobRequest};
+use backsight_study::{
+    QueueLimits, check_slurm, list_queue, needs_of_named_testbeds, slurm_words_of_testbeds,
+    submit_to_slurm,
+};
+use clap::FromArgMatches as _;
+use jiff::Timestamp;
+use miette::IntoDiagnostic as _;
+use std::{path::PathBuf, process::ExitCode};
+
+use super::known_job;
+use crate::{
+    common_options::CommonOptions, files, plan_args::PlanArgs, user_name::user_name,
+    value_parsers::moment,
+};
+
+/// Verbs that never end by themselves, or would wait for the worker that runs them.
+const NO_JOBS: [&str; 4] = ["mcp", "queue", "serve", "watch"];
+
+/// Who begins a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Engine {
+    /// `backsight queue worker`
+    Workers,
+    /// Slurm, by a batch job of its own
+    Slurm,
+}
+
+/// Arguments of `queue add`.
+#[derive(Debug, clap::Args)]
+pub(super) struct AddArgs {
+    /// Of those that wait the greatest comes first
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "0",
+        allow_negative_numbers = true
+    )]
+    priority: i64,
+    /// Who asks; else the user's name
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// A testbed that it measures on; else those of its plan. May be repeated
+    #[arg(long, value_name = "NAME")]
+    testbed: Vec<String>,
+    /// The lab's file for --testbed; else the lab.toml in this folder
+    #[arg(long, value_name = "FILE", requires = "testbed")]
+    lab: Option<PathBuf>,
+    /// Don't begin it later: 18:00, 3h, "2026-11-28 09:30", "18:00 Europe/Berlin"; of one priority the nearest comes first
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    deadline: Option<Timestamp>,
+    /// Begin it when this job is done; it is cancelled where that one isn't done in the end. May be repeated
+    #[arg(long, value_name = "JOB")]
+    after: Vec<i64>,
+    /// Put it before all that wait; what runs goes on
+    #[arg(long)]
+    now: bool,
+    /// Who begins it
+    #[arg(long, value_enum, value_name = "ENGINE", default_value = "workers")]
+    on: Engine,
+    /// Words for sbatch, between blanks: which nodes, for how long. May be repeated
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+    /// The words behind `backsight`; files are named from this folder
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    arguments: Vec<String>,
+}
+
+impl AddArgs {
+    /// Adds it.
+    pub(super) async fn execute(
+        self,
+        shared: &CommonOptions,
+        command: clap::Command,
+    ) -> miette::Result<ExitCode> {
+        add(shared, command, self).await
+    }
+
+    fn engine(&self) -> miette::Result<JobEngine> {
+        match self.on {
+            Engine::Workers if self.sbatch.is_empty() => Ok(JobEngine::Workers),
+            Engine::Workers => Err(miette::miette!(
+                help = "say `--on slurm`",
+                "--sbatch is for jobs that Slurm begins"
+            )),
+            Engine::Slurm => {
+                let words = self
+                    .sbatch
+                    .iter()
+                    .flat_map(|words| words.split_whitespace());
+                Ok(JobEngine::Slurm {
+                    options: words.map(str::to_owned).collect(),
+                })
+            }
+        }
+    }
+}
+
+async fn add(
+    shared: &CommonOptions,
+    command: clap::Command,
+    added: AddArgs,
+) -> miette::Result<ExitCode> {
+    let matches = check_command(command, &added.arguments)?;
+    let mut engine = added.engine()?;
+    if engine != JobEngine::Workers {
+        check_slurm().await?;
+    }
+    let store = files::open_store(shared).await?;
+    let (needs, slurm_words) = match added.testbed.is_empty() {
+        true => needs_of_command(shared, &matches).await.unwrap_or_default(),
+        false => {
+            let lab = files::lab_or_this_machine(added.lab.as_deref())?;
+            let needs = needs_of_named_testbeds(&lab, &added.testbed)?;
+            let words = slurm_words_of_testbeds(&lab, &needs.testbeds);
+            (needs, words)
+        }
+    };
+    if let JobEngine::Slurm { options } = &mut engine {
+        // What is asked for here comes last, and so counts.
+        options.splice(0..0, slurm_words);
+    }
+    let folder = std::env::current_dir().into_diagnostic()?;
+    let asked = JobRequest {
+        priority: added.priority,
+        needs,
+        after: added.after,
+        deadline: added.deadline,
+        first: added.now,
+        engine,
+        ..JobRequest::new(added.arguments, folder, user_name(added.by.as_deref())?)
+    };
+    let number = store.add_job(&asked).await.into_diagnostic()?;
+    if asked.engine != JobEngine::Workers {
+        let job = known_job(&store, number).await?;
+        let program = std::env::current_exe().into_diagnostic()?;
+        let id = submit_to_slurm(&store, &job, &program).await?;
+        files::print(&format!("job {number} waits in Slurm as {id}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let listing = list_queue(&store, QueueLimits::default()).await;
+    let listing = listing.into_diagnostic()?;
+    let its = listing.jobs.iter().position(|it| it.job.number == number);
+    let ahead = match its {
+        Some(ahead) => format!("{ahead} before it"),
+        None => format!("more than {} before it", listing.jobs.len()),
+    };
+    files::print(&format!(
+        "job {number} waits; {ahead}. `backsight queue worker` runs jobs\n"
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a job can be this command: it would be known too late that nobody understands it.
+fn check_command(command: clap::Command, arguments: &[String]) -> miette::Result<clap::ArgMatches> {
+    let words = std::iter::once("backsight").chain(arguments.iter().map(String::as_str));
+    let matches = command.try_get_matches_from(words).map_err(|error| {
+        let text = error.to_string();
+        miette::miette!(
+            help = "what stands behind `--` is a command without `backsight`: queue add -- run plan.toml",
+            "the job isn't understood: {}",
+            text.trim_start_matches("error: ").trim_end()
+        )
+    })?;
+    match matches.subcommand_name() {
+        Some(verb) if NO_JOBS.contains(&verb) => Err(miette::miette!(
+            help = "start it yourself",
+            "`{verb}` is no job: it has no end"
+        )),
+        _ => Ok(matches),
+    }
+}
+
+/// What a command measures on, with the lab's words for Slurm, as its plan and its lab say now; an error where they can't be read, or it measures nothing.
+async fn needs_of_command(
+    shared: &CommonOptions,
+    matches: &clap::ArgMatches,
+) -> miette::Result<(JobNeeds, Vec<String>)> {
+    let nothing = || miette::miette!("it measures nothing");
+    let (verb, its) = matches.subcommand().ok_or_else(nothing)?;
+    // Only verbs that take a plan have both.
+    if its.try_contains_id("use").is_err() || its.try_contains_id("like").is_err() {
+        return Err(nothing());
+    }
+    let plan = PlanArgs::from_arg_matches(its).into_diagnostic()?;
+    let of_job = CommonOptions::from_arg_matches(matches).into_diagnostic()?;
+    let shared = CommonOptions {
+        store: shared.store.clone(),
+        ..of_job
+    };
+    let parallel = its.try_get_one::<u32>("parallel").ok().flatten();
+    let resolved = plan.resolve(&shared, verb, true, Some(0)).await?;
+    let parallel = parallel.copied().unwrap_or(1) as usize;
+    Ok((
+        resolved.job_needs(parallel)?,
+        resolved.slurm_words(parallel)?,
+    ))
+}

@@ -15,7 +15,7 @@ COMMONEST := cyclictest dbench fio hackbench iperf3-tcp perf-sched-pipe pgbench 
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build release agents check unit commonest browser quality aa explain-quality bench bench-trace bench-profile kills faults images fuzz api-fuzz catalogue spread packages book coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-dist
+.PHONY: demo demo-history test missing-needs build release agents check unit commonest browser quality aa explain-quality bench bench-trace bench-profile scale kills faults images fuzz api-fuzz catalogue spread packages book coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-scale setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-dist
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -80,6 +80,9 @@ bench-trace: setup-bench build ## the tracer beside strace, measured here and no
 bench-profile: setup-bench build ## the profiler beside perf record, measured here and now
 	scripts/bench-profile $(BINARY)
 
+scale: setup-scale build    ## how a store grows and each command with it, on SQLite and PostgreSQL: writes the tables of docs/scale.md; half an hour; PARTS="history queue" are some
+	scripts/scale $(BINARY) --write $(PARTS)
+
 kills: setup-test           ## settings of a machine after kills at every point of a study and power cuts at every point of making them: about an hour
 	cargo nextest run -p backsight-settings -p backsight --locked --run-ignored only --no-capture -E 'test(/killed_again_and_again|power_cuts_at_every_point/)'
 
@@ -114,7 +117,7 @@ coverage: setup-coverage    ## which lines the tests run: of PACKAGES ("-p backs
 	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo llvm-cov nextest --locked $(or $(PACKAGES),--workspace) --html
 	cargo llvm-cov report --summary-only
 
-setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-dist:
+setup-build setup-demo setup-demo-history setup-test setup-bench setup-scale setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-dist:
 	@scripts/setup $(@:setup-%=%)
 
 clean:

@@ -5,7 +5,7 @@ use backsight_policy::AlertState;
 use backsight_site::MeasureRequest;
 use backsight_study::{
     AcceptanceStatement, AlertStatement, AnnotationStatement, accept_change, annotate_version,
-    find_target, job_needs_of_study, triage_alert,
+    find_target, job_needs_of_study, triage_alert, withdraw_from_slurm,
 };
 use miette::IntoDiagnostic as _;
 use schemars::JsonSchema;
@@ -272,10 +272,23 @@ impl CancelRequest {
     async fn carry_out(self, live: &LiveSite) -> miette::Result<String> {
         let (number, by) = (self.job, self.by.trim());
         let why = format!("cancelled by {by}");
+        let before = live.store().job(number).await.into_diagnostic()?;
         let cancelled = live.store().cancel_job(number, &why).await;
-        match cancelled.into_diagnostic()? {
-            true => Ok(format!("job {number} is cancelled, says {by}")),
-            false => Err(miette::miette!("no job {number} waits or runs")),
+        match (cancelled.into_diagnostic()?, before) {
+            (true, before) => {
+                let withdrawn = match &before {
+                    Some(before) => withdraw_from_slurm(live.store(), before).await,
+                    None => Ok(()),
+                };
+                // Where this machine has no Slurm, its worker ends as soon as it is begun.
+                Ok(match withdrawn {
+                    Ok(()) => format!("job {number} is cancelled, says {by}"),
+                    Err(error) => format!(
+                        "job {number} is cancelled, says {by}; in Slurm it will end when it is begun: {error}"
+                    ),
+                })
+            }
+            (false, _) => Err(miette::miette!("no job {number} waits or runs")),
         }
     }
 }

@@ -12,8 +12,10 @@ use std::{
 };
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
-/// How long a command of Slurm may take: its controller answers within ten seconds, or its commands give up.
+/// How long a command that changes something may take: where Slurm's controller is away, they give up after twenty seconds at most.
 const LIMIT: Duration = Duration::from_secs(60);
+/// How long a question may take: somebody looks at the queue, and can do without.
+const QUESTION_LIMIT: Duration = Duration::from_secs(5);
 /// Jobs that are asked about in one question.
 const MOST_JOBS: usize = 1000;
 
@@ -71,7 +73,7 @@ const ENDED: [&str; 10] = [
 /// # Errors
 /// They can't.
 pub(crate) async fn check_slurm() -> miette::Result<()> {
-    let asked = run("sbatch", &["--version".to_owned()]).await;
+    let asked = run("sbatch", &["--version".to_owned()], LIMIT).await;
     asked.map(drop).map_err(|error| {
         miette::miette!(
             help = "submit jobs on a machine of the cluster that has Slurm's commands (Debian: slurm-client); without `--on slurm`, `backsight queue worker` runs them",
@@ -139,7 +141,7 @@ fn submitted_job(said: &str) -> Option<i64> {
 /// # Errors
 /// Slurm can't be asked, or refuses.
 pub(crate) async fn cancel(job: i64) -> miette::Result<()> {
-    let output = run("scancel", &["--quiet".to_owned(), job.to_string()]).await?;
+    let output = run("scancel", &["--quiet".to_owned(), job.to_string()], LIMIT).await?;
     match is_unknown_job(&output) {
         true => Ok(()),
         false => said_by("scancel", &output).map(drop),
@@ -151,7 +153,7 @@ pub(crate) async fn cancel(job: i64) -> miette::Result<()> {
 /// # Errors
 /// Slurm can't be asked, or refuses.
 pub(crate) async fn requeue(job: i64) -> miette::Result<()> {
-    let output = run("scontrol", &["requeue".to_owned(), job.to_string()]).await?;
+    let output = run("scontrol", &["requeue".to_owned(), job.to_string()], LIMIT).await?;
     said_by("scontrol", &output).map(drop)
 }
 
@@ -166,7 +168,7 @@ pub(crate) async fn states(jobs: &[i64]) -> miette::Result<BTreeMap<i64, SlurmSt
         let words = ["--noheader", "--states=all", "--format=%i|%T|%r", "--jobs"];
         let mut words = words.map(str::to_owned).to_vec();
         words.push(list.join(","));
-        let output = run("squeue", &words).await?;
+        let output = run("squeue", &words, QUESTION_LIMIT).await?;
         if !is_unknown_job(&output) {
             states.extend(listed_states(&said_by("squeue", &output)?));
         }
@@ -183,7 +185,7 @@ pub(crate) async fn states(jobs: &[i64]) -> miette::Result<BTreeMap<i64, SlurmSt
             ];
             let mut words = words.map(str::to_owned).to_vec();
             words.push(job.to_string());
-            let accounts = run("sacct", &words).await;
+            let accounts = run("sacct", &words, QUESTION_LIMIT).await;
             let said = accounts
                 .ok()
                 .and_then(|output| said_by("sacct", &output).ok());
@@ -240,8 +242,8 @@ fn command(program: &str) -> Command {
     command
 }
 
-async fn run(program: &str, words: &[String]) -> miette::Result<Output> {
-    let output = timeout(LIMIT, command(program).args(words).output()).await;
+async fn run(program: &str, words: &[String], limit: Duration) -> miette::Result<Output> {
+    let output = timeout(limit, command(program).args(words).output()).await;
     output
         .map_err(|_| miette::miette!("{program} doesn't answer"))?
         .map_err(|error| miette::miette!("{program} can't be started: {error}"))

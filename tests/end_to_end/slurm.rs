@@ -234,16 +234,13 @@ fn a_job_array_searches_each_series_once() {
     let (name, value) = its.cluster.environment();
     let mut array = place.put(
         Command::new("sbatch"),
-        &[
-            "--wait",
-            "--array=0-3",
-            "--output=/dev/null",
-            "--wrap",
-            &line,
-        ],
+        &["--array=0-3", "--output=/dev/null", "--wrap", &line],
     );
     array.env(name, value);
     Running::start(array).ends().assert_code(0);
+    processes::until("the array has ended", || {
+        its.cluster.prints("squeue", &["--noheader"]).is_empty()
+    });
     let parts: Vec<String> = (0..4).map(|part| format!("part-{part}.parquet")).collect();
     let mut joining = vec!["detect", "--join", "--format", "csv"];
     joining.extend(parts.iter().map(String::as_str));

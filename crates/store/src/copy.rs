@@ -209,6 +209,12 @@ impl StoreCopy {
             .await?;
 
         let mut tx = to.begin_alone("study").await?;
+        if to.is_shared() {
+            // Whether a row's trial is there is planned once a connection, for tables as they were when they were analyzed last: for small ones
+            // all of `trial` would be read for each sample.
+            let by_keys = query("SET LOCAL enable_seqscan = off");
+            by_keys.execute(&mut *tx).await.map_err(|e| to.fault(e))?;
+        }
         let id = match replaced {
             Some(id) => {
                 let gone = query("DELETE FROM study WHERE id = $1").bind(id);

@@ -283,9 +283,11 @@ fn jobs_wait_for_others_for_people_and_for_their_time() {
         "waits for job 1, which is waiting"
     );
 
+    // On a busy machine it had passed when the worker above came by, which cancelled the job.
     processes::until("the deadline of job 3 has passed", || {
         let jobs = jobs(&place);
-        jobs.iter().any(|job| job["waits"] == "lost")
+        let third = jobs.iter().find(|job| job["job"] == 3).unwrap();
+        third["waits"] == "lost" || third["state"] == "cancelled"
     });
     let work = place.ends(&["queue", "worker", "--until-empty"]);
     work.assert_code(1);

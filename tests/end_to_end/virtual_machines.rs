@@ -136,6 +136,7 @@ fn a_recipe_becomes_a_machine_that_is_made_once_and_is_clean_before_each_trial()
 }
 
 #[test]
+#[ignore = "three minutes: `make images`"]
 fn what_a_machine_writes_stays_for_a_study_or_for_ever_as_the_lab_says() {
     let Some(place) = provisioned("restore = \"study\"") else {
         return;

@@ -184,7 +184,7 @@ test("who came with the token says how a change stands, and others don't", LIMIT
   await context.close();
 });
 
-test("whom a proxy knows says it in that name, and needs no token", LIMIT, async () => {
+test("whom a proxy knows says it in that name, and needs no token", LIMIT, async (t) => {
   const { stdout: token } = await run(program, ["token", "add", "proxy", "--scope", "proxy"]);
   const { port, hostname } = new URL(address);
   const proxy = createServer((asked, answer) => {
@@ -195,6 +195,10 @@ test("whom a proxy knows says it in that name, and needs no token", LIMIT, async
     });
     forwarded.on("error", () => answer.destroy());
     asked.pipe(forwarded);
+  });
+  t.after(() => {
+    proxy.closeAllConnections();
+    proxy.close();
   });
   proxy.listen(0, "127.0.0.1");
   await once(proxy, "listening");
@@ -210,6 +214,4 @@ test("whom a proxy knows says it in that name, and needs no token", LIMIT, async
   await page.getByText("by Zoe: seen by a proxy").waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
-  proxy.closeAllConnections();
-  proxy.close();
 });

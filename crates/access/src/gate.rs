@@ -23,6 +23,8 @@ const WRONG: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 100 })
 const WAITING: usize = 50;
 /// For so long the tokens of the store are believed to be the same: one that is revoked is taken no longer than that.
 const FRESH: Duration = Duration::from_secs(1);
+/// A token that isn't among them is looked for again after so long: it may be new.
+const NEW: Duration = Duration::from_millis(100);
 /// Longest name of a person, in characters.
 const LONGEST_NAME: usize = 200;
 
@@ -191,18 +193,24 @@ impl Gate {
 
     /// The valid token with this hash.
     async fn token(&self, hash: &TokenHash) -> Result<Option<AccessToken>, Refusal> {
-        let now = Timestamp::now();
         let mut known = self.inner.known.lock().await;
-        let is_fresh = known.as_ref().is_some_and(|(at, _)| at.elapsed() < FRESH);
-        if !is_fresh {
-            let tokens = self.inner.store.access_tokens().await;
-            let tokens = tokens.map_err(|why| Refusal::Store(why.to_string()))?;
-            *known = Some((Instant::now(), tokens));
+        // One that isn't known may have been made just now.
+        for fresh in [FRESH, NEW] {
+            let is_fresh = known.as_ref().is_some_and(|(at, _)| at.elapsed() < fresh);
+            if !is_fresh {
+                let tokens = self.inner.store.access_tokens().await;
+                let tokens = tokens.map_err(|why| Refusal::Store(why.to_string()))?;
+                *known = Some((Instant::now(), tokens));
+            }
+            let now = Timestamp::now();
+            let tokens = known.iter().flat_map(|(_, tokens)| tokens);
+            let mut valid = tokens.filter(|token| token.is_valid(now));
+            // What is compared are hashes: how long that takes says nothing of a token.
+            if let Some(token) = valid.find(|token| token.hash == *hash) {
+                return Ok(Some(token.clone()));
+            }
         }
-        let tokens = known.iter().flat_map(|(_, tokens)| tokens);
-        let mut valid = tokens.filter(|token| token.is_valid(now));
-        // What is compared are hashes: how long that takes says nothing of a token.
-        Ok(valid.find(|token| token.hash == *hash).cloned())
+        Ok(None)
     }
 
     async fn refuse(&self) -> Refusal {
@@ -297,6 +305,20 @@ mod tests {
             let said = gate.known_caller(&headers("secret of proxy", people)).await;
             assert!(matches!(said, Err(Refusal::NoPerson(_))), "{people:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_token_that_was_made_just_now_is_taken() {
+        let (_folder, store) = store_with(&[("one", AccessScope::Read, None)]).await;
+        let gate = gate(&store);
+        assert!(gate.known_caller(&headers("wrong", &[])).await.is_err());
+        let mut token = store.access_tokens().await.unwrap().remove(0);
+        token.name = "two".to_owned();
+        token.hash = TokenHash::of("secret of two");
+        assert!(store.add_access_token(&token).await.unwrap());
+        sleep(NEW).await;
+        let asked = headers("secret of two", &[]);
+        assert!(gate.known_caller(&asked).await.is_ok());
     }
 
     #[tokio::test]

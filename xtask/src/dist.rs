@@ -1,9 +1,9 @@
 //! Makes what a release consists of: for each machine an archive and a Debian package of the same files, one list of what is in the program
 //! (SBOM), and the checksums of all of them. The same commit gives the same bytes.
 
+mod files;
 mod packages;
 mod sbom;
-mod tree;
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use std::{
 };
 
 use crate::programs::{ProgramError, call, in_file, remove};
-use tree::Tree;
+use files::ReleaseFiles;
 
 /// What `cargo xtask dist` calls a release.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -43,25 +43,25 @@ type Result<T> = std::result::Result<T, DistError>;
 
 /// A machine that a release is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Machine {
+pub struct ReleaseMachine {
     /// The kernel's name for it.
     pub name: &'static str,
     /// Debian's.
     pub debian: &'static str,
 }
 
-const MACHINES: [Machine; 2] = [
-    Machine {
+const MACHINES: [ReleaseMachine; 2] = [
+    ReleaseMachine {
         name: "x86_64",
         debian: "amd64",
     },
-    Machine {
+    ReleaseMachine {
         name: "aarch64",
         debian: "arm64",
     },
 ];
 
-impl Machine {
+impl ReleaseMachine {
     fn named(name: &str) -> Result<Self> {
         let found = MACHINES.into_iter().find(|machine| machine.name == name);
         found.ok_or_else(|| DistError::Machine(name.to_owned()))
@@ -101,7 +101,8 @@ impl Options {
                 _ => return None,
             }
         }
-        Some(options)
+        // A program that is there is this machine's.
+        (options.machines.is_empty() || options.program.is_none()).then_some(options)
     }
 }
 
@@ -110,40 +111,41 @@ impl Options {
 /// # Errors
 /// A program that is needed is missing or fails; the folder can't be written.
 pub fn run(options: &Options) -> Result<()> {
-    let machines = match (&options.machines, &options.program) {
-        (names, _) if !names.is_empty() => {
-            let named = names.iter().map(|name| Machine::named(name));
-            named.collect::<Result<Vec<_>>>()?
+    let named = options.machines.iter();
+    let named = named.map(|name| ReleaseMachine::named(name));
+    let named = named.collect::<Result<Vec<_>>>()?;
+    let machines = match &options.program {
+        Some(program) => {
+            fs::metadata(program).map_err(in_file(program))?;
+            vec![ReleaseMachine::named(std::env::consts::ARCH)?]
         }
-        // One that was built already is this machine's.
-        (_, Some(_)) => vec![Machine::named(std::env::consts::ARCH)?],
-        _ => MACHINES.to_vec(),
+        None if named.is_empty() => MACHINES.to_vec(),
+        None => named,
     };
-    if let Some(program) = &options.program {
-        fs::metadata(program).map_err(in_file(program))?;
-    } else {
+    if options.program.is_none() {
         call(Command::new("make").args(["setup-dist", "agents"]))?;
     }
     let folder = &options.folder;
     remove(folder)?;
     fs::create_dir_all(folder).map_err(in_file(folder))?;
-    let documents = match &options.program {
+    // The one of this machine also says how it is used.
+    let own = match &options.program {
         Some(program) => program.clone(),
-        None => build(Machine::named(std::env::consts::ARCH)?)?,
+        None => build(ReleaseMachine::named(std::env::consts::ARCH)?)?,
     };
     let moment = commit_time()?;
     let bill = folder.join(SBOM);
     fs::write(&bill, sbom::sbom(&moment)?).map_err(in_file(&bill))?;
     let mut made = vec![bill.clone()];
     for machine in machines {
-        let program = match &options.program {
-            Some(program) => program.clone(),
-            None => build(machine)?,
+        let program = match machine.is_own() {
+            true => own.clone(),
+            false => build(machine)?,
         };
-        let tree = Tree::plant(folder, machine, &program, &documents, &bill)?;
-        made.push(packages::archive(&tree, folder, &moment)?);
-        made.push(packages::debian(&tree, folder, &moment)?);
-        tree.fell()?;
+        let files = ReleaseFiles::copy(folder, machine, &program, &own, &bill)?;
+        made.push(packages::archive(&files, folder, &moment)?);
+        made.push(packages::debian(&files, folder, &moment)?);
+        files.remove()?;
     }
     let names = made.iter().filter_map(|file| file.file_name());
     let sums = call(Command::new("sha256sum").args(names).current_dir(folder))?;
@@ -166,7 +168,7 @@ pub fn print_sbom() -> Result<()> {
 }
 
 /// The program for a machine, with the agents for others in it.
-fn build(machine: Machine) -> Result<PathBuf> {
+fn build(machine: ReleaseMachine) -> Result<PathBuf> {
     let target = machine.target();
     let mut cargo = Command::new("cargo");
     match machine.is_own() {

@@ -283,6 +283,7 @@ fn units_are_as_systemd_wants_them() {
         return;
     }
     let place = tempfile::tempdir().unwrap();
+    let mut checked = 0;
     for entry in fs::read_dir(root().join("packaging/systemd")).unwrap() {
         let file = entry.unwrap().path();
         let text = fs::read_to_string(&file).unwrap();
@@ -294,7 +295,9 @@ fn units_are_as_systemd_wants_them() {
             .args(["verify", "--man=no"])
             .arg(&unit));
         assert_eq!(said + &told, "", "{}", file.display());
+        checked += 1;
     }
+    assert_eq!(checked, 3, "serve, worker, watch");
 }
 
 #[test]
@@ -305,6 +308,10 @@ fn what_no_release_is_made_for_is_said() {
             "there is no release for `pdp11`: x86_64, aarch64",
         ),
         (&["dist", "--program", "/gone"], "/gone"),
+        (
+            &["dist", "--program", "/bin/true", "--machine", "x86_64"],
+            "usage: cargo xtask TASK",
+        ),
         (&["dist", "--colour"], "usage: cargo xtask TASK"),
     ] {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! An archive and a Debian package of a tree.
+//! An archive and a Debian package of the files of a release.
 
 use std::{
     fmt::Write as _,
@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     Result, VERSION,
-    tree::{Tree, allow},
+    files::{ReleaseFiles, allow},
 };
 use crate::programs::{call, in_file, remove};
 
@@ -30,9 +30,9 @@ const RECOMMENDS: &str = "git, iproute2, nftables, openssh-client";
 /// What runs when it is installed and removed.
 const SCRIPTS: [&str; 3] = ["postinst", "postrm", "prerm"];
 
-/// Writes a tree as an archive, to be unpacked below `/usr/local` or anywhere. Its file.
-pub fn archive(tree: &Tree, folder: &Path, moment: &str) -> Result<PathBuf> {
-    let name = format!("backsight-{VERSION}-{}-linux", tree.machine.name);
+/// Writes files as an archive, to be unpacked below `/usr/local` or anywhere. Its file.
+pub fn archive(files: &ReleaseFiles, folder: &Path, moment: &str) -> Result<PathBuf> {
+    let name = format!("backsight-{VERSION}-{}-linux", files.machine.name);
     let file = folder.join(format!("{name}.tar.gz"));
     let packed = folder.join(format!("{name}.tar"));
     call(
@@ -47,7 +47,7 @@ pub fn archive(tree: &Tree, folder: &Path, moment: &str) -> Result<PathBuf> {
             .args(["--numeric-owner", &format!("--mtime=@{moment}")])
             .arg(format!("--transform=s,^\\.,{name},"))
             .arg("--directory")
-            .arg(&tree.folder)
+            .arg(&files.folder)
             .arg("--file")
             .arg(std::path::absolute(&packed).map_err(in_file(&packed))?)
             .arg("."),
@@ -56,14 +56,14 @@ pub fn archive(tree: &Tree, folder: &Path, moment: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Writes a tree as a Debian package. Its file.
-pub fn debian(tree: &Tree, folder: &Path, moment: &str) -> Result<PathBuf> {
-    let machine = tree.machine.debian;
+/// Writes files as a Debian package. Its file.
+pub fn debian(files: &ReleaseFiles, folder: &Path, moment: &str) -> Result<PathBuf> {
+    let machine = files.machine.debian;
     let root = folder.join(format!("root-{machine}"));
     remove(&root)?;
     let usr = root.join("usr");
     fs::create_dir_all(&root).map_err(in_file(&root))?;
-    call(Command::new("cp").arg("-a").arg(&tree.folder).arg(&usr))?;
+    call(Command::new("cp").arg("-a").arg(&files.folder).arg(&usr))?;
     // Debian 12 looks for units here alone.
     let units = root.join("lib/systemd");
     fs::create_dir_all(&units).map_err(in_file(&units))?;

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use super::{Machine, Result};
+use super::{ReleaseMachine, Result};
 use crate::programs::{call, in_file, remove};
 
 /// Files of the work tree, and where they lie in a release.
@@ -38,52 +38,52 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 const PAGES: &str = "share/man/man1";
 
-/// A folder with the files of a release for a machine.
-pub struct Tree {
+/// The files of a release for a machine, in a folder.
+pub struct ReleaseFiles {
     /// The folder.
     pub folder: PathBuf,
     /// The machine.
-    pub machine: Machine,
+    pub machine: ReleaseMachine,
 }
 
-impl Tree {
-    /// Makes one in this folder: the program, and what another, which runs on this machine, says of itself.
-    pub fn plant(
+impl ReleaseFiles {
+    /// Copies them into a folder here: the program, and what the one of this machine says of its use.
+    pub fn copy(
         folder: &Path,
-        machine: Machine,
+        machine: ReleaseMachine,
         program: &Path,
-        documents: &Path,
+        own: &Path,
         bill: &Path,
     ) -> Result<Self> {
-        let tree = Self {
-            folder: folder.join(format!("tree-{}", machine.name)),
+        let files = Self {
+            folder: folder.join(format!("files-{}", machine.name)),
             machine,
         };
-        remove(&tree.folder)?;
-        let place = tree.place("bin/backsight")?;
+        remove(&files.folder)?;
+        let place = files.place("bin/backsight")?;
         fs::copy(program, &place).map_err(in_file(&place))?;
         allow(&place, 0o755)?;
         if machine.is_own() {
             // One that was built to be debugged is five times as large. Sections of ours stay.
             call(Command::new("strip").arg("--strip-all").arg(&place))?;
         }
-        let place = tree.place("share/doc/backsight/backsight.cdx.json")?;
+        let place = files.place("share/doc/backsight/backsight.cdx.json")?;
         fs::copy(bill, &place).map_err(in_file(bill))?;
         allow(&place, 0o644)?;
         for (source, name) in FILES {
-            let place = tree.place(name)?;
+            let place = files.place(name)?;
             fs::copy(source, &place).map_err(in_file(Path::new(source)))?;
             allow(&place, 0o644)?;
         }
         for (shell, name) in COMPLETIONS {
-            let script = call(Command::new(documents).args(["completions", shell]))?;
-            let place = tree.place(name)?;
+            let script = call(Command::new(own).args(["completions", shell]))?;
+            let place = files.place(name)?;
             fs::write(&place, script).map_err(in_file(&place))?;
         }
-        let pages = tree.folder.join(PAGES);
-        call(Command::new(documents).arg("man").arg(&pages))?;
-        tree.compress_pages(&pages)?;
-        Ok(tree)
+        let pages = files.folder.join(PAGES);
+        call(Command::new(own).arg("man").arg(&pages))?;
+        files.compress_pages(&pages)?;
+        Ok(files)
     }
 
     /// Pages are read as they are and compressed; Debian wants them so.
@@ -98,7 +98,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Where a file of it lies; its folder is made.
+    /// Where a file lies; its folder is made.
     fn place(&self, name: &str) -> Result<PathBuf> {
         let path = self.folder.join(name);
         if let Some(folder) = path.parent() {
@@ -107,8 +107,8 @@ impl Tree {
         Ok(path)
     }
 
-    /// Removes it.
-    pub fn fell(self) -> Result<()> {
+    /// Removes them.
+    pub fn remove(self) -> Result<()> {
         Ok(remove(&self.folder)?)
     }
 }

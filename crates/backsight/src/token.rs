@@ -5,7 +5,7 @@ use backsight_report::{
     access::{TokenView, token_table},
     escape,
 };
-use backsight_store::{AccessScope, AccessToken, AuditEntry, Store, TokenHash};
+use backsight_store::{AccessScope, AccessToken, Store, TokenHash};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
@@ -152,7 +152,6 @@ async fn add(store: &Store, new: NewToken) -> miette::Result<()> {
             escape::line(&token.name)
         ));
     }
-    record(store, &token.made_by, "token add", &token.name).await?;
     files::print(&format!("{secret}\n"))?;
     files::print_note(&format!(
         "token `{}` of {} is for scope {}; this is the only time that it is shown",
@@ -172,18 +171,5 @@ async fn revoke(store: &Store, name: &str, by: &str) -> miette::Result<()> {
             escape::line(name)
         ));
     }
-    record(store, by, "token revoke", name).await?;
     files::print(&format!("token `{}` is revoked\n", escape::line(name)))
-}
-
-async fn record(store: &Store, by: &str, action: &str, name: &str) -> miette::Result<()> {
-    let entry = AuditEntry {
-        at: Timestamp::now(),
-        person: by.to_owned(),
-        token: None,
-        way: "command".to_owned(),
-        action: action.to_owned(),
-        detail: serde_json::json!({ "name": name }).to_string(),
-    };
-    store.record_audit(&entry).await.into_diagnostic()
 }

@@ -3,7 +3,11 @@
 use jiff::Timestamp;
 use std::{fmt, str::FromStr};
 
-use crate::{Store, StoreError, database::AnswerRow, query::query};
+use crate::{
+    AuditEntry, Store, StoreError,
+    database::AnswerRow,
+    query::{Query, query},
+};
 
 /// What who has a token may do. Each may do what those before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +99,7 @@ impl AccessToken {
 }
 
 impl Store {
-    /// Keeps a token; false where another has its name.
+    /// Keeps a token, and that it was made; false where another has its name.
     ///
     /// # Errors
     /// The store's own.
@@ -111,7 +115,21 @@ impl Store {
         .bind(token.made.to_string())
         .bind(&token.made_by)
         .bind(token.ends.map(|end| end.to_string()));
-        Ok(self.database.execute(asked).await? > 0)
+        let entry = entry_about(&token.name, "token add", &token.made_by, token.made);
+        self.change_token(asked, &entry).await
+    }
+
+    /// Changes a token and writes that down, both or neither; whether anything changed.
+    async fn change_token(&self, change: Query, entry: &AuditEntry) -> Result<bool, StoreError> {
+        let fault = |e| self.database.fault(e);
+        let mut tx = self.begin_audited().await?;
+        let done = change.execute(&mut *tx).await.map_err(fault)?;
+        if done.rows_affected() == 0 {
+            return Ok(false);
+        }
+        self.insert_audit(&mut tx, entry).await?;
+        tx.commit().await.map_err(fault)?;
+        Ok(true)
     }
 
     /// All tokens that were ever made, by their names.
@@ -126,18 +144,20 @@ impl Store {
         rows.iter().map(|row| self.access_token_row(row)).collect()
     }
 
-    /// Takes a token back; whether one of this name was there and still valid.
+    /// Takes a token back, and writes down who did; whether one of this name was there and not taken back yet.
     ///
     /// # Errors
     /// The store's own.
     pub async fn revoke_access_token(&self, name: &str, by: &str) -> Result<bool, StoreError> {
+        let now = Timestamp::now();
         let asked = query(
             "UPDATE access_token SET revoked = $1, revoked_by = $2 WHERE name = $3 AND revoked IS NULL",
         )
-        .bind(Timestamp::now().to_string())
+        .bind(now.to_string())
         .bind(by)
         .bind(name);
-        Ok(self.database.execute(asked).await? > 0)
+        let entry = entry_about(name, "token revoke", by, now);
+        self.change_token(asked, &entry).await
     }
 
     fn access_token_row(&self, row: &AnswerRow) -> Result<AccessToken, StoreError> {
@@ -153,5 +173,17 @@ impl Store {
             revoked: db.parsed_if_any(row, "revoked", "a time")?,
             revoked_by: db.column(row, "revoked_by")?,
         })
+    }
+}
+
+/// That somebody did this with a token, by a command.
+fn entry_about(token: &str, action: &str, by: &str, at: Timestamp) -> AuditEntry {
+    AuditEntry {
+        at,
+        person: by.to_owned(),
+        token: None,
+        way: "command".to_owned(),
+        action: action.to_owned(),
+        detail: serde_json::json!({ "name": token }).to_string(),
     }
 }

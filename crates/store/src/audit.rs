@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::{
     Store, StoreError,
     database::AnswerRow,
-    query::{query, query_scalar},
+    query::{Transaction, query, query_scalar},
 };
 
 /// Something that was asked.
@@ -31,7 +31,22 @@ impl Store {
     /// # Errors
     /// The store's own: nothing is to be done then.
     pub async fn record_audit(&self, entry: &AuditEntry) -> Result<(), StoreError> {
-        let mut tx = self.database.begin_alone("audit_entry").await?;
+        let mut tx = self.begin_audited().await?;
+        self.insert_audit(&mut tx, entry).await?;
+        tx.commit().await.map_err(|e| self.database.fault(e))
+    }
+
+    /// Begins a change of which an entry is written in the same transaction: both are there, or neither.
+    pub(crate) async fn begin_audited(&self) -> Result<Transaction, StoreError> {
+        self.database.begin_alone("audit_entry").await
+    }
+
+    /// Writes an entry in a transaction that was [begun for it](Store::begin_audited).
+    pub(crate) async fn insert_audit(
+        &self,
+        tx: &mut Transaction,
+        entry: &AuditEntry,
+    ) -> Result<(), StoreError> {
         let _number: i64 = query_scalar(
             "INSERT INTO audit_entry (number, made, person, token, way, action, detail) \
              SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6 FROM audit_entry RETURNING number",
@@ -42,10 +57,10 @@ impl Store {
         .bind(&entry.way)
         .bind(&entry.action)
         .bind(&entry.detail)
-        .fetch_one(&mut *tx)
+        .fetch_one(&mut **tx)
         .await
         .map_err(|e| self.database.fault(e))?;
-        tx.commit().await.map_err(|e| self.database.fault(e))
+        Ok(())
     }
 
     /// The last entries, at most so many, the oldest first.

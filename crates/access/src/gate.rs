@@ -24,7 +24,7 @@ const WAITING: usize = 50;
 /// For so long the tokens of the store are believed to be the same: one that is revoked is taken no longer than that.
 const FRESH: Duration = Duration::from_secs(1);
 /// A token that isn't among them is looked for again after so long: it may be new.
-const NEW: Duration = Duration::from_millis(100);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Longest name of a person, in characters.
 const LONGEST_NAME: usize = 200;
 
@@ -43,7 +43,7 @@ pub struct Caller {
 
 /// Why nothing is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum AccessRefusal {
     /// The token is none, or none any more.
     Unknown,
     /// Too many wrong ones are tried.
@@ -54,7 +54,7 @@ pub enum Refusal {
     Store(String),
 }
 
-impl Refusal {
+impl AccessRefusal {
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         match self {
@@ -78,7 +78,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for AccessRefusal {
     fn into_response(self) -> Response {
         let said = format!("{}\n", self.sentence());
         match self {
@@ -126,7 +126,7 @@ impl Gate {
     ///
     /// # Errors
     /// What is said isn't true, or can't be checked.
-    pub async fn caller(&self, headers: &HeaderMap) -> Result<Option<Caller>, Refusal> {
+    pub async fn caller(&self, headers: &HeaderMap) -> Result<Option<Caller>, AccessRefusal> {
         let given = headers.get(header::AUTHORIZATION);
         let given = given.and_then(|given| given.to_str().ok());
         // Whoever has let a caller in by other means says so in the same header.
@@ -152,14 +152,18 @@ impl Gate {
     ///
     /// # Errors
     /// As [`Gate::caller`]; nobody says who asks.
-    pub async fn known_caller(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    pub async fn known_caller(&self, headers: &HeaderMap) -> Result<Caller, AccessRefusal> {
         match self.caller(headers).await? {
             Some(caller) => Ok(caller),
             None => Err(self.refuse().await),
         }
     }
 
-    fn caller_with(&self, token: AccessToken, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    fn caller_with(
+        &self,
+        token: AccessToken,
+        headers: &HeaderMap,
+    ) -> Result<Caller, AccessRefusal> {
         if token.scope != AccessScope::Proxy {
             return Ok(Caller {
                 person: Some(token.person),
@@ -187,19 +191,19 @@ impl Gate {
                 scope: AccessScope::Control,
                 is_proxied: true,
             }),
-            None => Err(Refusal::NoPerson(header.clone())),
+            None => Err(AccessRefusal::NoPerson(header.clone())),
         }
     }
 
     /// The valid token with this hash.
-    async fn token(&self, hash: &TokenHash) -> Result<Option<AccessToken>, Refusal> {
+    async fn token(&self, hash: &TokenHash) -> Result<Option<AccessToken>, AccessRefusal> {
         let mut known = self.inner.known.lock().await;
         // One that isn't known may have been made just now.
-        for fresh in [FRESH, NEW] {
+        for fresh in [FRESH, LOOK_AGAIN] {
             let is_fresh = known.as_ref().is_some_and(|(at, _)| at.elapsed() < fresh);
             if !is_fresh {
                 let tokens = self.inner.store.access_tokens().await;
-                let tokens = tokens.map_err(|why| Refusal::Store(why.to_string()))?;
+                let tokens = tokens.map_err(|why| AccessRefusal::Store(why.to_string()))?;
                 *known = Some((Instant::now(), tokens));
             }
             let now = Timestamp::now();
@@ -213,13 +217,13 @@ impl Gate {
         Ok(None)
     }
 
-    async fn refuse(&self) -> Refusal {
+    async fn refuse(&self) -> AccessRefusal {
         let Ok(_place) = self.inner.places.try_acquire() else {
-            return Refusal::TooMany;
+            return AccessRefusal::TooMany;
         };
         let _turn = self.inner.turn.lock().await;
         sleep(WRONG).await;
-        Refusal::Unknown
+        AccessRefusal::Unknown
     }
 }
 
@@ -293,7 +297,7 @@ mod tests {
         }
         assert_eq!(
             gate.known_caller(&HeaderMap::new()).await,
-            Err(Refusal::Unknown)
+            Err(AccessRefusal::Unknown)
         );
         let proxied = gate
             .known_caller(&headers("secret of proxy", &["Zoë "]))
@@ -303,7 +307,10 @@ mod tests {
         assert!(proxied.is_proxied);
         for people in [&[][..], &[""], &["\t"], &["one", "two"]] {
             let said = gate.known_caller(&headers("secret of proxy", people)).await;
-            assert!(matches!(said, Err(Refusal::NoPerson(_))), "{people:?}");
+            assert!(
+                matches!(said, Err(AccessRefusal::NoPerson(_))),
+                "{people:?}"
+            );
         }
     }
 
@@ -316,7 +323,7 @@ mod tests {
         token.name = "two".to_owned();
         token.hash = TokenHash::of("secret of two");
         assert!(store.add_access_token(&token).await.unwrap());
-        sleep(NEW).await;
+        sleep(LOOK_AGAIN).await;
         let asked = headers("secret of two", &[]);
         assert!(gate.known_caller(&asked).await.is_ok());
     }
@@ -356,8 +363,8 @@ mod tests {
         let mut sent_away = 0;
         for guess in guesses {
             match guess.await.unwrap() {
-                Err(Refusal::TooMany) => sent_away += 1,
-                refused => assert_eq!(refused, Err(Refusal::Unknown)),
+                Err(AccessRefusal::TooMany) => sent_away += 1,
+                refused => assert_eq!(refused, Err(AccessRefusal::Unknown)),
             }
         }
         assert_eq!(sent_away, 20);

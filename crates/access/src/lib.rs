@@ -7,5 +7,5 @@ mod gate;
 mod secret;
 
 pub use axum::http::HeaderName;
-pub use gate::{Caller, Gate, PERSON_HEADER, Refusal};
+pub use gate::{AccessRefusal, Caller, Gate, PERSON_HEADER};
 pub use secret::new_token;

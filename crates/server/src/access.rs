@@ -1,7 +1,7 @@
 //! Who may do what with the server, and by which names it is reached.
 
 use axum::http::{HeaderMap, StatusCode, header, uri::Authority};
-use backsight_access::{Caller, Gate, Refusal};
+use backsight_access::{AccessRefusal, Caller, Gate};
 
 /// Who may do what.
 #[derive(Clone)]
@@ -74,7 +74,7 @@ impl ServerAccess {
         &self,
         headers: &HeaderMap,
         is_statement: bool,
-    ) -> Result<Option<Caller>, Refusal> {
+    ) -> Result<Option<Caller>, AccessRefusal> {
         match self.is_private || is_statement {
             true => self.gate.known_caller(headers).await.map(Some),
             false => self.gate.caller(headers).await,

@@ -17,7 +17,6 @@ use crate::{
     LiveSite,
     access::ServerAccess,
     operations::{CallerView, DoneView, ErrorView, WRITE_OPERATIONS},
-    requests::ControlRequest,
 };
 
 /// Most bytes of what is said.
@@ -60,10 +59,10 @@ pub async fn answer(
         Ok(body) => body,
         Err(why) => return error(StatusCode::BAD_REQUEST, &why),
     };
-    let said = match ControlRequest::read(path, &body, caller.person.as_deref()) {
-        Some(Ok(said)) => said,
-        Some(Err(why)) => return error(StatusCode::BAD_REQUEST, &why),
-        None => return error(StatusCode::NOT_FOUND, "nothing can be asked here"),
+    let asked = (operation.read)(&body);
+    let said = match asked.and_then(|asked| asked.said_by(caller.person.as_deref())) {
+        Ok(said) => said,
+        Err(why) => return error(StatusCode::BAD_REQUEST, &why),
     };
     let detail = backsight_report::json(&said).unwrap_or_default();
     if let Err(why) = log(live, caller, path, said.by(), &detail).await {

@@ -15,7 +15,9 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::requests::{AnnotateRequest, CancelRequest, QueueRequest, TriageRequest};
+use crate::requests::{
+    AnnotateRequest, CancelRequest, ControlRequest, QueueRequest, TriageRequest, read_request,
+};
 
 /// Something that can be asked.
 pub struct Operation {
@@ -169,6 +171,8 @@ pub struct WriteOperation {
     pub about: &'static str,
     /// What a token has to be for.
     pub scope: AccessScope,
+    /// Reads what is asked.
+    pub read: fn(&[u8]) -> Result<ControlRequest, String>,
     /// The schema of what is asked.
     pub schema: fn() -> Value,
 }
@@ -180,6 +184,7 @@ pub const WRITE_OPERATIONS: &[WriteOperation] = &[
         path: "triage",
         about: "Say how an alert stands: what `backsight triage` and `backsight accept` keep.",
         scope: AccessScope::Control,
+        read: |body| read_request(body, ControlRequest::Triage),
         schema: request_schema::<TriageRequest>,
     },
     WriteOperation {
@@ -187,6 +192,7 @@ pub const WRITE_OPERATIONS: &[WriteOperation] = &[
         path: "annotate",
         about: "Put a note beside a version: what `backsight annotate` keeps.",
         scope: AccessScope::Control,
+        read: |body| read_request(body, ControlRequest::Annotate),
         schema: request_schema::<AnnotateRequest>,
     },
     WriteOperation {
@@ -194,6 +200,7 @@ pub const WRITE_OPERATIONS: &[WriteOperation] = &[
         path: "queue",
         about: "Put a measurement into the queue, which `backsight queue worker` works through.",
         scope: AccessScope::Queue,
+        read: |body| read_request(body, ControlRequest::Queue),
         schema: request_schema::<QueueRequest>,
     },
     WriteOperation {
@@ -201,6 +208,7 @@ pub const WRITE_OPERATIONS: &[WriteOperation] = &[
         path: "queue/cancel",
         about: "Cancel a job that waits, or stop one that runs.",
         scope: AccessScope::Queue,
+        read: |body| read_request(body, ControlRequest::Cancel),
         schema: request_schema::<CancelRequest>,
     },
 ];

@@ -118,18 +118,6 @@ pub struct CancelRequest {
 }
 
 impl ControlRequest {
-    /// Reads what is asked at this path below `/api/v1/`, by this person if it is known who asks; nothing where nothing can be asked.
-    pub fn read(path: &str, body: &[u8], person: Option<&str>) -> Option<Result<Self, String>> {
-        let read = match path {
-            "triage" => parsed(body).map(Self::Triage),
-            "annotate" => parsed(body).map(Self::Annotate),
-            "queue" => parsed(body).map(Self::Queue),
-            "queue/cancel" => parsed(body).map(Self::Cancel),
-            _ => return None,
-        };
-        Some(read.and_then(|asked| asked.said_by(person)))
-    }
-
     /// Who says it.
     pub fn by(&self) -> &str {
         match self {
@@ -140,8 +128,11 @@ impl ControlRequest {
         }
     }
 
-    /// The same of a person who is known, whatever name it has.
-    fn said_by(mut self, person: Option<&str>) -> Result<Self, String> {
+    /// The same, said by this person if it is known who asks, whatever name it has.
+    ///
+    /// # Errors
+    /// Nobody says who asks.
+    pub fn said_by(mut self, person: Option<&str>) -> Result<Self, String> {
         if let Some(person) = person {
             let by = match &mut self {
                 Self::Triage(asked) => &mut asked.by,
@@ -172,8 +163,16 @@ impl ControlRequest {
     }
 }
 
-fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(body).map_err(|why| why.to_string())
+/// Reads a request of a kind.
+///
+/// # Errors
+/// It isn't one.
+pub fn read_request<T: DeserializeOwned>(
+    body: &[u8],
+    of_kind: fn(T) -> ControlRequest,
+) -> Result<ControlRequest, String> {
+    let read = serde_json::from_slice(body).map(of_kind);
+    read.map_err(|why| why.to_string())
 }
 
 /// What isn't empty.

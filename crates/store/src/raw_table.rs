@@ -186,8 +186,7 @@ impl RawTable {
                 addresses.push_bind(object.to_string());
             }
             delete.push(")");
-            let removed = delete.build().execute(self.database.pool()).await;
-            removed.map_err(|e| self.database.fault(e))?;
+            self.database.execute(delete.build()).await?;
         }
         Ok(())
     }

@@ -34,17 +34,7 @@ impl SettingsPlace {
         let Some(database) = &self.shared else {
             return Ok(settings);
         };
-        settings.raw = RawLocation::Database;
-        settings.leaving = None;
-        let asked = query("SELECT name, value FROM store_setting");
-        for row in database.rows(asked).await? {
-            let place = database.parsed(&row, "value", "a place for raw outputs")?;
-            match database.column(&row, "name")? {
-                "raw" => settings.raw = place,
-                "leaving" => settings.leaving = Some(place),
-                _ => {}
-            }
-        }
+        (settings.raw, settings.leaving) = shared_places(database).await?;
         Ok(settings)
     }
 
@@ -81,7 +71,24 @@ impl SettingsPlace {
     ) -> Result<bool, StoreError> {
         match &self.shared {
             None => Ok(self.file.stamp() != before),
-            Some(_) => Ok(self.read().await?.raw != *location),
+            Some(database) => Ok(shared_places(database).await?.0 != *location),
         }
     }
+}
+
+/// Where raw outputs of a store in a database are, and where they were before.
+async fn shared_places(
+    database: &Database,
+) -> Result<(RawLocation, Option<RawLocation>), StoreError> {
+    let (mut raw, mut leaving) = (RawLocation::Database, None);
+    let asked = query("SELECT name, value FROM store_setting");
+    for row in database.rows(asked).await? {
+        let place = database.parsed(&row, "value", "a place for raw outputs")?;
+        match database.column(&row, "name")? {
+            "raw" => raw = place,
+            "leaving" => leaving = Some(place),
+            _ => {}
+        }
+    }
+    Ok((raw, leaving))
 }

@@ -10,13 +10,10 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn set_slurm_job(&self, number: i64, id: Option<i64>) -> Result<(), StoreError> {
-        query("UPDATE job SET slurm_job = $1, slurm_reason = NULL WHERE number = $2")
+        let noted = query("UPDATE job SET slurm_job = $1, slurm_reason = NULL WHERE number = $2")
             .bind(id)
-            .bind(number)
-            .execute(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
-        Ok(())
+            .bind(number);
+        self.database.execute(noted).await.map(drop)
     }
 
     /// Notes why a job waits in Slurm.
@@ -28,13 +25,10 @@ impl Store {
         number: i64,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
-        query("UPDATE job SET slurm_reason = $1 WHERE number = $2")
+        let noted = query("UPDATE job SET slurm_reason = $1 WHERE number = $2")
             .bind(reason)
-            .bind(number)
-            .execute(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
-        Ok(())
+            .bind(number);
+        self.database.execute(noted).await.map(drop)
     }
 
     /// Ends a job that Slurm doesn't have any more by this number, unless a worker has it or it is in Slurm by another number now; whether

@@ -10,6 +10,7 @@
 use backsight_model::TrialRecord;
 use serde::{Deserialize, Serialize};
 use std::{
+    borrow::Cow,
     fs::{self, File},
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -22,21 +23,12 @@ const HASH: usize = 32;
 const LEVEL: i32 = 1;
 
 /// A trial as it waits.
-#[derive(Serialize)]
-struct Spooled<'a> {
+#[derive(Serialize, Deserialize)]
+struct SpooledTrial<'a> {
     number: u32,
     cell: usize,
     round: u32,
-    record: &'a TrialRecord,
-}
-
-/// A trial that waited.
-#[derive(Deserialize)]
-struct Delivered {
-    number: u32,
-    cell: usize,
-    round: u32,
-    record: TrialRecord,
+    record: Cow<'a, TrialRecord>,
 }
 
 /// What became of trials that waited.
@@ -56,11 +48,11 @@ impl Store {
         let path = self
             .spool_folder()
             .join(format!("{}-{}", trial.study.0, trial.number));
-        let spooled = Spooled {
+        let spooled = SpooledTrial {
             number: trial.number,
             cell: trial.cell,
             round: trial.round,
-            record: trial.record,
+            record: Cow::Borrowed(trial.record),
         };
         let text = serde_json::to_vec(&spooled).map_err(io::Error::from);
         let written = text.and_then(|text| write(&path, &text));
@@ -77,13 +69,13 @@ impl Store {
     pub async fn deliver_trials(&self, study: StudyId) -> Result<DeliveredTrials, StoreError> {
         let mut came = DeliveredTrials::default();
         for (path, _) in self.spooled(study)? {
-            let Delivered {
+            let SpooledTrial {
                 number,
                 cell,
                 round,
                 record,
             } = match read(&path) {
-                Ok(delivered) => delivered,
+                Ok(spooled) => spooled,
                 Err(why) => {
                     came.damaged.push((path, why));
                     continue;
@@ -178,7 +170,7 @@ fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn read(path: &Path) -> Result<Delivered, String> {
+fn read(path: &Path) -> Result<SpooledTrial<'static>, String> {
     let content = fs::read(path).map_err(|why| why.to_string())?;
     let (hash, packed) = content
         .split_at_checked(HASH)

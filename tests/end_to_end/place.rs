@@ -38,6 +38,8 @@ pub struct Place {
     folder: TempDir,
     /// Unlike that of any other place; also the name of its lab and of its local host.
     pub name: String,
+    /// What its commands have in their environment besides.
+    pub environment: Vec<(&'static str, PathBuf)>,
 }
 
 /// A row of `show STUDY`.
@@ -67,7 +69,11 @@ impl Place {
             .prefix(&format!("{name}."))
             .tempdir()
             .unwrap();
-        let place = Self { folder, name };
+        let place = Self {
+            folder,
+            name,
+            environment: Vec::new(),
+        };
         fs::create_dir(place.path("benchmarks")).unwrap();
         fs::create_dir(place.path("monitors")).unwrap();
         fs::create_dir(place.path("tmp")).unwrap();
@@ -225,7 +231,8 @@ impl Place {
             .env(MARK, &self.name)
             .env_remove("BACKSIGHT_LOG")
             .env_remove("NO_COLOR")
-            .env_remove("FORCE_COLOR");
+            .env_remove("FORCE_COLOR")
+            .envs(self.environment.iter().cloned());
         command
     }
 

@@ -18,26 +18,18 @@ struct ClusterPlace {
 }
 
 impl ClusterPlace {
-    fn new(place: Place, nodes: usize) -> Self {
+    fn new(mut place: Place, nodes: usize) -> Self {
         let cluster = SlurmCluster::start(nodes);
+        place.environment.push(cluster.environment());
         Self { place, cluster }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.place.command(arguments);
-        let (name, value) = self.cluster.environment();
-        command.env(name, value);
-        command
-    }
-
     fn ends(&self, arguments: &[&str]) -> Ended {
-        Running::start(self.command(arguments)).ends()
+        self.place.ends(arguments)
     }
 
     fn prints_of(&self, arguments: &[&str]) -> String {
-        let ended = self.ends(arguments);
-        ended.assert_code(0);
-        ended.stdout()
+        self.place.prints_of(arguments)
     }
 
     /// Adds a job for Slurm.

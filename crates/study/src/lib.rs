@@ -138,9 +138,8 @@ pub use resume::resume;
 pub use scenario_matrix::scenario_matrix;
 pub use session::{Session, SessionOptions, StudyTestbeds};
 pub use simulated::Simulated;
-pub use slurm_queue::{
-    check_slurm, slurm_log_path, submit_to_slurm, update_from_slurm, withdraw_from_slurm,
-};
+pub use slurm::check_slurm;
+pub use slurm_queue::{slurm_log_path, submit_to_slurm, update_from_slurm, withdraw_from_slurm};
 pub use store_check::{StoreCheck, check_store};
 pub use stored_question::StoredQuestion;
 pub use study_log::{StudyLog, log_lines};

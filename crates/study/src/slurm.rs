@@ -72,7 +72,7 @@ const ENDED: [&str; 10] = [
 ///
 /// # Errors
 /// They can't.
-pub(crate) async fn check_slurm() -> miette::Result<()> {
+pub async fn check_slurm() -> miette::Result<()> {
     let asked = run("sbatch", &["--version".to_owned()], LIMIT).await;
     asked.map(drop).map_err(|error| {
         miette::miette!(

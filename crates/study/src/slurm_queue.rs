@@ -14,14 +14,6 @@ use std::{
 
 use crate::slurm::{self, SlurmState, Submission};
 
-/// Whether jobs can be given to Slurm from this machine.
-///
-/// # Errors
-/// They can't.
-pub async fn check_slurm() -> miette::Result<()> {
-    slurm::check_slurm().await
-}
-
 /// Where the worker of a job that Slurm began says what it does.
 pub fn slurm_log_path(store: &Path, number: i64) -> PathBuf {
     store.join("jobs").join(format!("{number}.slurm.log"))

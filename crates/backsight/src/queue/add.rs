@@ -21,7 +21,7 @@ const NO_JOBS: [&str; 4] = ["mcp", "queue", "serve", "watch"];
 
 /// Who begins a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Engine {
+enum QueueEngine {
     /// `backsight queue worker`
     Workers,
     /// Slurm, by a batch job of its own
@@ -59,7 +59,7 @@ pub(super) struct AddArgs {
     now: bool,
     /// Who begins it
     #[arg(long, value_enum, value_name = "ENGINE", default_value = "workers")]
-    on: Engine,
+    on: QueueEngine,
     /// Words for sbatch, between blanks: which nodes, for how long. May be repeated
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     sbatch: Vec<String>,
@@ -75,17 +75,64 @@ impl AddArgs {
         shared: &CommonOptions,
         command: clap::Command,
     ) -> miette::Result<ExitCode> {
-        add(shared, command, self).await
+        let matches = check_command(command, &self.arguments)?;
+        let mut engine = self.engine()?;
+        if engine != JobEngine::Workers {
+            check_slurm().await?;
+        }
+        let store = files::open_store(shared).await?;
+        let (needs, slurm_words) = match self.testbed.is_empty() {
+            true => needs_of_command(shared, &matches).await.unwrap_or_default(),
+            false => {
+                let lab = files::lab_or_this_machine(self.lab.as_deref())?;
+                let needs = needs_of_named_testbeds(&lab, &self.testbed)?;
+                let words = slurm_words_of_testbeds(&lab, &needs.testbeds);
+                (needs, words)
+            }
+        };
+        if let JobEngine::Slurm { options } = &mut engine {
+            // What is asked for here comes last, and so counts.
+            options.splice(0..0, slurm_words);
+        }
+        let folder = std::env::current_dir().into_diagnostic()?;
+        let asked = JobRequest {
+            priority: self.priority,
+            needs,
+            after: self.after,
+            deadline: self.deadline,
+            first: self.now,
+            engine,
+            ..JobRequest::new(self.arguments, folder, user_name(self.by.as_deref())?)
+        };
+        let number = store.add_job(&asked).await.into_diagnostic()?;
+        if asked.engine != JobEngine::Workers {
+            let job = known_job(&store, number).await?;
+            let program = std::env::current_exe().into_diagnostic()?;
+            let id = submit_to_slurm(&store, &job, &program).await?;
+            files::print(&format!("job {number} waits in Slurm as {id}\n"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let listing = list_queue(&store, QueueLimits::default()).await;
+        let listing = listing.into_diagnostic()?;
+        let its = listing.jobs.iter().position(|it| it.job.number == number);
+        let ahead = match its {
+            Some(ahead) => format!("{ahead} before it"),
+            None => format!("more than {} before it", listing.jobs.len()),
+        };
+        files::print(&format!(
+            "job {number} waits; {ahead}. `backsight queue worker` runs jobs\n"
+        ))?;
+        Ok(ExitCode::SUCCESS)
     }
 
     fn engine(&self) -> miette::Result<JobEngine> {
         match self.on {
-            Engine::Workers if self.sbatch.is_empty() => Ok(JobEngine::Workers),
-            Engine::Workers => Err(miette::miette!(
+            QueueEngine::Workers if self.sbatch.is_empty() => Ok(JobEngine::Workers),
+            QueueEngine::Workers => Err(miette::miette!(
                 help = "say `--on slurm`",
                 "--sbatch is for jobs that Slurm begins"
             )),
-            Engine::Slurm => {
+            QueueEngine::Slurm => {
                 let words = self
                     .sbatch
                     .iter()
@@ -96,61 +143,6 @@ impl AddArgs {
             }
         }
     }
-}
-
-async fn add(
-    shared: &CommonOptions,
-    command: clap::Command,
-    added: AddArgs,
-) -> miette::Result<ExitCode> {
-    let matches = check_command(command, &added.arguments)?;
-    let mut engine = added.engine()?;
-    if engine != JobEngine::Workers {
-        check_slurm().await?;
-    }
-    let store = files::open_store(shared).await?;
-    let (needs, slurm_words) = match added.testbed.is_empty() {
-        true => needs_of_command(shared, &matches).await.unwrap_or_default(),
-        false => {
-            let lab = files::lab_or_this_machine(added.lab.as_deref())?;
-            let needs = needs_of_named_testbeds(&lab, &added.testbed)?;
-            let words = slurm_words_of_testbeds(&lab, &needs.testbeds);
-            (needs, words)
-        }
-    };
-    if let JobEngine::Slurm { options } = &mut engine {
-        // What is asked for here comes last, and so counts.
-        options.splice(0..0, slurm_words);
-    }
-    let folder = std::env::current_dir().into_diagnostic()?;
-    let asked = JobRequest {
-        priority: added.priority,
-        needs,
-        after: added.after,
-        deadline: added.deadline,
-        first: added.now,
-        engine,
-        ..JobRequest::new(added.arguments, folder, user_name(added.by.as_deref())?)
-    };
-    let number = store.add_job(&asked).await.into_diagnostic()?;
-    if asked.engine != JobEngine::Workers {
-        let job = known_job(&store, number).await?;
-        let program = std::env::current_exe().into_diagnostic()?;
-        let id = submit_to_slurm(&store, &job, &program).await?;
-        files::print(&format!("job {number} waits in Slurm as {id}\n"))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let listing = list_queue(&store, QueueLimits::default()).await;
-    let listing = listing.into_diagnostic()?;
-    let its = listing.jobs.iter().position(|it| it.job.number == number);
-    let ahead = match its {
-        Some(ahead) => format!("{ahead} before it"),
-        None => format!("more than {} before it", listing.jobs.len()),
-    };
-    files::print(&format!(
-        "job {number} waits; {ahead}. `backsight queue worker` runs jobs\n"
-    ))?;
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Whether a job can be this command: it would be known too late that nobody understands it.

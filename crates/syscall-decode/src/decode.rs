@@ -19,6 +19,7 @@ mod ioctl;
 mod layout;
 mod memory;
 mod mount;
+mod mount_status;
 mod netlink;
 mod network_values;
 mod perf_event;
@@ -436,7 +437,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.constant(NamedNumber::Hex(value), |out| {
             let (one, mut rest) = (value & mask, value & !mask);
             // A size of huge pages stands in the last bits.
-            let huge = if rest & 0x40000 != 0 && names.unknown == "MAP_???" {
+            let huge = if names.unknown == "MAP_???" {
                 rest >> 26 & 63
             } else {
                 0
@@ -480,6 +481,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 Err(_) => self.sink.unsigned(raw),
             },
             SpecialKind::Schedule(way) => self.schedule(raw, way),
+            SpecialKind::Policy => self.policy(raw & 0xffff_ffff),
+            SpecialKind::Measured(layout, least) => self.measured(raw, layout, least),
+            SpecialKind::MountStatus => self.mount_status(raw),
+            SpecialKind::Listed => self.listed(raw),
             SpecialKind::OpenMode(_) => {
                 self.sink.word(|out| format::permissions(out, raw & 0xffff))
             }
@@ -595,39 +600,25 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
-    /// A position in a file that the kernel moves on.
+    /// A position in a file that the kernel moves on: as it was, and what became of it.
     fn offset(&mut self, raw: u64) {
-        if raw == 0 {
-            self.sink.null();
-            return;
+        let number = |bytes: &[u8]| (bytes.len() == 8).then(|| load(bytes, 8));
+        let before = self.read(raw, 8, DataDirection::In).and_then(number);
+        let after = self.read(raw, 8, DataDirection::Out).and_then(number);
+        let Some(before) = before else {
+            return self.address(raw);
+        };
+        self.sink.begin(Bracket::Array);
+        self.sink.item(true);
+        match after.filter(|after| *after != before) {
+            Some(after) => self.sink.word(|out| {
+                format::unsigned(out, before);
+                out.extend_from_slice(b" => ");
+                format::unsigned(out, after);
+            }),
+            None => self.sink.unsigned(before),
         }
-        self.to(
-            raw,
-            DataDirection::In,
-            &ValueKind::Unsigned(IntegerWidth::Eight),
-            0,
-        );
-    }
-
-    fn offset_became(&mut self, raw: u64) {
-        if let Some(bytes) = self
-            .read(raw, 8, DataDirection::Out)
-            .filter(|bytes| bytes.len() == 8)
-        {
-            let (before, after) = (
-                self.read(raw, 8, DataDirection::In)
-                    .map(|bytes| load(bytes, 8)),
-                load(bytes, 8),
-            );
-            if before == Some(after) {
-                return;
-            }
-            self.sink.became();
-            self.sink.begin(Bracket::Array);
-            self.sink.item(true);
-            self.sink.unsigned(after);
-            self.sink.end(Bracket::Array);
-        }
+        self.sink.end(Bracket::Array);
     }
 
     /// A number with its name as a remark, whether or not names are asked for.

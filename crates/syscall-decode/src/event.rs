@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Abi, CapturedMemory, table};
+use crate::{Abi, CapturedMemory};
 
 /// Something that happened to a traced task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,9 +126,7 @@ impl SyscallRecord {
         let SyscallOutcome::Returned { value, .. } = self.outcome else {
             return None;
         };
-        let error = (-LAST..0).contains(&value).then(|| -value)?;
-        let succeeds = table::find_syscall(self.abi, self.number).is_some_and(|row| row.succeeds);
-        (!succeeds).then_some(error)
+        (-LAST..0).contains(&value).then(|| -value)
     }
 }
 

@@ -116,22 +116,30 @@ pub fn file_mode(out: &mut Vec<u8>, mode: u32) {
         0o040_000 => b"S_IFDIR",
         0o020_000 => b"S_IFCHR",
         0o010_000 => b"S_IFIFO",
+        0 => b"",
         _ => {
             permissions(out, u64::from(mode));
             return;
         }
     };
-    out.extend_from_slice(name);
+    let start = out.len();
+    let word = |out: &mut Vec<u8>, name: &[u8]| {
+        if out.len() > start {
+            out.push(b'|');
+        }
+        out.extend_from_slice(name);
+    };
+    word(out, name);
     for (bit, name) in [
-        (0o4000, "|S_ISUID"),
-        (0o2000, "|S_ISGID"),
-        (0o1000, "|S_ISVTX"),
+        (0o4000, b"S_ISUID"),
+        (0o2000, b"S_ISGID"),
+        (0o1000, b"S_ISVTX"),
     ] {
         if mode & bit != 0 {
-            out.extend_from_slice(name.as_bytes());
+            word(out, name);
         }
     }
-    out.push(b'|');
+    word(out, b"");
     permissions(out, u64::from(mode & 0o777));
 }
 

@@ -41,8 +41,6 @@ pub struct SyscallDefinition {
     pub result: ResultKind,
     /// Whether what it is given lies where the program's stack ends, whose address stands for its first argument.
     pub stacked: bool,
-    /// Whether every number that it comes back with is a result, and none an error.
-    pub succeeds: bool,
     /// The classes that it belongs to.
     pub classes: SyscallClasses,
 }

@@ -45,7 +45,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 (ALL, self.open_count(most))
             }
             [_, _, _, _, ValueKind::Special(SpecialKind::NewAddress), _]
-                if self.call.arguments[3] & 6 == 0 =>
+                if self.call.arguments[3] & 6 == 0 || self.call.arguments[3] & 1 == 0 =>
             {
                 (ALL, 4)
             }
@@ -196,6 +196,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 | SpecialKind::Scsi
                 | SpecialKind::Mapper
                 | SpecialKind::Mappings
+                | SpecialKind::MountStatus
+                | SpecialKind::Offset
+                | SpecialKind::Listed
                 | SpecialKind::Resident => true,
                 SpecialKind::Terminal(way, _) => way == DataDirection::Out,
                 SpecialKind::Fcntl => self.fcntl_fills_in(),
@@ -212,9 +215,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         match self.kind(number) {
             ValueKind::Growing(growing, _) => growing.anew.is_some(),
             ValueKind::Special(SpecialKind::Clone) => self.clone3_becomes(),
-            ValueKind::Special(SpecialKind::Offset | SpecialKind::Schedule(DataDirection::In)) => {
-                true
-            }
+            ValueKind::Special(SpecialKind::Schedule(DataDirection::In)) => true,
             _ => false,
         }
     }
@@ -227,9 +228,6 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             ValueKind::Special(SpecialKind::Clone) => {
                 self.clone3_became(self.call.arguments[number])
-            }
-            ValueKind::Special(SpecialKind::Offset) => {
-                self.offset_became(self.call.arguments[number])
             }
             ValueKind::Special(SpecialKind::Schedule(DataDirection::In)) => {
                 self.schedule_became(self.call.arguments[number])

@@ -20,7 +20,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// How many arguments of `open` are shown: the mode only where a file may be made.
     pub fn open_count(&self, most: usize) -> usize {
         let at = if self.row.name == "openat" { 2 } else { 1 };
-        if self.call.arguments[at] & (CREAT | TMPFILE) != 0 {
+        let makes = match self.row.name {
+            "mq_open" => CREAT,
+            _ => CREAT | TMPFILE,
+        };
+        if self.call.arguments[at] & makes != 0 {
             most
         } else {
             at + 1
@@ -44,7 +48,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     pub fn fcntl(&mut self, raw: u64, number: usize) {
         let lock: (DataDirection, &'static StructureLayout) = match self.fcntl_asked() {
-            0 | 1030 | 1031 => return self.sink.signed(i64::from(raw as i32)),
+            0 | 1030 => return self.sink.unsigned(raw),
+            1031 => return self.sink.signed(i64::from(raw as i32)),
             2 => return self.flags(raw, &flags::FD_FLAGS),
             4 => return self.open_flags(raw),
             8 => return self.sink.process(raw as i32, PidKind::ProcessOrGroup),

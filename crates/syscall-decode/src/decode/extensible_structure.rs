@@ -12,6 +12,8 @@ use crate::table::{
 
 /// The kernel takes no more.
 const PAGE: usize = 4096;
+/// As long is at least what was there first of a structure of which more is only told.
+const FIRST: usize = 8;
 
 impl ExtensibleStructure {
     /// Whether the kernel says something in it.
@@ -51,8 +53,14 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         length: usize,
         number: usize,
     ) {
-        let length = self.size_of_argument(length);
-        if !(1..=PAGE).contains(&length) {
+        let said = self.size_of_argument(length);
+        let length = if growing.brief {
+            said.min(growing.structure.size)
+        } else {
+            said
+        };
+        let least = if growing.brief { FIRST } else { 1 };
+        if !(least..=PAGE).contains(&length) {
             return self.address(raw);
         }
         let whole = |bytes: &&[u8]| bytes.len() >= length;
@@ -76,6 +84,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.grown_fields(growing, (bytes, after), number);
         if within {
             self.sink.end(Bracket::Structure);
+        }
+        if said > length {
+            self.sink.more(Bracket::Structure, false);
         }
         self.unknown_rest(bytes, growing.structure.size);
         self.sink.end(Bracket::Structure);

@@ -7,6 +7,8 @@ use crate::table::{DataDirection, Names, flags, structure};
 
 const PRIVATE: u64 = 128;
 const REALTIME: u64 = 256;
+/// What of the operation says which arguments there are.
+const COMMAND: u64 = 127;
 
 const DESCRIPTOR: u64 = 2;
 const WAKE_OP: u64 = 5;
@@ -15,7 +17,7 @@ const TIMED: [u64; 3] = [0, 9, 11];
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     fn futex_asked(&self) -> u64 {
-        self.call.arguments[1] & !(PRIVATE | REALTIME) & 0xffff_ffff
+        self.call.arguments[1] & COMMAND
     }
 
     /// Which arguments are shown, in order.
@@ -36,8 +38,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let asked = self.futex_asked();
         let raw = raw & 0xffff_ffff;
         let timed = raw & REALTIME == 0 || TIMED.contains(&asked);
+        let known = raw & !(COMMAND | PRIVATE | REALTIME) == 0 && timed;
         self.sink.constant(NamedNumber::Hex(raw), |out| {
-            match flags::FUTEX.name(asked).filter(|_| timed) {
+            match flags::FUTEX.name(asked).filter(|_| known) {
                 Some(name) => {
                     out.extend_from_slice(name.as_bytes());
                     if raw & PRIVATE != 0 {

@@ -92,8 +92,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         {
             return self.elements_and_more(address, way, *inner, (most, true), number);
         }
-        // More than the kernel would look at.
-        if count > MOST_BYTES {
+        // So many that they would lie in no memory.
+        if count.checked_mul(self.size(*inner)).is_none() {
             self.partly = true;
             self.address(address);
             return;

@@ -302,7 +302,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let Some(bytes) = self.read(raw, 32, way).filter(|bytes| bytes.len() == 32) else {
+        let sized = self.call.arguments[3] == 8;
+        let bytes = self.read(raw, 32, way);
+        let Some(bytes) = bytes.filter(|bytes| bytes.len() == 32 && sized) else {
             self.sink.address(raw);
             return;
         };

@@ -6,6 +6,7 @@ use super::netlink::Span;
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::SyscallOutcome;
+use crate::format::{self, NamedNumber};
 use crate::table::{DataDirection, LengthSource, StructureLayout, structure};
 
 /// More is never looked at.
@@ -41,6 +42,48 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.fields(structure, &bytes[..known], 0, true);
         self.rest_in_hex(Span::new(raw, length, bytes), structure.size, false);
         self.sink.end(Bracket::Structure);
+    }
+
+    /// A structure that says first how long it is; of one that is shorter than it was at first, nothing else is looked at.
+    pub(super) fn measured(&mut self, raw: u64, structure: &'static StructureLayout, least: usize) {
+        // How long it is stands in it: a page at once, as far as it can be read.
+        let all = self.read_in_time(raw, PAGE, DataDirection::In);
+        let Some(all) = all.filter(|bytes| bytes.len() >= 4) else {
+            return self.address(raw);
+        };
+        let length = int_at(all, 0) as usize;
+        let known = length.min(structure.size);
+        self.sink.begin(Bracket::Structure);
+        if known >= least && all.len() >= known {
+            self.fields(structure, &all[..known], 0, true);
+            let bytes = &all[..all.len().min(length)];
+            self.rest_in_hex(Span::new(raw, length, bytes), structure.size, false);
+        } else {
+            self.sink.field(true, structure.fields[0].name);
+            self.sink.unsigned(length as u64);
+            if known >= least {
+                self.sink.nameless(false, "rest");
+                self.sink.word(|out| out.extend_from_slice(b"???"));
+            }
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// How a thread is scheduled, with whether its children aren't.
+    pub(super) fn policy(&mut self, value: u64) {
+        const RESET: u64 = 0x4000_0000;
+        let names = &crate::table::flags::SCHED;
+        self.sink.constant(NamedNumber::Hex(value), |out| {
+            let rest = value & !RESET;
+            if rest == value {
+                return format::one(out, value, names);
+            }
+            out.extend_from_slice(b"SCHED_RESET_ON_FORK|");
+            match names.name(rest) {
+                Some(name) => out.extend_from_slice(name.as_bytes()),
+                None => format::hex(out, rest),
+            }
+        });
     }
 
     /// What is said of a thread's schedule.

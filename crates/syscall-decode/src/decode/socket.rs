@@ -3,7 +3,6 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::format;
-use crate::memory::MAX_ELEMENTS;
 use crate::table::{DataDirection, flags};
 
 const INET: u16 = 2;
@@ -63,6 +62,15 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.null();
             return;
         }
+        // Where no address is asked for, its length is nobody's.
+        let unasked = match self.row.name {
+            "accept" | "accept4" | "getsockname" | "getpeername" => self.call.arguments[1] == 0,
+            "recvfrom" => self.call.arguments[4] == 0,
+            _ => false,
+        };
+        if unasked {
+            return self.address(raw);
+        }
         let number = |bytes: &[u8]| (bytes.len() == 4).then(|| int_at(bytes, 0));
         let before = self.read_always(raw, 4, DataDirection::In).and_then(number);
         let after = self.read(raw, 4, DataDirection::Out).and_then(number);
@@ -70,9 +78,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.address(raw);
             return;
         };
-        let put_number = |out: &mut Vec<u8>, value: u32| {
-            format::signed(out, i64::from(value as i32));
+        // Security modules have sizes without a sign.
+        let unsigned = self.row.name.starts_with("lsm_");
+        let shown = |value: u32| match unsigned {
+            true => i64::from(value),
+            false => i64::from(value as i32),
         };
+        let put_number = |out: &mut Vec<u8>, value: u32| format::signed(out, shown(value));
         self.sink.begin(Bracket::Array);
         self.sink.item(true);
         match after {
@@ -81,7 +93,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 out.extend_from_slice(b" => ");
                 put_number(out, after);
             }),
-            _ => self.sink.signed(i64::from(before as i32)),
+            _ => self.sink.signed(shown(before)),
         }
         self.sink.end(Bracket::Array);
     }
@@ -113,8 +125,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.end(Bracket::Array);
             return;
         }
-        // The kernel takes no more than 1024.
-        let count = count.min(MAX_ELEMENTS);
+        // So many that they would lie in no memory.
+        if count.checked_mul(VECTOR).is_none() {
+            return self.address(raw);
+        }
         let shown = self.allow(count);
         // Whether there is another is looked at before it is left out.
         let looked_at = count.min(shown + 1);
@@ -309,11 +323,27 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// The protocol of a socket, by its domain.
     pub fn socket_protocol(&mut self, raw: u64) {
-        let raw = raw & 0xffff_ffff;
-        match self.call.arguments[0] as u16 {
-            INET | INET6 => self.one(raw, &flags::IPPROTO),
-            NETLINK => self.one(raw, &flags::NETLINK),
-            _ => self.sink.unsigned(raw),
+        let families = [
+            (INET, &flags::IPPROTO),
+            (INET6, &flags::IPPROTO),
+            (NETLINK, &flags::NETLINK),
+            (3, &flags::PROTOCOL_AX25),
+            (29, &flags::PROTOCOL_CAN),
+            (31, &flags::PROTOCOL_BLUETOOTH),
+            (34, &flags::PROTOCOL_ISDN),
+            (35, &flags::PROTOCOL_PHONET),
+            (37, &flags::PROTOCOL_CAIF),
+            (39, &flags::PROTOCOL_NFC),
+            (41, &flags::PROTOCOL_KCM),
+            (43, &flags::PROTOCOL_SMC),
+        ];
+        let family = self.call.arguments[0] & 0xffff_ffff;
+        let known = families
+            .iter()
+            .find(|(known, _)| u64::from(*known) == family);
+        match known {
+            Some((_, names)) => self.one(raw & 0xffff_ffff, names),
+            None => self.sink.unsigned(raw),
         }
     }
 }

@@ -104,7 +104,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let Some(bytes) = self
             .read(raw, 64, DataDirection::In)
-            .filter(|bytes| bytes.len() >= 20)
+            .filter(|bytes| bytes.len() == 64)
         else {
             self.address(raw);
             return;

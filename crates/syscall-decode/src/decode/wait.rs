@@ -10,6 +10,9 @@ use crate::table::{DataDirection, ResultKind, SpecialKind, ValueKind, flags, str
 
 const POLLFD: usize = 8;
 
+/// The version of capabilities that has 32 of them.
+const FIRST_CAPABILITIES: u32 = 0x1998_0330;
+
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// What is polled, as it was asked.
     pub fn polled(&mut self, raw: u64) {
@@ -92,10 +95,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.set_size().div_ceil(64) * 8
     }
 
-    /// How many descriptors the sets of `select` may hold: more than the kernel has at first are never asked for.
+    /// How many descriptors the sets of `select` hold, as the program says.
     fn set_size(&self) -> usize {
-        const SETS: usize = 1024;
-        (self.call.arguments[0] as i32).clamp(0, SETS as i32) as usize
+        (self.call.arguments[0] as i32).max(0) as usize
     }
 
     /// A set of file descriptors, as it was asked.
@@ -316,6 +318,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// Which pages are resident: one byte each.
     pub fn resident(&mut self, raw: u64) {
         let pages = self.size_of_argument(1).div_ceil(4096);
+        if raw != 0 && pages == 0 {
+            self.sink.begin(Bracket::Array);
+            return self.sink.end(Bracket::Array);
+        }
         if raw == 0 || self.failed() {
             self.address(raw);
             return;
@@ -385,7 +391,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 format::constant(out, constants, NamedNumber::Hex(rest), |out| {
                     format::some_flags(out, rest, names)
                 });
-                out.push(b'|');
+                // What has no name stands there without a sign between.
+                if names.list.iter().any(|(_, bit)| rest & bit != 0) {
+                    out.push(b'|');
+                }
             }
             if huge != 0 {
                 format::unsigned(out, huge);
@@ -463,7 +472,18 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.address(raw);
             return;
         }
-        let Some(bytes) = self.read(raw, 24, way).filter(|bytes| bytes.len() == 24) else {
+        // What is said is as long as the header's version has it.
+        let header = self.read(self.call.arguments[0], 8, DataDirection::In);
+        let length = match header
+            .filter(|bytes| bytes.len() == 8)
+            .map(|bytes| int_at(bytes, 0))
+        {
+            Some(FIRST_CAPABILITIES) => 12,
+            Some(_) => 24,
+            None => 0,
+        };
+        let bytes = self.read(raw, length, way);
+        let Some(bytes) = bytes.filter(|bytes| length > 0 && bytes.len() == length) else {
             self.address(raw);
             return;
         };

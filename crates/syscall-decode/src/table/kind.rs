@@ -135,6 +135,8 @@ pub struct ExtensibleStructure {
     pub instead: Option<(usize, &'static [(u64, &'static ExtensibleStructure)])>,
     /// The number that the kernel changes, told again behind the whole.
     pub anew: Option<&'static StructureField>,
+    /// Whether what the program says beyond what is known isn't looked at: only that there is more is told.
+    pub brief: bool,
 }
 
 /// What another field of the same structure must be: where it lies, and what of it.
@@ -580,6 +582,14 @@ pub enum SpecialKind {
     WideFd,
     /// What `sched_setattr` is told.
     Schedule(DataDirection),
+    /// How a thread is scheduled, and whether its children aren't.
+    Policy,
+    /// A structure that says in its first four bytes how long it is, and how long it was at first.
+    Measured(&'static StructureLayout, usize),
+    /// What `statmount` says of a mount.
+    MountStatus,
+    /// Numbers of mounts or of name spaces, as many as the result says.
+    Listed,
     /// What `stat` says.
     Stat,
     /// What `statx` says.

@@ -1,15 +1,18 @@
 //! What the arguments of calls mean: written by hand on top of the generated names and types.
 
 mod aio;
+mod attributes;
 mod bpf;
 pub(crate) mod counters;
 pub(crate) mod filter;
+mod futexes;
 mod keyctl;
 mod placement;
 mod prctl;
 mod quota;
 mod rare;
 pub(crate) mod rings;
+mod security;
 mod segments;
 pub(crate) mod tracing;
 
@@ -147,7 +150,7 @@ static LOG_SIZE: &[(u64, ValueKind)] = &[(8, Special(S::LogLevel))];
 static WAITED: &[(u64, ValueKind)] = &[(1, PID), (2, GROUP), (3, Fd)];
 
 /// Whose priority it is.
-static PRIORITY_OF: &[(u64, ValueKind)] = &[(0, PID), (1, GROUP), (2, Id)];
+static PRIORITY_OF: &[(u64, ValueKind)] = &[(0, PID), (1, GROUP), (2, INT)];
 
 /// The last two arguments of `kcmp`, by what is compared.
 static COMPARED: &[(u64, ValueKind)] = &[
@@ -279,7 +282,7 @@ static MEANINGS: &[Meaning] = &[
     m("mkdirat fchmodat", &[DirFd, PATH, Permissions]),
     m(
         "fchmodat2",
-        &[DirFd, PATH, Permissions, Flags(Four, &f::AT)],
+        &[DirFd, PATH, Permissions, Flags(Four, &f::AT_LINK)],
     ),
     m("fchmod", &[Fd, Permissions]),
     m("chown lchown", &[PATH, Id, Id]),
@@ -290,8 +293,8 @@ static MEANINGS: &[Meaning] = &[
         "mknodat",
         &[DirFd, PATH, FileMode, Special(S::NodeDevice(2))],
     ),
-    m("truncate", &[PATH, LONG]),
-    m("ftruncate", &[Fd, LONG]),
+    m("truncate", &[PATH, SIZE]),
+    m("ftruncate", &[Fd, SIZE]),
     m("fallocate", &[Fd, Flags(Four, &f::FALLOCATE), LONG, LONG]),
     m("lseek", &[Fd, LONG, One(Four, &f::WHENCE)]),
     m("getdents64", &[Fd, Special(S::Entries), UINT]),
@@ -356,10 +359,7 @@ static MEANINGS: &[Meaning] = &[
             Flags(Four, &f::SPLICE),
         ],
     ),
-    m(
-        "copy_file_range",
-        &[Fd, OFFSET, Fd, OFFSET, SIZE, Hex(Four)],
-    ),
+    m("copy_file_range", &[Fd, OFFSET, Fd, OFFSET, SIZE, UINT]),
     m(
         "setxattr lsetxattr",
         &[
@@ -403,6 +403,9 @@ static MEANINGS: &[Meaning] = &[
         "name_to_handle_at",
         &[DirFd, PATH, Address, Address, Flags(Four, &f::AT_HANDLE)],
     ),
+    fd("open_by_handle_at", &[Fd, Address, Special(S::OpenFlags)]),
+    m("uselib", &[PATH]),
+    m("sysfs", &[Hex(Eight), Hex(Eight), Hex(Eight)]),
     m("close_range", &[UINT, UINT, Flags(Four, &f::CLOSE_RANGE)]),
     fd("eventfd", &[UINT]),
     fd("eventfd2", &[UINT, Flags(Four, &f::EVENTFD)]),
@@ -601,11 +604,17 @@ static MEANINGS: &[Meaning] = &[
     ),
     m(
         "sched_setscheduler",
-        &[PID, One(Four, &f::SCHED), To(In, &INT)],
+        &[PID, Special(S::Policy), To(In, &Structure(&s::SCHED_PARAM))],
     ),
     other("sched_getscheduler", &[PID], ResultKind::Policy),
-    m("sched_setparam", &[PID, To(In, &INT)]),
-    m("sched_getparam", &[PID, To(Out, &INT)]),
+    m(
+        "sched_setparam",
+        &[PID, To(In, &Structure(&s::SCHED_PARAM))],
+    ),
+    m(
+        "sched_getparam",
+        &[PID, To(Out, &Structure(&s::SCHED_PARAM))],
+    ),
     m(
         "sched_get_priority_max sched_get_priority_min",
         &[One(Four, &f::SCHED)],
@@ -613,16 +622,21 @@ static MEANINGS: &[Meaning] = &[
     m("sched_rr_get_interval", &[PID, TIME_OUT]),
     m(
         "sched_setaffinity",
-        &[PID, SIZE, Special(S::Processors(In))],
+        &[PID, UINT, Special(S::Processors(In))],
     ),
     m(
         "sched_getaffinity",
-        &[PID, SIZE, Special(S::Processors(Out))],
+        &[PID, UINT, Special(S::Processors(Out))],
     ),
-    m("sched_setattr", &[PID, Special(S::Schedule(In)), UINT]),
+    m("sched_setattr", &[PID, Special(S::Schedule(In)), Hex(Four)]),
     m(
         "sched_getattr",
-        &[PID, Special(S::Schedule(Out)), UINT, UINT],
+        &[
+            PID,
+            Special(S::Schedule(Out)),
+            UINT,
+            Flags(Four, &f::SCHED_GETATTR),
+        ],
     ),
     other("getpgid", &[PID], ResultKind::Process(PidKind::Group)),
     other("getsid", &[PID], SESSION),
@@ -656,19 +670,25 @@ static MEANINGS: &[Meaning] = &[
     fd("pidfd_getfd", &[Fd, FdBehind(0), Hex(Four)]),
     m(
         "pidfd_send_signal",
-        &[Fd, Signal, Special(S::Information(In)), Hex(Four)],
+        &[
+            Fd,
+            Signal,
+            Special(S::Information(In)),
+            Flags(Four, &f::PIDFD_SIGNAL),
+        ],
     ),
-    m(
-        "rseq",
-        &[Address, Hex(Four), Flags(Four, &f::RSEQ), Hex(Four)],
-    ),
+    m("rseq", &[Address, UINT, Flags(Four, &f::RSEQ), Hex(Four)]),
     m(
         "getrandom",
         &[Special(S::Random), SIZE, Flags(Four, &f::GETRANDOM)],
     ),
     other(
         "membarrier",
-        &[Special(S::Membarrier), Hex(Four), INT],
+        &[
+            Special(S::Membarrier),
+            Flags(Four, &f::MEMBARRIER_FLAGS),
+            INT,
+        ],
         ResultKind::Membarrier,
     ),
     m("times", &[To(Out, &Structure(&s::TMS))]),
@@ -727,6 +747,10 @@ static MEANINGS: &[Meaning] = &[
     m("msync", &[Address, SIZE, Flags(Four, &f::MSYNC)]),
     m("mincore", &[Address, SIZE, Special(S::Resident)]),
     m("mseal", &[Address, SIZE, Hex(Eight)]),
+    hex(
+        "map_shadow_stack",
+        &[Address, SIZE, Flags(Four, &f::SHADOW_STACK)],
+    ),
     // signals
     m(
         "rt_sigaction",
@@ -834,7 +858,7 @@ static MEANINGS: &[Meaning] = &[
             SIZE,
             Flags(Four, &f::MSG),
             Special(S::Address(5)),
-            UINT,
+            INT,
         ],
     ),
     m(
@@ -1012,15 +1036,14 @@ static MEANINGS: &[Meaning] = &[
 pub use placement::ERROR_OR_NUMBER;
 pub use prctl::answer as prctl_answer;
 
-/// The calls that the kernel has no error for.
-const SUCCEED: &str = "getegid getegid32 geteuid geteuid32 getgid getgid32 getpgrp getpid getppid gettid getuid getuid32 \
-                       personality setfsgid setfsgid32 setfsuid setfsuid32 umask";
-
 /// The row of a call: what is known of its arguments, else what their types say.
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> SyscallDefinition {
     let stacked = name == "rt_sigreturn" && !narrow;
     let known = MEANINGS
         .iter()
+        .chain(attributes::MEANINGS)
+        .chain(futexes::MEANINGS)
+        .chain(security::MEANINGS)
         .chain(rare::MEANINGS)
         .chain(placement::MEANINGS)
         .chain(rings::MEANINGS)
@@ -1051,7 +1074,6 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
         kinds,
         result: known.map_or(ResultKind::Number, |meaning| meaning.answer),
         stacked,
-        succeeds: SUCCEED.split(' ').any(|call| call == name),
         classes: classes::classes_of_call(name),
     }
 }

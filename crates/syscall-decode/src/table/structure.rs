@@ -135,14 +135,14 @@ structure!(FLOCK_GET 32 {
 structure!(OPEN_HOW 24 {
     field flags 0 Special(SpecialKind::HowFlags), made mode 8 Special(SpecialKind::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
 });
-structure!(EPOLL_DATA 8 { field u32 0 UINT, field u64 0 ULONG });
-structure!(EPOLL_EVENT_X86 12 { field events 0 Flags(Four, &f::EPOLL), field data 4 Structure(&EPOLL_DATA) });
-structure!(EPOLL_EVENT 16 { field events 0 Flags(Four, &f::EPOLL), field data 8 Structure(&EPOLL_DATA) });
+structure!(EPOLL_EVENT_X86 12 { field events 0 Flags(Four, &f::EPOLL), field data 4 Hex(Eight) });
+structure!(EPOLL_EVENT 16 { field events 0 Flags(Four, &f::EPOLL), field data 8 Hex(Eight) });
 structure!(SCHED_ATTR 56 {
     field size 0 UINT, field sched_policy 4 One(Four, &f::SCHED), field sched_flags 8 Flags(Eight, &f::SCHED_FLAGS),
     field sched_nice 16 INT, field sched_priority 20 UINT, field sched_runtime 24 ULONG, field sched_deadline 32 ULONG,
     field sched_period 40 ULONG, field sched_util_min 48 UINT, field sched_util_max 52 UINT,
 });
+structure!(SCHED_PARAM 4 { field sched_priority 0 INT });
 structure!(EPOLL_SLOT 12 { field efd 0 FdOf(1), field tfd 4 FdOf(1), field toff 8 UINT });
 structure!(WINSIZE 8 {
     field ws_row 0 Unsigned(Two), field ws_col 2 Unsigned(Two), field ws_xpixel 4 Unsigned(Two), field ws_ypixel 6 Unsigned(Two),
@@ -162,5 +162,5 @@ structure!(MQ_ATTR_OPEN 64 {
     field mq_flags 0 Hex(Eight), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
 });
 structure!(MQ_ATTR 64 {
-    field mq_flags 0 Flags(Eight, &f::OPEN), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
+    field mq_flags 0 Flags(Eight, &f::MQ_FLAGS), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
 });

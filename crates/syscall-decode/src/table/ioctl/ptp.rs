@@ -31,7 +31,7 @@ structure!(OFFSET 832 {
     field n_samples 0 UINT, set rsv 4 Array(&BITS, 3), out ts 16 Counted(&INSTANT, LengthSource::Pairs(0, 51), 51),
 });
 structure!(OFFSET_EXTENDED 1216 {
-    field n_samples 0 UINT, set rsv 4 Array(&BITS, 3),
+    field n_samples 0 UINT, field clockid 4 One(Four, &f::CLOCK), set rsv 8 Array(&BITS, 2),
     out ts 16 Counted(&Array(&INSTANT, 3), LengthSource::Most(0, Four, 25), 25),
 });
 structure!(OFFSET_PRECISE 64 {

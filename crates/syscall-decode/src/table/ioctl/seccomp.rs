@@ -68,6 +68,10 @@ pub(super) static ARGUMENTS: Family = &[
         pointer_in(&LONG_BITS),
     ),
     (
+        "SECCOMP_IOCTL_NOTIF_SET_FLAGS",
+        Flags(Eight, &f::IOCTL_SECCOMP_TELLING),
+    ),
+    (
         "SECCOMP_IOCTL_NOTIF_ADDFD",
         pointer_in(&Structure(&DESCRIPTOR)),
     ),

@@ -24,6 +24,16 @@ structure!(ZEROED 32 {
     field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &ZEROING), out zeropage 24 LONG_BITS,
 });
 
+structure!(PROTECTED 24 {
+    field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &f::IOCTL_FAULTS_PROTECTING),
+});
+structure!(POISONED 32 {
+    field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &f::IOCTL_FAULTS_POISONING), out updated 24 LONG,
+});
+structure!(CONTINUED 32 {
+    field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &f::IOCTL_FAULTS_CONTINUING), out mapped 24 LONG,
+});
+
 pub(super) static ARGUMENTS: Family = &[
     ("UFFDIO_API", InOut(&ASKED)),
     ("UFFDIO_COPY", InOut(&COPIED)),
@@ -32,5 +42,8 @@ pub(super) static ARGUMENTS: Family = &[
         "UFFDIO_UNREGISTER UFFDIO_WAKE",
         pointer_in(&Structure(&RANGE)),
     ),
+    ("UFFDIO_WRITEPROTECT", pointer_in(&Structure(&PROTECTED))),
+    ("UFFDIO_POISON", InOut(&POISONED)),
+    ("UFFDIO_CONTINUE", InOut(&CONTINUED)),
     ("UFFDIO_ZEROPAGE", InOut(&ZEROED)),
 ];

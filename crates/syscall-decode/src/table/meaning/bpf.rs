@@ -45,12 +45,13 @@ static VERSION: CustomFormat = CustomFormat {
     number: UnnamedStyle::Hex,
 };
 
-structure!(MAP_CREATE 72 {
+structure!(MAP_CREATE 92 {
     field map_type 0 One(Four, &MAP_TYPES), field key_size 4 UINT, field value_size 8 UINT, field max_entries 12 UINT,
     field map_flags 16 Flags(Four, &MAP_FLAGS), field inner_map_fd 20 Fd,
     field numa_node 24 Only(FieldCondition::Has(16, Four, NODE_GIVEN), &Worded(Four, &NODE)), field map_name 28 Characters(16),
     field map_ifindex 44 INTERFACE, field btf_fd 48 Fd, field btf_key_type_id 52 UINT, field btf_value_type_id 56 UINT,
-    field btf_vmlinux_value_type_id 60 UINT, field map_extra 64 U64,
+    field btf_vmlinux_value_type_id 60 UINT, field map_extra 64 U64, field value_type_btf_obj_fd 72 Fd,
+    field map_token_fd 76 Fd, field excl_prog_hash 80 Address, field excl_prog_hash_size 88 UINT,
 });
 structure!(LOOKUP_ELEMENT 32 {
     field map_fd 0 Fd, field key 8 Address, field value 16 Address, field flags 24 Flags(Eight, &LOOKUP),
@@ -160,6 +161,7 @@ const fn plain(structure: &'static Layout, since: &'static [usize]) -> Extensibl
         since,
         instead: None,
         anew: None,
+        brief: false,
     }
 }
 

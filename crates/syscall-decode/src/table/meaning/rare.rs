@@ -3,30 +3,37 @@
 use backsight_syscall_tables::sets::{
     RARE_AT_MOUNT as AT_MOUNT, RARE_CLOSE_ON_EXEC as CLOSE_ON_EXEC,
     RARE_DELETE_MODULE as DELETE_MODULE, RARE_FSCONFIG as FSCONFIG, RARE_FSMOUNT as FSMOUNT,
-    RARE_FSOPEN as FSOPEN, RARE_FSPICK as FSPICK, RARE_FUTEX2 as FUTEX2,
-    RARE_KEXEC_FILE as KEXEC_FILE, RARE_LANDLOCK_ACCESS as LANDLOCK_ACCESS,
+    RARE_FSOPEN as FSOPEN, RARE_FSPICK as FSPICK, RARE_KEXEC_FILE as KEXEC_FILE,
     RARE_LISTMOUNT as LISTMOUNT, RARE_MESSAGE_FLAGS as MESSAGE_FLAGS, RARE_MESSAGES as MESSAGES,
     RARE_MODULE_INIT as MODULE_INIT, RARE_MOUNT_ATTR as MOUNT_ATTR,
     RARE_MOUNT_ATTR_SET as MOUNT_ATTR_SET, RARE_MOVE_MOUNT as MOVE_MOUNT,
     RARE_OPEN_TREE as OPEN_TREE, RARE_PROPAGATION as PROPAGATION, RARE_REBOOT as REBOOT,
-    RARE_REBOOT_MAGIC1 as REBOOT_MAGIC1, RARE_REBOOT_MAGIC2 as REBOOT_MAGIC2, RARE_RULE as RULE,
-    RARE_RULESET as RULESET, RARE_SEMAPHORES as SEMAPHORES, RARE_SHARED as SHARED,
-    RARE_STATMOUNT as STATMOUNT, RARE_STATMOUNT_FLAGS as STATMOUNT_FLAGS,
-    RARE_TIME_MODES as TIME_MODES, RARE_TIME_STATUS as TIME_STATUS, RARE_USERFAULT as USERFAULT,
+    RARE_REBOOT_MAGIC1 as REBOOT_MAGIC1, RARE_REBOOT_MAGIC2 as REBOOT_MAGIC2,
+    RARE_SEMAPHORES as SEMAPHORES, RARE_SHARED as SHARED, RARE_STATMOUNT as STATMOUNT,
+    RARE_STATMOUNT_FLAGS as STATMOUNT_FLAGS, RARE_TIME_MODES as TIME_MODES,
+    RARE_TIME_STATUS as TIME_STATUS, RARE_USERFAULT as USERFAULT,
 };
 
 use super::*;
-use crate::table::FieldCondition;
+use crate::format;
+use crate::table::kind::{CustomFormat, FieldCondition, UnnamedStyle};
 use crate::table::structure::{field, set, structure};
+
+/// A number of eight bytes that has a name sometimes.
+macro_rules! named_or_hex {
+    ($names:expr) => {
+        CustomFormat {
+            write: |out, value| match $names.name(value) {
+                Some(name) => out.extend_from_slice(name.as_bytes()),
+                None => format::hex(out, value),
+            },
+            number: UnnamedStyle::Hex,
+        }
+    };
+}
 
 const ULONG: ValueKind = Unsigned(Eight);
 
-structure!(FUTEX_WAITER 24 {
-    field val 0 Hex(Eight), field uaddr 8 Address, field flags 16 Flags(Four, &FUTEX2), set __reserved 20 Hex(Four),
-});
-structure!(PATH_RULE 12 { field allowed_access 0 Flags(Eight, &LANDLOCK_ACCESS), field parent_fd 8 Fd });
-structure!(RULES_OF 8 { field handled_access_fs 0 Flags(Eight, &LANDLOCK_ACCESS) });
-structure!(MORE_RULES 8 { field handled_access_fs 0 Flags(Eight, &LANDLOCK_ACCESS), field more 0 Unsaid });
 /// `MOUNT_ATTR_IDMAP`: the descriptor is one.
 const ID_MAP: u64 = 0x10_0000;
 structure!(MOUNT_ATTRIBUTES 32 {
@@ -35,14 +42,22 @@ structure!(MOUNT_ATTRIBUTES 32 {
     field userns_fd 24 Only(FieldCondition::Has(0, Eight, ID_MAP), &Special(S::WideFd)),
     field userns_fd 24 Only(FieldCondition::Lacks(0, Eight, ID_MAP), &ULONG),
 });
-structure!(MOUNT_ASKED 24 {
-    field size 0 UINT, field mnt_id 8 Hex(Eight), field param 16 Flags(Eight, &STATMOUNT),
+structure!(MOUNT_ASKED 32 {
+    field size 0 UINT, field mnt_ns_fd 4 Fd, field mnt_id 8 Hex(Eight), field param 16 Flags(Eight, &STATMOUNT),
+    field mnt_ns_id 24 Hex(Eight),
 });
-structure!(MOUNTS_ASKED 24 { field size 0 UINT, field mnt_id 8 Hex(Eight), field param 16 Hex(Eight) });
+structure!(MOUNTS_ASKED 32 {
+    field size 0 UINT, field mnt_ns_fd 4 Fd, field mnt_id 8 Worded(Eight, &ROOT), field param 16 Hex(Eight),
+    field mnt_ns_id 24 Hex(Eight),
+});
 structure!(NAMESPACES_ASKED 32 {
-    field size 0 UINT, set spare 4 Hex(Four), field ns_id 8 Hex(Eight), field ns_type 16 Flags(Four, &f::CLONE),
-    set spare2 20 Hex(Four), field user_ns_id 24 Hex(Eight),
+    field size 0 UINT, set spare 4 Hex(Four), field ns_id 8 Hex(Eight), field ns_type 16 Flags(Four, &f::NAMESPACES),
+    set spare2 20 Hex(Four), field user_ns_id 24 Worded(Eight, &CURRENT_USER),
 });
+/// What was there first of what `statmount`, `listmount` and `listns` are asked with.
+const MOUNT_ASKED_FIRST: usize = 24;
+static ROOT: CustomFormat = named_or_hex!(&f::LISTMOUNT_ROOT);
+static CURRENT_USER: CustomFormat = named_or_hex!(&f::LISTNS_USER);
 structure!(IOVEC 16 { field iov_base 0 Address, field iov_len 8 ULONG });
 structure!(USTAT 32 { field f_tfree 0 INT, field f_tinode 8 ULONG });
 structure!(TIMEX 208 {
@@ -124,16 +139,6 @@ static REBOOT_ARGUMENT: &[(u64, ValueKind)] = &[(0xa1b2_c3d4, Name(In, 255))];
 
 /// Whose priority of input and output it is.
 static INPUT_PRIORITY_OF: &[(u64, ValueKind)] = &[(1, PID), (2, GROUP), (3, Id)];
-
-/// What `landlock_create_ruleset` is given: more than is known is neither read nor told.
-const RULES: ValueKind = By(
-    1,
-    &[(8, To(In, &Structure(&RULES_OF)))],
-    &Within(1, 9, u64::MAX, &To(In, &Structure(&MORE_RULES))),
-);
-
-/// What `landlock_add_rule` is given.
-static RULE_ARGUMENT: &[(u64, ValueKind)] = &[(1, To(In, &Structure(&PATH_RULE)))];
 
 /// The kernel looks at no more of them.
 const PARAMETER: ValueKind = Name(In, 256);
@@ -243,34 +248,9 @@ pub(super) static MEANINGS: &[Meaning] = &[
     fd("userfaultfd", &[Flags(Four, &USERFAULT)]),
     fd("memfd_secret", &[Flags(Four, &CLOSE_ON_EXEC)]),
     m(
-        "futex_waitv",
-        &[
-            Many(In, &Structure(&FUTEX_WAITER), LengthSource::First(1, 128)),
-            UINT,
-            Hex(Four),
-            TIME_IN,
-            CLOCK,
-        ],
-    ),
-    m(
         "set_mempolicy_home_node",
         &[Address, SIZE, SIZE, Hex(Eight)],
     ),
-    other(
-        "landlock_create_ruleset",
-        &[RULES, SIZE, Flags(Four, &RULESET)],
-        ResultKind::FdUnless(2, 1),
-    ),
-    m(
-        "landlock_add_rule",
-        &[
-            Fd,
-            One(Four, &RULE),
-            By(1, RULE_ARGUMENT, &Address),
-            Hex(Four),
-        ],
-    ),
-    m("landlock_restrict_self", &[Fd, Hex(Four)]),
     m(
         "reboot",
         &[
@@ -291,6 +271,16 @@ pub(super) static MEANINGS: &[Meaning] = &[
     ),
     fd("fspick", &[DirFd, PATH, Flags(Four, &FSPICK)]),
     fd("open_tree", &[DirFd, PATH, Flags(Four, &OPEN_TREE)]),
+    fd(
+        "open_tree_attr",
+        &[
+            DirFd,
+            PATH,
+            Flags(Four, &OPEN_TREE),
+            Sized(In, &MOUNT_ATTRIBUTES, 32, LengthSource::Argument(4)),
+            SIZE,
+        ],
+    ),
     m(
         "mount_setattr",
         &[
@@ -304,8 +294,8 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m(
         "statmount",
         &[
-            To(In, &Structure(&MOUNT_ASKED)),
-            Address,
+            Special(S::Measured(&MOUNT_ASKED, MOUNT_ASKED_FIRST)),
+            Special(S::MountStatus),
             SIZE,
             Flags(Four, &STATMOUNT_FLAGS),
         ],
@@ -313,8 +303,8 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m(
         "listmount",
         &[
-            To(In, &Structure(&MOUNTS_ASKED)),
-            Many(Out, &Hex(Eight), LengthSource::ResultWithin(2)),
+            Special(S::Measured(&MOUNTS_ASKED, MOUNT_ASKED_FIRST)),
+            Special(S::Listed),
             SIZE,
             Flags(Four, &LISTMOUNT),
         ],
@@ -322,8 +312,8 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m(
         "listns",
         &[
-            To(In, &Structure(&NAMESPACES_ASKED)),
-            Many(Out, &Hex(Eight), LengthSource::ResultWithin(2)),
+            Special(S::Measured(&NAMESPACES_ASKED, 32)),
+            Special(S::Listed),
             SIZE,
             Hex(Four),
         ],

@@ -16,11 +16,11 @@ use crate::table::structure::{field, out, set, structure};
 
 structure!(SUBMITTED 40 {
     field head 0 UINT, field tail 4 UINT, field ring_mask 8 UINT, field ring_entries 12 UINT, field flags 16 UINT,
-    field dropped 20 UINT, field array 24 UINT, set resv1 28 Hex(Four), set resv2 32 Hex(Eight),
+    field dropped 20 UINT, field array 24 UINT, set resv1 28 Hex(Four), field user_addr 32 Hex(Eight),
 });
 structure!(COMPLETED 40 {
     field head 0 UINT, field tail 4 UINT, field ring_mask 8 UINT, field ring_entries 12 UINT, field overflow 16 UINT,
-    field cqes 20 UINT, field flags 24 UINT, set resv1 28 Hex(Four), set resv2 32 Hex(Eight),
+    field cqes 20 UINT, field flags 24 UINT, set resv1 28 Hex(Four), field user_addr 32 Hex(Eight),
 });
 structure!(PARAMETERS 120 {
     field flags 8 Flags(Four, &RING), field sq_thread_cpu 12 Hex(Four), field sq_thread_idle 16 UINT,

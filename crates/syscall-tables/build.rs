@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     println!("cargo::rerun-if-changed=data");
     println!("cargo::rerun-if-changed=classes.tsv");
+    println!("cargo::rerun-if-changed=manual_names.tsv");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where to build"));
     let made = [
         (
@@ -15,6 +16,7 @@ fn main() {
         ("data/sets.tsv", sets),
         ("data/syscalls.tsv", syscalls),
         ("classes.tsv", classes),
+        ("manual_names.tsv", classes),
     ];
     for (file, make) in made {
         let file = Path::new(file);
@@ -120,7 +122,7 @@ fn syscalls(text: &str) -> Result<String, String> {
     Ok(code)
 }
 
-/// A line a class, with its calls.
+/// A line a class with its calls, or a call with the names of its arguments.
 fn classes(text: &str) -> Result<String, String> {
     let mut code = String::from("&[\n");
     for (line, fields) in rows(text) {

@@ -29,6 +29,7 @@ use backsight_tracer::ptrace::command_start::{TracerPlacement, detach_from_comma
 use backsight_tracer::recording::{
     RecordingHeader, RecordingReader, RecordingWriter, wall_clock_offset,
 };
+use backsight_tracer::result_details::ResultDetails;
 use backsight_tracer::summary::{CallSummary, compare_summaries, format_changes};
 use backsight_tracer::{Signal, engine};
 use filter_options::FilterOptions;
@@ -135,9 +136,15 @@ pub struct TraceArgs {
     /// Set a variable of the command's environment, or remove it
     #[arg(short = 'E', long = "env", value_name = "NAME[=VALUE]")]
     environment: Vec<OsString>,
-    /// Run the command as this user
-    #[arg(short, long, value_name = "NAME")]
+    /// Run the command as this user, or with the numbers of a user and a group
+    #[arg(short, long, value_name = "NAME/UID:GID")]
     user: Option<String>,
+    /// What the command is told to be called
+    #[arg(long = "argv0", value_name = "NAME", requires = "command")]
+    own_name: Option<OsString>,
+    /// Have what is traced die should the tracer be killed, instead of going on alone
+    #[arg(long)]
+    kill_on_exit: bool,
     /// Keep what is traced in this file, to be told again with --replay and compared with --diff
     #[arg(
         long,
@@ -421,6 +428,7 @@ impl TraceArgs {
                 _ => DescriptorDetails::ALL,
             },
             processes: PidDetails::default(),
+            results: ResultDetails::default(),
             full: if format.in_full > 0 {
                 SyscallSet::all()
             } else {
@@ -471,9 +479,15 @@ impl TraceArgs {
             }
         }
         options.instructions = self.format.instruction_pointer;
-        options.stacks = self.format.stack_traces && !self.format.only_counts();
+        options.stacks = self.format.stack_trace.is_some() && !self.format.only_counts();
+        if let Some(most) = self.format.stack_trace_frame_limit {
+            options.stack_frames = usize::try_from(most).unwrap_or(usize::MAX);
+        }
+        options.kill_on_exit = self.kill_on_exit;
         options.work = self.record.is_none() && self.format.counts_work();
-        options.descriptors = !(display.aspects.is_empty() && display.processes.is_empty());
+        options.descriptors = !(display.aspects.is_empty()
+            && display.processes.is_empty()
+            && display.results.is_empty());
         let lines = !(self.format.json || self.format.perfetto || self.format.only_counts());
         options.early = options.descriptors && lines && self.record.is_none();
         for calls in &self.detach_on {
@@ -497,7 +511,7 @@ impl TraceArgs {
 
     /// How events are shown; `wall` is what is added to their clock to have nanoseconds since 1970.
     fn shown(&self, wall: i64, display: DisplaySettings) -> miette::Result<EventView> {
-        let (aspects, processes) = (display.aspects, display.processes);
+        let (aspects, processes, results) = (display.aspects, display.processes, display.results);
         let format = &self.format;
         let lines = if self.record.is_some() {
             let command = self.command.iter();
@@ -521,10 +535,13 @@ impl TraceArgs {
             })
         } else {
             let text = TextWriter::new(self.text(wall, display));
-            EventFormat::Text(Box::new(if aspects.is_empty() && processes.is_empty() {
+            let nothing = aspects.is_empty() && processes.is_empty() && results.is_empty();
+            EventFormat::Text(Box::new(if nothing {
                 text
             } else {
-                let files = ProcResolver::new(aspects).with_processes(processes, format.escapes());
+                let files = ProcResolver::new(aspects)
+                    .with_results(results)
+                    .with_processes(processes, format.escapes());
                 text.with_resolver(files)
             }))
         };
@@ -557,7 +574,9 @@ impl TraceArgs {
             constants: format.constants(),
             column: format.columns,
             prefix: match (self.each(), self.follow, self.begun_with(), &self.output) {
-                (true, ..) | (_, 0, 0..=1, _) => LinePrefix::Nobody,
+                (true, ..) => LinePrefix::Nobody,
+                _ if format.always_show_pid => LinePrefix::Plain,
+                (_, 0, 0..=1, _) => LinePrefix::Nobody,
                 (.., Some(_)) => LinePrefix::Plain,
                 (.., None) => LinePrefix::Bracketed,
             },
@@ -565,6 +584,8 @@ impl TraceArgs {
             since: format.since(),
             took: format.took(),
             numbered: format.syscall_number,
+            argument_names: format.argument_names,
+            colors: format.colors(self.output.is_some()),
             instructions: format.instruction_pointer,
             wall,
             zone: jiff::Zoned::now().offset().seconds().into(),
@@ -589,10 +610,14 @@ impl TraceArgs {
         for variable in &self.environment {
             command.change_environment(variable);
         }
+        command.own_name.clone_from(&self.own_name);
         if let Some(name) = &self.user {
-            let user = UserRights::from_name(name).into_diagnostic()?;
-            command.user =
-                Some(user.ok_or_else(|| miette::miette!("nobody is named `{name}` here"))?);
+            let user = match UserRights::from_numbers(name) {
+                Some(user) => Some(user),
+                None => UserRights::from_name(name).into_diagnostic()?,
+            };
+            let nobody = || miette::miette!("nobody is named `{name}` here, nor is it UID:GID");
+            command.user = Some(user.ok_or_else(nobody)?);
         }
         Ok(Some(command))
     }

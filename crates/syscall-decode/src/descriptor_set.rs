@@ -53,7 +53,7 @@ impl DescriptorSet {
     }
 
     /// Whether it has this one.
-    pub(crate) fn has(&self, number: u64) -> bool {
+    pub fn contains(&self, number: u64) -> bool {
         // The kernel doesn't look at the upper half.
         let number = u32::try_from(number as i32);
         number.is_ok_and(|number| self.listed.contains(&number) != self.negated)

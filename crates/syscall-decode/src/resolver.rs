@@ -29,6 +29,12 @@ pub trait Resolver {
         None
     }
 
+    /// What stands in parentheses behind the result of a call that came back: as which kind of exit a virtual processor had.
+    fn describe_result(&mut self, tid: i32, call: &SyscallRecord) -> Option<Vec<u8>> {
+        let _nothing_is_known = (tid, call);
+        None
+    }
+
     /// What stands behind the number of a traced thread at the beginning of a line.
     fn describe_thread(&mut self, tid: i32) -> Vec<u8> {
         let _nothing_is_known = tid;

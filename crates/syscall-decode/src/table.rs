@@ -161,6 +161,15 @@ pub fn syscalls(abi: Abi) -> impl Iterator<Item = (u64, &'static SyscallDefiniti
         .filter_map(move |number| Some((number, find_syscall(abi, number)?)))
 }
 
+/// Why a virtual processor came back, by the number that it left.
+pub fn processor_exit(reason: u64) -> String {
+    let names = &flags::IOCTL_KVM_EXIT;
+    match names.name(reason) {
+        Some(name) => name.to_owned(),
+        None => format!("{reason:#x} /* {} */", names.unknown),
+    }
+}
+
 /// The number of a call by its name.
 pub fn syscall_number(abi: Abi, name: &str) -> Option<u64> {
     syscalls(abi)

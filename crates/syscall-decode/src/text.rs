@@ -4,6 +4,7 @@
 //! something else is written: then it ends with `<unfinished ...>`, and is resumed when the call comes back.
 
 mod clock;
+mod color;
 mod hex_dump;
 mod line;
 mod result;
@@ -17,7 +18,9 @@ use crate::format::{self, ConstantStyle, EscapeStyle, signal_name};
 use crate::resolver::Resolver;
 use crate::table::{self, ResultKind, SyscallDefinition};
 use crate::{EventKind, StackFrame, SyscallOutcome, SyscallRecord, SyscallSet, TraceEvent};
+use backsight_syscall_tables::manual_names;
 pub use clock::{TimePrecision, TimestampFormat, TimestampWords};
+use color::Color;
 use line::{
     TAKE_UP, line_start, number_of, place_of, put_name, put_numbers, put_unknown, raw_arguments,
     takes_up,
@@ -56,6 +59,10 @@ pub struct TextOptions {
     pub took: Option<TimePrecision>,
     /// The number of each call before its name (`-n`).
     pub numbered: bool,
+    /// The name of each argument before it (`-N`).
+    pub argument_names: bool,
+    /// Whether names, results and errors are in colours (`--color`).
+    pub colors: bool,
     /// Where in the program calls were made and signals came (`-i`).
     pub instructions: bool,
     /// What is added to an event's clock to have nanoseconds since 1970.
@@ -89,6 +96,8 @@ impl Default for TextOptions {
             since: None,
             took: None,
             numbered: false,
+            argument_names: false,
+            colors: false,
             instructions: false,
             wall: 0,
             zone: 0,
@@ -302,6 +311,23 @@ impl<'a> TextWriter<'a> {
         out.extend_from_slice(b" ...>");
     }
 
+    /// A call's name.
+    fn name(&self, call: &SyscallRecord, row: Option<&SyscallDefinition>, out: &mut Vec<u8>) {
+        let start = out.len();
+        put_name(out, call, row);
+        if self.options.colors {
+            Color::NAME.surround(out, start);
+        }
+    }
+
+    /// How many columns of what was written since there are no characters: those that change the colour.
+    fn invisible(&self, written: &[u8]) -> usize {
+        match self.options.colors {
+            true => color::width_of_changes(written),
+            false => 0,
+        }
+    }
+
     fn style(&self, call: &SyscallRecord) -> DecodeStyle {
         DecodeStyle {
             string: self.options.string,
@@ -321,7 +347,7 @@ impl<'a> TextWriter<'a> {
         self.line(event, call.entered, out);
         let start = line_start(out, start);
         let row = table::find_syscall(call.abi, call.number);
-        put_name(out, call, row);
+        self.name(call, row, out);
         out.push(b'(');
         let shown = match row {
             Some(row) if takes_up(row) => {
@@ -329,7 +355,8 @@ impl<'a> TextWriter<'a> {
                 6
             }
             Some(row) if self.is_raw(call) => {
-                put_numbers(out, &call.arguments[..raw_arguments(row)]);
+                let shown = &call.arguments[..raw_arguments(row)];
+                put_numbers(out, shown, self.options.argument_names);
                 6
             }
             Some(row) => {
@@ -341,9 +368,10 @@ impl<'a> TextWriter<'a> {
                     event.pid,
                 );
                 let mut walk = Walk::showing(call, row, &mut sink, style);
+                let names = self.options.argument_names;
                 let (order, count) = walk.shown();
                 let known = walk.known_at_entry();
-                put_arguments(&mut walk, &order[..count], 0, known);
+                put_arguments(&mut walk, &order[..count], (0, known), names);
                 let last = known.checked_sub(1).and_then(|last| order.get(last));
                 let becomes = last.is_some_and(|last| walk.becomes(*last));
                 if known < count && known > 0 && !becomes {
@@ -359,7 +387,7 @@ impl<'a> TextWriter<'a> {
         self.open = Some(Open {
             tid: event.tid,
             shown,
-            columns: out.len() - start,
+            columns: out.len() - start - self.invisible(&out[start..]),
         });
     }
 
@@ -381,7 +409,7 @@ impl<'a> TextWriter<'a> {
                     put_name(out, call, row);
                     out.extend_from_slice(b" resumed>");
                 } else {
-                    put_name(out, call, row);
+                    self.name(call, row, out);
                     out.push(b'(');
                 }
                 (resumed, 0)
@@ -398,7 +426,8 @@ impl<'a> TextWriter<'a> {
             Some(row) if takes_up(row) && shown.is_none() => self.put_taken_up(event.tid, out),
             Some(row) if takes_up(row) => {}
             Some(row) if raw && shown.is_none() => {
-                put_numbers(out, &call.arguments[..raw_arguments(row)]);
+                let shown = &call.arguments[..raw_arguments(row)];
+                put_numbers(out, shown, self.options.argument_names);
             }
             Some(_) if raw => {}
             Some(row) => {
@@ -409,10 +438,16 @@ impl<'a> TextWriter<'a> {
                     event.pid,
                 );
                 let mut walk = Walk::showing(call, row, &mut sink, style);
+                let names = self.options.argument_names;
                 let (order, count) = walk.shown();
                 let gone = walk_is_gone(call, row);
                 let until = if gone { walk.known_at_entry() } else { count };
-                put_arguments(&mut walk, &order[..count], shown.unwrap_or(0), until);
+                put_arguments(
+                    &mut walk,
+                    &order[..count],
+                    (shown.unwrap_or(0), until),
+                    names,
+                );
                 if gone && until < count {
                     if until > 0 && shown.is_none() {
                         out.extend_from_slice(b", ");
@@ -427,7 +462,7 @@ impl<'a> TextWriter<'a> {
             self.interrupted.insert(event.tid, row.name);
         }
         out.extend_from_slice(b") ");
-        let columns = before + out.len() - start;
+        let columns = before + out.len() - start - self.invisible(&out[start..]);
         if columns < self.options.column {
             out.resize(out.len() + self.options.column - columns, b' ');
         }
@@ -445,7 +480,22 @@ impl<'a> TextWriter<'a> {
             self.descriptors.as_deref_mut(),
             event.pid,
         );
+        let start = sink.out.len();
         put_result(&mut sink, call, row, style);
+        if self.options.colors {
+            let color = match call.error() {
+                Some(_) => Color::ERROR,
+                None => Color::RESULT,
+            };
+            color.surround(out, start);
+        }
+        if let Some(descriptors) = &mut self.descriptors
+            && let Some(said) = descriptors.describe_result(event.tid, call)
+        {
+            out.extend_from_slice(b" (");
+            out.extend_from_slice(&said);
+            out.push(b')');
+        }
         self.end_call((call, event.tid), row, out);
     }
 
@@ -576,9 +626,10 @@ fn walk_is_gone(call: &SyscallRecord, row: &SyscallDefinition) -> bool {
 fn put_arguments(
     walk: &mut Walk<'_, TextSink<'_, '_>>,
     order: &[usize],
-    from: usize,
-    until: usize,
+    (from, until): (usize, usize),
+    with_names: bool,
 ) {
+    let manual = manual_names(walk.row.name);
     let ends = until == order.len();
     // Where a part was shown before, its last comma was too, but for what becomes something.
     let mut separate = false;
@@ -594,6 +645,11 @@ fn put_arguments(
         }
         if walk.is_clone() {
             let name = walk.clone_name(*number);
+            walk.sink.out.extend_from_slice(name.as_bytes());
+            walk.sink.out.push(b'=');
+        } else if with_names {
+            let manual = manual.and_then(|names| names.get(index).copied());
+            let name = manual.unwrap_or(walk.row.arguments[*number].name);
             walk.sink.out.extend_from_slice(name.as_bytes());
             walk.sink.out.push(b'=');
         }

@@ -73,6 +73,17 @@ pub mod sets {
 /// Classes of calls, as `%file` without the first percent sign, each with the names of its calls on any machine.
 pub static CLASSES: &[(&str, &[&str])] = include!(concat!(env!("OUT_DIR"), "/classes.rs"));
 
+/// Names of arguments as manual pages have them, in the order in which arguments are shown: by call, in the order of their
+/// names, those of which they aren't the kernel's.
+pub static MANUAL_NAMES: &[(&str, &[&str])] =
+    include!(concat!(env!("OUT_DIR"), "/manual_names.rs"));
+
+/// The names that a call's arguments have in its manual page, where they aren't the kernel's.
+pub fn manual_names(call: &str) -> Option<&'static [&'static str]> {
+    let place = MANUAL_NAMES.binary_search_by_key(&call, |(name, _)| name);
+    place.ok().map(|at| MANUAL_NAMES[at].1)
+}
+
 /// Every request of `ioctl`, in the order of their numbers. Where several drivers have the same number, all of their
 /// names, with `or` between them.
 pub static REQUESTS: &[(u32, &str)] = include!(concat!(env!("OUT_DIR"), "/requests.rs"));
@@ -86,6 +97,13 @@ pub fn request_names(request: u32) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_with_names_of_manual_pages_are_in_the_order_of_their_names() {
+        assert!(MANUAL_NAMES.is_sorted_by(|one, other| one.0 < other.0));
+        assert_eq!(manual_names("kill"), Some(&["pid", "signum"][..]));
+        assert_eq!(manual_names("close"), None);
+    }
 
     #[test]
     fn requests_are_in_the_order_of_their_numbers() {

@@ -79,7 +79,14 @@ impl OutcomeFilter {
 /// What of this the kernel engine can't do.
 pub(crate) fn unsupported_option(options: &TraceOptions) -> Option<&'static str> {
     let reasons = [
-        (!options.paths.is_empty(), "paths are looked up at a stop"),
+        (
+            options.chooses_files(),
+            "paths and descriptors are looked up at a stop",
+        ),
+        (
+            options.kill_on_exit,
+            "only who stops a program can have it die with the tracer",
+        ),
         (
             !options.injections.is_empty(),
             "calls are tampered with at a stop",

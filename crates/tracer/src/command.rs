@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub struct TracedCommand {
     /// The program: a path, or a name to be found in PATH.
     pub program: OsString,
+    /// What the program is told to be called; nothing for the name that it was asked for by.
+    pub own_name: Option<OsString>,
     /// Its arguments, without its own name.
     pub arguments: Vec<OsString>,
     /// Variables of its environment to set, or to remove.
@@ -35,6 +37,18 @@ pub struct UserRights {
 }
 
 impl UserRights {
+    /// Somebody by numbers, `UID:GID`: with no other group, and looked up nowhere. Nothing if these aren't two numbers.
+    pub fn from_numbers(text: &str) -> Option<Self> {
+        let (uid, gid) = text.split_once(':')?;
+        let number = |text: &str| text.parse::<u32>().ok();
+        let (uid, gid) = (number(uid)?, number(gid)?);
+        Some(Self {
+            uid,
+            gid,
+            groups: vec![gid],
+        })
+    }
+
     /// Somebody by name; nothing if nobody is named so.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ use rustix::net::{
 
 use crate::error::ExpressionError;
 use crate::processes::{self, PidDetails, PidTranslator, shown_as};
+use crate::result_details::ResultDetails;
 use backsight_syscall_decode::SyscallRecord;
 use backsight_syscall_decode::format::{self, EscapeStyle};
 use backsight_syscall_decode::resolver::{CURRENT_DIRECTORY, DescriptorInfo, Resolver};
@@ -39,6 +40,10 @@ pub struct DescriptorDetails {
     pub device: bool,
     /// Numbers of the processes that descriptors of processes mean.
     pub pidfd: bool,
+    /// Counts of event descriptors.
+    pub eventfd: bool,
+    /// The signals that descriptors of signals tell of.
+    pub signalfd: bool,
 }
 
 impl DescriptorDetails {
@@ -48,6 +53,8 @@ impl DescriptorDetails {
         socket: false,
         device: false,
         pidfd: false,
+        eventfd: false,
+        signalfd: false,
     };
     /// All (`-yy`).
     pub const ALL: Self = Self {
@@ -55,10 +62,12 @@ impl DescriptorDetails {
         socket: true,
         device: true,
         pidfd: true,
+        eventfd: true,
+        signalfd: true,
     };
 
-    /// Reads a set as `-e decode-fds=` names it: `path`, `socket`, `dev`, `pidfd`, `all` or `none`, separated by commas; `!`
-    /// before the whole for all others.
+    /// Reads a set as `-e decode-fds=` names it: `path`, `socket`, `dev`, `pidfd`, `eventfd`, `signalfd`, `all` or `none`,
+    /// separated by commas; `!` before the whole for all others.
     ///
     /// # Errors
     ///
@@ -75,6 +84,8 @@ impl DescriptorDetails {
                 "socket" => aspects.socket = true,
                 "dev" => aspects.device = true,
                 "pidfd" => aspects.pidfd = true,
+                "eventfd" => aspects.eventfd = true,
+                "signalfd" => aspects.signalfd = true,
                 "all" => aspects = Self::ALL,
                 "none" => aspects = Self::default(),
                 _ => return Err(ExpressionError::Aspect(name.to_owned())),
@@ -86,6 +97,8 @@ impl DescriptorDetails {
                 socket: !aspects.socket,
                 device: !aspects.device,
                 pidfd: !aspects.pidfd,
+                eventfd: !aspects.eventfd,
+                signalfd: !aspects.signalfd,
             }
         } else {
             aspects
@@ -105,6 +118,8 @@ pub struct ProcResolver {
     seen: HashMap<(i32, i32), DescriptorInfo>,
     /// What is told of processes, if anything.
     processes: Option<PidTranslator>,
+    /// What is told beside results.
+    results: ResultDetails,
     escapes: EscapeStyle,
     /// What asks for Unix sockets; nothing until one is to be asked for, or where it can't be had.
     diagnostics: Option<Option<OwnedFd>>,
@@ -119,10 +134,17 @@ impl ProcResolver {
             aspects,
             seen: HashMap::new(),
             processes: None,
+            results: ResultDetails::default(),
             escapes: EscapeStyle::default(),
             diagnostics: None,
             pairs: HashMap::new(),
         }
+    }
+
+    /// Tells this beside results too.
+    pub fn with_results(mut self, results: ResultDetails) -> Self {
+        self.results = results;
+        self
     }
 
     /// Tells of processes too, their names with these escapes.
@@ -147,6 +169,18 @@ impl ProcResolver {
             }
             if self.aspects.device && device(&place, &mut told.detail) {
                 (told.path, told.deleted) = path_of(&place, link);
+                return Some(told);
+            }
+            if self.aspects.eventfd
+                && link == b"anon_inode:[eventfd]"
+                && event_count(pid, fd, &mut told.detail)
+            {
+                return Some(told);
+            }
+            if self.aspects.signalfd
+                && link == b"anon_inode:[signalfd]"
+                && signals(pid, fd, &mut told.detail)
+            {
                 return Some(told);
             }
             if self.aspects.pidfd
@@ -281,6 +315,10 @@ impl Resolver for ProcResolver {
         meant(shown_as(pid), descriptor)
     }
 
+    fn describe_result(&mut self, tid: i32, call: &SyscallRecord) -> Option<Vec<u8>> {
+        self.results.describe(tid, call)
+    }
+
     fn describe_thread(&mut self, tid: i32) -> Vec<u8> {
         let processes = self.processes.as_mut();
         processes.map_or_else(Vec::new, |it| it.thread(tid, self.escapes))
@@ -304,6 +342,38 @@ impl Resolver for ProcResolver {
             None => self.seen.remove(&(pid, fd)).unwrap_or_default(),
         }
     }
+}
+
+/// What the kernel says of a descriptor behind this word.
+fn information(pid: i32, fd: i32, word: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok()?;
+    let mut lines = text.lines();
+    let said = lines.find_map(|line| line.strip_prefix(word)?.strip_prefix(':'))?;
+    Some(said.trim().to_owned())
+}
+
+/// Says the count of an event descriptor, its number, and whether it is a semaphore; whether that is known.
+fn event_count(pid: i32, fd: i32, out: &mut Vec<u8>) -> bool {
+    let said = |word| information(pid, fd, word);
+    let (Some(count), Some(id)) = (said("eventfd-count"), said("eventfd-id")) else {
+        return false;
+    };
+    let semaphore = said("eventfd-semaphore").unwrap_or_else(|| "0".into());
+    let text =
+        format!("{{eventfd-count=0x{count}, eventfd-id={id}, eventfd-semaphore={semaphore}}}");
+    out.extend_from_slice(text.as_bytes());
+    true
+}
+
+/// Says the signals that a descriptor tells of; whether they are known.
+fn signals(pid: i32, fd: i32, out: &mut Vec<u8>) -> bool {
+    let mask = information(pid, fd, "sigmask");
+    let Some(mask) = mask.and_then(|mask| u64::from_str_radix(&mask, 16).ok()) else {
+        return false;
+    };
+    out.extend_from_slice(b"signalfd:");
+    format::signal_set(out, format::ConstantStyle::Names, mask);
+    true
 }
 
 /// Says a device's numbers; whether it is one.

@@ -99,6 +99,16 @@ pub enum ExpressionError {
         "nothing is said that is named `{0}`; there are attach, exit, path-resolution, personality, thread-execve, all and none"
     )]
     Quiet(String),
+    /// Not something that is told beside results.
+    #[error(
+        "nothing is told beside results that is named `{what}={value}`; there are kvm=vcpu and namespace=new"
+    )]
+    ResultDetail {
+        /// `kvm` or `namespace`.
+        what: String,
+        /// What stood behind it.
+        value: String,
+    },
     /// Not something that is known of processes.
     #[error(
         "nothing is known of processes that is named `{0}`; there are comm, pidns, all and none"
@@ -106,7 +116,7 @@ pub enum ExpressionError {
     PidDetail(String),
     /// Not a kind of expression.
     #[error(
-        "`{0}=` isn't known here; there are trace=, signal=, status=, inject=, fault=, abbrev=, verbose=, raw=, read=, write=, decode-fds=, decode-pids= and quiet="
+        "`{0}=` isn't known here; there are trace=, signal=, status=, inject=, fault=, abbrev=, verbose=, raw=, read=, write=, trace-fds=, decode-fds=, decode-pids=, kvm=, namespace= and quiet="
     )]
     UnknownExpression(String),
     /// Not an injection. Scripts which use strace look for these words.
@@ -134,7 +144,9 @@ pub enum ExpressionError {
     )]
     Status(String),
     /// Not something that is known of descriptors.
-    #[error("descriptors have no `{0}`; there are path, socket, dev, pidfd, all and none")]
+    #[error(
+        "descriptors have no `{0}`; there are path, socket, dev, pidfd, eventfd, signalfd, all and none"
+    )]
     Aspect(String),
     /// Not a number, or too large a one.
     #[error("`{text}` isn't {wanted}")]

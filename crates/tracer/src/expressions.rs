@@ -8,6 +8,7 @@ use crate::descriptors::DescriptorDetails;
 use crate::error::ExpressionError;
 use crate::options::{Injection, SignalSet, StatusSet, TraceOptions};
 use crate::processes::PidDetails;
+use crate::result_details::ResultDetails;
 
 /// Every call that can be named.
 pub fn known_syscalls() -> Vec<NamedSyscall<'static>> {
@@ -37,6 +38,8 @@ pub struct DisplaySettings {
     pub aspects: DescriptorDetails,
     /// What is shown beside numbers of processes.
     pub processes: PidDetails,
+    /// What is shown beside results.
+    pub results: ResultDetails,
     /// Calls whose structures are shown in full.
     pub full: SyscallSet,
     /// Calls whose structures aren't shown.
@@ -151,6 +154,17 @@ pub fn apply_expression(
         "raw" | "x" => display.raw = SyscallSet::parse(value, known)?,
         "read" | "reads" | "r" => display.reads = DescriptorSet::parse(value)?,
         "write" | "writes" | "w" => display.writes = DescriptorSet::parse(value)?,
+        "trace-fds" | "trace-fd" | "fds" | "fd" => {
+            options.traced_descriptors = DescriptorSet::parse(value)?;
+        }
+        "kvm" if matches!(value, "vcpu" | "vcpu+") => display.results.processor_exits = true,
+        "namespace" if value == "new" => display.results.name_spaces = true,
+        "kvm" | "namespace" => {
+            return Err(ExpressionError::ResultDetail {
+                what: what.to_owned(),
+                value: value.to_owned(),
+            });
+        }
         "decode-fds" | "decode-fd" => display.aspects = DescriptorDetails::parse(value)?,
         "decode-pids" | "decode-pid" => {
             let (set, before) = match value.strip_prefix('+') {

@@ -43,6 +43,7 @@ pub mod processes;
 pub mod ptrace;
 pub mod ptrace_engine;
 pub mod recording;
+pub mod result_details;
 pub mod summary;
 
 pub use nix::sys::signal::Signal;

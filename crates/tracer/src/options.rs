@@ -8,6 +8,7 @@ mod status_set;
 
 use std::path::PathBuf;
 
+use backsight_syscall_decode::descriptor_set::DescriptorSet;
 use backsight_syscall_decode::memory::CaptureLimits;
 use backsight_syscall_decode::syscall_set::SyscallSet;
 
@@ -31,6 +32,8 @@ pub struct TraceOptions {
     pub calls: SyscallSet,
     /// Only calls that concern one of these paths, by name or by descriptor; every call if there are none.
     pub paths: Vec<PathBuf>,
+    /// Only calls that concern one of these descriptors; every call if none is named.
+    pub traced_descriptors: DescriptorSet,
     /// Only calls that ended so.
     pub statuses: StatusSet,
     /// The signals to emit.
@@ -42,6 +45,8 @@ pub struct TraceOptions {
     /// Whether calls that aren't asked for may be let pass by a seccomp filter without a stop. It stays with the program:
     /// should the tracer be killed, so is the program. Used only for a command that is followed and where it helps.
     pub filter: bool,
+    /// Whether what is traced dies should the tracer be killed, instead of going on alone.
+    pub kill_on_exit: bool,
     /// Detach from everything after so many calls were emitted.
     pub limit: Option<u64>,
     /// How much of what pointers point to is captured; nothing if only calls are counted.
@@ -58,6 +63,8 @@ pub struct TraceOptions {
     pub instructions: bool,
     /// Whether calls and signals are told with the functions that the thread is in.
     pub stacks: bool,
+    /// Most functions of a stack.
+    pub stack_frames: usize,
     /// Whether calls are told with how long processors worked on them, and counted by that.
     pub work: bool,
     /// Whether tracer and program may share a processor while the program is one thread: several times faster.
@@ -76,11 +83,13 @@ impl Default for TraceOptions {
             follow: false,
             calls: SyscallSet::all(),
             paths: Vec::new(),
+            traced_descriptors: DescriptorSet::default(),
             statuses: StatusSet::all(),
             signals: SignalSet::all(),
             injections: Vec::new(),
             detach_on: SyscallSet::none(),
             filter: true,
+            kill_on_exit: false,
             limit: None,
             limits: Some(CaptureLimits::default()),
             pending: false,
@@ -88,6 +97,7 @@ impl Default for TraceOptions {
             early: false,
             instructions: false,
             stacks: false,
+            stack_frames: usize::MAX,
             work: false,
             share_processor: true,
             ring: 4 << 20,
@@ -96,6 +106,11 @@ impl Default for TraceOptions {
 }
 
 impl TraceOptions {
+    /// Whether only calls of some paths or descriptors are asked for.
+    pub(crate) fn chooses_files(&self) -> bool {
+        !(self.paths.is_empty() && self.traced_descriptors.is_empty())
+    }
+
     /// Whether children and threads are traced too.
     pub(crate) fn follows(&self) -> bool {
         self.follow || self.children_of.is_some()

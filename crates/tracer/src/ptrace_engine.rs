@@ -197,7 +197,10 @@ impl<'a> Engine<'a> {
             flags |= option::CHILDREN;
         }
         if filtered {
-            flags |= option::FILTER | option::DIES_WITH_US;
+            flags |= option::FILTER;
+        }
+        if filtered || self.options.kill_on_exit {
+            flags |= option::DIES_WITH_US;
         }
         flags
     }

@@ -4,7 +4,8 @@
 #[derive(Debug, clap::Args)]
 pub(super) struct FilterOptions {
     /// What to trace and how to show it: trace=SET, signal=SET, status=SET, inject=…, fault=…, abbrev=SET, verbose=SET, raw=SET,
-    /// read=SET, write=SET, decode-fds=SET, decode-pids=SET, quiet=SET; SET alone is trace=SET
+    /// read=SET, write=SET, trace-fds=SET, decode-fds=SET, decode-pids=SET, kvm=vcpu, namespace=new, quiet=SET; SET alone is
+    /// trace=SET
     #[arg(short = 'e', value_name = "EXPR")]
     expressions: Vec<String>,
     /// Which calls are traced
@@ -37,7 +38,16 @@ pub(super) struct FilterOptions {
     /// The descriptors of which everything that is written is shown
     #[arg(long, visible_alias = "writes", value_name = "SET")]
     write: Vec<String>,
-    /// What is said beside descriptors
+    /// Only calls that concern these descriptors
+    #[arg(long, visible_alias = "trace-fd", value_name = "SET")]
+    trace_fds: Vec<String>,
+    /// Beside the result of running a virtual processor why it came back: vcpu
+    #[arg(long, value_name = "vcpu")]
+    kvm: Vec<String>,
+    /// Beside results the name spaces that a process entered: new
+    #[arg(long, value_name = "new")]
+    namespace: Vec<String>,
+    /// What is said beside descriptors: path, socket, dev, pidfd, eventfd, signalfd, all
     #[arg(
         long,
         value_name = "SET",
@@ -70,7 +80,7 @@ pub(super) struct FilterOptions {
 impl FilterOptions {
     /// Each as `-e` would say it.
     pub fn all(&self) -> impl Iterator<Item = String> {
-        let named: [(&str, &[String]); 13] = [
+        let named: [(&str, &[String]); 16] = [
             ("trace", &self.trace),
             ("signal", &self.signal),
             ("status", &self.status),
@@ -81,6 +91,9 @@ impl FilterOptions {
             ("raw", &self.raw),
             ("read", &self.read),
             ("write", &self.write),
+            ("trace-fds", &self.trace_fds),
+            ("kvm", &self.kvm),
+            ("namespace", &self.namespace),
             ("decode-fds", &self.decode_fds),
             ("decode-pids", &self.decode_pids),
             ("quiet", &self.quiet),

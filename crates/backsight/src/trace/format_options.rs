@@ -1,5 +1,6 @@
 //! Options of `backsight trace` that say how calls are shown.
 
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use backsight_syscall_decode::format::{ConstantStyle, EscapeStyle};
@@ -103,6 +104,22 @@ pub(super) struct FormatOptions {
     /// The number of each call before its name
     #[arg(short = 'n', long)]
     pub syscall_number: bool,
+    /// The name of each argument before it, as manual pages have it
+    #[arg(short = 'N', long = "arg-names")]
+    pub argument_names: bool,
+    /// The number of the thread before each line, also where there is one alone
+    #[arg(long)]
+    pub always_show_pid: bool,
+    /// Names, results and errors in colours; auto is on a terminal
+    #[arg(
+        long,
+        value_name = "WHEN",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto",
+        default_value = "auto"
+    )]
+    pub color: Coloring,
     /// Where in the program each call was made and each signal came: the instruction's address
     #[arg(short = 'i', long)]
     pub instruction_pointer: bool,
@@ -131,14 +148,44 @@ pub(super) struct FormatOptions {
     #[arg(short = 'U', long, value_name = "COLUMNS")]
     pub summary_columns: Option<String>,
     /// Behind each call and each signal the functions of the program that the thread was in, the innermost first
-    #[arg(short = 'k', long, conflicts_with = "perfetto")]
-    pub stack_traces: bool,
+    #[arg(
+        short = 'k',
+        long,
+        visible_alias = "stack-traces",
+        value_name = "symbol",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "symbol",
+        value_parser = clap::builder::PossibleValuesParser::new(["symbol"]),
+        conflicts_with = "perfetto"
+    )]
+    pub stack_trace: Option<String>,
+    /// Most functions of a stack
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub stack_trace_frame_limit: Option<u32>,
     /// Don't say which engine traces, nor what is attached to; twice: nor how processes end; thrice: nothing of the kind
     #[arg(short = 'q', action = clap::ArgAction::Count)]
     pub quietly: u8,
 }
 
+/// When lines have colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Coloring {
+    Auto,
+    Always,
+    Never,
+}
+
 impl FormatOptions {
+    /// Whether lines have colours, written to a file or to the standard error.
+    pub fn colors(&self, into_file: bool) -> bool {
+        match self.color {
+            Coloring::Always => true,
+            Coloring::Never => false,
+            Coloring::Auto => !into_file && std::io::stderr().is_terminal(),
+        }
+    }
+
     /// The time of day before each line.
     pub fn time(&self) -> Option<TimestampFormat> {
         let words = self.absolute_timestamps.iter().copied();

@@ -37,24 +37,26 @@ pub(super) fn dump(
     let value = u64::try_from(value).unwrap_or(0);
     let fd = call.arguments[0];
     let (when, most, buffers) = match name {
-        "read" | "pread64" | "recvfrom" | "recv" | "mq_timedreceive" if reads.has(fd) => {
+        "read" | "pread64" | "recvfrom" | "recv" | "mq_timedreceive" if reads.contains(fd) => {
             (CapturePoint::Left, value, Buffers::One(value))
         }
-        "readv" | "preadv" | "preadv2" if reads.has(fd) => {
+        "readv" | "preadv" | "preadv2" if reads.contains(fd) => {
             (CapturePoint::Left, value, Buffers::Vectors)
         }
-        "recvmsg" if reads.has(fd) => (CapturePoint::Left, value, Buffers::Message),
-        "write" | "pwrite64" | "sendto" | "send" | "mq_timedsend" if writes.has(fd) => (
+        "recvmsg" if reads.contains(fd) => (CapturePoint::Left, value, Buffers::Message),
+        "write" | "pwrite64" | "sendto" | "send" | "mq_timedsend" if writes.contains(fd) => (
             CapturePoint::Entered,
             u64::MAX,
             Buffers::One(call.arguments[2]),
         ),
-        "writev" | "pwritev" | "pwritev2" | "vmsplice" if writes.has(fd) => {
+        "writev" | "pwritev" | "pwritev2" | "vmsplice" if writes.contains(fd) => {
             (CapturePoint::Entered, u64::MAX, Buffers::Vectors)
         }
-        "recvmmsg" if reads.has(fd) => (CapturePoint::Left, value, Buffers::Messages(value)),
-        "sendmmsg" if writes.has(fd) => (CapturePoint::Entered, value, Buffers::Messages(value)),
-        "sendmsg" if writes.has(fd) => (CapturePoint::Entered, u64::MAX, Buffers::Message),
+        "recvmmsg" if reads.contains(fd) => (CapturePoint::Left, value, Buffers::Messages(value)),
+        "sendmmsg" if writes.contains(fd) => {
+            (CapturePoint::Entered, value, Buffers::Messages(value))
+        }
+        "sendmsg" if writes.contains(fd) => (CapturePoint::Entered, u64::MAX, Buffers::Message),
         _ => return,
     };
     match buffers {
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_set_of_descriptors_is_read_as_strace_reads_it() {
-        let has = |text: &str, number| DescriptorSet::parse(text).unwrap().has(number);
+        let has = |text: &str, number| DescriptorSet::parse(text).unwrap().contains(number);
         assert!(has("3,5", 5) && !has("3,5", 4));
         assert!(has("all", 7) && !has("none", 7));
         assert!(has("!0,1", 2) && !has("!0,1", 1));

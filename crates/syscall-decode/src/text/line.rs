@@ -58,7 +58,7 @@ pub(super) fn put_name(out: &mut Vec<u8>, call: &SyscallRecord, row: Option<&Sys
 }
 
 pub(super) fn put_unknown(out: &mut Vec<u8>, call: &SyscallRecord) {
-    put_numbers(out, &call.arguments);
+    put_numbers(out, &call.arguments, false);
 }
 
 /// How many arguments a call has where they are shown as numbers: one that is never used isn't counted.
@@ -70,10 +70,16 @@ pub(super) fn raw_arguments(row: &SyscallDefinition) -> usize {
     }
 }
 
-pub(super) fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
+/// Writes arguments as numbers, each by the name of its place where names are asked for.
+pub(super) fn put_numbers(out: &mut Vec<u8>, numbers: &[u64], with_names: bool) {
     for (index, argument) in numbers.iter().enumerate() {
         if index > 0 {
             out.extend_from_slice(b", ");
+        }
+        if with_names {
+            out.extend_from_slice(b"arg");
+            format::unsigned(out, index as u64 + 1);
+            out.push(b'=');
         }
         format::hex(out, *argument);
     }

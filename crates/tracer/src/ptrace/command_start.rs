@@ -240,7 +240,8 @@ impl Image {
             variables.retain(|(other, _)| other != name);
             variables.extend(value.iter().map(|value| (name.clone(), value.clone())));
         }
-        let arguments = std::iter::once(&command.program).chain(&command.arguments);
+        let own_name = command.own_name.as_ref().unwrap_or(&command.program);
+        let arguments = std::iter::once(own_name).chain(&command.arguments);
         Ok(Self {
             file: text(file.into_os_string().into_vec())?,
             arguments: arguments

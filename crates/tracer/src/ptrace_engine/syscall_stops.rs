@@ -128,7 +128,7 @@ impl Engine<'_> {
                 open.call.memory.set_netlink(protocol);
             }
             self.capture(tid, &mut open.call, CapturePoint::Entered);
-            open.reported = self.concerns_paths(tid, &open.call);
+            open.reported = self.concerns_files(tid, &open.call);
         }
         // What the call does to the program's memory isn't done yet. Until the command is executed, its functions are ours.
         let is_ours = self.starting.is_some() && self.command == Some(tid);
@@ -271,10 +271,12 @@ impl Engine<'_> {
 
     /// The functions that a stopped thread is in, where that is asked for.
     pub(super) fn frames(&mut self, pid: i32, tid: Tid) -> Vec<StackFrame> {
-        match self.options.stacks {
-            true => self.stacks.unwind(pid, tid, &mut self.pages),
-            false => Vec::new(),
+        if !self.options.stacks {
+            return Vec::new();
         }
+        let mut frames = self.stacks.unwind(pid, tid, &mut self.pages);
+        frames.truncate(self.options.stack_frames);
+        frames
     }
 
     /// Emits the stack of the last event.
@@ -302,10 +304,10 @@ impl Engine<'_> {
 
     /// Reads what a call is to be shown with.
     fn capture(&mut self, tid: Tid, call: &mut SyscallRecord, when: CapturePoint) {
-        let limits = match (self.options.limits, self.options.paths.is_empty()) {
+        let limits = match (self.options.limits, self.options.chooses_files()) {
             (Some(limits), _) => limits,
-            (None, true) => return,
-            (None, false) => CaptureLimits::default(),
+            (None, false) => return,
+            (None, true) => CaptureLimits::default(),
         };
         capture(&mut self.pages, tid, call, when, limits);
     }
@@ -401,7 +403,7 @@ impl Engine<'_> {
     fn tamper(&mut self, tid: Tid, open: &OngoingCall) -> SyscallTampering {
         let options = self.options;
         let chosen = options.calls.contains(open.call.abi, open.call.number);
-        let concerns = chosen && (options.paths.is_empty() || open.reported);
+        let concerns = chosen && (!options.chooses_files() || open.reported);
         let Some(tracee) = self
             .tracees
             .get_mut(&tid)
@@ -422,24 +424,30 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether a call concerns one of the paths that are asked for, by name or by descriptor.
-    fn concerns_paths(&self, tid: Tid, call: &SyscallRecord) -> bool {
-        let paths = &self.options.paths;
-        paths.is_empty()
-            || paths.iter().any(|path| names(call, path))
-            || files_of(call)
-                .chain(polled_descriptors(call))
-                .any(|descriptor| {
-                    let shown = crate::processes::shown_as(tid);
-                    let place = format!("/proc/{shown}/fd/{descriptor}");
-                    std::fs::read_link(&place).is_ok_and(|link| {
-                        let link = link.into_os_string().into_vec();
-                        let (path, _) = descriptors::path_of(&place, link);
-                        paths
-                            .iter()
-                            .any(|options| options.as_os_str().as_bytes() == path)
-                    })
-                })
+    /// Whether a call concerns one of the paths or descriptors that are asked for: a path by name or by descriptor.
+    fn concerns_files(&self, tid: Tid, call: &SyscallRecord) -> bool {
+        let options = self.options;
+        if !options.chooses_files() || options.paths.iter().any(|path| names(call, path)) {
+            return true;
+        }
+        let mut all = files_of(call).chain(polled_descriptors(call));
+        all.any(|descriptor| {
+            let number = u64::from(descriptor.cast_unsigned());
+            options.traced_descriptors.contains(number)
+                || !options.paths.is_empty() && self.has_path(tid, descriptor)
+        })
+    }
+
+    /// Whether a descriptor is of one of the paths that are asked for.
+    fn has_path(&self, tid: Tid, descriptor: i32) -> bool {
+        let shown = crate::processes::shown_as(tid);
+        let place = format!("/proc/{shown}/fd/{descriptor}");
+        std::fs::read_link(&place).is_ok_and(|link| {
+            let link = link.into_os_string().into_vec();
+            let (path, _) = descriptors::path_of(&place, link);
+            let mut paths = self.options.paths.iter();
+            paths.any(|asked| asked.as_os_str().as_bytes() == path)
+        })
     }
 }
 
@@ -458,8 +466,14 @@ fn files_of(call: &SyscallRecord) -> impl Iterator<Item = i32> {
     arguments
         .iter()
         .zip(call.arguments)
-        .filter(|(argument, _)| is_descriptor(argument.name))
+        .filter(|(argument, _)| is_descriptor(argument.name) || is_source(call, argument.name))
         .map(|(_, value)| value as i32)
+}
+
+/// Whether this is the descriptor that `fsconfig` is given where it sets one or a path.
+fn is_source(call: &SyscallRecord, name: &str) -> bool {
+    const SETS: std::ops::RangeInclusive<u64> = 3..=5;
+    name == "aux" && SETS.contains(&(call.arguments[1] & 0xffff_ffff))
 }
 
 /// Whether the kernel calls descriptors so.

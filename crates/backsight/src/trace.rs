@@ -3,6 +3,7 @@
 mod filter_options;
 mod format_options;
 mod profile_monitor;
+mod refused_options;
 mod syscall_monitor;
 
 use backsight_agent_program::TracingMonitor;
@@ -35,6 +36,7 @@ use backsight_tracer::{Signal, engine};
 use filter_options::FilterOptions;
 use format_options::FormatOptions;
 use miette::{IntoDiagnostic as _, WrapErr as _};
+use refused_options::RefusedOptions;
 use std::{
     ffi::OsString,
     fs::File,
@@ -177,6 +179,8 @@ pub struct TraceArgs {
     )]
     work: Option<Vec<u64>>,
     #[command(flatten)]
+    refused: RefusedOptions,
+    #[command(flatten)]
     format: FormatOptions,
     /// The command
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
@@ -231,6 +235,7 @@ impl TraceArgs {
             files::print(concat!("backsight trace ", env!("CARGO_PKG_VERSION"), "\n"))?;
             return Ok(ExitCode::SUCCESS);
         }
+        self.refused.check()?;
         if let Some(recordings) = &self.diff {
             return self.differences(recordings);
         }

@@ -534,6 +534,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Watched => self.watched(raw, number),
             SpecialKind::Request => self.request(raw),
             SpecialKind::Requested => self.sink.hex(raw),
+            SpecialKind::Carried => self.carried(raw),
             SpecialKind::Fcntl => self.fcntl(raw, number),
             SpecialKind::ThreadName(way) => self.thread_name(raw, way),
             SpecialKind::Terminal(way, settings) => self.terminal(raw, way, settings),

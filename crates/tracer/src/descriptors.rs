@@ -709,7 +709,7 @@ mod tests {
             Ok(DescriptorDetails::PATHS)
         );
         assert_eq!(
-            DescriptorDetails::parse("path,socket,dev,pidfd"),
+            DescriptorDetails::parse("path,socket,dev,pidfd,eventfd,signalfd"),
             Ok(DescriptorDetails::ALL)
         );
         assert!(DescriptorDetails::parse("!all").unwrap().is_empty());

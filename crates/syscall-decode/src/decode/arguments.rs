@@ -197,6 +197,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 | SpecialKind::Mapper
                 | SpecialKind::Mappings
                 | SpecialKind::MountStatus
+                | SpecialKind::Carried
                 | SpecialKind::Offset
                 | SpecialKind::Listed
                 | SpecialKind::Resident => true,

@@ -57,7 +57,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             let bytes = bytes.unwrap_or_default();
             let end = bytes.iter().position(|byte| *byte == 0);
             if end.is_none() && bytes.len() < KEY_STRING_MAX {
-                return walk.unavailable("kb_string");
+                walk.sink.field(false, "kb_string");
+                return walk.address(raw.wrapping_add(1));
             }
             let text = &bytes[..end.unwrap_or(bytes.len())];
             let string = walk.style.string;

@@ -11,7 +11,44 @@ use crate::table::ioctl::{self, RequestResult};
 use crate::table::kind::TermiosVersion;
 use crate::table::{DataDirection, Names, ValueKind, flags};
 
+/// Drivers, as requests have them, whose requests are known one by one: of their others nothing but the address is shown.
+const KNOWN: [u8; 28] = [
+    0x12, 0x15, 0x21, 0x3d, 0x3e, 0x45, 0x4b, 0x4c, 0x4d, 0x4f, 0x52, 0x54, 0x56, 0x57, 0x58, 0x66,
+    0x69, 0x6f, 0x70, 0x75, 0x89, 0x94, 0xa4, 0xaa, 0xae, 0xb4, 0xb7, 0xfd,
+];
+
 impl<S: ValueSink> Walk<'_, S> {
+    /// What a request carries of which nothing is known but its number, which says how much it is and which way it goes: shown
+    /// where everything is asked for.
+    pub fn carried(&mut self, raw: u64) {
+        let request = self.call.arguments[1];
+        let (writes, reads) = (request >> 30 & 1 != 0, request >> 31 & 1 != 0);
+        let size = (request >> 16 & 0x3fff) as usize;
+        let driver = (request >> 8 & 0xff) as u8;
+        if !self.style.verbose || size == 0 || !(writes || reads) || KNOWN.contains(&driver) {
+            return self.sink.hex(raw);
+        }
+        let whole = |bytes: &&[u8]| bytes.len() == size;
+        let before = self.read(raw, size, DataDirection::In).filter(whole);
+        let after = self.read(raw, size, DataDirection::Out).filter(whole);
+        match (writes, before, after) {
+            (true, Some(before), after) => {
+                self.limited_binary(before);
+                if let Some(after) = after.filter(|_| reads) {
+                    self.sink.became();
+                    self.limited_binary(after);
+                }
+            }
+            (false, _, Some(after)) => self.limited_binary(after),
+            _ => self.sink.hex(raw),
+        }
+    }
+
+    fn limited_binary(&mut self, bytes: &[u8]) {
+        let shown = bytes.len().min(self.style.string);
+        self.sink.binary(&bytes[..shown], shown < bytes.len());
+    }
+
     pub fn request(&mut self, raw: u64) {
         let raw = raw & 0xffff_ffff;
         // What has no name within the name of a request says so only where the name stands alone.

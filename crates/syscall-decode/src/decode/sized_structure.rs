@@ -72,10 +72,12 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// How a thread is scheduled, with whether its children aren't.
     pub(super) fn policy(&mut self, value: u64) {
         const RESET: u64 = 0x4000_0000;
+        const NEGATIVE: u64 = 0x8000_0000;
         let names = &crate::table::flags::SCHED;
         self.sink.constant(NamedNumber::Hex(value), |out| {
             let rest = value & !RESET;
-            if rest == value {
+            // A negative number is none of both.
+            if rest == value || value & NEGATIVE != 0 {
                 return format::one(out, value, names);
             }
             out.extend_from_slice(b"SCHED_RESET_ON_FORK|");

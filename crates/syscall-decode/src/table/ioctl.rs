@@ -4,6 +4,7 @@
 mod block;
 mod btrfs;
 pub mod console;
+mod descriptors;
 pub mod device_mapper;
 mod devices;
 mod disk;
@@ -89,6 +90,7 @@ static FAMILIES: &[Family] = &[
     btrfs::ARGUMENTS,
     console::ARGUMENTS,
     perf_event::ARGUMENTS,
+    descriptors::ARGUMENTS,
     devices::ARGUMENTS,
     disk::ARGUMENTS,
     userfaultfd::ARGUMENTS,
@@ -142,7 +144,7 @@ pub fn argument_kind(request: u32, opaque: bool) -> ValueKind {
     let known = ARGUMENTS.get(&request).copied();
     known
         .or_else(|| input::argument_kind(request))
-        .unwrap_or(Hex(Eight))
+        .unwrap_or(Special(S::Carried))
 }
 
 /// Writes the names of a request, what is unknown within them with or without a remark; whether it has any.

@@ -536,6 +536,8 @@ pub enum SpecialKind {
     Request,
     /// What `ioctl` is given.
     Requested,
+    /// What a request carries of which nothing is known but how much it is and which way it goes.
+    Carried,
     /// What `fcntl` is given.
     Fcntl,
     /// A thread's name.

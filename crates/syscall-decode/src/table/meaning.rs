@@ -655,7 +655,7 @@ static MEANINGS: &[Meaning] = &[
     m("getgroups", &[INT, Many(Out, &Id, LengthSource::Result)]),
     m(
         "setgroups",
-        &[INT, Many(In, &Id, LengthSource::Argument(0))],
+        &[INT, Many(In, &Id, LengthSource::UpTo(0, 65536))],
     ),
     m(
         "capget",

@@ -39,7 +39,7 @@ structure!(PARAMETER_SET 24 {
     set __pad 20 BITS,
 });
 structure!(WATCHDOG 40 {
-    field options 0 BITS, field firmware_version 4 UINT, field identity 8 Characters(32),
+    field options 0 Flags(Four, &f::IOCTL_WATCHDOG_CAN), field firmware_version 4 UINT, field identity 8 Characters(32),
 });
 structure!(ENTROPY 8 {
     field entropy_count 0 INT, field buf_size 4 INT, field buf 8 Tail(&Bytes(In, LengthSource::Field(4, Four, 1))),
@@ -98,6 +98,10 @@ pub(super) static ARGUMENTS: Family = &[
     ),
     ("WDIOC_SETTIMEOUT WDIOC_SETPRETIMEOUT", INT_IN),
     ("WDIOC_KEEPALIVE", Hidden),
+    (
+        "WDIOC_SETOPTIONS",
+        pointer_in(&Flags(Four, &f::IOCTL_WATCHDOG_OPTIONS)),
+    ),
     (
         "NBD_DISCONNECT NBD_CLEAR_SOCK NBD_DO_IT NBD_CLEAR_QUE NBD_PRINT_DEBUG",
         Hidden,

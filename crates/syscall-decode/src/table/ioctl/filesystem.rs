@@ -27,6 +27,9 @@ structure!(ATTRIBUTES_OUT 28 {
     field fsx_projid 12 BITS, field fsx_cowextsize 16 UINT,
 });
 
+structure!(IDENTITY 17 { field len 0 U8, field uuid 1 Wire(NetworkKind::Bytes(16)) });
+structure!(FOLDER 129 { field len 0 U8, field name 1 Characters(128) });
+
 pub(super) static ARGUMENTS: Family = &[
     (
         "FS_IOC_FIEMAP",
@@ -34,6 +37,12 @@ pub(super) static ARGUMENTS: Family = &[
     ),
     ("FIFREEZE FITHAW", Hidden),
     ("FITRIM", pointer_in(&Structure(&TRIMMED))),
+    (
+        "FS_IOC_SHUTDOWN",
+        pointer_in(&One(Four, &f::IOCTL_FILESYSTEM_SHUTDOWN)),
+    ),
+    ("FS_IOC_GETFSUUID", pointer_out(&Structure(&IDENTITY))),
+    ("FS_IOC_GETFSSYSFSPATH", pointer_out(&Structure(&FOLDER))),
     ("FS_IOC_FSSETXATTR", pointer_in(&Structure(&ATTRIBUTES))),
     (
         "FS_IOC_FSGETXATTR",

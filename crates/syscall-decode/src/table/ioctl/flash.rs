@@ -53,6 +53,7 @@ structure!(CHANGED 16 { field lnum 0 INT, field bytes 4 INT, field dtype 8 One(B
 structure!(MAPPED 8 { field lnum 0 INT, field dtype 4 One(Byte, &DATA) });
 structure!(ATTACHED 24 {
     field ubi_num 0 INT, field mtd_num 4 INT, field vid_hdr_offset 8 INT, field max_beb_per1024 12 Signed(Two),
+    field disable_fm 14 Signed(Byte), field need_resv_pool 15 Signed(Byte),
 });
 structure!(SET 16 { field property 0 One(Byte, &PROPERTY), field value 8 LONG_BITS });
 

@@ -10,9 +10,23 @@ structure!(TIME 16 { field sec 0 LONG, field nsec 8 UINT, set reserved 12 BITS }
 /// A time of day, with the moment that it is.
 const INSTANT: ValueKind = Special(S::Instant(&TIME));
 const SPAN: ValueKind = Structure(&TIME);
+/// Nanoseconds, with what they are in seconds.
+static NANOSECONDS: CustomFormat = CustomFormat {
+    write: |out, value| {
+        let value = value as u32 as i32;
+        format::signed(out, i64::from(value));
+        if value != 0 {
+            let (sign, size) = (if value < 0 { "-" } else { "" }, value.unsigned_abs());
+            let (seconds, rest) = (size / 1_000_000_000, size % 1_000_000_000);
+            format::remark(out, &format!("{sign}{seconds}.{rest:09} s"));
+        }
+    },
+    number: UnnamedStyle::Decimal,
+};
 structure!(CAPABILITIES 80 {
     field max_adj 0 INT, field n_alarm 4 INT, field n_ext_ts 8 INT, field n_per_out 12 INT, field pps 16 INT,
-    field n_pins 20 INT, field cross_timestamping 24 INT, field adjust_phase 28 INT, set rsv 32 Array(&BITS, 12),
+    field n_pins 20 INT, field cross_timestamping 24 INT, field adjust_phase 28 INT,
+    field max_phase_adj 32 Worded(Four, &NANOSECONDS), set rsv 36 Array(&BITS, 11),
 });
 structure!(STAMP 16 { field index 0 UINT, field flags 4 Flags(Four, &STAMPS) });
 structure!(STAMP_2 16 { field index 0 UINT, field flags 4 Flags(Four, &STAMPS), set rsv 8 Array(&BITS, 2) });

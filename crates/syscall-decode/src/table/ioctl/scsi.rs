@@ -134,9 +134,9 @@ structure!(WHICH 32 {
 });
 
 pub(super) static ARGUMENTS: Family = &[
+    ("SG_SET_TRANSFORM", BITS),
     ("SG_IO", Special(S::Scsi)),
     ("SG_GET_TIMEOUT", Hidden),
-    ("SG_SET_TRANSFORM", LONG_BITS),
     (
         "SG_NEXT_CMD_LEN SG_SET_COMMAND_Q SG_SET_DEBUG SG_SET_FORCE_LOW_DMA SG_SET_FORCE_PACK_ID SG_SET_KEEP_ORPHAN \
          SG_SET_RESERVED_SIZE SG_SET_TIMEOUT",

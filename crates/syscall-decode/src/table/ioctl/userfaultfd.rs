@@ -28,10 +28,10 @@ structure!(PROTECTED 24 {
     field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &f::IOCTL_FAULTS_PROTECTING),
 });
 structure!(POISONED 32 {
-    field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &f::IOCTL_FAULTS_POISONING), out updated 24 LONG,
+    field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &f::IOCTL_FAULTS_POISONING), out updated 24 ULONG,
 });
 structure!(CONTINUED 32 {
-    field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &f::IOCTL_FAULTS_CONTINUING), out mapped 24 LONG,
+    field range 0 Structure(&RANGE), field mode 16 Flags(Eight, &f::IOCTL_FAULTS_CONTINUING), out mapped 24 ULONG,
 });
 
 pub(super) static ARGUMENTS: Family = &[

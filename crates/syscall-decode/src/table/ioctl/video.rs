@@ -174,7 +174,7 @@ formats!(FORMAT WINDOW In field { field r#type 0 TYPE });
 formats!(FORMAT_ASKED WINDOW_ASKED Out out { field r#type 0 TYPE });
 formats!(FORMAT_OUT WINDOW_OUT Out field {});
 
-structure!(BUFFERS 20 { field r#type 4 TYPE, field memory 8 WHERE, both count 0 UINT });
+structure!(BUFFERS 20 { field r#type 4 TYPE, field memory 8 WHERE, changed count 0 UINT });
 const OFFSET: ValueKind = Only(FieldCondition::Is(60, Four, &[1]), &BITS);
 const POINTER: ValueKind = Only(FieldCondition::Is(60, Four, &[2]), &Address);
 const SET: ValueKind = Joined(Four, &BUFFER_FLAGS);
@@ -206,9 +206,12 @@ structure!(STREAM_OUT 204 { field parm.capture 4 CAPTURING, field parm.output 4 
 structure!(STANDARD 72 {
     field index 0 UINT, out name 16 Characters(24), out frameperiod 40 FRACTION, out framelines 48 UINT,
 });
-structure!(INPUT_OF 80 { field index 0 UINT, out name 4 Characters(32), out r#type 36 One(Four, &INPUT) });
+structure!(INPUT_OF 80 { field index 0 UINT, out name 4 Characters(32), out r#type 36 One(Four, &INPUT),
+    out audioset 40 BITS, out tuner 44 UINT, out std 48 Flags(Eight, &f::IOCTL_VIDEO_STANDARD),
+    out status 56 Flags(Four, &f::IOCTL_VIDEO_INPUT_STATUS), out capabilities 60 Flags(Four, &f::IOCTL_VIDEO_INPUT_CAN),
+});
 structure!(VALUE_ASKED 8 { field id 0 CONTROL_OF, out value 4 INT });
-structure!(VALUE 8 { field id 0 CONTROL_OF, both value 4 INT });
+structure!(VALUE 8 { field id 0 CONTROL_OF, changed value 4 INT });
 
 macro_rules! tuners {
     ($name:ident $how:ident { $($first:ident $field:ident $at:literal $kind:expr)? }) => {

@@ -62,7 +62,7 @@ structure!(UPDATE_ELEMENT 32 {
 structure!(DELETE_ELEMENT 16 { field map_fd 0 Fd, field key 8 Address });
 structure!(NEXT_KEY 24 { field map_fd 0 Fd, field key 8 Address, field next_key 16 Address });
 structure!(FREEZE 4 { field map_fd 0 Fd });
-structure!(PROGRAM_LOAD 128 {
+structure!(PROGRAM_LOAD 168 {
     field prog_type 0 One(Four, &PROGRAM_TYPES), field insn_cnt 4 UINT,
     field insns 8 Verbose(&Many(In, &INSTRUCTION, LengthSource::Field(4, Four, 1))), field license 16 TEXT, field log_level 24 UINT,
     field log_size 28 UINT, field log_buf 32 Limited(In, LengthSource::Field(28, Four, 1)),
@@ -70,7 +70,9 @@ structure!(PROGRAM_LOAD 128 {
     field prog_name 48 Characters(16), field prog_ifindex 64 INTERFACE, field expected_attach_type 68 One(Four, &ATTACHED),
     field prog_btf_fd 72 Fd, field func_info_rec_size 76 UINT, field func_info 80 Address, field func_info_cnt 88 UINT,
     field line_info_rec_size 92 UINT, field line_info 96 Address, field line_info_cnt 104 UINT, field attach_btf_id 108 UINT,
-    field attach_prog_fd 112 Fd, field fd_array 120 Address,
+    field attach_prog_fd 112 Fd, field core_relo_cnt 116 UINT, field fd_array 120 Address, field core_relos 128 Address,
+    field core_relo_rec_size 136 UINT, field log_true_size 140 UINT, field prog_token_fd 144 Fd, field fd_array_cnt 148 UINT,
+    field signature 152 Address, field signature_size 160 UINT, field keyring_id 164 Signed(Four),
 });
 structure!(PIN 16 { field pathname 0 PATH, field bpf_fd 8 Fd, field file_flags 12 Flags(Four, &ACCESS) });
 structure!(ATTACH 20 {
@@ -203,12 +205,12 @@ macro_rules! asked {
 }
 
 asked! {
-    0 CREATED = plain(&MAP_CREATE, &[16, 20, 24, 28, 44, 48, 60, 64]),
+    0 CREATED = plain(&MAP_CREATE, &[16, 20, 24, 28, 44, 48, 60, 64, 72, 76, 80]),
     1 LOOKED_UP = plain(&LOOKUP_ELEMENT, &[24]),
     2 UPDATED = plain(&UPDATE_ELEMENT, &[]),
     3 DELETED = plain(&DELETE_ELEMENT, &[]),
     4 NEXT = plain(&NEXT_KEY, &[]),
-    5 LOADED = plain(&PROGRAM_LOAD, &[24, 40, 44, 48, 64, 68, 72, 108, 112, 120]),
+    5 LOADED = plain(&PROGRAM_LOAD, &[24, 40, 44, 48, 64, 68, 72, 108, 112, 116, 128, 140, 144, 148, 152]),
     6 PINNED = plain(&PIN, &[12]),
     7 GOT = plain(&PIN, &[12]),
     8 ATTACHES = plain(&ATTACH, &[16]),

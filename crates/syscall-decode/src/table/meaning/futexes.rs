@@ -14,7 +14,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m(
         "futex_waitv",
         &[
-            Many(In, &Structure(&WAITER), LengthSource::Argument(1)),
+            Many(In, &Structure(&WAITER), LengthSource::First(1, 128)),
             UINT,
             Hex(Four),
             TIME_IN,

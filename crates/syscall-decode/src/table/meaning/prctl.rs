@@ -92,7 +92,7 @@ const AMBIENT: ValueKind = By(
     &ANY,
 );
 const CAPABILITY: ValueKind = One(Eight, &f::CAP);
-const COOKIE: ValueKind = By(1, &[(0, To(Out, &ANY))], &Address);
+const COOKIE: ValueKind = By(1, &[(0, To(Out, &ANY))], &ANY);
 const POLICY: ValueKind = By(1, &[(1, One(Eight, &MACHINE_CHECK_POLICY))], &ANY);
 const SPECULATE: ValueKind = By(
     1,

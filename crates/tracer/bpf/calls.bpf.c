@@ -5,6 +5,9 @@
  * Nothing is lost as long as threads can be stopped: one that finds the ring half full asks for a stop of itself as it
  * leaves its call, and the engine, which holds it with ptrace, lets it go on when there is room. A record that finds no
  * room at all waits in its thread's storage until then.
+ *
+ * Programs that need another task than the current one are loaded with the types of what they get (tp_btf). The others aren't
+ * (raw_tp): for each that is, the kernel looks through the names of all its types, which takes a millisecond.
  */
 #include "wire.h"
 #include "bucket.h"
@@ -71,8 +74,11 @@ inline_always struct control *control(void)
 
 inline_always struct thread *thread_of(struct task_struct *task)
 {
-	/* Nearly every task of the machine leaves here. */
-	if (!task->bpf_storage)
+	/*
+	 * Nearly every task of the machine leaves here: who is followed is held with ptrace. That it has no storage would be a pointer
+	 * to look at: for each such look the kernel goes through the names of all its types when it checks a program.
+	 */
+	if (!task->ptrace)
 		return 0;
 	return task_storage(&threads, task, 0, 0);
 }
@@ -104,6 +110,9 @@ inline_always void lost(struct control *control)
 {
 	__sync_fetch_and_add(&control->lost, 1);
 }
+
+/* Reads a field of the kernel's, so that the verifier needn't know what it is. */
+#define fetch(to, from) read_kernel(&(to), sizeof(to), &(from))
 
 inline_always int bad_address(u64 address)
 {
@@ -244,7 +253,8 @@ struct walk {
 	u64 rest;
 	u32 most;
 	u32 when;
-	int failed; /* something couldn't be read */
+	u32 several; /* messages that have their lengths behind them */
+	int failed;  /* something couldn't be read */
 };
 
 /* Loops end with 1, as the helper has it. */
@@ -299,14 +309,12 @@ struct message {
 	u64 flags;
 };
 
-not_inline int put_message(struct thread *thread, u64 address, u64 rest, u32 most, u32 when)
+inline_always int put_message(struct thread *thread, u64 address, u64 rest, u32 most, u32 when)
 {
 	struct message message;
 	u64 size;
 	int failed = 0;
 
-	if (!thread)
-		return -1;
 	if (read_user(&message, sizeof(message), (void *)address))
 		return -1;
 	if (put(thread, address, sizeof(message), 0, when))
@@ -379,32 +387,28 @@ not_inline int put_texts(struct thread *thread, u64 array, u32 most)
 #define MESSAGE_STEP 64
 #define MESSAGE_LENGTH 56
 #define MESSAGES_MOST 32
+#define NO_LIMIT 0x7fffffffffffffffll
 
-/* Several messages; in line, so that calls don't get deeper than the kernel allows. */
-inline_always int put_messages(struct thread *thread, u64 address, u64 count, u32 most, u32 when)
+static long put_one_message(u32 index, struct walk *walk)
 {
-	int failed = 0;
-	u32 i;
+	u64 address = walk->array + (u64)index * MESSAGE_STEP;
+	u64 rest = walk->rest;
 
-	for (i = 0; i < MESSAGES_MOST; i++) {
-		u64 rest = 0x7fffffffffffffffll;
+	if (index >= walk->count)
+		return 1;
+	if (walk->several && walk->when == LEFT) {
+		u32 length = 0;
 
-		if (i >= count || i >= elements)
-			break;
-		if (when == LEFT) {
-			u32 length = 0;
-
-			if (put(thread, address + MESSAGE_LENGTH, sizeof(length), 0, when))
-				return -1;
-			if (read_user(&length, sizeof(length), (void *)(address + MESSAGE_LENGTH)))
-				return -1;
-			rest = length;
+		if (put(walk->thread, address + MESSAGE_LENGTH, sizeof(length), 0, LEFT) ||
+		    read_user(&length, sizeof(length), (void *)(address + MESSAGE_LENGTH))) {
+			walk->failed = -1;
+			return 1;
 		}
-		if (put_message(thread, address, rest, most, when))
-			failed = -1;
-		address += MESSAGE_STEP;
+		rest = length;
 	}
-	return failed;
+	if (put_message(walk->thread, address, rest, walk->most, walk->when))
+		walk->failed = -1;
+	return 0;
 }
 
 #define CLONE_TIDS 64 /* where they stand in clone3's structure */
@@ -449,26 +453,31 @@ not_inline int put_pointed(struct thread *thread, u64 address, u32 kind)
 /* Structures in arrays may be packed: what stands there may begin at every fourth byte. */
 static long put_one_within(u32 index, struct walk *walk)
 {
+	struct thread *thread = walk->thread;
 	u64 pointer;
 
-	if (!walk->rest || read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 4)))
+	if (!thread->within || read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 4)))
 		return 1;
-	if (pointer >= LEAST_POINTER && pointer < MOST_POINTER && !put(walk->thread, pointer, WITHIN_MOST, 0, walk->when))
-		walk->rest--;
+	if (pointer >= LEAST_POINTER && pointer < MOST_POINTER && !put(thread, pointer, WITHIN_MOST, 0, walk->when | GUESSED))
+		thread->within--;
 	return 0;
 }
 
 static long put_one_beneath(u32 index, struct walk *walk)
 {
-	struct walk within = { .thread = walk->thread, .rest = WITHIN_PIECES, .when = walk->when | GUESSED };
+	struct thread *thread = walk->thread;
+	u64 pointer;
 
-	if (index >= walk->count || !walk->rest)
+	if (index >= walk->count || !thread->beneath)
 		return 1;
-	if (read_user(&within.array, sizeof(within.array), (void *)(walk->array + index * 8)))
+	if (read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 8)))
 		return 1;
-	if (within.array >= LEAST_POINTER && within.array < MOST_POINTER &&
-	    !put(walk->thread, within.array, BENEATH_MOST, 0, within.when)) {
-		walk->rest--;
+	if (pointer >= LEAST_POINTER && pointer < MOST_POINTER &&
+	    !put(thread, pointer, BENEATH_MOST, 0, walk->when | GUESSED)) {
+		struct walk within = { .thread = thread, .array = pointer, .when = walk->when };
+
+		thread->beneath--;
+		thread->within = WITHIN_PIECES;
 		loop(WITHIN_WORDS, put_one_within, &within, 0);
 	}
 	return 0;
@@ -480,10 +489,11 @@ static long put_one_beneath(u32 index, struct walk *walk)
  */
 not_inline int put_beneath(struct thread *thread, u64 address, u64 size, u32 when)
 {
-	struct walk walk = { .thread = thread, .array = address, .count = size / 8, .rest = BENEATH_PIECES, .when = when };
+	struct walk walk = { .thread = thread, .array = address, .count = size / 8, .when = when };
 
 	if (!thread)
 		return -1;
+	thread->beneath = BENEATH_PIECES;
 	/* Old requests don't say how much they are given. */
 	if (!size)
 		walk.count = BENEATH_UNSAID;
@@ -540,9 +550,22 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 			return 0;
 		return put_vectors(thread, address, thread->call.arguments[argument], value, most | when << 24);
 	case MESSAGE:
-		return put_message(thread, address, value, most, when);
-	case MESSAGES:
-		return put_messages(thread, address, when == LEFT ? value : (u32)thread->call.arguments[2], most, when);
+	case MESSAGES: {
+		struct walk walk = {
+			.thread = thread, .array = address, .rest = NO_LIMIT, .most = most, .when = when, .count = 1,
+		};
+
+		if (step->kind == MESSAGE) {
+			walk.rest = value;
+		} else {
+			walk.several = 1;
+			walk.count = when == LEFT ? value : (u32)thread->call.arguments[2];
+			if (walk.count > elements)
+				walk.count = elements;
+		}
+		loop(MESSAGES_MOST, put_one_message, &walk, 0);
+		return walk.failed;
+	}
 	case FILTER:
 	case MASK:
 		return put_pointed(thread, address, step->kind);
@@ -601,15 +624,39 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 	return put(thread, address, count, 0, when);
 }
 
+/* The steps of a call's plan that are done now. */
+struct steps {
+	struct thread *thread;
+	u32 abi;
+	u32 row;
+	u32 when;   /* ENTERED or LEFT */
+	u32 among;  /* bits of steps: no others */
+	u32 ended;  /* FAILED where the call failed: only steps that are done nevertheless */
+	u32 missed; /* bits of steps whose memory couldn't be read */
+};
+
+static long take_step(u32 index, struct steps *steps)
+{
+	u32 abi = steps->abi, row = steps->row, when;
+
+	if (index >= STEPS || abi > 1 || row > 511 || !plans[abi][row].steps[index].kind)
+		return 1;
+	when = plans[abi][row].steps[index].when;
+	if (!(when & steps->when) || !(steps->among >> index & 1) || steps->ended & ~when)
+		return 0;
+	if (take(steps->thread, abi, row, index, steps->when))
+		steps->missed |= 1 << index;
+	return 0;
+}
+
 #define NETLINK 16
 #define FILE_TYPE 0170000
 #define FILE_SOCKET 0140000
-#define fetch(to, from) read_kernel(&(to), sizeof(to), &(from))
 
 /* One more than the protocol of a netlink socket, as a record's flags have it; 0 for every other descriptor. */
 inline_always u32 netlink_of(struct task_struct *task, u32 descriptor)
 {
-	struct files_struct *files = task->files;
+	struct files_struct *files = 0;
 	struct fdtable *table = 0;
 	struct file **all = 0, *file = 0;
 	struct inode *inode = 0;
@@ -618,7 +665,7 @@ inline_always u32 netlink_of(struct task_struct *task, u32 descriptor)
 	u32 most = 0;
 	u16 mode = 0, family = 0, protocol = 0;
 
-	if (!files || fetch(table, files->fdt) || fetch(most, table->max_fds) || descriptor >= most)
+	if (fetch(files, task->files) || !files || fetch(table, files->fdt) || fetch(most, table->max_fds) || descriptor >= most)
 		return 0;
 	if (fetch(all, table->fd) || fetch(file, all[descriptor]) || !file)
 		return 0;
@@ -742,14 +789,14 @@ inline_always int count(struct call *call, u64 took, u64 failed)
 	return 0;
 }
 
-section("tp_btf/sys_enter") int enter(u64 *context)
+section("raw_tp/sys_enter") int enter(u64 *context)
 {
-	struct pt_regs *regs = (void *)context[0];
 	u64 called = context[1];
 	struct task_struct *task = current_task();
+	struct pt_regs *regs;
 	struct thread *thread = thread_of(task);
 	struct call *call;
-	u32 abi, row, flags, i;
+	u32 abi, row, flags;
 
 	if (!thread)
 		return 0;
@@ -771,19 +818,19 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	call->head.flags = 0;
 	call->head.tid = task->pid;
 	thread->missed = 0;
-	if (!counting)
+	if (!counting) {
+		regs = registers_of(task);
 		arguments(call, regs);
-	if (!counting && flags & PLAN_STACK)
-		call->arguments[0] = regs->sp;
+		if (flags & PLAN_STACK)
+			call->arguments[0] = regs->sp;
+	}
 	if (!counting && flags & PLAN_SOCKET)
 		call->head.flags = netlink_of(task, call->arguments[0]);
 	if (!counting && flags & PLAN_ENTERS) {
-		for (i = 0; i < STEPS; i++) {
-			if (!plans[abi][row].steps[i].kind)
-				break;
-			if (plans[abi][row].steps[i].when & ENTERED && take(thread, abi, row, i, ENTERED))
-				thread->missed |= 1 << i;
-		}
+		struct steps steps = { .thread = thread, .abi = abi, .row = row, .when = ENTERED, .among = ~0u };
+
+		loop(STEPS, take_step, &steps, 0);
+		thread->missed = steps.missed;
 	}
 	thread->state = INSIDE;
 	call->worked = 0;
@@ -824,6 +871,8 @@ inline_always int hold(struct task_struct *task, struct control *control)
 {
 	u64 own = task->pending.signal.sig[0];
 	u64 taken = task->blocked.sig[0] | own;
+	struct signal_struct *shared = 0;
+	u64 process = 0;
 	u32 signal = SIGSTOP;
 
 	if (!task->ptrace)
@@ -835,13 +884,14 @@ inline_always int hold(struct task_struct *task, struct control *control)
 		signal = SIGURG;
 	else if (!(taken & BIT_OF(SIGWINCH)))
 		signal = SIGWINCH;
-	else if ((own | task->signal->shared_pending.signal.sig[0]) & BIT_OF(SIGCONT))
+	else if (fetch(shared, task->signal) || fetch(process, shared->shared_pending.signal.sig[0]) ||
+		 (own | process) & BIT_OF(SIGCONT))
 		return 0;
 	control->stopped[__sync_fetch_and_add(&control->next, 1) & (STOPPED - 1)] = task->pid;
 	return !send_signal_thread(signal);
 }
 
-section("tp_btf/sys_exit") int leave(u64 *context)
+section("raw_tp/sys_exit") int leave(u64 *context)
 {
 	s64 value = context[1];
 	u64 available, now, took, failed;
@@ -849,14 +899,14 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 	struct thread *thread = thread_of(task);
 	struct control *shared;
 	struct call *call;
-	u32 abi, row, flags, i, state;
+	u32 abi, row, flags, state;
 
 	if (!thread)
 		return 0;
 	state = thread->state;
 	call = &thread->call;
 	if (state == JOINED) {
-		struct pt_regs *regs = (void *)context[0];
+		struct pt_regs *regs = registers_of(task);
 
 		call->head.abi = abi_of(task);
 		call->head.flags = FLAG_JOINED;
@@ -900,19 +950,21 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 	row = call->number & 511;
 	flags = plans[abi][row].flags;
 	if (!counting && (flags & PLAN_LEAVES || thread->missed)) {
-		for (i = 0; i < STEPS; i++) {
-			u32 when = plans[abi][row].steps[i].when;
+		struct steps steps = { .thread = thread, .abi = abi, .row = row, .when = ENTERED };
 
-			if (!plans[abi][row].steps[i].kind)
-				break;
-			if (thread->missed & (1 << i)) {
-				/* The call itself may have made it readable. */
-				if ((flags & PLAN_REPLACES && !value) || take(thread, abi, row, i, ENTERED))
-					call->head.flags |= FLAG_CUT;
-			}
-			if (when & LEFT && (value >= 0 || when & FAILED) && take(thread, abi, row, i, LEFT))
-				call->head.flags |= FLAG_CUT;
-		}
+		/* The call itself may have made readable what wasn't. */
+		steps.among = thread->missed;
+		if (flags & PLAN_REPLACES && !value)
+			steps.missed = thread->missed;
+		else if (thread->missed)
+			loop(STEPS, take_step, &steps, 0);
+		steps.when = LEFT;
+		steps.among = ~0u;
+		steps.ended = value < 0 ? FAILED : 0;
+		if (flags & PLAN_LEAVES)
+			loop(STEPS, take_step, &steps, 0);
+		if (steps.missed)
+			call->head.flags |= FLAG_CUT;
 	}
 	flags = call->head.flags;
 	head(&call->head, task, thread, CALL, now);
@@ -972,9 +1024,9 @@ section("tp_btf/sched_process_fork") int fork(u64 *context)
 	return 0;
 }
 
-section("tp_btf/sched_process_exit") int end(u64 *context)
+section("raw_tp/sched_process_exit") int end(u64 *context)
 {
-	struct task_struct *task = (void *)context[0];
+	struct task_struct *task = current_task();
 	struct thread *thread = thread_of(task);
 	struct call *call;
 
@@ -1017,9 +1069,9 @@ section("tp_btf/sched_switch") int yields(u64 *context)
 	return 0;
 }
 
-section("tp_btf/sched_process_exec") int execute(u64 *context)
+section("raw_tp/sched_process_exec") int execute(u64 *context)
 {
-	struct task_struct *task = (void *)context[0];
+	struct task_struct *task = current_task();
 	struct thread *thread = thread_of(task);
 
 	if (thread) {
@@ -1029,7 +1081,7 @@ section("tp_btf/sched_process_exec") int execute(u64 *context)
 	return 0;
 }
 
-section("tp_btf/signal_deliver") int deliver(u64 *context)
+section("raw_tp/signal_deliver") int deliver(u64 *context)
 {
 	struct signalled record = {};
 	struct task_struct *task = current_task();

@@ -40,6 +40,7 @@ static long (*const ring_output)(void *ring, void *record, u64 size, u64 flags) 
 static u64 (*const ring_query)(void *ring, u64 what) = (void *)134;
 static void *(*const task_storage)(void *map, void *task, void *value, u64 flags) = (void *)156;
 static void *(*const current_task)(void) = (void *)158;
+static void *(*const registers_of)(void *task) = (void *)175;
 static long (*const loop)(u32 most, void *each, void *context, u64 flags) = (void *)181;
 
 enum {
@@ -109,7 +110,6 @@ struct task_struct {
 	struct signal_struct *signal;
 	sigset_t blocked;
 	struct sigpending pending;
-	void *bpf_storage;
 };
 
 #if defined(__TARGET_ARCH_x86)

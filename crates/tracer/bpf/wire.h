@@ -166,7 +166,10 @@ struct thread {
 	u32 sequence;
 	u32 missed; /* steps whose memory couldn't be read at entry */
 	u32 waits;  /* it is a command that hasn't begun: nothing of it counts but its execve */
-	u32 filler;
+	/* How many pieces more of what may be a structure's pointers. They stand here and not with the loop that counts them down:
+	 * the verifier would follow each number. */
+	u16 beneath;
+	u16 within;
 	u64 away;   /* since when no processor works for it */
 	struct call call;
 	u8 bytes[ROOM];

@@ -17,6 +17,7 @@ mod programs;
 mod records;
 mod ring_buffer;
 mod stop_guard;
+mod type_cache;
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "bpf(2) has no safe wrapper")]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -19,6 +19,7 @@ const TRACEPOINT_OPEN: libc::c_long = 17;
 const TYPES_LOAD: libc::c_long = 18;
 const MAP_FREEZE: libc::c_long = 22;
 
+const KIND_OF_PROGRAM_RAW_TRACEPOINT: u32 = 17;
 const KIND_OF_PROGRAM_TRACING: u32 = 26;
 const ATTACHED_TO_TRACEPOINT: u32 = 23;
 const KIND_OF_MAP_RING: u32 = 27;
@@ -178,14 +179,14 @@ pub fn freeze(map: BorrowedFd<'_>) -> io::Result<()> {
     unsafe { ask(MAP_FREEZE, &number(map)) }.map(drop)
 }
 
-/// Has the kernel check a program for a tracepoint, which is known by the number of its type. An error ends with the last
-/// that the kernel says of it.
+/// Has the kernel check a program for a tracepoint: a typed one for the tracepoint whose type has this number. An error ends with
+/// the last that the kernel says of it.
 pub fn load_program(
     called: &str,
     licence: &CStr,
     code: &Function,
     types: BorrowedFd<'_>,
-    tracepoint: u32,
+    tracepoint: Option<u32>,
 ) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Request {
@@ -213,8 +214,12 @@ pub fn load_program(
     let length = |length: usize| u32::try_from(length).map_err(io::Error::other);
     let instructions: &[bpf_insn] = &code.instructions;
     let functions = code.func_info.func_info_bytes();
+    let (kind, attached) = match tracepoint {
+        Some(_) => (KIND_OF_PROGRAM_TRACING, ATTACHED_TO_TRACEPOINT),
+        None => (KIND_OF_PROGRAM_RAW_TRACEPOINT, 0),
+    };
     let mut request = Request {
-        kind: KIND_OF_PROGRAM_TRACING,
+        kind,
         instructions_count: length(instructions.len())?,
         instructions: instructions.as_ptr() as u64,
         licence: licence.as_ptr() as u64,
@@ -225,7 +230,7 @@ pub fn load_program(
         flags: 0,
         name: name(called),
         device: 0,
-        attached: ATTACHED_TO_TRACEPOINT,
+        attached,
         types: number(types),
         function_size: length(code.func_info_rec_size)?,
         functions: functions.as_ptr() as u64,
@@ -233,7 +238,7 @@ pub fn load_program(
         line_size: 0,
         lines: 0,
         lines_count: 0,
-        attached_to: tracepoint,
+        attached_to: tracepoint.unwrap_or(0),
     };
     // SAFETY: everything that is pointed to lives through the call, and is as long as said.
     let refused = match unsafe { open(PROGRAM_LOAD, &request) } {
@@ -256,19 +261,20 @@ pub fn load_program(
     ))
 }
 
-/// Attaches a program to its tracepoint, as long as the result lives.
-pub fn attach(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+/// Attaches a program to its tracepoint, as long as the result lives. A typed one knows it, the others are told its name.
+pub fn attach(tracepoint: Option<&str>, program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Request {
         name: u64,
         program: u32,
         filler: u32,
     }
+    let name = tracepoint.map(CString::new).transpose()?;
     let request = Request {
-        name: 0,
+        name: name.as_ref().map_or(0, |name| name.as_ptr() as u64),
         program: number(program),
         filler: 0,
     };
-    // SAFETY: it holds no address.
+    // SAFETY: the name ends with zero and lives through the call.
     unsafe { open(TRACEPOINT_OPEN, &request) }
 }

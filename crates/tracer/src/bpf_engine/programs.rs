@@ -8,9 +8,10 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use aya_obj::btf::{Btf, BtfFeatures, BtfKind};
-use aya_obj::{EbpfSectionKind, Map, Object};
+use aya_obj::btf::{Btf, BtfFeatures};
+use aya_obj::{EbpfSectionKind, Map, Object, ProgramSection};
 
+use super::btf::KernelTypes;
 use super::count_map::CountMap;
 use super::ring_buffer::{Ring, SharedMemory};
 use super::{OutcomeFilter, bpf_syscall, btf, capture_plan, records, refused};
@@ -37,6 +38,9 @@ const PROGRAMS: [(&str, &str); 6] = [
 /// The one that sees how long processors work, attached where that is asked for.
 const SWITCH: (&str, &str) = ("yields", "sched_switch");
 
+/// Where those are attached that are loaded with the types of what they get.
+const TYPED: [&str; 2] = ["sched_process_fork", "sched_switch"];
+
 /// The number of the first pid namespace.
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
@@ -48,12 +52,20 @@ const CAP_BPF: u32 = 39;
 
 /// The programs, loaded.
 pub(super) struct Programs {
-    /// With where each is attached.
-    programs: Vec<(&'static str, OwnedFd)>,
+    programs: Vec<LoadedProgram>,
     /// As long as these live, the programs are attached.
     links: Vec<OwnedFd>,
     threads: TaskStorage,
     control: Arc<ControlPage>,
+}
+
+/// A program that the kernel has checked.
+struct LoadedProgram {
+    /// Where it is attached.
+    point: &'static str,
+    /// Whether it was loaded with the types of what it gets.
+    typed: bool,
+    program: OwnedFd,
 }
 
 /// Where the list of threads that asked for a stop, other than by `SIGCHLD`, lies in that page, and its length.
@@ -209,10 +221,9 @@ pub(super) fn load(options: &TraceOptions, counting: bool) -> Result<LoadedProgr
         .into_iter()
         .chain(options.work.then_some(SWITCH))
         .collect();
-    let points: Vec<&str> = wanted.iter().map(|(_, point)| *point).collect();
-    let kernel = btf::of_kernel(&points)?;
+    let kernel = KernelTypes::of_kernel(&TYPED)?;
     let processors = processors();
-    let mut object = object(options, counting, &kernel)?;
+    let mut object = object(options, counting, &kernel.structures)?;
     let types = bpf_syscall::load_types(&object.types).map_err(failed("types"))?;
     let mut maps = maps(&mut object, options, counting, processors, &types)?;
     let programs = verified(&wanted, &object.object, &kernel, &types)?;
@@ -354,9 +365,9 @@ fn made(name: &str, map: &Map, types: &OwnedFd) -> io::Result<OwnedFd> {
 fn verified(
     wanted: &[(&'static str, &'static str)],
     object: &Object,
-    kernel: &Btf,
+    kernel: &KernelTypes,
     types: &OwnedFd,
-) -> Result<Vec<(&'static str, OwnedFd)>, BpfEngineError> {
+) -> Result<Vec<LoadedProgram>, BpfEngineError> {
     let load = |(name, point): (&'static str, &'static str)| {
         let program = object.programs.get(name);
         let missing = BpfEngineError::Object { what: name };
@@ -365,12 +376,20 @@ fn verified(
         else {
             return Err(missing);
         };
-        let tracepoint = kernel
-            .id_by_type_name_kind(&format!("btf_trace_{point}"), BtfKind::Typedef)
-            .map_err(failed(point))?;
+        let tracepoint = match program.section {
+            ProgramSection::BtfTracePoint => {
+                let number = kernel.tracepoint(point);
+                Some(number.ok_or(BpfEngineError::Object { what: point })?)
+            }
+            _ => None,
+        };
         let loaded =
             bpf_syscall::load_program(name, &program.license, code, types.as_fd(), tracepoint);
-        Ok((point, loaded.map_err(failed(point))?))
+        Ok(LoadedProgram {
+            point,
+            typed: tracepoint.is_some(),
+            program: loaded.map_err(failed(point))?,
+        })
     };
     std::thread::scope(|scope| {
         let loads = wanted
@@ -398,8 +417,9 @@ fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 impl Programs {
     /// Attaches them: from now on the calls of threads that are followed are told.
     pub fn attach(&mut self) -> Result<(), BpfEngineError> {
-        for (point, program) in &self.programs {
-            let link = bpf_syscall::attach(program.as_fd()).map_err(failed(point))?;
+        for it in &self.programs {
+            let point = (!it.typed).then_some(it.point);
+            let link = bpf_syscall::attach(point, it.program.as_fd()).map_err(failed(it.point))?;
             self.links.push(link);
         }
         Ok(())

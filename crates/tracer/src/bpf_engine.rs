@@ -15,6 +15,7 @@ mod count_map;
 mod event_assembler;
 mod programs;
 mod records;
+mod relay;
 mod ring_buffer;
 mod stop_guard;
 mod type_cache;
@@ -31,6 +32,7 @@ use crate::interrupt::Interrupt;
 use crate::options::{CallStatus, StatusSet, TraceOptions};
 use crate::outcome::TraceOutcome;
 use crate::summary::CallSummary;
+use backpressure::TraceeReport;
 use programs::LoadedPrograms;
 
 /// Reads records of the ring: see [`crate::fuzzing`].
@@ -168,7 +170,20 @@ pub fn trace(
     interrupt: &Interrupt,
     emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<TraceOutcome, TraceError> {
-    run(options, interrupt, false, emit).map(|(ended, _)| ended)
+    run(options, interrupt, Start::Loaded, false, emit).map(|(ended, _)| ended)
+}
+
+/// Traces a command, which begins under the ptrace engine and goes on under this one if that pays.
+///
+/// # Errors
+///
+/// As [`trace`]; but where the programs can't be loaded the ptrace engine goes on.
+pub(crate) fn trace_after_ptrace(
+    options: &TraceOptions,
+    interrupt: &Interrupt,
+    emit: &mut dyn FnMut(TraceEvent),
+) -> Result<TraceOutcome, TraceError> {
+    run(options, interrupt, Start::Stopping, false, emit).map(|(ended, _)| ended)
 }
 
 /// Counts the calls that are asked for, within the kernel, until everything ended or `interrupt` asks; emits what else
@@ -182,6 +197,28 @@ pub fn count_calls(
     interrupt: &Interrupt,
     emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<(TraceOutcome, CallSummary), TraceError> {
+    count(options, interrupt, Start::Loaded, emit)
+}
+
+/// The same as [`trace_after_ptrace`] traces.
+///
+/// # Errors
+///
+/// As [`trace_after_ptrace`].
+pub(crate) fn count_calls_after_ptrace(
+    options: &TraceOptions,
+    interrupt: &Interrupt,
+    emit: &mut dyn FnMut(TraceEvent),
+) -> Result<(TraceOutcome, CallSummary), TraceError> {
+    count(options, interrupt, Start::Stopping, emit)
+}
+
+fn count(
+    options: &TraceOptions,
+    interrupt: &Interrupt,
+    start: Start,
+    emit: &mut dyn FnMut(TraceEvent),
+) -> Result<(TraceOutcome, CallSummary), TraceError> {
     let mut summary = CallSummary::new();
     let options = TraceOptions {
         limits: None,
@@ -189,9 +226,24 @@ pub fn count_calls(
         ring: options.ring.min(RING_OF_NO_CALLS),
         ..options.clone()
     };
-    let (mut ended, counts) = run(&options, interrupt, true, &mut summary.counting(emit))?;
+    let (mut ended, counts) = run(
+        &options,
+        interrupt,
+        start,
+        true,
+        &mut summary.counting(emit),
+    )?;
     ended.calls += counts.map_or(0, |counts| counts.add_to(&mut summary));
     Ok((ended, summary))
+}
+
+/// How a trace starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// With programs that are loaded.
+    Loaded,
+    /// With stops at calls, until they are.
+    Stopping,
 }
 
 /// Bytes of a ring for what isn't a call.
@@ -200,6 +252,7 @@ const RING_OF_NO_CALLS: u32 = 256 << 10;
 fn run(
     options: &TraceOptions,
     interrupt: &Interrupt,
+    start: Start,
     counting: bool,
     emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<(TraceOutcome, Option<count_map::CountMap>), TraceError> {
@@ -215,24 +268,28 @@ fn run(
         }
         .into());
     }
-    let LoadedPrograms {
-        mut programs,
-        mut ring,
-        ring_map,
-        counts,
-    } = programs::load(options, counting)?;
-    programs.attach()?;
     let bell = Arc::new(ReaderWakeup::new()?);
     let rung = Arc::clone(&bell);
-    interrupt.then(move || rung.ring());
-    let control = programs.control();
-    let begin = backpressure::StartRequest {
-        options: options.clone(),
-        mask: interrupt.blocked_before(),
+    let mask = interrupt.blocked_before();
+    let (mut relay, mut programs, mut backpressure) = match start {
+        Start::Loaded => {
+            let loaded = programs::load(options, counting)?;
+            let attached = AttachedPrograms::attach(loaded, options)?;
+            let begin = backpressure::StartRequest {
+                options: options.clone(),
+                mask,
+            };
+            interrupt.then(move || rung.ring());
+            let followed = attached.followed_threads();
+            let started = backpressure::Backpressure::start(begin, followed, Arc::clone(&bell))?;
+            (None, Some(attached), started)
+        }
+        Start::Stopping => {
+            interrupt.then(move || rung.ring());
+            let (relay, started) = relay::Relay::start(options, mask, Arc::clone(&bell))?;
+            (Some(relay), None, started)
+        }
     };
-    let backpressure =
-        backpressure::Backpressure::start(begin, &programs, ring.gauge(), Arc::clone(&bell))?;
-    let mut assembler = event_assembler::EventAssembler::new(options, programs.threads());
     let mut calls = 0;
     let emit: &mut dyn FnMut(TraceEvent) = &mut |event| {
         calls += u64::from(matches!(event.kind, EventKind::Call(_)));
@@ -241,11 +298,120 @@ fn run(
             _ => emit(event),
         }
     };
-    let mut attached = Some(programs);
+    let mut left = false;
     // What the backpressure thread saw, until what happened before is told.
-    let mut kept: VecDeque<backpressure::TraceeReport> = VecDeque::new();
+    let mut kept: VecDeque<TraceeReport> = VecDeque::new();
     loop {
-        ring.drain(
+        match &mut programs {
+            Some(programs) => programs.drain(&backpressure, &mut kept, emit),
+            None => emit_reports(&backpressure, emit),
+        }
+        if let Some(signal) = interrupt.pending_signal()
+            && !std::mem::replace(&mut left, true)
+        {
+            if let Some(programs) = &mut programs {
+                programs.leave();
+            }
+            // The links are gone: no thread asks for a stop from here on, and those that did are let go.
+            backpressure.release(signal);
+        }
+        if backpressure.is_done() {
+            break;
+        }
+        if let Some(stopping) = &mut relay
+            && !left
+            && programs.is_none()
+            && let Some(loaded) = stopping.programs(options, counting)
+        {
+            // Where there are none, all goes on as it is.
+            let attached = loaded.and_then(|loaded| AttachedPrograms::attach(loaded, options));
+            if let Ok(attached) = attached {
+                stopping.hand_over(&mut backpressure, attached.followed_threads())?;
+                programs = Some(attached);
+            }
+            continue;
+        }
+        match &mut programs {
+            Some(programs) => programs.wait(&bell, emit),
+            None => {
+                let _nothing_came = wait(None, &bell);
+            }
+        }
+    }
+    let mut ended = TraceOutcome {
+        lost: relay.map_or(0, |relay| relay.lost_events()),
+        ..TraceOutcome::default()
+    };
+    let mut counts = None;
+    match programs {
+        Some(programs) => {
+            let (control, counted) = programs.finish(&backpressure, emit);
+            ended.lost += control.lost_records();
+            ended.backpressure_stops = control.backpressure_stops();
+            counts = counted;
+        }
+        None => emit_reports(&backpressure, emit),
+    }
+    ended.calls = calls;
+    ended.command = backpressure.finish()?;
+    Ok((ended, counts))
+}
+
+/// Emits what the tracer's thread saw while there are no programs.
+fn emit_reports(backpressure: &backpressure::Backpressure, emit: &mut dyn FnMut(TraceEvent)) {
+    for report in backpressure.reports() {
+        if let TraceeReport::Event(event) = report {
+            emit(*event);
+        }
+    }
+}
+
+/// Programs that are attached, and what they tell.
+struct AttachedPrograms {
+    /// As long as they are attached.
+    attached: Option<programs::Programs>,
+    control: Arc<programs::ControlPage>,
+    ring: ring_buffer::Ring,
+    ring_map: OwnedFd,
+    size: u32,
+    counts: Option<count_map::CountMap>,
+    assembler: event_assembler::EventAssembler,
+}
+
+impl AttachedPrograms {
+    fn attach(loaded: LoadedPrograms, options: &TraceOptions) -> Result<Self, TraceError> {
+        let mut programs = loaded.programs;
+        programs.attach()?;
+        Ok(Self {
+            control: programs.control(),
+            ring: loaded.ring,
+            ring_map: loaded.ring_map,
+            size: options.ring,
+            counts: loaded.counts,
+            assembler: event_assembler::EventAssembler::new(options, programs.threads()),
+            attached: Some(programs),
+        })
+    }
+
+    /// What the backpressure thread needs of them; nothing once they are detached.
+    fn followed_threads(&self) -> backpressure::FollowedThreads {
+        backpressure::FollowedThreads::new(
+            self.assembler.storages(),
+            Arc::clone(&self.control),
+            self.ring.gauge(),
+            self.size,
+        )
+    }
+
+    /// Emits what waits in the ring, and between its records what the backpressure thread saw before them.
+    fn drain(
+        &mut self,
+        backpressure: &backpressure::Backpressure,
+        kept: &mut VecDeque<TraceeReport>,
+        emit: &mut dyn FnMut(TraceEvent),
+    ) {
+        let assembler = &mut self.assembler;
+        self.ring.drain(
             |record| {
                 if backpressure.has_reports() {
                     kept.extend(backpressure.reports());
@@ -263,51 +429,50 @@ fn run(
         for report in kept.drain(..) {
             assembler.report(report, emit);
         }
-        if let Some(signal) = interrupt.pending_signal()
-            && attached.take().is_some()
-        {
-            assembler.leave();
-            // The links are gone: no thread asks for a stop from here on, and those that did are let go.
-            backpressure.release(signal);
+    }
+
+    /// Detaches them: what threads are in is told when they are let go.
+    fn leave(&mut self) {
+        if self.attached.take().is_some() {
+            self.assembler.leave();
         }
-        if backpressure.is_done() {
-            break;
-        }
-        control.sleeps(true);
-        if ring.gauge().waiting() < u64::from(options.ring) / 8 {
-            let idle = wait(&ring_map, &bell);
-            if idle && ring.gauge().waiting() == 0 {
-                assembler.idle(emit);
+    }
+
+    /// Waits until there is something to read.
+    fn wait(&mut self, bell: &ReaderWakeup, emit: &mut dyn FnMut(TraceEvent)) {
+        self.control.sleeps(true);
+        let gauge = self.ring.gauge();
+        if gauge.waiting() < u64::from(self.size) / 8 {
+            let idle = wait(Some(&self.ring_map), bell);
+            if idle && gauge.waiting() == 0 {
+                self.assembler.idle(emit);
             }
         }
-        control.sleeps(false);
+        self.control.sleeps(false);
     }
-    drop(attached);
-    ring.drain(|record| assembler.record(record, emit), || ());
-    for report in backpressure.reports() {
-        assembler.report(report, emit);
+
+    /// Detaches them and tells what was held back.
+    fn finish(
+        mut self,
+        backpressure: &backpressure::Backpressure,
+        emit: &mut dyn FnMut(TraceEvent),
+    ) -> (Arc<programs::ControlPage>, Option<count_map::CountMap>) {
+        drop(self.attached.take());
+        self.drain(backpressure, &mut VecDeque::new(), emit);
+        self.assembler.finish(emit);
+        (self.control, self.counts)
     }
-    assembler.finish(emit);
-    let ended = TraceOutcome {
-        command: backpressure.finish()?,
-        calls,
-        lost: control.lost_records(),
-        backpressure_stops: control.backpressure_stops(),
-    };
-    Ok((ended, counts))
 }
 
 /// Waits for the ring or for the bell, so long that few records make few wake-ups and yet are soon seen. Says whether
 /// nothing came.
-fn wait(ring: &OwnedFd, bell: &ReaderWakeup) -> bool {
+fn wait(ring: Option<&OwnedFd>, bell: &ReaderWakeup) -> bool {
     let most = Timespec {
         tv_sec: 0,
         tv_nsec: 20_000_000,
     };
-    let mut fds = [
-        PollFd::from_borrowed_fd(bell.0.as_fd(), PollFlags::IN),
-        PollFd::from_borrowed_fd(ring.as_fd(), PollFlags::IN),
-    ];
+    let mut fds = vec![PollFd::from_borrowed_fd(bell.0.as_fd(), PollFlags::IN)];
+    fds.extend(ring.map(|ring| PollFd::from_borrowed_fd(ring.as_fd(), PollFlags::IN)));
     let came = poll(&mut fds, Some(&most)).unwrap_or(0);
     if fds[0].revents().contains(PollFlags::IN) {
         bell.quiet();

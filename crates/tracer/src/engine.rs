@@ -1,7 +1,9 @@
-//! Choice of the engine: the BPF engine where it can do what the options ask, else the ptrace engine, with the reason.
+//! Choice of the engine: the BPF engine where it can do what the options ask, else the ptrace engine, with the reason. A command begins
+//! under the ptrace engine in both cases, since most are over before programs are loaded.
 
 use backsight_syscall_decode::{Abi, TraceEvent, table};
 
+use crate::command::TracedCommand;
 use crate::error::TraceError;
 use crate::interrupt::Interrupt;
 use crate::options::TraceOptions;
@@ -16,6 +18,8 @@ pub enum EngineKind {
     Kernel,
     /// Stops at each call.
     Ptrace,
+    /// Stops at each call of a command's first ones, then programs in the kernel, if it makes so many that these pay.
+    PtraceThenKernel,
 }
 
 impl EngineKind {
@@ -24,6 +28,7 @@ impl EngineKind {
         match self {
             Self::Kernel => "kernel",
             Self::Ptrace => "ptrace",
+            Self::PtraceThenKernel => "ptrace, then the kernel",
         }
     }
 }
@@ -34,7 +39,7 @@ fn can_fall_back(error: &TraceError) -> bool {
     matches!(error, TraceError::Kernel(why) if !matches!(why, Error::Ring { .. }))
 }
 
-/// The kernel engine if it can do what is asked; else the other one, with the reason.
+/// The kernel engine if it can do what is asked, for a command after the ptrace engine; else that one, with the reason.
 pub fn choose_engine(options: &TraceOptions) -> (EngineKind, Option<String>) {
     let why = bpf_engine::unsupported_option(options)
         .or(options
@@ -48,7 +53,12 @@ pub fn choose_engine(options: &TraceOptions) -> (EngineKind, Option<String>) {
             .err()
             .map(|error| error.to_string())
     });
+    // One that waits already has its signals from elsewhere, and is no child of this process.
+    let starts = |command: &TracedCommand| command.waiting_process.is_none();
     match why {
+        None if options.command.as_ref().is_some_and(starts) => {
+            (EngineKind::PtraceThenKernel, None)
+        }
         None => (EngineKind::Kernel, None),
         why => (EngineKind::Ptrace, why),
     }
@@ -92,6 +102,7 @@ pub fn trace(
     match engine {
         EngineKind::Ptrace => ptrace_engine::trace(options, interrupt, emit),
         EngineKind::Kernel => bpf_engine::trace(options, interrupt, emit),
+        EngineKind::PtraceThenKernel => bpf_engine::trace_after_ptrace(options, interrupt, emit),
     }
 }
 
@@ -108,8 +119,12 @@ pub fn count_calls(
     interrupt: &Interrupt,
     emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<(TraceOutcome, CallSummary), TraceError> {
-    if engine == EngineKind::Kernel {
-        return bpf_engine::count_calls(options, interrupt, emit);
+    match engine {
+        EngineKind::Kernel => return bpf_engine::count_calls(options, interrupt, emit),
+        EngineKind::PtraceThenKernel => {
+            return bpf_engine::count_calls_after_ptrace(options, interrupt, emit);
+        }
+        EngineKind::Ptrace => {}
     }
     let mut summary = CallSummary::new();
     let options = TraceOptions {

@@ -99,8 +99,7 @@ impl Interrupt {
             if thread == 0 || thread == own || self.seen.load(Ordering::SeqCst) {
                 return;
             }
-            // SAFETY: takes three numbers; a thread that is gone is an error that doesn't matter.
-            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, WAKE as i32) };
+            wake_thread(thread);
             thread::sleep(AGAIN);
         }
     }
@@ -133,20 +132,31 @@ impl Interrupt {
 
     /// Lets this thread be woken as long as the result lives.
     pub(crate) fn wakes_this_thread(&self) -> nix::Result<WakeHandler<'_>> {
-        extern "C" fn nothing(_signal: libc::c_int) {}
-        // Without SA_RESTART: a wait ends.
-        let action = SigAction::new(
-            SigHandler::Handler(nothing),
-            SaFlags::empty(),
-            SigSet::empty(),
-        );
-        // SAFETY: the handler does nothing at all.
-        unsafe { sigaction(WAKE, &action)? };
+        let_threads_be_woken()?;
         self.seen.store(false, Ordering::SeqCst);
         self.thread
             .store(nix::unistd::gettid().as_raw(), Ordering::SeqCst);
         Ok(WakeHandler(self))
     }
+}
+
+/// Lets threads of this process be woken where they wait.
+pub(crate) fn let_threads_be_woken() -> nix::Result<()> {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    // Without SA_RESTART: a wait ends.
+    let action = SigAction::new(
+        SigHandler::Handler(nothing),
+        SaFlags::empty(),
+        SigSet::empty(),
+    );
+    // SAFETY: the handler does nothing at all.
+    unsafe { sigaction(WAKE, &action) }.map(drop)
+}
+
+/// Wakes a thread of this process, if it waits at this moment.
+pub(crate) fn wake_thread(tid: i32) {
+    // SAFETY: takes three numbers; a thread that is gone is an error that doesn't matter.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, WAKE as i32) };
 }
 
 /// As long as it lives, a thread can be woken.

@@ -5,6 +5,7 @@
 
 mod cpu_placement;
 mod page_cache;
+pub(crate) mod successor;
 mod syscall_stops;
 mod tracee;
 mod tracee_lifecycle;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use backsight_syscall_decode::{EventKind, SyscallRecord, TraceEvent};
 use nix::errno::Errno;
+use nix::sys::signal::SigSet;
 
 use crate::error::TraceError;
 use crate::interrupt::Interrupt;
@@ -27,6 +29,7 @@ use crate::ptrace::seccomp_filter::SeccompFilter;
 use crate::ptrace::tracee_status::TraceeStatus;
 use cpu_placement::CpuPlacement;
 use page_cache::PageCache;
+use successor::Successor;
 use tracee::Tracee;
 use unwinder::StackUnwinder;
 
@@ -59,7 +62,35 @@ pub fn trace(
         .wakes_this_thread()
         .map_err(|errno| refused("wake a thread by a signal", errno))?;
     let mut engine = Engine::new(options, emit);
-    let traced = engine.begin(interrupt).and_then(|()| engine.run(interrupt));
+    let traced = engine
+        .begin(interrupt.blocked_before())
+        .and_then(|()| engine.run(&|| interrupt.pending_signal()));
+    if traced.is_err() {
+        engine.detach_all();
+    }
+    traced.map(|()| engine.ended)
+}
+
+/// Traces a command until it ended or all that is left of it was taken by a successor. `begun` hears that it was started; the
+/// signals of `mask` are blocked in it, if not those of this thread; `interrupted` says by which signal tracing is to end, 0 for none.
+///
+/// # Errors
+///
+/// As [`trace`].
+pub(crate) fn trace_until_taken(
+    options: &TraceOptions,
+    mask: Option<SigSet>,
+    successor: &mut dyn Successor,
+    begun: impl FnOnce(),
+    interrupted: &dyn Fn() -> Option<i32>,
+    emit: &mut dyn FnMut(TraceEvent),
+) -> Result<TraceOutcome, TraceError> {
+    let mut engine = Engine::new(options, emit);
+    engine.successor = Some(successor);
+    let traced = engine.begin(mask).and_then(|()| {
+        begun();
+        engine.run(interrupted)
+    });
     if traced.is_err() {
         engine.detach_all();
     }
@@ -103,6 +134,9 @@ struct Engine<'a> {
     command: Option<Tid>,
     /// Whether calls stop only where the filter says so.
     filtered: bool,
+    /// Who takes over, and whether it does by now.
+    successor: Option<&'a mut dyn Successor>,
+    hands_over: bool,
     ended: TraceOutcome,
 }
 
@@ -139,12 +173,14 @@ impl<'a> Engine<'a> {
             starting: None,
             command: None,
             filtered: false,
+            successor: None,
+            hands_over: false,
             ended: TraceOutcome::default(),
         }
     }
 
     /// Attaches to processes and starts the command.
-    fn begin(&mut self, interrupt: &Interrupt) -> Result<(), TraceError> {
+    fn begin(&mut self, mask: Option<SigSet>) -> Result<(), TraceError> {
         for pid in &self.options.pids {
             match self.attach(*pid) {
                 Err(_) if self.options.children_of.is_some() => {}
@@ -161,12 +197,8 @@ impl<'a> Engine<'a> {
         let filter = self
             .filtered
             .then(|| SeccompFilter::new(&self.options.calls));
-        let starting = command_start::start(
-            command,
-            filter,
-            self.ptrace_options(self.filtered),
-            interrupt.blocked_before(),
-        )?;
+        let starting =
+            command_start::start(command, filter, self.ptrace_options(self.filtered), mask)?;
         let tid = starting.tid;
         self.tracees.insert(tid, Tracee::starting(tid));
         self.command = Some(tid);
@@ -180,6 +212,7 @@ impl<'a> Engine<'a> {
     fn may_filter(&self) -> bool {
         let options = self.options;
         options.filter
+            && self.successor.is_none()
             && options.follow
             && options.pids.is_empty()
             && options
@@ -205,12 +238,12 @@ impl<'a> Engine<'a> {
         flags
     }
 
-    fn run(&mut self, interrupt: &Interrupt) -> Result<(), TraceError> {
+    fn run(&mut self, interrupted: &dyn Fn() -> Option<i32>) -> Result<(), TraceError> {
         loop {
-            if self.tracees.is_empty() && !self.adopt() {
+            if self.tracees.is_empty() && !self.adopt() && !self.expects_parents() {
                 return Ok(());
             }
-            if let Some(signal) = interrupt.pending_signal() {
+            if let Some(signal) = interrupted() {
                 self.end_by(signal);
                 return Ok(());
             }
@@ -220,6 +253,7 @@ impl<'a> Engine<'a> {
             }
             self.collect()?;
             self.let_go();
+            self.look_for_successor();
             let mut queue = std::mem::take(&mut self.queue);
             for (tid, status) in queue.drain(..) {
                 self.serve(tid, status);
@@ -242,9 +276,14 @@ impl<'a> Engine<'a> {
 
     /// Fills the queue with all that happened; waits if nothing has.
     fn collect(&mut self) -> Result<(), TraceError> {
-        let block = self.held.is_empty();
+        let others_wait = self.successor.as_ref().is_some_and(|it| it.holds());
+        let block = self.held.is_empty() && !others_wait;
         match self.wait(WaitTarget::Any, block) {
             Ok(Some(happened)) => self.queue.push(happened),
+            Ok(None) if others_wait => {
+                self.with_successor(|it| it.let_some_go());
+                return Ok(());
+            }
             Ok(None) => {
                 std::thread::sleep(LOOK_AGAIN);
                 return Ok(());
@@ -307,6 +346,9 @@ impl<'a> Engine<'a> {
     /// Serves one thing that happened.
     fn serve(&mut self, tid: Tid, status: i32) {
         let halt = TraceeStatus::from_wait_status(status);
+        if self.successor.is_some() && self.is_successors(tid, halt) {
+            return;
+        }
         if !self.tracees.contains_key(&tid) {
             self.early.insert(tid, status);
             return;

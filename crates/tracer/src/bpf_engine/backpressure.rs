@@ -14,17 +14,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use backsight_syscall_decode::TraceEvent;
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::programs::{ControlPage, Programs, TaskStorage, hold_at};
+use super::programs::{ControlPage, TaskStorage, hold_at};
 use super::records::state;
 use super::ring_buffer::RingBuffer;
 use super::{ReaderWakeup, refused, stop_guard};
 use crate::command::TracedCommand;
 use crate::error::TraceError;
+use crate::interrupt;
 use crate::options::{ChildSelection, TraceOptions};
 use crate::outcome::CommandExit;
 use crate::ptrace::command_start::{self, StartedCommand};
@@ -40,8 +42,16 @@ pub(super) struct StartRequest {
 }
 
 /// What the backpressure thread saw that no record tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum TraceeReport {
+    /// Something happened to a thread that stops at its calls.
+    Event(Box<TraceEvent>),
+    /// There is a thread that stops at its calls.
+    Stopping { pid: i32, tid: i32 },
+    /// Such a thread is gone; `replaced` if another one of its process has its number now.
+    Gone { pid: i32, tid: i32, replaced: bool },
+    /// Such a thread has the number now that a first thread had which didn't.
+    Executed { tid: i32, before: i32 },
     /// A thread was attached to.
     Attached { pid: i32, tid: i32 },
     /// A thread's process was stopped by this signal, at this time.
@@ -52,7 +62,11 @@ impl TraceeReport {
     /// Whether it happened before this.
     pub fn is_before(&self, at: u64) -> bool {
         match self {
-            Self::Attached { .. } => true,
+            Self::Attached { .. }
+            | Self::Stopping { .. }
+            | Self::Gone { .. }
+            | Self::Executed { .. } => true,
+            Self::Event(event) => event.at < at,
             Self::Stopped { at: stopped, .. } => *stopped < at,
         }
     }
@@ -63,29 +77,105 @@ pub(super) struct Backpressure {
     thread: Option<JoinHandle<()>>,
     reports: Receiver<TraceeReport>,
     shared: Arc<BackpressureState>,
+    /// How full the ring is, and how full it may be for threads to go on.
+    gauge: Option<(RingBuffer, u64)>,
     /// The bell's other end is the small process's.
     bell: Mutex<Option<OwnedFd>>,
 }
 
+/// What it needs of the programs.
+pub(super) struct FollowedThreads {
+    threads: TaskStorage,
+    control: Arc<ControlPage>,
+    gauge: RingBuffer,
+    ring: u32,
+}
+
+impl FollowedThreads {
+    /// What it needs of programs that write into a ring of so many bytes.
+    pub fn new(
+        threads: TaskStorage,
+        control: Arc<ControlPage>,
+        gauge: RingBuffer,
+        ring: u32,
+    ) -> Self {
+        Self {
+            threads,
+            control,
+            gauge,
+            ring,
+        }
+    }
+
+    /// Bytes in the ring below which threads may go on.
+    fn low(&self) -> u64 {
+        hold_at(self.ring) / 2
+    }
+}
+
 /// What both sides use.
 #[derive(Debug)]
-struct BackpressureState {
-    gauge: RingBuffer,
-    /// Bytes in the ring below which threads may go on.
-    low: u64,
+pub(super) struct BackpressureState {
     /// The backpressure thread waits for room.
     thirsty: AtomicBool,
     room: (Mutex<()>, Condvar),
     /// Everything is to be let go, and the command is to have this signal, if not 0.
     release: AtomicBool,
     signal: AtomicI32,
+    /// The thread that has to be woken for this by a signal, if not 0.
+    to_wake: AtomicI32,
     /// The backpressure thread saw something.
     has_reports: AtomicBool,
     done: AtomicBool,
     /// How the command ended, or why it wasn't started.
-    finish: Mutex<Option<Result<CommandExit, TraceError>>>,
+    pub(super) finish: Mutex<Option<Result<CommandExit, TraceError>>>,
     /// Wakes who reads the ring.
-    reader: Arc<ReaderWakeup>,
+    pub(super) reader: Arc<ReaderWakeup>,
+}
+
+impl BackpressureState {
+    pub fn new(reader: Arc<ReaderWakeup>) -> Self {
+        Self {
+            thirsty: AtomicBool::new(false),
+            room: (Mutex::new(()), Condvar::new()),
+            release: AtomicBool::new(false),
+            signal: AtomicI32::new(0),
+            to_wake: AtomicI32::new(0),
+            has_reports: AtomicBool::new(false),
+            done: AtomicBool::new(false),
+            finish: Mutex::new(None),
+            reader,
+        }
+    }
+
+    /// Says which thread has to be woken by a signal when everything is to be let go; 0 for none.
+    pub fn wakes(&self, tid: Tid) {
+        self.to_wake.store(tid, Ordering::SeqCst);
+    }
+
+    /// The signal by which the command is to end, or 0, once everything is to be let go. Whoever asks has been woken.
+    pub fn seen_released(&self) -> Option<i32> {
+        if !self.release.load(Ordering::SeqCst) {
+            return None;
+        }
+        self.wakes(0);
+        Some(self.signal.load(Ordering::SeqCst))
+    }
+}
+
+/// Tells the reader's side what was seen.
+#[derive(Debug, Clone)]
+pub(super) struct ReportSender {
+    reports: Sender<TraceeReport>,
+    shared: Arc<BackpressureState>,
+}
+
+impl ReportSender {
+    pub fn send(&self, report: TraceeReport) {
+        // If nobody listens any longer, nobody wants to know.
+        let _ = self.reports.send(report);
+        self.shared.has_reports.store(true, Ordering::SeqCst);
+    }
 }
 
 /// How many threads that were stopped go on at a time.
@@ -101,61 +191,47 @@ impl Backpressure {
     /// Starts the command, or attaches to what runs.
     pub fn start(
         begin: StartRequest,
-        programs: &Programs,
-        gauge: RingBuffer,
+        followed: FollowedThreads,
         reader: Arc<ReaderWakeup>,
     ) -> Result<Self, TraceError> {
-        let hold = hold_at(begin.options.ring);
-        let shared = Arc::new(BackpressureState {
-            gauge,
-            low: hold / 2,
-            thirsty: AtomicBool::new(false),
-            room: (Mutex::new(()), Condvar::new()),
-            release: AtomicBool::new(false),
-            signal: AtomicI32::new(0),
-            has_reports: AtomicBool::new(false),
-            done: AtomicBool::new(false),
-            finish: Mutex::new(None),
-            reader,
-        });
+        let shared = Arc::new(BackpressureState::new(reader));
+        let gauge = (followed.gauge.clone(), followed.low());
+        let (bell_in, bell) = pipe_with(PipeFlags::CLOEXEC).map_err(refused("make a pipe"))?;
+        let mut backpressure = Self::spawn(shared, move |reports, ready| {
+            let mut hold = Hold::new(&begin.options, followed, reports);
+            let begun = hold.begin(&begin, &bell_in);
+            drop(bell_in);
+            let goes = begun.is_ok();
+            let _ = ready.send(begun);
+            if goes {
+                hold.keep();
+            } else {
+                hold.dismiss();
+            }
+        })?;
+        backpressure.gauge = Some(gauge);
+        *held(&backpressure.bell) = Some(bell);
+        Ok(backpressure)
+    }
+
+    /// Starts the thread that does it; `work` says by its sender whether it has begun.
+    pub(super) fn spawn(
+        shared: Arc<BackpressureState>,
+        work: impl FnOnce(ReportSender, Sender<Result<(), TraceError>>) + Send + 'static,
+    ) -> Result<Self, TraceError> {
         let (sender, reports) = mpsc::channel();
         let (ready, begun) = mpsc::channel();
-        let turn = (hold / 2 / (AT_A_TIME as u64 * RECORD)).clamp(1, 512);
-        let (bell_in, bell) = pipe_with(PipeFlags::CLOEXEC).map_err(refused("make a pipe"))?;
-        let mut hold = Hold {
-            follow: begin.options.follows(),
-            offspring: begin.options.children_of,
-            threads: programs.threads(),
-            control: programs.control(),
-            shared: Arc::clone(&shared),
+        let state = Arc::clone(&shared);
+        let sender = ReportSender {
             reports: sender,
-            known: HashSet::new(),
-            strangers: HashSet::new(),
-            moving: HashSet::new(),
-            held: VecDeque::new(),
-            running: HashSet::new(),
-            let_go: Instant::now(),
-            turn: u32::try_from(turn).unwrap_or(1),
-            turns: false,
-            command: None,
-            starting: None,
-            bell: 0,
-            seen: 0,
+            shared: Arc::clone(&shared),
         };
         let thread = std::thread::Builder::new()
             .name("backpressure".into())
             .spawn(move || {
-                let begun = hold.begin(&begin, &bell_in);
-                drop(bell_in);
-                let goes = begun.is_ok();
-                let _ = ready.send(begun);
-                if goes {
-                    hold.keep();
-                } else {
-                    hold.dismiss();
-                }
-                hold.shared.done.store(true, Ordering::SeqCst);
-                hold.shared.reader.ring();
+                work(sender, ready);
+                state.done.store(true, Ordering::SeqCst);
+                state.reader.ring();
             })
             .map_err(refused("start a thread"))?;
         let begun = begun.recv().unwrap_or_else(|_| {
@@ -166,9 +242,17 @@ impl Backpressure {
             thread: Some(thread),
             reports,
             shared,
-            bell: Mutex::new(Some(bell)),
+            gauge: None,
+            bell: Mutex::new(None),
         };
         begun.map(|()| backpressure)
+    }
+
+    /// Says by what the room in the ring is seen, and whose end says that everything is to be let go, where that wasn't known
+    /// when it was started.
+    pub(super) fn join_ring(&mut self, followed: &FollowedThreads, bell: OwnedFd) {
+        self.gauge = Some((followed.gauge.clone(), followed.low()));
+        *held(&self.bell) = Some(bell);
     }
 
     /// What was seen since the last time.
@@ -184,9 +268,8 @@ impl Backpressure {
 
     /// Says that the ring has more room.
     pub fn wake_waiting(&self) {
-        if self.shared.thirsty.load(Ordering::SeqCst)
-            && self.shared.gauge.waiting() <= self.shared.low
-        {
+        let has_room = |(gauge, low): &(RingBuffer, u64)| gauge.waiting() <= *low;
+        if self.shared.thirsty.load(Ordering::SeqCst) && self.gauge.as_ref().is_some_and(has_room) {
             let _guard = held(&self.shared.room.0);
             self.shared.room.1.notify_one();
         }
@@ -197,6 +280,15 @@ impl Backpressure {
         self.shared.signal.store(signal, Ordering::SeqCst);
         self.shared.release.store(true, Ordering::SeqCst);
         held(&self.bell).take();
+        let runs = || self.thread.as_ref().is_some_and(|it| !it.is_finished());
+        loop {
+            let tid = self.shared.to_wake.load(Ordering::SeqCst);
+            if tid == 0 || !runs() {
+                break;
+            }
+            interrupt::wake_thread(tid);
+            std::thread::sleep(GLANCE);
+        }
     }
 
     /// Whether nothing is traced any longer.
@@ -221,18 +313,20 @@ impl Drop for Backpressure {
 }
 
 /// What a lock protects, whatever became of who held it.
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The backpressure thread's own side.
-struct Hold {
+pub(super) struct Hold {
     follow: bool,
     offspring: Option<ChildSelection>,
     threads: TaskStorage,
     control: Arc<ControlPage>,
-    shared: Arc<BackpressureState>,
-    reports: Sender<TraceeReport>,
+    gauge: RingBuffer,
+    /// Bytes in the ring below which threads may go on.
+    low: u64,
+    reports: ReportSender,
     /// Threads that are held with ptrace.
     known: HashSet<i32>,
     /// Threads that were seen before it was said that they are there; they may have ended since.
@@ -257,10 +351,73 @@ struct Hold {
 }
 
 impl Hold {
+    pub fn new(options: &TraceOptions, followed: FollowedThreads, reports: ReportSender) -> Self {
+        let low = followed.low();
+        let turn = (low / (AT_A_TIME as u64 * RECORD)).clamp(1, 512);
+        Self {
+            follow: options.follows(),
+            offspring: options.children_of,
+            threads: followed.threads,
+            control: followed.control,
+            gauge: followed.gauge,
+            low,
+            reports,
+            known: HashSet::new(),
+            strangers: HashSet::new(),
+            moving: HashSet::new(),
+            held: VecDeque::new(),
+            running: HashSet::new(),
+            let_go: Instant::now(),
+            turn: u32::try_from(turn).unwrap_or(1),
+            turns: false,
+            command: None,
+            starting: None,
+            bell: 0,
+            seen: 0,
+        }
+    }
+
+    /// Starts the small process whose end says that everything is to be let go: waiting for threads can't be interrupted
+    /// otherwise.
+    pub fn start_guard(&mut self, bell: &OwnedFd) -> io::Result<()> {
+        self.bell = stop_guard::start(bell, &self.control)?;
+        Ok(())
+    }
+
+    /// Takes over a thread that stands at the end of a call, and lets it go on.
+    pub fn take(&mut self, tid: Tid, is_command: bool) -> io::Result<()> {
+        self.threads.follow(tid, state::OUTSIDE, now())?;
+        self.known.insert(tid);
+        if is_command {
+            self.command = Some(tid);
+        }
+        go_on(tid, 0);
+        Ok(())
+    }
+
+    /// Takes over a thread that is followed already, and answers its stop.
+    pub fn take_followed(&mut self, tid: Tid, halt: TraceeStatus) -> bool {
+        let followed = self.threads.get(tid).is_ok();
+        if followed {
+            self.known.insert(tid);
+            self.answer(tid, halt);
+        }
+        followed
+    }
+
+    /// Whether it holds this thread, or this is the small process.
+    pub fn has(&self, tid: Tid) -> bool {
+        self.known.contains(&tid) || tid == self.bell
+    }
+
+    /// Whether threads wait for room.
+    pub fn has_waiting(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Attaches to what is traced.
     fn begin(&mut self, begin: &StartRequest, bell: &OwnedFd) -> Result<(), TraceError> {
-        // A child whose end says that everything is to be let go: waiting for threads can't be interrupted otherwise.
-        self.bell = stop_guard::start(bell, &self.control).map_err(refused("start a process"))?;
+        self.start_guard(bell).map_err(refused("start a process"))?;
         if let Some(command) = &begin.options.command {
             return self.command(command, begin.mask);
         }
@@ -352,9 +509,11 @@ impl Hold {
     }
 
     fn report(&self, report: TraceeReport) {
-        // If nobody listens any longer, nobody wants to know.
-        let _ = self.reports.send(report);
-        self.shared.has_reports.store(true, Ordering::SeqCst);
+        self.reports.send(report);
+    }
+
+    fn shared(&self) -> &BackpressureState {
+        &self.reports.shared
     }
 
     fn seize(&mut self, tid: i32, state: u32) -> io::Result<()> {
@@ -373,8 +532,8 @@ impl Hold {
     }
 
     /// Answers stops until nothing is left to be held.
-    fn keep(&mut self) {
-        while !self.known.is_empty() && !self.shared.release.load(Ordering::SeqCst) {
+    pub fn keep(&mut self) {
+        while !self.known.is_empty() && !self.shared().release.load(Ordering::SeqCst) {
             match requests::wait(WaitTarget::Any, self.held.is_empty()) {
                 Ok(Some((tid, status))) => self.answer(tid, TraceeStatus::from_wait_status(status)),
                 Ok(None) => self.let_some_go(),
@@ -385,7 +544,7 @@ impl Hold {
         self.let_all_go();
     }
 
-    fn answer(&mut self, tid: Tid, halt: TraceeStatus) {
+    pub fn answer(&mut self, tid: Tid, halt: TraceeStatus) {
         if tid == self.bell {
             self.bell = 0;
             return;
@@ -401,6 +560,7 @@ impl Hold {
                 let before = event_message(tid);
                 if before != tid {
                     self.forget(before);
+                    self.known.insert(tid);
                 }
                 if self.command == Some(tid) {
                     self.starting = None;
@@ -439,7 +599,7 @@ impl Hold {
         go_on(tid, 0);
     }
 
-    fn forget(&mut self, tid: i32) {
+    pub fn forget(&mut self, tid: i32) {
         self.known.remove(&tid);
         self.moving.remove(&tid);
         self.running.remove(&tid);
@@ -454,7 +614,7 @@ impl Hold {
         if self.command == Some(tid) {
             let starting = self.starting.take();
             let finish = starting.map_or(Ok(finish), |starting| Err(starting.failure()));
-            *held(&self.shared.finish) = Some(finish);
+            *held(&self.shared().finish) = Some(finish);
         }
     }
 
@@ -493,7 +653,7 @@ impl Hold {
         let _killed = requests::listen(tid);
         let at = now();
         self.report(TraceeReport::Stopped { tid, signal, at });
-        self.shared.reader.ring();
+        self.shared().reader.ring();
     }
 
     fn trapped(&mut self, tid: Tid) {
@@ -524,8 +684,8 @@ impl Hold {
         }
     }
 
-    fn let_some_go(&mut self) {
-        if self.shared.gauge.waiting() > self.shared.low {
+    pub fn let_some_go(&mut self) {
+        if self.gauge.waiting() > self.low {
             return self.rest();
         }
         if self.let_go.elapsed() > PATIENCE {
@@ -548,10 +708,11 @@ impl Hold {
 
     /// Waits for room, and no longer than that other stops are seen too.
     fn rest(&self) {
-        let guard = held(&self.shared.room.0);
-        self.shared.thirsty.store(true, Ordering::SeqCst);
-        let _ = self.shared.room.1.wait_timeout(guard, GLANCE);
-        self.shared.thirsty.store(false, Ordering::SeqCst);
+        let shared = self.shared();
+        let guard = held(&shared.room.0);
+        shared.thirsty.store(true, Ordering::SeqCst);
+        let _ = shared.room.1.wait_timeout(guard, GLANCE);
+        shared.thirsty.store(false, Ordering::SeqCst);
     }
 
     /// Lets go of everything: the rest is done by the kernel as this thread ends, and interrupts no call.
@@ -578,7 +739,7 @@ impl Hold {
     }
 
     /// Ends the small process, which otherwise would look after what we leave.
-    fn dismiss(&mut self) {
+    pub fn dismiss(&mut self) {
         if self.bell > 0 {
             let _gone = kill(Pid::from_raw(self.bell), Signal::SIGKILL);
             let _reaped = requests::wait_for(self.bell);
@@ -588,7 +749,7 @@ impl Hold {
 
     /// Has the command end as we were asked to: it isn't waited for yet, so that its number is still its own.
     fn end_command(&self) {
-        let signal = self.shared.signal.load(Ordering::SeqCst);
+        let signal = self.shared().signal.load(Ordering::SeqCst);
         if let (Some(command), Ok(signal)) = (self.command, Signal::try_from(signal))
             && self.known.contains(&command)
         {

@@ -236,7 +236,8 @@ impl<'a> Types<'a> {
         starts.filter_map(move |(number, start)| Some((number, name_at(*start)?)))
     }
 
-    /// A list of these types and what they are made of. What they point to isn't in it.
+    /// A list of these types and what they are made of, in which only these have their names: whoever looks for one goes through all
+    /// that have any. What they point to isn't in it.
     fn reduced(&self, wanted: &[usize]) -> Option<Vec<u8>> {
         let mut types = Vec::new();
         let mut names = Names {
@@ -261,7 +262,12 @@ impl<'a> Types<'a> {
                     })?;
                 }
                 Number::Open => {
+                    let copy = types.len();
                     self.copy(start, &numbers, &mut types, &mut names)?;
+                    match wanted.contains(&number) {
+                        true => names.take_over(&mut types, copy)?,
+                        false => types.get_mut(copy..copy + 4)?.fill(0),
+                    }
                     count += 1;
                     numbers[number] = Number::New(count);
                     open.pop();
@@ -304,7 +310,7 @@ impl<'a> Types<'a> {
         ))
     }
 
-    /// Adds a type as it is, with its names, made of what has these numbers now.
+    /// Adds a type with the names of its members, made of what has these numbers now.
     fn copy(
         &self,
         start: usize,
@@ -331,7 +337,6 @@ impl<'a> Types<'a> {
                 .copy_from_slice(&number.to_ne_bytes());
             Some(())
         })?;
-        names.take_over(to, copy)?;
         let part = match kind {
             kind::STRUCT | kind::UNION | kind::ENUM_64 => MEMBER,
             kind::ENUM => 8,

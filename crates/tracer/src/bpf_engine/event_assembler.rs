@@ -147,6 +147,11 @@ impl EventAssembler {
         }
     }
 
+    /// The storages of threads.
+    pub fn storages(&self) -> TaskStorage {
+        self.storages.clone()
+    }
+
     /// Takes a record from the ring.
     pub fn record(&mut self, bytes: &[u8], emit: &mut dyn FnMut(TraceEvent)) {
         let Some((head, record)) = records::record(bytes) else {
@@ -328,10 +333,7 @@ impl EventAssembler {
 
     fn exited(&mut self, head: RecordHeader, status: i32, emit: &mut dyn FnMut(TraceEvent)) {
         self.threads.remove(&head.tid);
-        let left = self.sizes.get_mut(&head.pid).map_or(0, |size| {
-            *size = size.saturating_sub(1);
-            *size
-        });
+        let left = self.without_one(head.pid);
         let what = if status & 0x7f == 0 {
             EventKind::Exited {
                 status: status >> 8 & 0xff,
@@ -352,24 +354,63 @@ impl EventAssembler {
             return;
         }
         end.emit_to(emit);
-        if left == 0 {
-            self.sizes.remove(&head.pid);
-            if let Some(mut first) = self.ends.remove(&head.pid) {
-                first.end.at = head.at;
-                first.emit_to(emit);
-            }
+        if left == 0
+            && let Some(mut first) = self.ends.remove(&head.pid)
+        {
+            first.end.at = head.at;
+            first.emit_to(emit);
         }
+    }
+
+    fn note_thread(&mut self, pid: i32, tid: i32) {
+        let thread = self.threads.entry(tid).or_default();
+        if thread.pid == 0 {
+            thread.pid = pid;
+            *self.sizes.entry(pid).or_default() += 1;
+        }
+        thread.at = now();
+    }
+
+    /// How many threads a process has, now that one is gone.
+    fn without_one(&mut self, pid: i32) -> usize {
+        let Some(size) = self.sizes.get_mut(&pid) else {
+            return 0;
+        };
+        *size = size.saturating_sub(1);
+        let left = *size;
+        if left == 0 {
+            self.sizes.remove(&pid);
+        }
+        left
     }
 
     /// Takes what the backpressure thread saw.
     pub fn report(&mut self, report: TraceeReport, emit: &mut dyn FnMut(TraceEvent)) {
         match report {
-            TraceeReport::Attached { pid, tid } => {
-                let fresh = self.threads.entry(tid).or_default();
-                if fresh.pid == 0 {
-                    fresh.pid = pid;
-                    *self.sizes.entry(pid).or_default() += 1;
+            TraceeReport::Event(event) => emit(*event),
+            TraceeReport::Stopping { pid, tid } => self.note_thread(pid, tid),
+            TraceeReport::Gone { pid, tid, replaced } => {
+                if !replaced {
+                    self.threads.remove(&tid);
                 }
+                if self.without_one(pid) == 0
+                    && let Some(first) = self.ends.remove(&pid)
+                {
+                    first.emit_to(emit);
+                }
+            }
+            TraceeReport::Executed { tid, before } => {
+                if let Some(End { call, end }) = self.ends.remove(&tid) {
+                    let kind = EventKind::Superseded { by: before };
+                    let end = TraceEvent { kind, ..end };
+                    End { call, end }.emit_to(emit);
+                }
+                if let Some(thread) = self.threads.remove(&before) {
+                    self.threads.insert(tid, thread);
+                }
+            }
+            TraceeReport::Attached { pid, tid } => {
+                self.note_thread(pid, tid);
                 emit(TraceEvent {
                     pid,
                     tid,

@@ -45,7 +45,7 @@ impl TypeCache {
         let kernel = rustix::system::uname();
         let (release, version) = (kernel.release(), kernel.version());
         let made_for = format!(
-            "1 {} {size} {} {} {names}",
+            "2 {} {size} {} {} {names}",
             boot.trim(),
             release.to_string_lossy(),
             version.to_string_lossy()

@@ -27,6 +27,13 @@ const ROUNDS: usize = 16;
 impl Engine<'_> {
     /// A thread stopped at the entry or at the end of a call.
     pub(super) fn call(&mut self, tid: Tid) -> Next {
+        match self.call_stop(tid) {
+            Next::Go(0) if self.hands_over && self.hand_over(tid) => Next::Stay,
+            next => next,
+        }
+    }
+
+    fn call_stop(&mut self, tid: Tid) -> Next {
         match self.is_alone(tid) {
             true => self.placement.stopped(tid),
             false => self.placement.crowded(),

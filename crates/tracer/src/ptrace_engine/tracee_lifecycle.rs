@@ -111,6 +111,7 @@ impl Engine<'_> {
 
     fn take_in(&mut self, tid: Tid, process: i32, parent: Option<Tid>) {
         self.tracees.insert(tid, Tracee::new(process));
+        self.note_thread(process, tid);
         self.emit_event(process, tid, EventKind::Attached { parent });
         if let Some(status) = self.early.remove(&tid) {
             self.serve(tid, status);
@@ -130,11 +131,23 @@ impl Engine<'_> {
                 .early
                 .get(&tid)
                 .is_none_or(|status| TraceeStatus::from_wait_status(*status).is_end());
-            let expected = |pid: i32| self.tracees.values().any(|tracee| tracee.pid == pid);
-            if !ended && !expected(parent) && !expected(process) {
-                self.take_in(tid, process, None);
-                any = true;
+            let expected = |pid: i32| {
+                self.tracees.values().any(|tracee| tracee.pid == pid)
+                    || self.successor.as_ref().is_some_and(|it| it.has(pid))
+            };
+            if ended || expected(parent) || expected(process) {
+                continue;
             }
+            if self.hands_over
+                && let Some(successor) = &mut self.successor
+                && let Some(status) = self.early.get(&tid)
+                && successor.take_stray(tid, *status)
+            {
+                self.early.remove(&tid);
+                continue;
+            }
+            self.take_in(tid, process, None);
+            any = true;
         }
         any
     }
@@ -206,7 +219,9 @@ impl Engine<'_> {
             self.emit_unfinished(tid);
             self.emit_event(pid, tid, what);
         }
-        self.tracees.remove(&tid);
+        if let Some(tracee) = self.tracees.remove(&tid) {
+            self.note_end(tracee.pid, tid);
+        }
         self.stacks.forget(tid);
         self.placement.part();
         self.finish(tid, finish);
@@ -217,7 +232,7 @@ impl Engine<'_> {
     }
 
     /// Emits the call that a thread is in and doesn't return from.
-    fn emit_unfinished(&mut self, tid: Tid) {
+    pub(super) fn emit_unfinished(&mut self, tid: Tid) {
         let open = self
             .tracees
             .get_mut(&tid)
@@ -287,6 +302,9 @@ impl Engine<'_> {
 
     /// Detaches from a thread at whatever it stopped for.
     fn detach_at(&mut self, tid: Tid, status: i32) {
+        if self.is_successors(tid, TraceeStatus::from_wait_status(status)) {
+            return;
+        }
         match TraceeStatus::from_wait_status(status) {
             TraceeStatus::Signal(signal) => self.let_be(tid, signal),
             halt if halt.is_end() => {
@@ -304,7 +322,9 @@ impl Engine<'_> {
             self.emit_detached(tid);
             self.emit_event(pid, tid, EventKind::Detached);
         }
-        self.tracees.remove(&tid);
+        if let Some(tracee) = self.tracees.remove(&tid) {
+            self.note_end(tracee.pid, tid);
+        }
         let _gone = requests::detach(tid, signal);
     }
 

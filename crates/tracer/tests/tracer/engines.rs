@@ -124,9 +124,13 @@ fn comparable(line: &str, threads: &HashSet<i32>) -> String {
 }
 
 fn assert_same(numbers: &[u16]) {
+    assert_as_by_ptrace(EngineKind::Kernel, numbers);
+}
+
+fn assert_as_by_ptrace(engine: EngineKind, numbers: &[u16]) {
     let folder = tempfile::tempdir().unwrap();
     let work = folder.path().join("work");
-    let (of_kernel, kernel_ended) = events(EngineKind::Kernel, &work, numbers);
+    let (of_kernel, kernel_ended) = events(engine, &work, numbers);
     let (of_ptrace, ptrace_ended) = events(EngineKind::Ptrace, &work, numbers);
     assert_eq!(kernel_ended, ptrace_ended, "{numbers:?}");
     let all = of_kernel.iter().chain(&of_ptrace);
@@ -225,6 +229,23 @@ fn every_call_of_the_table_is_told_alike_by_both_engines() {
             26,
         ]);
     }
+}
+
+#[test]
+fn what_begins_under_one_engine_and_ends_under_the_other_is_told_alike() {
+    if Need::Bpf.is_missing_in(bpf_engine::check_available()) {
+        return;
+    }
+    // Long enough for the programs to be loaded meanwhile, with children, threads and other programs all along.
+    let all: Vec<u16> = (0..40_u16)
+        .flat_map(|n| {
+            let makes = [n % 8 * 64 + 60 + n % 4, 26, 28];
+            (0..46)
+                .map(move |which| (n * 7 % 1000 + 1) * 64 + which)
+                .chain(makes)
+        })
+        .collect();
+    assert_as_by_ptrace(EngineKind::PtraceThenKernel, &all);
 }
 
 proptest! {

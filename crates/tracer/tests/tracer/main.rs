@@ -14,5 +14,7 @@ mod ptrace_engine;
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_qualifications, reason = "it names libc by way of nix")]
 mod reader;
+#[cfg(target_os = "linux")]
+mod relay;
 #[cfg(target_arch = "x86_64")]
 mod text;

@@ -41,6 +41,10 @@ const OFTEN_ALONE: u32 = 16;
 const FEW: u32 = 4;
 /// So many threads are many.
 const MANY: usize = 32;
+/// Where there are many, who makes a thread or a child has a turn after so many others' turns, until it has had so many turns.
+/// Otherwise whoever makes hundreds, one after the other, waits for all that are there already, several times for each.
+const OTHERS_TURNS: usize = 8;
+const MAKERS_TURNS: u32 = 16;
 
 /// Traces what is asked for, and emits events, until everything ended or is detached from.
 ///
@@ -118,6 +122,8 @@ struct Engine<'a> {
     early: HashMap<Tid, i32>,
     /// What happened and wasn't served yet.
     queue: Vec<(Tid, i32)>,
+    /// Who made a thread or a child last, and how many turns it still has before others have theirs.
+    maker: Option<(Tid, u32)>,
     /// How much had happened at once the last time.
     stopped_before: usize,
     /// How often in a row nothing else had happened.
@@ -163,6 +169,7 @@ impl<'a> Engine<'a> {
             tracees: HashMap::new(),
             early: HashMap::new(),
             queue: Vec::new(),
+            maker: None,
             stopped_before: 0,
             alone_for: 0,
             held: Vec::new(),
@@ -255,8 +262,12 @@ impl<'a> Engine<'a> {
             self.let_go();
             self.look_for_successor();
             let mut queue = std::mem::take(&mut self.queue);
-            for (tid, status) in queue.drain(..) {
+            self.favour_maker(&mut queue);
+            for (turn, (tid, status)) in queue.drain(..).enumerate() {
                 self.serve(tid, status);
+                if turn % OTHERS_TURNS == OTHERS_TURNS - 1 {
+                    self.serve_maker();
+                }
             }
             self.queue = queue;
             if let Some(starting) = self
@@ -340,6 +351,30 @@ impl<'a> Engine<'a> {
         self.stopped_before = self.queue.len();
         if self.queue.len() > 1 {
             self.alone_for = 0;
+        }
+    }
+
+    /// Puts who makes threads or children before all others.
+    fn favour_maker(&self, queue: &mut [(Tid, i32)]) {
+        let place = |maker: Tid| queue.iter().position(|(tid, _)| *tid == maker);
+        if let Some(place) = self.maker.and_then(|(maker, _)| place(maker)) {
+            queue[..=place].rotate_right(1);
+        }
+    }
+
+    /// Serves who makes threads or children, if it has stopped again.
+    fn serve_maker(&mut self) {
+        let Some((tid, turns)) = self.maker else {
+            return;
+        };
+        match self.wait(WaitTarget::One(tid), false) {
+            Ok(None) => {}
+            Ok(Some((tid, status))) => {
+                self.maker = (turns > 1).then_some((tid, turns - 1));
+                self.serve(tid, status);
+            }
+            // It is gone.
+            Err(_) => self.maker = None,
         }
     }
 

@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::tracee::{OngoingCall, Tracee};
-use super::{Engine, Next, about};
+use super::{Engine, MAKERS_TURNS, MANY, Next, about};
 use crate::error::TraceError;
 use crate::options::CallStatus;
 use crate::outcome::CommandExit;
@@ -87,6 +87,9 @@ impl Engine<'_> {
         };
         if self.tracees.contains_key(&child) {
             return Next::Go(0);
+        }
+        if self.tracees.len() >= MANY {
+            self.maker = Some((tid, MAKERS_TURNS));
         }
         let (parent, passing) = (parent.pid, parent.passing);
         let process = if is_thread_of(child, parent) {

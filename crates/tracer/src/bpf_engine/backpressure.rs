@@ -8,7 +8,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -126,6 +126,8 @@ pub(super) struct BackpressureState {
     to_wake: AtomicI32,
     /// The backpressure thread saw something.
     has_reports: AtomicBool,
+    /// How many events of threads that stop at their calls wait for the reader.
+    events_waiting: AtomicUsize,
     done: AtomicBool,
     /// How the command ended, or why it wasn't started.
     pub(super) finish: Mutex<Option<Result<CommandExit, TraceError>>>,
@@ -142,6 +144,7 @@ impl BackpressureState {
             signal: AtomicI32::new(0),
             to_wake: AtomicI32::new(0),
             has_reports: AtomicBool::new(false),
+            events_waiting: AtomicUsize::new(0),
             done: AtomicBool::new(false),
             finish: Mutex::new(None),
             reader,
@@ -176,8 +179,23 @@ impl ReportSender {
         let _ = self.reports.send(report);
         self.shared.has_reports.store(true, Ordering::SeqCst);
     }
+
+    /// Sends an event of a thread that stops at its calls. Where the reader is far behind, all of them wait for it.
+    pub fn send_event(&self, event: TraceEvent) {
+        let waiting = &self.shared.events_waiting;
+        while waiting.load(Ordering::Relaxed) >= MOST_EVENTS
+            && !self.shared.release.load(Ordering::SeqCst)
+        {
+            self.shared.reader.ring();
+            std::thread::sleep(GLANCE);
+        }
+        waiting.fetch_add(1, Ordering::Relaxed);
+        self.send(TraceeReport::Event(Box::new(event)));
+    }
 }
 
+/// So many events wait for the reader at most.
+const MOST_EVENTS: usize = 1 << 16;
 /// How many threads that were stopped go on at a time.
 const AT_A_TIME: usize = 8;
 /// About what a record takes in the ring, to say how many calls a turn may have.
@@ -258,7 +276,11 @@ impl Backpressure {
     /// What was seen since the last time.
     pub fn reports(&self) -> impl Iterator<Item = TraceeReport> {
         self.shared.has_reports.store(false, Ordering::SeqCst);
-        self.reports.try_iter()
+        self.reports.try_iter().inspect(|report| {
+            if matches!(report, TraceeReport::Event(_)) {
+                self.shared.events_waiting.fetch_sub(1, Ordering::Relaxed);
+            }
+        })
     }
 
     /// Whether something was seen since the last time.
@@ -785,4 +807,39 @@ fn event_message(tid: Tid) -> Tid {
 pub(super) fn now() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_syscall_decode::EventKind;
+
+    #[test]
+    fn threads_that_stop_at_their_calls_wait_for_a_reader_that_is_far_behind() {
+        let shared = Arc::new(BackpressureState::new(Arc::new(
+            ReaderWakeup::new().unwrap(),
+        )));
+        let state = Arc::clone(&shared);
+        let backpressure = Backpressure::spawn(shared, |reports, ready| {
+            ready.send(Ok(())).unwrap();
+            for number in 0..MOST_EVENTS + 10 {
+                reports.send_event(TraceEvent {
+                    pid: 1,
+                    tid: 1,
+                    at: number as u64,
+                    kind: EventKind::Detached,
+                });
+            }
+        })
+        .unwrap();
+        while state.events_waiting.load(Ordering::SeqCst) < MOST_EVENTS {
+            std::thread::yield_now();
+        }
+        assert!(!backpressure.is_done());
+        let mut taken = 0;
+        while taken < MOST_EVENTS + 10 {
+            taken += backpressure.reports().count();
+        }
+        assert_eq!(state.events_waiting.load(Ordering::SeqCst), 0);
+    }
 }

@@ -149,7 +149,7 @@ fn run_tracer(
             let _nobody_waits = ready.send(Ok(()));
         },
         &|| state.seen_released(),
-        &mut |event| reports.send(TraceeReport::Event(Box::new(event))),
+        &mut |event| reports.send_event(event),
     );
     // From here on it is the small process's end that ends a wait.
     state.wakes(0);

@@ -212,7 +212,7 @@ enum Daemonize {
 /// How calls are collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Engine {
-    /// The kernel's, where it can do what is asked
+    /// The kernel's where it can do what is asked, after the first calls of a command
     Auto,
     /// Programs in the kernel: nobody is stopped at a call; needs root's capabilities
     Kernel,

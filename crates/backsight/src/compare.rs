@@ -351,7 +351,7 @@ impl CompareArgs {
     async fn compare_versions(&self, shared: &CommonOptions) -> miette::Result<Comparison> {
         let store = files::existing_store(shared).await?;
         let target = find_target(&store, self.target.as_deref()).await?;
-        let known = KnownHistory::from_store(&store, &target, Timestamp::now(), false).await?;
+        let mut known = KnownHistory::without_samples(&store, &target, Timestamp::now()).await?;
         let mut versions = Vec::new();
         for side in &self.sides {
             let (id, _) = find_version(&store, &target, &known.history, side).await?;
@@ -365,6 +365,7 @@ impl CompareArgs {
                 escape::line(&self.sides[0])
             ));
         }
+        known.read_versions(&store, &versions).await?;
         Ok(known.evidence().compare(&versions, self.options()))
     }
 

@@ -111,7 +111,21 @@ impl HistoryArgs {
                 publish::into(&store, &[target], folder).await?;
                 return Ok(ExitCode::SUCCESS);
             }
-            let known = known_history(&store, &target, self.correct_drift).await?;
+            let usual = if self.json {
+                Format::Json
+            } else {
+                Format::Text
+            };
+            let format = match self.csv {
+                true => None,
+                false => Some(self.output.chosen(usual)?),
+            };
+            let needed = match format {
+                _ if self.correct_drift => NeededHistory::WithoutDrift,
+                Some(Format::Json) => NeededHistory::Samples,
+                _ => NeededHistory::Findings,
+            };
+            let known = known_history(&store, &target, needed).await?;
             let along = SelectedHistory {
                 target: target.as_str(),
                 studies: &known.studies,
@@ -119,19 +133,15 @@ impl HistoryArgs {
                 history: &known.history,
                 all_metrics: self.counts_all(),
             };
-            if self.csv {
-                let text = along.csv();
-                match &self.output.output {
-                    Some(path) => files::write_whole(path, &text)?,
-                    None => files::print_foreign(text.as_bytes())?,
+            match format {
+                Some(format) => write(&along, &self.output, format, self.all)?,
+                None => {
+                    let text = along.csv();
+                    match &self.output.output {
+                        Some(path) => files::write_whole(path, &text)?,
+                        None => files::print_foreign(text.as_bytes())?,
+                    }
                 }
-            } else {
-                let usual = if self.json {
-                    Format::Json
-                } else {
-                    Format::Text
-                };
-                write(&along, &self.output, usual, self.all)?;
             }
             let (result, gaps) = self.gate()?.judge(&known.history, &along.series);
             for gap in &gaps {
@@ -174,7 +184,12 @@ pub async fn write_history(
     target: &TargetName,
     output: &Output,
 ) -> miette::Result<()> {
-    let known = known_history(store, target, false).await?;
+    let format = output.chosen(Format::Text)?;
+    let needed = match format {
+        Format::Json => NeededHistory::Samples,
+        _ => NeededHistory::Findings,
+    };
+    let known = known_history(store, target, needed).await?;
     let along = SelectedHistory {
         target: target.as_str(),
         studies: &known.studies,
@@ -182,31 +197,47 @@ pub async fn write_history(
         history: &known.history,
         all_metrics: false,
     };
-    write(&along, output, Format::Text, false)
+    write(&along, output, format, false)
 }
 
 /// Writes a history in the format that was asked for.
 fn write(
     along: &SelectedHistory<'_>,
     output: &Output,
-    usual: Format,
+    format: Format,
     all: bool,
 ) -> miette::Result<()> {
     let options = HistoryTextOptions {
         width: files::width(),
         all,
     };
-    let text = along.render(output.chosen(usual)?, &options);
+    let text = along.render(format, &options);
     output.write_text(&text.into_diagnostic()?)
+}
+
+/// How much of a history is read.
+#[derive(Debug, Clone, Copy)]
+enum NeededHistory {
+    /// What was found in it.
+    Findings,
+    /// All samples too.
+    Samples,
+    /// All samples, without the drift of what was measured beside.
+    WithoutDrift,
 }
 
 /// What is known along a target's history; bisections that it leaves out are said.
 async fn known_history(
     store: &Store,
     target: &TargetName,
-    corrected: bool,
+    needed: NeededHistory,
 ) -> miette::Result<KnownHistory> {
-    let known = KnownHistory::from_store(store, target, Timestamp::now(), corrected).await?;
+    let now = Timestamp::now();
+    let known = match needed {
+        NeededHistory::Findings => KnownHistory::without_samples(store, target, now).await?,
+        NeededHistory::Samples => KnownHistory::from_store(store, target, now, false).await?,
+        NeededHistory::WithoutDrift => KnownHistory::from_store(store, target, now, true).await?,
+    };
     known.left_out.iter().for_each(|why| files::print_note(why));
     Ok(known)
 }

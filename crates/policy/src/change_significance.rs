@@ -7,6 +7,7 @@ use backsight_stats::{
     Better, Interval, benjamini_hochberg,
     changes::{ChangeKind, DetectedChange},
 };
+use serde::{Deserialize, Serialize};
 
 /// The p-values that a series has among those of all: its changes of level, or that of the clearest which is none.
 pub fn significance_tests<'a>(
@@ -41,7 +42,7 @@ pub fn adjusted_tests(series: &[Vec<f64>], others: &[f64]) -> Option<Vec<Vec<f64
 }
 
 /// In which direction something went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChangeDirection {
     /// For the better.
     Better,

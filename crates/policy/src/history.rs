@@ -11,6 +11,7 @@ mod bisected_changes;
 mod gaps;
 mod gate;
 mod hidden_states;
+mod history_findings;
 mod host_changes;
 mod nesting;
 mod pairwise;
@@ -23,6 +24,7 @@ pub use bisected_changes::{BisectedChange, NamedChange};
 pub use gaps::HistoryGap;
 pub use gate::{HistoryCondition, HistoryGate};
 pub use hidden_states::{HiddenStates, StateCause, StateHolder};
+pub use history_findings::HistoryFindings;
 pub use nesting::{
     BootSamples, BuildSamples, LevelSpread, RepeatCounts, TrialValues, VersionPoint,
 };
@@ -43,7 +45,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{change_significance::adjusted_tests, pooled_spread::PooledSpread};
-use session_spread::Repeats;
+use history_findings::FoundSeries;
 pub(crate) use session_spread::Spreads;
 
 /// Over several series: the share of believed changes that may be false.
@@ -230,33 +232,10 @@ impl TargetHistory {
 
 /// The history that these studies of one target make together; their order doesn't matter.
 pub fn history(studies: &[StudyHistory]) -> TargetHistory {
-    let mut studies: Vec<&StudyHistory> = studies.iter().collect();
-    studies.sort_by_key(|study| study.study);
-    let versions: Vec<&[Version]> = studies.iter().map(|it| &it.versions[..]).collect();
-    let order = merged_versions(&versions);
-    let mut drafts = Drafts::default();
-    let mut records: Vec<Record> = Vec::new();
-    records.resize_with(order.versions.len(), Record::default);
-    for (study, places) in studies.iter().zip(&order.places) {
-        let of_study = OfStudy::new(study, places);
-        drafts.questions(study);
-        of_study.records(&mut records);
-        of_study.trials(&mut drafts, &mut records);
-    }
-    let versions = order.versions.into_iter().zip(records);
-    let mut history = TargetHistory {
-        versions: versions
-            .map(|(version, record)| record.version(version))
-            .collect(),
-        failed: drafts.failed,
-        unplaced: drafts.unplaced,
-        references: Vec::new(),
-        is_drift_removed: false,
-        acceptances: Vec::new(),
-        series: drafts.series(),
-    };
+    let (mut history, drafts) = Drafts::of_studies(studies);
+    history.series = drafts.judged();
     history.tell_of_compilers();
-    history.series.sort_by_key(|series| series.metric.family());
+    history.tell_of_studies();
     for of in MetricFamily::ALL {
         let family = history.series.iter_mut();
         let mut family: Vec<&mut VersionSeries> =
@@ -315,16 +294,16 @@ fn later<T>(known: &mut Option<(Timestamp, T)>, at: Timestamp, what: T) {
 }
 
 /// A study with its numbers resolved.
-struct OfStudy<'a> {
+struct OfStudy<'a, 'p> {
     study: &'a StudyHistory,
     /// By position in the study: the version's place in the history.
-    places: &'a [usize],
+    places: &'p [usize],
     builds: HashMap<u32, &'a Build>,
     boots: HashMap<u32, &'a Boot>,
 }
 
-impl<'a> OfStudy<'a> {
-    fn new(study: &'a StudyHistory, places: &'a [usize]) -> Self {
+impl<'a, 'p> OfStudy<'a, 'p> {
+    fn new(study: &'a StudyHistory, places: &'p [usize]) -> Self {
         Self {
             study,
             places,
@@ -357,20 +336,24 @@ impl<'a> OfStudy<'a> {
         }
     }
 
-    fn trials(&self, drafts: &mut Drafts<'a>, records: &mut [Record]) {
+    fn trials(&self, drafts: &mut Drafts<'a>, records: &mut [Record], history: &mut TargetHistory) {
         let cells = self.study.cells.iter();
         let series: Vec<Vec<Option<usize>>> = cells.map(|cell| drafts.places_of(cell)).collect();
         for trial in &self.study.trials {
             let Some((build, boot, place, cell)) = self.place(trial) else {
-                drafts.unplaced += 1;
+                history.unplaced += 1;
                 continue;
             };
             match &trial.failure {
                 Some(why) => {
-                    drafts.failed += 1;
+                    history.failed += 1;
                     later(&mut records[place].failed, boot.began, why.to_string());
                 }
                 None => records[place].measured |= trial.samples.iter().any(|s| !s.is_empty()),
+            }
+            // It was read without its samples.
+            if trial.samples.is_empty() {
+                continue;
             }
             for number in 0..cell.metrics.len() {
                 let samples = match trial.failure {
@@ -398,14 +381,42 @@ impl<'a> OfStudy<'a> {
     }
 }
 
-/// A series of which trials are being collected.
-struct Draft<'a> {
+/// What is asked in a series.
+struct SeriesHeader {
     cell: Cell,
     key: String,
     metric: CellMetric,
     first: StudyName,
     /// The number of the latest study that asks it.
     last: i64,
+}
+
+/// How many questions a cell's metric has, and the latest study that asks one of them; by their [`label`].
+type Askings = HashMap<String, (usize, i64)>;
+
+impl SeriesHeader {
+    fn series(self, askings: &Askings, found: FoundSeries) -> VersionSeries {
+        let asked = askings.get(&label(&self.cell, &self.metric));
+        let (asked, latest) = asked.copied().unwrap_or((1, self.last));
+        VersionSeries {
+            cell: self.cell,
+            key: self.key,
+            since: (asked > 1).then_some(self.first),
+            current: self.last == latest,
+            metric: self.metric,
+            points: found.points,
+            found: found.found,
+            spread_of_sessions: found.spread_of_sessions,
+            spreads: found.spreads,
+            named: found.named,
+            states: found.states,
+        }
+    }
+}
+
+/// A series of which trials are being collected.
+struct Draft<'a> {
+    header: SeriesHeader,
     points: BTreeMap<usize, nesting::Draft<'a>>,
 }
 
@@ -413,11 +424,36 @@ struct Draft<'a> {
 struct Drafts<'a> {
     series: Vec<Draft<'a>>,
     places: HashMap<String, usize>,
-    failed: usize,
-    unplaced: usize,
 }
 
-impl Drafts<'_> {
+impl<'a> Drafts<'a> {
+    /// What these studies know of their versions, and the series with all that was measured, which nobody has judged.
+    fn of_studies(studies: &'a [StudyHistory]) -> (TargetHistory, Self) {
+        let mut studies: Vec<&StudyHistory> = studies.iter().collect();
+        studies.sort_by_key(|study| study.study);
+        let versions: Vec<&[Version]> = studies.iter().map(|it| &it.versions[..]).collect();
+        let order = merged_versions(&versions);
+        let (mut drafts, mut history) = (Self::default(), TargetHistory::default());
+        let mut records: Vec<Record> = Vec::new();
+        records.resize_with(order.versions.len(), Record::default);
+        for (study, places) in studies.iter().zip(&order.places) {
+            let of_study = OfStudy::new(study, places);
+            drafts.questions(study);
+            of_study.records(&mut records);
+            of_study.trials(&mut drafts, &mut records, &mut history);
+        }
+        let versions = order.versions.into_iter().zip(records);
+        history.versions = versions
+            .map(|(version, record)| record.version(version))
+            .collect();
+        // In the order in which families are shown.
+        drafts
+            .series
+            .sort_by_key(|draft| draft.header.metric.family());
+        drafts.places.clear();
+        (history, drafts)
+    }
+
     /// The questions of a study, in its order; the latest study says how they are shown.
     fn questions(&mut self, study: &StudyHistory) {
         for cell in &study.cells {
@@ -427,17 +463,19 @@ impl Drafts<'_> {
                     .entry(identity(cell, metric))
                     .or_insert(self.series.len());
                 match self.series.get_mut(place) {
-                    Some(known) => {
+                    Some(Draft { header: known, .. }) => {
                         known.cell = cell.cell.clone();
                         known.metric = metric.clone();
                         known.last = known.last.max(study.study);
                     }
                     None => self.series.push(Draft {
-                        cell: cell.cell.clone(),
-                        key: cell.key.clone(),
-                        metric: metric.clone(),
-                        first: study.name.clone(),
-                        last: study.study,
+                        header: SeriesHeader {
+                            cell: cell.cell.clone(),
+                            key: cell.key.clone(),
+                            metric: metric.clone(),
+                            first: study.name.clone(),
+                            last: study.study,
+                        },
                         points: BTreeMap::new(),
                     }),
                 }
@@ -452,47 +490,28 @@ impl Drafts<'_> {
         places.collect()
     }
 
-    fn series(self) -> Vec<VersionSeries> {
-        // How many questions a cell's metric has, and the latest study that asks one of them.
-        let mut askings: HashMap<String, (usize, i64)> = HashMap::new();
-        for draft in &self.series {
-            let asked = askings
-                .entry(label(&draft.cell, &draft.metric))
-                .or_default();
-            *asked = (asked.0 + 1, asked.1.max(draft.last));
-        }
+    /// Every series with what was found in it.
+    fn judged(self) -> Vec<VersionSeries> {
+        let askings = self.askings();
         // Each is judged by itself, which is most of what a long history takes.
         let series = self.series.into_par_iter().map(|draft| {
-            let asked = askings.get(&label(&draft.cell, &draft.metric));
-            let (asked, latest) = asked.copied().unwrap_or((1, draft.last));
             let points = draft.points.into_iter();
-            let mut points: Vec<VersionPoint> = points.map(|(at, point)| point.point(at)).collect();
-            mark_unstable(&mut points);
-            let spreads = Spreads::from_points(&points);
-            let repeats = match draft.metric.simulator {
-                Some(_) => Repeats::Simulated,
-                None => Repeats::Measured(spreads),
-            };
-            let mut spread_of_sessions = None;
-            if draft.metric.simulator.is_none() {
-                spreads.widen(&mut points);
-                spread_of_sessions = spreads.sessions;
-            }
-            VersionSeries {
-                found: SeriesFindings::in_points(&points, draft.metric.better, repeats),
-                spread_of_sessions,
-                spreads,
-                cell: draft.cell,
-                key: draft.key,
-                since: (asked > 1).then_some(draft.first),
-                current: draft.last == latest,
-                metric: draft.metric,
-                points,
-                named: Vec::new(),
-                states: None,
-            }
+            let points: Vec<VersionPoint> = points.map(|(at, point)| point.point(at)).collect();
+            let found = FoundSeries::in_points(points, &draft.header.metric);
+            draft.header.series(&askings, found)
         });
         series.collect()
+    }
+
+    fn askings(&self) -> Askings {
+        let mut askings = Askings::new();
+        for Draft { header, .. } in &self.series {
+            let asked = askings
+                .entry(label(&header.cell, &header.metric))
+                .or_default();
+            *asked = (asked.0 + 1, asked.1.max(header.last));
+        }
+        askings
     }
 }
 

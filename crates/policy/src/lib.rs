@@ -91,11 +91,11 @@ pub use duration_changes::{DurationChange, duration_changes};
 pub use failure_clusters::{FailureCluster, failure_clusters, normalized_message};
 pub use history::{
     BisectedChange, BootSamples, BuildSamples, ChangeAcceptance, ChangePoint, DetectionMethod,
-    HiddenStates, HistoryCondition, HistoryGap, HistoryGate, HistoryVersion, LevelSpread,
-    NamedChange, NoiseEpoch, PendingChangePoint, ReferenceDrift, ReferenceMove, ReferencePoint,
-    ReferenceSeries, ReferenceStudy, RepeatCounts, SeriesFindings, StateCause, StateHolder,
-    TargetHistory, TrialValues, VersionOrder, VersionPoint, VersionSeries, VersionStanding,
-    history, merged_versions,
+    HiddenStates, HistoryCondition, HistoryFindings, HistoryGap, HistoryGate, HistoryVersion,
+    LevelSpread, NamedChange, NoiseEpoch, PendingChangePoint, ReferenceDrift, ReferenceMove,
+    ReferencePoint, ReferenceSeries, ReferenceStudy, RepeatCounts, SeriesFindings, StateCause,
+    StateHolder, TargetHistory, TrialValues, VersionOrder, VersionPoint, VersionSeries,
+    VersionStanding, history, merged_versions,
 };
 pub use job_queue::{
     HALF_LIFE, JobEstimate, JobLoss, JobOutlook, JobWait, PastDurations, QueueChoice, TimeRange,

@@ -6,12 +6,13 @@
 use backsight_model::{CellSeries, ResultSet};
 use backsight_stats::{KnownSpread, Level};
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 
 /// Fewer degrees of freedom than this are no knowledge.
 const MIN_FREEDOM: usize = 3;
 
 /// A spread that is known, and from what.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PooledSpread {
     /// The spread.
     pub spread: KnownSpread,

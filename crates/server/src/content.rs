@@ -7,7 +7,7 @@ use backsight_report::queue::QueueListing;
 use backsight_site::{ComparedSets, Site, SiteTarget, StudyPages, Surroundings, VersionChanges};
 use backsight_store::{StandingJobRecord, Store, StoredSelfTest, StudyRow};
 use backsight_study::{
-    ComparedStudies, Intervals, KnownAlerts, OpenTarget, QueueLimits, VerdictReport,
+    ComparedStudies, Intervals, KnownAlerts, KnownHistory, OpenTarget, QueueLimits, VerdictReport,
     VersionInterval, add_failure_messages, compared_background, list_queue, profiles_of_parts,
 };
 use jiff::Timestamp;
@@ -109,7 +109,10 @@ async fn target_content(
         mut known,
         mut tests,
         alerts,
-    } = KnownAlerts::from_store(store, target, Timestamp::now()).await?;
+    } = {
+        let known = KnownHistory::from_store(store, target, Timestamp::now(), false).await?;
+        KnownAlerts::of_history(store, target, known).await?
+    };
     notes.extend(known.left_out);
     // The history has them.
     for trial in known.studies.iter_mut().flat_map(|study| &mut study.trials) {

@@ -1,6 +1,6 @@
 //! An interval, and the confidence of its construction, within (0, 1).
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A closed interval, `low` ≤ `high`, both finite. For programs it is the list of both: `[low, high]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,6 +34,13 @@ impl Interval {
 impl Serialize for Interval {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (self.low, self.high).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Interval {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (low, high) = Deserialize::deserialize(deserializer)?;
+        Ok(Self { low, high })
     }
 }
 

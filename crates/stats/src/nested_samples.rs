@@ -1,12 +1,12 @@
 //! Samples of one side of a comparison, each with its place in the nesting host › layout › boot › session › trial › sample.
 //! Where a higher level was repeated, samples of one trial, or trials of one boot, don't count as repeats.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Mean, Samples, SamplesError, Undefined};
 
 /// What can be repeated, from the inside out. The highest level that was repeated is the unit of replication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {

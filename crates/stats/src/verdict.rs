@@ -3,7 +3,7 @@
 //!
 //! Whether sides are comparable at all (environments, parameters, units) is decided by the caller.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::distributions::t_quantile;
 use crate::measurement_order::{allowed_for, corrected, inflation_of_mean, raw_autocorrelation};
@@ -55,7 +55,7 @@ pub enum UnrepeatedVariation {
 }
 
 /// How much sides of one and the same thing differ, known from more than the two that are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct KnownSpread {
     /// The standard deviation of a side's mean, as a share of that mean.

@@ -449,6 +449,7 @@ mod tests {
         "notify_channel",
         "told",
         "watch_study",
+        "history_finding",
         "pruned",
         "raw_object",
         "record",

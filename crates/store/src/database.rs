@@ -149,6 +149,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "settings",
         include_str!("../migrations/0032_store_setting.sql"),
     ),
+    (
+        33,
+        "findings of histories",
+        include_str!("../migrations/0033_history_findings.sql"),
+    ),
 ];
 
 /// So many rows are waited for one by one.

@@ -7,13 +7,13 @@ use backsight_model::{
     Boot, BootRecord, Build, BuildRecord, HistoryCell, HistoryTestbed, HistoryTrial, Layout,
     StudyHistory, TargetName, Version,
 };
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, ops::RangeInclusive, time::Duration};
 
 use crate::{
-    Store, StoreError, StudyId,
+    ALL_TRIALS, NumberRanges, Store, StoreError, StudyId,
     database::AnswerRow,
     packed::{JoinedSample, SampleKey, SampleKind, StoredSamples},
-    query::{PerEngine, QueryBuilder, Transaction, query, query_per_engine, query_scalar},
+    query::{PerEngine, Query, QueryBuilder, Transaction, query, query_per_engine, query_scalar},
     study::{chunks, saturated},
 };
 
@@ -28,6 +28,13 @@ pub enum StoredOutcome {
     NoBoot,
     /// There is no build.
     NoBuild,
+}
+
+/// Which samples of a history are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SampleReading {
+    All,
+    None,
 }
 
 /// A request along a target's history and what came of it, in whatever study.
@@ -53,6 +60,19 @@ pub struct RequestRecord {
     pub took: Duration,
     /// The mean of each metric's samples in the trial, by the metric's name.
     pub figures: Vec<(String, f64)>,
+}
+
+/// The samples of trials with these numbers, a row a trial.
+fn joined_samples(study: StudyId, trials: &RangeInclusive<u32>) -> Query {
+    query_per_engine(PerEngine {
+        sqlite: "SELECT trial, group_concat(metric || ' ' || COALESCE(measured_checksum, '') || ' ' || hex(measured)) AS joined \
+                 FROM sample WHERE study = $1 AND trial BETWEEN $2 AND $3 GROUP BY trial ORDER BY trial",
+        postgres: "SELECT trial, string_agg(CAST(metric AS TEXT) || ' ' || COALESCE(CAST(measured_checksum AS TEXT), '') || ' ' || \
+                   encode(measured, 'hex'), ',') AS joined FROM sample WHERE study = $1 AND trial BETWEEN $2 AND $3 GROUP BY trial ORDER BY trial",
+    })
+    .bind(study.0)
+    .bind(i64::from(*trials.start()))
+    .bind(i64::from(*trials.end()))
 }
 
 impl Store {
@@ -275,7 +295,7 @@ impl Store {
         Ok(histories)
     }
 
-    async fn studies_of(&self, target: &TargetName) -> Result<Vec<StudyId>, StoreError> {
+    pub(crate) async fn studies_of(&self, target: &TargetName) -> Result<Vec<StudyId>, StoreError> {
         let ids: Vec<i64> = query_scalar("SELECT id FROM study WHERE target = $1 ORDER BY id")
             .bind(target.as_str())
             .fetch_all(self.database.pool())
@@ -289,9 +309,17 @@ impl Store {
     /// # Errors
     /// There is no such study.
     pub async fn study_history(&self, study: StudyId) -> Result<StudyHistory, StoreError> {
+        self.history_of(study, SampleReading::All).await
+    }
+
+    pub(crate) async fn history_of(
+        &self,
+        study: StudyId,
+        samples: SampleReading,
+    ) -> Result<StudyHistory, StoreError> {
         let row = self.study_of(study).await?;
         let cells = self.history_cells(study).await?;
-        let trials = self.history_trials(study, &cells).await;
+        let trials = self.history_trials(study, &cells, samples).await;
         let trials = trials.map_err(|error| error.of_study(&row.name))?;
         Ok(StudyHistory {
             study: study.0,
@@ -410,6 +438,7 @@ impl Store {
         &self,
         study: StudyId,
         cells: &[HistoryCell],
+        samples: SampleReading,
     ) -> Result<Vec<HistoryTrial>, StoreError> {
         let db = &self.database;
         let mut trials: Vec<HistoryTrial> = Vec::new();
@@ -421,7 +450,10 @@ impl Store {
         );
         let read = db.each_row_of(&mut *moment, of_trials.bind(study.0), |row| {
             let cell: usize = db.whole(row, "cell")?;
-            let metrics = cells.get(cell).map_or(0, |cell| cell.metrics.len());
+            let metrics = match samples {
+                SampleReading::All => cells.get(cell).map_or(0, |cell| cell.metrics.len()),
+                SampleReading::None => 0,
+            };
             trials.push(HistoryTrial {
                 number: db.whole(row, "number")?,
                 boot: db.whole(row, "boot")?,
@@ -436,14 +468,12 @@ impl Store {
             Ok(())
         });
         read.await?;
-        let asked = query_per_engine(PerEngine {
-            sqlite: "SELECT trial, group_concat(metric || ' ' || COALESCE(measured_checksum, '') || ' ' || hex(measured)) AS joined \
-                     FROM sample WHERE study = $1 GROUP BY trial ORDER BY trial",
-            postgres: "SELECT trial, string_agg(CAST(metric AS TEXT) || ' ' || COALESCE(CAST(measured_checksum AS TEXT), '') || ' ' || \
-                       encode(measured, 'hex'), ',') AS joined FROM sample WHERE study = $1 GROUP BY trial ORDER BY trial",
-        });
+        if samples == SampleReading::None {
+            return Ok(trials);
+        }
         let mut of_samples = 0;
-        let read = db.each_row_of(&mut *moment, asked.bind(study.0), |row| {
+        let asked = joined_samples(study, &ALL_TRIALS);
+        let read = db.each_row_of(&mut *moment, asked, |row| {
             let number: u32 = db.whole(row, "trial")?;
             while trials
                 .get(of_samples)
@@ -451,31 +481,73 @@ impl Store {
             {
                 of_samples += 1;
             }
-            let mut trial = trials.get_mut(of_samples);
-            for sample in JoinedSample::all(db.column(row, "joined")?) {
-                let sample = sample.ok_or_else(|| db.strange("samples of a trial", number))?;
-                let place = trial
-                    .as_mut()
-                    .filter(|trial| trial.number == number)
-                    .and_then(|trial| trial.samples.get_mut(sample.metric))
-                    .ok_or_else(|| db.strange("a metric of the trial's cell", sample.metric))?;
-                let stands = SampleKey {
-                    study: study.0,
-                    trial: i64::from(number),
-                    metric: sample.metric as i64,
-                };
-                let stored = StoredSamples::read(
-                    &sample.packed,
-                    sample.checksum,
-                    stands,
-                    SampleKind::Measured,
-                );
-                *place = self.sound(stored, stands)?;
+            let trial = trials.get_mut(of_samples);
+            match trial.filter(|trial| trial.number == number) {
+                Some(trial) => self.take_samples(study, row, trial),
+                None => Err(db.strange("a trial of the study", number)),
             }
-            Ok(())
         });
         read.await?;
         Ok(trials)
+    }
+
+    /// Reads the samples of some trials of a study that was read without samples.
+    ///
+    /// # Errors
+    /// As [`Store::study_history`].
+    pub async fn read_samples(
+        &self,
+        history: &mut StudyHistory,
+        is_wanted: impl Fn(&HistoryTrial) -> bool,
+    ) -> Result<(), StoreError> {
+        let study = StudyId(history.study);
+        let mut ranges = NumberRanges::default();
+        for trial in history.trials.iter_mut().filter(|trial| is_wanted(trial)) {
+            let cell = history.cells.get(trial.cell);
+            trial.samples = vec![Vec::new(); cell.map_or(0, |cell| cell.metrics.len())];
+            ranges.add(trial.number);
+        }
+        for range in ranges.as_slice() {
+            let read = self.database.each_row(joined_samples(study, range), |row| {
+                let number: u32 = self.database.whole(row, "trial")?;
+                let place = (history.trials).binary_search_by_key(&number, |it| it.number);
+                match place.ok().map(|place| &mut history.trials[place]) {
+                    Some(trial) if is_wanted(trial) => self.take_samples(study, row, trial),
+                    _ => Ok(()),
+                }
+            });
+            read.await.map_err(|error| error.of_study(&history.name))?;
+        }
+        Ok(())
+    }
+
+    /// Takes in the samples of a trial that a row of [`joined_samples`] has.
+    fn take_samples(
+        &self,
+        study: StudyId,
+        row: &AnswerRow,
+        trial: &mut HistoryTrial,
+    ) -> Result<(), StoreError> {
+        let db = &self.database;
+        for sample in JoinedSample::all(db.column(row, "joined")?) {
+            let sample = sample.ok_or_else(|| db.strange("samples of a trial", trial.number))?;
+            let place = trial.samples.get_mut(sample.metric);
+            let place =
+                place.ok_or_else(|| db.strange("a metric of the trial's cell", sample.metric))?;
+            let stands = SampleKey {
+                study: study.0,
+                trial: i64::from(trial.number),
+                metric: sample.metric as i64,
+            };
+            let stored = StoredSamples::read(
+                &sample.packed,
+                sample.checksum,
+                stands,
+                SampleKind::Measured,
+            );
+            *place = self.sound(stored, stands)?;
+        }
+        Ok(())
     }
 
     /// Earlier studies that asked one of a study's questions of a history: what they measured is evidence for it.

@@ -768,6 +768,11 @@ impl Store {
             .execute(&mut *tx)
             .await
             .map_err(|e| self.database.fault(e))?;
+        // Of a target without studies nobody asks anything more.
+        query("DELETE FROM history_finding WHERE target NOT IN (SELECT target FROM study WHERE target IS NOT NULL)")
+            .execute(&mut *tx)
+            .await
+            .map_err(|e| self.database.fault(e))?;
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         log::remove_logs(&self.dir, study);
         self.sweep().await

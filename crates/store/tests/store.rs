@@ -349,6 +349,7 @@ on_both_engines! {
     a_finished_study_that_does_not_fit_leaves_nothing,
     a_record_of_a_host_of_no_study_is_refused,
     amended_versions_come_back_and_are_no_points_of_the_history,
+    findings_of_a_history_are_kept_by_their_key_until_the_target_goes,
     }
 }
 
@@ -1234,6 +1235,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE pruned",
         "DROP TABLE triage",
         "DROP TABLE store_setting",
+        "DROP TABLE history_finding",
         "DROP TABLE access_token",
         "DROP TABLE audit_entry",
         "DROP TABLE watch_study",
@@ -2040,6 +2042,71 @@ fn version(id: &str, amendments: Vec<Amendment>) -> Version {
         release: false,
         amendments,
     }
+}
+
+fn findings_of_a_history_are_kept_by_their_key_until_the_target_goes(engine: Engine) {
+    let target: backsight_model::TargetName = "app".parse().unwrap();
+    runtime().block_on(async {
+        let dir = Place::new(engine);
+        let store = Store::open(dir.location()).await.unwrap();
+        let new = NewStudy {
+            questions: vec!["a".into(), "b".into(), "c".into()],
+            target: Some(NewTarget {
+                testbeds: Vec::new(),
+                name: target.clone(),
+                versions: vec![version("v1", Vec::new())],
+            }),
+            ..new_study("s")
+        };
+        let study = store.create_study(&new).await.unwrap();
+        let none = store.sample_sums(study).await.unwrap().unwrap();
+        assert_eq!((none.count, none.sums), (0, [0, 0]));
+        let mut sums = vec![none];
+        for number in 1..=30 {
+            let trial = measured(vec![samples("throughput", &[f64::from(number)])], vec![]);
+            let round = number;
+            let kept = store.record_trial(study, number, 0, round, &trial);
+            kept.await.unwrap();
+            let now = store.sample_sums(study).await.unwrap().unwrap();
+            assert_eq!(now.count, i64::from(number));
+            assert!(!sums.contains(&now));
+            sums.push(now);
+        }
+        let mut outline = store.study_outline(study).await.unwrap();
+        assert_eq!(
+            store.target_outline(&target).await.unwrap(),
+            [outline.clone()]
+        );
+        let whole = store.study_history(study).await.unwrap();
+        let wanted = [2, 3, 20];
+        let read = store.read_samples(&mut outline, |trial| wanted.contains(&trial.number));
+        read.await.unwrap();
+        for (trial, whole) in outline.trials.iter().zip(&whole.trials) {
+            match wanted.contains(&trial.number) {
+                true => assert_eq!(trial, whole),
+                false => assert!(trial.samples.is_empty()),
+            }
+        }
+        store.read_samples(&mut outline, |_| true).await.unwrap();
+        assert_eq!(outline, whole);
+
+        let parts = vec![
+            vec![1, 2, 3],
+            Vec::new(),
+            vec![9; 5_000_000],
+            vec![7; 5_000_000],
+        ];
+        for key in ["one", "two"] {
+            let kept = store.keep_history_findings(&target, key, &parts);
+            kept.await.unwrap();
+        }
+        let of = |key: &'static str| store.history_findings(&target, key);
+        assert_eq!(of("two").await.unwrap(), parts);
+        assert_eq!(of("one").await.unwrap(), Vec::<Vec<u8>>::new());
+        store.set_state(study, StudyState::Finished).await.unwrap();
+        store.delete(study).await.unwrap();
+        assert_eq!(of("two").await.unwrap(), Vec::<Vec<u8>>::new());
+    });
 }
 
 fn amended_versions_come_back_and_are_no_points_of_the_history(engine: Engine) {

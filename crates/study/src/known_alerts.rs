@@ -19,7 +19,7 @@ pub struct KnownAlerts {
 }
 
 impl KnownAlerts {
-    /// Reads what is known, as it is accepted `now`.
+    /// Reads what is known, as it is accepted `now`; the history [without samples](KnownHistory::without_samples).
     ///
     /// # Errors
     /// The store's own.
@@ -28,7 +28,19 @@ impl KnownAlerts {
         target: &TargetName,
         now: Timestamp,
     ) -> miette::Result<Self> {
-        let known = KnownHistory::from_store(store, target, now, false).await?;
+        let known = KnownHistory::without_samples(store, target, now).await?;
+        Self::of_history(store, target, known).await
+    }
+
+    /// The alerts that this history makes.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn of_history(
+        store: &Store,
+        target: &TargetName,
+        known: KnownHistory,
+    ) -> miette::Result<Self> {
         let selection = TestSelection {
             target: Some(target.clone()),
             newest: Some(PAGE_COLUMNS),

@@ -1,6 +1,6 @@
 //! What studies know along a target's history, and the targets, series and versions of it that a user names.
 
-use backsight_model::{HostRecordMap, StudyHistory, TargetName, Version, did_you_mean};
+use backsight_model::{Build, HostRecordMap, StudyHistory, TargetName, Version, did_you_mean};
 use backsight_policy::{
     MeasuredTestbeds, StudyPart, TargetHistory, VersionEvidence, VersionSeries, history,
 };
@@ -8,10 +8,14 @@ use backsight_report::escape;
 use backsight_store::{Store, StudyId};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::{
-    OpenTarget, host_records::records_of_studies, reference::reference_drift, resolve_version,
+    OpenTarget,
+    history_findings::{HistoryOutline, MIN_SAMPLES},
+    host_records::records_of_studies,
+    reference::reference_drift,
+    resolve_version,
     verbs::bisect::named_changes,
 };
 
@@ -20,7 +24,7 @@ const SHORTEST_IDENTITY: usize = 7;
 
 /// A target's studies and the history that they make, with what of it is accepted and what bisections named.
 pub struct KnownHistory {
-    /// The studies of the target.
+    /// The studies of the target; perhaps without samples, if it was [read without](KnownHistory::without_samples).
     pub studies: Vec<StudyHistory>,
     /// What they say together.
     pub history: TargetHistory,
@@ -28,6 +32,28 @@ pub struct KnownHistory {
     pub records: HashMap<i64, HostRecordMap>,
     /// Bisections that couldn't be taken into account, and why.
     pub left_out: Vec<String>,
+    has_samples: bool,
+}
+
+/// Samples that are read after all.
+#[derive(Clone, Copy, PartialEq)]
+enum SampleChoice<'a> {
+    All,
+    /// Of versions with these identities.
+    Versions(&'a HashSet<String>),
+}
+
+/// The numbers of the boots of these versions in a study.
+fn boots_of(study: &StudyHistory, versions: &HashSet<String>) -> HashSet<u32> {
+    let is_of = |build: &&Build| {
+        let version = study.versions.get(build.version);
+        version.is_some_and(|version| versions.contains(&version.id))
+    };
+    let builds = study.builds.iter().filter(is_of);
+    let builds: HashSet<u32> = builds.map(|build| build.number).collect();
+    let boots = study.boots.iter();
+    let boots = boots.filter(|boot| builds.contains(&boot.build));
+    boots.map(|boot| boot.number).collect()
 }
 
 impl KnownHistory {
@@ -41,14 +67,104 @@ impl KnownHistory {
         now: Timestamp,
         corrected: bool,
     ) -> miette::Result<Self> {
+        let mut known = match corrected {
+            true => Self::found_anew(store, target, true).await?,
+            false => {
+                let mut known = Self::found_before(store, target, MIN_SAMPLES).await?;
+                known.read_samples(store, SampleChoice::All).await?;
+                known
+            }
+        };
+        known.accept(store, target, now).await?;
+        Ok(known)
+    }
+
+    /// As [`KnownHistory::from_store`], for those who need no sample: studies have none, and points no builds, where what was found
+    /// before still holds. Then a long history is there at once. Versions can be compared by it when their
+    /// [samples were read](KnownHistory::read_versions).
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn without_samples(
+        store: &Store,
+        target: &TargetName,
+        now: Timestamp,
+    ) -> miette::Result<Self> {
+        let mut known = Self::found_before(store, target, MIN_SAMPLES).await?;
+        known.accept(store, target, now).await?;
+        Ok(known)
+    }
+
+    /// Reads the samples of these versions, by their places in [`TargetHistory::versions`], where they weren't read.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn read_versions(&mut self, store: &Store, versions: &[usize]) -> miette::Result<()> {
+        let of_history = versions
+            .iter()
+            .filter_map(|at| self.history.versions.get(*at));
+        let ids: HashSet<String> = of_history.map(|it| it.version.id.clone()).collect();
+        self.read_samples(store, SampleChoice::Versions(&ids)).await
+    }
+
+    async fn read_samples(
+        &mut self,
+        store: &Store,
+        choice: SampleChoice<'_>,
+    ) -> miette::Result<()> {
+        if self.has_samples {
+            return Ok(());
+        }
+        for study in &mut self.studies {
+            let boots = match choice {
+                SampleChoice::All => None,
+                SampleChoice::Versions(ids) => Some(boots_of(study, ids)),
+            };
+            let is_wanted = |boot: u32| boots.as_ref().is_none_or(|boots| boots.contains(&boot));
+            let read = store.read_samples(study, |trial| is_wanted(trial.boot));
+            read.await.into_diagnostic()?;
+        }
+        self.history.add_samples(&self.studies);
+        self.has_samples = choice == SampleChoice::All;
+        Ok(())
+    }
+
+    /// As it was found before, where nothing changed since; else anew, which is kept where there are so many samples.
+    pub(crate) async fn found_before(
+        store: &Store,
+        target: &TargetName,
+        min_samples: i64,
+    ) -> miette::Result<Self> {
+        let outline = HistoryOutline::read(store, target).await?;
+        if let Some((mut history, left_out)) = outline.find(store, target).await {
+            history.tell_of_hosts(&outline.records);
+            return Ok(Self {
+                studies: outline.studies,
+                history,
+                records: outline.records,
+                left_out,
+                has_samples: false,
+            });
+        }
+        let known = Self::found_anew(store, target, false).await?;
+        let (history, left_out) = (&known.history, &known.left_out);
+        let keep = outline.keep(store, target, history, left_out, min_samples);
+        keep.await;
+        Ok(known)
+    }
+
+    /// From all samples.
+    pub(crate) async fn found_anew(
+        store: &Store,
+        target: &TargetName,
+        corrected: bool,
+    ) -> miette::Result<Self> {
         let mut studies = store.target_history(target).await.into_diagnostic()?;
         let drift = reference_drift(store, target).await?;
         if corrected {
             studies = drift.removed_from(studies);
         }
-        let accepted = store.acceptances(target).await.into_diagnostic()?;
         let mut history = history(&studies);
-        history.accept(&accepted, now);
         let (named, left_out) = named_changes(store, target).await?;
         history.name_changes(&named);
         let numbers: Vec<StudyId> = studies.iter().map(|it| StudyId(it.study)).collect();
@@ -64,7 +180,19 @@ impl KnownHistory {
             history,
             records,
             left_out,
+            has_samples: true,
         })
+    }
+
+    pub(crate) async fn accept(
+        &mut self,
+        store: &Store,
+        target: &TargetName,
+        now: Timestamp,
+    ) -> miette::Result<()> {
+        let accepted = store.acceptances(target).await.into_diagnostic()?;
+        self.history.accept(&accepted, now);
+        Ok(())
     }
 
     /// What versions are compared by.

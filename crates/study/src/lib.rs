@@ -29,6 +29,7 @@ mod evidence;
 mod explanation;
 mod free_hosts;
 mod histogram_export;
+mod history_findings;
 mod history_measurer;
 mod history_study;
 mod host_records;

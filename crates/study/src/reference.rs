@@ -352,22 +352,31 @@ async fn reference_studies(store: &Store) -> miette::Result<Vec<(StudyRow, Refer
 /// # Errors
 /// The store's own.
 pub async fn reference_drift(store: &Store, target: &TargetName) -> miette::Result<ReferenceDrift> {
-    let mut references = Vec::new();
-    let known = reference_studies(store).await?;
-    if known.is_empty() {
-        return Ok(ReferenceDrift::new(&references));
-    }
     let of_target = store.studies_of_target(target).await.into_diagnostic()?;
-    for (study, choices) in known {
-        // It may have been deleted.
-        let Some(beside) = of_target.iter().find(|it| it.name == choices.beside) else {
-            continue;
-        };
+    let mut references = Vec::new();
+    for (study, beside, testbed) in references_beside(store, &of_target).await? {
         references.push(ReferenceStudy {
-            beside: beside.id.0,
-            testbed: choices.testbed,
+            beside: beside.0,
+            testbed,
             measured: store.study_history(study.id).await.into_diagnostic()?,
         });
     }
     Ok(ReferenceDrift::new(&references))
+}
+
+/// The studies of references that were measured beside these studies, each with the study beside it and the reference's testbed.
+///
+/// # Errors
+/// The store's own.
+pub(crate) async fn references_beside(
+    store: &Store,
+    studies: &[StudyRow],
+) -> miette::Result<Vec<(StudyRow, StudyId, TestbedName)>> {
+    let known = reference_studies(store).await?.into_iter();
+    let known = known.filter_map(|(study, choices)| {
+        // What it was measured beside may have been deleted.
+        let beside = studies.iter().find(|it| it.name == choices.beside)?;
+        Some((study, beside.id, choices.testbed))
+    });
+    Ok(known.collect())
 }

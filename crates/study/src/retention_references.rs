@@ -76,7 +76,7 @@ async fn add_history(
     now: Timestamp,
     references: &mut KeptReferences,
 ) -> miette::Result<()> {
-    let known = KnownHistory::from_store(store, target, now, false).await?;
+    let known = KnownHistory::without_samples(store, target, now).await?;
     let mut versions = changed_versions(&known.history);
     for acceptance in store.acceptances(target).await.into_diagnostic()? {
         for version in accepted_versions(&known.history, &acceptance.version) {

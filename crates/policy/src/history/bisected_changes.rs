@@ -4,6 +4,7 @@
 
 use backsight_model::{Cell, CellMetric, StudyName};
 use backsight_stats::{Interval, culprits::IntervalEstimate};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 use super::{ChangePoint, TargetHistory, VersionSeries, label};
@@ -31,7 +32,7 @@ pub struct BisectedChange {
 }
 
 /// A change of a series that a bisection named. Versions are places in [`TargetHistory::versions`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedChange {
     /// The bisection.
     pub study: StudyName,

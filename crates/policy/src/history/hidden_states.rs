@@ -6,6 +6,7 @@
 use backsight_model::{HostRecord, HostRecordMap, StudyHistory};
 use backsight_stats::{FactValues, Samples, strongest_association, two_modes};
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, LazyLock},
@@ -23,7 +24,7 @@ const MAX_CAUSE_P: f64 = 0.01;
 const MIN_OF_VERSION: usize = 3;
 
 /// What a state is kept by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateHolder {
     /// A boot is in one state, from its beginning to its end.
     Boot,
@@ -32,7 +33,7 @@ pub enum StateHolder {
 }
 
 /// Two states of a series.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HiddenStates {
     /// What is in one of them.
     pub holder: StateHolder,
@@ -49,7 +50,7 @@ pub struct HiddenStates {
 }
 
 /// A fact that goes with two states.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StateCause {
     /// The fact: `dut: cpu.model`, or the share of the processors that others took.
     pub fact: String,

@@ -4,7 +4,7 @@
 use backsight_model::{EXPLAINING_WEIGHT, HostRecordMap, RecordDifference, differences_of_hosts};
 use std::collections::{BTreeSet, HashMap};
 
-use super::{ChangePoint, TargetHistory, VersionPoint, VersionSeries};
+use super::{ChangePoint, TargetHistory, VersionPoint};
 
 impl TargetHistory {
     /// Notes where the builds on the two sides of a change were made by other compilers.
@@ -28,36 +28,38 @@ impl TargetHistory {
         }
     }
 
+    /// Notes which studies measured the two sides of each change, where none measured both.
+    pub(super) fn tell_of_studies(&mut self) {
+        for series in &mut self.series {
+            let changes = series.found.changes.iter();
+            let around: Vec<_> = changes
+                .map(|change| studies_around(&series.points, change))
+                .collect();
+            for (change, studies) in series.found.changes.iter_mut().zip(around) {
+                change.studies = studies;
+            }
+        }
+    }
+
     /// Notes what the hosts were otherwise on the two sides of each change, by the records of studies.
     pub fn tell_of_hosts(&mut self, records: &HashMap<i64, HostRecordMap>) {
-        for series in &mut self.series {
-            let told: Vec<_> = series
-                .found
-                .changes
-                .iter()
-                .map(|change| {
-                    let (before, after) = studies_around(series, change)?;
-                    let differences =
-                        differences_of_hosts(records.get(&before)?, records.get(&after)?);
-                    let differences = differences.into_iter().map(|(difference, _)| difference);
-                    Some(
-                        differences
-                            .filter(|it| it.weight >= EXPLAINING_WEIGHT)
-                            .collect(),
-                    )
-                })
-                .collect();
-            for (change, hosts) in series.found.changes.iter_mut().zip(told) {
-                change.hosts = hosts.unwrap_or_default();
-            }
+        let told = |(before, after): (i64, i64)| -> Option<Vec<RecordDifference>> {
+            let differences = differences_of_hosts(records.get(&before)?, records.get(&after)?);
+            let differences = differences.into_iter().map(|(difference, _)| difference);
+            let weighty = differences.filter(|it| it.weight >= EXPLAINING_WEIGHT);
+            Some(weighty.collect())
+        };
+        let series = self.series.iter_mut();
+        for change in series.flat_map(|series| &mut series.found.changes) {
+            change.hosts = change.studies.and_then(told).unwrap_or_default();
         }
     }
 }
 
 /// The last study that measured what lies before a change, and the first one that measured what lies after it; none where some
 /// study measured both.
-fn studies_around(series: &VersionSeries, change: &ChangePoint) -> Option<(i64, i64)> {
-    let (before, after) = points_around(&series.points, change)?;
+fn studies_around(points: &[VersionPoint], change: &ChangePoint) -> Option<(i64, i64)> {
+    let (before, after) = points_around(points, change)?;
     let (before, after) = (studies_of(before), studies_of(after));
     match before.is_disjoint(&after) {
         true => Some((*before.last()?, *after.first()?)),

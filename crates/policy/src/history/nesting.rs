@@ -7,14 +7,16 @@ use backsight_stats::{
     Confidence, Interval, Level, NestedSample, NestedSamples, Samples, changes::version_value,
     mean_interval,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A series at one version.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VersionPoint {
     /// The version's place in [`TargetHistory::versions`](super::TargetHistory::versions).
     pub version: usize,
-    /// Its builds, by layout.
+    /// Its builds, by layout; none in a history that was made of [`HistoryFindings`](super::HistoryFindings), which have no samples.
+    #[serde(skip)]
     pub builds: Vec<BuildSamples>,
     /// The mean of the means of the highest level that was repeated, without the tenth furthest out on either side
     /// where there are ten or more; none if no trial gave a sample.
@@ -42,7 +44,7 @@ pub struct VersionPoint {
 }
 
 /// How many of what there are behind a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RepeatCounts {
     /// Layouts with a trial that gave samples.
     pub layouts: usize,
@@ -61,7 +63,7 @@ pub struct RepeatCounts {
 }
 
 /// The standard deviation at one level, in the metric's unit.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LevelSpread {
     /// Pooled over the groups of the level.
     pub deviation: f64,
@@ -128,6 +130,10 @@ impl<'a> Draft<'a> {
     }
 
     pub fn point(self, version: usize) -> VersionPoint {
+        VersionPoint::new(version, self.builds())
+    }
+
+    pub fn builds(self) -> Vec<BuildSamples> {
         let builds = self.builds.into_iter().map(|((layout, key), boots)| {
             let boots = boots.into_iter().map(|(ordinal, trials)| BootSamples {
                 ordinal,
@@ -146,7 +152,7 @@ impl<'a> Draft<'a> {
                 boots: boots.collect(),
             }
         });
-        VersionPoint::new(version, builds.collect())
+        builds.collect()
     }
 }
 

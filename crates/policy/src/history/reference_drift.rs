@@ -15,6 +15,7 @@ use backsight_stats::{
     control_move,
 };
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 use super::{ChangePoint, ReferenceMove, TargetHistory, VersionPoint, VersionSeries, identity};
@@ -51,7 +52,7 @@ pub struct ReferenceSeries {
 }
 
 /// A trial of a reference.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReferencePoint {
     /// The number of the study beside it.
     pub beside: i64,
@@ -93,9 +94,7 @@ impl ReferenceSeries {
 
     fn search(&mut self) {
         self.points.sort_by_key(|point| point.at);
-        for (place, point) in self.points.iter().enumerate() {
-            self.places.entry(point.beside).or_default().push(place);
-        }
+        self.note_places();
         if self.is_too_short() {
             return;
         }
@@ -112,6 +111,24 @@ impl ReferenceSeries {
             }
         }
         self.found = Some(found);
+    }
+
+    fn note_places(&mut self) {
+        for (place, point) in self.points.iter().enumerate() {
+            self.places.entry(point.beside).or_default().push(place);
+        }
+    }
+
+    /// As it was found before, where this one is of the same studies without their samples.
+    pub(super) fn with_findings(
+        mut self,
+        points: Vec<ReferencePoint>,
+        found: Option<Findings>,
+    ) -> Self {
+        self.points = points;
+        self.found = found;
+        self.note_places();
+        self
     }
 
     /// The places of the last point up to a time and of the first one after it, of those beside a study.

@@ -11,8 +11,8 @@ use backsight_stats::{
         VarianceChange, detect,
     },
 };
-
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::{
     VersionPoint,
@@ -25,7 +25,7 @@ use crate::change_significance::{ChangeDirection, significance_tests};
 const MAX_COMPARED_VERSIONS: usize = 20;
 
 /// How changes were looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DetectionMethod {
     /// All versions together were searched for lasting changes.
     Searched,
@@ -36,7 +36,7 @@ pub enum DetectionMethod {
 }
 
 /// A change of a series.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChangePoint {
     /// The change itself; its places count the versions of the series that have a value.
     pub change: DetectedChange,
@@ -54,20 +54,26 @@ pub struct ChangePoint {
     /// Whether it is believed among so many.
     pub believed: bool,
     /// Whether somebody has accepted it.
+    #[serde(skip)]
     pub accepted: Option<ChangeAcceptance>,
     /// Whether what stands for either side is all alike: an interval would have no width, and chance has no say.
     pub alike: bool,
+    /// The last study that measured what lies before it, and the first one that measured what lies after it; none where some study
+    /// measured both.
+    pub studies: Option<(i64, i64)>,
     /// What the hosts of the testbed were otherwise, where no study measured both sides: see
     /// [`TargetHistory::tell_of_hosts`](super::TargetHistory::tell_of_hosts).
+    #[serde(skip)]
     pub hosts: Vec<RecordDifference>,
     /// That other compilers made the builds after it than those before it.
+    #[serde(skip)]
     pub compilers: Option<RecordDifference>,
     /// By how much a reference moved meanwhile: see [`TargetHistory::tell_of_drift`](super::TargetHistory::tell_of_drift).
     pub reference: Option<ReferenceMove>,
 }
 
 /// By how much a reference moved while the versions around a change were measured.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceMove {
     /// The testbed.
     pub testbed: TestbedName,
@@ -104,7 +110,7 @@ impl ChangeAcceptance {
 }
 
 /// A place from which on a series is noisier or quieter.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoiseEpoch {
     /// The epoch; its places count the versions of the series that have a value.
     pub epoch: VarianceChange,
@@ -117,7 +123,7 @@ pub struct NoiseEpoch {
 }
 
 /// The newest versions, if they may be the beginning of another level.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PendingChangePoint {
     /// The change that it would be; it isn't believed.
     pub point: ChangePoint,
@@ -128,7 +134,7 @@ pub struct PendingChangePoint {
 }
 
 /// What was found in a series, and what could have been.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesFindings {
     /// How it was looked for.
     pub how: DetectionMethod,
@@ -293,6 +299,7 @@ impl ChangePoint {
             believed: true,
             accepted: None,
             alike: false,
+            studies: None,
             hosts: Vec::new(),
             compilers: None,
             reference: None,

@@ -5,6 +5,7 @@
 //! more than one. They are no repeats of the version.
 
 use backsight_stats::{Confidence, Interval, KnownSpread, Level};
+use serde::{Deserialize, Serialize};
 
 use super::VersionPoint;
 use crate::pooled_spread::{PooledSpread, pool_spread};
@@ -19,7 +20,7 @@ pub(super) enum Repeats {
 }
 
 /// How much single runs and whole sessions of one version are known to differ.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Spreads {
     pub runs: Option<PooledSpread>,
     pub sessions: Option<PooledSpread>,

@@ -9,13 +9,8 @@ use backsight_model::{Boot, Build, HistoryTrial, StudyHistory, StudyState};
 use backsight_policy::{
     BootSamples, BuildSamples, LevelSpread, RepeatCounts, TrialValues, VersionPoint,
 };
-use std::{
-    collections::HashMap,
-    fmt,
-    io::Write as _,
-    str::FromStr,
-    time::{Duration, UNIX_EPOCH},
-};
+use backsight_store::program_identity;
+use std::{collections::HashMap, fmt, io::Write as _, str::FromStr};
 
 use super::{
     address::{self, PageAt},
@@ -65,17 +60,10 @@ impl Inputs {
     }
 }
 
-/// What tells this program from others that make other pages; none where that isn't known.
-fn program() -> Option<(&'static str, u64, Duration)> {
-    let file = std::env::current_exe().ok()?.metadata().ok()?;
-    let modified = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some((env!("CARGO_PKG_VERSION"), file.len(), modified))
-}
-
 impl Site<'_> {
     /// The fingerprints of those pages that have one, by their addresses.
     pub(super) fn fingerprints(&self) -> HashMap<String, Fingerprint> {
-        let Some(program) = program() else {
+        let Some(program) = program_identity() else {
             return HashMap::new();
         };
         let mut start = Inputs::default();

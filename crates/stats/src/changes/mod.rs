@@ -45,7 +45,7 @@ pub use pending_change::PendingLevel;
 pub use step_likelihood::MIN_POINTS;
 pub use trend::Trend;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Confidence, Interval, Samples, SamplesError};
 
@@ -74,7 +74,7 @@ impl Default for DetectionOptions {
 }
 
 /// What sort of change it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schemars",
     derive(schemars::JsonSchema),
@@ -89,7 +89,7 @@ pub enum ChangeKind {
 }
 
 /// One change of a series. Places are indices into the series.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DetectedChange {
     /// The first point after the change, at the best guess.
     pub at: usize,
@@ -116,7 +116,7 @@ pub struct DetectedChange {
 }
 
 /// A place from which on the noise is wider or narrower: another machine, another compiler, other neighbours.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VarianceChange {
     /// The first point of the new epoch, at the best guess.
     pub at: usize,
@@ -137,7 +137,7 @@ pub struct VarianceChange {
 pub const MAX_DOUBTED_P: f64 = 0.5;
 
 /// The clearest change that was looked at and not believed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DoubtedChange {
     /// Where it would be.
     pub at: usize,
@@ -146,7 +146,7 @@ pub struct DoubtedChange {
 }
 
 /// What a search found, and what it could have found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
     /// In the order of the series.
     pub changes: Vec<DetectedChange>,

@@ -4,7 +4,7 @@
 //! In: a series with its changes. Out: how far the newest points are off, and how many more like them make a change. One point
 //! is never a change: an outlier looks the same.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::distributions::two_sided_p;
 
@@ -34,7 +34,7 @@ const PENDING: PendingParameters = PendingParameters {
 };
 
 /// The newest points that may be the beginning of another level.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PendingLevel {
     /// The change that it would be. Its `p` is the probability that new points of the latest level are all so far off, by
     /// its noise alone; its `probability` says nothing.

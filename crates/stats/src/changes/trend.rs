@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Interval;
 use crate::distributions::{t_quantile, two_sided_p};
@@ -227,7 +227,7 @@ pub(crate) fn left_by(sums: &Sums, breaks: &[usize]) -> f64 {
 }
 
 /// A level that moves steadily from the first point of a series to the last, but for the steps of its changes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Trend {
     /// The value of the line at the first point.

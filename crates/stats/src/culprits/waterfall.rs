@@ -4,7 +4,7 @@ use super::{ChangeLocation, PooledVersionMeans};
 use crate::{Confidence, Interval, distributions::t_quantile};
 
 /// A number with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(
     feature = "schemars",
     derive(schemars::JsonSchema),

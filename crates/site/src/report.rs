@@ -172,17 +172,20 @@ impl ReportStudy {
     }
 }
 
-/// What a study kept of a boot, whose trials' numbers lie in a range: its trials with their samples, their steps not read yet.
+/// What a study kept of a boot, whose trials' numbers lie in these ranges: its trials with their samples, their steps not read yet.
 pub(crate) async fn trials_of_boot(
     store: &Store,
     row: StudyRow,
     boot: u32,
-    numbers: RangeInclusive<u32>,
+    ranges: &[RangeInclusive<u32>],
 ) -> Result<ReportStudy, StoreError> {
     let id = row.id;
-    let mut instances = store.instances_of_trials(id, numbers.clone()).await?;
+    let mut instances = HashMap::new();
+    for range in ranges {
+        instances.extend(store.instances_of_trials(id, range.clone()).await?);
+    }
     let mut trials = Vec::new();
-    let add = |row: TrialRow| {
+    let mut add = |row: TrialRow| {
         if row.boot == boot {
             trials.push(ReportTrial {
                 shown: true,
@@ -192,7 +195,9 @@ pub(crate) async fn trials_of_boot(
             });
         }
     };
-    store.each_trial(id, numbers.clone(), add).await?;
+    for range in ranges {
+        store.each_trial(id, range.clone(), &mut add).await?;
+    }
     Ok(ReportStudy {
         results: ResultSet {
             study: id.0,
@@ -203,7 +208,7 @@ pub(crate) async fn trials_of_boot(
             interleaved: true,
             hosts: IndexMap::new(),
             definitions: Definitions::default(),
-            series: store.series_of_trials(id, numbers).await?,
+            series: store.series_of_trials(id, ranges).await?,
             failed: Vec::new(),
         },
         row,

@@ -154,6 +154,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "findings of histories",
         include_str!("../migrations/0033_history_findings.sql"),
     ),
+    (
+        34,
+        "indices",
+        include_str!("../migrations/0034_indices.sql"),
+    ),
 ];
 
 /// So many rows are waited for one by one.

@@ -83,8 +83,8 @@ impl Store {
         };
         let number: i64 = query_scalar(
             "INSERT INTO job (number, arguments, folder, who, priority, asked, state, needs, kind, deadline, slurm_options, front) \
-             SELECT COALESCE(MAX(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, \
-             CASE WHEN $11 THEN COALESCE(MAX(front), 0) + 1 ELSE 0 END FROM job RETURNING number",
+             SELECT COALESCE((SELECT MAX(number) FROM job), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, \
+             CASE WHEN $11 THEN COALESCE((SELECT MAX(front) FROM job WHERE front <> 0), 0) + 1 ELSE 0 END RETURNING number",
         )
         .bind(self.to_json(&asked.arguments)?)
         .bind(asked.folder.to_string_lossy().into_owned())
@@ -275,7 +275,7 @@ impl Store {
         let mut tx = self.change_queue().await?;
         let query = match to {
             JobMove::First => query(
-                "UPDATE job SET front = (SELECT COALESCE(MAX(front), 0) + 1 FROM job) \
+                "UPDATE job SET front = (SELECT COALESCE(MAX(front), 0) + 1 FROM job WHERE front <> 0) \
                  WHERE number = $1 AND state IN ('waiting', 'running', 'paused')",
             )
             .bind(number),

@@ -27,7 +27,7 @@ impl Store {
     /// There is no such study.
     pub async fn result_set(&self, study: StudyId) -> Result<ResultSet, StoreError> {
         let row = self.study_of(study).await?;
-        let series = self.series_of_trials(study, ALL_TRIALS).await;
+        let series = self.series_of_trials(study, &[ALL_TRIALS]).await;
         let series = series.map_err(|error| error.of_study(&row.name))?;
         let cells = self.cells(study).await?;
         let failed = self.failures(study, &cells).await?;
@@ -51,14 +51,14 @@ impl Store {
         })
     }
 
-    /// What the trials with these numbers measured: a series for each metric of each cell, in the plan's order.
+    /// What the trials with numbers in these ranges measured, which are in order and have none twice: a series for each metric of each cell, in the plan's order.
     ///
     /// # Errors
     /// The store's own.
     pub async fn series_of_trials(
         &self,
         study: StudyId,
-        trials: RangeInclusive<u32>,
+        ranges: &[RangeInclusive<u32>],
     ) -> Result<Vec<CellSeries>, StoreError> {
         let metrics = self.metrics(study).await?;
         let mut series = Vec::new();
@@ -80,7 +80,9 @@ impl Store {
                 });
             }
         }
-        self.add_samples(study, trials, &first, &mut series).await?;
+        for range in ranges {
+            self.add_samples(study, range, &first, &mut series).await?;
+        }
         Ok(series)
     }
 
@@ -135,7 +137,7 @@ impl Store {
     async fn add_samples(
         &self,
         study: StudyId,
-        trials: RangeInclusive<u32>,
+        trials: &RangeInclusive<u32>,
         first: &[usize],
         series: &mut [CellSeries],
     ) -> Result<(), StoreError> {

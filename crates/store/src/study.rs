@@ -194,7 +194,7 @@ macro_rules! studies {
             $lease,
             "(SELECT COUNT(*) FROM cell c WHERE c.study = s.id) AS cells, \
              (SELECT COUNT(*) FROM trial t WHERE t.study = s.id) AS trials, \
-             (SELECT COUNT(t.failure) FROM trial t WHERE t.study = s.id) AS failed, s.target \
+             (SELECT COUNT(*) FROM trial t WHERE t.study = s.id AND t.failure IS NOT NULL) AS failed, s.target \
              FROM study s ",
             $rest
         )

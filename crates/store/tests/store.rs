@@ -1236,6 +1236,8 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE triage",
         "DROP TABLE store_setting",
         "DROP TABLE history_finding",
+        "DROP INDEX cell_by_question",
+        "DROP INDEX trial_by_failure",
         "DROP TABLE access_token",
         "DROP TABLE audit_entry",
         "DROP TABLE watch_study",

@@ -8,7 +8,7 @@ use backsight_report::{
         tests_text, trial_heading,
     },
 };
-use backsight_store::{KeptOutput, RawRef, Store, StoreError, StudyRow, TrialInstances};
+use backsight_store::{KeptOutput, RawRef, Store, StoreError, StudyRow, TrialInstances, TrialRow};
 use miette::IntoDiagnostic as _;
 
 use crate::{
@@ -31,12 +31,23 @@ pub(crate) fn numbered<'a, T>(
     })
 }
 
+/// The trial of a study that has a number, without reading others.
+async fn numbered_trial(store: &Store, study: &StudyRow, number: u32) -> miette::Result<TrialRow> {
+    let mut found = None;
+    let read = store.each_trial(study.id, number..=number, |trial| found = Some(trial));
+    read.await.into_diagnostic()?;
+    found.ok_or_else(|| {
+        let (name, last) = (&study.name, study.measured + study.failed);
+        miette::miette!("study `{name}` has no trial {number}: it has 1 to {last}")
+    })
+}
+
 /// A build with what its commands printed.
 ///
 /// # Errors
 /// The study has no such build; what the store says.
 pub async fn build(store: &Store, study: &StudyRow, number: u32) -> miette::Result<Vec<u8>> {
-    let history = store.study_history(study.id).await.into_diagnostic()?;
+    let history = store.study_outline(study.id).await.into_diagnostic()?;
     let build = numbered(study, "build", number, &history.builds, |build| {
         build.number
     })?;
@@ -48,7 +59,7 @@ pub async fn build(store: &Store, study: &StudyRow, number: u32) -> miette::Resu
 /// # Errors
 /// The study has no such boot; what the store says.
 pub async fn boot(store: &Store, study: &StudyRow, number: u32) -> miette::Result<Vec<u8>> {
-    let history = store.study_history(study.id).await.into_diagnostic()?;
+    let history = store.study_outline(study.id).await.into_diagnostic()?;
     let boot = numbered(study, "boot", number, &history.boots, |boot| boot.number)?;
     with_log(store, boot_heading(&history, boot), boot.log.as_deref()).await
 }
@@ -80,10 +91,9 @@ pub async fn trial(
     number: u32,
     raw: bool,
 ) -> miette::Result<Vec<u8>> {
-    let trials = store.trials(study.id).await.into_diagnostic()?;
+    let trial = numbered_trial(store, study, number).await?;
     let cells = store.cells(study.id).await.into_diagnostic()?;
-    let trial = numbered(study, "trial", number, &trials, |trial| trial.number)?;
-    let mut page = trial_heading(study, &cells, trial).into_bytes();
+    let mut page = trial_heading(study, &cells, &trial).into_bytes();
     let runs = store.suite_runs(study.id).await.into_diagnostic()?;
     if let Some(row) = runs.iter().find(|run| run.trial == number) {
         let run = store.suite_run(row).await.into_diagnostic()?;
@@ -124,8 +134,7 @@ pub async fn core_file(
     trial: u32,
     number: u32,
 ) -> miette::Result<Vec<u8>> {
-    let trials = store.trials(study.id).await.into_diagnostic()?;
-    numbered(study, "trial", trial, &trials, |trial| trial.number)?;
+    numbered_trial(store, study, trial).await?;
     let files = store.core_files(study.id, trial).await.into_diagnostic()?;
     let wanted = (number as usize).checked_sub(1);
     let Some(file) = wanted.and_then(|number| files.get(number)) else {

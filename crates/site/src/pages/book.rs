@@ -8,6 +8,7 @@ use backsight_policy::{
     VersionStanding,
 };
 use backsight_report::{SeriesText, clipped, numbers::Scale};
+use backsight_store::NumberRanges;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     ops::Deref,
@@ -112,11 +113,9 @@ pub(super) struct BuildOf<'a> {
 }
 
 /// The trials of a boot.
-#[derive(Clone, Copy)]
+#[derive(Default)]
 pub(super) struct TrialsOfBoot {
-    /// The least and the largest of their numbers.
-    pub first: u32,
-    pub last: u32,
+    pub numbers: NumberRanges,
     pub count: usize,
     pub failed: usize,
 }
@@ -158,15 +157,8 @@ impl Book {
             } in &study.trials
             {
                 boots.insert((study.study, *number), *boot);
-                let of_boot = trials.entry((study.study, *boot));
-                let of_boot = of_boot.or_insert(TrialsOfBoot {
-                    first: *number,
-                    last: *number,
-                    count: 0,
-                    failed: 0,
-                });
-                of_boot.first = of_boot.first.min(*number);
-                of_boot.last = of_boot.last.max(*number);
+                let of_boot = trials.entry((study.study, *boot)).or_default();
+                of_boot.numbers.add(*number);
                 of_boot.count += 1;
                 of_boot.failed += usize::from(failure.is_some());
             }
@@ -316,8 +308,8 @@ impl Book {
     }
 
     /// The trials of a boot; none where it has none.
-    pub fn trials_of(&self, study: &StudyHistory, boot: &Boot) -> Option<TrialsOfBoot> {
-        self.trials.get(&(study.study, boot.number)).copied()
+    pub fn trials_of(&self, study: &StudyHistory, boot: &Boot) -> Option<&TrialsOfBoot> {
+        self.trials.get(&(study.study, boot.number))
     }
 
     /// The place of the version that a build of a study is of.

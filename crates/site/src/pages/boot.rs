@@ -55,8 +55,8 @@ impl Press<'_> {
         let log = self.log(boot.log.as_deref(), OUTPUTS).await;
         let trials = match here.trials_of(study, boot) {
             Some(of_boot) => {
-                let numbers = of_boot.first..=of_boot.last;
-                self.trials(StudyId(study.study), boot.number, numbers)
+                let ranges = of_boot.numbers.as_slice();
+                self.trials(StudyId(study.study), boot.number, ranges)
                     .await?
             }
             None => Vec::new(),
@@ -98,7 +98,7 @@ impl Press<'_> {
         &mut self,
         study: StudyId,
         boot: u32,
-        numbers: RangeInclusive<u32>,
+        ranges: &[RangeInclusive<u32>],
     ) -> Result<Vec<String>, SiteError> {
         let store = &self.site.store;
         // Of a study in the store all trials are counted, which takes longer than the rest of the page.
@@ -107,8 +107,11 @@ impl Press<'_> {
             Some(known) => known.clone(),
             None => store.study_of(study).await?,
         };
-        let mut steps_by_trial = store.steps_of_trials(study, numbers.clone()).await?;
-        let of_boot = &trials_of_boot(store, row, boot, numbers).await?;
+        let mut steps_by_trial = HashMap::new();
+        for range in ranges {
+            steps_by_trial.extend(store.steps_of_trials(study, range.clone()).await?);
+        }
+        let of_boot = &trials_of_boot(store, row, boot, ranges).await?;
         let steps = of_boot.trials.iter().map(|trial| {
             let steps = steps_by_trial.remove(&trial.row.number);
             steps.unwrap_or_default()

@@ -2,10 +2,12 @@
 
 use backsight_test_needs::Need;
 use nix::sys::signal::{Signal, kill};
+use std::process::Command;
 
 use crate::{
     place::{Place, VALUE},
     processes,
+    running::Running,
 };
 
 const ONE_VARIANT: &str = "use = [\"long\"]\nrounds = 2\n[[variant]]\nname = \"v\"\n\
@@ -309,4 +311,29 @@ fn a_namespace_whose_name_is_gone_serves_until_its_study_is_done() {
     run.ends().assert_code(0);
     place.assert_complete("s", 1, 2);
     place.assert_nothing_left();
+}
+
+/// A controller has five open files of each host: here more than its limit allows, and fewer than it may have.
+#[test]
+fn more_hosts_than_the_limit_of_open_files_and_what_is_measured_has_that_limit() {
+    let place = Place::new();
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let hosts: String = names
+        .iter()
+        .map(|host| format!("[host.{host}]\nkind = \"local\"\n"))
+        .collect();
+    place.write(
+        "lab.toml",
+        format!("{hosts}[testbed.t]\ntester = {names:?}\n"),
+    );
+    place.prints("limit", "ulimit -Sn");
+    place.plan("use = [\"limit\"]\nrounds = 1\n");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -Sn 40 && exec \"$@\"", "sh"]);
+    limited.arg(env!("CARGO_BIN_EXE_backsight"));
+    let limited = place.put(limited, &["run", "plan.toml", "--name", "s"]);
+    Running::start(limited).ends().assert_code(0);
+    let raw = place.prints_of(&["show", "s", "--trial", "1", "--raw"]);
+    let limits = raw.lines().filter(|line| line.trim() == "40");
+    assert_eq!(limits.count(), names.len(), "{raw}");
 }

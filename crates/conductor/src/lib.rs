@@ -47,6 +47,7 @@ mod machine_settings;
 mod made_system;
 pub mod netns;
 mod notice;
+mod open_files;
 mod package_manager;
 mod phase;
 mod plan_checkup;

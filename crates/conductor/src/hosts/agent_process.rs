@@ -19,6 +19,7 @@ use tokio::{
 use tracing::Instrument as _;
 
 use super::{AgentKeeper, ConnectError, HostAccess, LastWords};
+use crate::open_files::raise_but_for;
 
 /// How long an agent may take to say hello: a moment, and longer on a machine that is busy with guests.
 const HELLO_LIMIT: Duration = Duration::from_secs(40);
@@ -96,6 +97,7 @@ impl Process {
             .stderr(Stdio::piped())
             // ^C at the terminal is for the conductor, which ends its agents in order.
             .process_group(0);
+        raise_but_for(&mut command);
         let mut child = command.spawn()?;
         let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else {
             return Err(io::Error::other("no pipe to its standard streams"));

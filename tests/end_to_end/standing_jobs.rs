@@ -75,6 +75,17 @@ fn measured(place: &Place) -> usize {
 }
 
 #[test]
+fn asking_what_would_be_done_makes_no_store() {
+    let place = place("");
+    come(&place, 3, 20);
+    let planned = place.prints_of(&["watch", "--dry-run"]);
+    assert!(planned.contains("main: measures v3"), "{planned}");
+    place
+        .ends(&["studies"])
+        .assert_says(&["there is no store in"]);
+}
+
+#[test]
 fn a_slow_commit_is_found_taken_back_and_told_unattended() {
     let place = place("");
     place.script(

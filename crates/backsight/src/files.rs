@@ -9,12 +9,13 @@ use backsight_report::{
     escape::{visible, visible_bytes},
 };
 use backsight_settings::setting_documents;
-use backsight_store::{Store, StoreLocation, data_folder};
+use backsight_store::{Store, StoreError, StoreLocation, data_folder};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
     io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
+use tempfile::TempDir;
 
 use crate::common_options::CommonOptions;
 
@@ -56,6 +57,31 @@ fn store_location(shared: &CommonOptions) -> miette::Result<StoreLocation> {
 /// The store, made if it isn't there.
 pub async fn open_store(shared: &CommonOptions) -> miette::Result<Store> {
     Store::open(store_location(shared)?).await.into_diagnostic()
+}
+
+/// A store to be read.
+pub struct StoreOrEmpty {
+    /// The store.
+    pub store: Store,
+    /// Where an empty one is, until nobody needs it any more.
+    _folder: Option<TempDir>,
+}
+
+/// The store; where there is none, an empty one, so that none is made.
+pub async fn store_or_empty(shared: &CommonOptions) -> miette::Result<StoreOrEmpty> {
+    match Store::open_existing(store_location(shared)?).await {
+        Err(StoreError::NoStore { .. }) => {
+            let folder = tempfile::tempdir().into_diagnostic()?;
+            Ok(StoreOrEmpty {
+                store: Store::open(folder.path()).await.into_diagnostic()?,
+                _folder: Some(folder),
+            })
+        }
+        opened => Ok(StoreOrEmpty {
+            store: opened.into_diagnostic()?,
+            _folder: None,
+        }),
+    }
 }
 
 /// The store, which must be there.

@@ -57,15 +57,23 @@ impl WatchArgs {
             false => None,
         };
         crate::block_on(async {
-            let store = files::open_store(shared).await?;
             let options = self.session.options()?;
+            let trees = files::store_folder(shared)?;
+            if self.dry_run {
+                let store = files::store_or_empty(shared).await?;
+                let place = JobPlace {
+                    store: &store.store,
+                    options: &options,
+                    trees: &trees,
+                };
+                return say_what_is_next(&jobs, &place).await;
+            }
+            let store = files::open_store(shared).await?;
             let place = JobPlace {
                 store: &store,
                 options: &options,
+                trees: &trees,
             };
-            if self.dry_run {
-                return say_what_is_next(&jobs, &place).await;
-            }
             let teller = PeopleTeller {
                 store: &store,
                 channels,

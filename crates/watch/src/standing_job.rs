@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::{
     collections::{HashMap, HashSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -54,6 +54,8 @@ pub struct JobPlace<'a> {
     pub store: &'a Store,
     /// How testbeds are leased and watched.
     pub options: &'a SessionOptions,
+    /// The folder below which the trees of targets are: that of the store.
+    pub trees: &'a Path,
 }
 
 impl JobPlace<'_> {
@@ -159,7 +161,7 @@ impl StandingJob {
         failures: &JobFailures,
         now: Timestamp,
     ) -> miette::Result<Outlook> {
-        let folder = place.store.dir().to_owned();
+        let folder = place.trees.to_owned();
         let target = OpenTarget::named(&self.target, Some(&self.plan_file), folder).await?;
         let benchmarks: Vec<BenchmarkName> =
             self.plan.arrangement.benchmarks.keys().cloned().collect();

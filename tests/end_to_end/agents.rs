@@ -215,10 +215,7 @@ fn a_namespace_shows_its_own_interfaces_and_the_machine_s_other_mounts() {
     let place = namespace();
     // Mounts below /sys: where the agent's own cgroup is, among others.
     let mounts = "cut -d' ' -f5 /proc/self/mountinfo | grep ^/sys/ | LC_ALL=C sort -u";
-    let here = std::process::Command::new("sh")
-        .args(["-c", mounts])
-        .output()
-        .unwrap();
+    let here = Command::new("sh").args(["-c", mounts]).output().unwrap();
     let here = String::from_utf8(here.stdout).unwrap();
     place.prints("seen", &format!("ls /sys/class/net; {mounts}; echo 42"));
     place.plan("use = [\"seen\"]\nrounds = 1\n");
@@ -257,7 +254,7 @@ fn a_namespace_that_disappears_stops_the_study_until_it_is_back() {
     place.until_held("run");
     let removed = place.namespaces();
     assert_eq!(removed.len(), 1);
-    let mut ip = std::process::Command::new("ip");
+    let mut ip = Command::new("ip");
     assert!(
         ip.args(["netns", "del", &removed[0]])
             .status()
@@ -300,7 +297,7 @@ fn a_namespace_whose_name_is_gone_serves_until_its_study_is_done() {
     place.hold("run", 1);
     let run = place.begins(&["run", "plan.toml", "--name", "s"]);
     place.until_held("run");
-    let mut ip = std::process::Command::new("ip");
+    let mut ip = Command::new("ip");
     assert!(
         ip.args(["netns", "del", &place.namespaces()[0]])
             .status()

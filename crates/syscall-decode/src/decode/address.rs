@@ -6,10 +6,11 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
 use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::address::{
-    ALGORITHM, BLUETOOTH, CHANNEL, CONNECTION, FAMILIES, MULTIPLEXED, NEAR_FIELD, NEAR_SERVICE,
-    PACKET, REMOTE,
+    ALGORITHM, BLUETOOTH, CHANNEL, CLUSTER, CLUSTER_MEMBERS, CONNECTION, FAMILIES, MULTIPLEXED,
+    NEAR_FIELD, NEAR_SERVICE, PACKET, REMOTE,
 };
 use crate::table::netlink::names::diag::ETHERNET;
+use crate::table::option::names::TIPC_SCOPE;
 use crate::table::{IntegerWidth, Names, NetworkKind, flags};
 
 const INET: u16 = 2;
@@ -21,6 +22,8 @@ const PATH: usize = 108;
 const INET6_LEAST: usize = 24;
 const CALL: usize = 7;
 const RADIO: usize = 16;
+/// The size of an address in a cluster (TIPC).
+const CLUSTER_SIZE: usize = 16;
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// An address.
@@ -43,6 +46,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             3 if bytes.len() >= RADIO => self.amateur_address(bytes),
             INET6 if bytes.len() >= INET6_LEAST => self.inet6_address(bytes),
             17 if bytes.len() >= PACKET.size => self.packet_address(bytes),
+            30 if bytes.len() >= CLUSTER_SIZE => self.cluster_address(bytes),
             31 => self.bluetooth_address(bytes),
             33 if bytes.len() >= REMOTE.size => self.remote_address(bytes),
             38 if bytes.len() > 24 => self.algorithm_address(bytes),
@@ -266,12 +270,41 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// Text that ends with a zero byte, its last place kept for that.
-    fn ended(&mut self, name: &str, bytes: &[u8]) {
+    pub(super) fn ended(&mut self, name: &str, bytes: &[u8]) {
         let most = bytes.len().saturating_sub(1);
         let length = bytes.iter().position(|byte| *byte == 0);
         self.sink.field(false, name);
         self.sink
             .text(&bytes[..length.unwrap_or(most)], length.is_none());
+    }
+
+    fn cluster_address(&mut self, bytes: &'a [u8]) {
+        const ADDRESS: usize = 4;
+        let (kind, scope) = (bytes[2], bytes[3] as i8);
+        self.sink.field(false, "addrtype");
+        self.one(u64::from(kind), &CLUSTER);
+        self.sink.field(false, "scope");
+        self.cluster_scope(scope);
+        self.sink.field(false, "addr");
+        let address = &bytes[ADDRESS..CLUSTER_SIZE];
+        match CLUSTER_MEMBERS.iter().find(|(known, _)| *known == kind) {
+            Some((_, structure)) => self.structure(structure, address, 0),
+            None => self.sink.text(address, false),
+        }
+    }
+
+    /// How far an address reaches: of a negative number the sign stands before the name of what it is without.
+    fn cluster_scope(&mut self, scope: i8) {
+        if scope >= 0 {
+            return self.one(scope as u64, &TIPC_SCOPE);
+        }
+        let bits = u64::from(i32::from(scope.wrapping_neg()) as u32);
+        self.sink.words(|out, constants, _| {
+            out.push(b'-');
+            format::constant(out, constants, NamedNumber::Hex(bits), |out| {
+                format::one(out, bits, &TIPC_SCOPE)
+            });
+        });
     }
 
     fn near_address(&mut self, bytes: &'a [u8]) {

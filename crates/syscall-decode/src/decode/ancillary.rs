@@ -1,6 +1,7 @@
 //! What rides along with messages: descriptors, credentials, times, where a packet came from.
 //!
-//! Of other levels than those of sockets and IP only the kind is shown, as a number.
+//! What has no form of its own, or is too short for it, is shown as bytes; the kinds of other levels than those of sockets
+//! and IP are numbers.
 
 use backsight_syscall_tables::sets::{
     ANCILLARY_IP_KINDS as IP_KINDS, ANCILLARY_SOCKET_KINDS as SOCKET_KINDS,
@@ -9,11 +10,13 @@ use backsight_syscall_tables::sets::{
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::table::structure::{IP_ERROR, PACKET_INFORMATION, TIMESPEC, TIMEVAL, UCRED};
-use crate::table::{DataDirection, IntegerWidth, StructureLayout, ValueKind, flags};
+use crate::table::{DataDirection, IntegerWidth, Names, StructureLayout, ValueKind, flags};
 
 const HEAD: usize = 16;
 /// As much is captured of them.
 const LONGEST: usize = 4096;
+/// The same where everything is asked for: the kernel takes no more by default.
+const LONGEST_OF_ALL: usize = 131_072;
 const SOCKET: u32 = 1;
 const IP: u32 = 0;
 
@@ -27,13 +30,29 @@ enum Data {
     Times(&'static StructureLayout, usize),
     Text,
     Address,
+    /// A number alone.
+    One(ValueKind),
+    /// One number with a name, in brackets as if there were several.
+    Named(&'static Names),
 }
+
+/// The levels, where what is none of them is called otherwise than a socket option's.
+static LEVELS: Names = Names {
+    unknown: "SOL_???",
+    ..flags::SOL
+};
+/// The protocols, where what is none of them is called after the level.
+static PROTOCOLS: Names = Names {
+    unknown: "IP_???",
+    ..flags::IPPROTO
+};
 
 /// By level and kind, what they hold, in no less than so many bytes.
 static HELD: &[(u32, u32, usize, Data)] = &[
     (SOCKET, 1, 4, Data::Several(ValueKind::Fd)),
     (SOCKET, 2, 12, Data::Whole(&UCRED)),
     (SOCKET, 3, 1, Data::Text),
+    (SOCKET, 4, 4, Data::One(ValueKind::Fd)),
     (SOCKET, 29, 1, Data::Times(&TIMEVAL, 1)),
     (SOCKET, 35, 1, Data::Times(&TIMESPEC, 1)),
     (SOCKET, 37, 1, Data::Times(&TIMESPEC, 3)),
@@ -59,13 +78,18 @@ static HELD: &[(u32, u32, usize, Data)] = &[
         Data::Several(ValueKind::Unsigned(IntegerWidth::Four)),
     ),
     (IP, 3, 1, Data::Text),
+    (IP, 52, 4, Data::Named(&PROTOCOLS)),
 ];
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// What rides along with a message.
     pub(super) fn control_messages(&mut self, address: u64, length: u64, way: DataDirection) {
         let said = usize::try_from(length).unwrap_or(usize::MAX);
-        let length = said.min(LONGEST);
+        let length = said.min(if self.style.verbose {
+            LONGEST_OF_ALL
+        } else {
+            LONGEST
+        });
         let Some(all) = self
             .read(address, length, way)
             .filter(|bytes| length >= HEAD && bytes.len() >= length)
@@ -101,7 +125,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.field(true, "cmsg_len");
         self.sink.unsigned(long_at(head, 0));
         self.sink.field(false, "cmsg_level");
-        self.one(u64::from(level), &flags::SOL);
+        self.one(u64::from(level), &LEVELS);
         self.sink.field(false, "cmsg_type");
         match level {
             SOCKET => self.one(u64::from(kind), &SOCKET_KINDS),
@@ -112,11 +136,19 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let held = HELD
             .iter()
             .find(|(of, number, least, _)| (*of, *number) == (level, kind) && said.len() >= *least);
-        if let Some((.., held)) = held {
+        if !said.is_empty() {
             self.sink.field(false, "cmsg_data");
-            self.control_data(held, said);
+            match held {
+                Some((.., held)) => self.control_data(held, said),
+                None => self.control_bytes(said),
+            }
         }
         self.sink.end(Bracket::Structure);
+    }
+
+    fn control_bytes(&mut self, said: &'a [u8]) {
+        let shown = said.len().min(self.style.string);
+        self.sink.binary(&said[..shown], shown < said.len());
     }
 
     fn control_data(&mut self, held: &'static Data, said: &'a [u8]) {
@@ -143,6 +175,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                     Some(bytes) => self.place(ValueKind::Array(&TIMES, *count), bytes, 0),
                     None => self.sink.word(|out| out.extend_from_slice(b"???")),
                 }
+            }
+            Data::One(kind) => self.place(*kind, said, 0),
+            Data::Named(names) => {
+                self.sink.begin(Bracket::Array);
+                self.sink.item(true);
+                self.one(u64::from(int_at(said, 0)), names);
+                self.sink.end(Bracket::Array);
             }
             Data::Text => self.sink.text(said, false),
             Data::Address => self.socket_address_at(&said[..said.len().min(128)]),

@@ -12,8 +12,8 @@ use super::{Walk, int_at, short_at};
 use crate::format::{self, NamedNumber};
 use crate::table::netlink::names::message as n;
 use crate::table::netlink::{
-    ALGORITHM, ALGORITHM_ATTRIBUTES, ERROR, MessageAttributes, MessageLayout, NETFILTER, ROUTING,
-    SELINUX, Sockets, UDEV,
+    ALGORITHM, ALGORITHM_ATTRIBUTES, CONTROL_MESSAGE, ERROR, MessageAttributes, MessageLayout,
+    NAMELESS, NETFILTER, OTHER_MESSAGE, ROUTING, SELINUX, Sockets, UDEV,
 };
 use crate::table::{DataDirection, Names, PidKind, StructureLayout, flags};
 pub(super) use span::Span;
@@ -35,6 +35,8 @@ const NETFILTER_FAMILY: u8 = 12;
 const UEVENT: u8 = 15;
 const GENERIC: u8 = 16;
 const CRYPTO: u8 = 21;
+/// The family that says what the others are.
+const CONTROLLER: u16 = 16;
 
 /// The parts of packet filtering, with what their messages are called.
 static PARTS: &[(u8, &Names)] = &[
@@ -260,6 +262,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             (_, DONE) => return false,
             (NETFILTER_FAMILY, kind) => self.filter(span, kind),
+            (GENERIC, kind) => self.generic(span, kind),
             (ROUTE | SOCK_DIAG, _) => {
                 let Some(family) = span.first(1).map(|bytes| bytes[0]) else {
                     self.address(span.address);
@@ -429,6 +432,22 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
+    /// A command of a family whose number the kernel chose.
+    fn generic(&mut self, span: Span<'a>, kind: u16) {
+        let message = if kind == CONTROLLER {
+            &CONTROL_MESSAGE
+        } else {
+            &OTHER_MESSAGE
+        };
+        if span.length < message.head.size {
+            self.span_in_hex(span);
+        } else if span.first(message.head.size).is_none() {
+            self.address(span.address);
+        } else {
+            self.begun_message(message, 0, span);
+        }
+    }
+
     fn algorithm(&mut self, span: Span<'a>) {
         let size = ALGORITHM.size;
         if span.length < size {
@@ -474,11 +493,7 @@ static GENERIC_FAMILIES: Names = Names {
 
 /// Attributes of which nothing is known.
 static UNKNOWN: crate::table::netlink::AttributeSet = crate::table::netlink::AttributeSet {
-    names: &Names {
-        unknown: "",
-        zero: "0",
-        list: &[],
-    },
+    names: &NAMELESS,
     prefix: "",
     kinds: &[],
 };
@@ -531,7 +546,7 @@ fn more_flags(kind: u16, protocol: u8) -> Option<&'static Names> {
             2 => Some(&n::GET_FLAGS),
             _ => None,
         },
-        SOCK_DIAG => Some(&n::GET_FLAGS),
+        SOCK_DIAG | GENERIC => Some(&n::GET_FLAGS),
         XFRM => by_name(n::XFRM.name(value)?),
         CRYPTO => match n::CRYPTO.name(value)? {
             "CRYPTO_MSG_GETSTAT" => None,

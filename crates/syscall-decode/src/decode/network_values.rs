@@ -17,6 +17,7 @@ impl NetworkKind {
     pub(super) fn size(self, narrow: bool) -> usize {
         match self {
             NetworkKind::Interface
+            | NetworkKind::Int
             | NetworkKind::Bits
             | NetworkKind::Inet
             | NetworkKind::Device => 4,
@@ -48,6 +49,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             NetworkKind::Uuid => self.sink.word(|out| format::uuid(out, bytes)),
             NetworkKind::Short => {
                 self.network_order("htons", u64::from(short_at(bytes, 0).swap_bytes()))
+            }
+            NetworkKind::Int => {
+                self.network_order("htonl", u64::from(int_at(bytes, 0).swap_bytes()))
             }
             NetworkKind::Port => self.port_number(bytes),
             NetworkKind::Long => self.network_order("htobe64", long_at(bytes, 0).swap_bytes()),

@@ -6,7 +6,7 @@ use super::netlink::Span;
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, load, long_at, short_at};
 use crate::format::{self, NamedNumber};
-use crate::table::option::names::{ICMP, PACKET_MEMBER};
+use crate::table::option::names::{ICMP, PACKET_MEMBER, TCP_KEY_FLAGS};
 use crate::table::option::{self, OptionKind};
 use crate::table::{DataDirection, Names, StructureLayout};
 
@@ -80,6 +80,17 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             OptionKind::Named(_) if length < NUMBER => self.short_option(raw, way, length),
             OptionKind::Number | OptionKind::Always => self.option_number(raw, way, None),
             OptionKind::Named(names) => self.option_number(raw, way, Some(names)),
+            OptionKind::ExactName(_) | OptionKind::PortRange if length != NUMBER => {
+                self.option_in_hex(raw, way, length)
+            }
+            OptionKind::ExactName(names) => self.option_name(raw, way, names),
+            OptionKind::PortRange => self.option_ports(raw, way),
+            OptionKind::LongNumber | OptionKind::LongName(_) if length < NUMBER => {
+                self.address(raw)
+            }
+            OptionKind::LongNumber => self.option_number(raw, way, None),
+            OptionKind::LongName(names) => self.option_name(raw, way, names),
+            OptionKind::SegmentKey => self.option_key(raw, way, length),
             OptionKind::Error if length < NUMBER => self.short_option(raw, way, length),
             OptionKind::Error => self.option_error(raw, way),
             OptionKind::Numbers => self.option_numbers(raw, way, length),
@@ -141,6 +152,92 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.end(Bracket::Array);
     }
 
+    /// Bytes that are never shown as text, as many as a string has.
+    fn option_in_hex(&mut self, raw: u64, way: DataDirection, length: usize) {
+        let shown = length.min(self.style.string);
+        if let Some(bytes) = self.option_bytes(raw, shown, way) {
+            self.sink.binary(bytes, shown < length);
+        }
+    }
+
+    /// A number in brackets that has a name.
+    fn option_name(&mut self, raw: u64, way: DataDirection, names: &'static Names) {
+        if let Some(bytes) = self.option_bytes(raw, NUMBER, way) {
+            self.sink.begin(Bracket::Array);
+            self.sink.item(true);
+            self.one(u64::from(int_at(bytes, 0)), names);
+            self.sink.end(Bracket::Array);
+        }
+    }
+
+    /// The first and the last port of a range; zero stands for no bound.
+    fn option_ports(&mut self, raw: u64, way: DataDirection) {
+        let Some(bytes) = self.option_bytes(raw, NUMBER, way) else {
+            return;
+        };
+        let (first, last) = (short_at(bytes, 0), short_at(bytes, 2));
+        self.sink.begin(Bracket::Array);
+        self.sink.item(true);
+        self.sink.hex(u64::from(int_at(bytes, 0)));
+        if first != 0 || last != 0 {
+            self.sink.aside(|out| {
+                if first != 0 {
+                    format::unsigned(out, u64::from(first));
+                }
+                out.extend_from_slice(b"..");
+                if last != 0 {
+                    format::unsigned(out, u64::from(last));
+                }
+            });
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// A key that signs a connection's segments; what a program leaves out of it is zero.
+    fn option_key(&mut self, raw: u64, way: DataDirection, length: usize) {
+        const SIZE: usize = 288;
+        if length == 0 {
+            return self.address(raw);
+        }
+        let Some(bytes) = self.option_bytes(raw, length.min(SIZE), way) else {
+            return;
+        };
+        let mut whole = [0; SIZE];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        let mut walk = Walk::showing(self.call, self.row, &mut *self.sink, self.style);
+        walk.segment_key(&whole);
+    }
+
+    fn segment_key(&mut self, bytes: &'a [u8]) {
+        const ADDRESS: usize = 128;
+        const NAME: usize = 64;
+        const KEY: usize = 80;
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "addr");
+        self.socket_address_at(&bytes[..ADDRESS]);
+        let number = |walk: &mut Self, name: &str, value: u64| {
+            walk.sink.field(false, name);
+            walk.sink.unsigned(value);
+        };
+        number(self, "prefix", u64::from(bytes[202]));
+        self.ended("alg_name", &bytes[ADDRESS..ADDRESS + NAME]);
+        self.sink.field(false, "ifindex");
+        self.interface(int_at(bytes, 192));
+        let bits = u64::from(int_at(bytes, 196));
+        number(self, "set_current", bits & 1);
+        number(self, "set_rnext", bits >> 1 & 1);
+        number(self, "sndid", u64::from(bytes[203]));
+        number(self, "rcvid", u64::from(bytes[204]));
+        number(self, "maclen", u64::from(bytes[205]));
+        self.sink.field(false, "keyflags");
+        self.flags(u64::from(bytes[206]), &TCP_KEY_FLAGS);
+        let length = usize::from(bytes[207]);
+        self.sink.field(false, "key");
+        self.sink.binary(&bytes[208..208 + length.min(KEY)], false);
+        number(self, "keylen", length as u64);
+        self.sink.end(Bracket::Structure);
+    }
+
     fn option_error(&mut self, raw: u64, way: DataDirection) {
         if let Some(bytes) = self.option_bytes(raw, NUMBER, way) {
             let value = int_at(bytes, 0);
@@ -150,7 +247,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 self.sink.unsigned(0);
             } else {
                 self.sink
-                    .word(|out| format::error_name(out, i64::from(value as i32)));
+                    .word(|out| format::error_name(out, i64::from(value)));
             }
             self.sink.end(Bracket::Array);
         }

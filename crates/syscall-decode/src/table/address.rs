@@ -6,7 +6,7 @@ pub(crate) use backsight_syscall_tables::sets::{
     ADDRESS_ALGORITHM as ALGORITHM, ADDRESS_BLUETOOTH as BLUETOOTH,
 };
 pub(crate) use backsight_syscall_tables::sets::{
-    ADDRESS_CHANNEL as CHANNEL, ADDRESS_CONNECTION as CONNECTION,
+    ADDRESS_CHANNEL as CHANNEL, ADDRESS_CLUSTER as CLUSTER, ADDRESS_CONNECTION as CONNECTION,
     ADDRESS_MULTIPLEXED as MULTIPLEXED,
 };
 use backsight_syscall_tables::sets::{
@@ -67,6 +67,21 @@ structure!(NEAR_FIELD 16 {
 structure!(NEAR_SERVICE 96 {
     field dsap 16 Wire(W::Named(Byte, &NEAR_POINT)), field ssap 17 Wire(W::Named(Byte, &NEAR_POINT)),
 });
+structure!(CLUSTER_RANGE_VALUE 12 { field r#type 0 UINT, field lower 4 UINT, field upper 8 UINT });
+structure!(CLUSTER_SERVICE_VALUE 8 { field r#type 0 UINT, field instance 4 UINT });
+structure!(CLUSTER_NAME 12 { field name 0 In(&CLUSTER_SERVICE_VALUE), field domain 8 Hex(Four) });
+structure!(CLUSTER_SOCKET_VALUE 8 { field r#ref 0 UINT, field node 4 Hex(Four) });
+structure!(CLUSTER_RANGE 12 { field nameseq 0 In(&CLUSTER_RANGE_VALUE) });
+structure!(CLUSTER_SERVICE 12 { field name 0 In(&CLUSTER_NAME) });
+structure!(CLUSTER_SOCKET 12 { field id 0 In(&CLUSTER_SOCKET_VALUE) });
+
+/// What an address of a cluster is, by its type.
+pub(crate) static CLUSTER_MEMBERS: &[(u8, &StructureLayout)] = &[
+    (1, &CLUSTER_RANGE),
+    (2, &CLUSTER_SERVICE),
+    (3, &CLUSTER_SOCKET),
+];
+
 structure!(REMOTE 36 {
     field srx_service 2 Wire(W::Named(Two, &SERVICE)), field transport_type 4 One(Two, &super::flags::SOCK_TYPE),
     field transport_len 6 Unsigned(Two),

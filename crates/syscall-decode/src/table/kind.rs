@@ -428,6 +428,8 @@ pub enum NetworkKind {
     Uuid,
     /// A port.
     Port,
+    /// Four bytes in the network's order.
+    Int,
     /// Eight bytes in the network's order.
     Long,
     /// Four bytes in the network's order, as bits.

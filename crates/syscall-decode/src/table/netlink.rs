@@ -4,12 +4,14 @@
 //! that no kernel header has a type for are shown as bytes.
 
 mod diag;
+mod generic;
 mod link;
 pub(crate) mod names;
 mod other;
 mod route;
 
 pub(crate) use diag::Sockets;
+pub(crate) use generic::{CONTROL_MESSAGE, OTHER_MESSAGE};
 pub(crate) use other::{ALGORITHM, ALGORITHM_ATTRIBUTES, ERROR, NETFILTER, SELINUX, UDEV};
 pub(crate) use route::{GROUP_HEAD, MULTIPATH, NEXT_HOP, ROUTING, VIA_FAMILY};
 
@@ -50,6 +52,8 @@ pub(crate) enum AttributeKind {
     Number,
     /// Hundredths of a second, in a number of any size.
     Ticks,
+    /// Thousandths of a second, in a number of any size.
+    Milliseconds,
     /// A structure that once was shorter: its size or more, or exactly one of these.
     Grown(&'static StructureLayout, &'static [usize]),
     /// A structure of exactly its size.
@@ -72,6 +76,8 @@ pub(crate) enum AttributeKind {
     ByFamily(&'static [(u8, &'static AttributeSet)]),
     /// Attributes whose numbers are families, and hold those of the family.
     Families(&'static [(u8, &'static AttributeSet)]),
+    /// Attributes whose numbers are only places in a list, and all hold this.
+    Listed(&'static AttributeKind),
     /// By the family that the message is about: for this one, else.
     For(u8, &'static AttributeKind, &'static AttributeKind),
     /// Something, with attributes behind it.
@@ -84,6 +90,12 @@ pub(crate) enum AttributeKind {
     Hardware(HardwareLength),
     /// The text that the attribute before of this name said decides.
     ByText(&'static str, &'static [(&'static str, AttributeKind)]),
+    /// The same, and what it is for all other texts.
+    ByTextOr(
+        &'static str,
+        &'static [(&'static str, AttributeKind)],
+        &'static AttributeKind,
+    ),
     /// What needs code of its own.
     Own(SpecialAttribute),
 }
@@ -121,6 +133,13 @@ pub(crate) enum SpecialAttribute {
     /// The type of an algorithm.
     Report,
 }
+
+/// The names of attributes that have none.
+pub(crate) static NAMELESS: Names = Names {
+    unknown: "",
+    zero: "0",
+    list: &[],
+};
 
 /// What a message begins with, and the attributes behind it.
 #[derive(Debug)]
@@ -167,8 +186,10 @@ mod held {
     pub const U32: AttributeKind = Is(Unsigned(Four));
     pub const U64: AttributeKind = Is(Unsigned(Eight));
     pub const S32: AttributeKind = Is(Signed(Four));
+    pub const X8: AttributeKind = Is(Hex(One));
     pub const X16: AttributeKind = Is(Hex(Two));
     pub const X32: AttributeKind = Is(Hex(Four));
+    pub const BE32: AttributeKind = Is(ValueKind::Wire(NetworkKind::Int));
     pub const DESCRIPTOR: AttributeKind = Is(ValueKind::Fd);
     pub const ID: AttributeKind = Is(ValueKind::Id);
     pub const INTERFACE: AttributeKind = Is(ValueKind::Wire(NetworkKind::Interface));
@@ -181,6 +202,10 @@ mod held {
 
     pub const fn one16(names: &'static Names) -> AttributeKind {
         Word(Named(Two, names))
+    }
+
+    pub const fn one32(names: &'static Names) -> AttributeKind {
+        Word(Named(Four, names))
     }
 
     pub const fn flags8(names: &'static Names) -> AttributeKind {

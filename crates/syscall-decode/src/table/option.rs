@@ -4,6 +4,8 @@
 
 pub(crate) mod names;
 
+use super::flags::IPPROTO;
+use super::kind::IntegerWidth::Four;
 use super::kind::{Names, NetworkKind, SpecialKind, StructureLayout as Layout, ValueKind};
 use super::structure::{LINGER, UCRED, UINT, field, structure};
 use names as n;
@@ -19,6 +21,16 @@ pub(crate) enum OptionKind {
     Numbers,
     /// A number with a name.
     Named(&'static Names),
+    /// A number of exactly its size, with a name; anything else are bytes.
+    ExactName(&'static Names),
+    /// A number of its size or more; an address where there are fewer bytes.
+    LongNumber,
+    /// The same with a name.
+    LongName(&'static Names),
+    /// The first and the last of a range of ports.
+    PortRange,
+    /// A key that signs a connection's segments (`struct tcp_ao_add`).
+    SegmentKey,
     /// The number of an error.
     Error,
     /// A structure, as much of it as is said: the kernel's may be longer, and a program may ask for less.
@@ -49,6 +61,10 @@ structure!(GROUP 136 {
 structure!(RING 16 {
     field tp_block_size 0 UINT, field tp_block_nr 4 UINT, field tp_frame_size 8 UINT, field tp_frame_nr 12 UINT,
 });
+structure!(TIPC_GROUP 16 {
+    field r#type 0 UINT, field instance 4 UINT, field scope 8 ValueKind::One(Four, &n::TIPC_SCOPE),
+    field flags 12 ValueKind::Flags(Four, &n::TIPC_GROUP),
+});
 structure!(PACKETS 12 { field tp_packets 0 UINT, field tp_drops 4 UINT, field tp_freeze_q_cnt 8 UINT });
 const SOCKET: u32 = 1;
 const IP: u32 = 0;
@@ -56,11 +72,13 @@ const IPV6: u32 = 41;
 const RAW: u32 = 255;
 const PACKET: u32 = 263;
 const NETLINK: u32 = 270;
+const TCP: u32 = 6;
+const TIPC: u32 = 271;
 
 /// Options of sockets of every kind that are numbers.
 const NUMBERS: &[u32] = &[
     1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 18, 19, 27, 29, 30, 32, 33, 34, 35, 36, 37, 40,
-    41, 42, 43, 44, 45, 46, 49, 53, 56, 60, 63, 64, 65, 68, 69, 70, 73, 75,
+    41, 42, 43, 44, 45, 46, 49, 53, 56, 60, 63, 64, 65, 68, 69, 70, 73, 75, 76, 77, 82, 83, 84,
 ];
 const LINGERS: &[u32] = &[13];
 const FILTERS: &[u32] = &[26];
@@ -72,10 +90,15 @@ static GOT: &[(u32, &[u32], OptionKind)] = &[
     (SOCKET, FILTERS, OptionKind::Operations),
     (SOCKET, &[4], OptionKind::Error),
     (SOCKET, &[74], OptionKind::Named(&n::REHASH)),
+    (IP, &[51], OptionKind::PortRange),
+    (IP, &[52], OptionKind::ExactName(&IPPROTO)),
     (PACKET, &[6], OptionKind::Partial(&PACKETS)),
     (RAW, &[1], OptionKind::Messages),
     (NETLINK, &[9], OptionKind::Numbers),
     (NETLINK, &[], OptionKind::Always),
+    (TIPC, &[127], OptionKind::LongName(&n::TIPC_IMPORTANCE)),
+    (TIPC, &[135], OptionKind::Whole(&TIPC_GROUP)),
+    (TIPC, &[], OptionKind::LongNumber),
 ];
 static SET: &[(u32, &[u32], OptionKind)] = &[
     (SOCKET, NUMBERS, OptionKind::Number),
@@ -84,12 +107,17 @@ static SET: &[(u32, &[u32], OptionKind)] = &[
     (SOCKET, &[74], OptionKind::Named(&n::REHASH)),
     (IP, &[35, 36], OptionKind::Whole(&MULTICAST)),
     (IP, &[42, 45], OptionKind::Whole(&GROUP)),
+    (IP, &[51], OptionKind::PortRange),
+    (TCP, &[38], OptionKind::SegmentKey),
     (IPV6, &[20, 21, 27, 28], OptionKind::Whole(&MULTICAST6)),
     (IPV6, &[42, 45], OptionKind::Whole(&GROUP)),
     (PACKET, &[5, 13], OptionKind::Exact(&RING)),
     (PACKET, &[1, 2], OptionKind::Member),
     (RAW, &[1], OptionKind::Messages),
     (NETLINK, &[], OptionKind::Number),
+    (TIPC, &[127], OptionKind::LongName(&n::TIPC_IMPORTANCE)),
+    (TIPC, &[135], OptionKind::Whole(&TIPC_GROUP)),
+    (TIPC, &[], OptionKind::LongNumber),
 ];
 
 /// What an option is set to, of those that aren't shown by their length.
@@ -116,7 +144,7 @@ pub(crate) fn names_of(level: u32, set: bool) -> Option<&'static Names> {
 
 /// The levels whose options are the same for both.
 static LEVELS: &[(u32, &Names)] = &[
-    (6, &n::TCP),
+    (TCP, &n::TCP),
     (17, &n::UDP),
     (40, &n::VSOCK),
     (101, &n::CAN_RAW),
@@ -129,7 +157,7 @@ static LEVELS: &[(u32, &Names)] = &[
     (268, &n::LLC),
     (269, &n::DCCP),
     (NETLINK, &n::NETLINK),
-    (271, &n::TIPC),
+    (TIPC, &n::TIPC),
     (272, &n::RXRPC),
     (273, &n::PPPOL2TP),
     (274, &n::BLUETOOTH),

@@ -6,7 +6,7 @@ use super::{Span, next};
 use crate::decode::sink::{Bracket, ValueSink};
 use crate::decode::{Walk, load, short_at, ticks};
 use crate::format::{self, NamedNumber};
-use crate::table::netlink::{AttributeKind, AttributeSet, HardwareLength};
+use crate::table::netlink::{AttributeKind, AttributeSet, HardwareLength, NAMELESS};
 use crate::table::{Names, StructureLayout, ValueKind, flags};
 
 /// What begins an attribute.
@@ -192,6 +192,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             AttributeKind::Number => return self.held_number(span),
             AttributeKind::Ticks => return span.length <= WORD && self.held_ticks(span),
+            AttributeKind::Milliseconds => {
+                return span.length <= WORD && self.held_milliseconds(span);
+            }
             AttributeKind::Grown(structure, sizes) => {
                 return self.held_grown(structure, sizes, span);
             }
@@ -229,6 +232,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 },
                 &flags::DOMAIN,
             ),
+            AttributeKind::Listed(held) => self.each_attribute(
+                span,
+                &mut |walk, _, payload, _| walk.held(held, payload, around),
+                &NAMELESS,
+            ),
             AttributeKind::For(family, this, other) => {
                 let held = if around.family == *family {
                     this
@@ -255,6 +263,12 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 else {
                     return false;
                 };
+                return self.held(held, span, around);
+            }
+            AttributeKind::ByTextOr(name, cases, otherwise) => {
+                let text = around.text(name);
+                let found = cases.iter().find(|(known, _)| known.as_bytes() == text);
+                let held = found.map_or(*otherwise, |(_, held)| held);
                 return self.held(held, span, around);
             }
             AttributeKind::Own(own) => return self.held_own(*own, span, around),
@@ -296,6 +310,26 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     fn held_ticks(&mut self, span: Span<'a>) -> bool {
         match span.first(span.length) {
             Some(bytes) => ticks(self.sink, load(bytes, span.length)),
+            None => self.address(span.address),
+        }
+        true
+    }
+
+    fn held_milliseconds(&mut self, span: Span<'a>) -> bool {
+        match span.first(span.length) {
+            Some(bytes) => {
+                let value = load(bytes, span.length);
+                self.sink.constant(NamedNumber::Unsigned(value), |out| {
+                    format::unsigned(out, value);
+                    if value > 0 {
+                        out.extend_from_slice(b" /* ");
+                        format::unsigned(out, value / 1000);
+                        out.push(b'.');
+                        format::padded(out, value % 1000, 3);
+                        out.extend_from_slice(b" s */");
+                    }
+                });
+            }
             None => self.address(span.address),
         }
         true

@@ -3,13 +3,16 @@
 //! Options of single queueing disciplines and encapsulations aren't described.
 
 use super::AttributeKind::{
-    Address, Attributes as Nested, Before, Grown, Hardware, Is, Named, Own, Several, Text, Ticks,
+    Address, Attributes as Nested, Before, Grown, Hardware, Is, Listed, Milliseconds, Named, Own,
+    Several, Text, Ticks,
 };
 use super::SpecialAttribute as Code;
 use super::held::*;
 use super::link::{LINK_MESSAGE, STATISTICS_MESSAGE};
 use super::names::route as n;
-use super::{AttributeSet, HardwareLength, MessageAttributes, MessageLayout, attributes};
+use super::{
+    AttributeKind, AttributeSet, HardwareLength, MessageAttributes, MessageLayout, attributes,
+};
 use crate::table::flags::{DOMAIN, IPPROTO};
 use crate::table::kind::IntegerWidth::{Four, One, Two};
 use crate::table::kind::ValueKind::{Flags, Hex, One as Value, Signed, Structure, Unsigned};
@@ -58,7 +61,7 @@ structure!(TRAFFIC_HEAD 20 {
     field tcm_family 0 FAMILY, field tcm_ifindex 4 DEVICE, field tcm_handle 8 UINT, field tcm_parent 12 UINT,
     field tcm_info 16 UINT,
 });
-structure!(ACTION_HEAD 4 { field tca_family 0 FAMILY });
+structure!(ACTION_HEAD 1 { field tca_family 0 FAMILY });
 
 structure!(ADDRESS_CACHE 16 {
     field ifa_prefered 0 UINT, field ifa_valid 4 UINT, field cstamp 8 UINT, field tstamp 12 UINT,
@@ -77,7 +80,7 @@ structure!(NEIGHBOURS_COUNTS 88 {
     field ndts_rcv_probes_ucast 56 ULONG, field ndts_periodic_gc_runs 64 ULONG, field ndts_forced_gc_runs 72 ULONG,
     field ndts_table_fulls 80 ULONG,
 });
-structure!(GROUP 8 { field id 0 UINT, field weight 4 BYTE, set resvd1 5 Hex(One), set resvd2 6 Hex(Two) });
+structure!(GROUP 8 { field id 0 UINT, field weight 4 BYTE, field weight_high 5 BYTE, set resvd2 6 Hex(Two) });
 structure!(ROUTE_CACHE 32 {
     field rta_clntref 0 UINT, field rta_lastuse 4 UINT, field rta_expires 8 UINT, field rta_error 12 UINT,
     field rta_used 16 UINT, field rta_id 20 Hex(Four), field rta_ts 24 UINT, field rta_tsage 28 UINT,
@@ -173,6 +176,7 @@ attributes!(NEIGHBOURS = n::NEIGHBOURS, "NDTA_" {
 attributes!(CONFIGURATION = n::CONFIGURATION, "NETCONFA_" {
     "IFINDEX": INTERFACE,
     "FORWARDING RP_FILTER MC_FORWARDING PROXY_NEIGH IGNORE_ROUTES_WITH_LINKDOWN INPUT BC_FORWARDING": S32,
+    "FORCE_FORWARDING": S32,
 });
 attributes!(NAMESPACE = n::NAMESPACE, "NETNSA_" {
     "NSID TARGET_NSID CURRENT_NSID": S32,
@@ -200,7 +204,7 @@ attributes!(NEXT_HOPS = n::NEXT_HOP, "NHA_" {
 });
 attributes!(METRICS = n::METRIC, "RTAX_" {
     "LOCK MTU WINDOW RTT RTTVAR SSTHRESH CWND ADVMSS REORDERING HOPLIMIT INITCWND FEATURES RTO_MIN INITRWND": U32,
-    "QUICKACK FASTOPEN_NO_COOKIE": U32,
+    "QUICKACK": U32,
     "CC_ALGO": Text,
 });
 attributes!(
@@ -208,7 +212,8 @@ attributes!(
     pub(crate) MULTIPATH = n::ROUTE, "RTA_" {
         "DST SRC GATEWAY PREFSRC NEWDST": Address,
         "IIF OIF": INTERFACE,
-        "PRIORITY PROTOINFO FLOW MP_ALGO MARK UID": U32,
+        "PRIORITY PROTOINFO FLOW MP_ALGO MARK UID NH_ID": U32,
+        "FLOWLABEL": BE32,
         "METRICS": Nested(&METRICS),
         "MULTIPATH": Own(Code::Multipath),
         "CACHEINFO": Is(Structure(&ROUTE_CACHE)),
@@ -227,7 +232,10 @@ attributes!(RULE = n::RULE, "FRA_" {
     "GOTO PRIORITY FWMARK FLOW SUPPRESS_IFGROUP SUPPRESS_PREFIXLEN FWMASK": U32,
     "TUN_ID": Is(ValueKind::Wire(NetworkKind::Long)),
     "TABLE": Is(Value(Four, &n::TABLE)),
-    "L3MDEV": U8,
+    "L3MDEV DSCP": U8,
+    "DSCP_MASK": X8,
+    "FLOWLABEL FLOWLABEL_MASK": BE32,
+    "SPORT_MASK DPORT_MASK": X16,
     "UID_RANGE": Is(Structure(&USERS)),
     "PROTOCOL": Is(Value(One, &n::PROTOCOL)),
     "IP_PROTO": Named(&IPPROTO),
@@ -245,13 +253,21 @@ attributes!(TRAFFIC_SIZES = n::TRAFFIC_SIZES, "TCA_STAB_" {
     "DATA": Several(HALF),
 });
 attributes!(TRAFFIC = n::TRAFFIC, "TCA_" {
-    "KIND": Text,
+    "KIND EXT_WARN_MSG": Text,
     "STATS": Is(Structure(&TRAFFIC_COUNTS)),
     "RATE": Is(Structure(&ESTIMATOR)),
     "FCNT CHAIN INGRESS_BLOCK EGRESS_BLOCK DUMP_FLAGS": U32,
     "STATS2": Nested(&TRAFFIC_COUNT),
     "STAB": Nested(&TRAFFIC_SIZES),
     "HW_OFFLOAD": U8,
+});
+static ACTIONS: AttributeKind = Nested(&ACTION);
+attributes!(ROOT = n::ACTION_ROOT, "TCA_ROOT_" {
+    "TAB": Listed(&ACTIONS),
+    "FLAGS": flags32(&n::ACTION_ROOT_FLAGS),
+    "COUNT": U32,
+    "TIME_DELTA": Milliseconds,
+    "EXT_WARN_MSG": Text,
 });
 attributes!(ACTION = n::ACTION, "TCA_ACT_" {
     "KIND": Text,
@@ -286,7 +302,7 @@ static NEXT_HOP_MESSAGE: MessageLayout = message(&NEXT_HOP_HEAD, &NEXT_HOPS);
 static ROUTE_MESSAGE: MessageLayout = message(&ROUTE_HEAD, &MULTIPATH);
 static RULE_MESSAGE: MessageLayout = message(&RULE_HEAD, &RULE);
 static TRAFFIC_MESSAGE: MessageLayout = message(&TRAFFIC_HEAD, &TRAFFIC);
-static ACTION_MESSAGE: MessageLayout = message(&ACTION_HEAD, &ACTION);
+static ACTION_MESSAGE: MessageLayout = message(&ACTION_HEAD, &ROOT);
 
 /// What is asked of neighbours of bridges begins as what is asked of interfaces does.
 const GET_NEIGHBOUR: u16 = 30;
@@ -295,8 +311,9 @@ const BRIDGE: u8 = 7;
 /// By the words that their names end with, what the messages of routing hold.
 static MESSAGES: &[(&str, &MessageLayout)] = &[
     ("NEWLINK DELLINK GETLINK SETLINK", &LINK_MESSAGE),
+    ("NEWADDR DELADDR GETADDR", &ADDRESS_MESSAGE),
     (
-        "NEWADDR DELADDR GETADDR GETMULTICAST GETANYCAST",
+        "NEWMULTICAST DELMULTICAST GETMULTICAST NEWANYCAST DELANYCAST GETANYCAST",
         &ADDRESS_MESSAGE,
     ),
     ("NEWROUTE DELROUTE GETROUTE", &ROUTE_MESSAGE),

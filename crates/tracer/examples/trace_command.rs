@@ -23,6 +23,7 @@ use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::TraceOptions;
 use backsight_tracer::output::{EventFormat, EventView, OutputTarget, SummaryTable, TraceOutput};
 use backsight_tracer::processes::PidDetails;
+use backsight_tracer::result_details::ResultDetails;
 use backsight_tracer::summary::{CallSummary, SummaryColumn, SummaryOrder};
 
 /// What is asked for.
@@ -88,6 +89,7 @@ fn trace_options(arguments: &Arguments) -> Result<TraceOptions, Box<dyn Error>> 
     let mut display = DisplaySettings {
         aspects: DescriptorDetails::default(),
         processes: PidDetails::default(),
+        results: ResultDetails::default(),
         full: SyscallSet::none(),
         opaque: SyscallSet::none(),
         raw: SyscallSet::none(),

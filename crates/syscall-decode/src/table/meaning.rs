@@ -16,6 +16,9 @@ mod security;
 mod segments;
 pub(crate) mod tracing;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::classes;
 use super::flags as f;
 use super::kind::IntegerWidth::{Eight, Four, Two};
@@ -1036,23 +1039,35 @@ static MEANINGS: &[Meaning] = &[
 pub use placement::ERROR_OR_NUMBER;
 pub use prctl::answer as prctl_answer;
 
+/// The meanings by the names of their calls: the first that names one holds.
+static BY_NAME: LazyLock<HashMap<&str, &Meaning>> = LazyLock::new(|| {
+    let all = [
+        MEANINGS,
+        attributes::MEANINGS,
+        futexes::MEANINGS,
+        security::MEANINGS,
+        rare::MEANINGS,
+        placement::MEANINGS,
+        rings::MEANINGS,
+        bpf::MEANINGS,
+        aio::MEANINGS,
+        segments::MEANINGS,
+        tracing::MEANINGS,
+        counters::MEANINGS,
+    ];
+    let mut by_name = HashMap::new();
+    for meaning in all.into_iter().flatten() {
+        for name in meaning.names.split(' ') {
+            by_name.entry(name).or_insert(meaning);
+        }
+    }
+    by_name
+});
+
 /// The row of a call: what is known of its arguments, else what their types say.
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> SyscallDefinition {
     let stacked = name == "rt_sigreturn" && !narrow;
-    let known = MEANINGS
-        .iter()
-        .chain(attributes::MEANINGS)
-        .chain(futexes::MEANINGS)
-        .chain(security::MEANINGS)
-        .chain(rare::MEANINGS)
-        .chain(placement::MEANINGS)
-        .chain(rings::MEANINGS)
-        .chain(bpf::MEANINGS)
-        .chain(aio::MEANINGS)
-        .chain(segments::MEANINGS)
-        .chain(tracing::MEANINGS)
-        .chain(counters::MEANINGS)
-        .find(|meaning| meaning.names.split(' ').any(|known| known == name));
+    let known = BY_NAME.get(name).copied();
     let mut kinds = [Hidden; 6];
     for (number, argument) in arguments.iter().enumerate().take(6) {
         let meant = known.and_then(|meaning| meaning.kinds.get(number)).copied();

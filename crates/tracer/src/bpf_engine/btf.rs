@@ -67,8 +67,9 @@ pub(super) struct KernelTypes {
 impl KernelTypes {
     /// Those of the running kernel; `points` are the tracepoints of typed programs.
     pub fn of_kernel(points: &[&str]) -> Result<Self, BpfEngineError> {
-        let cache = TypeCache::of_user(&wanted_names(points));
-        let kept = cache.as_ref().and_then(TypeCache::read);
+        let size = std::fs::metadata(PATH).map_err(|_| BpfEngineError::Types)?;
+        let cache = TypeCache::of_user(&wanted_names(points), size.len());
+        let kept = cache.as_ref().and_then(TypeCache::read::<ReducedTypes>);
         if let Some(types) = kept.and_then(|types| Self::from_reduced(types, points)) {
             return Ok(types);
         }

@@ -11,9 +11,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
-use serde::{Deserialize, Serialize};
-
-use super::btf::{self, ReducedTypes};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Most bytes of such a file: those of Linux 6.18 take 50 thousand.
 const MOST: u64 = 1 << 20;
@@ -29,19 +27,19 @@ pub(super) struct TypeCache {
 
 /// What the file holds.
 #[derive(Serialize, Deserialize)]
-struct KeptTypes {
+struct KeptTypes<T> {
     made_for: String,
-    types: ReducedTypes,
+    types: T,
 }
 
 impl TypeCache {
-    /// That of this user for these names; nothing if it can't be said where, or which boot this is.
-    pub fn of_user(names: &str) -> Option<Self> {
+    /// That of this user for these names of what the kernel says in so many bytes; nothing if it can't be said where it is, or
+    /// which boot this is.
+    pub fn of_user(names: &str, size: u64) -> Option<Self> {
         let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
         let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
         let cache = cache.filter(|path| path.is_absolute()).or_else(home)?;
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-        let size = std::fs::metadata(btf::PATH).ok()?.len();
         let kernel = rustix::system::uname();
         let (release, version) = (kernel.release(), kernel.version());
         let made_for = format!(
@@ -57,7 +55,7 @@ impl TypeCache {
     }
 
     /// What is kept; nothing if there is nothing, or if it is another kernel's or may be another user's.
-    pub fn read(&self) -> Option<ReducedTypes> {
+    pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
         let folder = self.open_folder().ok()?;
         // One that isn't a file isn't waited for.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -68,7 +66,7 @@ impl TypeCache {
         }
         let mut bytes = Vec::new();
         File::from(file).take(MOST).read_to_end(&mut bytes).ok()?;
-        let kept: KeptTypes = postcard::from_bytes(&bytes).ok()?;
+        let kept: KeptTypes<T> = postcard::from_bytes(&bytes).ok()?;
         (kept.made_for == self.made_for).then_some(kept.types)
     }
 
@@ -76,10 +74,10 @@ impl TypeCache {
     ///
     /// # Errors
     /// The file can't be written, or its folder isn't this user's alone.
-    pub fn write(&self, types: &ReducedTypes) -> io::Result<()> {
+    pub fn write(&self, types: &impl Serialize) -> io::Result<()> {
         let kept = KeptTypes {
             made_for: self.made_for.clone(),
-            types: types.clone(),
+            types,
         };
         let bytes = postcard::to_allocvec(&kept).map_err(io::Error::other)?;
         let mut builder = std::fs::DirBuilder::new();
@@ -136,24 +134,29 @@ mod tests {
         }
     }
 
-    fn types() -> ReducedTypes {
-        let kept = (vec![("sys_enter".to_owned(), 7_u32)], vec![1_u8, 2, 3]);
-        postcard::from_bytes(&postcard::to_allocvec(&kept).unwrap()).unwrap()
+    type Kept = (Vec<(String, u32)>, Vec<u8>);
+
+    fn types() -> Kept {
+        (vec![("sys_enter".to_owned(), 7)], vec![1, 2, 3])
+    }
+
+    fn kept(cache: &TypeCache) -> Option<Kept> {
+        cache.read()
     }
 
     #[test]
     fn what_is_kept_is_for_this_boot_and_kernel_alone() {
         let folder = tempfile::tempdir().unwrap();
         let ours = cache(folder.path(), "this boot");
-        assert_eq!(ours.read(), None);
+        assert_eq!(kept(&ours), None);
         ours.write(&types()).unwrap();
-        assert_eq!(ours.read(), Some(types()));
-        assert_eq!(cache(folder.path(), "the next boot").read(), None);
+        assert_eq!(kept(&ours), Some(types()));
+        assert_eq!(kept(&cache(folder.path(), "the next boot")), None);
         // It takes the place of what was there.
         cache(folder.path(), "the next boot")
             .write(&types())
             .unwrap();
-        assert_eq!(ours.read(), None);
+        assert_eq!(kept(&ours), None);
         let files = std::fs::read_dir(&ours.folder).unwrap();
         assert_eq!(files.count(), 1);
     }
@@ -168,18 +171,18 @@ mod tests {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         };
         allow(&file, 0o620);
-        assert_eq!(ours.read(), None);
+        assert_eq!(kept(&ours), None);
         allow(&file, 0o600);
-        assert!(ours.read().is_some());
+        assert!(kept(&ours).is_some());
         allow(&ours.folder, 0o777);
-        assert_eq!(ours.read(), None);
+        assert_eq!(kept(&ours), None);
         assert!(ours.write(&types()).is_err());
         allow(&ours.folder, 0o700);
         // Nor what stands elsewhere.
         let elsewhere = folder.path().join("elsewhere");
         std::fs::rename(&file, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
-        assert_eq!(ours.read(), None);
+        assert_eq!(kept(&ours), None);
     }
 
     #[test]
@@ -191,11 +194,11 @@ mod tests {
         let whole = std::fs::read(&file).unwrap();
         for bytes in [&b""[..], b"\xff\xff\xff\xff\xff", &whole[..whole.len() - 1]] {
             std::fs::write(&file, bytes).unwrap();
-            assert_eq!(ours.read(), None);
+            assert_eq!(kept(&ours), None);
         }
         std::fs::remove_file(&file).unwrap();
         std::fs::create_dir(&file).unwrap();
-        assert_eq!(ours.read(), None);
+        assert_eq!(kept(&ours), None);
         assert!(ours.write(&types()).is_err());
     }
 }

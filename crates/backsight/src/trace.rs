@@ -540,15 +540,10 @@ impl TraceArgs {
             })
         } else {
             let text = TextWriter::new(self.text(wall, display));
-            let nothing = aspects.is_empty() && processes.is_empty() && results.is_empty();
-            EventFormat::Text(Box::new(if nothing {
-                text
-            } else {
-                let files = ProcResolver::new(aspects)
-                    .with_results(results)
-                    .with_processes(processes, format.escapes());
-                text.with_resolver(files)
-            }))
+            let files = ProcResolver::new(aspects)
+                .with_results(results)
+                .with_processes(processes, format.escapes());
+            EventFormat::Text(Box::new(text.with_resolver(files)))
         };
         let summary = format.only_counts() || format.summary;
         Ok(EventView {

@@ -35,6 +35,12 @@ pub trait Resolver {
         None
     }
 
+    /// The name of a family of generic netlink, whose number this kernel chose.
+    fn generic_family(&mut self, number: u16) -> Option<String> {
+        let _nothing_is_known = number;
+        None
+    }
+
     /// What stands behind the number of a traced thread at the beginning of a line.
     fn describe_thread(&mut self, tid: i32) -> Vec<u8> {
         let _nothing_is_known = tid;

@@ -49,8 +49,8 @@ fn line(name: &str, arguments: [u64; 6], netlink: Option<u8>, pieces: &[(u64, &[
     String::from_utf8(out).expect("text")
 }
 
-/// What is shown of a netlink message behind its beginning.
-fn payload(protocol: u8, kind: u16, payload: &[u8]) -> String {
+/// A netlink message that asks for all that there are.
+fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
     let mut message = Vec::new();
     let length = 16 + payload.len() as u32;
     message.extend_from_slice(&length.to_le_bytes());
@@ -58,12 +58,22 @@ fn payload(protocol: u8, kind: u16, payload: &[u8]) -> String {
     message.extend_from_slice(&0x301_u16.to_le_bytes());
     message.extend_from_slice(&[0; 8]);
     message.extend_from_slice(payload);
+    message
+}
+
+/// What is shown of a netlink message behind its beginning.
+fn behind_head(protocol: u8, message: &[u8]) -> String {
     let length = message.len() as u64;
     let arguments = [3, DATA, length, 0, 0, 0];
-    let shown = line("sendto", arguments, Some(protocol), &[(DATA, &message)]);
+    let shown = line("sendto", arguments, Some(protocol), &[(DATA, message)]);
     let (_, behind) = shown.split_once("nlmsg_pid=0}, ").expect("a message");
     let (behind, _) = behind.rsplit_once("], ").expect("its end");
     behind.to_owned()
+}
+
+/// The same of a message that asks for all that there are.
+fn payload(protocol: u8, kind: u16, payload: &[u8]) -> String {
+    behind_head(protocol, &message(kind, payload))
 }
 
 /// An attribute, up to where the next one may stand.
@@ -168,6 +178,55 @@ fn newer_attributes_of_routes_and_links_have_their_form() {
         assert!(whole.contains(shown), "{whole} has no {shown}");
     }
     assert_eq!(payload(ROUTE, 56, &[2]), "{ifa_family=AF_INET, ...}");
+}
+
+#[test]
+fn shared_buffers_have_the_upper_halves_of_their_identifiers_where_they_are_said() {
+    let mut buffer = vec![1, 0, 0, 0, 0, 0, 0, 0];
+    for number in [2_u64, 3, 4, 5, 6, 7] {
+        buffer.extend_from_slice(&number.to_le_bytes());
+    }
+    let mut head = vec![0; 64];
+    head[0] = 43;
+    for (size, shown) in [
+        (40, "peer_token=0x5}"),
+        (44, "peer_token=0x5, peer_gid_ext=0x6, my_gid_ext=0}"),
+        (56, "peer_token=0x5, peer_gid_ext=0x6, my_gid_ext=0x7}"),
+    ] {
+        let told = joined(&[&head, &attribute(4, &buffer[..size])]);
+        let mut message = message(20, &told);
+        // An answer is no request.
+        message[6] = 0;
+        let whole = behind_head(4, &message);
+        assert!(whole.contains(shown), "{whole} has no {shown}");
+    }
+}
+
+#[test]
+fn flags_of_a_message_follow_from_its_name() {
+    for (protocol, kind, shown) in [
+        (
+            12,
+            0x0a1a,
+            "NFT_MSG_DESTROYTABLE, nlmsg_flags=NLM_F_REQUEST|NLM_F_NONREC|NLM_F_BULK,",
+        ),
+        (
+            6,
+            0x28,
+            "XFRM_MSG_GETDEFAULT, nlmsg_flags=NLM_F_REQUEST|0x300,",
+        ),
+        (
+            GENERIC,
+            40,
+            "0x28 /* GENERIC_FAMILY_??? */, nlmsg_flags=NLM_F_REQUEST|NLM_F_DUMP,",
+        ),
+    ] {
+        let message = message(kind, &[]);
+        let pieces: [(u64, &[u8]); 1] = [(DATA, &message)];
+        let arguments = [3, DATA, message.len() as u64, 0, 0, 0];
+        let whole = line("sendto", arguments, Some(protocol), &pieces);
+        assert!(whole.contains(shown), "{whole} has no {shown}");
+    }
 }
 
 /// A message with one control message, as far as it is shown.

@@ -1,5 +1,5 @@
 //! Names of a process's descriptors, looked up in `/proc` while the process is stopped: paths, sockets with their addresses,
-//! devices, processes.
+//! devices, processes; and of families of netlink.
 //!
 //! Sockets are looked up where strace does it: the protocol is an attribute of the descriptor's link in `/proc`, addresses stand in
 //! the tables of `/proc/PID/net`, and the kernel's socket diagnostics know a Unix socket's peer, in this process's network
@@ -21,6 +21,7 @@ use rustix::net::{
 };
 
 use crate::error::ExpressionError;
+use crate::generic_families::generic_families;
 use crate::processes::{self, PidDetails, PidTranslator, shown_as};
 use crate::result_details::ResultDetails;
 use backsight_syscall_decode::SyscallRecord;
@@ -125,6 +126,8 @@ pub struct ProcResolver {
     diagnostics: Option<Option<OwnedFd>>,
     /// Unix sockets that had a peer, by their inodes.
     pairs: HashMap<u32, String>,
+    /// Families of generic netlink by their numbers; nothing until one is to be named.
+    families: Option<HashMap<u16, String>>,
 }
 
 impl ProcResolver {
@@ -138,6 +141,7 @@ impl ProcResolver {
             escapes: EscapeStyle::default(),
             diagnostics: None,
             pairs: HashMap::new(),
+            families: None,
         }
     }
 
@@ -317,6 +321,11 @@ impl Resolver for ProcResolver {
 
     fn describe_result(&mut self, tid: i32, call: &SyscallRecord) -> Option<Vec<u8>> {
         self.results.describe(tid, call)
+    }
+
+    fn generic_family(&mut self, number: u16) -> Option<String> {
+        let families = self.families.get_or_insert_with(generic_families);
+        families.get(&number).cloned()
     }
 
     fn describe_thread(&mut self, tid: i32) -> Vec<u8> {

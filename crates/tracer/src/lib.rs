@@ -34,6 +34,7 @@ pub mod error;
 pub mod expressions;
 #[doc(hidden)]
 pub mod fuzzing;
+mod generic_families;
 pub mod interrupt;
 pub mod options;
 pub mod outcome;

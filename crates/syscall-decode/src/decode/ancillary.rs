@@ -85,17 +85,15 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     /// What rides along with a message.
     pub(super) fn control_messages(&mut self, address: u64, length: u64, way: DataDirection) {
         let said = usize::try_from(length).unwrap_or(usize::MAX);
-        let length = said.min(if self.style.verbose {
-            LONGEST_OF_ALL
-        } else {
-            LONGEST
-        });
-        let Some(all) = self
-            .read(address, length, way)
-            .filter(|bytes| length >= HEAD && bytes.len() >= length)
-        else {
+        let everything = self.style.verbose;
+        let all = everything
+            .then(|| self.control_bytes(address, said.min(LONGEST_OF_ALL), way))
+            .flatten()
+            .or_else(|| self.control_bytes(address, said.min(LONGEST), way));
+        let Some(all) = all else {
             return self.address(address);
         };
+        let length = all.len();
         self.sink.begin(Bracket::Array);
         let mut rest = all;
         while rest.len() >= HEAD {
@@ -119,6 +117,16 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.end(Bracket::Array);
     }
 
+    fn control_bytes(
+        &mut self,
+        address: u64,
+        length: usize,
+        way: DataDirection,
+    ) -> Option<&'a [u8]> {
+        let bytes = self.read_text(address, length, way)?;
+        bytes.get(..length).filter(|_| length >= HEAD)
+    }
+
     fn control_message(&mut self, message: &'a [u8], head: &'a [u8]) {
         let (level, kind) = (int_at(head, 8), int_at(head, 12));
         self.sink.begin(Bracket::Structure);
@@ -140,23 +148,22 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.field(false, "cmsg_data");
             match held {
                 Some((.., held)) => self.control_data(held, said),
-                None => self.control_bytes(said),
+                None => self.sink.binary(said, false),
             }
         }
         self.sink.end(Bracket::Structure);
-    }
-
-    fn control_bytes(&mut self, said: &'a [u8]) {
-        let shown = said.len().min(self.style.string);
-        self.sink.binary(&said[..shown], shown < said.len());
     }
 
     fn control_data(&mut self, held: &'static Data, said: &'a [u8]) {
         match held {
             Data::Several(kind) => {
                 let size = self.size(*kind);
-                let most = self.shown_elements();
                 let count = said.len() / size;
+                let most = if self.style.verbose {
+                    count
+                } else {
+                    self.shown_elements()
+                };
                 self.sink.begin(Bracket::Array);
                 for (index, element) in said.chunks_exact(size).take(most).enumerate() {
                     self.sink.item(index == 0);

@@ -1,7 +1,7 @@
 //! What goes through netlink sockets: messages one behind the other, each with what its family has in it.
 //!
 //! A message says its own length and an attribute does too; neither is believed further than memory goes that was sent or
-//! received. Families whose numbers the running kernel chose aren't looked up; only the first is named.
+//! received. Families whose numbers the running kernel chose are named by the resolver.
 
 mod attributes;
 mod span;
@@ -183,9 +183,22 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SELINUX_FAMILY => self.one(value, &n::SELINUX),
             AUDIT => self.one(value, &n::AUDIT),
             CRYPTO => self.one(value, &n::CRYPTO),
-            GENERIC => self.one(value, &GENERIC_FAMILIES),
+            GENERIC => self.generic_family(kind),
             NETFILTER_FAMILY => self.filter_kind(kind),
             _ => self.one(value, &n::TYPES),
+        }
+    }
+
+    /// A family whose number the kernel chose.
+    fn generic_family(&mut self, kind: u16) {
+        let value = u64::from(kind);
+        match self.sink.generic_family(kind) {
+            Some(name) if kind != CONTROLLER => {
+                self.sink.constant(NamedNumber::Hex(value), |out| {
+                    out.extend_from_slice(name.as_bytes())
+                })
+            }
+            _ => self.one(value, &GENERIC_FAMILIES),
         }
     }
 
@@ -527,9 +540,12 @@ fn more_flags(kind: u16, protocol: u8) -> Option<&'static Names> {
     let value = u64::from(kind);
     let by_name = |name: &str| {
         let said = |word: &str| name.contains(word);
-        if said("NEW") {
+        if said("DEFAULT") {
+            // Defaults are neither made nor listed.
+            None
+        } else if said("NEW") {
             Some(&n::NEW_FLAGS)
-        } else if said("DEL") {
+        } else if said("DEL") || said("DESTROY") {
             Some(&n::DELETE_FLAGS)
         } else if said("GET") {
             Some(&n::GET_FLAGS)

@@ -89,6 +89,10 @@ pub(crate) trait ValueSink {
     fn process(&mut self, number: i32, _: PidKind) {
         self.signed(i64::from(number));
     }
+    /// The name of a family of generic netlink, where it is known.
+    fn generic_family(&mut self, _number: u16) -> Option<String> {
+        None
+    }
     fn dir_fd(&mut self, fd: i32, call: &SyscallRecord);
     fn begin(&mut self, bracket: Bracket);
     fn end(&mut self, bracket: Bracket);

@@ -73,12 +73,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let number = |bytes: &[u8]| (bytes.len() == 4).then(|| int_at(bytes, 0));
         let before = self.read_always(raw, 4, DataDirection::In).and_then(number);
-        let after = if self.row.name == "getsockopt" && self.failed() && !self.says_length_anyway()
-        {
-            None
+        // How long an option is, is said also where there was no place for it.
+        let after = if self.row.name == "getsockopt" {
+            self.read_always(raw, 4, DataDirection::Out)
         } else {
-            self.read(raw, 4, DataDirection::Out).and_then(number)
+            self.read(raw, 4, DataDirection::Out)
         };
+        let after = after.and_then(number);
         let (Some(before), after) = (before.or(after), after) else {
             self.address(raw);
             return;
@@ -101,14 +102,6 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             _ => self.sink.signed(shown(before)),
         }
         self.sink.end(Bracket::Array);
-    }
-
-    /// Whether an option's length is said even where the option can't be: how much room it would take.
-    fn says_length_anyway(&self) -> bool {
-        const LEVEL: u64 = 270;
-        const MEMBERSHIPS: u64 = 9;
-        let [_, level, option, ..] = self.call.arguments;
-        (level & 0xffff_ffff, option & 0xffff_ffff) == (LEVEL, MEMBERSHIPS)
     }
 
     /// Vectors of buffers; for what was received, no more than what came.

@@ -5,7 +5,8 @@
 use super::netlink::Span;
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, load, long_at, short_at};
-use crate::format::{self, NamedNumber};
+use crate::errno::error_by_number;
+use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::option::names::{ICMP, PACKET_MEMBER, TCP_KEY_FLAGS};
 use crate::table::option::{self, OptionKind};
 use crate::table::{DataDirection, Names, StructureLayout};
@@ -154,6 +155,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// Bytes that are never shown as text, as many as a string has.
     fn option_in_hex(&mut self, raw: u64, way: DataDirection, length: usize) {
+        if length == 0 {
+            return self.sink.binary(&[], false);
+        }
         let shown = length.min(self.style.string);
         if let Some(bytes) = self.option_bytes(raw, shown, way) {
             self.sink.binary(bytes, shown < length);
@@ -179,7 +183,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.begin(Bracket::Array);
         self.sink.item(true);
         self.sink.hex(u64::from(int_at(bytes, 0)));
-        if first != 0 || last != 0 {
+        let named = self.sink.constants() != ConstantStyle::Numbers;
+        if named && (first != 0 || last != 0) {
             self.sink.aside(|out| {
                 if first != 0 {
                     format::unsigned(out, u64::from(first));
@@ -243,11 +248,13 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             let value = int_at(bytes, 0);
             self.sink.begin(Bracket::Array);
             self.sink.item(true);
-            if value == 0 {
-                self.sink.unsigned(0);
-            } else {
-                self.sink
-                    .word(|out| format::error_name(out, i64::from(value)));
+            match error_by_number(i64::from(value)).filter(|_| value != 0) {
+                Some((name, _)) => {
+                    let number = NamedNumber::Unsigned(u64::from(value));
+                    self.sink
+                        .constant(number, |out| out.extend_from_slice(name.as_bytes()));
+                }
+                None => self.sink.unsigned(u64::from(value)),
             }
             self.sink.end(Bracket::Array);
         }

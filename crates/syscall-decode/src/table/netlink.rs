@@ -10,7 +10,7 @@ pub(crate) mod names;
 mod other;
 mod route;
 
-pub(crate) use diag::Sockets;
+pub(crate) use diag::{SMC_BUFFER, Sockets};
 pub(crate) use generic::{CONTROL_MESSAGE, OTHER_MESSAGE};
 pub(crate) use other::{ALGORITHM, ALGORITHM_ATTRIBUTES, ERROR, NETFILTER, SELINUX, UDEV};
 pub(crate) use route::{GROUP_HEAD, MULTIPATH, NEXT_HOP, ROUTING, VIA_FAMILY};
@@ -118,6 +118,8 @@ pub(crate) enum SpecialAttribute {
     Via,
     /// Operations of a filter of sockets.
     Bytecode,
+    /// A buffer that both ends of a connection share.
+    SharedBuffer,
     /// Keys of connections.
     Keys,
     /// Addresses of sockets.

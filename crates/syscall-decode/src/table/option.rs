@@ -78,7 +78,7 @@ const TIPC: u32 = 271;
 /// Options of sockets of every kind that are numbers.
 const NUMBERS: &[u32] = &[
     1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 18, 19, 27, 29, 30, 32, 33, 34, 35, 36, 37, 40,
-    41, 42, 43, 44, 45, 46, 49, 53, 56, 60, 63, 64, 65, 68, 69, 70, 73, 75, 76, 77, 82, 83, 84,
+    41, 42, 43, 44, 45, 46, 49, 53, 56, 60, 63, 64, 65, 68, 69, 70, 73, 75, 76, 82, 83, 84,
 ];
 const LINGERS: &[u32] = &[13];
 const FILTERS: &[u32] = &[26];
@@ -87,6 +87,7 @@ static GOT: &[(u32, &[u32], OptionKind)] = &[
     (SOCKET, NUMBERS, OptionKind::Number),
     (SOCKET, LINGERS, OptionKind::Partial(&LINGER)),
     (SOCKET, &[17], OptionKind::Partial(&UCRED)),
+    (SOCKET, &[77], OptionKind::Number),
     (SOCKET, FILTERS, OptionKind::Operations),
     (SOCKET, &[4], OptionKind::Error),
     (SOCKET, &[74], OptionKind::Named(&n::REHASH)),

@@ -258,6 +258,10 @@ impl ValueSink for TextSink<'_, '_> {
         self.explain(number, whose);
     }
 
+    fn generic_family(&mut self, number: u16) -> Option<String> {
+        self.descriptors.as_mut()?.generic_family(number)
+    }
+
     fn dir_fd(&mut self, fd: i32, call: &SyscallRecord) {
         if fd == CURRENT_DIRECTORY {
             self.constant(NamedNumber::Signed(i64::from(fd)), |out| {

@@ -538,13 +538,13 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
         }
         SpecialKind::Fcntl => Guessed(vec![structure(argument, 32, Both)]),
         SpecialKind::ThreadName(way) => Guessed(vec![structure(argument, 16, at(way))]),
-        SpecialKind::AddressLength | SpecialKind::OptionLength | SpecialKind::Offset => {
-            Guessed(vec![structure(
-                argument,
-                if special == SpecialKind::Offset { 8 } else { 4 },
-                Both,
-            )])
-        }
+        // How long an option is, is said also where there was no place for it.
+        SpecialKind::OptionLength => Guessed(vec![structure(argument, 4, BothAlways)]),
+        SpecialKind::AddressLength | SpecialKind::Offset => Guessed(vec![structure(
+            argument,
+            if special == SpecialKind::Offset { 8 } else { 4 },
+            Both,
+        )]),
         SpecialKind::Descriptors => Guessed(vec![structure(argument, 128, Both)]),
         // Which of them are ready is told of all.
         SpecialKind::Polled => Guessed(vec![Step {

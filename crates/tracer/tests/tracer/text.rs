@@ -395,8 +395,17 @@ fn newer_bits_are_put_back_into_the_number_behind_the_names() {
     }
 }
 
+/// What strace 6.1 shows as bytes and we by its form: words of a line of ours. `tests/network.rs` of the decoder says how.
+const NEWER_FORMS: [&str; 1] = ["sa_family=AF_TIPC, addrtype="];
+
 fn same(theirs: &Line, ours: &Line) -> bool {
     let (Line(theirs, first), Line(ours, second)) = (theirs, ours);
+    if NEWER_FORMS
+        .iter()
+        .any(|form| ours.contains(form) && !theirs.contains(form))
+    {
+        return true;
+    }
     if is_strace_old() && is_told_anew(ours) {
         let call = |line: &str| line.split('(').next().map(str::to_owned);
         return call(theirs) == call(ours);

@@ -5,11 +5,11 @@
 use super::attributes::Around;
 use super::{Span, next};
 use crate::decode::sink::{Bracket, ValueSink};
-use crate::decode::{Walk, int_at, short_at};
+use crate::decode::{Walk, int_at, load, short_at};
 use crate::format::{self, NamedNumber};
 use crate::table::netlink::names::diag as n;
 use crate::table::netlink::{
-    GROUP_HEAD, MULTIPATH, NEXT_HOP, ROUTING, SpecialAttribute, VIA_FAMILY,
+    GROUP_HEAD, MULTIPATH, NEXT_HOP, ROUTING, SMC_BUFFER, SpecialAttribute, VIA_FAMILY,
 };
 use crate::table::{NetworkKind, ValueKind, flags};
 
@@ -44,6 +44,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialAttribute::Multipath => self.ways(span, around),
             SpecialAttribute::Via => self.gateway(span),
             SpecialAttribute::Bytecode => self.bytecode(span),
+            SpecialAttribute::SharedBuffer => self.shared_buffer(span),
             SpecialAttribute::Keys => self.keys(span),
             SpecialAttribute::Sockets => self.addresses(span),
             SpecialAttribute::Settings => self.settings(span),
@@ -227,6 +228,32 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.unsigned(u64::from(int_at(bytes, 4)));
         if span.length > SIZE {
             self.address_of_family(Some("addr"), bytes[0], span.from(SIZE));
+        }
+        self.sink.end(Bracket::Structure);
+        true
+    }
+
+    /// A buffer, with the upper halves of its identifiers where anything is behind it: what is missing of them is zero.
+    fn shared_buffer(&mut self, span: Span<'a>) -> bool {
+        const HALF: usize = 8;
+        let size = SMC_BUFFER.size;
+        if span.length < size {
+            return false;
+        }
+        let there = span.up_to(size + 2 * HALF);
+        let Some(bytes) = there.first(there.length) else {
+            self.address(span.address);
+            return true;
+        };
+        let (known, halves) = bytes.split_at(size);
+        self.sink.begin(Bracket::Structure);
+        self.fields(&SMC_BUFFER, known, 0, true);
+        if !halves.is_empty() {
+            let (first, second) = halves.split_at(halves.len().min(HALF));
+            for (name, half) in [("peer_gid_ext", first), ("my_gid_ext", second)] {
+                self.sink.field(false, name);
+                self.sink.hex(load(half, HALF));
+            }
         }
         self.sink.end(Bracket::Structure);
         true

@@ -136,10 +136,13 @@ structure!(SMC_LINK 146 {
     field peer_gid 106 Characters(40),
 });
 structure!(SMC_GROUP 147 { field lnk 0 Array(&Structure(&SMC_LINK), 1), field role 146 Value(One, &n::SMC_ROLE) });
-structure!(SMC_BUFFER 40 {
-    field linkid 0 UINT, field peer_gid 8 Hex(Eight), field my_gid 16 Hex(Eight), field token 24 Hex(Eight),
-    field peer_token 32 Hex(Eight),
-});
+structure!(
+    /// A buffer that both ends of a connection share, without what newer kernels say behind it.
+    SMC_BUFFER 40 {
+        field linkid 0 UINT, field peer_gid 8 Hex(Eight), field my_gid 16 Hex(Eight), field token 24 Hex(Eight),
+        field peer_token 32 Hex(Eight),
+    }
+);
 
 const DECLINED: ValueKind = ValueKind::Wire(NetworkKind::Named(Four, &n::SMC_DECLINED));
 
@@ -211,7 +214,7 @@ attributes!(SMC = n::SMC, "SMC_DIAG_" {
     "CONNINFO": Is(Structure(&SMC_CONNECTION)),
     "LGRINFO": Is(Structure(&SMC_GROUP)),
     "SHUTDOWN": flags8(&n::SHUTDOWN),
-    "DMBINFO": Is(Structure(&SMC_BUFFER)),
+    "DMBINFO": Own(Code::SharedBuffer),
     "FALLBACK": Is(Structure(&SMC_FALLBACK)),
 });
 

@@ -41,6 +41,12 @@ pub trait Resolver {
         None
     }
 
+    /// The name of a network interface, as `pid` numbers it.
+    fn interface_name(&mut self, pid: i32, number: u32) -> Option<String> {
+        let _nothing_is_known = (pid, number);
+        None
+    }
+
     /// What stands behind the number of a traced thread at the beginning of a line.
     fn describe_thread(&mut self, tid: i32) -> Vec<u8> {
         let _nothing_is_known = tid;

@@ -1,11 +1,29 @@
 //! Netlink messages, options and control messages of sockets, and addresses, as the newest strace (7.2) has them.
 
+use backsight_syscall_decode::resolver::{DescriptorInfo, Resolver};
 use backsight_syscall_decode::table::syscall_number;
 use backsight_syscall_decode::text::{TextOptions, TextWriter};
 use backsight_syscall_decode::{
     Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
     TraceEvent,
 };
+
+/// A machine with one family and one interface.
+struct Machine;
+
+impl Resolver for Machine {
+    fn describe_descriptor(&mut self, _: i32, _: i32, _: &SyscallRecord) -> DescriptorInfo {
+        DescriptorInfo::default()
+    }
+
+    fn generic_family(&mut self, number: u16) -> Option<String> {
+        (number == 33).then(|| "nl80211".to_owned())
+    }
+
+    fn interface_name(&mut self, _: i32, number: u32) -> Option<String> {
+        (number == 7).then(|| "eth7".to_owned())
+    }
+}
 
 const DATA: u64 = 0x1000;
 const MORE: u64 = 0x9000;
@@ -14,6 +32,17 @@ const ROUTE: u8 = 0;
 
 /// The line of a call that came back with zero, with the memory that it was made with.
 fn line(name: &str, arguments: [u64; 6], netlink: Option<u8>, pieces: &[(u64, &[u8])]) -> String {
+    line_with_result(name, arguments, 0, netlink, pieces)
+}
+
+/// The same of a call with another result.
+fn line_with_result(
+    name: &str,
+    arguments: [u64; 6],
+    value: i64,
+    netlink: Option<u8>,
+    pieces: &[(u64, &[u8])],
+) -> String {
     let mut memory = CapturedMemory::default();
     memory.set_netlink(netlink);
     for (address, bytes) in pieces {
@@ -30,7 +59,7 @@ fn line(name: &str, arguments: [u64; 6], netlink: Option<u8>, pieces: &[(u64, &[
         number: syscall_number(Abi::X86_64, name).expect("a call of the kernel"),
         arguments,
         entered: 0,
-        outcome: SyscallOutcome::Returned { value: 0, took: 1 },
+        outcome: SyscallOutcome::Returned { value, took: 1 },
         memory,
         injected: false,
         rewritten: false,
@@ -45,7 +74,9 @@ fn line(name: &str, arguments: [u64; 6], netlink: Option<u8>, pieces: &[(u64, &[
         kind: EventKind::Call(call),
     };
     let mut out = Vec::new();
-    TextWriter::new(TextOptions::default()).write(&event, &mut out);
+    TextWriter::new(TextOptions::default())
+        .with_resolver(Machine)
+        .write(&event, &mut out);
     String::from_utf8(out).expect("text")
 }
 
@@ -225,6 +256,47 @@ fn flags_of_a_message_follow_from_its_name() {
         let pieces: [(u64, &[u8]); 1] = [(DATA, &message)];
         let arguments = [3, DATA, message.len() as u64, 0, 0, 0];
         let whole = line("sendto", arguments, Some(protocol), &pieces);
+        assert!(whole.contains(shown), "{whole} has no {shown}");
+    }
+}
+
+#[test]
+fn families_and_interfaces_have_the_names_of_the_machine() {
+    let family = message(33, &[1, 1, 0, 0]);
+    let mut address = [0_u8; 8];
+    address[4] = 7;
+    let link = message(20, &address);
+    for (protocol, message, shown) in [
+        (GENERIC, &family, "nlmsg_type=nl80211, "),
+        (ROUTE, &link, "ifa_index=if_nametoindex(\"eth7\")}"),
+    ] {
+        let pieces: [(u64, &[u8]); 1] = [(DATA, message)];
+        let arguments = [3, DATA, message.len() as u64, 0, 0, 0];
+        let whole = line("sendto", arguments, Some(protocol), &pieces);
+        assert!(whole.contains(shown), "{whole} has no {shown}");
+    }
+    address[4] = 8;
+    assert!(payload(ROUTE, 20, &address).ends_with("ifa_index=8}"));
+}
+
+#[test]
+fn what_ethtool_answers_has_other_numbers_than_what_it_is_asked() {
+    let operation = attribute(1, &1_u32.to_le_bytes());
+    let operations = attribute(6, &attribute(1, &operation));
+    let told = joined(&[&[1, 2, 0, 0], &attribute(2, b"ethtool\0"), &operations]);
+    let message = message(16, &told);
+    let length = message.len() as u64;
+    let pieces: [(u64, &[u8]); 1] = [(DATA, &message)];
+    for (name, value, shown) in [
+        ("sendto", 0, "CTRL_ATTR_OP_ID}, ETHTOOL_MSG_STRSET_GET]"),
+        (
+            "recvfrom",
+            length as i64,
+            "CTRL_ATTR_OP_ID}, ETHTOOL_MSG_STRSET_GET_REPLY]",
+        ),
+    ] {
+        let arguments = [3, DATA, length, 0, 0, 0];
+        let whole = line_with_result(name, arguments, value, Some(GENERIC), &pieces);
         assert!(whole.contains(shown), "{whole} has no {shown}");
     }
 }

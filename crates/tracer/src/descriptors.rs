@@ -1,5 +1,5 @@
 //! Names of a process's descriptors, looked up in `/proc` while the process is stopped: paths, sockets with their addresses,
-//! devices, processes; and of families of netlink.
+//! devices, processes; and of families of netlink and interfaces.
 //!
 //! Sockets are looked up where strace does it: the protocol is an attribute of the descriptor's link in `/proc`, addresses stand in
 //! the tables of `/proc/PID/net`, and the kernel's socket diagnostics know a Unix socket's peer, in this process's network
@@ -126,6 +126,8 @@ pub struct ProcResolver {
     diagnostics: Option<Option<OwnedFd>>,
     /// Unix sockets that had a peer, by their inodes.
     pairs: HashMap<u32, String>,
+    /// What asks for interfaces; nothing until one is to be asked for, or where it can't be had.
+    interfaces: Option<Option<OwnedFd>>,
     /// Families of generic netlink by their numbers; nothing until one is to be named.
     families: Option<HashMap<u16, String>>,
 }
@@ -141,6 +143,7 @@ impl ProcResolver {
             escapes: EscapeStyle::default(),
             diagnostics: None,
             pairs: HashMap::new(),
+            interfaces: None,
             families: None,
         }
     }
@@ -321,6 +324,24 @@ impl Resolver for ProcResolver {
 
     fn describe_result(&mut self, tid: i32, call: &SyscallRecord) -> Option<Vec<u8>> {
         self.results.describe(tid, call)
+    }
+
+    fn interface_name(&mut self, pid: i32, number: u32) -> Option<String> {
+        let socket = self
+            .interfaces
+            .get_or_insert_with(|| {
+                let flags = SocketFlags::CLOEXEC;
+                socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None).ok()
+            })
+            .as_ref()?;
+        // Another network's interfaces have other numbers. A process that is gone was in this one, most likely.
+        let network = |process: &str| fs::read_link(format!("/proc/{process}/ns/net"));
+        if let (Ok(own), Ok(other)) = (network("self"), network(&shown_as(pid).to_string()))
+            && own != other
+        {
+            return None;
+        }
+        rustix::net::netdevice::index_to_name(socket, number).ok()
     }
 
     fn generic_family(&mut self, number: u16) -> Option<String> {

@@ -1,7 +1,6 @@
 //! What networks have in forms of their own: addresses, ports, interfaces, numbers in the network's order of bytes.
 //!
-//! Names of interfaces aren't looked up, since they are this machine's and not the traced program's. Only the loopback's number is
-//! the same everywhere.
+//! Names of interfaces are the resolver's, since they are the machine's. Only the loopback's number is the same everywhere.
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, device_major, device_minor, int_at, load, long_at, short_at, ticks};
@@ -96,18 +95,22 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// An interface's number.
     pub(super) fn interface(&mut self, number: u32) {
-        if number == LOOPBACK {
-            let value = NamedNumber::Unsigned(u64::from(number));
-            self.sink.words(|out, constants, escapes| {
-                format::constant(out, constants, value, |out| {
-                    out.extend_from_slice(b"if_nametoindex(");
-                    format::quoted(out, b"lo", escapes);
-                    out.push(b')');
-                })
-            });
-        } else {
-            self.sink.unsigned(u64::from(number));
-        }
+        let name = match number {
+            0 => None,
+            LOOPBACK => Some("lo".to_owned()),
+            _ => self.sink.interface_name(number),
+        };
+        let Some(name) = name else {
+            return self.sink.unsigned(u64::from(number));
+        };
+        let value = NamedNumber::Unsigned(u64::from(number));
+        self.sink.words(|out, constants, escapes| {
+            format::constant(out, constants, value, |out| {
+                out.extend_from_slice(b"if_nametoindex(");
+                format::quoted(out, name.as_bytes(), escapes);
+                out.push(b')');
+            })
+        });
     }
 
     /// A port, as two bytes in the network's order.

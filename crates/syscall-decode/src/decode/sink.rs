@@ -89,6 +89,10 @@ pub(crate) trait ValueSink {
     fn process(&mut self, number: i32, _: PidKind) {
         self.signed(i64::from(number));
     }
+    /// The name of a network interface, where it is known.
+    fn interface_name(&mut self, _number: u32) -> Option<String> {
+        None
+    }
     /// The name of a family of generic netlink, where it is known.
     fn generic_family(&mut self, _number: u16) -> Option<String> {
         None

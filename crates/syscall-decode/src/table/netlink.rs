@@ -96,6 +96,13 @@ pub(crate) enum AttributeKind {
         &'static [(&'static str, AttributeKind)],
         &'static AttributeKind,
     ),
+    /// By who says it: the kernel, or the program.
+    ByWay {
+        /// Of what was received.
+        received: &'static AttributeKind,
+        /// Of what was sent.
+        sent: &'static AttributeKind,
+    },
     /// What needs code of its own.
     Own(SpecialAttribute),
 }

@@ -258,6 +258,10 @@ impl ValueSink for TextSink<'_, '_> {
         self.explain(number, whose);
     }
 
+    fn interface_name(&mut self, number: u32) -> Option<String> {
+        self.descriptors.as_mut()?.interface_name(self.pid, number)
+    }
+
     fn generic_family(&mut self, number: u16) -> Option<String> {
         self.descriptors.as_mut()?.generic_family(number)
     }

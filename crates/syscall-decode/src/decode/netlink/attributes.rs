@@ -271,6 +271,12 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 let held = found.map_or(*otherwise, |(_, held)| held);
                 return self.held(held, span, around);
             }
+            AttributeKind::ByWay { received, sent } => {
+                let receives = ["recv", "read"]
+                    .iter()
+                    .any(|word| self.row.name.starts_with(word));
+                return self.held(if receives { received } else { sent }, span, around);
+            }
             AttributeKind::Own(own) => return self.held_own(*own, span, around),
         }
         true

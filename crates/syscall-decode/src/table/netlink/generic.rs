@@ -3,7 +3,7 @@
 //!
 //! Of other families than the controller's only the beginning is described: attributes are bytes.
 
-use super::AttributeKind::{Attributes as Nested, ByTextOr, Is, Listed, Text};
+use super::AttributeKind::{Attributes as Nested, ByTextOr, ByWay, Is, Listed, Text};
 use super::held::*;
 use super::names::generic as n;
 use super::{AttributeKind, AttributeSet, MessageAttributes, MessageLayout, NAMELESS, attributes};
@@ -34,7 +34,8 @@ macro_rules! operations {
 operations! {
     CONTROLS CONTROL_OPERATION COMMAND;
     DEVICE_LINKS DEVICE_LINK_OPERATION DEVICE_LINK;
-    ETHTOOLS ETHTOOL_OPERATION ETHTOOL;
+    ETHTOOL_QUESTIONS ETHTOOL_OPERATION ETHTOOL;
+    ETHTOOL_ANSWERS ETHTOOL_ANSWER ETHTOOL_KERNEL;
     IOAM6S IOAM6_OPERATION IOAM6;
     MULTIPATH_TCPS MULTIPATH_TCP_OPERATION MULTIPATH_TCP;
     NET_DEVICES NET_DEVICE_OPERATION NET_DEVICE;
@@ -44,6 +45,11 @@ operations! {
     THERMALS THERMAL_OPERATION THERMAL;
     WIRELESSES WIRELESS_OPERATION WIRELESS;
 }
+
+static ETHTOOLS: AttributeKind = ByWay {
+    received: &ETHTOOL_ANSWERS,
+    sent: &ETHTOOL_QUESTIONS,
+};
 
 /// By the family's name; of others the numbers stand for the controller's commands.
 static FAMILIES: &[(&str, AttributeKind)] = &[

@@ -40,14 +40,17 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// A socket's address that the kernel says.
     pub fn socket_address_out(&mut self, raw: u64, length: usize) {
-        let length = if self.call.arguments[length] == 0 {
-            0
-        } else {
-            self.behind(length)
-        };
+        let said = self.call.arguments[length];
+        let room = self.read_always(said, 4, DataDirection::In);
+        let unknown = said == 0
+            || room.is_some_and(|bytes| bytes.len() == 4 && int_at(bytes, 0) as i32 <= 0)
+            || self
+                .read(said, 4, DataDirection::Out)
+                .is_none_or(|bytes| bytes.len() < 4);
+        let length = if said == 0 { 0 } else { self.behind(length) };
         if raw == 0 {
             self.sink.null();
-        } else if self.failed() || self.style.opaque {
+        } else if self.failed() || self.style.opaque || unknown && !self.is_capturing() {
             self.address(raw);
         } else if length == 0 {
             self.sink.text(&[], false);
@@ -284,15 +287,15 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             done
         };
         let shown = self.allow(count.min(MOST_MESSAGES));
-        let first = self.read(raw, HEADER, DataDirection::In);
-        if shown > 0 && first.is_none_or(|bytes| bytes.len() < HEADER) {
+        let first = self.read(raw, MESSAGE, DataDirection::In);
+        if shown > 0 && first.is_none_or(|bytes| bytes.len() < MESSAGE) {
             return self.address(raw);
         }
         self.sink.begin(Bracket::Array);
         for index in 0..shown {
             let address = raw.wrapping_add((index * MESSAGE) as u64);
-            let there = self.read(address, HEADER, DataDirection::In);
-            if !self.is_capturing() && there.is_none_or(|bytes| bytes.len() < HEADER) {
+            let there = self.read(address, MESSAGE, DataDirection::In);
+            if !self.is_capturing() && there.is_none_or(|bytes| bytes.len() < MESSAGE) {
                 self.sink.item(false);
                 self.sink.unreadable(address);
                 self.sink.end(Bracket::Array);

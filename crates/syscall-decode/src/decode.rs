@@ -443,7 +443,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 0
             };
             rest &= !(huge << 26);
+            let socket = names.unknown == "SOCK_???";
             match ones.name(one) {
+                // No type at all stands alone.
+                _ if socket && value == 0 => out.push(b'0'),
                 Some(name) => out.extend_from_slice(name.as_bytes()),
                 None if rest == 0 || mask == 15 && names.unknown == "MAP_???" => {
                     format::one(out, one, ones)
@@ -462,7 +465,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             if rest != 0 {
                 out.push(b'|');
-                format::some_flags(out, rest, names);
+                if socket {
+                    format::flags(out, rest, names);
+                } else {
+                    format::some_flags(out, rest, names);
+                }
             }
             if huge != 0 {
                 out.push(b'|');

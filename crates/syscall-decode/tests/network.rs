@@ -301,6 +301,21 @@ fn what_ethtool_answers_has_other_numbers_than_what_it_is_asked() {
     }
 }
 
+#[test]
+fn protocols_of_sockets_have_the_names_of_their_family() {
+    for (family, kind, protocol, shown) in [
+        (31, 1, 3, "AF_BLUETOOTH, SOCK_STREAM, BTPROTO_RFCOMM"),
+        (3, 1, 1, "AF_AX25, SOCK_STREAM, 0x1 /* AX25_P_ROSE */"),
+        (17, 3, 0x300, "AF_PACKET, SOCK_RAW, htons(ETH_P_ALL)"),
+        (33, 2, 2, "AF_RXRPC, SOCK_DGRAM, AF_INET"),
+        (1, 0, 7, "AF_UNIX, 0, 7"),
+        (1, 0x103, 0, "AF_UNIX, SOCK_RAW|0x100 /* SOCK_??? */, 0"),
+    ] {
+        let whole = line("socket", [family, kind, protocol, 0, 0, 0], None, &[]);
+        assert!(whole.starts_with(&format!("socket({shown})")), "{whole}");
+    }
+}
+
 /// A message with one control message, as far as it is shown.
 fn control(level: u32, kind: u32, held: &[u8]) -> String {
     let mut control = Vec::new();

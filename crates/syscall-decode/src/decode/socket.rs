@@ -3,11 +3,15 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::format;
+use crate::table::option::names::{PROTOCOLS, PROTOCOLS_OF_AX25};
 use crate::table::{DataDirection, flags};
 
 const INET: u16 = 2;
 const INET6: u16 = 10;
 const NETLINK: u16 = 16;
+const AX25: u16 = 3;
+const PACKET: u16 = 17;
+const RXRPC: u16 = 33;
 
 /// The longest address of a socket.
 const LONGEST: usize = 128;
@@ -332,27 +336,27 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// The protocol of a socket, by its domain.
     pub fn socket_protocol(&mut self, raw: u64) {
-        let families = [
-            (INET, &flags::IPPROTO),
-            (INET6, &flags::IPPROTO),
-            (NETLINK, &flags::NETLINK),
-            (3, &flags::PROTOCOL_AX25),
-            (29, &flags::PROTOCOL_CAN),
-            (31, &flags::PROTOCOL_BLUETOOTH),
-            (34, &flags::PROTOCOL_ISDN),
-            (35, &flags::PROTOCOL_PHONET),
-            (37, &flags::PROTOCOL_CAIF),
-            (39, &flags::PROTOCOL_NFC),
-            (41, &flags::PROTOCOL_KCM),
-            (43, &flags::PROTOCOL_SMC),
-        ];
-        let family = self.call.arguments[0] & 0xffff_ffff;
-        let known = families
-            .iter()
-            .find(|(known, _)| u64::from(*known) == family);
-        match known {
-            Some((_, names)) => self.one(raw & 0xffff_ffff, names),
-            None => self.sink.unsigned(raw),
+        let low = raw & 0xffff_ffff;
+        let family = self.call.arguments[0] as u16;
+        if self.row.name != "socket" {
+            // Of a pair nothing but the number is shown.
+            return self.sink.unsigned(raw);
+        }
+        match family {
+            INET | INET6 => self.one(low, &flags::IPPROTO),
+            NETLINK => self.one(low, &flags::NETLINK),
+            // In every style.
+            AX25 => self.sink.word(|out| {
+                format::hex(out, low);
+                let name = PROTOCOLS_OF_AX25.name(low);
+                format::remark(out, name.unwrap_or(PROTOCOLS_OF_AX25.unknown));
+            }),
+            PACKET => self.packet_protocol((low as u16).swap_bytes(), "ETH_P_???"),
+            RXRPC => self.one(low, &flags::DOMAIN),
+            _ => match PROTOCOLS.iter().find(|(known, _)| *known == family) {
+                Some((_, names)) => self.one(low, names),
+                None => self.sink.unsigned(raw),
+            },
         }
     }
 }

@@ -14,3 +14,22 @@ pub use backsight_syscall_tables::sets::{
     OPTION_UDP as UDP, OPTION_VSOCK as VSOCK, OPTION_XDP as XDP,
 };
 pub use backsight_syscall_tables::sets::{OPTION_BLUETOOTH as BLUETOOTH, OPTION_IRDA as IRDA};
+
+use crate::table::Names;
+pub use backsight_syscall_tables::sets::OPTION_PROTOCOL_AX25 as PROTOCOLS_OF_AX25;
+use backsight_syscall_tables::sets::{
+    OPTION_PROTOCOL_BLUETOOTH, OPTION_PROTOCOL_CAIF, OPTION_PROTOCOL_CAN, OPTION_PROTOCOL_ISDN,
+    OPTION_PROTOCOL_KCM, OPTION_PROTOCOL_NFC, OPTION_PROTOCOL_PHONET, OPTION_PROTOCOL_SMC,
+};
+
+/// What the protocols of a family are called, by its number.
+pub static PROTOCOLS: &[(u16, &Names)] = &[
+    (29, &OPTION_PROTOCOL_CAN),
+    (31, &OPTION_PROTOCOL_BLUETOOTH),
+    (34, &OPTION_PROTOCOL_ISDN),
+    (35, &OPTION_PROTOCOL_PHONET),
+    (37, &OPTION_PROTOCOL_CAIF),
+    (39, &OPTION_PROTOCOL_NFC),
+    (41, &OPTION_PROTOCOL_KCM),
+    (43, &OPTION_PROTOCOL_SMC),
+];

@@ -3,13 +3,14 @@
 //! A version is named as for `bisect`: by its name, its identity, or whatever the target's history resolves, as `HEAD~2`.
 
 use backsight_model::TargetName;
-use backsight_policy::history;
 use backsight_report::{
     acceptances::{acceptance_effect, acceptances_table},
     escape,
 };
 use backsight_store::Store;
-use backsight_study::{AcceptanceStatement, accept_change, find_target, find_version, no_history};
+use backsight_study::{
+    AcceptanceStatement, accept_change, find_target, find_version, known_versions, no_history,
+};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
@@ -127,8 +128,8 @@ impl AcceptArgs {
         target: &TargetName,
         version: &str,
     ) -> miette::Result<()> {
-        let studies = store.target_history(target).await.into_diagnostic()?;
-        let (id, name) = find_version(store, target, &history(&studies), version).await?;
+        let known = known_versions(store, target).await?;
+        let (id, name) = find_version(store, target, &known, version).await?;
         let metric = self.metric.as_deref();
         let gone = store
             .withdraw(target, &id, metric)

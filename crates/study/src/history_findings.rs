@@ -417,10 +417,16 @@ mod tests {
             *was_there = trials.all(|trial| trial.samples.is_empty());
             assert_eq!(told(known), anew);
         }
-        // And with the samples that were read afterwards.
+        // And with the samples that are read afterwards, all or those of a version.
         let known = KnownHistory::from_store(store, &target, now, false).await;
         let known = known.unwrap();
         assert_eq!(format!("{:#?} {:#?}", known.studies, known.history), whole);
+        let mut some = KnownHistory::found_before(store, &target, 0).await.unwrap();
+        some.read_versions(store, &[1]).await.unwrap();
+        let both = some.history.series.iter().zip(&known.history.series);
+        for (some, whole) in both.filter(|(some, _)| some.points.len() > 1) {
+            assert_eq!(some.points[1].builds, whole.points[1].builds);
+        }
         were_there
     }
 

@@ -35,19 +35,11 @@ pub struct KnownHistory {
     has_samples: bool,
 }
 
-/// Samples that are read after all.
-#[derive(Clone, Copy, PartialEq)]
-enum SampleChoice<'a> {
-    All,
-    /// Of versions with these identities.
-    Versions(&'a HashSet<String>),
-}
-
 /// The numbers of the boots of these versions in a study.
-fn boots_of(study: &StudyHistory, versions: &HashSet<String>) -> HashSet<u32> {
+fn boots_of(study: &StudyHistory, versions: &HashSet<&str>) -> HashSet<u32> {
     let is_of = |build: &&Build| {
         let version = study.versions.get(build.version);
-        version.is_some_and(|version| versions.contains(&version.id))
+        version.is_some_and(|version| versions.contains(version.id.as_str()))
     };
     let builds = study.builds.iter().filter(is_of);
     let builds: HashSet<u32> = builds.map(|build| build.number).collect();
@@ -69,12 +61,13 @@ impl KnownHistory {
     ) -> miette::Result<Self> {
         let mut known = match corrected {
             true => Self::found_anew(store, target, true).await?,
-            false => {
-                let mut known = Self::found_before(store, target, MIN_SAMPLES).await?;
-                known.read_samples(store, SampleChoice::All).await?;
-                known
-            }
+            false => Self::found_before(store, target, MIN_SAMPLES).await?,
         };
+        if !known.has_samples {
+            known.studies = store.target_history(target).await.into_diagnostic()?;
+            known.history.add_samples(&known.studies);
+            known.has_samples = true;
+        }
         known.accept(store, target, now).await?;
         Ok(known)
     }
@@ -100,32 +93,18 @@ impl KnownHistory {
     /// # Errors
     /// The store's own.
     pub async fn read_versions(&mut self, store: &Store, versions: &[usize]) -> miette::Result<()> {
-        let of_history = versions
-            .iter()
-            .filter_map(|at| self.history.versions.get(*at));
-        let ids: HashSet<String> = of_history.map(|it| it.version.id.clone()).collect();
-        self.read_samples(store, SampleChoice::Versions(&ids)).await
-    }
-
-    async fn read_samples(
-        &mut self,
-        store: &Store,
-        choice: SampleChoice<'_>,
-    ) -> miette::Result<()> {
         if self.has_samples {
             return Ok(());
         }
+        let known = &self.history.versions;
+        let asked = versions.iter().filter_map(|at| known.get(*at));
+        let ids: HashSet<&str> = asked.map(|it| it.version.id.as_str()).collect();
         for study in &mut self.studies {
-            let boots = match choice {
-                SampleChoice::All => None,
-                SampleChoice::Versions(ids) => Some(boots_of(study, ids)),
-            };
-            let is_wanted = |boot: u32| boots.as_ref().is_none_or(|boots| boots.contains(&boot));
-            let read = store.read_samples(study, |trial| is_wanted(trial.boot));
+            let boots = boots_of(study, &ids);
+            let read = store.read_samples(study, |trial| boots.contains(&trial.boot));
             read.await.into_diagnostic()?;
         }
         self.history.add_samples(&self.studies);
-        self.has_samples = choice == SampleChoice::All;
         Ok(())
     }
 
@@ -203,6 +182,16 @@ impl KnownHistory {
             records: &self.records,
         }
     }
+}
+
+/// The versions that studies of a target know, to find one of them; nothing is known of what was measured.
+///
+/// # Errors
+/// The store's own.
+pub async fn known_versions(store: &Store, target: &TargetName) -> miette::Result<TargetHistory> {
+    let outlines = store.target_outline(target).await.into_diagnostic()?;
+    let plain: Vec<StudyHistory> = outlines.into_iter().map(StudyHistory::plain).collect();
+    Ok(history(&plain))
 }
 
 /// The series of these benchmarks and metrics (`throughput` or `tbench.throughput`); all where none is named.

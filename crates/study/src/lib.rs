@@ -118,7 +118,8 @@ pub use job_needs::{
 pub use job_worker::{JobWorker, WAIT_VARIABLE, WorkDone, job_log_path};
 pub use known_alerts::KnownAlerts;
 pub use known_history::{
-    KnownHistory, find_target, find_version, known_metric, named_series, no_history, testbed_parts,
+    KnownHistory, find_target, find_version, known_metric, known_versions, named_series,
+    no_history, testbed_parts,
 };
 pub use measurement_warnings::measurement_warnings;
 pub use monitor_export::export_monitors;

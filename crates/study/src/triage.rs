@@ -1,13 +1,13 @@
 //! What people say of changes and versions: how an alert stands, that a change is accepted, notes. Versions are named as for `bisect`.
 
 use backsight_model::{Acceptance, Annotation, TargetName, Triage, TriageState};
-use backsight_policy::{TargetHistory, alert_at, can_lie_at, history};
+use backsight_policy::{TargetHistory, alert_at, can_lie_at};
 use backsight_report::escape;
 use backsight_store::Store;
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 
-use crate::{KnownAlerts, find_version, known_metric};
+use crate::{KnownAlerts, KnownHistory, find_version, known_metric, known_versions};
 
 /// How somebody says that an alert stands.
 #[derive(Debug, Clone)]
@@ -100,8 +100,8 @@ pub async fn accept_change(
     target: &TargetName,
     said: AcceptanceStatement,
 ) -> miette::Result<(Acceptance, TargetHistory)> {
-    let studies = store.target_history(target).await.into_diagnostic()?;
-    let mut history = history(&studies);
+    let known = KnownHistory::without_samples(store, target, Timestamp::now()).await?;
+    let mut history = known.history;
     let (version, name) = find_version(store, target, &history, &said.version).await?;
     let reason = said.reason.trim();
     if reason.is_empty() {
@@ -163,8 +163,8 @@ pub async fn annotate_version(
             "the note is empty"
         ));
     }
-    let studies = store.target_history(target).await.into_diagnostic()?;
-    let (version, name) = find_version(store, target, &history(&studies), &said.version).await?;
+    let known = known_versions(store, target).await?;
+    let (version, name) = find_version(store, target, &known, &said.version).await?;
     let note = Annotation {
         target: target.clone(),
         version,

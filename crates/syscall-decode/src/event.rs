@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Abi, CapturedMemory};
+use crate::{Abi, CapturedMemory, table};
 
 /// Something that happened to a traced task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,7 +126,10 @@ impl SyscallRecord {
         let SyscallOutcome::Returned { value, .. } = self.outcome else {
             return None;
         };
-        (-LAST..0).contains(&value).then(|| -value)
+        let error = (-LAST..0).contains(&value).then(|| -value)?;
+        // What was made up for a call that never fails is no error.
+        let made_up = self.injected && table::never_fails(self.abi, self.number);
+        (!made_up).then_some(error)
     }
 }
 

@@ -161,6 +161,31 @@ pub fn syscalls(abi: Abi) -> impl Iterator<Item = (u64, &'static SyscallDefiniti
         .filter_map(move |number| Some((number, find_syscall(abi, number)?)))
 }
 
+/// Whether the kernel has no error for a call.
+pub(crate) fn never_fails(abi: Abi, number: u64) -> bool {
+    const NEVER: [&str; 18] = [
+        "getegid",
+        "getegid32",
+        "geteuid",
+        "geteuid32",
+        "getgid",
+        "getgid32",
+        "getpgrp",
+        "getpid",
+        "getppid",
+        "gettid",
+        "getuid",
+        "getuid32",
+        "personality",
+        "setfsgid",
+        "setfsgid32",
+        "setfsuid",
+        "setfsuid32",
+        "umask",
+    ];
+    find_syscall(abi, number).is_some_and(|row| NEVER.contains(&row.name))
+}
+
 /// Why a virtual processor came back, by the number that it left.
 pub fn processor_exit(reason: u64) -> String {
     let names = &flags::IOCTL_KVM_EXIT;

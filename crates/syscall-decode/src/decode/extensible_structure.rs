@@ -37,6 +37,11 @@ impl ExtensibleStructure {
 
     /// Whether a field is there where the structure goes so far.
     fn has(&self, field: &StructureField, length: usize) -> bool {
+        if let Some((at, since)) = self.late
+            && field.at == at
+        {
+            return length > since;
+        }
         let mut added = self.since.iter().rev();
         added
             .find(|since| **since <= field.at)

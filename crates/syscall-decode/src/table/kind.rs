@@ -135,6 +135,8 @@ pub struct ExtensibleStructure {
     pub instead: Option<(usize, &'static [(u64, &'static ExtensibleStructure)])>,
     /// The number that the kernel changes, told again behind the whole.
     pub anew: Option<&'static StructureField>,
+    /// A field that was added later than what lies behind it: where it lies, and the length beyond which it is there.
+    pub late: Option<(usize, usize)>,
     /// Whether what the program says beyond what is known isn't looked at: only that there is more is told.
     pub brief: bool,
 }

@@ -74,7 +74,9 @@ structure!(PROGRAM_LOAD 168 {
     field core_relo_rec_size 136 UINT, field log_true_size 140 UINT, field prog_token_fd 144 Fd, field fd_array_cnt 148 UINT,
     field signature 152 Address, field signature_size 160 UINT, field keyring_id 164 Signed(Four),
 });
-structure!(PIN 16 { field pathname 0 PATH, field bpf_fd 8 Fd, field file_flags 12 Flags(Four, &ACCESS) });
+structure!(PIN 20 {
+    field pathname 0 PATH, field bpf_fd 8 Fd, field file_flags 12 Flags(Four, &ACCESS), field path_fd 16 Fd,
+});
 structure!(ATTACH 20 {
     field target_fd 0 Fd, field attach_bpf_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED),
     field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd,
@@ -163,6 +165,7 @@ const fn plain(structure: &'static Layout, since: &'static [usize]) -> Extensibl
         since,
         instead: None,
         anew: None,
+        late: None,
         brief: false,
     }
 }
@@ -210,9 +213,9 @@ asked! {
     2 UPDATED = plain(&UPDATE_ELEMENT, &[]),
     3 DELETED = plain(&DELETE_ELEMENT, &[]),
     4 NEXT = plain(&NEXT_KEY, &[]),
-    5 LOADED = plain(&PROGRAM_LOAD, &[24, 40, 44, 48, 64, 68, 72, 108, 112, 116, 128, 140, 144, 148, 152]),
-    6 PINNED = plain(&PIN, &[12]),
-    7 GOT = plain(&PIN, &[12]),
+    5 LOADED = ExtensibleStructure { late: Some((116, 128)), ..plain(&PROGRAM_LOAD, &[24, 40, 44, 48, 64, 68, 72, 108, 112, 116, 128, 140, 144, 148, 152]) },
+    6 PINNED = plain(&PIN, &[12, 16]),
+    7 GOT = plain(&PIN, &[12, 16]),
     8 ATTACHES = plain(&ATTACH, &[16]),
     9 DETACHES = plain(&DETACH, &[]),
     10 TESTED = ExtensibleStructure { since: &[40, 64, 72], ..member("test", &TEST_RUN) },

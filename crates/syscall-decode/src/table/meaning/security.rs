@@ -22,6 +22,7 @@ static HANDLED: ExtensibleStructure = ExtensibleStructure {
     since: &[0, 8, 16, 24, 32, 40],
     instead: None,
     anew: None,
+    late: None,
     brief: true,
 };
 

@@ -77,11 +77,16 @@ structure!(PROGRAM_LOAD 168 {
 structure!(PIN 20 {
     field pathname 0 PATH, field bpf_fd 8 Fd, field file_flags 12 Flags(Four, &ACCESS), field path_fd 16 Fd,
 });
-structure!(ATTACH 20 {
+structure!(ATTACH 32 {
     field target_fd 0 Fd, field attach_bpf_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED),
-    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd,
+    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd, field relative_id 20 UINT,
+    field expected_revision 24 U64,
 });
-structure!(DETACH 12 { field target_fd 0 Fd, field attach_type 8 One(Four, &ATTACHED) });
+structure!(DETACH 32 {
+    field target_fd 0 Fd, field attach_bpf_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED),
+    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd, field relative_id 20 UINT,
+    field expected_revision 24 U64,
+});
 structure!(TEST_RUN 76 {
     field prog_fd 0 Fd, field retval 4 UINT, field data_size_in 8 UINT, field data_size_out 12 UINT, field data_in 16 Address,
     field data_out 24 Address, field repeat 32 UINT, field duration 36 UINT, field ctx_size_in 40 UINT,
@@ -91,24 +96,28 @@ structure!(TEST_RUN 76 {
 structure!(NEXT_IDENTITY 12 {
     field start_id 0 UINT, changed next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
 });
-structure!(PROGRAM_BY_IDENTITY 12 {
-    field prog_id 0 UINT, field next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
+structure!(PROGRAM_BY_IDENTITY 16 {
+    field prog_id 0 UINT, field open_flags 8 Flags(Four, &ACCESS), field fd_by_id_token_fd 12 Fd,
 });
-structure!(MAP_BY_IDENTITY 12 {
-    field map_id 0 UINT, field next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
+structure!(MAP_BY_IDENTITY 16 {
+    field map_id 0 UINT, field open_flags 8 Flags(Four, &ACCESS), field fd_by_id_token_fd 12 Fd,
 });
 structure!(INFORMATION 16 { field bpf_fd 0 Fd, changed info_len 4 UINT, out info 8 Address });
-structure!(PROGRAM_QUERY 28 {
+structure!(PROGRAM_QUERY 64 {
     field target_fd 0 Fd, field attach_type 4 One(Four, &ATTACHED), field query_flags 8 Flags(Four, &QUERY),
     field attach_flags 12 Flags(Four, &ATTACHING), out prog_ids 16 Many(Out, &UINT, LengthSource::Field(24, Four, 1)),
-    changed prog_cnt 24 UINT,
+    changed prog_cnt 24 UINT, field prog_attach_flags 32 Address, field link_ids 40 Address,
+    field link_attach_flags 48 Address, field revision 56 U64,
 });
-structure!(TRACEPOINT 12 { field name 0 Name(In, 128), field prog_fd 8 Fd });
-structure!(TYPES_LOAD 28 {
+structure!(TRACEPOINT 24 { field name 0 Name(In, 128), field prog_fd 8 Fd, field cookie 16 HEX64 });
+structure!(TYPES_LOAD 40 {
     field btf 0 Bytes(In, LengthSource::Field(16, Four, 1)), field btf_log_buf 8 Address, field btf_size 16 UINT,
-    field btf_log_size 20 UINT, field btf_log_level 24 UINT,
+    field btf_log_size 20 UINT, field btf_log_level 24 UINT, field btf_log_true_size 28 UINT,
+    field btf_flags 32 Flags(Four, &ACCESS), field btf_token_fd 36 Fd,
 });
-structure!(TYPES_BY_IDENTITY 4 { field btf_id 0 UINT });
+structure!(TYPES_BY_IDENTITY 16 {
+    field btf_id 0 UINT, field open_flags 8 Flags(Four, &ACCESS), field fd_by_id_token_fd 12 Fd,
+});
 structure!(LINK_BY_IDENTITY 4 { field link_id 0 UINT });
 structure!(DESCRIPTOR_QUERY 48 {
     field pid 0 PID, field fd 4 Fd, field flags 8 UINT, changed buf_len 12 UINT,
@@ -138,7 +147,7 @@ structure!(PROBED 32 {
 macro_rules! link {
     ($name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* }) => {
         structure!($name $size {
-            field prog_fd 0 Fd, field target_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED), field flags 12 Hex(Four),
+            field prog_fd 0 Fd, field target_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED), field flags 12 Flags(Four, &ATTACHING),
             $($how $field $at $kind),*
         });
     };
@@ -216,18 +225,18 @@ asked! {
     5 LOADED = ExtensibleStructure { late: Some((116, 128)), ..plain(&PROGRAM_LOAD, &[24, 40, 44, 48, 64, 68, 72, 108, 112, 116, 128, 140, 144, 148, 152]) },
     6 PINNED = plain(&PIN, &[12, 16]),
     7 GOT = plain(&PIN, &[12, 16]),
-    8 ATTACHES = plain(&ATTACH, &[16]),
-    9 DETACHES = plain(&DETACH, &[]),
+    8 ATTACHES = plain(&ATTACH, &[16, 20]),
+    9 DETACHES = plain(&DETACH, &[16, 20, 24]),
     10 TESTED = ExtensibleStructure { since: &[40, 64, 72], ..member("test", &TEST_RUN) },
     11 NEXT_PROGRAM = plain(&NEXT_IDENTITY, &[8]),
     12 NEXT_MAP = plain(&NEXT_IDENTITY, &[8]),
-    13 PROGRAM = plain(&PROGRAM_BY_IDENTITY, &[8]),
-    14 MAP = plain(&MAP_BY_IDENTITY, &[8]),
+    13 PROGRAM = plain(&PROGRAM_BY_IDENTITY, &[8, 12]),
+    14 MAP = plain(&MAP_BY_IDENTITY, &[8, 12]),
     15 INFORMED = member("info", &INFORMATION),
-    16 QUERIED = member("query", &PROGRAM_QUERY),
-    17 OPENED = member("raw_tracepoint", &TRACEPOINT),
-    18 TYPES = plain(&TYPES_LOAD, &[]),
-    19 TYPES_OF = plain(&TYPES_BY_IDENTITY, &[]),
+    16 QUERIED = ExtensibleStructure { since: &[32, 40, 56], ..member("query", &PROGRAM_QUERY) },
+    17 OPENED = ExtensibleStructure { since: &[12], ..member("raw_tracepoint", &TRACEPOINT) },
+    18 TYPES = plain(&TYPES_LOAD, &[28, 32, 36]),
+    19 TYPES_OF = plain(&TYPES_BY_IDENTITY, &[8, 12]),
     20 DESCRIBED = member("task_fd_query", &DESCRIPTOR_QUERY),
     21 TAKEN = plain(&LOOKUP_ELEMENT, &[24]),
     22 FROZEN = plain(&FREEZE, &[]),

@@ -21,6 +21,8 @@ const HEX64: ValueKind = Hex(Eight);
 const INTERFACE: ValueKind = Wire(W::Interface);
 /// `BPF_F_NUMA_NODE`: the node is meant.
 const NODE_GIVEN: u64 = 4;
+/// `BPF_F_ID`: what it is attached beside is named by its number.
+const NUMBERED: u64 = 0x20;
 /// `BPF_F_REPLACE`: a program is to be replaced.
 const REPLACES: u64 = 4;
 
@@ -79,12 +81,14 @@ structure!(PIN 20 {
 });
 structure!(ATTACH 32 {
     field target_fd 0 Fd, field attach_bpf_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED),
-    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd, field relative_id 20 UINT,
+    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd, field relative_id 20 Only(FieldCondition::Has(12, Four, NUMBERED), &UINT),
+    field relative_fd 20 Only(FieldCondition::Lacks(12, Four, NUMBERED), &Fd),
     field expected_revision 24 U64,
 });
 structure!(DETACH 32 {
     field target_fd 0 Fd, field attach_bpf_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED),
-    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd, field relative_id 20 UINT,
+    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd, field relative_id 20 Only(FieldCondition::Has(12, Four, NUMBERED), &UINT),
+    field relative_fd 20 Only(FieldCondition::Lacks(12, Four, NUMBERED), &Fd),
     field expected_revision 24 U64,
 });
 structure!(TEST_RUN 76 {

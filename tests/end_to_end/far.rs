@@ -254,7 +254,7 @@ fn programs_are_run_and_builds_installed_on_a_machine_that_is_not_rebooted() {
 fn agents_there(place: &Place) -> Vec<String> {
     let kept = fs::read_dir(place.path("home/.cache/backsight")).unwrap();
     let kept = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    kept.collect()
+    kept.filter(|name| name.starts_with("agent-")).collect()
 }
 
 #[test]

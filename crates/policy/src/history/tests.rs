@@ -558,10 +558,15 @@ fn primary_metrics_come_first_and_are_doubted_only_among_themselves() {
 fn said(history: &TargetHistory) -> Vec<(Vec<Option<f64>>, Vec<RepeatCounts>, SeriesFindings)> {
     let series = history.series.iter().map(|series| {
         let points = series.points.iter();
+        let mut found = series.found.clone();
+        // A change just where the studies meet says so.
+        for change in &mut found.changes {
+            change.studies = None;
+        }
         (
             points.clone().map(|point| point.value).collect(),
             points.map(|point| point.counts).collect(),
-            series.found.clone(),
+            found,
         )
     });
     series.collect()

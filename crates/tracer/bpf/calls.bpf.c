@@ -309,7 +309,8 @@ struct message {
 	u64 flags;
 };
 
-inline_always int put_message(struct thread *thread, u64 address, u64 rest, u32 most, u32 when)
+/* `all` bytes of it: of several each has its length behind it. */
+inline_always int put_message(struct thread *thread, u64 address, u32 all, u64 rest, u32 most, u32 when)
 {
 	struct message message;
 	u64 size;
@@ -317,7 +318,7 @@ inline_always int put_message(struct thread *thread, u64 address, u64 rest, u32 
 
 	if (read_user(&message, sizeof(message), (void *)address))
 		return -1;
-	if (put(thread, address, sizeof(message), 0, when))
+	if (put(thread, address, all, 0, when))
 		return -1;
 	size = message.name_length;
 	if (size > 128)
@@ -393,6 +394,7 @@ static long put_one_message(u32 index, struct walk *walk)
 {
 	u64 address = walk->array + (u64)index * MESSAGE_STEP;
 	u64 rest = walk->rest;
+	u32 all = walk->several && walk->when == ENTERED ? MESSAGE_STEP : sizeof(struct message);
 
 	if (index >= walk->count)
 		return 1;
@@ -406,7 +408,7 @@ static long put_one_message(u32 index, struct walk *walk)
 		}
 		rest = length;
 	}
-	if (put_message(walk->thread, address, rest, walk->most, walk->when))
+	if (put_message(walk->thread, address, all, rest, walk->most, walk->when))
 		walk->failed = -1;
 	return 0;
 }

@@ -561,6 +561,8 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
             most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Exit)
         }]),
+        // Of the size that the newest kernels know; too large a one is answered with that.
+        SpecialKind::Counter => Guessed(vec![structure(argument, 144, BothAlways)]),
         SpecialKind::Event => Guessed(vec![structure(argument, 64, Entry)]),
         SpecialKind::Status => Guessed(vec![structure(argument, 4, Exit)]),
         SpecialKind::Usage => Guessed(vec![structure(argument, 144, Exit)]),

@@ -193,6 +193,14 @@ static void grown(void) {
 	schedule[1] = 77;
 	syscall(SYS_sched_setattr, 0, schedule, 1);
 	syscall(SYS_mount_setattr, -1, "", 0x1000, (unsigned long[]){ 2, 1, 1 << 18, 9 }, 32);
+	{
+		struct { unsigned int type, size; unsigned long rest[15]; } counter = { 1, 64, { 3 } };
+
+		syscall(SYS_perf_event_open, &counter, -1, -1, -1, 0);
+		/* What was asked for is gone before anybody can look. */
+		memset(&counter, 0xff, sizeof(counter));
+		__asm__ volatile("" : : "r"(&counter) : "memory");
+	}
 	syscall(SYS_msgsnd, -1, &queued, 4, 0);
 	syscall(SYS_msgrcv, -1, &queued, 4, 0, 0);
 	FD_ZERO(&set);

@@ -11,7 +11,7 @@ use crate::in_time::in_time;
 use crate::programs::program;
 
 /// Lines of the program `messages`, each by what it begins with and how it goes on.
-const LINES: [&str; 14] = [
+const LINES: [&str; 15] = [
     "sendto(3, [{nlmsg_len=112, nlmsg_type=RTM_GETLINK, nlmsg_flags=NLM_F_REQUEST|NLM_F_DUMP, nlmsg_seq=0, nlmsg_pid=0}, \
      {ifi_family=AF_UNSPEC, ifi_type=ARPHRD_LOOPBACK, ifi_index=if_nametoindex(\"lo\"), ifi_flags=IFF_UP, ifi_change=0}, \
      [[{nla_len=7, nla_type=IFLA_IFNAME}, \"lo\"], [{nla_len=7, nla_type=IFLA_IFNAME}, \"cut\"...], \
@@ -39,6 +39,7 @@ const LINES: [&str; 14] = [
      \"\\x07\\x00\\x00\\x00\\x00\\x00\\x00\\x00\"}, 96)",
     "mount_setattr(-1, \"\", AT_EMPTY_PATH, {attr_set=MOUNT_ATTR_NOSUID, attr_clr=MOUNT_ATTR_RDONLY, \
      propagation=MS_PRIVATE, userns_fd=9}, 32)",
+    "perf_event_open({type=PERF_TYPE_SOFTWARE, size=PERF_ATTR_SIZE_VER0, config=PERF_COUNT_SW_CONTEXT_SWITCHES, sample_period=0, ",
     "msgsnd(-1, {mtype=5, mtext=\"text\"}, 4, 0)",
 ];
 

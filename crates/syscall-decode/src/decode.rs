@@ -651,19 +651,22 @@ fn held(memory: &CapturedMemory, address: u64, when: CapturePoint) -> Option<&[u
 
 /// A time in hundredths of a second.
 fn ticks<S: ValueSink>(sink: &mut S, value: u64) {
-    sink.constant(NamedNumber::Unsigned(value), |out| put_ticks(out, value));
+    time_in_parts(sink, value, 2);
 }
 
-/// The same with what it is in seconds behind it.
-fn put_ticks(out: &mut Vec<u8>, value: u64) {
-    format::unsigned(out, value);
-    if value > 0 {
-        out.extend_from_slice(b" /* ");
-        format::unsigned(out, value / 100);
-        out.push(b'.');
-        format::padded(out, value % 100, 2);
-        out.extend_from_slice(b" s */");
-    }
+/// A time in parts of a second, which has so many digits of them, with what it is in seconds behind it.
+fn time_in_parts<S: ValueSink>(sink: &mut S, value: u64, digits: u32) {
+    let second = 10_u64.pow(digits);
+    sink.constant(NamedNumber::Unsigned(value), |out| {
+        format::unsigned(out, value);
+        if value > 0 {
+            out.extend_from_slice(b" /* ");
+            format::unsigned(out, value / second);
+            out.push(b'.');
+            format::padded(out, value % second, digits as usize);
+            out.extend_from_slice(b" s */");
+        }
+    });
 }
 
 /// A number in the order of bytes that every supported machine has; what is missing of it is zero.

@@ -22,6 +22,7 @@ use rustix::net::{
 
 use crate::error::ExpressionError;
 use crate::generic_families::generic_families;
+use crate::netlink_connection::connect_netlink;
 use crate::processes::{self, PidDetails, PidTranslator, shown_as};
 use crate::result_details::ResultDetails;
 use backsight_syscall_decode::SyscallRecord;
@@ -281,19 +282,7 @@ impl ProcResolver {
 
     /// Asks the kernel, and says how long its answer is.
     fn ask(&mut self, question: &[u8], answer: &mut [u8]) -> Option<usize> {
-        let open = || {
-            let flags = SocketFlags::CLOEXEC;
-            let diagnostics = Some(netlink::SOCK_DIAG);
-            let socket = socket_with(
-                AddressFamily::NETLINK,
-                SocketType::DGRAM,
-                flags,
-                diagnostics,
-            )?;
-            // The kernel answers at once, or not at all.
-            sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(ANSWERS))?;
-            Ok::<_, io::Error>(socket)
-        };
+        let open = || connect_netlink(netlink::SOCK_DIAG);
         let socket = self.diagnostics.get_or_insert_with(|| open().ok());
         send(socket.as_ref()?, question, SendFlags::empty()).ok()?;
         let (_, length) = recv(socket.as_ref()?, answer, RecvFlags::empty()).ok()?;
@@ -305,8 +294,6 @@ impl ProcResolver {
 const MOST_PAIRS: usize = 1 << 16;
 /// Most pieces of an answer that are looked through.
 const MOST_ANSWERS: usize = 64;
-/// How long the kernel's answer is waited for.
-const ANSWERS: std::time::Duration = std::time::Duration::from_millis(100);
 
 impl Resolver for ProcResolver {
     fn describe_pid(&mut self, pid: i32, number: i32, whose: PidKind) -> Vec<u8> {

@@ -4,13 +4,10 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::time::Duration;
 
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
-    sockopt,
-};
+use rustix::net::{RecvFlags, SendFlags, netlink, recv, send};
+
+use crate::netlink_connection::connect_netlink;
 
 const HEAD: usize = 16;
 /// What every message of a family begins with.
@@ -24,8 +21,6 @@ const DUMP: u16 = 0x301;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
 const FAMILY_NAME: u16 = 2;
-/// How long the kernel's answer is waited for.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The names of all families by their numbers.
 pub(crate) fn generic_families() -> HashMap<u16, String> {
@@ -36,13 +31,7 @@ pub(crate) fn generic_families() -> HashMap<u16, String> {
 }
 
 fn ask_for_families(families: &mut HashMap<u16, String>) -> io::Result<()> {
-    let socket: OwnedFd = socket_with(
-        AddressFamily::NETLINK,
-        SocketType::RAW,
-        SocketFlags::CLOEXEC,
-        Some(netlink::GENERIC),
-    )?;
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(PATIENCE))?;
+    let socket = connect_netlink(netlink::GENERIC)?;
     let mut question = Vec::with_capacity(HEAD + COMMAND);
     question.extend_from_slice(&((HEAD + COMMAND) as u32).to_ne_bytes());
     question.extend_from_slice(&CONTROLLER.to_ne_bytes());

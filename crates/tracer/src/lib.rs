@@ -36,6 +36,7 @@ pub mod expressions;
 pub mod fuzzing;
 mod generic_families;
 pub mod interrupt;
+mod netlink_connection;
 pub mod options;
 pub mod outcome;
 pub mod output;

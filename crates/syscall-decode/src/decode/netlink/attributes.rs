@@ -4,7 +4,7 @@
 
 use super::{Span, next};
 use crate::decode::sink::{Bracket, ValueSink};
-use crate::decode::{Walk, load, short_at, ticks};
+use crate::decode::{Walk, load, short_at, ticks, time_in_parts};
 use crate::format::{self, NamedNumber};
 use crate::table::netlink::{AttributeKind, AttributeSet, HardwareLength, NAMELESS};
 use crate::table::{Names, StructureLayout, ValueKind, flags};
@@ -323,19 +323,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     fn held_milliseconds(&mut self, span: Span<'a>) -> bool {
         match span.first(span.length) {
-            Some(bytes) => {
-                let value = load(bytes, span.length);
-                self.sink.constant(NamedNumber::Unsigned(value), |out| {
-                    format::unsigned(out, value);
-                    if value > 0 {
-                        out.extend_from_slice(b" /* ");
-                        format::unsigned(out, value / 1000);
-                        out.push(b'.');
-                        format::padded(out, value % 1000, 3);
-                        out.extend_from_slice(b" s */");
-                    }
-                });
-            }
+            Some(bytes) => time_in_parts(self.sink, load(bytes, span.length), 3),
             None => self.address(span.address),
         }
         true

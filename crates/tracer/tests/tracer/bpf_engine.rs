@@ -691,7 +691,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
     #[test]
     fn any_calls_are_counted_alike(calls in proptest::collection::vec(0_u32..20, 0..300)) {
-        if check_available().is_ok() {
+        if runs() {
             let words: Vec<String> = calls.iter().map(u32::to_string).collect();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             counted_alike(&options_for(program("any"), &words));

@@ -2,6 +2,7 @@
 
 use backsight_syscall_decode::TraceEvent;
 use backsight_syscall_decode::text::{TextOptions, TextWriter};
+use backsight_test_needs::Need;
 use backsight_tracer::bpf_engine;
 use backsight_tracer::command::TracedCommand;
 use backsight_tracer::engine::{EngineKind, trace};
@@ -66,7 +67,7 @@ fn told(engine: EngineKind) -> String {
 #[test]
 fn messages_options_and_structures_that_grew_are_told_by_both_engines() {
     let mut engines = vec![EngineKind::Ptrace];
-    if bpf_engine::check_available().is_ok() {
+    if !Need::Bpf.is_missing_in(bpf_engine::check_available()) {
         engines.push(EngineKind::Kernel);
     }
     for engine in engines {

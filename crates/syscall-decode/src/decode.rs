@@ -351,6 +351,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             | ValueKind::Octets(..)
             | ValueKind::Counted(..)
             | ValueKind::By(..)
+            | ValueKind::ByBits(..)
             | ValueKind::Per(..)
             | ValueKind::Wire(_) => self.sink.hex(raw),
         }
@@ -577,6 +578,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 8 => self.set_behind(raw, 8, way),
                 _ => self.address(raw),
             },
+            SpecialKind::FieldSignals(size) => match self.sibling(size, IntegerWidth::Four) {
+                8 if raw != 0 => self.set_behind(raw, 8, DataDirection::In),
+                _ => self.address(raw),
+            },
+            SpecialKind::RingQueries => self.ring_queries(raw),
             SpecialKind::UserOffset => self.user_offset(raw),
             SpecialKind::Registers(way, floating) => self.registers(raw, way, floating),
             SpecialKind::RegisterSet(way) => self.register_set(raw, way),

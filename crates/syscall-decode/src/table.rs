@@ -100,7 +100,7 @@ fn is_far(kind: ValueKind, inside: bool) -> bool {
             inside || any(structure, true)
         }
         ValueKind::Growing(growing, _) => {
-            let others = growing.instead.map_or(&[][..], |(_, others)| others);
+            let others = growing.instead.map_or(&[][..], |instead| instead.cases);
             let mut others = others.iter();
             any(growing.structure, true) || others.any(|(_, other)| any(other.structure, true))
         }
@@ -112,7 +112,9 @@ fn is_far(kind: ValueKind, inside: bool) -> bool {
         | ValueKind::Only(_, inner)
         | ValueKind::Tail(inner) => is_far(*inner, inside),
         ValueKind::ByAbi(one, other) => is_far(*one, inside) || is_far(*other, inside),
-        ValueKind::By(_, cases, otherwise) | ValueKind::ByField(.., cases, otherwise) => {
+        ValueKind::By(_, cases, otherwise)
+        | ValueKind::ByBits(.., cases, otherwise)
+        | ValueKind::ByField(.., cases, otherwise) => {
             let mut cases = cases.iter();
             cases.any(|(_, kind)| is_far(*kind, inside)) || is_far(*otherwise, inside)
         }
@@ -120,7 +122,9 @@ fn is_far(kind: ValueKind, inside: bool) -> bool {
             let mut kinds = cases.iter().flat_map(|(_, kinds)| kinds.iter());
             kinds.any(|kind| is_far(*kind, inside))
         }
-        ValueKind::Special(SpecialKind::RegisterSet(_) | SpecialKind::Counter) => true,
+        ValueKind::Special(
+            SpecialKind::RegisterSet(_) | SpecialKind::Counter | SpecialKind::RingQueries,
+        ) => true,
         _ => false,
     }
 }

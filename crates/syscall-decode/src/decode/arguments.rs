@@ -60,6 +60,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                     let depends = matches!(
                         self.row.kinds[*number],
                         ValueKind::By(..)
+                            | ValueKind::ByBits(..)
                             | ValueKind::Per(..)
                             | ValueKind::Special(SpecialKind::Requested)
                     );
@@ -119,7 +120,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     fn meant(&self, kind: ValueKind, number: usize) -> ValueKind {
         match kind {
             ValueKind::By(place, cases, otherwise) => {
-                let asked = self.call.arguments[place] & 0xffff_ffff;
+                let cases = ValueKind::ByBits(place, 0xffff_ffff, cases, otherwise);
+                self.meant(cases, number)
+            }
+            ValueKind::ByBits(place, bits, cases, otherwise) => {
+                let asked = self.call.arguments[place] & bits;
                 let case = cases.iter().find(|(value, _)| *value == asked);
                 self.meant(case.map_or(*otherwise, |(_, kind)| *kind), number)
             }

@@ -24,15 +24,16 @@ impl ExtensibleStructure {
 
     /// What stands there, by what is said in it and how far it goes.
     fn chosen(&'static self, bytes: &[u8]) -> &'static Self {
-        let Some((at, others)) = self.instead else {
+        let Some(instead) = self.instead else {
             return self;
         };
         if bytes.len() <= self.structure.size {
             return self;
         }
-        let value = bytes.get(at..).map_or(0, |rest| load(rest, 4));
-        let other = others.iter().find(|(known, _)| *known == value);
-        other.map_or(self, |(_, other)| other)
+        let value = bytes.get(instead.at..).map_or(0, |rest| load(rest, 4)) & instead.bits;
+        let mut cases = instead.cases.iter();
+        let case = cases.find(|(values, _)| values.contains(&value));
+        case.map_or(self, |(_, other)| other.chosen(bytes))
     }
 
     /// Whether a field is there where the structure goes so far.
@@ -130,7 +131,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             if field.shown == FieldVisibility::NotZero && there.iter().all(|byte| *byte == 0) {
                 continue;
             }
-            self.sink.field(std::mem::take(&mut first), field.name);
+            let name = field.name.strip_prefix("r#").unwrap_or(field.name);
+            self.sink.field(std::mem::take(&mut first), name);
             let start = self.sink.begins();
             self.place(kind, there, number);
             let became = after.map(at).filter(|became| *became != there);

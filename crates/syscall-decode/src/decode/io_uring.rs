@@ -3,28 +3,19 @@
 //! Memory that the program left is never shown as the kernel's answer.
 
 use super::sink::{Bracket, ValueSink};
-use super::{Walk, int_at, short_at};
+use super::{Walk, int_at, long_at, short_at};
 use crate::format;
-use crate::table::rings::{OPERATIONS, RESTRICTIONS, SUPPORTED, WORKERS};
-use crate::table::{CustomFormat, DataDirection, IntegerWidth, ValueKind};
+use crate::table::rings::{OPERATION as NAMED, QUESTION, RESTRICTIONS, SUPPORTED, WORKERS};
+use crate::table::{DataDirection, IntegerWidth, ValueKind};
 
 const HEADER: usize = 16;
 const OPERATION: usize = 8;
+/// The most questions that are shown, however long their list.
+const MOST_QUESTIONS: usize = 1000;
 /// The kernel looks at no more of them.
 const MOST: usize = 256;
 const COUNT: usize = 4;
 
-/// An operation by its name, else by its number in decimal.
-static NAMED: CustomFormat = CustomFormat {
-    write: |out, value| match OPERATIONS.name(value) {
-        Some(name) => out.extend_from_slice(name.as_bytes()),
-        None => {
-            format::unsigned(out, value);
-            format::remark(out, OPERATIONS.unknown);
-        }
-    },
-    number: crate::table::UnnamedStyle::Unsigned,
-};
 const SPARE: ValueKind = ValueKind::Array(&ValueKind::Hex(IntegerWidth::Four), 3);
 
 impl<'a, S: ValueSink> Walk<'a, S> {
@@ -162,5 +153,41 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.more(Bracket::Array, shown == 0);
         }
         self.sink.end(Bracket::Array);
+    }
+
+    /// What is asked about rings: a list of questions, of which each says where the next is.
+    pub(super) fn ring_queries(&mut self, raw: u64) {
+        let most = if self.style.verbose {
+            MOST_QUESTIONS
+        } else {
+            self.shown_elements()
+        };
+        let mut address = raw;
+        let mut open = 0;
+        while address != 0 {
+            let Some(bytes) = self
+                .read(address, QUESTION.size, DataDirection::In)
+                .filter(|bytes| bytes.len() == QUESTION.size)
+            else {
+                self.sink.address(address);
+                break;
+            };
+            if open == most {
+                self.sink.address(address);
+                self.sink.aside(|out| out.extend_from_slice(b"..."));
+                break;
+            }
+            self.sink.begin(Bracket::Structure);
+            self.fields(&QUESTION, bytes, 2, true);
+            self.sink.field(false, "next_entry");
+            open += 1;
+            address = long_at(bytes, 0);
+        }
+        if address == 0 {
+            self.sink.null();
+        }
+        for _ in 0..open {
+            self.sink.end(Bracket::Structure);
+        }
     }
 }

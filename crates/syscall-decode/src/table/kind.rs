@@ -131,14 +131,25 @@ pub struct ExtensibleStructure {
     /// Where those of its fields begin that were added at some time: from one of them on to the next they are there where
     /// the length goes beyond the first.
     pub since: &'static [usize],
-    /// What stands instead of it where the length goes beyond what it has itself, by the number that lies at this place.
-    pub instead: Option<(usize, &'static [(u64, &'static ExtensibleStructure)])>,
+    /// What stands instead of it where the length goes beyond what it has itself.
+    pub instead: Option<InsteadOf>,
     /// The number that the kernel changes, told again behind the whole.
     pub anew: Option<&'static StructureField>,
     /// A field that was added later than what lies behind it: where it lies, and the length beyond which it is there.
     pub late: Option<(usize, usize)>,
     /// Whether what the program says beyond what is known isn't looked at: only that there is more is told.
     pub brief: bool,
+}
+
+/// What stands instead of a structure, by what is said in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InsteadOf {
+    /// Where the number of four bytes lies that says it.
+    pub at: usize,
+    /// Which of its bits.
+    pub bits: u64,
+    /// What they may be, and what stands instead then.
+    pub cases: &'static [(&'static [u64], &'static ExtensibleStructure)],
 }
 
 /// What another field of the same structure must be: where it lies, and what of it.
@@ -356,6 +367,8 @@ pub enum ValueKind {
     /// What depends on another argument: its number, what it may be, and what this is otherwise. Hidden at the end, the
     /// argument isn't there.
     By(usize, &'static [(u64, ValueKind)], &'static ValueKind),
+    /// The same by these bits of the other argument.
+    ByBits(usize, u64, &'static [(u64, ValueKind)], &'static ValueKind),
     /// An argument that isn't shown, whatever follows it.
     Skipped,
     /// What depends on another argument: its number, how far it is moved to the right, and for what that may be then what
@@ -666,6 +679,8 @@ pub enum SpecialKind {
     Instruction,
     /// A set of signals, its size in this argument.
     SizedSignals(DataDirection, usize),
+    /// The address of a set of signals, whose size in four bytes lies at this place of the same structure.
+    FieldSignals(usize),
     /// A signal's circumstances in place.
     InformationInPlace,
     /// Where a part begins of what a debugger sees of a thread.
@@ -684,6 +699,8 @@ pub enum SpecialKind {
     Workers,
     /// What a ring is restricted to.
     Restriction,
+    /// What is asked about rings: one question after the other.
+    RingQueries,
     /// Bits of processors, so many bytes as this argument says.
     ProcessorsOf(usize),
 }

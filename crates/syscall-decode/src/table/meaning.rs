@@ -499,17 +499,6 @@ static MEANINGS: &[Meaning] = &[
             SIZE,
         ],
     ),
-    m(
-        "io_uring_enter",
-        &[
-            Fd,
-            UINT,
-            UINT,
-            Flags(Four, &f::URING_ENTER),
-            Special(S::Signals(In)),
-            SIZE,
-        ],
-    ),
     // processes
     m(
         "execve",

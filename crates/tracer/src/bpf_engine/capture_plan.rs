@@ -225,7 +225,7 @@ fn behind(kind: ValueKind, argument: u8) -> Behind {
         ValueKind::Bytes(way, length)
         | ValueKind::Value(way, length)
         | ValueKind::Binary(way, length) => bytes(argument, way, length),
-        ValueKind::By(_, cases, otherwise) => {
+        ValueKind::By(_, cases, otherwise) | ValueKind::ByBits(_, _, cases, otherwise) => {
             let kinds = cases.iter().map(|(_, kind)| *kind);
             Guessed(either(kinds.chain([*otherwise]), argument))
         }

@@ -2,17 +2,18 @@
 
 use backsight_syscall_tables::sets::{
     BPF_ACCESS as ACCESS, BPF_ATTACHED as ATTACHED, BPF_ATTACHING as ATTACHING,
-    BPF_COMMANDS as COMMANDS, BPF_DESCRIPTOR_TYPES as DESCRIPTOR_TYPES, BPF_LOOKUP as LOOKUP,
-    BPF_MAP_FLAGS as MAP_FLAGS, BPF_MAP_TYPES as MAP_TYPES, BPF_PROBES as PROBES,
-    BPF_PROGRAM_FLAGS as PROGRAM_FLAGS, BPF_PROGRAM_TYPES as PROGRAM_TYPES, BPF_QUERY as QUERY,
-    BPF_TESTING as TESTING, BPF_UPDATE as UPDATE,
+    BPF_COMMANDS as COMMANDS, BPF_DESCRIPTOR_TYPES as DESCRIPTOR_TYPES, BPF_FILE as FILE,
+    BPF_LOOKUP as LOOKUP, BPF_MAP_FLAGS as MAP_FLAGS, BPF_MAP_TYPES as MAP_TYPES,
+    BPF_NETFILTER as NETFILTER, BPF_PROBES as PROBES, BPF_PROGRAM_FLAGS as PROGRAM_FLAGS,
+    BPF_PROGRAM_TYPES as PROGRAM_TYPES, BPF_QUERY as QUERY, BPF_STATISTICS as STATISTICS,
+    BPF_TESTING as TESTING, BPF_UPDATE as UPDATE, BPF_USER_PROBES as USER_PROBES,
 };
 
 use super::*;
 use crate::format;
 use crate::table::kind::{
-    CustomFormat, ExtensibleStructure, FieldCondition, NetworkKind as W, StructureLayout as Layout,
-    UnnamedStyle,
+    CustomFormat, ExtensibleStructure, FieldCondition, InsteadOf, NetworkKind as W,
+    StructureLayout as Layout, UnnamedStyle,
 };
 use crate::table::structure::{changed, field, out, set, structure};
 
@@ -59,7 +60,7 @@ structure!(LOOKUP_ELEMENT 32 {
     field map_fd 0 Fd, field key 8 Address, field value 16 Address, field flags 24 Flags(Eight, &LOOKUP),
 });
 structure!(UPDATE_ELEMENT 32 {
-    field map_fd 0 Fd, field key 8 Address, field value 16 Address, field flags 24 One(Eight, &UPDATE),
+    field map_fd 0 Fd, field key 8 Address, field value 16 Address, field flags 24 Flags(Eight, &UPDATE),
 });
 structure!(DELETE_ELEMENT 16 { field map_fd 0 Fd, field key 8 Address });
 structure!(NEXT_KEY 24 { field map_fd 0 Fd, field key 8 Address, field next_key 16 Address });
@@ -73,23 +74,20 @@ structure!(PROGRAM_LOAD 168 {
     field prog_btf_fd 72 Fd, field func_info_rec_size 76 UINT, field func_info 80 Address, field func_info_cnt 88 UINT,
     field line_info_rec_size 92 UINT, field line_info 96 Address, field line_info_cnt 104 UINT, field attach_btf_id 108 UINT,
     field attach_prog_fd 112 Fd, field core_relo_cnt 116 UINT, field fd_array 120 Address, field core_relos 128 Address,
-    field core_relo_rec_size 136 UINT, field log_true_size 140 UINT, field prog_token_fd 144 Fd, field fd_array_cnt 148 UINT,
-    field signature 152 Address, field signature_size 160 UINT, field keyring_id 164 Signed(Four),
+    field core_relo_rec_size 136 UINT, out log_true_size 140 UINT, field prog_token_fd 144 Fd, field fd_array_cnt 148 UINT,
+    field signature 152 Binary(In, LengthSource::Field(160, Four, 1)), field signature_size 160 UINT, field keyring_id 164 Signed(Four),
 });
 structure!(PIN 20 {
-    field pathname 0 PATH, field bpf_fd 8 Fd, field file_flags 12 Flags(Four, &ACCESS), field path_fd 16 Fd,
+    field pathname 0 PATH, field bpf_fd 8 Fd, field file_flags 12 Flags(Four, &FILE), field path_fd 16 DirFd,
 });
+/// What is attached to a network interface: `BPF_XDP`, `BPF_TCX_*`, `BPF_NETKIT_*`.
+const TO_INTERFACES: &[u64] = &[37, 46, 47, 54, 55];
 structure!(ATTACH 32 {
-    field target_fd 0 Fd, field attach_bpf_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED),
-    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd, field relative_id 20 Only(FieldCondition::Has(12, Four, NUMBERED), &UINT),
-    field relative_fd 20 Only(FieldCondition::Lacks(12, Four, NUMBERED), &Fd),
-    field expected_revision 24 U64,
-});
-structure!(DETACH 32 {
-    field target_fd 0 Fd, field attach_bpf_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED),
-    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd, field relative_id 20 Only(FieldCondition::Has(12, Four, NUMBERED), &UINT),
-    field relative_fd 20 Only(FieldCondition::Lacks(12, Four, NUMBERED), &Fd),
-    field expected_revision 24 U64,
+    field target_ifindex 0 Only(FieldCondition::Is(8, Four, TO_INTERFACES), &INTERFACE),
+    field target_fd 0 Only(FieldCondition::Not(8, Four, TO_INTERFACES), &Fd), field attach_bpf_fd 4 Fd,
+    field attach_type 8 One(Four, &ATTACHED), field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd,
+    field relative_id 20 Only(FieldCondition::Has(12, Four, NUMBERED), &UINT),
+    field relative_fd 20 Only(FieldCondition::Lacks(12, Four, NUMBERED), &Fd), field expected_revision 24 U64,
 });
 structure!(TEST_RUN 76 {
     field prog_fd 0 Fd, field retval 4 UINT, field data_size_in 8 UINT, field data_size_out 12 UINT, field data_in 16 Address,
@@ -97,27 +95,28 @@ structure!(TEST_RUN 76 {
     field ctx_size_out 44 UINT, field ctx_in 48 Address, field ctx_out 56 Address, field flags 64 Flags(Four, &TESTING),
     field cpu 68 UINT, field batch_size 72 UINT,
 });
-structure!(NEXT_IDENTITY 12 {
-    field start_id 0 UINT, changed next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
-});
-structure!(PROGRAM_BY_IDENTITY 16 {
-    field prog_id 0 UINT, field open_flags 8 Flags(Four, &ACCESS), field fd_by_id_token_fd 12 Fd,
-});
-structure!(MAP_BY_IDENTITY 16 {
-    field map_id 0 UINT, field open_flags 8 Flags(Four, &ACCESS), field fd_by_id_token_fd 12 Fd,
-});
+structure!(NEXT_IDENTITY 8 { field start_id 0 UINT, out next_id 4 UINT });
+structure!(PROGRAM_BY_IDENTITY 4 { field prog_id 0 UINT });
+structure!(MAP_BY_IDENTITY 12 { field map_id 0 UINT, field open_flags 8 Flags(Four, &ACCESS) });
 structure!(INFORMATION 16 { field bpf_fd 0 Fd, changed info_len 4 UINT, out info 8 Address });
+const QUERIED_FLAGS: ValueKind = Many(
+    Out,
+    &Flags(Four, &ATTACHING),
+    LengthSource::Field(24, Four, 1),
+);
 structure!(PROGRAM_QUERY 64 {
-    field target_fd 0 Fd, field attach_type 4 One(Four, &ATTACHED), field query_flags 8 Flags(Four, &QUERY),
-    field attach_flags 12 Flags(Four, &ATTACHING), out prog_ids 16 Many(Out, &UINT, LengthSource::Field(24, Four, 1)),
-    changed prog_cnt 24 UINT, field prog_attach_flags 32 Address, field link_ids 40 Address,
-    field link_attach_flags 48 Address, field revision 56 U64,
+    field target_ifindex 0 Only(FieldCondition::Is(4, Four, TO_INTERFACES), &INTERFACE),
+    field target_fd 0 Only(FieldCondition::Not(4, Four, TO_INTERFACES), &Fd), field attach_type 4 One(Four, &ATTACHED),
+    field query_flags 8 Flags(Four, &QUERY), field attach_flags 12 Flags(Four, &ATTACHING),
+    out prog_ids 16 Many(Out, &UINT, LengthSource::Field(24, Four, 1)), changed prog_cnt 24 UINT,
+    out prog_attach_flags 32 QUERIED_FLAGS, out link_ids 40 Many(Out, &UINT, LengthSource::Field(24, Four, 1)),
+    out link_attach_flags 48 QUERIED_FLAGS, out revision 56 HEX64,
 });
 structure!(TRACEPOINT 24 { field name 0 Name(In, 128), field prog_fd 8 Fd, field cookie 16 HEX64 });
 structure!(TYPES_LOAD 40 {
     field btf 0 Bytes(In, LengthSource::Field(16, Four, 1)), field btf_log_buf 8 Address, field btf_size 16 UINT,
-    field btf_log_size 20 UINT, field btf_log_level 24 UINT, field btf_log_true_size 28 UINT,
-    field btf_flags 32 Flags(Four, &ACCESS), field btf_token_fd 36 Fd,
+    field btf_log_size 20 UINT, field btf_log_level 24 UINT, out btf_log_true_size 28 UINT,
+    out btf_flags 32 Flags(Four, &FILE), out btf_token_fd 36 Fd,
 });
 structure!(TYPES_BY_IDENTITY 16 {
     field btf_id 0 UINT, field open_flags 8 Flags(Four, &ACCESS), field fd_by_id_token_fd 12 Fd,
@@ -125,7 +124,7 @@ structure!(TYPES_BY_IDENTITY 16 {
 structure!(LINK_BY_IDENTITY 4 { field link_id 0 UINT });
 structure!(DESCRIPTOR_QUERY 48 {
     field pid 0 PID, field fd 4 Fd, field flags 8 UINT, changed buf_len 12 UINT,
-    out buf 16 Limited(Out, LengthSource::Field(12, Four, 1)), out prog_id 24 UINT, out fd_type 28 One(Four, &DESCRIPTOR_TYPES),
+    out buf 16 Despite(&Limited(Out, LengthSource::Field(12, Four, 1))), out prog_id 24 UINT, out fd_type 28 One(Four, &DESCRIPTOR_TYPES),
     out probe_offset 32 HEX64, out probe_addr 40 HEX64,
 });
 structure!(LOOKUP_BATCH 56 {
@@ -134,7 +133,7 @@ structure!(LOOKUP_BATCH 56 {
 });
 structure!(UPDATE_BATCH 56 {
     field keys 16 Address, field values 24 Address, field count 32 UINT, field map_fd 36 Fd,
-    field elem_flags 40 Flags(Eight, &LOOKUP), field flags 48 HEX64,
+    field elem_flags 40 Flags(Eight, &UPDATE), field flags 48 HEX64,
 });
 structure!(DELETE_BATCH 56 {
     field keys 16 Address, field count 32 UINT, field map_fd 36 Fd, field elem_flags 40 Flags(Eight, &LOOKUP),
@@ -147,22 +146,60 @@ structure!(PROBED 32 {
     field flags 0 Flags(Four, &PROBES), field cnt 4 UINT, field syms 8 Many(In, &TEXT, LengthSource::Field(4, Four, 1)),
     field addrs 16 Many(In, &HEX64, LengthSource::Field(4, Four, 1)), field cookies 24 Many(In, &HEX64, LengthSource::Field(4, Four, 1)),
 });
+structure!(USER_PROBED 48 {
+    field path 0 PATH, field offsets 8 Many(In, &HEX64, LengthSource::Field(32, Four, 1)),
+    field ref_ctr_offsets 16 Many(In, &HEX64, LengthSource::Field(32, Four, 1)),
+    field cookies 24 Many(In, &HEX64, LengthSource::Field(32, Four, 1)), field cnt 32 UINT,
+    field flags 36 Flags(Four, &USER_PROBES), field pid 40 PID, field path_fd 44 Fd,
+});
+structure!(TRACED 16 { field target_btf_id 0 UINT, field cookie 8 HEX64 });
+structure!(FILTERED 16 {
+    field pf 0 UINT, field hooknum 4 UINT, field priority 8 Signed(Four), field flags 12 Flags(Four, &NETFILTER),
+});
+structure!(BESIDE 16 { field relative_fd 0 Fd, field expected_revision 8 HEX64 });
+structure!(BESIDE_NUMBERED 16 { field relative_id 0 UINT, field expected_revision 8 HEX64 });
 /// What every link begins with, and what follows it by what it is attached to.
 macro_rules! link {
-    ($name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* }) => {
+    ($name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* $(,)? }) => {
         structure!($name $size {
-            field prog_fd 0 Fd, field target_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED), field flags 12 Flags(Four, &ATTACHING),
+            field prog_fd 0 Fd, field target_ifindex 4 Only(FieldCondition::Is(8, Four, TO_INTERFACES), &INTERFACE),
+            field target_fd 4 Only(FieldCondition::Not(8, Four, TO_INTERFACES), &Fd),
+            field attach_type 8 One(Four, &ATTACHED), field flags 12 Flags(Four, &ATTACHING),
             $($how $field $at $kind),*
         });
     };
 }
+const BY_NUMBER: FieldCondition = FieldCondition::Has(12, Four, NUMBERED);
+const BY_DESCRIPTOR: FieldCondition = FieldCondition::Lacks(12, Four, NUMBERED);
 link!(LINK 16 {});
 link!(LINK_TO_TYPE 20 { set target_btf_id 16 UINT });
+link!(LINK_BESIDE 32 {
+    field cgroup 16 Only(BY_NUMBER, &Structure(&BESIDE_NUMBERED)), field cgroup 16 Only(BY_DESCRIPTOR, &Structure(&BESIDE)),
+});
 link!(LINK_TO_ITERATOR 28 {
     field iter_info 16 Many(In, &Structure(&ITERATED), LengthSource::Field(24, Four, 1)), field iter_info_len 24 UINT
 });
 link!(LINK_TO_EVENT 24 { field perf_event 16 Structure(&COOKIE) });
+link!(LINK_TO_TRACING 32 { field tracing 16 Structure(&TRACED) });
+link!(LINK_TO_NETFILTER 32 { field netfilter 16 Structure(&FILTERED) });
+link!(LINK_TO_TRAFFIC 32 {
+    field tcx 16 Only(BY_NUMBER, &Structure(&BESIDE_NUMBERED)), field tcx 16 Only(BY_DESCRIPTOR, &Structure(&BESIDE)),
+});
+link!(LINK_TO_NETKIT 32 {
+    field netkit 16 Only(BY_NUMBER, &Structure(&BESIDE_NUMBERED)), field netkit 16 Only(BY_DESCRIPTOR, &Structure(&BESIDE)),
+});
 link!(LINK_TO_PROBES 48 { field kprobe_multi 16 Structure(&PROBED) });
+link!(LINK_TO_USER_PROBES 64 { field uprobe_multi 16 Structure(&USER_PROBED) });
+structure!(STATISTICS_ENABLED 4 { field r#type 0 One(Four, &STATISTICS) });
+structure!(ITERATOR 8 { field link_fd 0 Fd, field flags 4 Hex(Four) });
+structure!(LINK_DETACHED 4 { field link_fd 0 Fd });
+structure!(MAP_BOUND 12 { field prog_fd 0 Fd, field map_fd 4 Fd, field flags 8 Hex(Four) });
+structure!(TOKEN 8 { field flags 0 Hex(Four), field bpffs_fd 4 Fd });
+structure!(OPERATIONS_BOUND 12 { field map_fd 0 Fd, field prog_fd 4 Fd, field flags 8 Hex(Four) });
+structure!(STREAM 20 {
+    out stream_buf 0 Despite(&Bytes(Out, LengthSource::Field(8, Four, 1))), out stream_buf_len 8 UINT, out stream_id 12 UINT,
+    out prog_fd 16 Fd,
+});
 structure!(LINK_UPDATE 16 {
     field link_fd 0 Fd, field new_prog_fd 4 Fd, field flags 8 Flags(Four, &ATTACHING),
     field old_prog_fd 12 Only(FieldCondition::Has(8, Four, REPLACES), &Fd),
@@ -201,16 +238,47 @@ const fn link(structure: &'static Layout) -> ExtensibleStructure {
     member("link_create", structure)
 }
 
-static TO_TYPE: ExtensibleStructure = link(&LINK_TO_TYPE);
+/// `BPF_F_BEFORE` and `BPF_F_AFTER`: it is attached beside something.
+const BESIDE_WHAT: u64 = 0x18;
+static TO_CGROUP: ExtensibleStructure = ExtensibleStructure {
+    instead: Some(InsteadOf {
+        at: 12,
+        bits: BESIDE_WHAT,
+        cases: &[(&[8, 0x10, 0x18], &TO_CGROUP_BESIDE)],
+    }),
+    ..link(&LINK_TO_TYPE)
+};
+static TO_CGROUP_BESIDE: ExtensibleStructure = link(&LINK_BESIDE);
 static TO_ITERATOR: ExtensibleStructure = link(&LINK_TO_ITERATOR);
 static TO_EVENT: ExtensibleStructure = link(&LINK_TO_EVENT);
+static TO_TRACING: ExtensibleStructure = link(&LINK_TO_TRACING);
+static TO_NETFILTER: ExtensibleStructure = link(&LINK_TO_NETFILTER);
+static TO_TRAFFIC: ExtensibleStructure = link(&LINK_TO_TRAFFIC);
+static TO_NETKIT: ExtensibleStructure = link(&LINK_TO_NETKIT);
 static TO_PROBES: ExtensibleStructure = link(&LINK_TO_PROBES);
-static LINKED: &[(u64, &ExtensibleStructure)] = &[
-    (0, &TO_TYPE),
-    (28, &TO_ITERATOR),
-    (41, &TO_EVENT),
-    (42, &TO_PROBES),
-];
+static TO_USER_PROBES: ExtensibleStructure = link(&LINK_TO_USER_PROBES);
+/// What it is attached to: of a control group, by an iterator, to an event, and so on.
+const LINKED: InsteadOf = InsteadOf {
+    at: 8,
+    bits: 0xffff_ffff,
+    cases: &[
+        (
+            &[
+                0, 1, 2, 3, 6, 8, 9, 10, 11, 12, 13, 14, 15, 18, 19, 20, 21, 22, 29, 30, 31, 32,
+                34, 49, 50, 51, 52, 53,
+            ],
+            &TO_CGROUP,
+        ),
+        (&[24, 25, 26, 27, 58], &TO_TRACING),
+        (&[28], &TO_ITERATOR),
+        (&[41], &TO_EVENT),
+        (&[42], &TO_PROBES),
+        (&[45], &TO_NETFILTER),
+        (&[46, 47], &TO_TRAFFIC),
+        (&[48], &TO_USER_PROBES),
+        (&[54, 55], &TO_NETKIT),
+    ],
+};
 
 /// By command, what it is asked with.
 macro_rules! asked {
@@ -226,37 +294,44 @@ asked! {
     2 UPDATED = plain(&UPDATE_ELEMENT, &[]),
     3 DELETED = plain(&DELETE_ELEMENT, &[]),
     4 NEXT = plain(&NEXT_KEY, &[]),
-    5 LOADED = ExtensibleStructure { late: Some((116, 128)), ..plain(&PROGRAM_LOAD, &[24, 40, 44, 48, 64, 68, 72, 108, 112, 116, 128, 140, 144, 148, 152]) },
+    5 LOADED = ExtensibleStructure { late: Some((116, 128)), ..plain(&PROGRAM_LOAD, &[24, 40, 44, 48, 64, 68, 72, 108, 112, 120, 128, 140, 144, 148, 152]) },
     6 PINNED = plain(&PIN, &[12, 16]),
     7 GOT = plain(&PIN, &[12, 16]),
     8 ATTACHES = plain(&ATTACH, &[16, 20]),
-    9 DETACHES = plain(&DETACH, &[16, 20, 24]),
+    9 DETACHES = plain(&ATTACH, &[16, 20]),
     10 TESTED = ExtensibleStructure { since: &[40, 64, 72], ..member("test", &TEST_RUN) },
-    11 NEXT_PROGRAM = plain(&NEXT_IDENTITY, &[8]),
-    12 NEXT_MAP = plain(&NEXT_IDENTITY, &[8]),
-    13 PROGRAM = plain(&PROGRAM_BY_IDENTITY, &[8, 12]),
-    14 MAP = plain(&MAP_BY_IDENTITY, &[8, 12]),
+    11 NEXT_PROGRAM = plain(&NEXT_IDENTITY, &[]),
+    12 NEXT_MAP = plain(&NEXT_IDENTITY, &[]),
+    13 PROGRAM = plain(&PROGRAM_BY_IDENTITY, &[]),
+    14 MAP = plain(&MAP_BY_IDENTITY, &[8]),
     15 INFORMED = member("info", &INFORMATION),
-    16 QUERIED = ExtensibleStructure { since: &[32, 40, 56], ..member("query", &PROGRAM_QUERY) },
-    17 OPENED = ExtensibleStructure { since: &[12], ..member("raw_tracepoint", &TRACEPOINT) },
-    18 TYPES = plain(&TYPES_LOAD, &[28, 32, 36]),
-    19 TYPES_OF = plain(&TYPES_BY_IDENTITY, &[8, 12]),
+    16 QUERIED = ExtensibleStructure { since: &[32, 40], ..member("query", &PROGRAM_QUERY) },
+    17 OPENED = ExtensibleStructure { late: Some((16, 23)), ..member("raw_tracepoint", &TRACEPOINT) },
+    18 TYPES = plain(&TYPES_LOAD, &[28, 32]),
+    19 TYPES_OF = plain(&TYPES_BY_IDENTITY, &[8]),
     20 DESCRIBED = member("task_fd_query", &DESCRIPTOR_QUERY),
     21 TAKEN = plain(&LOOKUP_ELEMENT, &[24]),
     22 FROZEN = plain(&FREEZE, &[]),
-    23 NEXT_TYPES = plain(&NEXT_IDENTITY, &[8]),
+    23 NEXT_TYPES = plain(&NEXT_IDENTITY, &[]),
     24 LOOKED_UP_TOGETHER = batch(&LOOKUP_BATCH),
     25 TAKEN_TOGETHER = batch(&LOOKUP_BATCH),
     26 UPDATED_TOGETHER = batch(&UPDATE_BATCH),
     27 DELETED_TOGETHER = batch(&DELETE_BATCH),
-    28 LINKS = ExtensibleStructure { instead: Some((8, LINKED)), ..link(&LINK) },
+    28 LINKS = ExtensibleStructure { instead: Some(LINKED), ..link(&LINK) },
     29 LINKS_ANEW = member("link_update", &LINK_UPDATE),
     30 LINKED_BY = plain(&LINK_BY_IDENTITY, &[]),
-    31 NEXT_LINK = plain(&NEXT_IDENTITY, &[8]),
+    31 NEXT_LINK = plain(&NEXT_IDENTITY, &[]),
+    32 COUNTED = member("enable_stats", &STATISTICS_ENABLED),
+    33 ITERATES = member("iter_create", &ITERATOR),
+    34 DETACHED = member("link_detach", &LINK_DETACHED),
+    35 BOUND = member("prog_bind_map", &MAP_BOUND),
+    36 TOKENS = member("token_create", &TOKEN),
+    37 STREAMED = member("prog_stream_read", &STREAM),
+    38 OPERATIONS = member("prog_assoc_struct_ops", &OPERATIONS_BOUND),
 }
 
 /// The commands that make a descriptor.
-static MAKE: &[u64] = &[0, 5, 6, 7, 13, 14, 18, 19, 28, 30];
+static MAKE: &[u64] = &[0, 5, 6, 7, 13, 14, 18, 19, 28, 30, 32, 33, 36];
 
 pub(super) static MEANINGS: &[Meaning] = &[other(
     "bpf",

@@ -500,6 +500,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Arguments => self.program_arguments(raw),
             SpecialKind::Environment => self.program_environment(raw),
             SpecialKind::Status => self.wait_status(raw),
+            SpecialKind::StatusInPlace => self.wait_status_in_place(raw as u32),
             SpecialKind::Usage => self.wait_usage(raw, number),
             SpecialKind::Signals(way) => self.signal_set(raw, way, number),
             SpecialKind::SignalsAndSize => self.signals_and_size(raw),

@@ -63,8 +63,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             let text = &bytes[..end.unwrap_or(bytes.len())];
             let string = walk.style.string;
             walk.sink.field(false, "kb_string");
-            // What is as long as all that is shown is taken for longer: its end isn't seen.
-            let cut = string <= text.len() || end.is_none();
+            let cut = string < text.len() || end.is_none();
             walk.sink.text(&text[..text.len().min(string)], cut);
         });
     }
@@ -116,13 +115,16 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let start = self.sink.begins();
         self.sink.unsigned(u64::from(room));
         if let Some(after) = after {
-            let middle = self.sink.turns();
-            self.sink.unsigned(u64::from(short_at(after, 0)));
-            self.sink.turned(start, middle);
+            let cut = matches!(self.call.outcome, SyscallOutcome::Returned { value, .. } if value == -NO_ROOM);
+            let answered = cut || !self.failed();
+            if answered {
+                let middle = self.sink.turns();
+                self.sink.unsigned(u64::from(short_at(after, 0)));
+                self.sink.turned(start, middle);
+            }
             self.sink.field(false, "entries");
             let entries = long_at(after, 8);
-            let cut = matches!(self.call.outcome, SyscallOutcome::Returned { value, .. } if value == -NO_ROOM);
-            if self.failed() && !cut {
+            if !answered {
                 self.address(entries);
             } else {
                 let despite = std::mem::replace(&mut self.despite, true);

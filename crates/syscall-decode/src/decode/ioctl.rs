@@ -6,6 +6,7 @@ use backsight_syscall_tables::sets::IOCTL_LINE_DISCIPLINE as LINE;
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, short_at};
+use crate::SyscallOutcome;
 use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::ioctl::{self, RequestResult};
 use crate::table::kind::TermiosVersion;
@@ -49,12 +50,27 @@ impl<S: ValueSink> Walk<'_, S> {
         self.sink.binary(&bytes[..shown], shown < bytes.len());
     }
 
+    /// Whether the descriptor is known to be a terminal: no other kind of file that is open takes the requests that
+    /// terminals share with timers of sound devices.
+    fn is_terminal(&self) -> bool {
+        const EBADF: i64 = 9;
+        const ENOTTY: i64 = 25;
+        match self.call.outcome {
+            SyscallOutcome::Returned { value, .. } => ![-EBADF, -ENOTTY].contains(&value),
+            _ => false,
+        }
+    }
+
     pub fn request(&mut self, raw: u64) {
         let raw = raw & 0xffff_ffff;
         // What has no name within the name of a request says so only where the name stands alone.
         let (_, numbers) = self.sink.names_and_numbers();
+        let terminal = self.is_terminal();
         self.sink.constant(NamedNumber::Hex(raw), |out| {
-            if !ioctl::put_name(out, raw as u32, !numbers) {
+            let name = ioctl::terminal_name(raw as u32).filter(|_| terminal);
+            if let Some(name) = name {
+                out.extend_from_slice(name.as_bytes());
+            } else if !ioctl::put_name(out, raw as u32, !numbers) {
                 put_request(out, raw);
             }
         });

@@ -272,7 +272,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             | ValueKind::Id
             | ValueKind::Process(_)
             | ValueKind::Signal
-            | ValueKind::FileMode => 4,
+            | ValueKind::FileMode
+            | ValueKind::Special(SpecialKind::OpenFlags | SpecialKind::StatusInPlace) => 4,
             ValueKind::Permissions | ValueKind::Special(SpecialKind::Restriction) => 2,
             ValueKind::Structure(structure) => structure.size,
             ValueKind::Array(inner, count) | ValueKind::Counted(inner, _, count) => {

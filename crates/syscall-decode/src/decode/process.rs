@@ -278,6 +278,18 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
+    /// A wait status in place.
+    pub(super) fn wait_status_in_place(&mut self, status: u32) {
+        self.sink.begin(Bracket::Array);
+        self.sink.item(true);
+        self.sink.word(|out| {
+            out.push(b'{');
+            put_status(out, status);
+            out.push(b'}');
+        });
+        self.sink.end(Bracket::Array);
+    }
+
     /// How a process ended or stopped.
     pub fn wait_status(&mut self, raw: u64) {
         if raw == 0 {
@@ -293,15 +305,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             .filter(|bytes| bytes.len() == 4)
         {
             Some(bytes) => {
-                self.sink.begin(Bracket::Array);
-                self.sink.item(true);
-                let status = int_at(bytes, 0);
-                self.sink.word(|out| {
-                    out.push(b'{');
-                    put_status(out, status);
-                    out.push(b'}');
-                });
-                self.sink.end(Bracket::Array);
+                self.wait_status_in_place(int_at(bytes, 0));
             }
             None => self.sink.address(raw),
         }

@@ -95,9 +95,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.set_size().div_ceil(64) * 8
     }
 
-    /// How many descriptors the sets of `select` hold, as the program says.
+    /// How many descriptors the sets of `select` hold, as the program says; no more than are looked at.
     fn set_size(&self) -> usize {
-        (self.call.arguments[0] as i32).max(0) as usize
+        const MOST: i32 = 1 << 19;
+        (self.call.arguments[0] as i32).clamp(0, MOST) as usize
     }
 
     /// A set of file descriptors, as it was asked.

@@ -16,6 +16,7 @@ mod input;
 mod keys;
 mod kvm;
 mod perf_event;
+mod pidfd;
 mod ptp;
 pub mod scsi;
 mod seccomp;
@@ -100,6 +101,7 @@ static FAMILIES: &[Family] = &[
     input::ARGUMENTS,
     kvm::ARGUMENTS,
     device_mapper::ARGUMENTS,
+    pidfd::ARGUMENTS,
     ptp::ARGUMENTS,
     scsi::ARGUMENTS,
     seccomp::ARGUMENTS,
@@ -144,7 +146,15 @@ pub fn argument_kind(request: u32, opaque: bool) -> ValueKind {
     let known = ARGUMENTS.get(&request).copied();
     known
         .or_else(|| input::argument_kind(request))
+        .or_else(|| pidfd::argument_kind(request))
         .unwrap_or(Special(S::Carried))
+}
+
+/// The name that terminals have for a request that sound devices have too.
+pub fn terminal_name(request: u32) -> Option<&'static str> {
+    let names = request_names(request)?;
+    let of_terminal = names.split(" or ").find(|name| name.starts_with("TC"))?;
+    (names != of_terminal).then_some(of_terminal)
 }
 
 /// Writes the names of a request, what is unknown within them with or without a remark; whether it has any.

@@ -502,8 +502,10 @@ pub enum SpecialKind {
     Arguments,
     /// The same, of which only the number is shown: its environment.
     Environment,
-    /// A wait status.
+    /// A wait status behind a pointer.
     Status,
+    /// A wait status in a structure.
+    StatusInPlace,
     /// A set of signals.
     Signals(DataDirection),
     /// What a signal's handler goes back to: of that, the signals that were blocked.

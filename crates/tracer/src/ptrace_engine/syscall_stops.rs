@@ -458,29 +458,46 @@ impl Engine<'_> {
     }
 }
 
-/// Whether a text behind one of a call's pointers is this path.
+/// Whether a text behind one of a call's pointers is this path; of `fsconfig` only the path that it sets.
 fn names(call: &SyscallRecord, path: &Path) -> bool {
     let path = path.as_os_str().as_bytes();
+    let setting = setting_of(call);
     call.memory
         .pieces()
         .iter()
+        .filter(|piece| match setting {
+            Some(command) => SETS_PATH.contains(&command) && piece.address == call.arguments[3],
+            None => true,
+        })
         .any(|piece| piece.bytes.split_last() == Some((&0, path)))
 }
 
-/// The descriptors among a call's arguments.
+/// The descriptors among a call's arguments; of `fsconfig` only the one that it sets, or that a path begins at.
 fn files_of(call: &SyscallRecord) -> impl Iterator<Item = i32> {
     let arguments = table::find_syscall(call.abi, call.number).map_or(&[][..], |row| row.arguments);
+    let setting = setting_of(call);
+    let concerns = move |name: &str| match setting {
+        Some(command) => {
+            name == "aux" && (command == SETS_DESCRIPTOR || SETS_PATH.contains(&command))
+        }
+        None => is_descriptor(name),
+    };
     arguments
         .iter()
         .zip(call.arguments)
-        .filter(|(argument, _)| is_descriptor(argument.name) || is_source(call, argument.name))
+        .filter(move |(argument, _)| concerns(argument.name))
         .map(|(_, value)| value as i32)
 }
 
-/// Whether this is the descriptor that `fsconfig` is given where it sets one or a path.
-fn is_source(call: &SyscallRecord, name: &str) -> bool {
-    const SETS: std::ops::RangeInclusive<u64> = 3..=5;
-    name == "aux" && SETS.contains(&(call.arguments[1] & 0xffff_ffff))
+/// The commands of `fsconfig` that set a path, `FSCONFIG_SET_PATH` and `FSCONFIG_SET_PATH_EMPTY`.
+const SETS_PATH: std::ops::RangeInclusive<u64> = 3..=4;
+/// The one that sets a descriptor, `FSCONFIG_SET_FD`.
+const SETS_DESCRIPTOR: u64 = 5;
+
+/// The command of `fsconfig`; nothing of other calls.
+fn setting_of(call: &SyscallRecord) -> Option<u64> {
+    let row = table::find_syscall(call.abi, call.number)?;
+    (row.name == "fsconfig").then_some(call.arguments[1] & 0xffff_ffff)
 }
 
 /// Whether the kernel calls descriptors so.

@@ -295,6 +295,12 @@ structure!(INTERVAL_ASKED 52 {
     out discrete 20 Only(FieldCondition::Is(16, Four, &[1]), &FRACTION),
     out stepwise 20 Only(FieldCondition::Is(16, Four, &[2, 3]), &Structure(&INTERVAL_STEPS)),
 });
+structure!(EXPORTED 64 {
+    field r#type 0 TYPE, field index 4 UINT, field plane 8 UINT, field flags 12 Special(S::OpenFlags),
+});
+structure!(EXPORTED_OUT 64 { field fd 16 Fd });
+structure!(MENU 44 { field id 0 CONTROL_OF, field index 4 UINT });
+structure!(MENU_OUT 44 { field name 8 Characters(32), field value 8 LONG });
 structure!(CREATED 256 { field count 4 UINT, field memory 8 WHERE, field format 16 Structure(&FORMAT) });
 structure!(CREATED_OUT 256 { field index 0 UINT, field count 4 UINT });
 
@@ -330,6 +336,14 @@ pub(super) static ARGUMENTS: Family = &[
     ),
     ("VIDIOC_QUERYCTRL", InOut(&CONTROL_ASKED)),
     ("VIDIOC_QUERY_EXT_CTRL", InOut(&LONG_CONTROL_ASKED)),
+    (
+        "VIDIOC_QUERYMENU",
+        Exchange(&Structure(&MENU), &Structure(&MENU_OUT)),
+    ),
+    (
+        "VIDIOC_EXPBUF",
+        Exchange(&Structure(&EXPORTED), &Structure(&EXPORTED_OUT)),
+    ),
     ("VIDIOC_G_INPUT", UINT_OUT),
     ("VIDIOC_S_INPUT", UINT_IN),
     ("VIDIOC_CROPCAP", InOut(&CROPPING)),

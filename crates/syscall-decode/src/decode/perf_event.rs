@@ -10,7 +10,7 @@ use crate::table::{DataDirection, Names, counters as c, flags};
 
 /// What it was at first, what is known of it, and what is shown of it where not everything is.
 const LEAST: usize = 64;
-const MOST: usize = 128;
+const MOST: usize = 144;
 const FEW: usize = 48;
 const SIZE_AT: u64 = 4;
 const BREAKPOINT: u64 = 5;
@@ -246,10 +246,26 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.plain_number("aux_sample_size", u64::from(int_at(bytes, 112)));
         }
         if there(116) {
-            self.unnamed_bytes("bytes 116..119: ", u64::from(int_at(bytes, 116)));
+            self.aux_action(int_at(bytes, 116));
         }
-        if there(120) {
-            self.hex_number("sig_data", long_at(bytes, 120));
+        for (at, name) in [(120, "sig_data"), (128, "config3"), (136, "config4")] {
+            if there(at) {
+                self.hex_number(name, long_at(bytes, at));
+            }
+        }
+    }
+
+    /// What an event does to the tracing of a processor's own.
+    fn aux_action(&mut self, bits: u32) {
+        const NAMES: [&str; 3] = ["aux_start_paused", "aux_pause", "aux_resume"];
+        for (place, name) in NAMES.iter().enumerate() {
+            self.plain_number(name, u64::from(bits >> place & 1));
+        }
+        let rest = bits >> NAMES.len();
+        if rest != 0 {
+            self.hex_number("__reserved_3", u64::from(rest));
+            self.sink
+                .aside(|out| out.extend_from_slice(b"Bits 931..959"));
         }
     }
 

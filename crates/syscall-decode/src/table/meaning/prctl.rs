@@ -2,7 +2,9 @@
 
 use backsight_syscall_tables::sets::{
     PRCTL_CHECKED_TAGS as CHECKED_TAGS, PRCTL_DISPATCH as DISPATCH, PRCTL_DUMPABLE as DUMPABLE,
-    PRCTL_ENABLED_KEYS as ENABLED_KEYS, PRCTL_MACHINE_CHECK as MACHINE_CHECK,
+    PRCTL_ENABLED_KEYS as ENABLED_KEYS, PRCTL_EXECUTION as EXECUTION,
+    PRCTL_EXECUTION_CONTROL as EXECUTION_CONTROL, PRCTL_FLUSH as FLUSH,
+    PRCTL_FLUSH_SCOPE as FLUSH_SCOPE, PRCTL_MACHINE_CHECK as MACHINE_CHECK,
     PRCTL_MACHINE_CHECK_POLICY as MACHINE_CHECK_POLICY, PRCTL_MEMORY_MAP as MEMORY_MAP,
     PRCTL_POINTER_KEYS as POINTER_KEYS, PRCTL_SCHEDULING as SCHEDULING,
     PRCTL_SPECULATION as SPECULATION, PRCTL_SPECULATION_GET as SPECULATION_GET,
@@ -49,6 +51,34 @@ static TAGGED_ADDRESSES: [BitField; 4] = [
         shown: BitFieldStyle::Rest,
     },
 ];
+
+/// Whether vectors of RISC-V may be used: now, after the next program is started, and whether that is passed on.
+static VECTOR_STATE: CustomFormat = CustomFormat {
+    write: |out, value| {
+        const INHERIT: u64 = 0x10;
+        const STATES: [&str; 4] = [
+            "PR_RISCV_V_VSTATE_CTRL_DEFAULT",
+            "PR_RISCV_V_VSTATE_CTRL_OFF",
+            "PR_RISCV_V_VSTATE_CTRL_ON",
+            "0x3 /* PR_RISCV_V_VSTATE_CTRL_??? */",
+        ];
+        let state = |shift: u32| STATES[(value >> shift & 3) as usize].as_bytes();
+        out.extend_from_slice(state(0));
+        out.push(b'|');
+        out.extend_from_slice(state(2));
+        out.extend_from_slice(b"<<2|");
+        if value & INHERIT == 0 {
+            out.push(b'!');
+        }
+        out.extend_from_slice(b"PR_RISCV_V_VSTATE_CTRL_INHERIT");
+        let rest = value & !0x1f;
+        if rest != 0 {
+            out.push(b'|');
+            format::hex(out, rest);
+        }
+    },
+    number: UnnamedStyle::Hex,
+};
 
 /// Whom a core is shared with: what that number means stands behind it.
 const SHARING: ValueKind = By(
@@ -123,11 +153,11 @@ const ASKED: &[(u64, &[ValueKind])] = &[
     (7, &[]),
     (8, &[SIZE]),
     (9, &[To(Out, &UINT)]),
-    (10, &[ANY]),
+    (10, &[SIZE]),
     (11, &[To(Out, &UINT)]),
-    (12, &[ANY]),
+    (12, &[SIZE]),
     (13, &[]),
-    (14, &[ANY]),
+    (14, &[SIZE]),
     (15, &[Special(S::ThreadName(In))]),
     (16, &[Special(S::ThreadName(Out))]),
     (19, &[To(Out, &UINT)]),
@@ -181,10 +211,23 @@ const ASKED: &[(u64, &[ValueKind])] = &[
     ),
     (65, &[Flags(Eight, &f::PRCTL_WRITE_EXECUTE), ANY, ANY, ANY]),
     (66, &[ANY, ANY, ANY, ANY]),
-    (67, &[SIZE, ANY, ANY, ANY]),
+    (67, &[ANY, ANY, ANY, ANY]),
     (68, &[ANY, ANY, ANY, ANY]),
     (63, &[Parts(Eight, &STREAMING_LENGTH)]),
     (64, &[]),
+    (69, &[Worded(Eight, &VECTOR_STATE)]),
+    (70, &[]),
+    (71, &[One(Eight, &FLUSH), One(Eight, &FLUSH_SCOPE)]),
+    (72, &[One(Eight, &EXECUTION), ANY, ANY, ANY]),
+    (
+        73,
+        &[
+            One(Eight, &EXECUTION),
+            Flags(Eight, &EXECUTION_CONTROL),
+            ANY,
+            ANY,
+        ],
+    ),
     (0x5356_4d41, &[One(Eight, &VMA), Address, LENGTH, NAME]),
     (0x5961_6d61, &[TRACER]),
 ];

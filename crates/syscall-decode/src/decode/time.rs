@@ -103,8 +103,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             return;
         }
         let Some(bytes) = self
-            .read(raw, 64, DataDirection::In)
-            .filter(|bytes| bytes.len() == 64)
+            .read(raw, 32, DataDirection::In)
+            .filter(|bytes| bytes.len() == 32)
         else {
             self.address(raw);
             return;

@@ -22,6 +22,7 @@ pub mod scsi;
 mod seccomp;
 mod sockets;
 mod storage;
+mod tee;
 mod userfaultfd;
 mod video;
 
@@ -107,6 +108,7 @@ static FAMILIES: &[Family] = &[
     seccomp::ARGUMENTS,
     sockets::ARGUMENTS,
     storage::ARGUMENTS,
+    tee::ARGUMENTS,
     video::ARGUMENTS,
 ];
 

@@ -563,7 +563,7 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
         }]),
         // Of the size that the newest kernels know; too large a one is answered with that.
         SpecialKind::Counter => Guessed(vec![structure(argument, 144, BothAlways)]),
-        SpecialKind::Event => Guessed(vec![structure(argument, 64, Entry)]),
+        SpecialKind::Event => Guessed(vec![structure(argument, 32, Entry)]),
         SpecialKind::Status => Guessed(vec![structure(argument, 4, Exit)]),
         SpecialKind::Usage => Guessed(vec![structure(argument, 144, Exit)]),
         SpecialKind::Information(way) => Guessed(vec![structure(argument, 128, at(way))]),

@@ -24,7 +24,10 @@ const NAME: ValueKind = Characters(16);
 const BYTES: ValueKind = ByField(
     0,
     Two,
-    &[(1, Wire(NetworkKind::Hardware(6)))],
+    &[
+        (0, Wire(NetworkKind::Hardware(7))),
+        (1, Wire(NetworkKind::Hardware(6))),
+    ],
     &Wire(NetworkKind::Hardware(14)),
 );
 structure!(HARDWARE_ADDRESS 16 { field sa_family 0 One(Two, &HARDWARE), field sa_data 2 BYTES });

@@ -1,9 +1,11 @@
 //! `backsight trace`: every system call of a command or a process, with strace's options; recorded, told again, compared.
 
+mod containers;
 mod filter_options;
 mod format_options;
 mod profile_monitor;
 mod refused_options;
+mod scope_options;
 mod syscall_monitor;
 
 use backsight_agent_program::TracingMonitor;
@@ -37,6 +39,7 @@ use filter_options::FilterOptions;
 use format_options::FormatOptions;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use refused_options::RefusedOptions;
+use scope_options::{OtherOptions, ScopeOptions};
 use std::{
     ffi::OsString,
     fs::File,
@@ -86,6 +89,8 @@ pub struct TraceArgs {
         value_delimiter = ','
     )]
     pids: Vec<i32>,
+    #[command(flatten)]
+    scope: ScopeOptions,
     #[command(flatten)]
     expressions: FilterOptions,
     /// Only calls that concern this path
@@ -254,6 +259,12 @@ impl TraceArgs {
         let into = self.record.clone().map(PathBuf::into_os_string);
         let into = into.or_else(|| self.output.clone());
         let interrupt = self.interrupted(into.is_some(), apart).into_diagnostic()?;
+        if let Some(time) = self.scope.time_limit() {
+            interrupt.trigger_after(time).into_diagnostic()?;
+        }
+        if let Some(note) = self.scope.note().filter(|_| !quiet) {
+            files::print_note(&note);
+        }
         let place = self.place(into);
         let shown = self.shown(wall_clock_offset(), display)?;
         let mut output = TraceOutput::open(place, Some(&interrupt), shown).into_diagnostic()?;
@@ -285,6 +296,9 @@ impl TraceArgs {
             Engine::Ptrace => trace(engine::EngineKind::Ptrace),
         };
         let ended = ended.map_err(|error| miette::miette!("{}", chain(&error)))?;
+        if let Some(note) = scope_options::lost_note(ended.lost) {
+            files::print_note(&note);
+        }
         let profiled = profiler.map(BackgroundProfiler::finish).transpose();
         profiled.into_diagnostic()?;
         let unread = is_unread(broken.map_or_else(|| output.close(), Err))?;
@@ -320,7 +334,7 @@ impl TraceArgs {
         // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
         let usual = if apart.is_some() {
             Interruptible::NeverTstp
-        } else if into_file && self.pids.is_empty() {
+        } else if into_file && self.pids.is_empty() && !self.scope.is_asked() {
             Interruptible::Never
         } else {
             Interruptible::Waiting
@@ -353,7 +367,12 @@ impl TraceArgs {
 
     /// Whether each thread has a file of its own.
     fn each(&self) -> bool {
-        self.follow > 1 || (self.output_separately && self.follow > 0)
+        self.follow > 1 || (self.output_separately && self.follows() > 0)
+    }
+
+    /// How often it is asked that children are traced too; what is traced by where it runs always has several processes.
+    fn follows(&self) -> u8 {
+        self.follow.max(u8::from(self.scope.is_asked()))
     }
 
     /// How this file is written to.
@@ -454,9 +473,16 @@ impl TraceArgs {
 
     fn trace_options(&self) -> miette::Result<(TraceOptions, DisplaySettings)> {
         let mut display = self.display();
+        let others = OtherOptions {
+            command: !self.command.is_empty(),
+            pids: !self.pids.is_empty(),
+            apart: self.apart > 0 || self.daemonize.is_some(),
+            profile: self.profile.is_some(),
+        };
         let mut options = TraceOptions {
             command: self.command()?,
             pids: self.pids.clone(),
+            scope: self.scope.scope(&others)?,
             follow: self.follow > 0,
             paths: self.every_path(),
             filter: self.seccomp_bpf == "yes",
@@ -468,7 +494,7 @@ impl TraceArgs {
                     verbose: self.format.in_full > 0,
                 },
             ),
-            pending: self.follow == 1 && !self.format.json && !self.format.only_counts(),
+            pending: self.follows() == 1 && !self.format.json && !self.format.only_counts(),
             ..TraceOptions::default()
         };
         let known = known_syscalls();
@@ -489,6 +515,9 @@ impl TraceArgs {
             options.stack_frames = usize::try_from(most).unwrap_or(usize::MAX);
         }
         options.kill_on_exit = self.kill_on_exit;
+        if options.scope.is_some() {
+            options.ring = scope_options::RING;
+        }
         options.work = self.record.is_none() && self.format.counts_work();
         options.descriptors = !(display.aspects.is_empty()
             && display.processes.is_empty()
@@ -573,7 +602,7 @@ impl TraceArgs {
             escapes: format.escapes(),
             constants: format.constants(),
             column: format.columns,
-            prefix: match (self.each(), self.follow, self.begun_with(), &self.output) {
+            prefix: match (self.each(), self.follows(), self.begun_with(), &self.output) {
                 (true, ..) => LinePrefix::Nobody,
                 _ if format.always_show_pid => LinePrefix::Plain,
                 (_, 0, 0..=1, _) => LinePrefix::Nobody,

@@ -13,9 +13,11 @@
 
 mod postgres_server;
 mod slurm_cluster;
+mod test_cgroup;
 
 pub use postgres_server::PostgresServer;
 pub use slurm_cluster::SlurmCluster;
+pub use test_cgroup::TestCgroup;
 
 use std::{
     fmt,

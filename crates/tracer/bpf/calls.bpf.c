@@ -72,13 +72,15 @@ inline_always struct control *control(void)
 	return map_lookup(&controls, &zero);
 }
 
+#include "scope.h"
+
 inline_always struct thread *thread_of(struct task_struct *task)
 {
 	/*
 	 * Nearly every task of the machine leaves here: who is followed is held with ptrace. That it has no storage would be a pointer
 	 * to look at: for each such look the kernel goes through the names of all its types when it checks a program.
 	 */
-	if (!task->ptrace)
+	if (scope == SCOPE_HELD && !task->ptrace)
 		return 0;
 	return task_storage(&threads, task, 0, 0);
 }
@@ -110,9 +112,6 @@ inline_always void lost(struct control *control)
 {
 	__sync_fetch_and_add(&control->lost, 1);
 }
-
-/* Reads a field of the kernel's, so that the verifier needn't know what it is. */
-#define fetch(to, from) read_kernel(&(to), sizeof(to), &(from))
 
 inline_always int bad_address(u64 address)
 {
@@ -796,10 +795,14 @@ section("raw_tp/sys_enter") int enter(u64 *context)
 	u64 called = context[1];
 	struct task_struct *task = current_task();
 	struct pt_regs *regs;
-	struct thread *thread = thread_of(task);
+	struct thread *thread;
 	struct call *call;
 	u32 abi, row, flags;
 
+	/* Nearly every call of the machine leaves here. */
+	if (scope != SCOPE_HELD && !(plans[abi_of(task)][called & 511].flags & PLAN_CHOSEN))
+		return 0;
+	thread = own_thread(task, OUTSIDE);
 	if (!thread)
 		return 0;
 	if (thread->state == PARKED)
@@ -903,6 +906,9 @@ section("raw_tp/sys_exit") int leave(u64 *context)
 	struct call *call;
 	u32 abi, row, flags, state;
 
+	/* A call that began within the scope is told even if its thread has left the scope by it. */
+	if (!thread && scope != SCOPE_HELD)
+		thread = own_thread(task, JOINED);
 	if (!thread)
 		return 0;
 	state = thread->state;
@@ -914,11 +920,13 @@ section("raw_tp/sys_exit") int leave(u64 *context)
 		call->head.flags = FLAG_JOINED;
 		call->number = number_of(regs);
 		call->length = 0;
-		thread->missed = 0;
+		/* Whoever was attached to is read by the engine; who is held by nobody may be gone then. */
+		thread->missed = scope == SCOPE_HELD ? 0 : ~0u;
 		call->worked = ~0ull;
 		arguments(call, regs);
 		flags = plans[call->head.abi & 1][call->number & 511].flags;
-		if (!(flags & PLAN_CHOSEN))
+		/* A child that was started into the scope comes back from a call that it never made. */
+		if (!(flags & PLAN_CHOSEN) || (scope != SCOPE_HELD && flags & PLAN_FORKS && !value))
 			state = OUTSIDE;
 		if (!counting && flags & PLAN_SOCKET)
 			call->head.flags |= netlink_of(task, call->arguments[0]);
@@ -976,7 +984,7 @@ section("raw_tp/sys_exit") int leave(u64 *context)
 	if (!shared)
 		return 0;
 	available = ring_query(&ring, RING_AVAILABLE);
-	if (available > hold_at || (shared->turns && ++thread->turn >= shared->turns)) {
+	if (scope == SCOPE_HELD && (available > hold_at || (shared->turns && ++thread->turn >= shared->turns))) {
 		if (hold(task, shared)) {
 			thread->turn = 0;
 			call->head.flags |= FLAG_HELD;
@@ -1009,7 +1017,9 @@ section("tp_btf/sched_process_fork") int fork(u64 *context)
 
 	if (!follow)
 		return 0;
-	thread = thread_of(parent);
+	if (scope != SCOPE_HELD && (excludes_child(parent, child) || leaves_cgroup(parent, child)))
+		return 0;
+	thread = own_thread(parent, JOINED);
 	if (!thread)
 		return 0;
 	other = task_storage(&threads, child, 0, STORAGE_CREATE);
@@ -1029,7 +1039,7 @@ section("tp_btf/sched_process_fork") int fork(u64 *context)
 section("raw_tp/sched_process_exit") int end(u64 *context)
 {
 	struct task_struct *task = current_task();
-	struct thread *thread = thread_of(task);
+	struct thread *thread = own_thread(task, OUTSIDE);
 	struct call *call;
 
 	if (!thread)
@@ -1074,7 +1084,7 @@ section("tp_btf/sched_switch") int yields(u64 *context)
 section("raw_tp/sched_process_exec") int execute(u64 *context)
 {
 	struct task_struct *task = current_task();
-	struct thread *thread = thread_of(task);
+	struct thread *thread = own_thread(task, OUTSIDE);
 
 	if (thread) {
 		thread->waits = 0;
@@ -1087,7 +1097,7 @@ section("raw_tp/signal_deliver") int deliver(u64 *context)
 {
 	struct signalled record = {};
 	struct task_struct *task = current_task();
-	struct thread *thread = thread_of(task);
+	struct thread *thread = own_thread(task, OUTSIDE);
 	struct control *shared;
 
 	/* What can't be caught is told as the end that it is. */

@@ -22,6 +22,7 @@ typedef long long s64;
 
 enum {
 	MAP_ARRAY = 2,
+	MAP_CGROUP_ARRAY = 8,
 	MAP_RING = 27,
 	MAP_TASK_STORAGE = 29,
 	MAP_NO_PREALLOC = 1,
@@ -38,6 +39,7 @@ static long (*const read_user_text)(void *to, u32 size, const void *from) = (voi
 static long (*const send_signal_thread)(u32 signal) = (void *)117;
 static long (*const ring_output)(void *ring, void *record, u64 size, u64 flags) = (void *)130;
 static u64 (*const ring_query)(void *ring, u64 what) = (void *)134;
+static long (*const current_under_cgroup)(void *map, u32 index) = (void *)37;
 static void *(*const task_storage)(void *map, void *task, void *value, u64 flags) = (void *)156;
 static void *(*const current_task)(void) = (void *)158;
 static void *(*const registers_of)(void *task) = (void *)175;
@@ -100,8 +102,11 @@ struct socket {
 	struct sock *sk;
 };
 
+struct css_set;
+
 struct task_struct {
 	struct thread_info thread_info;
+	unsigned int flags;
 	unsigned int ptrace;
 	int exit_code;
 	int pid;
@@ -110,6 +115,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	sigset_t blocked;
 	struct sigpending pending;
+	struct css_set *cgroups;
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -128,6 +134,9 @@ struct pt_regs {
 #endif
 
 #pragma clang attribute pop
+
+/* Reads a field of the kernel's, so that the verifier needn't know what it is. */
+#define fetch(to, from) read_kernel(&(to), sizeof(to), &(from))
 
 /* Keeps the compiler from undoing a bound that the verifier must see. */
 #define bounded(value) __asm__ volatile("" : "+r"(value))

@@ -102,6 +102,7 @@ enum {
 	PLAN_ENDS = 8,     /* doesn't come back: told at entry */
 	PLAN_REPLACES = 16, /* the program's memory is another's when it comes back */
 	PLAN_SOCKET = 32,  /* its first argument is a socket, its second what goes through it: all of that where it is netlink's */
+	PLAN_FORKS = 128,  /* makes a thread or a process, which comes back from it with 0 */
 	PLAN_STACK = 64,   /* what it is given lies where the stack ends, whose address stands for its first argument */
 };
 
@@ -125,7 +126,7 @@ struct control {
 };
 
 /* Whether a thread is in a call. */
-enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4 };
+enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4, EXCLUDED = 5 };
 
 #define ROOM 1024
 #define SHORT 512

@@ -11,12 +11,14 @@ mod backpressure;
 mod bpf_syscall;
 mod btf;
 mod capture_plan;
+mod clock;
 mod count_map;
 mod event_assembler;
 mod programs;
 mod records;
 mod relay;
 mod ring_buffer;
+mod scope_run;
 mod stop_guard;
 mod type_cache;
 
@@ -99,7 +101,7 @@ pub(crate) fn unsupported_option(options: &TraceOptions) -> Option<&'static str>
             "detaching at a call takes a stop there",
         ),
         (
-            options.limit.is_some(),
+            options.limit.is_some() && options.scope.is_none(),
             "a limit of calls takes a stop at each",
         ),
         (
@@ -257,16 +259,22 @@ fn run(
     emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<(TraceOutcome, Option<count_map::CountMap>), TraceError> {
     if let Some(why) = unsupported_option(options) {
-        return Err(TraceError::Unfit { why });
-    }
-    if options.command.is_none() && options.pids.is_empty() && options.children_of.is_none() {
-        return Err(TraceError::Nothing);
+        return Err(match options.scope {
+            Some(_) => TraceError::UnfitScope { why },
+            None => TraceError::Unfit { why },
+        });
     }
     if !options.ring.is_power_of_two() || options.ring < 65536 {
         return Err(BpfEngineError::Ring {
             bytes: options.ring,
         }
         .into());
+    }
+    if let Some(scope) = &options.scope {
+        return scope_run::run(options, scope, interrupt, counting, emit);
+    }
+    if options.command.is_none() && options.pids.is_empty() && options.children_of.is_none() {
+        return Err(TraceError::Nothing);
     }
     let bell = Arc::new(ReaderWakeup::new()?);
     let rung = Arc::clone(&bell);
@@ -345,7 +353,7 @@ fn run(
     let mut counts = None;
     match programs {
         Some(programs) => {
-            let (control, counted) = programs.finish(&backpressure, emit);
+            let (control, counted) = programs.finish(Some(&backpressure), emit);
             ended.lost += control.lost_records();
             ended.backpressure_stops = control.backpressure_stops();
             counts = counted;
@@ -393,6 +401,11 @@ impl AttachedPrograms {
         })
     }
 
+    /// The storages of threads.
+    fn storages(&self) -> programs::TaskStorage {
+        self.assembler.storages()
+    }
+
     /// What the backpressure thread needs of them; nothing once they are detached.
     fn followed_threads(&self) -> backpressure::FollowedThreads {
         backpressure::FollowedThreads::new(
@@ -431,6 +444,13 @@ impl AttachedPrograms {
         }
     }
 
+    /// Emits what waits in the ring of threads that nobody holds.
+    fn drain_ring(&mut self, emit: &mut dyn FnMut(TraceEvent)) {
+        let assembler = &mut self.assembler;
+        self.ring
+            .drain(|record| assembler.record(record, emit), || {});
+    }
+
     /// Detaches them: what threads are in is told when they are let go.
     fn leave(&mut self) {
         if self.attached.take().is_some() {
@@ -454,11 +474,14 @@ impl AttachedPrograms {
     /// Detaches them and tells what was held back.
     fn finish(
         mut self,
-        backpressure: &backpressure::Backpressure,
+        backpressure: Option<&backpressure::Backpressure>,
         emit: &mut dyn FnMut(TraceEvent),
     ) -> (Arc<programs::ControlPage>, Option<count_map::CountMap>) {
         drop(self.attached.take());
-        self.drain(backpressure, &mut VecDeque::new(), emit);
+        match backpressure {
+            Some(backpressure) => self.drain(backpressure, &mut VecDeque::new(), emit),
+            None => self.drain_ring(emit),
+        }
         self.assembler.finish(emit);
         (self.control, self.counts)
     }

@@ -39,8 +39,11 @@ fn can_fall_back(error: &TraceError) -> bool {
     matches!(error, TraceError::Kernel(why) if !matches!(why, Error::Ring { .. }))
 }
 
-/// The kernel engine if it can do what is asked, for a command after the ptrace engine; else that one, with the reason.
+/// The kernel engine if it can do what is asked, or where nothing else can: for a scope; for a command after the ptrace engine; else that one, with the reason.
 pub fn choose_engine(options: &TraceOptions) -> (EngineKind, Option<String>) {
+    if options.scope.is_some() {
+        return (EngineKind::Kernel, None);
+    }
     let why = bpf_engine::unsupported_option(options)
         .or(options
             .descriptors
@@ -100,6 +103,7 @@ pub fn trace(
     emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<TraceOutcome, TraceError> {
     match engine {
+        EngineKind::Ptrace if options.scope.is_some() => Err(TraceError::ScopeByPtrace),
         EngineKind::Ptrace => ptrace_engine::trace(options, interrupt, emit),
         EngineKind::Kernel => bpf_engine::trace(options, interrupt, emit),
         EngineKind::PtraceThenKernel => bpf_engine::trace_after_ptrace(options, interrupt, emit),
@@ -124,6 +128,7 @@ pub fn count_calls(
         EngineKind::PtraceThenKernel => {
             return bpf_engine::count_calls_after_ptrace(options, interrupt, emit);
         }
+        EngineKind::Ptrace if options.scope.is_some() => return Err(TraceError::ScopeByPtrace),
         EngineKind::Ptrace => {}
     }
     let mut summary = CallSummary::new();

@@ -40,11 +40,36 @@ pub enum TraceError {
         /// Why.
         why: &'static str,
     },
+    /// The kernel engine can't do what is asked, and the other one has no scopes.
+    #[error(
+        "a cgroup or the whole machine is traced by the kernel engine alone, which can't do that: {why}; leave it out, or trace \
+         processes with `-f -p PID`"
+    )]
+    UnfitScope {
+        /// Why.
+        why: &'static str,
+    },
+    /// The kernel engine can't trace, and the other one has no scopes.
+    #[error(
+        "a cgroup or the whole machine is traced by the kernel engine alone: {why}, which traces processes one by one: `-f -p PID`"
+    )]
+    ScopeUnavailable {
+        /// Why.
+        why: BpfEngineError,
+    },
+    /// The engine that was asked for has no scopes.
+    #[error(
+        "the ptrace engine traces processes one by one, not a cgroup or the whole machine: leave `--engine ptrace` out, or give \
+         `-f -p PID`"
+    )]
+    ScopeByPtrace,
     /// The kernel engine can't trace.
     #[error(transparent)]
     Kernel(#[from] BpfEngineError),
     /// There is nothing to trace.
-    #[error("nothing to trace: give a command, or the number of a process")]
+    #[error(
+        "nothing to trace: give a command, the number of a process (-p), a cgroup (--cgroup), or the whole machine (--all)"
+    )]
     Nothing,
     /// The kernel refused what tracing needs.
     #[error("the kernel refuses to {what}")]

@@ -15,6 +15,9 @@ const WAKE: Signal = Signal::SIGURG;
 /// Between two attempts to wake an engine that was just about to wait.
 const AGAIN: Duration = Duration::from_millis(5);
 
+/// Stands for a signal where tracing is to end by none.
+const NO_SIGNAL: i32 = -1;
+
 /// Ends tracing from outside.
 #[derive(Default)]
 pub struct Interrupt {
@@ -104,9 +107,25 @@ impl Interrupt {
         }
     }
 
+    /// Ends tracing after this time, by no signal: what is traced goes on.
+    ///
+    /// # Errors
+    ///
+    /// If the thread that waits can't be started.
+    pub fn trigger_after(self: &Arc<Self>, time: Duration) -> io::Result<()> {
+        let asked = Arc::clone(self);
+        thread::Builder::new()
+            .name("time limit".to_owned())
+            .spawn(move || {
+                thread::sleep(time);
+                asked.trigger(NO_SIGNAL);
+            })
+            .map(drop)
+    }
+
     /// The signal that tracing was asked to end by, if it was.
     pub fn signal(&self) -> Option<i32> {
-        Some(self.signal.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+        Some(self.signal.load(Ordering::SeqCst)).filter(|signal| *signal > 0)
     }
 
     /// Does this too when it is asked; at once if it was asked already.
@@ -118,11 +137,14 @@ impl Interrupt {
         *then = Some(Box::new(what));
     }
 
-    /// The signal that tracing is to end by.
+    /// The signal that tracing is to end by, once it is; 0 for none.
     pub(crate) fn pending_signal(&self) -> Option<i32> {
-        let signal = self.signal()?;
+        let signal = self.signal.load(Ordering::SeqCst);
+        if signal == 0 {
+            return None;
+        }
         self.seen.store(true, Ordering::SeqCst);
-        Some(signal)
+        Some(signal.max(0))
     }
 
     /// The signals that were blocked before, if that was changed.

@@ -27,6 +27,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod bpf_engine;
+pub mod cgroups;
 pub mod command;
 pub mod descriptors;
 pub mod engine;

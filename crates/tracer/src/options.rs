@@ -3,6 +3,7 @@
 //! Expressions have strace's syntax. How events are shown is no option of a trace.
 
 mod injection;
+mod scope;
 mod signal_set;
 mod status_set;
 
@@ -14,6 +15,7 @@ use backsight_syscall_decode::syscall_set::SyscallSet;
 
 use crate::command::TracedCommand;
 pub use injection::{Injection, InjectionSchedule, MemoryPoke, SyscallTampering, parse_duration};
+pub use scope::TraceScope;
 pub use signal_set::SignalSet;
 pub use status_set::{CallStatus, StatusSet};
 
@@ -26,6 +28,8 @@ pub struct TraceOptions {
     pub pids: Vec<i32>,
     /// Somebody whose children are traced. Processes of `pids` that can't be attached to are then passed over.
     pub children_of: Option<ChildSelection>,
+    /// All that runs somewhere.
+    pub scope: Option<TraceScope>,
     /// Whether children and threads are traced too, and of processes that are attached to every thread.
     pub follow: bool,
     /// The calls to emit.
@@ -80,6 +84,7 @@ impl Default for TraceOptions {
             command: None,
             pids: Vec::new(),
             children_of: None,
+            scope: None,
             follow: false,
             calls: SyscallSet::all(),
             paths: Vec::new(),
@@ -113,7 +118,7 @@ impl TraceOptions {
 
     /// Whether children and threads are traced too.
     pub(crate) fn follows(&self) -> bool {
-        self.follow || self.children_of.is_some()
+        self.follow || self.children_of.is_some() || self.scope.is_some()
     }
 }
 

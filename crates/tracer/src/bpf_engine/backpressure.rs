@@ -20,6 +20,7 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use super::clock::now;
 use super::programs::{ControlPage, TaskStorage, hold_at};
 use super::records::state;
 use super::ring_buffer::RingBuffer;
@@ -801,12 +802,6 @@ fn event_message(tid: Tid) -> Tid {
     message
         .and_then(|other| Tid::try_from(other).ok())
         .unwrap_or(tid)
-}
-
-/// Nanoseconds of the monotonic clock.
-pub(super) fn now() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 #[cfg(test)]

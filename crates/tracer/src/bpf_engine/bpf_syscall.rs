@@ -22,6 +22,7 @@ const MAP_FREEZE: libc::c_long = 22;
 const KIND_OF_PROGRAM_RAW_TRACEPOINT: u32 = 17;
 const KIND_OF_PROGRAM_TRACING: u32 = 26;
 const ATTACHED_TO_TRACEPOINT: u32 = 23;
+const KIND_OF_MAP_CGROUPS: u32 = 8;
 const KIND_OF_MAP_RING: u32 = 27;
 
 /// Bytes of what the kernel says of a program that it refuses.
@@ -106,9 +107,10 @@ pub fn create_map(called: &str, map: &Map, types: BorrowedFd<'_>) -> io::Result<
         filler: u32,
         extra: u64,
     }
-    // What is in a ring has no type.
+    // What is in a ring has no type, nor has a cgroup.
+    let untyped = [KIND_OF_MAP_CGROUPS, KIND_OF_MAP_RING];
     let (types, key, value) = match map {
-        Map::Btf(map_of) if map.map_type() != KIND_OF_MAP_RING => (
+        Map::Btf(map_of) if !untyped.contains(&map.map_type()) => (
             number(types),
             map_of.def.btf_key_type_id,
             map_of.def.btf_value_type_id,

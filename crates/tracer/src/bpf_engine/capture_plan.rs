@@ -628,6 +628,11 @@ pub(super) fn replaces(name: &str) -> bool {
     matches!(name, "execve" | "execveat")
 }
 
+/// Calls that make a thread or a process, which comes back from them with 0.
+fn forks(name: &str) -> bool {
+    matches!(name, "fork" | "vfork" | "clone" | "clone3")
+}
+
 /// The plans of all calls, as the programs read them: `struct plan plans[2][512]`, a way of calling after the other.
 pub(super) fn table(options: &TraceOptions) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(2 * ROWS * PLAN_BYTES);
@@ -717,6 +722,7 @@ impl CapturePlan {
             (replaces(name), 16),
             (self.speaks, 32),
             (self.stacked, 64),
+            (forks(name), 128),
         ];
         let flags: u32 = flags.iter().map(|(set, bit)| u32::from(*set) * bit).sum();
         let end = bytes.len() + PLAN_BYTES;

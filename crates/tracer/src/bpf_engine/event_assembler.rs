@@ -17,8 +17,9 @@ use backsight_syscall_decode::{
     TraceEvent, table,
 };
 
-use super::backpressure::{TraceeReport, now};
+use super::backpressure::TraceeReport;
 use super::capture_plan::{self, ABIS};
+use super::clock::now;
 use super::programs::TaskStorage;
 use super::records::{self, CallRecord, PieceRecord, RecordHeader, RingRecord, flag};
 use crate::options::TraceOptions;
@@ -109,6 +110,8 @@ pub(super) struct EventAssembler {
     works: bool,
     /// Whether calls that go on for long are emitted.
     pending: bool,
+    /// Whether threads are found by what they do, and not attached to.
+    finds: bool,
     looked: Instant,
     /// By way of calling and number, whether a plan says all that is wanted.
     planned: [Vec<bool>; 2],
@@ -142,6 +145,7 @@ impl EventAssembler {
             limits: options.limits,
             works: options.work,
             pending: options.pending,
+            finds: options.scope.is_some(),
             looked: Instant::now(),
             planned,
         }
@@ -202,6 +206,9 @@ impl EventAssembler {
 
     /// Says what is missing before this record.
     fn count(&mut self, head: RecordHeader, emit: &mut dyn FnMut(TraceEvent)) {
+        if self.finds {
+            self.find(head, emit);
+        }
         let sizes = &mut self.sizes;
         let thread = self.threads.entry(head.tid).or_default();
         if thread.pid == 0 {
@@ -219,6 +226,23 @@ impl EventAssembler {
                 },
             ));
         }
+    }
+
+    /// Says that there is a thread that wasn't known, or that another one has the number of one whose end was lost.
+    fn find(&mut self, head: RecordHeader, emit: &mut dyn FnMut(TraceEvent)) {
+        let known = self.threads.get(&head.tid);
+        if known.is_some_and(|it| head.sequence.wrapping_sub(it.sequence).cast_signed() > 0) {
+            return;
+        }
+        if let Some(before) = self.threads.remove(&head.tid) {
+            self.without_one(before.pid);
+            let end = RecordHeader {
+                pid: before.pid,
+                ..head
+            };
+            emit(event(end, EventKind::Detached));
+        }
+        emit(event(head, EventKind::Attached { parent: None }));
     }
 
     fn supersede(&mut self, head: RecordHeader, before: i32, emit: &mut dyn FnMut(TraceEvent)) {

@@ -12,11 +12,12 @@ use aya_obj::btf::{Btf, BtfFeatures};
 use aya_obj::{EbpfSectionKind, Map, Object, ProgramSection};
 
 use super::btf::KernelTypes;
+use super::clock::now;
 use super::count_map::CountMap;
 use super::ring_buffer::{Ring, SharedMemory};
 use super::{OutcomeFilter, bpf_syscall, btf, capture_plan, records, refused};
 use crate::error::{BpfEngineError, TraceError};
-use crate::options::TraceOptions;
+use crate::options::{TraceOptions, TraceScope};
 
 /// The object, aligned as a reader of it wants.
 #[repr(align(16))]
@@ -130,6 +131,11 @@ impl TaskStorage {
     /// Has a thread's calls told from now on. `state` says where it is: see [`records::state`], 0 for a thread that is in no call.
     pub fn follow(&self, tid: i32, state: u32, now: u64) -> io::Result<()> {
         self.set(tid, &records::storage(state, false, now))
+    }
+
+    /// Has nothing told of a thread, nor of what it starts, in a scope that it may be in.
+    pub fn exclude(&self, tid: i32) -> io::Result<()> {
+        self.set(tid, &records::storage(records::state::EXCLUDED, false, 0))
     }
 
     /// The same of a command that hasn't begun: nothing of it is told but its `execve`, until that has come back well.
@@ -289,7 +295,15 @@ fn object(
     let counting = u32::from(counting).to_ne_bytes();
     let works = u32::from(options.work).to_ne_bytes();
     let mut object = Object::parse(&OBJECT.0).map_err(failed("object"))?;
-    let settings: [(&str, &[u8]); 8] = [
+    let scope = match &options.scope {
+        None => 0_u32,
+        Some(TraceScope::Cgroup(_)) => 1,
+        Some(TraceScope::Machine) => 2,
+    };
+    let scope = scope.to_ne_bytes();
+    let tracer = std::process::id().to_ne_bytes();
+    let began = now().to_ne_bytes();
+    let settings: [(&str, &[u8]); 11] = [
         ("plans", &plans),
         ("wake_at", &wake),
         ("hold_at", &hold),
@@ -298,6 +312,9 @@ fn object(
         ("outcomes", &outcomes),
         ("counting", &counting),
         ("works", &works),
+        ("scope", &scope),
+        ("tracer", &tracer),
+        ("began", &began),
     ];
     let settings = settings
         .into_iter()
@@ -336,6 +353,10 @@ fn maps(
             _ => {}
         }
         let made = made(&name, &map, types).map_err(failed("maps"))?;
+        if let (Some(TraceScope::Cgroup(cgroup)), "cgroups") = (&options.scope, name.as_str()) {
+            let cgroup = cgroup.as_fd().as_raw_fd().to_ne_bytes();
+            bpf_syscall::update(made.as_fd(), 0, &cgroup).map_err(failed("cgroup"))?;
+        }
         maps.insert(name, (made, map));
     }
     let text = object.functions.keys().map(|(section, _)| *section);

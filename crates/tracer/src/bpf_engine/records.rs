@@ -27,6 +27,8 @@ pub(super) mod state {
     pub const JOINED: u32 = 2;
     /// In a call.
     pub const INSIDE: u32 = 3;
+    /// Never told of: the tracer's own.
+    pub const EXCLUDED: u32 = 5;
 }
 
 const HEAD: usize = 24;

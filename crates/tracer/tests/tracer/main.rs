@@ -16,5 +16,7 @@ mod ptrace_engine;
 mod reader;
 #[cfg(target_os = "linux")]
 mod relay;
+#[cfg(target_os = "linux")]
+mod scopes;
 #[cfg(target_arch = "x86_64")]
 mod text;

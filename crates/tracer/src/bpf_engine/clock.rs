@@ -1,0 +1,7 @@
+//! The clock of the programs' times.
+
+/// Nanoseconds of the monotonic clock.
+pub(super) fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -82,6 +82,7 @@ mod studies;
 mod suites;
 mod terminal;
 mod test_matrix;
+mod trace_namespaces;
 mod trace_scopes;
 mod tracing;
 mod trying;

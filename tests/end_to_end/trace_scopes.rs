@@ -12,7 +12,7 @@ use std::{
 use crate::{place::Place, processes, running::Running};
 
 /// Whether the kernel engine can't run here.
-fn lacks_kernel_engine(place: &Place) -> bool {
+pub fn lacks_kernel_engine(place: &Place) -> bool {
     let tried = place.ends(&[
         "trace",
         "--engine",

@@ -1,14 +1,19 @@
 //! Resolver of a program's descriptors, processes and threads to names. Its implementation knows the machine that the program runs
 //! on; without one, numbers are shown alone.
 
-use crate::SyscallRecord;
 use crate::table::PidKind;
+use crate::{SyscallRecord, TraceEvent};
 
 /// Says what a file descriptor is: what stands between `<` and `>` with `-y` and `-yy`.
 pub trait Resolver {
     /// What the descriptor is; nothing where nothing is known, as of one that was closed. The current directory's
     /// descriptor is [`CURRENT_DIRECTORY`].
     fn describe_descriptor(&mut self, pid: i32, fd: i32, call: &SyscallRecord) -> DescriptorInfo;
+
+    /// Learns from an event before it is shown: what it is about may be gone when it is asked for.
+    fn note_event(&mut self, event: &TraceEvent) {
+        let _nothing_is_kept = event;
+    }
 
     /// What stands behind the number of a process, as `pid` knows it: `<sh>`, and the number that it has here where that is
     /// another one.

@@ -178,6 +178,9 @@ impl<'a> TextWriter<'a> {
 
     /// Appends what an event says.
     pub fn write(&mut self, event: &TraceEvent, out: &mut Vec<u8>) {
+        if let Some(descriptors) = &mut self.descriptors {
+            descriptors.note_event(event);
+        }
         match &event.kind {
             EventKind::Call(call) => {
                 self.threads.insert(event.tid);

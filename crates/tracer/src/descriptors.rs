@@ -25,11 +25,11 @@ use crate::generic_families::generic_families;
 use crate::netlink_connection::connect_netlink;
 use crate::processes::{self, PidDetails, PidTranslator, shown_as};
 use crate::result_details::ResultDetails;
-use backsight_syscall_decode::SyscallRecord;
 use backsight_syscall_decode::format::{self, EscapeStyle};
 use backsight_syscall_decode::resolver::{CURRENT_DIRECTORY, DescriptorInfo, Resolver};
 use backsight_syscall_decode::table;
 use backsight_syscall_decode::table::PidKind;
+use backsight_syscall_decode::{SyscallRecord, TraceEvent};
 
 /// Which of what is known of descriptors is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -296,6 +296,12 @@ const MOST_PAIRS: usize = 1 << 16;
 const MOST_ANSWERS: usize = 64;
 
 impl Resolver for ProcResolver {
+    fn note_event(&mut self, event: &TraceEvent) {
+        if let Some(processes) = &mut self.processes {
+            processes.note_event(event);
+        }
+    }
+
     fn describe_pid(&mut self, pid: i32, number: i32, whose: PidKind) -> Vec<u8> {
         let processes = self.processes.as_mut();
         processes.map_or_else(Vec::new, |it| it.explain(pid, number, whose, self.escapes))

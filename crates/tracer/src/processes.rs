@@ -3,13 +3,15 @@
 //! `/proc/PID/status` lists a process's numbers in every namespace that it is in (proc_pid_status(5)); a number is searched for
 //! among all of them. A number that isn't certain is left as it is.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::LazyLock;
 
 use backsight_syscall_decode::format::{self, EscapeStyle};
-use backsight_syscall_decode::table::PidKind;
+use backsight_syscall_decode::table::{self, PidKind};
+use backsight_syscall_decode::{EventKind, SyscallOutcome, SyscallRecord, TraceEvent};
 
 /// Which of what is known of processes is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,6 +64,22 @@ pub(crate) struct PidTranslator {
     found: HashMap<(u64, i32, PidKind), i32>,
     /// What threads were called when they were seen last.
     names: HashMap<i32, Vec<u8>>,
+    /// The name spaces that processes lived in when they were seen last, or that of their parent when they were made.
+    homes: HashMap<i32, Home>,
+    /// What threads have just made, until the call by which they did says its number.
+    made: HashMap<i32, i32>,
+}
+
+/// Most numbers of which is remembered whose they are.
+const MOST_FOUND: usize = 1 << 16;
+
+/// Where a process lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Home {
+    /// The name space of numbers.
+    space: u64,
+    /// How deep it is within the first one.
+    depth: usize,
 }
 
 impl PidTranslator {
@@ -73,6 +91,76 @@ impl PidTranslator {
             base: base(),
             found: HashMap::new(),
             names: HashMap::new(),
+            homes: HashMap::new(),
+            made: HashMap::new(),
+        }
+    }
+
+    /// Learns from an event: who makes whom, and what number it has there. An engine that stops nobody tells of processes that are gone
+    /// already.
+    pub fn note_event(&mut self, event: &TraceEvent) {
+        match &event.kind {
+            EventKind::Attached {
+                parent: Some(parent),
+            } => {
+                if let Some(home) = self.home(event.tid).or_else(|| self.home(*parent)) {
+                    self.homes.insert(event.tid, home);
+                }
+                if self.details.name {
+                    let name = name_of(event.tid).or_else(|| self.names.get(parent).cloned());
+                    self.names.extend(name.map(|name| (event.tid, name)));
+                }
+                self.made.insert(*parent, event.tid);
+            }
+            EventKind::Call(call) if !self.made.is_empty() => self.note_call(event, call),
+            EventKind::Exited { .. } | EventKind::Killed { .. } | EventKind::Detached => {
+                self.homes.remove(&event.tid);
+                self.made.remove(&event.tid);
+            }
+            _ => {}
+        }
+    }
+
+    fn note_call(&mut self, event: &TraceEvent, call: &SyscallRecord) {
+        let row = table::find_syscall(call.abi, call.number);
+        if !row.is_some_and(|row| matches!(row.name, "fork" | "vfork" | "clone" | "clone3")) {
+            return;
+        }
+        let Some(made) = self.made.remove(&event.tid) else {
+            return;
+        };
+        let SyscallOutcome::Returned { value, .. } = call.outcome else {
+            return;
+        };
+        if let (Ok(number @ 1..), Some(home)) = (i32::try_from(value), self.home(event.pid)) {
+            if self.found.len() >= MOST_FOUND {
+                self.found.clear();
+            }
+            for whose in [PidKind::Thread, PidKind::Process] {
+                self.found.insert((home.space, number, whose), made);
+            }
+        }
+    }
+
+    /// Where a process lives, or lived.
+    fn home(&mut self, process: i32) -> Option<Home> {
+        let shown = shown_as(process);
+        let home = || {
+            let space = space_of(shown)?;
+            let depth = match self.here == Some(space) {
+                true => self.base,
+                false => numbers(&status(shown)?, PidKind::Thread)
+                    .len()
+                    .checked_sub(1)?,
+            };
+            Some(Home { space, depth })
+        };
+        match home() {
+            Some(home) => {
+                self.homes.insert(process, home);
+                Some(home)
+            }
+            None => self.homes.get(&process).copied(),
         }
     }
 
@@ -93,17 +181,12 @@ impl PidTranslator {
         if number <= 0 {
             return out;
         }
-        let of = shown_as(of);
-        let space = space_of(of);
-        let here = if space.is_some() && space != self.here {
-            space.and_then(|space| self.translate(space, of, number, whose))
-        } else {
-            Some(number)
+        let Some(here) = self.number_here(of, number, whose) else {
+            return out;
         };
-        let Some(here) = here else { return out };
         if self.details.name && matches!(whose, PidKind::Thread | PidKind::Process) {
             // One that is gone may have another's number.
-            if let Some(name) = name_of(here) {
+            if let Some(name) = name_of(here).or_else(|| self.names.get(&here).cloned()) {
                 put_name(&name, escapes, &mut out);
             }
         }
@@ -129,14 +212,25 @@ impl PidTranslator {
         out
     }
 
-    fn translate(&mut self, space: u64, of: i32, number: i32, whose: PidKind) -> Option<i32> {
-        let depth = numbers(&status(of)?, PidKind::Thread)
-            .len()
-            .checked_sub(1)?;
+    /// The number here of one that a process calls so; nothing where it isn't known which name space that process lives in.
+    fn number_here(&mut self, of: i32, number: i32, whose: PidKind) -> Option<i32> {
+        let home = self.home(of)?;
+        if self.here == Some(home.space) {
+            return Some(number);
+        }
+        self.translate(home, shown_as(of), number, whose)
+    }
+
+    fn translate(&mut self, home: Home, of: i32, number: i32, whose: PidKind) -> Option<i32> {
+        let Home { space, depth } = home;
         if depth <= self.base {
             return None;
         }
         let known = self.found.get(&(space, number, whose)).copied();
+        // Numbers come again late, so that nobody else has it by now.
+        if let Some(gone) = known.filter(|it| status(shown_as(*it)).is_none()) {
+            return Some(gone);
+        }
         let first = known.map(shown_as).into_iter().chain([of]);
         let found = first.chain(candidates(whose)).find_map(|one| {
             means(one, space, depth, number, whose)?
@@ -223,14 +317,7 @@ pub(crate) fn shown_as(thread: i32) -> i32 {
 
 /// The number here of a process that another one calls so.
 pub(crate) fn here(of: i32, number: i32) -> Option<i32> {
-    let mut processes = PidTranslator::new(PidDetails::default());
-    let shown = shown_as(of);
-    let space = space_of(shown)?;
-    if Some(space) == processes.here {
-        Some(number)
-    } else {
-        processes.translate(space, shown, number, PidKind::Process)
-    }
+    PidTranslator::new(PidDetails::default()).number_here(of, number, PidKind::Process)
 }
 
 /// Whether a process is in a name space so deep, be it by way of one that is within it: then who made it is nearer.
@@ -238,8 +325,15 @@ fn lives_in(process: i32, status: &str, space: u64, depth: usize) -> bool {
     const FARTHEST: usize = 64;
     let (mut process, mut status) = (process, status.to_owned());
     for _ in 0..FARTHEST {
-        if numbers(&status, PidKind::Thread).len() == depth + 1 {
-            return space_of(process) == Some(space);
+        match numbers(&status, PidKind::Thread).len().cmp(&(depth + 1)) {
+            Ordering::Less => return false,
+            // One that ended and isn't waited for yet has no name spaces any more: it had those of who made it.
+            Ordering::Equal => match space_of(process) {
+                Some(own) => return own == space,
+                None if !has_ended(&status) => return false,
+                None => {}
+            },
+            Ordering::Greater => {}
         }
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
         let Some(parent) = parent.and_then(|parent| parent.trim().parse().ok()) else {
@@ -251,6 +345,11 @@ fn lives_in(process: i32, status: &str, space: u64, depth: usize) -> bool {
         (process, status) = (parent, next);
     }
     false
+}
+
+fn has_ended(status: &str) -> bool {
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_some_and(|state| state.trim_start().starts_with(['Z', 'X']))
 }
 
 /// Every process, or every thread.

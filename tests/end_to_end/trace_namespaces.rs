@@ -1,0 +1,147 @@
+//! `backsight trace -p` of a process in pid, mount and user name spaces of its own: paths and programs by its root, numbers by its name
+//! space, with both engines.
+
+use backsight_test_needs::Need;
+use nix::sys::signal::Signal;
+use std::{
+    fs,
+    process::{Child, Command, Stdio},
+};
+
+use crate::{place::Place, processes, running::Running, trace_scopes::lacks_kernel_engine};
+
+/// A shell in name spaces of its own, whose root is mounted nowhere else, with a child every now and then.
+struct Apart {
+    starter: Child,
+    /// The shell's number here; there it is 1.
+    pid: i32,
+}
+
+impl Apart {
+    fn start(place: &Place) -> Self {
+        fs::create_dir(place.path("root")).unwrap();
+        let root = place.at("root");
+        let script = format!(
+            "mount -t tmpfs none '{root}'; cd '{root}'; mkdir bin; cp /bin/busybox bin; ln -s busybox bin/cat; ln -s busybox bin/sleep; \
+             echo text > thing; exec chroot '{root}' /bin/busybox sh -c 'while true; do cat thing > gone; sleep 0.1; done'"
+        );
+        let arguments = [
+            "-U",
+            "--map-root-user",
+            "-p",
+            "-m",
+            "--fork",
+            "--kill-child",
+            "sh",
+            "-ec",
+            &script,
+        ];
+        let mut command = place.put(Command::new("unshare"), &arguments);
+        let starter = command.stdin(Stdio::null()).spawn().unwrap();
+        let below = || {
+            let below = processes::below(starter.id().cast_signed()).into_iter();
+            below
+                .filter(|it| it.command.starts_with("/bin/busybox sh"))
+                .map(|it| it.pid)
+                .min()
+        };
+        processes::until("the shell runs", || below().is_some());
+        let pid = below().unwrap();
+        Self { starter, pid }
+    }
+
+    /// What is told of it with these options, as soon as this is among it.
+    fn told(&self, place: &Place, options: &[&str], until: &str) -> String {
+        let (out, pid) = (place.at("out"), self.pid.to_string());
+        let arguments = [&["trace", "-q", "-f", "-o", &out, "-p", &pid], options].concat();
+        let tracer = Running::start(place.command(&arguments));
+        processes::until(&format!("{options:?}: {until}"), || {
+            fs::read_to_string(&out).is_ok_and(|text| text.contains(until))
+        });
+        tracer.signal(Signal::SIGINT);
+        let _by_the_signal = tracer.ends();
+        fs::read_to_string(out).unwrap()
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        let _gone = self.starter.kill();
+        let _reaped = self.starter.wait();
+    }
+}
+
+#[test]
+fn numbers_of_a_process_in_a_name_space_of_its_own_are_translated_by_both_engines() {
+    let place = Place::new();
+    if lacks_kernel_engine(&place) {
+        return;
+    }
+    let apart = Apart::start(&place);
+    for engine in ["ptrace", "kernel"] {
+        let options = ["--engine", engine, "-Y", "--pidns-translation"];
+        // The second child: the first wait may be of one that was made before.
+        let text = apart.told(&place, &options, "SIGCHLD");
+        let text = match text.matches("SIGCHLD").count() {
+            0 | 1 => apart.told(&place, &options, "waitpid"),
+            _ => text,
+        };
+        let made = text.lines().filter_map(|line| {
+            let result = line
+                .split_once("clone(")
+                .or_else(|| line.split_once("clone resumed>"));
+            let (number, here) = result?.1.rsplit_once(") = ")?.1.split_once(" /* ")?;
+            let here = here.strip_suffix(" in strace's PID NS */")?;
+            Some((
+                number.split('<').next()?.parse::<i32>().ok()?,
+                here.parse::<i32>().ok()?,
+            ))
+        });
+        let mut seen = 0;
+        for (there, here) in made {
+            assert_ne!(there, here);
+            let line = format!("\n{here}<");
+            assert!(
+                text.contains(&line),
+                "{engine}: {here} is {there} there\n{text}"
+            );
+            seen += 1;
+        }
+        assert!(seen > 0, "{engine}\n{text}");
+    }
+}
+
+#[test]
+fn paths_and_programs_are_those_of_the_process_s_own_root() {
+    if Need::Root.is_missing() {
+        return;
+    }
+    let place = Place::new();
+    let apart = Apart::start(&place);
+    let root = place.at("root");
+    let text = apart.told(&place, &["-y", "-e", "trace=openat,read"], "/thing>");
+    assert!(
+        text.contains(&format!(
+            "openat(AT_FDCWD<{root}>, \"thing\", O_RDONLY) = 3<{root}/thing>"
+        )),
+        "{text}"
+    );
+    // Nothing of it can be found by its path here.
+    assert!(!place.path("root/bin/busybox").exists());
+    let text = apart.told(
+        &place,
+        &["-k", "-e", "trace=openat"],
+        "openat(AT_FDCWD, \"thing\"",
+    );
+    let stack = text
+        .lines()
+        .skip_while(|line| !line.contains("\"thing\""))
+        .skip(1);
+    let frames: Vec<&str> = stack.take_while(|line| line.starts_with(" > ")).collect();
+    assert!(
+        frames
+            .iter()
+            .all(|frame| frame.contains(&format!("{root}/bin/busybox"))),
+        "{text}"
+    );
+}

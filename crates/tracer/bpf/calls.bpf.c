@@ -654,21 +654,33 @@ static long take_step(u32 index, struct steps *steps)
 #define FILE_TYPE 0170000
 #define FILE_SOCKET 0140000
 
-/* One more than the protocol of a netlink socket, as a record's flags have it; 0 for every other descriptor. */
-inline_always u32 netlink_of(struct task_struct *task, u32 descriptor)
+/* What a descriptor of a task stands for; 0 for nothing. */
+inline_always struct file *file_of(struct task_struct *task, u32 descriptor)
 {
 	struct files_struct *files = 0;
 	struct fdtable *table = 0;
 	struct file **all = 0, *file = 0;
-	struct inode *inode = 0;
-	struct socket *socket = 0;
-	struct sock *sock = 0;
 	u32 most = 0;
-	u16 mode = 0, family = 0, protocol = 0;
 
 	if (fetch(files, task->files) || !files || fetch(table, files->fdt) || fetch(most, table->max_fds) || descriptor >= most)
 		return 0;
-	if (fetch(all, table->fd) || fetch(file, all[descriptor]) || !file)
+	if (fetch(all, table->fd) || fetch(file, all[descriptor]))
+		return 0;
+	return file;
+}
+
+#include "paths.h"
+
+/* One more than the protocol of a netlink socket, as a record's flags have it; 0 for every other descriptor. */
+inline_always u32 netlink_of(struct task_struct *task, u32 descriptor)
+{
+	struct file *file = file_of(task, descriptor);
+	struct inode *inode = 0;
+	struct socket *socket = 0;
+	struct sock *sock = 0;
+	u16 mode = 0, family = 0, protocol = 0;
+
+	if (!file)
 		return 0;
 	if (fetch(inode, file->f_inode) || fetch(mode, inode->i_mode) || (mode & FILE_TYPE) != FILE_SOCKET)
 		return 0;
@@ -837,6 +849,12 @@ section("raw_tp/sys_enter") int enter(u64 *context)
 		loop(STEPS, take_step, &steps, 0);
 		thread->missed = steps.missed;
 	}
+	if (!counting && flags & PLAN_ARGUMENTS) {
+#pragma unroll
+		for (u32 index = 0; index < 6; index++)
+			if (flags & PLAN_ARGUMENT(index))
+				put_descriptor(thread, call->arguments[index], ENTERED);
+	}
 	thread->state = INSIDE;
 	call->worked = 0;
 	call->entered = time_now();
@@ -976,6 +994,8 @@ section("raw_tp/sys_exit") int leave(u64 *context)
 		if (steps.missed)
 			call->head.flags |= FLAG_CUT;
 	}
+	if (!counting && flags & PLAN_RESULT && !failed)
+		put_descriptor(thread, value, LEFT);
 	flags = call->head.flags;
 	head(&call->head, task, thread, CALL, now);
 	call->head.abi = abi;

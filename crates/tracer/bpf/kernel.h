@@ -73,9 +73,47 @@ struct thread_info {
 
 struct inode {
 	u16 i_mode;
+	u32 i_rdev;
+	u64 i_ino;
+};
+
+struct hlist_bl_node {
+	void *pprev;
+};
+
+struct qstr {
+	u32 len;
+	const void *name;
+};
+
+struct dentry {
+	struct hlist_bl_node d_hash;
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct fs_struct {
+	struct path pwd;
 };
 
 struct file {
+	struct path f_path;
 	struct inode *f_inode;
 	void *private_data;
 };
@@ -111,6 +149,7 @@ struct task_struct {
 	int exit_code;
 	int pid;
 	int tgid;
+	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	sigset_t blocked;

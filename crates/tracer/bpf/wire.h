@@ -51,6 +51,17 @@ struct piece {
 	u32 when;
 };
 
+/* What a piece at such an address and a descriptor holds: this, and the names on its path, from the file up, each behind its length. */
+#define DESCRIBED_AT 0xffffffff00000000ull
+#define PATH_NAMES 64
+struct described {
+	u64 inode;
+	u32 device; /* that it is, if it is one */
+	u16 mode;
+	u8 unlinked;
+	u8 placeless; /* it is a root, or is in no folder: its own name is all */
+};
+
 /* FRAGMENT: a piece too large to wait in the thread's storage; the call's record comes later. */
 struct fragment {
 	struct head head;
@@ -103,8 +114,13 @@ enum {
 	PLAN_REPLACES = 16, /* the program's memory is another's when it comes back */
 	PLAN_SOCKET = 32,  /* its first argument is a socket, its second what goes through it: all of that where it is netlink's */
 	PLAN_FORKS = 128,  /* makes a thread or a process, which comes back from it with 0 */
+	PLAN_RESULT = 1 << 14, /* what comes back is a descriptor, to be described */
 	PLAN_STACK = 64,   /* what it is given lies where the stack ends, whose address stands for its first argument */
 };
+
+/* Of a plan's flags: one for each argument that is a descriptor, to be described. */
+#define PLAN_ARGUMENT(index) (1u << (8 + (index)))
+#define PLAN_ARGUMENTS (0x3f << 8)
 
 struct plan {
 	u32 flags;

@@ -20,6 +20,7 @@ use rustix::net::{
     sockopt,
 };
 
+use crate::captured_descriptors::CapturedDescriptor;
 use crate::error::ExpressionError;
 use crate::generic_families::generic_families;
 use crate::netlink_connection::connect_netlink;
@@ -29,7 +30,7 @@ use backsight_syscall_decode::format::{self, EscapeStyle};
 use backsight_syscall_decode::resolver::{CURRENT_DIRECTORY, DescriptorInfo, Resolver};
 use backsight_syscall_decode::table;
 use backsight_syscall_decode::table::PidKind;
-use backsight_syscall_decode::{SyscallRecord, TraceEvent};
+use backsight_syscall_decode::{CapturePoint, SyscallRecord, TraceEvent};
 
 /// Which of what is known of descriptors is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -118,6 +119,8 @@ impl DescriptorDetails {
 pub struct ProcResolver {
     aspects: DescriptorDetails,
     seen: HashMap<(i32, i32), DescriptorInfo>,
+    /// What was asked for last by what came with a call: a process, when its call was entered, and the descriptor.
+    asked: Option<(i32, u64, i32)>,
     /// What is told of processes, if anything.
     processes: Option<PidTranslator>,
     /// What is told beside results.
@@ -139,6 +142,7 @@ impl ProcResolver {
         Self {
             aspects,
             seen: HashMap::new(),
+            asked: None,
             processes: None,
             results: ResultDetails::default(),
             escapes: EscapeStyle::default(),
@@ -200,6 +204,34 @@ impl ProcResolver {
         }
         if self.aspects.path {
             (told.path, told.deleted) = path_of(&place, link);
+        }
+        Some(told)
+    }
+
+    /// What a descriptor was by what came with the call, with what is known besides if it still is the same.
+    fn captured(&mut self, pid: i32, fd: i32, call: &SyscallRecord) -> Option<DescriptorInfo> {
+        // Of a call that changes what it is, the arguments are told before the result.
+        let asked = Some((pid, call.entered, fd));
+        let again = self.asked == asked;
+        self.asked = asked;
+        let [first, second] = match again {
+            true => [CapturePoint::Left, CapturePoint::Entered],
+            false => [CapturePoint::Entered, CapturePoint::Left],
+        };
+        let known = CapturedDescriptor::from_call(call, fd, first)
+            .or_else(|| CapturedDescriptor::from_call(call, fd, second))?;
+        if known.has_details && self.aspects != DescriptorDetails::PATHS {
+            let place = format!("/proc/{}/fd/{fd}", shown_as(pid));
+            if fs::metadata(place).is_ok_and(|about| about.ino() == known.inode) {
+                return self.look(pid, fd);
+            }
+        }
+        let mut told = DescriptorInfo::default();
+        if let (Some((kind, major, minor)), true) = (known.device, self.aspects.device) {
+            told.detail = format!("<{kind} {major}:{minor}>").into_bytes();
+        }
+        if self.aspects.path || !told.detail.is_empty() {
+            (told.path, told.deleted) = (known.path, known.deleted);
         }
         Some(told)
     }
@@ -350,6 +382,9 @@ impl Resolver for ProcResolver {
     fn describe_descriptor(&mut self, pid: i32, fd: i32, call: &SyscallRecord) -> DescriptorInfo {
         if self.aspects.is_empty() {
             return DescriptorInfo::default();
+        }
+        if let Some(told) = self.captured(pid, fd, call) {
+            return told;
         }
         match self.look(pid, fd) {
             Some(told) => {

@@ -27,6 +27,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod bpf_engine;
+mod captured_descriptors;
 pub mod cgroups;
 pub mod command;
 pub mod descriptors;

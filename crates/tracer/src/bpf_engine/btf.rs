@@ -15,7 +15,7 @@ use crate::error::BpfEngineError;
 pub(super) const PATH: &str = "/sys/kernel/btf/vmlinux";
 
 /// The structures whose fields the programs read.
-const STRUCTURES: [&str; 9] = [
+const STRUCTURES: [&str; 12] = [
     "task_struct",
     "signal_struct",
     "pt_regs",
@@ -23,6 +23,9 @@ const STRUCTURES: [&str; 9] = [
     "fdtable",
     "file",
     "inode",
+    "dentry",
+    "mount",
+    "fs_struct",
     "socket",
     "sock",
 ];

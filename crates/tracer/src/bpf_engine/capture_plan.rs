@@ -633,6 +633,24 @@ fn forks(name: &str) -> bool {
     matches!(name, "fork" | "vfork" | "clone" | "clone3")
 }
 
+/// Which of a call's arguments, and whether its result, are descriptors of which it is said what they are.
+fn described(row: &SyscallDefinition) -> u32 {
+    const RESULT: u32 = 1 << 14;
+    let arguments = row
+        .kinds
+        .iter()
+        .enumerate()
+        .map(|(argument, kind)| match kind {
+            ValueKind::Fd | ValueKind::DirFd => 1 << (8 + argument),
+            _ => 0,
+        });
+    let result = match row.result {
+        ResultKind::Fd => RESULT,
+        _ => 0,
+    };
+    arguments.fold(result, |all, one| all | one)
+}
+
 /// The plans of all calls, as the programs read them: `struct plan plans[2][512]`, a way of calling after the other.
 pub(super) fn table(options: &TraceOptions) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(2 * ROWS * PLAN_BYTES);
@@ -653,7 +671,12 @@ pub(super) fn table(options: &TraceOptions) -> Vec<u8> {
                     }
                 }
             }
-            plan.write(name, chosen, options.limits.unwrap_or_default(), &mut bytes);
+            let described = match row.filter(|_| options.descriptors && options.limits.is_some()) {
+                Some(row) => described(row),
+                None => 0,
+            };
+            let limits = options.limits.unwrap_or_default();
+            plan.write(name, chosen, described, limits, &mut bytes);
         }
     }
     bytes
@@ -708,7 +731,14 @@ impl Step {
 }
 
 impl CapturePlan {
-    fn write(&self, name: &str, chosen: bool, limits: CaptureLimits, bytes: &mut Vec<u8>) {
+    fn write(
+        &self,
+        name: &str,
+        chosen: bool,
+        described: u32,
+        limits: CaptureLimits,
+        bytes: &mut Vec<u8>,
+    ) {
         let at = |when: At| {
             self.steps
                 .iter()
@@ -726,7 +756,7 @@ impl CapturePlan {
         ];
         let flags: u32 = flags.iter().map(|(set, bit)| u32::from(*set) * bit).sum();
         let end = bytes.len() + PLAN_BYTES;
-        bytes.extend_from_slice(&flags.to_ne_bytes());
+        bytes.extend_from_slice(&(flags | described).to_ne_bytes());
         for step in self.steps.iter().take(STEPS) {
             step.write(limits, bytes);
         }

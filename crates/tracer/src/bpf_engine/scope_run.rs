@@ -2,12 +2,14 @@
 //! room there is lost, counted, and told in its place.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backsight_syscall_decode::{EventKind, TraceEvent};
 
+use super::clock::now;
 use super::count_map::CountMap;
 use super::programs::{self, TaskStorage};
 use super::{AttachedPrograms, ReaderWakeup};
@@ -30,12 +32,16 @@ pub(super) fn run(
     let bell = Arc::new(ReaderWakeup::new()?);
     let rung = Arc::clone(&bell);
     let loaded = programs::load(options, counting).map_err(unavailable)?;
+    exclude_own(&loaded.programs.threads());
     let mut programs = AttachedPrograms::attach(loaded, options).map_err(unavailable)?;
-    exclude_own(&programs.storages());
+    // What was started meanwhile, of which something may have been told already.
+    let own = exclude_own(&programs.storages());
+    let excluded_at = now();
     interrupt.then(move || rung.ring());
     let limit = options.limit.unwrap_or(u64::MAX);
     let calls = Cell::new(0);
     let emit: &mut dyn FnMut(TraceEvent) = &mut |event| match &event.kind {
+        _ if event.at < excluded_at && own.contains(&event.pid) => {}
         EventKind::Signal { number, .. } if !options.signals.contains(*number) => {}
         EventKind::Call(_) if calls.get() >= limit => {}
         EventKind::Call(_) => {
@@ -75,9 +81,14 @@ fn unavailable(error: TraceError) -> TraceError {
 }
 
 /// Has nothing told of what this process started: a command that reads what is told would have more to read with each read.
-fn exclude_own(storages: &TaskStorage) {
+/// Returns the processes.
+fn exclude_own(storages: &TaskStorage) -> HashSet<i32> {
+    let mut own = HashSet::new();
     let mut open = vec![std::process::id().cast_signed()];
     while let Some(pid) = open.pop() {
+        if !own.insert(pid) {
+            continue;
+        }
         for thread in numbered_entries(&format!("/proc/{pid}/task")) {
             // One that ended meanwhile tells nothing any more.
             let _gone = storages.exclude(thread);
@@ -90,6 +101,7 @@ fn exclude_own(storages: &TaskStorage) {
             );
         }
     }
+    own
 }
 
 fn numbered_entries(folder: &str) -> Vec<i32> {

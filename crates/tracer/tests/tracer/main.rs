@@ -5,6 +5,8 @@
 #[cfg(target_os = "linux")]
 mod bpf_engine;
 #[cfg(target_os = "linux")]
+mod captured_descriptors;
+#[cfg(target_os = "linux")]
 mod engines;
 mod in_time;
 #[cfg(target_arch = "x86_64")]

@@ -59,10 +59,12 @@ impl fmt::Display for Container {
             true => &self.id[..SHORT],
             false => &self.id,
         };
-        match &self.name {
-            Some(name) => write!(f, "{name} ({}, {id})", self.engine),
-            None => write!(f, "{id} ({})", self.engine),
-        }
+        let text = match &self.name {
+            Some(name) => format!("{name} ({}, {id})", self.engine),
+            None => format!("{id} ({})", self.engine),
+        };
+        // Whoever may make a cgroup may call it anything, and a terminal would obey.
+        f.write_str(&text.replace(char::is_control, "\u{fffd}"))
     }
 }
 
@@ -394,6 +396,11 @@ mod tests {
         for asked in ["web", ID, "35d3a89e1ce6", "35d3"] {
             assert!(container.is_called(asked), "{asked}");
         }
+        assert!(
+            !Container::new("lxc", "a\x1b[2J", Path::new("/a"))
+                .to_string()
+                .contains('\x1b')
+        );
         for asked in ["", "we", "35d", "d3a8", "webs"] {
             assert!(!container.is_called(asked), "{asked}");
         }

@@ -122,11 +122,9 @@ fn paths_and_programs_are_those_of_the_process_s_own_root() {
     );
     // Nothing of it can be found by its path here.
     assert!(!place.path("root/bin/busybox").exists());
-    let text = apart.told(
-        &place,
-        &["-k", "-e", "trace=openat"],
-        "openat(AT_FDCWD, \"thing\"",
-    );
+    let text = apart.told(&place, &["-k", "-e", "trace=openat"], |text| {
+        text.contains("\"thing\"") && text.ends_with('\n')
+    });
     let stack = text
         .lines()
         .skip_while(|line| !line.contains("\"thing\""))

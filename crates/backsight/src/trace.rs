@@ -6,6 +6,7 @@ mod format_options;
 mod profile_monitor;
 mod refused_options;
 mod scope_options;
+mod summary_options;
 mod syscall_monitor;
 
 use backsight_agent_program::TracingMonitor;
@@ -13,7 +14,8 @@ use backsight_profiler::BackgroundProfiler;
 use backsight_syscall_decode::TraceEvent;
 use backsight_syscall_decode::descriptor_set::DescriptorSet;
 use backsight_syscall_decode::json::JsonWriter;
-use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::memory::CaptureLimits;
+use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
 use backsight_syscall_decode::text::{self, LinePrefix, TextWriter};
 use backsight_tracer::command::{TracedCommand, UserRights};
 use backsight_tracer::descriptors::{DescriptorDetails, ProcResolver};
@@ -24,7 +26,7 @@ use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::{CallStatus, StatusSet, TraceOptions};
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
 use backsight_tracer::output::{
-    EventFormat, EventView, OutputTarget, SummaryTable, TraceOutput, tampering_failure,
+    EventFormat, EventView, OutputTarget, TraceOutput, tampering_failure,
 };
 use backsight_tracer::perfetto::PerfettoWriter;
 use backsight_tracer::processes::PidDetails;
@@ -33,7 +35,9 @@ use backsight_tracer::recording::{
     RecordingHeader, RecordingReader, RecordingWriter, wall_clock_offset,
 };
 use backsight_tracer::result_details::ResultDetails;
-use backsight_tracer::summary::{CallSummary, compare_summaries, format_changes};
+use backsight_tracer::summary::{
+    CallSummary, SummaryGrouping, TraceSummary, calls_of_summary, compare_summaries, format_changes,
+};
 use backsight_tracer::{Signal, engine};
 use filter_options::FilterOptions;
 use format_options::FormatOptions;
@@ -48,6 +52,7 @@ use std::{
     process::ExitCode,
     sync::Arc,
 };
+use summary_options::SummaryOptions;
 
 use crate::files;
 
@@ -156,7 +161,16 @@ pub struct TraceArgs {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["output", "json", "perfetto", "summary_only", "summary"]
+        conflicts_with_all = [
+            "output",
+            "json",
+            "perfetto",
+            "summary_only",
+            "summary",
+            "by",
+            "percentiles",
+            "histogram"
+        ]
     )]
     record: Option<PathBuf>,
     /// Keep in this file, as a profile, which functions run meanwhile in the command and what it starts
@@ -187,6 +201,8 @@ pub struct TraceArgs {
     refused: RefusedOptions,
     #[command(flatten)]
     format: FormatOptions,
+    #[command(flatten)]
+    summary: SummaryOptions,
     /// The command
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -247,7 +263,7 @@ impl TraceArgs {
         if let Some(file) = &self.replay {
             return self.told_again(file);
         }
-        let (mut options, display) = self.trace_options()?;
+        let (mut options, display, counted) = self.trace_options()?;
         let apart = self.apart()?;
         if let (Some(apart), Some(command)) = (apart, &mut options.command) {
             // First of all, as long as there is one thread and nothing is open but what was inherited.
@@ -266,7 +282,7 @@ impl TraceArgs {
             files::print_note(&note);
         }
         let place = self.place(into);
-        let shown = self.shown(wall_clock_offset(), display)?;
+        let shown = self.shown(wall_clock_offset(), display, counted)?;
         let mut output = TraceOutput::open(place, Some(&interrupt), shown).into_diagnostic()?;
         let mut broken = None;
         let counts = self.counts_alone();
@@ -274,7 +290,7 @@ impl TraceArgs {
             if counts {
                 let (ended, summary) =
                     engine::count_calls(engine, &options, &interrupt, &mut |_| {})?;
-                output.summarize(summary);
+                output.summarize(TraceSummary::Calls(summary));
                 return Ok(ended);
             }
             engine::trace(engine, &options, &interrupt, &mut |event: TraceEvent| {
@@ -387,7 +403,7 @@ impl TraceArgs {
     /// Tells what a recording holds, as if it happened now.
     fn told_again(&self, file: &Path) -> miette::Result<ExitCode> {
         let recording = opened(file)?;
-        let shown = self.shown(recording.header.wall, self.display())?;
+        let shown = self.shown(recording.header.wall, self.display(), SyscallSet::all())?;
         let mut output =
             TraceOutput::open(self.place(self.output.clone()), None, shown).into_diagnostic()?;
         let mut fault = None;
@@ -471,7 +487,26 @@ impl TraceArgs {
         }
     }
 
-    fn trace_options(&self) -> miette::Result<(TraceOptions, DisplaySettings)> {
+    /// How much of what pointers lead to is captured: nothing where calls are only counted, but names of files and programs.
+    fn capture_limits(&self) -> Option<CaptureLimits> {
+        let names_alone = CaptureLimits {
+            string: 0,
+            elements: 2,
+            verbose: false,
+        };
+        match (self.summary.only_counts(), self.summary.grouping()) {
+            (true, SummaryGrouping::Call | SummaryGrouping::ProcessAndCall) => None,
+            (true, _) => Some(names_alone),
+            (false, _) => Some(CaptureLimits {
+                string: self.format.strings,
+                elements: self.format.strings,
+                verbose: self.format.in_full > 0,
+            }),
+        }
+    }
+
+    /// What is traced, how it is shown, and which calls are counted.
+    fn trace_options(&self) -> miette::Result<(TraceOptions, DisplaySettings, SyscallSet)> {
         let mut display = self.display();
         let others = OtherOptions {
             command: !self.command.is_empty(),
@@ -487,14 +522,8 @@ impl TraceArgs {
             paths: self.every_path(),
             filter: self.seccomp_bpf == "yes",
             limit: self.syscall_limit,
-            limits: (!self.format.only_counts()).then_some(
-                backsight_syscall_decode::memory::CaptureLimits {
-                    string: self.format.strings,
-                    elements: self.format.strings,
-                    verbose: self.format.in_full > 0,
-                },
-            ),
-            pending: self.follows() == 1 && !self.format.json && !self.format.only_counts(),
+            limits: self.capture_limits(),
+            pending: self.follows() == 1 && !self.format.json && !self.summary.only_counts(),
             ..TraceOptions::default()
         };
         let known = known_syscalls();
@@ -503,14 +532,16 @@ impl TraceArgs {
                 .into_diagnostic()
                 .wrap_err_with(|| format!("-e {expression}"))?;
         }
-        if let Some(limits) = &mut options.limits {
+        if let Some(limits) = &mut options.limits
+            && !self.summary.only_counts()
+        {
             limits.verbose = !display.full.is_empty();
             if !(display.reads.is_empty() && display.writes.is_empty()) {
                 limits.string = limits.string.max(MOST_DUMPED);
             }
         }
         options.instructions = self.format.instruction_pointer;
-        options.stacks = self.format.stack_trace.is_some() && !self.format.only_counts();
+        options.stacks = self.format.stack_trace.is_some() && !self.summary.only_counts();
         if let Some(most) = self.format.stack_trace_frame_limit {
             options.stack_frames = usize::try_from(most).unwrap_or(usize::MAX);
         }
@@ -518,11 +549,11 @@ impl TraceArgs {
         if options.scope.is_some() {
             options.ring = scope_options::RING;
         }
-        options.work = self.record.is_none() && self.format.counts_work();
+        options.work = self.record.is_none() && self.summary.counts_work();
         options.descriptors = !(display.aspects.is_empty()
             && display.processes.is_empty()
             && display.results.is_empty());
-        let lines = !(self.format.json || self.format.perfetto || self.format.only_counts());
+        let lines = !(self.format.json || self.format.perfetto || self.summary.only_counts());
         options.early = options.descriptors && lines && self.record.is_none();
         for calls in &self.detach_on {
             options.detach_on = options
@@ -535,16 +566,49 @@ impl TraceArgs {
         if self.failed_only {
             options.statuses = StatusSet::only(CallStatus::Failed);
         }
-        Ok((options, display))
+        let counted = self.summarised_calls(&mut options, &known)?;
+        Ok((options, display, counted))
+    }
+
+    /// The calls that a summary counts; those that it needs besides are traced too.
+    fn summarised_calls(
+        &self,
+        options: &mut TraceOptions,
+        known: &[NamedSyscall<'_>],
+    ) -> miette::Result<SyscallSet> {
+        let by = self.summary.grouping();
+        let alone = self.summary.only_counts();
+        let (traced, counted) = calls_of_summary(by, &options.calls, known, alone);
+        miette::ensure!(
+            matches!(by, SummaryGrouping::Call | SummaryGrouping::ProcessAndCall)
+                || options.statuses == StatusSet::all(),
+            "--by {}: which file or program something is, is known from calls that succeed and from calls that fail; leave out -z, -Z or -e status=, the errors are counted anyway (-S errors)",
+            by.name()
+        );
+        miette::ensure!(
+            alone || traced == counted,
+            "-C --by {}: it takes calls that -e trace= leaves out, and they would be shown; use -c in place of -C, or keep everything with --record and show it twice with --replay",
+            by.name()
+        );
+        options.calls = traced;
+        options.follow |= by == SummaryGrouping::Process;
+        Ok(counted)
     }
 
     /// Whether no event is needed, but only how many there were of each kind.
     fn counts_alone(&self) -> bool {
-        self.record.is_none() && self.format.only_counts() && !self.format.by_process
+        self.record.is_none()
+            && self.summary.only_counts()
+            && self.summary.grouping() == SummaryGrouping::Call
     }
 
     /// How events are shown; `wall` is what is added to their clock to have nanoseconds since 1970.
-    fn shown(&self, wall: i64, display: DisplaySettings) -> miette::Result<EventView> {
+    fn shown(
+        &self,
+        wall: i64,
+        display: DisplaySettings,
+        counted: SyscallSet,
+    ) -> miette::Result<EventView> {
         let (aspects, processes, results) = (display.aspects, display.processes, display.results);
         let format = &self.format;
         let lines = if self.record.is_some() {
@@ -556,7 +620,7 @@ impl TraceArgs {
                     .collect(),
             };
             EventFormat::Recording(Some(RecordingWriter::new(&header).into_diagnostic()?))
-        } else if format.only_counts() {
+        } else if self.summary.only_counts() {
             EventFormat::None
         } else if format.perfetto {
             EventFormat::Perfetto(PerfettoWriter::default())
@@ -574,19 +638,18 @@ impl TraceArgs {
                 .with_processes(processes, format.escapes());
             EventFormat::Text(Box::new(text.with_resolver(files)))
         };
-        let summary = format.only_counts() || format.summary;
+        let summary = &self.summary;
+        miette::ensure!(
+            !(format.perfetto && summary.is_asked_for()),
+            "--perfetto lists events for a viewer, which shows no summary; leave out --perfetto, or what asks for the summary"
+        );
+        let live = self.replay.is_none();
+        let distributions = summary.shows_distributions()?;
+        let new = || TraceSummary::new(summary.grouping(), counted, distributions, live);
         Ok(EventView {
             lines,
-            summary: summary.then(CallSummary::new),
-            table: match (format.by_process, format.percentiles) {
-                (true, _) => SummaryTable::ByProcess,
-                (false, true) => SummaryTable::Wide,
-                (false, false) => SummaryTable::Narrow {
-                    columns: format.columns_of_summary()?,
-                    overhead: format.overhead(),
-                },
-            },
-            sort: format.sort_of_summary()?,
+            summary: summary.is_asked_for().then(new),
+            view: summary.view(format.json, live && summary.counts_work())?,
         })
     }
 

@@ -1,6 +1,7 @@
 //! What the tracer reads: recordings, records of its ring, what goes through netlink sockets, the kernel's types.
 
 use backsight_syscall_decode::json::JsonWriter;
+use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::text::{TextOptions, TextWriter};
 use backsight_syscall_decode::{
     Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
@@ -9,7 +10,10 @@ use backsight_syscall_decode::{
 use backsight_tracer::fuzzing;
 use backsight_tracer::perfetto::PerfettoWriter;
 use backsight_tracer::recording::RecordingReader;
-use backsight_tracer::summary::{CallSummary, SummaryOrder};
+use backsight_tracer::summary::{
+    CallSummary, SummaryColumn, SummaryForm, SummaryGrouping, SummaryView, TableOptions,
+    TraceSummary,
+};
 
 /// Events that are told: what comes later is told as these are.
 const EVENTS: usize = 2000;
@@ -94,7 +98,7 @@ fn write_all(events: impl IntoIterator<Item = TraceEvent>) {
     let mut ways = [
         TextWriter::new(TextOptions::default()),
         TextWriter::new(TextOptions {
-            full: backsight_syscall_decode::syscall_set::SyscallSet::all(),
+            full: SyscallSet::all(),
             string: 4096,
             ..TextOptions::default()
         }),
@@ -104,6 +108,13 @@ fn write_all(events: impl IntoIterator<Item = TraceEvent>) {
         PerfettoWriter::default(),
         CallSummary::new(),
     );
+    let groupings = [
+        SummaryGrouping::Path,
+        SummaryGrouping::Descriptor,
+        SummaryGrouping::Process,
+    ];
+    let mut summaries =
+        groupings.map(|by| (by, TraceSummary::new(by, SyscallSet::all(), true, false)));
     let mut out = Vec::new();
     for event in events {
         for text in &mut ways {
@@ -112,11 +123,28 @@ fn write_all(events: impl IntoIterator<Item = TraceEvent>) {
         json.write(&event, &mut out);
         perfetto.write(&event, &mut out);
         summary.add(&event);
+        for (_, summary) in &mut summaries {
+            summary.add(&event);
+        }
         out.clear();
     }
     for text in &mut ways {
         text.finish(&mut out);
     }
     perfetto.finish(&mut out);
-    let _printed = summary.percentile_table_by_process(SummaryOrder::Time);
+    let options = TableOptions::new(&SummaryColumn::PERCENTILES_OF_FILES);
+    let _printed = summary.by_process(&options, true);
+    for (by, summary) in &summaries {
+        let view = |form| SummaryView {
+            by: *by,
+            form,
+            table: options.clone(),
+        };
+        let json = SummaryForm::Json {
+            processor_time: false,
+            histograms: true,
+        };
+        let _printed = summary.show(&view(SummaryForm::Histograms));
+        let _printed = summary.show(&view(json));
+    }
 }

@@ -8,7 +8,6 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use backsight_syscall_decode::descriptor_set::DescriptorSet;
 use backsight_syscall_decode::syscall_set::SyscallSet;
@@ -21,10 +20,13 @@ use backsight_tracer::expressions::{
 };
 use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::TraceOptions;
-use backsight_tracer::output::{EventFormat, EventView, OutputTarget, SummaryTable, TraceOutput};
+use backsight_tracer::output::{EventFormat, EventView, OutputTarget, TraceOutput};
 use backsight_tracer::processes::PidDetails;
 use backsight_tracer::result_details::ResultDetails;
-use backsight_tracer::summary::{CallSummary, SummaryColumn, SummaryOrder};
+use backsight_tracer::summary::{
+    CallSummary, SummaryColumn, SummaryForm, SummaryGrouping, SummaryView, TableOptions,
+    TraceSummary,
+};
 
 /// What is asked for.
 #[derive(Default)]
@@ -129,19 +131,21 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             true => EventFormat::None,
             false => EventFormat::Text(Box::new(TextWriter::new(text))),
         },
-        summary: arguments.counts.then(CallSummary::new),
-        table: SummaryTable::Narrow {
-            columns: SummaryColumn::USUAL.to_vec(),
-            overhead: Duration::ZERO,
+        summary: arguments
+            .counts
+            .then(|| TraceSummary::Calls(CallSummary::new())),
+        view: SummaryView {
+            by: SummaryGrouping::Call,
+            form: SummaryForm::Strace,
+            table: TableOptions::new(&SummaryColumn::USUAL),
         },
-        sort: SummaryOrder::Time,
     };
     let mut output = TraceOutput::open(place, Some(&interrupt), view)?;
     let mut failed = Ok(());
     let mut trace = |engine| {
         if arguments.counts {
             let (ended, summary) = engine::count_calls(engine, &options, &interrupt, &mut |_| {})?;
-            output.summarize(summary);
+            output.summarize(TraceSummary::Calls(summary));
             return Ok(ended);
         }
         engine::trace(engine, &options, &interrupt, &mut |event| {

@@ -26,7 +26,7 @@ use crate::error::OutputError;
 use crate::interrupt::Interrupt;
 use crate::perfetto::PerfettoWriter;
 use crate::recording::RecordingWriter;
-use crate::summary::{CallSummary, SummaryColumn, SummaryOrder};
+use crate::summary::{SummaryView, TraceSummary};
 
 /// How much is gathered before it is written to a file.
 const GATHERED: usize = 1 << 18;
@@ -197,7 +197,7 @@ impl TraceOutput {
     }
 
     /// Shows this summary at the end.
-    pub fn summarize(&mut self, summary: CallSummary) {
+    pub fn summarize(&mut self, summary: TraceSummary) {
         self.shown.summary = Some(summary);
     }
 
@@ -339,26 +339,9 @@ pub struct EventView {
     /// Line by line.
     pub lines: EventFormat,
     /// And in sum.
-    pub summary: Option<CallSummary>,
+    pub summary: Option<TraceSummary>,
     /// How that is shown.
-    pub table: SummaryTable,
-    /// What it is sorted by.
-    pub sort: SummaryOrder,
-}
-
-/// How a summary is shown.
-pub enum SummaryTable {
-    /// As strace does.
-    Narrow {
-        /// With these columns.
-        columns: Vec<SummaryColumn>,
-        /// So much less for each call.
-        overhead: Duration,
-    },
-    /// With percentiles.
-    Wide,
-    /// That for each process.
-    ByProcess,
+    pub view: SummaryView,
 }
 
 /// How each event is written.
@@ -402,14 +385,7 @@ impl EventView {
             EventFormat::Json(_) | EventFormat::None => {}
         }
         if let Some(summary) = &self.summary {
-            let text = match &self.table {
-                SummaryTable::Narrow { columns, overhead } => {
-                    summary.strace_table(columns, self.sort, *overhead)
-                }
-                SummaryTable::Wide => summary.percentile_table(self.sort),
-                SummaryTable::ByProcess => summary.percentile_table_by_process(self.sort),
-            };
-            out.extend_from_slice(text.as_bytes());
+            out.extend_from_slice(summary.show(&self.view)?.as_bytes());
         }
         Ok(())
     }

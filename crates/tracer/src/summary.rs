@@ -1,87 +1,35 @@
 //! Summaries: how often each call was made, how often it failed, how long it took; strace's table, one with percentiles, and the
 //! differences of two summaries.
 //!
-//! Times are wall-clock times, sleeping included, or processor times where the options ask for them. A histogram counts them in 32
-//! buckets for each doubling, so that a percentile is wrong by 3 % at most.
+//! Times are wall-clock times, sleeping included, or processor times where the options ask for them.
 
+mod by_file;
+mod by_process;
 mod call_counts;
 mod changes;
+mod column;
+mod histogram;
+mod summary_line;
+mod tables;
+mod trace_summary;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use backsight_syscall_decode::{Abi, EventKind, SyscallOutcome, SyscallRecord, TraceEvent, table};
 use serde::{Deserialize, Serialize};
 
 pub use call_counts::CallCounts;
 pub use changes::{CallChange, compare_summaries, format_changes};
-
-/// Buckets of each doubling, as a power of two.
-const FINE: u32 = 5;
-
-/// Counts of times in buckets that grow with them.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Histogram {
-    buckets: Vec<u64>,
-}
-
-impl Histogram {
-    /// Counts a time in nanoseconds.
-    pub fn add(&mut self, value: u64) {
-        self.fill(bucket(value), 1);
-    }
-
-    /// Counts so many times that belong into this bucket.
-    pub(crate) fn fill(&mut self, bucket: usize, times: u64) {
-        if bucket >= self.buckets.len() {
-            self.buckets.resize(bucket + 1, 0);
-        }
-        self.buckets[bucket] += times;
-    }
-
-    /// Counts what another counted.
-    pub fn merge(&mut self, other: &Histogram) {
-        if other.buckets.len() > self.buckets.len() {
-            self.buckets.resize(other.buckets.len(), 0);
-        }
-        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
-        }
-    }
-
-    /// The time that this part of all, from 0 to 1, didn't exceed; the middle of its bucket, in nanoseconds. Nothing if
-    /// nothing was counted.
-    pub fn quantile(&self, part: f64) -> Option<u64> {
-        let all: u64 = self.buckets.iter().sum();
-        if all == 0 {
-            return None;
-        }
-        let rank = ((part * all as f64).ceil() as u64).clamp(1, all);
-        let mut seen = 0;
-        for (bucket, count) in self.buckets.iter().enumerate() {
-            seen += count;
-            if seen >= rank {
-                return Some(middle(bucket));
-            }
-        }
-        None
-    }
-}
-
-/// Where a time is counted; `bpf/bucket.h` is its twin.
-pub(crate) fn bucket(value: u64) -> usize {
-    let doublings = (63 - (value | 1).leading_zeros()).saturating_sub(FINE);
-    ((u64::from(doublings) << FINE) + (value >> doublings)) as usize
-}
-
-/// The middle of a bucket.
-fn middle(bucket: usize) -> u64 {
-    let bucket = bucket as u64;
-    let doublings = (bucket >> FINE).saturating_sub(1);
-    let start = (bucket - (doublings << FINE)) << doublings;
-    start + ((1 << doublings) - 1) / 2
-}
+pub use column::{SummaryColumn, SummaryOrder};
+pub use histogram::Histogram;
+#[cfg(test)]
+pub(crate) use histogram::bucket;
+pub use summary_line::{FigureLine, HistogramBin, SummaryLine, SummaryLineRow};
+pub use tables::{SummaryRow, TableOptions};
+pub use trace_summary::{
+    SummaryForm, SummaryGrouping, SummaryView, TraceSummary, calls_of_summary,
+};
 
 /// What is known of one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -102,6 +50,11 @@ pub struct CallStatistics {
 
 impl CallStatistics {
     fn add(&mut self, took: u64, failed: bool) {
+        self.count(took, failed, true);
+    }
+
+    /// Counts a call, with or without the distribution of times.
+    fn count(&mut self, took: u64, failed: bool, distribution: bool) {
         self.least = if self.calls == 0 {
             took
         } else {
@@ -111,7 +64,9 @@ impl CallStatistics {
         self.calls += 1;
         self.errors += u64::from(failed);
         self.total = self.total.saturating_add(took);
-        self.times.add(took);
+        if distribution {
+            self.times.add(took);
+        }
     }
 
     fn merge(&mut self, other: &CallStatistics) {
@@ -159,144 +114,6 @@ pub struct CallSummary {
     counted: HashMap<(i32, Abi, u64), CallStatistics>,
 }
 
-/// What rows are sorted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SummaryOrder {
-    /// All the time, longest first.
-    Time,
-    /// The shortest, longest first.
-    Least,
-    /// The longest, longest first.
-    Most,
-    /// The mean, longest first.
-    Mean,
-    /// How often, most first.
-    Calls,
-    /// Failures, most first.
-    Errors,
-    /// The name.
-    Name,
-    /// Not at all: by number.
-    Nothing,
-}
-
-impl SummaryOrder {
-    /// By strace's name for it.
-    pub fn named(name: &str) -> Option<SummaryOrder> {
-        Some(match name.replace('_', "-").as_str() {
-            "time" | "time-total" | "total-time" | "time-percent" => SummaryOrder::Time,
-            "min-time" | "shortest" | "time-min" => SummaryOrder::Least,
-            "max-time" | "longest" | "time-max" => SummaryOrder::Most,
-            "avg-time" | "time-avg" => SummaryOrder::Mean,
-            "calls" | "count" => SummaryOrder::Calls,
-            "errors" | "error" => SummaryOrder::Errors,
-            "name" | "syscall" | "syscall-name" => SummaryOrder::Name,
-            "none" | "nothing" => SummaryOrder::Nothing,
-            _ => return None,
-        })
-    }
-}
-
-/// A column of strace's table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SummaryColumn {
-    /// Which part of all the time.
-    Percent,
-    /// All the time, in seconds.
-    Total,
-    /// The shortest, in seconds.
-    Least,
-    /// The longest, in seconds.
-    Most,
-    /// The mean, in microseconds.
-    Mean,
-    /// How often.
-    Calls,
-    /// How often it failed.
-    Errors,
-    /// The name.
-    Name,
-}
-
-impl SummaryColumn {
-    /// What strace shows when nothing else is asked for.
-    pub const USUAL: [SummaryColumn; 6] = [
-        SummaryColumn::Percent,
-        SummaryColumn::Total,
-        SummaryColumn::Mean,
-        SummaryColumn::Calls,
-        SummaryColumn::Errors,
-        SummaryColumn::Name,
-    ];
-
-    /// Columns by strace's names for them, with commas between; that of the names of calls is always there.
-    ///
-    /// # Errors
-    /// The name that no column has.
-    pub fn parse_list(names: &str) -> Result<Vec<SummaryColumn>, String> {
-        let named = |name: &str| Self::from_name(name).ok_or_else(|| name.to_owned());
-        let mut columns: Vec<_> = names.split(',').map(named).collect::<Result<_, _>>()?;
-        if !columns.contains(&SummaryColumn::Name) {
-            columns.push(SummaryColumn::Name);
-        }
-        Ok(columns)
-    }
-
-    /// By strace's name for it.
-    pub fn from_name(name: &str) -> Option<SummaryColumn> {
-        Some(match name.replace('_', "-").as_str() {
-            "time-percent" | "time" => SummaryColumn::Percent,
-            "total-time" | "time-total" => SummaryColumn::Total,
-            "min-time" | "shortest" | "time-min" => SummaryColumn::Least,
-            "max-time" | "longest" | "time-max" => SummaryColumn::Most,
-            "avg-time" | "time-avg" => SummaryColumn::Mean,
-            "calls" | "count" => SummaryColumn::Calls,
-            "errors" | "error" => SummaryColumn::Errors,
-            "name" | "syscall" | "syscall-name" => SummaryColumn::Name,
-            _ => return None,
-        })
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            SummaryColumn::Percent => "% time",
-            SummaryColumn::Total => "seconds",
-            SummaryColumn::Least => "shortest",
-            SummaryColumn::Most => "longest",
-            SummaryColumn::Mean => "usecs/call",
-            SummaryColumn::Calls => "calls",
-            SummaryColumn::Errors => "errors",
-            SummaryColumn::Name => "syscall",
-        }
-    }
-
-    fn width(self) -> usize {
-        match self {
-            SummaryColumn::Percent => 6,
-            SummaryColumn::Total | SummaryColumn::Mean => 11,
-            SummaryColumn::Least | SummaryColumn::Most => 8,
-            SummaryColumn::Calls | SummaryColumn::Errors => 9,
-            SummaryColumn::Name => 16,
-        }
-    }
-
-    fn value(self, name: &str, figures: &CallStatistics, all: u64) -> String {
-        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
-        match self {
-            SummaryColumn::Percent if all == 0 => "0.00".to_owned(),
-            SummaryColumn::Percent => format!("{:.2}", 100.0 * figures.total as f64 / all as f64),
-            SummaryColumn::Total => format!("{:.6}", seconds(figures.total)),
-            SummaryColumn::Least => format!("{:.6}", seconds(figures.least)),
-            SummaryColumn::Most => format!("{:.6}", seconds(figures.most)),
-            SummaryColumn::Mean => (figures.mean() / 1000).to_string(),
-            SummaryColumn::Calls => figures.calls.to_string(),
-            SummaryColumn::Errors if figures.errors == 0 => String::new(),
-            SummaryColumn::Errors => figures.errors.to_string(),
-            SummaryColumn::Name => name.to_owned(),
-        }
-    }
-}
-
 impl CallSummary {
     /// Nothing counted yet.
     pub fn new() -> Self {
@@ -319,11 +136,7 @@ impl CallSummary {
     }
 
     fn count(&mut self, pid: i32, call: &SyscallRecord) {
-        let took = match call.outcome {
-            SyscallOutcome::Returned { took, .. } => call.worked.unwrap_or(took),
-            SyscallOutcome::Open => 0,
-        };
-        let failed = call.error().is_some();
+        let (took, failed) = time_and_failure(call);
         self.counted
             .entry((pid, call.abi, call.number))
             .or_default()
@@ -376,68 +189,67 @@ impl CallSummary {
             .collect()
     }
 
-    /// strace's table of `-c`, each call having taken so much less.
-    pub fn strace_table(
-        &self,
-        columns: &[SummaryColumn],
-        sort: SummaryOrder,
-        overhead: Duration,
-    ) -> String {
-        let mut rows = self.calls();
-        for (_, figures) in &mut rows {
-            figures.shorten(u64::try_from(overhead.as_nanos()).unwrap_or(u64::MAX));
-        }
-        sort_rows(&mut rows, sort);
-        let total = total(&rows);
-        let mut text = String::new();
-        let line = |text: &mut String, cell: &dyn Fn(SummaryColumn) -> String| {
-            for (index, column) in columns.iter().enumerate() {
-                let (cell, width) = (cell(*column), column.width());
-                let separator = if index == 0 { "" } else { " " };
-                // Writing to a string can't fail.
-                let _ = match column {
-                    SummaryColumn::Name if index + 1 == columns.len() => {
-                        write!(text, "{separator}{cell}")
-                    }
-                    SummaryColumn::Name => write!(text, "{separator}{cell:<width$}"),
-                    _ => write!(text, "{separator}{cell:>width$}"),
-                };
-            }
-            text.push('\n');
-        };
-        let rule = |column: SummaryColumn| "-".repeat(column.width());
-        line(&mut text, &|column| column.title().to_owned());
-        line(&mut text, &rule);
-        for (name, figures) in &rows {
-            line(&mut text, &|column| {
-                column.value(name, figures, total.total)
-            });
-        }
-        line(&mut text, &rule);
-        line(&mut text, &|column| {
-            column.value("total", &total, total.total)
-        });
-        text
+    /// strace's table of `-c`.
+    pub fn strace_table(&self, options: &TableOptions) -> String {
+        tables::strace_table(self.rows(), options)
     }
 
-    /// A wider table: calls, errors, time, mean, percentiles and the longest.
-    pub fn percentile_table(&self, sort: SummaryOrder) -> String {
-        let mut rows = self.calls();
-        sort_rows(&mut rows, sort);
-        percentile_table(&rows)
+    /// A wider table, as with percentiles.
+    pub fn aligned_table(&self, options: &TableOptions) -> String {
+        tables::aligned_table(self.rows(), options, "call")
     }
 
-    /// The wider table for each process.
-    pub fn percentile_table_by_process(&self, sort: SummaryOrder) -> String {
+    /// The wider table, or a histogram of each call, for each process.
+    pub fn by_process(&self, options: &TableOptions, histograms: bool) -> String {
         let mut text = String::new();
-        for (pid, mut rows) in self.processes() {
-            sort_rows(&mut rows, sort);
+        for (pid, calls) in self.processes() {
+            let rows = calls.into_iter().map(SummaryRow::from).collect();
             let _ = writeln!(text, "process {pid}");
-            text.push_str(&percentile_table(&rows));
+            let table = match histograms {
+                true => tables::histograms(rows, options),
+                false => tables::aligned_table(rows, options, "call"),
+            };
+            text.push_str(&table);
             text.push('\n');
         }
         text
     }
+
+    /// A histogram of each call's times.
+    pub fn histograms(&self, options: &TableOptions) -> String {
+        tables::histograms(self.rows(), options)
+    }
+
+    fn rows(&self) -> Vec<SummaryRow> {
+        self.calls().into_iter().map(SummaryRow::from).collect()
+    }
+}
+
+/// How long a call took, or a processor worked on it where that was asked for, and whether it failed.
+fn time_and_failure(call: &SyscallRecord) -> (u64, bool) {
+    let took = match call.outcome {
+        SyscallOutcome::Returned { took, .. } => call.worked.unwrap_or(took),
+        SyscallOutcome::Open => 0,
+    };
+    (took, call.error().is_some())
+}
+
+/// A name that a program chose, on one line: what isn't UTF-8 or can't be shown is escaped.
+fn printable_name(name: &[u8]) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            if letter.is_control() || letter == '\\' {
+                text.extend(letter.escape_default());
+            } else {
+                text.push(letter);
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
 }
 
 fn name(abi: Abi, number: u64) -> String {
@@ -459,91 +271,13 @@ fn total(rows: &[(String, CallStatistics)]) -> CallStatistics {
     total
 }
 
-fn sort_rows(rows: &mut [(String, CallStatistics)], sort: SummaryOrder) {
-    let key = |figures: &CallStatistics| match sort {
-        SummaryOrder::Time => figures.total,
-        SummaryOrder::Least => figures.least,
-        SummaryOrder::Most => figures.most,
-        SummaryOrder::Mean => figures.mean(),
-        SummaryOrder::Calls => figures.calls,
-        SummaryOrder::Errors => figures.errors,
-        SummaryOrder::Name | SummaryOrder::Nothing => 0,
-    };
-    match sort {
-        SummaryOrder::Nothing => {}
-        SummaryOrder::Name => rows.sort_by(|a, b| a.0.cmp(&b.0)),
-        _ => rows.sort_by(|a, b| key(&b.1).cmp(&key(&a.1)).then_with(|| a.0.cmp(&b.0))),
-    }
-}
-
-/// A time in nanoseconds with a unit and three figures.
-fn duration(nanoseconds: u64) -> String {
-    let value = nanoseconds as f64;
-    let (value, unit) = match nanoseconds {
-        0..1_000 => return format!("{nanoseconds} ns"),
-        1_000..1_000_000 => (value / 1e3, "µs"),
-        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
-        _ => (value / 1e9, "s"),
-    };
-    let digits = if value < 10.0 {
-        2
-    } else {
-        usize::from(value < 100.0)
-    };
-    format!("{value:.digits$} {unit}")
-}
-
-fn percentile_table(rows: &[(String, CallStatistics)]) -> String {
-    let total = total(rows);
-    let titles = [
-        "calls", "errors", "total", "mean", "p50", "p90", "p99", "max", "call",
-    ];
-    let mut lines = vec![titles.map(str::to_owned)];
-    let every = rows.iter().map(|(name, figures)| (name.as_str(), figures));
-    for (name, figures) in every.chain(std::iter::once(("total", &total))) {
-        lines.push([
-            figures.calls.to_string(),
-            figures.errors.to_string(),
-            duration(figures.total),
-            duration(figures.mean()),
-            duration(figures.quantile(0.5)),
-            duration(figures.quantile(0.9)),
-            duration(figures.quantile(0.99)),
-            duration(figures.most),
-            name.to_owned(),
-        ]);
-    }
-    aligned(&lines)
-}
-
-/// Cells in columns that are as wide as they must be, to the right but for the last.
-fn aligned<const N: usize>(lines: &[[String; N]]) -> String {
-    let mut widths = [0; N];
-    for line in lines {
-        for (width, cell) in widths.iter_mut().zip(line) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut text = String::new();
-    for line in lines {
-        for (index, (cell, width)) in line.iter().zip(widths).enumerate() {
-            let _ = if index + 1 == N {
-                writeln!(text, "{cell}")
-            } else {
-                write!(text, "{cell:>width$}  ")
-            };
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use backsight_syscall_decode::CapturedMemory;
     use proptest::prelude::*;
 
-    fn event(pid: i32, name: &str, value: i64, took: u64) -> TraceEvent {
+    pub fn event(pid: i32, name: &str, value: i64, took: u64) -> TraceEvent {
         let call = SyscallRecord {
             abi: Abi::X86_64,
             number: table::syscall_number(Abi::X86_64, name).unwrap(),
@@ -581,7 +315,7 @@ mod tests {
             (1, "close", 0, 10_400),
         ]);
         assert_eq!(
-            summary.strace_table(&SummaryColumn::USUAL, SummaryOrder::Time, Duration::ZERO),
+            summary.strace_table(&TableOptions::new(&SummaryColumn::USUAL)),
             "\
 % time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------
@@ -592,15 +326,14 @@ mod tests {
 "
         );
         assert_eq!(
-            summary.strace_table(
-                &[
+            summary.strace_table(&TableOptions {
+                sort: SummaryOrder::Name,
+                ..TableOptions::new(&[
                     SummaryColumn::Name,
                     SummaryColumn::Calls,
                     SummaryColumn::Least
-                ],
-                SummaryOrder::Name,
-                Duration::ZERO
-            ),
+                ])
+            }),
             "\
 syscall              calls shortest
 ---------------- --------- --------
@@ -617,7 +350,8 @@ total                    3 0.000010
         let events: Vec<_> = (1..=100)
             .map(|number| (1, "read", 1, number * 1000))
             .collect();
-        let text = summary(&events).percentile_table(SummaryOrder::Time);
+        let options = TableOptions::new(&SummaryColumn::PERCENTILES);
+        let text = summary(&events).aligned_table(&options);
         assert!(
             text.lines()
                 .nth(1)
@@ -631,7 +365,7 @@ total                    3 0.000010
         );
         assert!(
             summary(&[(7, "read", 1, 1)])
-                .percentile_table_by_process(SummaryOrder::Time)
+                .by_process(&options, false)
                 .starts_with("process 7\n")
         );
     }

@@ -1,11 +1,9 @@
 //! Options of `backsight trace` that say how calls are shown.
 
 use std::io::IsTerminal as _;
-use std::time::Duration;
 
 use backsight_syscall_decode::format::{ConstantStyle, EscapeStyle};
 use backsight_syscall_decode::text::{TimePrecision, TimestampFormat, TimestampWords};
-use backsight_tracer::summary::{SummaryColumn, SummaryOrder};
 
 /// How what is traced is shown.
 #[derive(Debug, clap::Args)]
@@ -123,30 +121,6 @@ pub(super) struct FormatOptions {
     /// Where in the program each call was made and each signal came: the instruction's address
     #[arg(short = 'i', long)]
     pub instruction_pointer: bool,
-    /// Only a summary: calls, errors, times
-    #[arg(short = 'c', long)]
-    pub summary_only: bool,
-    /// A summary too
-    #[arg(short = 'C', long, conflicts_with = "summary_only")]
-    pub summary: bool,
-    /// Summarise the time from a call's beginning to its end, not that for which a processor worked on it
-    #[arg(short = 'w', long)]
-    pub summary_wall_clock: bool,
-    /// What is taken off each call's time in a summary, as what tracing costs: a number with s, ms, us or ns
-    #[arg(short = 'O', long, value_name = "TIME", value_parser = overhead)]
-    pub summary_syscall_overhead: Option<Duration>,
-    /// By what a summary is sorted
-    #[arg(short = 'S', long, value_name = "COLUMN")]
-    pub summary_sort_by: Option<String>,
-    /// A wider summary: with the median, the 90th and the 99th percentile of the times, and the longest
-    #[arg(long)]
-    pub percentiles: bool,
-    /// That for each process
-    #[arg(long)]
-    pub by_process: bool,
-    /// The columns of a summary
-    #[arg(short = 'U', long, value_name = "COLUMNS")]
-    pub summary_columns: Option<String>,
     /// Behind each call and each signal the functions of the program that the thread was in, the innermost first
     #[arg(
         short = 'k',
@@ -232,44 +206,6 @@ impl FormatOptions {
             _ => ConstantStyle::Names,
         }
     }
-
-    /// Whether calls are counted and not told.
-    pub fn only_counts(&self) -> bool {
-        let wide = self.percentiles || self.by_process;
-        self.summary_only || (wide && !self.summary)
-    }
-
-    /// Whether what is summarised is how long processors worked.
-    pub fn counts_work(&self) -> bool {
-        let wide = self.percentiles || self.by_process;
-        (self.summary_only || self.summary) && !wide && !self.summary_wall_clock
-    }
-
-    /// What is taken off each call's time.
-    pub fn overhead(&self) -> Duration {
-        self.summary_syscall_overhead.unwrap_or_default()
-    }
-
-    pub fn sort_of_summary(&self) -> miette::Result<SummaryOrder> {
-        let Some(name) = &self.summary_sort_by else {
-            return Ok(SummaryOrder::Time);
-        };
-        SummaryOrder::named(name)
-            .ok_or_else(|| miette::miette!("a summary isn't sorted by `{name}`"))
-    }
-
-    pub fn columns_of_summary(&self) -> miette::Result<Vec<SummaryColumn>> {
-        let Some(names) = &self.summary_columns else {
-            return Ok(SummaryColumn::USUAL.to_vec());
-        };
-        SummaryColumn::parse_list(names)
-            .map_err(|name| miette::miette!("a summary has no column `{name}`"))
-    }
-}
-
-/// Reads a time.
-fn overhead(text: &str) -> Result<Duration, String> {
-    backsight_tracer::options::parse_duration(text).map_err(|error| error.to_string())
 }
 
 /// Reads the name of a unit.

@@ -9,6 +9,8 @@ pub(super) struct RefusedOptions {
     tips: Option<String>,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
     secontext: Option<String>,
+    #[arg(long, hide = true)]
+    by_process: bool,
 }
 
 impl RefusedOptions {
@@ -26,6 +28,10 @@ impl RefusedOptions {
             (
                 self.secontext.is_some(),
                 "--secontext: contexts of SELinux aren't looked up here; `ls -Z` and `ps -Z` show them",
+            ),
+            (
+                self.by_process,
+                "--by-process is called --by process,call; --by process shows the process tree",
             ),
         ];
         match asked.iter().find(|(asked, _)| *asked) {

@@ -4,7 +4,8 @@
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{CallStatistics, CallSummary, aligned, duration};
+use super::tables::{aligned, duration};
+use super::{CallStatistics, CallSummary};
 
 /// What changed of one call from one run to another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -127,8 +128,11 @@ fn scaled(figures: &CallStatistics, (before, after): (u64, u64)) -> CallStatisti
 
 /// What changed, as a table; what stayed as it was is only counted.
 pub fn format_changes(changes: &[CallChange]) -> String {
-    let mut lines =
-        vec![["calls", "time", "of that by number", "p50", "p99", "call"].map(str::to_owned)];
+    let mut lines = vec![
+        ["calls", "time", "of that by number", "p50", "p99", "call"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     let mut same = 0;
     for change in changes {
         let words = change.describe();
@@ -138,7 +142,7 @@ pub fn format_changes(changes: &[CallChange]) -> String {
         }
         let arrow = |before: String, after: String| format!("{before} → {after}");
         let (before, after) = (&change.before, &change.after);
-        lines.push([
+        lines.push(vec![
             arrow(before.calls.to_string(), after.calls.to_string()),
             signed_duration(change.time()),
             signed_duration(change.by_calls()),

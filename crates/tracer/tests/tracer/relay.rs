@@ -11,6 +11,7 @@ use backsight_tracer::engine::{EngineKind, choose_engine, count_calls, trace};
 use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::TraceOptions;
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
+use backsight_tracer::summary::{SummaryColumn, TableOptions};
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -195,7 +196,8 @@ fn calls_are_counted_on_both_sides() {
     let (ended, summary) = counted.unwrap();
     assert_eq!((ended.command, ended.lost), (WELL, 0));
     assert_eq!(ended.calls, summary.total().calls);
-    let table = summary.percentile_table(backsight_tracer::summary::SummaryOrder::Calls);
+    let options = TableOptions::new(&SummaryColumn::PERCENTILES);
+    let table = summary.aligned_table(&options);
     let row = table.lines().find(|line| line.contains("getppid"));
     assert!(row.unwrap().contains("80000"), "{table}");
 }

@@ -5,6 +5,8 @@
 //! began. Descriptors that come through a socket, and those of tables that two processes share, are looked up when they are used
 //! first. A relative path is put behind the directory that it is relative to; `..` and symbolic links stay as they are written.
 
+mod socket_name;
+
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt as _;
 use std::rc::Rc;
@@ -15,6 +17,7 @@ use backsight_syscall_decode::{
 };
 
 use crate::processes::shown_as;
+use socket_name::{address_at, family_name, peer_of};
 
 /// The calls that say which file a descriptor is: without them a file's name is missing.
 pub(crate) const OPENING_CALLS: [&str; 29] = [
@@ -466,64 +469,5 @@ fn bytes_moved(name: &str, call: &SyscallRecord) -> [(Option<usize>, u64, u64); 
         "copy_file_range" | "splice" => [(Some(0), count, 0), (Some(2), 0, count)],
         "tee" => [(Some(0), count, 0), (Some(1), 0, count)],
         _ => [nothing, nothing],
-    }
-}
-
-fn family_name(family: u64) -> String {
-    let family = match family & 0xffff_ffff {
-        1 => "AF_UNIX",
-        2 => "AF_INET",
-        10 => "AF_INET6",
-        16 => "AF_NETLINK",
-        17 => "AF_PACKET",
-        other => return format!("socket (family {other})"),
-    };
-    format!("socket ({family})")
-}
-
-/// The address of a socket in memory, by the arguments that say where it is and how long.
-fn address_at(
-    call: &SyscallRecord,
-    place: usize,
-    length: usize,
-    when: CapturePoint,
-) -> Option<Vec<u8>> {
-    const LONGEST: usize = 128;
-    let length = usize::try_from(call.arguments[length]).ok()?.min(LONGEST);
-    address_name(call.memory.at(call.arguments[place], length, when)?)
-}
-
-/// The address of who was accepted.
-fn peer_of(call: &SyscallRecord) -> Option<Vec<u8>> {
-    const LONGEST: usize = 128;
-    let address = call
-        .memory
-        .at(call.arguments[1], LONGEST, CapturePoint::Left)?;
-    address_name(address)
-}
-
-fn address_name(address: &[u8]) -> Option<Vec<u8>> {
-    use std::net::{Ipv4Addr, Ipv6Addr};
-    let family = u16::from_le_bytes(*address.first_chunk()?);
-    let port = || Some(u16::from_be_bytes(*address.get(2..)?.first_chunk()?));
-    match family {
-        1 => {
-            // The name of a socket without a file begins with a zero.
-            let path = address.get(2..)?;
-            let path = match path {
-                [0, rest @ ..] if !rest.is_empty() => [b"@", rest].concat(),
-                path => path.split(|byte| *byte == 0).next()?.to_vec(),
-            };
-            (!path.is_empty()).then(|| [b"socket:", &path[..]].concat())
-        }
-        2 => {
-            let ip: [u8; 4] = *address.get(4..)?.first_chunk()?;
-            Some(format!("socket:{}:{}", Ipv4Addr::from(ip), port()?).into_bytes())
-        }
-        10 => {
-            let ip: [u8; 16] = *address.get(8..)?.first_chunk()?;
-            Some(format!("socket:[{}]:{}", Ipv6Addr::from(ip), port()?).into_bytes())
-        }
-        _ => None,
     }
 }

@@ -8,7 +8,9 @@ mod by_process;
 mod call_counts;
 mod changes;
 mod column;
+mod grouping;
 mod histogram;
+mod run_comparison;
 mod summary_line;
 mod tables;
 mod trace_summary;
@@ -22,14 +24,16 @@ use serde::{Deserialize, Serialize};
 pub use call_counts::CallCounts;
 pub use changes::{CallChange, compare_summaries, format_changes};
 pub use column::{SummaryColumn, SummaryOrder};
+pub use grouping::{SummaryGrouping, calls_of_summary};
 pub use histogram::Histogram;
 #[cfg(test)]
 pub(crate) use histogram::bucket;
+pub use run_comparison::{
+    CallComparison, FEWEST_RUNS, MeasureComparison, MeasureVerdict, RunComparison,
+};
 pub use summary_line::{FigureLine, HistogramBin, SummaryLine, SummaryLineRow};
 pub use tables::{SummaryRow, TableOptions};
-pub use trace_summary::{
-    SummaryForm, SummaryGrouping, SummaryView, TraceSummary, calls_of_summary,
-};
+pub use trace_summary::{SummaryForm, SummaryView, TraceSummary};
 
 /// What is known of one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -168,7 +168,7 @@ pub fn format_changes(changes: &[CallChange]) -> String {
     text
 }
 
-fn signed_duration(nanoseconds: i128) -> String {
+pub(super) fn signed_duration(nanoseconds: i128) -> String {
     let sign = if nanoseconds < 0 { "−" } else { "+" };
     format!(
         "{sign}{}",

@@ -43,6 +43,8 @@ mod errno;
 mod event;
 pub mod format;
 pub mod json;
+#[cfg(feature = "schemars")]
+pub mod line_schema;
 pub mod memory;
 pub mod resolver;
 pub mod syscall_set;

@@ -79,6 +79,8 @@ pub enum ProfileEvent {
     TaskClock,
     /// Time that threads waited.
     OffCpu,
+    /// Time in system calls; the innermost function of a stack is the call.
+    SystemCalls,
 }
 
 impl ProfileEvent {
@@ -89,6 +91,7 @@ impl ProfileEvent {
             Self::Cycles => "cycles",
             Self::TaskClock => "task-clock",
             Self::OffCpu => "off-cpu",
+            Self::SystemCalls => "system-calls",
         }
     }
 }

@@ -44,7 +44,7 @@ pub mod options;
 pub mod outcome;
 pub mod output;
 pub mod perfetto;
-mod process_tree;
+pub mod process_tree;
 pub mod processes;
 pub mod ptrace;
 pub mod ptrace_engine;

@@ -16,7 +16,8 @@ const PATH_MAX: usize = 4096;
 
 /// A process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProcessNode {
+pub struct ProcessNode {
+    /// Its number.
     pub pid: i32,
     /// Its parent's position in the tree, which is before its own; none of a process that the trace began with.
     pub parent: Option<usize>,
@@ -27,7 +28,7 @@ pub(crate) struct ProcessNode {
 
 /// Every process of a trace, also those that ended: a number that is given again is another process.
 #[derive(Debug, Default)]
-pub(crate) struct ProcessTree {
+pub struct ProcessTree {
     nodes: Vec<ProcessNode>,
     current: HashMap<i32, usize>,
     threads: HashMap<i32, i32>,

@@ -156,6 +156,7 @@ impl ProfileReport {
         };
         let what = match self.event {
             ProfileEvent::OffCpu => "where threads waited",
+            ProfileEvent::SystemCalls => "where the time in system calls goes",
             _ => "where the time goes",
         };
         match &self.base {

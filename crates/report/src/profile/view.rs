@@ -10,7 +10,7 @@ use super::{ProfileReport, ProfiledTrials, report::change_word};
 /// Where the time of trials goes, and what changed beside a base.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProfileView<'a> {
-    /// What was sampled: `cpu-clock`, `task-clock`, `cycles` or `off-cpu`.
+    /// What was sampled: `cpu-clock`, `task-clock`, `cycles`, `off-cpu` or `system-calls`.
     pub event: &'static str,
     /// The unit of weights: `samples` or `ns`.
     pub unit: &'static str,

@@ -84,6 +84,7 @@ mod terminal;
 mod test_matrix;
 mod trace_namespaces;
 mod trace_scopes;
+mod trace_formats;
 mod trace_summaries;
 mod tracing;
 mod trying;

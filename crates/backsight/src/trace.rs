@@ -1,7 +1,11 @@
 //! `backsight trace`: every system call of a command or a process, with strace's options; recorded, told again, compared.
 
 mod containers;
+mod asked_trace;
+mod asked_view;
+mod comparison;
 mod filter_options;
+mod flame_graph;
 mod format_options;
 mod profile_monitor;
 mod refused_options;
@@ -11,42 +15,24 @@ mod syscall_monitor;
 
 use backsight_agent_program::TracingMonitor;
 use backsight_profiler::BackgroundProfiler;
-use backsight_syscall_decode::TraceEvent;
-use backsight_syscall_decode::descriptor_set::DescriptorSet;
-use backsight_syscall_decode::json::JsonWriter;
-use backsight_syscall_decode::memory::CaptureLimits;
-use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
-use backsight_syscall_decode::text::{self, LinePrefix, TextWriter};
-use backsight_tracer::command::{TracedCommand, UserRights};
-use backsight_tracer::descriptors::{DescriptorDetails, ProcResolver};
-use backsight_tracer::expressions::{
-    DisplaySettings, QuietSettings, apply_expression, known_syscalls,
-};
+use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::{EventKind, TraceEvent};
 use backsight_tracer::interrupt::Interrupt;
-use backsight_tracer::options::{CallStatus, StatusSet, TraceOptions};
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
-use backsight_tracer::output::{
-    EventFormat, EventView, OutputTarget, TraceOutput, tampering_failure,
-};
-use backsight_tracer::perfetto::PerfettoWriter;
-use backsight_tracer::processes::PidDetails;
+use backsight_tracer::output::{OutputTarget, TraceOutput, tampering_failure};
 use backsight_tracer::ptrace::command_start::{TracerPlacement, detach_from_command};
-use backsight_tracer::recording::{
-    RecordingHeader, RecordingReader, RecordingWriter, wall_clock_offset,
-};
-use backsight_tracer::result_details::ResultDetails;
-use backsight_tracer::summary::{
-    CallSummary, SummaryGrouping, TraceSummary, calls_of_summary, compare_summaries, format_changes,
-};
+use backsight_tracer::recording::wall_clock_offset;
+use backsight_tracer::summary::{SummaryGrouping, TraceSummary};
 use backsight_tracer::{Signal, engine};
+use comparison::{open_recording, print_differences, record_runs};
 use filter_options::FilterOptions;
+use flame_graph::{FlameGraph, title_of_command};
 use format_options::FormatOptions;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use refused_options::RefusedOptions;
 use scope_options::{OtherOptions, ScopeOptions};
 use std::{
     ffi::OsString,
-    fs::File,
     io,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -63,9 +49,6 @@ const ENDS: [Signal; 4] = [
     Signal::SIGQUIT,
     Signal::SIGTERM,
 ];
-
-/// Most bytes of one buffer that are captured to be dumped.
-const MOST_DUMPED: usize = 1 << 24;
 
 /// Arguments of `trace`.
 #[derive(Debug, clap::Args)]
@@ -169,17 +152,28 @@ pub struct TraceArgs {
             "summary",
             "by",
             "percentiles",
-            "histogram"
+            "histogram",
+            "flame_graph"
         ]
     )]
     record: Option<PathBuf>,
+    /// Run the command so often, and keep each run as a recording of its own in the folder that --record names
+    #[arg(
+        long,
+        value_name = "N",
+        requires_all = ["record", "command"],
+        conflicts_with_all = ["pids", "apart", "daemonize", "profile"],
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    runs: Option<u32>,
     /// Keep in this file, as a profile, which functions run meanwhile in the command and what it starts
     #[arg(long, value_name = "FILE", conflicts_with_all = ["apart", "daemonize", "replay", "diff"])]
     profile: Option<PathBuf>,
     /// Tell what a recording holds
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "pids", "command", "expressions"])]
     replay: Option<PathBuf>,
-    /// Say what changed from one recording to another: calls and times
+    /// Say what changed from one recording to another: calls, errors and times. Either may be a folder of recordings, as --runs makes
+    /// it: several runs of both sides give verdicts with intervals
     #[arg(
         long,
         num_args = 2,
@@ -187,8 +181,8 @@ pub struct TraceArgs {
         conflicts_with_all = ["record", "replay", "pids", "command", "expressions"]
     )]
     diff: Option<Vec<PathBuf>>,
-    /// How much work each recording of --diff did, as of requests served: counts and times are compared for the work of the
-    /// first
+    /// How much work each recording of a side of --diff did, as of requests served: counts and times are compared for the work of
+    /// the first
     #[arg(
         long,
         num_args = 2,
@@ -257,11 +251,14 @@ impl TraceArgs {
             return Ok(ExitCode::SUCCESS);
         }
         self.refused.check()?;
-        if let Some(recordings) = &self.diff {
-            return self.differences(recordings);
+        if let Some(sides) = &self.diff {
+            return print_differences(sides, self.work.as_deref(), self.format.json);
         }
         if let Some(file) = &self.replay {
             return self.told_again(file);
+        }
+        if let (Some(folder), Some(runs)) = (&self.record, self.runs) {
+            return record_runs(folder, runs);
         }
         let (mut options, display, counted) = self.trace_options()?;
         let apart = self.apart()?;
@@ -283,6 +280,7 @@ impl TraceArgs {
         }
         let place = self.place(into);
         let shown = self.shown(wall_clock_offset(), display, counted)?;
+        let mut flame_graph = self.flame_graph()?;
         let mut output = TraceOutput::open(place, Some(&interrupt), shown).into_diagnostic()?;
         let mut broken = None;
         let counts = self.counts_alone();
@@ -294,7 +292,11 @@ impl TraceArgs {
                 return Ok(ended);
             }
             engine::trace(engine, &options, &interrupt, &mut |event: TraceEvent| {
+                if let Some(flame_graph) = &mut flame_graph {
+                    flame_graph.add(&event);
+                }
                 if broken.is_none()
+                    && self.is_shown(&event)
                     && let Err(error) = show(&mut output, &event)
                 {
                     broken = Some(error);
@@ -318,6 +320,11 @@ impl TraceArgs {
         let profiled = profiler.map(BackgroundProfiler::finish).transpose();
         profiled.into_diagnostic()?;
         let unread = is_unread(broken.map_or_else(|| output.close(), Err))?;
+        if let Some(flame_graph) = flame_graph {
+            let words = self.command.iter();
+            let words = words.map(|word| word.to_string_lossy().into_owned());
+            flame_graph.finish(&title_of_command(words))?;
+        }
         Ok(match apart {
             None if unread => nobody_reads(),
             None => status(ended, interrupt.signal()),
@@ -402,15 +409,20 @@ impl TraceArgs {
 
     /// Tells what a recording holds, as if it happened now.
     fn told_again(&self, file: &Path) -> miette::Result<ExitCode> {
-        let recording = opened(file)?;
+        let recording = open_recording(file)?;
         let shown = self.shown(recording.header.wall, self.display(), SyscallSet::all())?;
+        let mut flame_graph = self.flame_graph()?;
+        let title = title_of_command(recording.header.command.iter().cloned());
         let mut output =
             TraceOutput::open(self.place(self.output.clone()), None, shown).into_diagnostic()?;
         let mut fault = None;
         for event in recording {
             match event {
                 Ok(event) => {
-                    if is_unread(show(&mut output, &event))? {
+                    if let Some(flame_graph) = &mut flame_graph {
+                        flame_graph.add(&event);
+                    }
+                    if self.is_shown(&event) && is_unread(show(&mut output, &event))? {
                         return Ok(nobody_reads());
                     }
                 }
@@ -418,6 +430,9 @@ impl TraceArgs {
             }
         }
         let unread = is_unread(output.close())?;
+        if let Some(flame_graph) = flame_graph {
+            flame_graph.finish(&title)?;
+        }
         match fault {
             None if unread => Ok(nobody_reads()),
             None => Ok(ExitCode::SUCCESS),
@@ -425,29 +440,17 @@ impl TraceArgs {
         }
     }
 
-    /// Says what changed from one recording to another.
-    fn differences(&self, recordings: &[PathBuf]) -> miette::Result<ExitCode> {
-        let summary = |file: &PathBuf| -> miette::Result<CallSummary> {
-            let mut summary = CallSummary::new();
-            for event in opened(file)? {
-                let event =
-                    event.map_err(|error| miette::miette!("{}: {error}", file.display()))?;
-                summary.add(&event);
-            }
-            Ok(summary)
-        };
-        let (before, after) = (summary(&recordings[0])?, summary(&recordings[1])?);
-        let work = self.work.as_deref().unwrap_or(&[1, 1]);
-        let changed = compare_summaries(&before, &after, (work[0], work[1]));
-        let text = match self.format.json {
-            true => format!(
-                "{}\n",
-                serde_json::to_string_pretty(&changed).into_diagnostic()?
-            ),
-            false => format_changes(&changed),
-        };
-        files::print(&text)?;
-        Ok(ExitCode::SUCCESS)
+    fn flame_graph(&self) -> miette::Result<Option<FlameGraph>> {
+        let file = self.summary.flame_graph.as_deref();
+        let new = |file| FlameGraph::new(file, self.replay.is_none());
+        file.map(new).transpose()
+    }
+
+    /// Whether an event goes to the output: stacks may be there for the flame graph alone. A recording shows those that it has.
+    fn is_shown(&self, event: &TraceEvent) -> bool {
+        let for_flame_graph = self.summary.flame_graph.is_some();
+        let is_asked_for = self.format.stack_trace.is_some() || !for_flame_graph;
+        is_asked_for || !matches!(event.kind, EventKind::Stack(_))
     }
 
     /// Prints once which engine traces, and why not the other.
@@ -458,260 +461,12 @@ impl TraceArgs {
         }
     }
 
-    /// How things are shown, as far as `-e` doesn't say it.
-    fn display(&self) -> DisplaySettings {
-        let format = &self.format;
-        DisplaySettings {
-            aspects: match format.descriptors {
-                0 => DescriptorDetails::default(),
-                1 => DescriptorDetails::PATHS,
-                _ => DescriptorDetails::ALL,
-            },
-            processes: PidDetails::default(),
-            results: ResultDetails::default(),
-            full: if format.in_full > 0 {
-                SyscallSet::all()
-            } else {
-                SyscallSet::none()
-            },
-            opaque: SyscallSet::none(),
-            raw: SyscallSet::none(),
-            reads: DescriptorSet::default(),
-            writes: DescriptorSet::default(),
-            quiet: QuietSettings {
-                attach: format.quietly > 0,
-                personality: format.quietly > 0,
-                exit: format.quietly > 1,
-                superseded: format.quietly > 2,
-            },
-        }
-    }
-
-    /// How much of what pointers lead to is captured: nothing where calls are only counted, but names of files and programs.
-    fn capture_limits(&self) -> Option<CaptureLimits> {
-        let names_alone = CaptureLimits {
-            string: 0,
-            elements: 2,
-            verbose: false,
-        };
-        match (self.summary.only_counts(), self.summary.grouping()) {
-            (true, SummaryGrouping::Call | SummaryGrouping::ProcessAndCall) => None,
-            (true, _) => Some(names_alone),
-            (false, _) => Some(CaptureLimits {
-                string: self.format.strings,
-                elements: self.format.strings,
-                verbose: self.format.in_full > 0,
-            }),
-        }
-    }
-
-    /// What is traced, how it is shown, and which calls are counted.
-    fn trace_options(&self) -> miette::Result<(TraceOptions, DisplaySettings, SyscallSet)> {
-        let mut display = self.display();
-        let others = OtherOptions {
-            command: !self.command.is_empty(),
-            pids: !self.pids.is_empty(),
-            apart: self.apart > 0 || self.daemonize.is_some(),
-            profile: self.profile.is_some(),
-        };
-        let mut options = TraceOptions {
-            command: self.command()?,
-            pids: self.pids.clone(),
-            scope: self.scope.scope(&others)?,
-            follow: self.follow > 0,
-            paths: self.every_path(),
-            filter: self.seccomp_bpf == "yes",
-            limit: self.syscall_limit,
-            limits: self.capture_limits(),
-            pending: self.follows() == 1 && !self.format.json && !self.summary.only_counts(),
-            ..TraceOptions::default()
-        };
-        let known = known_syscalls();
-        for expression in self.expressions.all() {
-            apply_expression(&mut options, &mut display, &expression, &known)
-                .into_diagnostic()
-                .wrap_err_with(|| format!("-e {expression}"))?;
-        }
-        if let Some(limits) = &mut options.limits
-            && !self.summary.only_counts()
-        {
-            limits.verbose = !display.full.is_empty();
-            if !(display.reads.is_empty() && display.writes.is_empty()) {
-                limits.string = limits.string.max(MOST_DUMPED);
-            }
-        }
-        options.instructions = self.format.instruction_pointer;
-        options.stacks = self.format.stack_trace.is_some() && !self.summary.only_counts();
-        if let Some(most) = self.format.stack_trace_frame_limit {
-            options.stack_frames = usize::try_from(most).unwrap_or(usize::MAX);
-        }
-        options.kill_on_exit = self.kill_on_exit;
-        if options.scope.is_some() {
-            options.ring = scope_options::RING;
-        }
-        options.work = self.record.is_none() && self.summary.counts_work();
-        options.descriptors = !(display.aspects.is_empty()
-            && display.processes.is_empty()
-            && display.results.is_empty());
-        let lines = !(self.format.json || self.format.perfetto || self.summary.only_counts());
-        options.early = options.descriptors && lines && self.record.is_none();
-        for calls in &self.detach_on {
-            options.detach_on = options
-                .detach_on
-                .union(&SyscallSet::parse(calls, &known).into_diagnostic()?);
-        }
-        if self.successful_only {
-            options.statuses = StatusSet::only(CallStatus::Successful);
-        }
-        if self.failed_only {
-            options.statuses = StatusSet::only(CallStatus::Failed);
-        }
-        let counted = self.summarised_calls(&mut options, &known)?;
-        Ok((options, display, counted))
-    }
-
-    /// The calls that a summary counts; those that it needs besides are traced too.
-    fn summarised_calls(
-        &self,
-        options: &mut TraceOptions,
-        known: &[NamedSyscall<'_>],
-    ) -> miette::Result<SyscallSet> {
-        let by = self.summary.grouping();
-        let alone = self.summary.only_counts();
-        let (traced, counted) = calls_of_summary(by, &options.calls, known, alone);
-        miette::ensure!(
-            matches!(by, SummaryGrouping::Call | SummaryGrouping::ProcessAndCall)
-                || options.statuses == StatusSet::all(),
-            "--by {}: which file or program something is, is known from calls that succeed and from calls that fail; leave out -z, -Z or -e status=, the errors are counted anyway (-S errors)",
-            by.name()
-        );
-        miette::ensure!(
-            alone || traced == counted,
-            "-C --by {}: it takes calls that -e trace= leaves out, and they would be shown; use -c in place of -C, or keep everything with --record and show it twice with --replay",
-            by.name()
-        );
-        options.calls = traced;
-        options.follow |= by == SummaryGrouping::Process;
-        Ok(counted)
-    }
-
     /// Whether no event is needed, but only how many there were of each kind.
     fn counts_alone(&self) -> bool {
         self.record.is_none()
             && self.summary.only_counts()
             && self.summary.grouping() == SummaryGrouping::Call
-    }
-
-    /// How events are shown; `wall` is what is added to their clock to have nanoseconds since 1970.
-    fn shown(
-        &self,
-        wall: i64,
-        display: DisplaySettings,
-        counted: SyscallSet,
-    ) -> miette::Result<EventView> {
-        let (aspects, processes, results) = (display.aspects, display.processes, display.results);
-        let format = &self.format;
-        let lines = if self.record.is_some() {
-            let command = self.command.iter();
-            let header = RecordingHeader {
-                wall,
-                command: command
-                    .map(|word| word.to_string_lossy().into_owned())
-                    .collect(),
-            };
-            EventFormat::Recording(Some(RecordingWriter::new(&header).into_diagnostic()?))
-        } else if self.summary.only_counts() {
-            EventFormat::None
-        } else if format.perfetto {
-            EventFormat::Perfetto(PerfettoWriter::default())
-        } else if format.json {
-            let json = JsonWriter::new(format.strings);
-            EventFormat::Json(if aspects.is_empty() {
-                json
-            } else {
-                json.with_resolver(ProcResolver::new(aspects))
-            })
-        } else {
-            let text = TextWriter::new(self.text(wall, display));
-            let files = ProcResolver::new(aspects)
-                .with_results(results)
-                .with_processes(processes, format.escapes());
-            EventFormat::Text(Box::new(text.with_resolver(files)))
-        };
-        let summary = &self.summary;
-        miette::ensure!(
-            !(format.perfetto && summary.is_asked_for()),
-            "--perfetto lists events for a viewer, which shows no summary; leave out --perfetto, or what asks for the summary"
-        );
-        let live = self.replay.is_none();
-        let distributions = summary.shows_distributions()?;
-        let new = || TraceSummary::new(summary.grouping(), counted, distributions, live);
-        Ok(EventView {
-            lines,
-            summary: summary.is_asked_for().then(new),
-            view: summary.view(format.json, live && summary.counts_work())?,
-        })
-    }
-
-    fn text(&self, wall: i64, display: DisplaySettings) -> text::TextOptions {
-        let format = &self.format;
-        text::TextOptions {
-            string: format.strings,
-            full: display.full,
-            opaque: display.opaque,
-            raw: display.raw,
-            reads: display.reads,
-            writes: display.writes,
-            escapes: format.escapes(),
-            constants: format.constants(),
-            column: format.columns,
-            prefix: match (self.each(), self.follows(), self.begun_with(), &self.output) {
-                (true, ..) => LinePrefix::Nobody,
-                _ if format.always_show_pid => LinePrefix::Plain,
-                (_, 0, 0..=1, _) => LinePrefix::Nobody,
-                (.., Some(_)) => LinePrefix::Plain,
-                (.., None) => LinePrefix::Bracketed,
-            },
-            time: format.time(),
-            since: format.since(),
-            took: format.took(),
-            numbered: format.syscall_number,
-            argument_names: format.argument_names,
-            colors: format.colors(self.output.is_some()),
-            instructions: format.instruction_pointer,
-            wall,
-            zone: jiff::Zoned::now().offset().seconds().into(),
-            // Into a file, threads come and go without a word.
-            attached: !display.quiet.attach && self.output.is_none(),
-            exits: !display.quiet.exit,
-            superseded: !display.quiet.superseded,
-            signals: true,
-        }
-    }
-
-    fn command(&self) -> miette::Result<Option<TracedCommand>> {
-        let Some((program, arguments)) = self.command.split_first() else {
-            return Ok(None);
-        };
-        let mut command = TracedCommand::new(program, arguments);
-        // A command that reads what is written has the standard streams of this process.
-        let piped = |file: &OsString| matches!(file.as_encoded_bytes(), [b'|' | b'!', ..]);
-        if !self.output.as_ref().is_some_and(piped) {
-            command.leave_standard_streams();
-        }
-        for variable in &self.environment {
-            command.change_environment(variable);
-        }
-        command.own_name.clone_from(&self.own_name);
-        if let Some(name) = &self.user {
-            let user = match UserRights::from_numbers(name) {
-                Some(user) => Some(user),
-                None => UserRights::from_name(name).into_diagnostic()?,
-            };
-            let nobody = || miette::miette!("nobody is named `{name}` here, nor is it UID:GID");
-            command.user = Some(user.ok_or_else(nobody)?);
-        }
-        Ok(Some(command))
+            && self.summary.flame_graph.is_none()
     }
 }
 
@@ -721,12 +476,6 @@ fn show(output: &mut TraceOutput, event: &TraceEvent) -> io::Result<()> {
         files::print_note(&failure);
     }
     output.show(event)
-}
-
-fn opened(file: &Path) -> miette::Result<RecordingReader<File>> {
-    let opened = File::open(file).into_diagnostic();
-    let opened = opened.wrap_err_with(|| file.display().to_string())?;
-    RecordingReader::open(opened).map_err(|error| miette::miette!("{}: {error}", file.display()))
 }
 
 /// Whether what was traced couldn't be written because nobody reads it any more.

@@ -1,6 +1,6 @@
 //! Options of summaries: of what they are, in which order, and how they are shown.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use backsight_tracer::summary::{
     SummaryColumn, SummaryForm, SummaryGrouping, SummaryOrder, SummaryView, TableOptions,
@@ -43,6 +43,10 @@ pub(super) struct SummaryOptions {
     /// Most rows of a summary; of files and descriptors 40 where nothing is said, but in JSON all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub top: Option<u64>,
+    /// A flame graph of the time in system calls, by the stacks that they were made in: a page (FILE.html), a line a stack
+    /// (FILE.folded) or a profile (FILE.json), which `backsight profile` shows and compares
+    #[arg(long, value_name = "FILE", conflicts_with = "perfetto")]
+    pub flame_graph: Option<PathBuf>,
 }
 
 /// What a summary has rows of.
@@ -70,12 +74,18 @@ impl SummaryOptions {
 
     /// Whether calls are counted and not told.
     pub fn only_counts(&self) -> bool {
-        self.summary_only || ((self.is_own() || self.by.is_some()) && !self.summary)
+        let stands_alone = self.has_rows() || self.flame_graph.is_some();
+        self.summary_only || (stands_alone && !self.summary)
     }
 
     /// Whether there is a summary.
     pub fn is_asked_for(&self) -> bool {
-        self.only_counts() || self.summary
+        self.summary_only || self.summary || self.has_rows()
+    }
+
+    /// Whether an option asks for a summary that strace has none for.
+    fn has_rows(&self) -> bool {
+        self.is_own() || self.by.is_some()
     }
 
     /// Whether what is summarised is how long processors worked.

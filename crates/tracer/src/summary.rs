@@ -238,19 +238,29 @@ fn time_and_failure(call: &SyscallRecord) -> (u64, bool) {
     (took, call.error().is_some())
 }
 
-/// A name that a program chose, on one line: what isn't UTF-8 or can't be shown is escaped.
-fn printable_name(name: &[u8]) -> String {
+/// A name that a program chose: what isn't UTF-8 as `\xNN`.
+fn name_from_bytes(name: &[u8]) -> String {
     let mut text = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            if letter.is_control() || letter == '\\' {
-                text.extend(letter.escape_default());
-            } else {
-                text.push(letter);
-            }
-        }
+        text.push_str(chunk.valid());
         for byte in chunk.invalid() {
             let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// A name on one line of a terminal: what controls it, or the order of letters, is escaped.
+fn printable_name(name: &str) -> String {
+    let is_hidden = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    let mut text = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match is_hidden(letter) {
+            true => text.extend(letter.escape_default()),
+            false => text.push(letter),
         }
     }
     text
@@ -347,6 +357,13 @@ read                     2 0.000010
 total                    3 0.000010
 "
         );
+    }
+
+    #[test]
+    fn names_cannot_change_the_line_that_they_are_in() {
+        let name = name_from_bytes(b"/a\n\x1b[31m\xff\xe2\x80\xae\xc3\xa9");
+        assert_eq!(name, "/a\n\u{1b}[31m\\xff\u{202e}é");
+        assert_eq!(printable_name(&name), "/a\\n\\u{1b}[31m\\xff\\u{202e}é");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::{EventKind, TraceEvent};
 
-use super::{CallStatistics, SummaryRow, printable_name, time_and_failure};
+use super::{CallStatistics, SummaryRow, name_from_bytes, time_and_failure};
 use crate::open_files::{ConcernedFile, OpenFiles};
 
 /// Most rows: a program can name any number of files. What is beyond is counted together.
@@ -128,13 +128,13 @@ impl FileSummary {
         let rows = self.rows.iter();
         rows.map(|(key, figures)| {
             let name = match key {
-                RowKey::Path(path) => printable_name(path),
+                RowKey::Path(path) => name_from_bytes(path),
                 RowKey::Others => "(other files)".to_owned(),
                 RowKey::Descriptor(..) => {
                     let names = figures.names.iter();
                     let most =
                         names.max_by_key(|(name, calls)| (**calls, std::cmp::Reverse(*name)));
-                    most.map_or_else(String::new, |(name, _)| printable_name(name))
+                    most.map_or_else(String::new, |(name, _)| name_from_bytes(name))
                 }
             };
             FileRow {
@@ -303,7 +303,7 @@ mod tests {
             [
                 row("(descriptor 8)", 1, 0, 0),
                 row("(epoll_create1)", 1, 0, 0),
-                row("memfd:x\\ny", 1, 0, 0),
+                row("memfd:x\ny", 1, 0, 0),
                 row("pipe", 1, 0, 3),
                 row("socket (AF_INET)", 1, 0, 0),
                 row("socket:10.0.0.7:80", 2, 0, 9),

@@ -5,7 +5,8 @@ use backsight_syscall_decode::{EventKind, TraceEvent};
 
 use super::tables::{aligned, duration, note_cut};
 use super::{
-    CallStatistics, SummaryOrder, SummaryRow, TableOptions, printable_name, time_and_failure,
+    CallStatistics, SummaryOrder, SummaryRow, TableOptions, name_from_bytes, printable_name,
+    time_and_failure,
 };
 use crate::process_tree::ProcessTree;
 
@@ -103,7 +104,7 @@ impl ProcessSummary {
                 depth,
                 name: match node.name.is_empty() {
                     true => "(unknown)".to_owned(),
-                    false => printable_name(&node.name),
+                    false => name_from_bytes(&node.name),
                 },
                 own: own[place].clone(),
                 tree: below[place].clone(),
@@ -151,7 +152,7 @@ impl ProcessSummary {
         for row in &rows {
             // A chain of ten thousand processes isn't a line of as many blanks.
             let indentation = "  ".repeat(row.depth.min(40));
-            let name = format!("{indentation}{} {}", row.pid, row.name);
+            let name = format!("{indentation}{} {}", row.pid, printable_name(&row.name));
             let line = cells(&row.own).into_iter().chain(cells(&row.tree));
             lines.push(line.chain([name]).collect());
         }

@@ -7,7 +7,7 @@ use super::by_file::{FileKey, FileRow, FileSummary};
 use super::by_process::ProcessSummary;
 use super::summary_line::{SummaryLine, TimeKind};
 use super::tables::{self, with_units};
-use super::{CallSummary, SummaryGrouping, SummaryRow, TableOptions};
+use super::{CallSummary, SummaryGrouping, SummaryRow, TableOptions, printable_name};
 
 /// How a summary is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,6 +178,7 @@ fn labelled(files: Vec<FileRow>) -> (Vec<SummaryRow>, &'static str) {
     });
     let rows = files.into_iter().map(|file| {
         let mut row = file.row;
+        row.name = printable_name(&row.name);
         if let Some((pid, fd)) = file.descriptor {
             of_descriptors = true;
             let others = match file.files {

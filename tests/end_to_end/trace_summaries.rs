@@ -191,6 +191,7 @@ fn what_a_summary_cannot_show_is_refused_with_what_it_can() {
         (&["-c", "-S", "bytes"], "add --by path or --by fd"),
         (&["--top", "3"], "add -c, or --by"),
         (&["--perfetto", "-C"], "leave out --perfetto"),
+        (&["-ff", "-o", "x", "-c"], "leave out -ff"),
         (&["--by-process"], "--by process,call"),
         (&["--by", "files"], "process,call"),
         (&["--by", "path", "-z"], "-S errors"),

@@ -87,6 +87,10 @@ impl TraceArgs {
             !(format.perfetto && summary.is_asked_for()),
             "--perfetto lists events for a viewer, which shows no summary; leave out --perfetto, or what asks for the summary"
         );
+        miette::ensure!(
+            !(self.each() && self.output.is_some() && summary.is_asked_for()),
+            "-ff writes a file for each thread, and a summary is one of all; leave out -ff (-f follows without), or what asks for the summary"
+        );
         let live = self.replay.is_none();
         let distributions = summary.shows_distributions()?;
         let new = || TraceSummary::new(summary.grouping(), counted, distributions, live);

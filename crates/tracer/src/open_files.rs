@@ -3,7 +3,8 @@
 //!
 //! What a process has open when it is seen first is looked up in `/proc` where it runs now. A child has what its parent had when it
 //! began. Descriptors that come through a socket, and those of tables that two processes share, are looked up when they are used
-//! first. A relative path is put behind the directory that it is relative to; `..` and symbolic links stay as they are written.
+//! first. A relative path is put behind the directory that it is relative to, and `..` at its beginning
+//! takes a part off that; symbolic links stay as they are written.
 
 mod socket_name;
 
@@ -430,7 +431,8 @@ fn text_at(call: &SyscallRecord, address: u64, when: CapturePoint) -> Option<&[u
     Some(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }
 
-/// A path behind the directory that it is relative to, without parts that say nothing.
+/// A path behind the directory that it is relative to, without parts that say nothing. A `..` at its beginning takes the last part off
+/// the directory; one behind a name stays, as that may be a symbolic link.
 fn joined(directory: Option<&[u8]>, path: &[u8]) -> Rc<[u8]> {
     let mut whole = directory.map(<[u8]>::to_vec).unwrap_or_default();
     let is_absolute = whole.first() == Some(&b'/') || path.first() == Some(&b'/');
@@ -438,7 +440,14 @@ fn joined(directory: Option<&[u8]>, path: &[u8]) -> Rc<[u8]> {
     while whole.last() == Some(&b'/') {
         whole.pop();
     }
+    let mut climbs = is_absolute && path.first() != Some(&b'/');
     for part in parts.filter(|part| !part.is_empty() && *part != b".") {
+        climbs &= part == b".." && !whole.ends_with(b"/..");
+        if climbs {
+            let parent = whole.iter().rposition(|byte| *byte == b'/');
+            whole.truncate(parent.unwrap_or(0));
+            continue;
+        }
         if is_absolute || !whole.is_empty() {
             whole.push(b'/');
         }
@@ -469,5 +478,36 @@ fn bytes_moved(name: &str, call: &SyscallRecord) -> [(Option<usize>, u64, u64); 
         "copy_file_range" | "splice" => [(Some(0), count, 0), (Some(2), 0, count)],
         "tee" => [(Some(0), count, 0), (Some(1), 0, count)],
         _ => [nothing, nothing],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stand_behind_their_directories() {
+        let named = |directory: &str, path: &str| {
+            let directory = (!directory.is_empty()).then_some(directory.as_bytes());
+            String::from_utf8(joined(directory, path.as_bytes()).to_vec()).unwrap()
+        };
+        for (directory, path, whole) in [
+            ("/a/b", "c", "/a/b/c"),
+            ("/a/b", "./c//d/", "/a/b/c/d"),
+            ("/a/b", "..", "/a"),
+            ("/a/b", "../../c", "/c"),
+            ("/a", "../..", "/"),
+            ("/", "../x", "/x"),
+            // A name may be a link that leads elsewhere.
+            ("/a/b", "c/../d", "/a/b/c/../d"),
+            ("/a/c/..", "../d", "/a/c/../../d"),
+            ("", "/a/../b", "/a/../b"),
+            ("", "../b", "../b"),
+            ("", ".", "."),
+            ("b", "../c", "b/../c"),
+            ("", "/", "/"),
+        ] {
+            assert_eq!(named(directory, path), whole, "{directory} {path}");
+        }
     }
 }

@@ -91,12 +91,19 @@ struct DescriptorTable {
     files: HashMap<i32, OpenFile>,
     /// The current directory, where it is known.
     directory: Option<Rc<[u8]>>,
+    /// When the call that is looked at was made, and when it was told.
+    times: (u64, u64),
 }
 
 #[derive(Debug, Clone)]
 struct OpenFile {
     name: Rc<[u8]>,
     closes_on_exec: bool,
+    /// When it was opened, as it was told.
+    since: u64,
+    /// What the descriptor was before, where that wasn't closed yet as far as was told: a thread may open it again before it is told
+    /// that another one closed it.
+    former: Option<Rc<[u8]>>,
 }
 
 impl OpenFiles {
@@ -122,7 +129,7 @@ impl OpenFiles {
             }
             EventKind::Call(call) => {
                 self.meet(event);
-                self.call(event.pid, call)
+                self.call(event, call)
             }
             _ => Vec::new(),
         };
@@ -161,7 +168,8 @@ impl OpenFiles {
         }
     }
 
-    fn call(&mut self, pid: i32, call: &SyscallRecord) -> Vec<ConcernedFile> {
+    fn call(&mut self, event: &TraceEvent, call: &SyscallRecord) -> Vec<ConcernedFile> {
+        let pid = event.pid;
         let Some(row) = table::find_syscall(call.abi, call.number) else {
             return Vec::new();
         };
@@ -169,6 +177,7 @@ impl OpenFiles {
         let Some(files) = self.processes.get_mut(&pid) else {
             return Vec::new();
         };
+        files.times = (call.entered, event.at);
         let mut concerned = files.concerned(pid, call, row, live);
         let moved = bytes_moved(row.name, call);
         for file in &mut concerned {
@@ -206,17 +215,28 @@ impl DescriptorTable {
     }
 
     fn open(&mut self, number: i32, name: Rc<[u8]>, closes_on_exec: bool) {
+        let former = self.files.remove(&number).map(|file| file.name);
         let file = OpenFile {
             name,
             closes_on_exec,
+            since: self.times.1,
+            former,
         };
         self.files.insert(number, file);
     }
 
     /// The file of a descriptor; where it isn't known, its number stands for it.
     fn file(&mut self, pid: i32, number: i32, is_open: bool, live: bool) -> Rc<[u8]> {
-        if let Some(file) = self.files.get(&number) {
-            return Rc::clone(&file.name);
+        let made = self.times.0;
+        match self.files.get(&number) {
+            Some(file) if made >= file.since => return Rc::clone(&file.name),
+            // The call was made before this file was opened.
+            Some(OpenFile {
+                former: Some(former),
+                ..
+            }) => return Rc::clone(former),
+            Some(file) => return Rc::clone(&file.name),
+            None => {}
         }
         if live && is_open {
             let place = format!("/proc/{}/fd/{number}", shown_as(pid));
@@ -303,7 +323,14 @@ impl DescriptorTable {
         match (name, call.error()) {
             // It is closed whatever else went wrong.
             ("close", error) if error != Some(BAD) => {
-                self.files.remove(&first);
+                let made = self.times.0;
+                match self.files.get_mut(&first) {
+                    // It closed what was there before.
+                    Some(file) if made < file.since => file.former = None,
+                    _ => {
+                        self.files.remove(&first);
+                    }
+                }
                 return;
             }
             ("connect", None | Some(IN_PROGRESS)) => {

@@ -312,6 +312,34 @@ mod tests {
     }
 
     #[test]
+    fn a_descriptor_that_is_opened_again_before_its_close_is_told_is_both_files() {
+        let timed = |mut event: TraceEvent, entered, at| {
+            if let EventKind::Call(call) = &mut event.kind {
+                call.entered = entered;
+            }
+            event.at = at;
+            event
+        };
+        let events = [
+            timed(call(1, "openat", &[HERE, BEFORE, 0], 3, b"/a\0"), 1, 2),
+            // Two threads: this one could only get the descriptor after the other had closed it.
+            timed(call(1, "openat", &[HERE, BEFORE, 0], 3, b"/b\0"), 11, 13),
+            timed(call(1, "close", &[3], 0, b""), 10, 14),
+            timed(call(1, "write", &[3, BEFORE, 5], 5, b"hello"), 15, 16),
+            timed(call(1, "close", &[3], 0, b""), 17, 18),
+            timed(call(1, "read", &[3, AFTER, 5], -9, b""), 19, 20),
+        ];
+        assert_eq!(
+            summary(FileKey::Path, &events),
+            [
+                row("(descriptor 3, not open)", 1, 0, 0),
+                row("/a", 2, 0, 0),
+                row("/b", 3, 0, 5),
+            ]
+        );
+    }
+
+    #[test]
     fn a_call_of_two_files_is_one_call_in_the_total() {
         let mut summary = FileSummary::new(FileKey::Path, SyscallSet::all(), false, false);
         summary.add(&call(1, "symlink", &[BEFORE, BEFORE], 0, b"/x\0"));

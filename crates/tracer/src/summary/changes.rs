@@ -1,14 +1,13 @@
 //! Differences of two summaries by call: how often, how long, and how much of the time is due to either. Two runs can't tell whether
 //! a difference is chance.
 
-use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::tables::{aligned, duration};
 use super::{CallStatistics, CallSummary};
 
 /// What changed of one call from one run to another.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CallChange {
     /// The call.
     pub name: String,

@@ -1,9 +1,9 @@
 //! `backsight trace`: every system call of a command or a process, with strace's options; recorded, told again, compared.
 
-mod containers;
 mod asked_trace;
 mod asked_view;
 mod comparison;
+mod containers;
 mod filter_options;
 mod flame_graph;
 mod format_options;
@@ -30,7 +30,7 @@ use flame_graph::{FlameGraph, title_of_command};
 use format_options::FormatOptions;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use refused_options::RefusedOptions;
-use scope_options::{OtherOptions, ScopeOptions};
+use scope_options::ScopeOptions;
 use std::{
     ffi::OsString,
     io,

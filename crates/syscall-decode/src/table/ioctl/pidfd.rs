@@ -24,7 +24,7 @@ macro_rules! information {
     };
 }
 const CORE_FLAGS: ValueKind = Only(FieldCondition::Has(0, Eight, 0x10), &Flags(Four, &CORE));
-const CORE_SIGNAL: ValueKind = Only(FieldCondition::Has(0, Eight, 0x40), &ValueKind::Signal);
+const CORE_SIGNAL: ValueKind = Only(FieldCondition::Has(0, Eight, 0x40), &Signal);
 const CORE_CODE: ValueKind = Only(FieldCondition::Has(0, Eight, 0x80), &UINT);
 information!(SINCE_6_13 64 {});
 information!(SINCE_6_16 72 { out coredump_mask 64 CORE_FLAGS, out coredump_signal 68 CORE_SIGNAL });

@@ -137,7 +137,8 @@ const TOLD_ANEW: [&str; 27] = [
     "perf_event_open(",
 ];
 /// The same of requests.
-const REQUESTS_TOLD_ANEW: [&str; 14] = [
+const REQUESTS_TOLD_ANEW: [&str; 15] = [
+    "PERF_EVENT_IOC_MODIFY_ATTRIBUTES",
     "UBI_IOCATT",
     "PTP_",
     "VIDIOC_",
@@ -155,7 +156,9 @@ const REQUESTS_TOLD_ANEW: [&str; 14] = [
 ];
 
 /// The same of whatever line they are in.
-const WORDS_TOLD_ANEW: [&str; 8] = [
+const WORDS_TOLD_ANEW: [&str; 9] = [
+    // how many places of a font show letters: strace 6.1 shows it twice where the request failed
+    "entry_ct=",
     "<{eventfd-count",
     "<signalfd:",
     "FSCONFIG_CMD_CREATE_EXCL",

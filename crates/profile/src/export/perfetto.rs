@@ -173,10 +173,13 @@ pub(super) fn write(profile: &Profile) -> Vec<u8> {
             ..packet.clone()
         }
     });
-    let trace = Trace {
-        packet: std::iter::once(names).chain(samples).collect(),
-    };
-    trace.encode_to_vec()
+    // Messages behind each other are one with all of their packets: none is kept until the last.
+    let mut bytes = Vec::new();
+    for packet in std::iter::once(names).chain(samples) {
+        let packet = vec![packet];
+        bytes.extend(Trace { packet }.encode_to_vec());
+    }
+    bytes
 }
 
 /// The times of `count` samples whose first one was at `first_ns`: the profile has no other time of them, so that they are spread evenly

@@ -10,7 +10,7 @@ use std::{
 };
 
 /// No input of these may take longer, on a busy machine and without optimisation.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(20);
 
 fn folder(kind: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -70,7 +70,10 @@ impl Carried {
                     message: format!("the headers define {}: remove the line", line.name),
                 });
             }
-            for constants in found.values_mut() {
+            for constants in found
+                .values_mut()
+                .filter(|constants| !is_defined(constants))
+            {
                 let value = line.value;
                 if line.is_request {
                     let former = (value, line.name.clone());
@@ -81,7 +84,7 @@ impl Carried {
                         request: false,
                     };
                     let name = line.name.clone();
-                    constants.values.entry(name).or_insert(constant);
+                    constants.values.insert(name, constant);
                 }
             }
         }

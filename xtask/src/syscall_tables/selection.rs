@@ -103,7 +103,6 @@ impl Selection {
         let mut text = String::new();
         for (number, mut names) in by_number {
             names.sort();
-            names.dedup();
             let _ = writeln!(text, "{number:#x}\t{}", names.join(" or "));
         }
         Ok(text)

@@ -5,11 +5,11 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
 use crate::format;
-use crate::table::rings::{OPERATION as NAMED, QUESTION, RESTRICTIONS, SUPPORTED, WORKERS};
+use crate::table::rings::{OPERATION, QUESTION, RESTRICTIONS, SUPPORTED, WORKERS};
 use crate::table::{DataDirection, IntegerWidth, ValueKind};
 
 const HEADER: usize = 16;
-const OPERATION: usize = 8;
+const OPERATION_SIZE: usize = 8;
 /// The most questions that are shown, however long their list.
 const MOST_QUESTIONS: usize = 1000;
 /// The kernel looks at no more of them.
@@ -25,7 +25,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         if count > MOST || raw == 0 {
             return self.address(raw);
         }
-        let length = HEADER + OPERATION * count;
+        let length = HEADER + OPERATION_SIZE * count;
         let whole = |bytes: &&[u8]| bytes.len() >= length;
         let before = self.read(raw, length, DataDirection::In).filter(whole);
         let after = self.read(raw, length, DataDirection::Out).filter(whole);
@@ -53,7 +53,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let count = usize::from(bytes[1]);
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "last_op");
-        self.worded(u64::from(bytes[0]), &NAMED);
+        self.worded(u64::from(bytes[0]), &OPERATION);
         self.sink.field(false, "ops_len");
         self.sink.unsigned(count as u64);
         self.spare("resv", u64::from(short_at(bytes, 2)));
@@ -65,7 +65,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let there = if answered { count.min(room) } else { room };
         let shown = self.allow(there);
         self.sink.begin(Bracket::Array);
-        let operations = bytes[HEADER..].chunks_exact(OPERATION);
+        let operations = bytes[HEADER..].chunks_exact(OPERATION_SIZE);
         for (index, operation) in operations.take(shown).enumerate() {
             self.sink.item(index == 0);
             self.probed_operation(operation);
@@ -80,7 +80,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     fn probed_operation(&mut self, bytes: &[u8]) {
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "op");
-        self.worded(u64::from(bytes[0]), &NAMED);
+        self.worded(u64::from(bytes[0]), &OPERATION);
         self.spare("resv", u64::from(bytes[1]));
         self.sink.field(false, "flags");
         self.flags(u64::from(short_at(bytes, 2)), &SUPPORTED);

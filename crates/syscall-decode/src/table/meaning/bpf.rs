@@ -171,23 +171,26 @@ macro_rules! link {
 }
 const BY_NUMBER: FieldCondition = FieldCondition::Has(12, Four, NUMBERED);
 const BY_DESCRIPTOR: FieldCondition = FieldCondition::Lacks(12, Four, NUMBERED);
+/// A link beside others of its kind, in a member of the union that has this name.
+macro_rules! link_beside {
+    ($name:ident $member:ident) => {
+        link!($name 32 {
+            field $member 16 Only(BY_NUMBER, &Structure(&BESIDE_NUMBERED)),
+            field $member 16 Only(BY_DESCRIPTOR, &Structure(&BESIDE)),
+        });
+    };
+}
 link!(LINK 16 {});
+link_beside!(LINK_BESIDE cgroup);
+link_beside!(LINK_TO_TRAFFIC tcx);
+link_beside!(LINK_TO_NETKIT netkit);
 link!(LINK_TO_TYPE 20 { set target_btf_id 16 UINT });
-link!(LINK_BESIDE 32 {
-    field cgroup 16 Only(BY_NUMBER, &Structure(&BESIDE_NUMBERED)), field cgroup 16 Only(BY_DESCRIPTOR, &Structure(&BESIDE)),
-});
 link!(LINK_TO_ITERATOR 28 {
     field iter_info 16 Many(In, &Structure(&ITERATED), LengthSource::Field(24, Four, 1)), field iter_info_len 24 UINT
 });
 link!(LINK_TO_EVENT 24 { field perf_event 16 Structure(&COOKIE) });
 link!(LINK_TO_TRACING 32 { field tracing 16 Structure(&TRACED) });
 link!(LINK_TO_NETFILTER 32 { field netfilter 16 Structure(&FILTERED) });
-link!(LINK_TO_TRAFFIC 32 {
-    field tcx 16 Only(BY_NUMBER, &Structure(&BESIDE_NUMBERED)), field tcx 16 Only(BY_DESCRIPTOR, &Structure(&BESIDE)),
-});
-link!(LINK_TO_NETKIT 32 {
-    field netkit 16 Only(BY_NUMBER, &Structure(&BESIDE_NUMBERED)), field netkit 16 Only(BY_DESCRIPTOR, &Structure(&BESIDE)),
-});
 link!(LINK_TO_PROBES 48 { field kprobe_multi 16 Structure(&PROBED) });
 link!(LINK_TO_USER_PROBES 64 { field uprobe_multi 16 Structure(&USER_PROBED) });
 structure!(STATISTICS_ENABLED 4 { field r#type 0 One(Four, &STATISTICS) });

@@ -92,6 +92,7 @@ mod tests {
     fn mounts(all: &[(u64, &str, &str)]) -> Mounts {
         let mount = |(id, point, kind): &(u64, &str, &str)| Mount {
             id: *id,
+            root: "/".into(),
             point: point.into(),
             kind: (*kind).to_owned(),
         };

@@ -393,6 +393,7 @@ fn mount(it: &libc::statfs) -> Mount {
     let id = unsafe { std::mem::transmute_copy::<libc::fsid_t, u64>(&it.f_fsid) };
     Mount {
         id,
+        root: "/".into(),
         point: text(&it.f_mntonname).into(),
         kind: text(&it.f_fstypename).to_string_lossy().into_owned(),
     }

@@ -67,6 +67,8 @@ pub struct MachineCpuTime {
 pub struct Mount {
     /// The kernel's number for it.
     pub id: u64,
+    /// What of its file system it shows: `/` for all of it.
+    pub root: PathBuf,
     /// Where it is.
     pub point: PathBuf,
     /// The kind of its file system.

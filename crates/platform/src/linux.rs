@@ -278,10 +278,12 @@ pub fn unmount(point: &Path) -> io::Result<()> {
 fn parse_mount(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ');
     let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
-    let point = unescaped(fields.nth(3)?);
+    let root = unescaped(fields.nth(2)?);
+    let point = unescaped(fields.next()?);
     let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
     Some(Mount {
         id,
+        root,
         point,
         kind: String::from_utf8_lossy(kind).into_owned(),
     })
@@ -397,10 +399,17 @@ mod tests {
         let line = b"40 22 0:40 / /mnt/a\\040b rw,relatime shared:7 - tmpfs none rw";
         let mount = Mount {
             id: 40,
+            root: "/".into(),
             point: "/mnt/a b".into(),
             kind: "tmpfs".into(),
         };
         assert_eq!(parse_mount(line), Some(mount));
+        let part = parse_mount(b"30 22 0:26 /pods /mnt/part rw - cgroup2 none rw").unwrap();
+        let said = [part.root, part.point, part.kind.into()];
+        assert_eq!(said, ["/pods", "/mnt/part", "cgroup2"].map(PathBuf::from));
+        assert_eq!(parse_mount(b"no mounts"), None);
+        let as_it_is = unescaped(b"\\04 \\999 \\");
+        assert_eq!(as_it_is, PathBuf::from("\\04 \\999 \\"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use backsight_platform::Mount;
 use rustix::fs::{FsWord, Mode, OFlags, fstatfs, openat};
 
 /// What file systems of cgroups say that they are (statfs(2)).
@@ -61,7 +62,7 @@ impl Cgroup {
             Opened::Nothing => {}
         }
         // Only names: nothing leads out of the hierarchy.
-        let mut below = hierarchy().ok_or(CgroupError::NoHierarchy)?;
+        let mut below = hierarchy(backsight_platform::mounts()).ok_or(CgroupError::NoHierarchy)?;
         for part in path.components() {
             match part {
                 Component::Normal(name) => below.push(name),
@@ -122,34 +123,10 @@ enum Opened {
     Nothing,
 }
 
-/// Where the hierarchy of the second version is mounted.
-fn hierarchy() -> Option<PathBuf> {
-    mounted_at(&fs::read("/proc/self/mountinfo").ok()?)
-}
-
-/// The same, by what the kernel says of mounts (proc_pid_mountinfo(5)): the whole hierarchy, and not a part of it.
-fn mounted_at(mounts: &[u8]) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStringExt as _;
-    mounts.split(|byte| *byte == b'\n').find_map(|line| {
-        let mut fields = line.split(|byte| *byte == b' ');
-        let (root, place) = (fields.nth(3)?, fields.next()?);
-        fields.find(|field| *field == b"-")?;
-        let is_whole = root == b"/" && fields.next()? == b"cgroup2";
-        is_whole.then(|| PathBuf::from(std::ffi::OsString::from_vec(unescaped(place))))
-    })
-}
-
-/// A path in which some bytes are written as `\` and three octal digits.
-fn unescaped(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((byte, behind)) = rest.split_first() {
-        let digits = behind.get(..3).filter(|_| *byte == b'\\');
-        let value = digits.and_then(|it| u8::from_str_radix(std::str::from_utf8(it).ok()?, 8).ok());
-        out.push(value.unwrap_or(*byte));
-        rest = &behind[if value.is_some() { 3 } else { 0 }..];
-    }
-    out
+/// Where the whole hierarchy of the second version is mounted, and not a part of it.
+fn hierarchy(mounts: Vec<Mount>) -> Option<PathBuf> {
+    let is_whole = |mount: &Mount| mount.kind == "cgroup2" && mount.root == Path::new("/");
+    Some(mounts.into_iter().find(is_whole)?.point)
 }
 
 /// The path of the cgroup of the second version that a process is in, below the first one.
@@ -170,13 +147,20 @@ mod tests {
 
     #[test]
     fn the_whole_hierarchy_is_found_among_mounts() {
-        let mounts = b"22 1 0:20 / / rw - ext4 /dev/vda rw\n\
-            30 22 0:26 /pods /mnt/part rw - cgroup2 none rw\n\
-            31 22 0:26 / /sys/fs/the\\040cgroups rw,relatime shared:4 - cgroup2 cgroup2 rw\n";
-        let found = mounted_at(mounts).unwrap();
+        let mount = |kind: &str, root: &str, point: &str| Mount {
+            id: 22,
+            root: root.into(),
+            point: point.into(),
+            kind: kind.to_owned(),
+        };
+        let mounts = vec![
+            mount("ext4", "/", "/"),
+            mount("cgroup2", "/pods", "/mnt/part"),
+            mount("cgroup2", "/", "/sys/fs/the cgroups"),
+        ];
+        let found = hierarchy(mounts).unwrap();
         assert_eq!(found, PathBuf::from("/sys/fs/the cgroups"));
-        assert_eq!(mounted_at(b"no mounts"), None);
-        assert_eq!(unescaped(b"\\04 \\999 \\"), b"\\04 \\999 \\");
+        assert_eq!(hierarchy(Vec::new()), None);
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn every_line_of_both_engines_is_as_the_schema_says() {
         let out = place.at("lines");
         let trace = ["trace", "--json", "-f", "--engine", engine, "-o", &out];
         let ended = place.ends(&[&trace, options, &["sh", "-c", line]].concat());
-        let lacks_bpf = engine == "kernel" && ended.status.code() == Some(2);
+        let lacks_bpf = engine == "kernel" && ended.status.code() == Some(1);
         let found = if lacks_bpf {
             Err(&ended.stderr)
         } else {
@@ -172,7 +172,7 @@ fn a_flame_graph_that_cannot_be_made_is_refused() {
     let place = Place::new();
     let refused = |options: &[&str], said: &str| {
         let ended = place.ends(&[&["trace"], options].concat());
-        ended.assert_code(2);
+        ended.assert_code(1);
         ended.assert_says(&[said]);
     };
     refused(&["--flame-graph", "calls.svg", "true"], "FILE.folded");
@@ -255,7 +255,7 @@ fn several_runs_of_both_sides_give_verdicts() {
         "no-such-command",
     ];
     let ended = place.ends(&missing);
-    ended.assert_code(2);
+    ended.assert_code(1);
     ended.assert_says(&["run 1 recorded nothing"]);
     place
         .ends(&["trace", "--diff", &before, &nothing])

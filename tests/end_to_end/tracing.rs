@@ -166,7 +166,7 @@ fn a_command_may_take_the_place_of_who_traces_it() {
     }
     place
         .ends(&["trace", "-D", "no-such-program"])
-        .assert_code(2);
+        .assert_code(1);
     place.write("broken", "");
     let unfit = place.ends(&["trace", "-D", &place.at("broken")]);
     unfit.assert_code(127);
@@ -177,7 +177,7 @@ fn a_command_may_take_the_place_of_who_traces_it() {
     );
     let pid = std::process::id().to_string();
     let refused = place.ends(&["trace", "-D", "-p", &pid]);
-    refused.assert_code(2);
+    refused.assert_code(1);
     assert!(refused.stderr.contains("give one"), "{}", refused.stderr);
     place.assert_nothing_left();
 }
@@ -238,9 +238,22 @@ fn what_cant_be_traced_is_said() {
             "nobody is named",
         ),
         (&["trace", "-p", "2147483647"], "can't be attached to"),
+        (
+            &["trace", "--no-such-option", "true"],
+            "unexpected argument",
+        ),
+        (&["trace", "-w", "true"], "ask for one with -c or -C"),
+        (
+            &["trace", "-c", "-U", "name,calls,name", "true"],
+            "has a column twice",
+        ),
+        (
+            &["trace", "--syscall-limit", "0", "true"],
+            "invalid value '0'",
+        ),
     ] {
         let ended = place.ends(arguments);
-        ended.assert_code(2);
+        ended.assert_code(1);
         ended.assert_says(&[words]);
     }
 }
@@ -367,7 +380,7 @@ fn a_recording_is_told_again_as_text_json_and_for_a_viewer_and_compared() {
     assert_eq!(changed["runs"], serde_json::json!([1, 1]));
 
     let foreign = place.ends(&["trace", "--replay", "/etc/hostname"]);
-    foreign.assert_code(2);
+    foreign.assert_code(1);
     foreign.assert_says(&["this is no recording"]);
     let bytes = std::fs::read(&few).unwrap();
     std::fs::write(&few, &bytes[..bytes.len() - 40]).unwrap();
@@ -404,7 +417,7 @@ fn functions_are_sampled_beside_the_trace() {
     );
     let nowhere = place.at("nowhere/profile.json");
     let refused = place.ends(&["trace", "--profile", &nowhere, "--", "true"]);
-    refused.assert_code(2);
+    refused.assert_code(1);
     refused.assert_says(&["the profile can't be written"]);
     place.assert_nothing_left();
 }
@@ -420,7 +433,7 @@ fn both_engines_tell_the_same_of_the_same_program() {
         let out = place.at(engine);
         let folder = place.at("folder");
         let traced = place.ends(&["trace", "--engine", engine, "-o", &out, "ls", "-l", &folder]);
-        let lacks_bpf = engine == "kernel" && traced.status.code() == Some(2);
+        let lacks_bpf = engine == "kernel" && traced.status.code() == Some(1);
         let found = if lacks_bpf {
             Err(&traced.stderr)
         } else {
@@ -486,7 +499,7 @@ fn what_is_said_beside_calls_is_said_as_asked() {
         ("raw=nothing-of-this-name", "no call is named"),
     ] {
         let ended = place.ends(&["trace", "-e", expression, "true"]);
-        ended.assert_code(2);
+        ended.assert_code(1);
         ended.assert_says(&[words]);
     }
 }

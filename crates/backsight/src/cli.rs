@@ -6,11 +6,14 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 use crate::{
-    accept, alerts, annotate, audit, bisect, check, common_options::CommonOptions, compare, detect,
-    doctor, examples, exit_status, explain, export, history, history_log, import, init, lab, lint,
-    list, log, manual, mcp, new, noise, notify, overhead, profile, prune, publish, queue, record,
-    report, reserve, restore, resume, run, schema, search, serve, step, store, studies, test,
-    test_matrix, token, trace, try_parser, try_patch, watch,
+    accept, alerts, annotate, audit, bisect, check,
+    common_options::CommonOptions,
+    compare, detect, doctor, examples,
+    exit_status::{self, ExitStatus},
+    explain, export, history, history_log, import, init, lab, lint, list, log, manual, mcp, new,
+    noise, notify, overhead, profile, prune, publish, queue, record, report, reserve, restore,
+    resume, run, schema, search, serve, step, store, studies, test, test_matrix, token, trace,
+    try_parser, try_patch, watch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -151,11 +154,31 @@ pub fn command() -> clap::Command {
     exit_status::with_statuses(examples::with_examples(Arguments::command()))
 }
 
+/// Ends this process with what is wrong with its arguments, or with the help that they ask for.
+fn end_with(error: &clap::Error) -> ! {
+    // Who reads it may have gone.
+    let _ = error.print();
+    if !error.use_stderr() {
+        std::process::exit(ExitStatus::Success.code().into());
+    }
+    let read = command().ignore_errors(true).try_get_matches();
+    let verb = read.iter().find_map(clap::ArgMatches::subcommand_name);
+    let refused = ExitStatus::of_refusal(verb.unwrap_or_default());
+    std::process::exit(refused.code().into())
+}
+
 impl Arguments {
     /// The arguments of this process; a wrong one ends it.
     pub fn read() -> Self {
-        let matches = command().get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let matches = command().try_get_matches();
+        let arguments = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        arguments.unwrap_or_else(|error| end_with(&error))
+    }
+
+    /// How this process ends where what is asked is refused.
+    pub fn status_of_refusal(&self) -> ExitStatus {
+        let traces = matches!(self.verb, Verb::Trace(_));
+        ExitStatus::of_refusal(if traces { "trace" } else { "" })
     }
 
     /// Does what was asked. Before that it cleans up after agents that were killed with all who would have done it.

@@ -1,7 +1,7 @@
 //! Exit statuses: one table of all verbs, from which every `--help` and the reference page are made.
 //!
-//! A status means the same thing whatever the verb. `trace COMMAND` is the exception: like `strace`, it ends as its
-//! command did.
+//! A status means the same thing whatever the verb. `trace` is the exception: like `strace`, `trace COMMAND` ends as its command
+//! did, and with 1 where it refuses.
 
 use backsight_policy::GateResult;
 use std::{fmt::Write as _, process::ExitCode};
@@ -30,6 +30,11 @@ impl ExitStatus {
     /// The number that the shell sees.
     pub const fn code(self) -> u8 {
         self as u8
+    }
+
+    /// How a verb ends that refuses.
+    pub fn of_refusal(verb: &str) -> Self {
+        if verb == "trace" { Failed } else { Refused }
     }
 
     /// Whether something failed.
@@ -102,7 +107,7 @@ fn statuses_of(verb: &str) -> Option<Vec<(ExitStatus, &'static str)>> {
     if statuses.is_empty() {
         return None;
     }
-    statuses.push((Refused, Refused.meaning()));
+    statuses.push((ExitStatus::of_refusal(verb), Refused.meaning()));
     statuses.sort_by_key(|(status, _)| *status);
     Some(statuses)
 }

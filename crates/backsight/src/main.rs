@@ -69,7 +69,6 @@ mod user_name;
 mod value_parsers;
 mod watch;
 
-use exit_status::ExitStatus;
 use std::process::ExitCode;
 
 /// musl's own allocator takes a lock for every call: comparing large studies took a third longer.
@@ -83,11 +82,12 @@ fn main() -> ExitCode {
     }
     let arguments = cli::Arguments::read();
     let _ = backsight_agent_program::set_message_style();
+    let refused = arguments.status_of_refusal();
     match arguments.execute() {
         Ok(status) => status,
         Err(report) => {
             files::print_note(&format!("{report:?}"));
-            ExitStatus::Refused.into()
+            refused.into()
         }
     }
 }

@@ -94,7 +94,7 @@ pub struct TraceArgs {
     #[arg(short = 'b', long, value_name = "CALL")]
     detach_on: Vec<String>,
     /// Detach after so many calls
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     syscall_limit: Option<u64>,
     /// Stop only at the calls that are asked for, by a filter in the kernel: as it is wherever a command is followed and
     /// calls are chosen. `no` stops at each, and lets the command go on should the tracer be killed
@@ -251,6 +251,7 @@ impl TraceArgs {
             return Ok(ExitCode::SUCCESS);
         }
         self.refused.check()?;
+        self.summary.check_use()?;
         if let Some(sides) = &self.diff {
             return print_differences(sides, self.work.as_deref(), self.format.json);
         }

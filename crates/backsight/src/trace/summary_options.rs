@@ -78,6 +78,15 @@ impl SummaryOptions {
         self.summary_only || (stands_alone && !self.summary)
     }
 
+    /// Refuses what says how a summary is where none is asked for.
+    pub fn check_use(&self) -> miette::Result<()> {
+        miette::ensure!(
+            self.is_asked_for() || !self.summary_wall_clock,
+            "-w, --summary-wall-clock: it is of summaries; ask for one with -c or -C"
+        );
+        Ok(())
+    }
+
     /// Whether there is a summary.
     pub fn is_asked_for(&self) -> bool {
         self.summary_only || self.summary || self.has_rows()
@@ -188,8 +197,14 @@ impl SummaryOptions {
 
     fn columns(&self) -> miette::Result<Vec<SummaryColumn>> {
         if let Some(names) = &self.summary_columns {
-            return SummaryColumn::parse_list(names)
-                .map_err(|name| miette::miette!("a summary has no column `{name}`"));
+            let columns = SummaryColumn::parse_list(names)
+                .map_err(|name| miette::miette!("a summary has no column `{name}`"))?;
+            let mut before = columns.iter().enumerate();
+            miette::ensure!(
+                before.all(|(at, column)| !columns[..at].contains(column)),
+                "-U, --summary-columns: `{names}` has a column twice"
+            );
+            return Ok(columns);
         }
         let columns: &[SummaryColumn] = match (self.grouping(), self.percentiles) {
             (SummaryGrouping::Process, false) => &[],

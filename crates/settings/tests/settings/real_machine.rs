@@ -109,6 +109,8 @@ fn routes_of_a_namespace_with_others_to_the_same_network() {
         ip route add 10.77.2.0/24 via 10.77.1.7
         ip route add 10.77.3.0/24 via 10.77.1.7 metric 50
         ip route add fd78::/64 via fd77::7
+        # A new namespace has what the machine's first one has.
+        echo 0 > /proc/sys/net/ipv4/ip_forward
         stands() { ip -4 route | sort; ip -6 route | sort; cat /proc/sys/net/ipv4/ip_forward; }
         before=$(stands)
         said=$(apply)

@@ -197,6 +197,9 @@ fn a_container_of_podman_is_traced_by_its_name_and_its_number() {
         "--detach",
         "--name",
         &place.name,
+        // A network would stay on this machine, with forwarding switched on.
+        "--network",
+        "none",
         "--rootfs",
         &root,
         "sh",

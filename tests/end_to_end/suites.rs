@@ -427,13 +427,14 @@ fn history() -> Place {
     fs::create_dir(place.path("suites")).unwrap();
     suite(&place, "unit", "sh {build}/tool", "format = 'tap'");
     place.plan("use = [\"unit\"]\nseed = 1\nrounds = 1\n");
+    // Fails in about every second run, in an order that is the same whenever this is tested.
+    let runs = place.at("runs");
+    place.write("runs", "");
+    let flaky = format!(
+        "echo >> {runs}; case $(($(wc -l < {runs}) % 7)) in 1|3|4) echo not ok 1 - a ;; *) echo ok 1 - a ;; esac"
+    );
     for version in 1..=9 {
-        let a = match version {
-            1..5 => "echo ok 1 - a",
-            _ => {
-                "if [ $(od -An -N1 -tu1 /dev/urandom) -lt 128 ]; then echo ok 1 - a; else echo not ok 1 - a; fi"
-            }
-        };
+        let a = if version < 5 { "echo ok 1 - a" } else { &flaky };
         let b = if version < 7 { "ok" } else { "not ok" };
         place.write(
             "repo/speed",
